@@ -1,0 +1,40 @@
+# Every target sets up what it needs: a virtual environment in .venv with the package in editable form.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+BENCH_STAMP := $(VENV)/.installed-bench
+
+.PHONY: help demo test bench lint format clean
+
+help:
+	@echo "make demo    run the main job on bundled data"
+	@echo "make test    run the test suite"
+	@echo "make bench   print the comparison tables"
+	@echo "make lint    format, lint and type-check"
+
+$(STAMP): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	touch $@
+
+$(BENCH_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
+	touch $@
+
+demo: $(STAMP)
+	$(BIN)/python -m worldline demo
+
+test: $(STAMP)
+	$(BIN)/python -m pytest
+
+bench: $(BENCH_STAMP)
+	$(BIN)/python -m benchmarks
+
+lint: $(STAMP)
+	$(BIN)/ruff format $(RUFF_FORMAT_FLAGS) .
+	$(BIN)/ruff check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache

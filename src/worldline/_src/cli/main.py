@@ -1,0 +1,36 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: `worldline COMMAND`, one file per command."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from worldline._src.cli.demo import demo
+from worldline._src.cli.warmup import warmup
+from worldline._src.errors import WorldlineError
+
+app = typer.Typer(
+    help="Worldline: multibody physics for robotics.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(demo)
+app.command()(warmup)
+
+
+@app.callback()
+def _group() -> None:
+    """Worldline: multibody physics for robotics."""
+
+
+def main() -> None:
+    """Run the command line; errors a user can mend are one line, not a trace."""
+    try:
+        app()
+    except WorldlineError as error:
+        print(f"worldline: {error}", file=sys.stderr)
+        raise SystemExit(1) from None

@@ -1,0 +1,209 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The one place that calls the compiler.
+
+Four kinds of compiled function, by how they are reached:
+
+- `@inline`: small helpers over values and views. Always merged into their caller, never compiled alone.
+- `@kernel`: one algorithm over views. Merged into the stage that runs it.
+- `@stage`: an entry point `stage(m, c, args, d)` over four arenas (model integers, model constants,
+  call arguments, data of one world or one lane group). Compiled and cached alone, once per scalar, and
+  called through its address, so that a program of stages never compiles a stage twice.
+- `@entry`: a function Python calls with arrays.
+
+All of them share one set of floating-point flags. `contract`, `nsz` and `arcp` keep the results of one
+world and of a lane equal bit for bit; anything that may reorder sums would not. None of them may
+allocate: they are compiled without the memory manager, so an allocation is a compile error.
+
+The compile cache lives in a folder named by a hash of every kernel source, because the compiler itself
+only watches the file a function is in and would serve stale code after an edit to a helper elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba.core import config as numba_config
+from numba.core import event as numba_event
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FASTMATH = {"contract", "nsz", "arcp"}
+"""Floating-point freedoms given to the compiler, the same for every scalar."""
+
+DISABLED: bool = bool(numba_config.DISABLE_JIT)
+"""True when kernels run as plain Python (environment variable NUMBA_DISABLE_JIT=1)."""
+
+OPTIONS: dict[str, Any] = {
+    "fastmath": FASTMATH,
+    "error_model": "numpy",
+    "nogil": True,
+    "_nrt": False,
+}
+_NO_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INLINE_OPTIONS: dict[str, Any] = {**OPTIONS, **_NO_WRAPPERS, "forceinline": True}
+
+_KERNEL_SOURCES = (
+    "jit.py",
+    "scalar",
+    "spatial",
+    "kernels",
+    "model/fields.py",
+    "model/views.py",
+    "step",
+)
+
+
+def inline(function: F) -> F:
+    """Compile a small helper; its code is merged into every caller."""
+    return numba.njit(**INLINE_OPTIONS)(function)
+
+
+def kernel(function: F) -> F:
+    """Compile an algorithm over views; its code is merged into the stage that runs it."""
+    return numba.njit(**INLINE_OPTIONS)(function)
+
+
+def entry(function: F, **options: Any) -> F:
+    """Compile a function that Python calls; cached on disk."""
+    if DISABLED:
+        return function
+    with _cache_folder():
+        return numba.njit(cache=True, **OPTIONS, **options)(function)
+
+
+class Stage:
+    """A compiled step `(m, c, args, d)` that is called through its address.
+
+    `address(scalar)` compiles it for a scalar when that has not happened on this machine, loads it from
+    the cache otherwise, and keeps it alive. Called directly, it runs as plain Python.
+    """
+
+    registry: dict[str, Stage] = {}  # noqa: RUF012 - the list of all stages, filled on import
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        self.function = function
+        self.name = function.__name__
+        self.doc = (function.__doc__ or "").strip()
+        self._address: dict[Any, int] = {}
+        self._dispatcher = entry(function, **_NO_WRAPPERS)
+        Stage.registry[self.name] = self
+
+    def __call__(self, m: Any, c: Any, args: Any, d: Any) -> None:
+        self.function(m, c, args, d)
+
+    def __repr__(self) -> str:
+        return f"Stage({self.name})"
+
+    def address(self, scalar: Any) -> int:
+        """The address of this stage's machine code for `scalar`."""
+        known = self._address.get(scalar)
+        if known is not None:
+            return known
+        pointer = numba.types.CPointer
+        signature = (
+            pointer(numba.int64),
+            pointer(numba.float64),
+            pointer(numba.int64),
+            pointer(scalar),
+        )
+        with announced(f"{self.name} for {scalar}"):
+            self._dispatcher.compile(signature)
+        compiled = self._dispatcher.overloads[signature]
+        address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+        self._address[scalar] = address
+        return address
+
+
+def stage(function: Callable[..., None]) -> Stage:
+    """Register an entry point over arenas; see `Stage`."""
+    return Stage(function)
+
+
+def cache_root() -> Path:
+    """Where compiled code is kept: WORLDLINE_CACHE_DIR, or the user's cache folder."""
+    given = os.environ.get("WORLDLINE_CACHE_DIR")
+    if given:
+        return Path(given)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "worldline"
+
+
+def source_fingerprint() -> str:
+    """A hash of every source that compiled code can depend on."""
+    digest = hashlib.sha256(f"{sys.version_info[:2]} {numba.__version__}".encode())
+    root = Path(__file__).parent
+    for name in _KERNEL_SOURCES:
+        path = root / name
+        for source in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            if source.is_file():
+                digest.update(source.relative_to(root).as_posix().encode())
+                digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+_folder: Path | None = None
+
+
+def cache_folder() -> Path:
+    """The folder of this version of the kernels."""
+    global _folder
+    if _folder is None:
+        _folder = cache_root() / f"kernels-{source_fingerprint()}"
+    return _folder
+
+
+@contextlib.contextmanager
+def _cache_folder() -> Iterator[None]:
+    # the compiler reads its setting when a function is decorated; other users of it keep theirs
+    previous = numba_config.CACHE_DIR
+    numba_config.CACHE_DIR = str(cache_folder())
+    try:
+        yield
+    finally:
+        numba_config.CACHE_DIR = previous
+
+
+class _CompileLine(numba_event.Listener):
+    """Writes one line when the compiler really starts, and how long it took."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.started: float | None = None
+
+    def on_start(self, event: Any) -> None:
+        if self.started is None:
+            self.started = time.perf_counter()
+            _say(f"worldline: compiling {self.what} (once per machine) ...", end="")
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+    def close(self) -> None:
+        if self.started is not None:
+            _say(f" {time.perf_counter() - self.started:.1f} s")
+
+
+def _say(text: str, end: str = "\n") -> None:
+    if not os.environ.get("WORLDLINE_QUIET"):
+        print(text, end=end, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def announced(what: str) -> Iterator[None]:
+    """Show a line while something compiles inside; silent when the cache has it."""
+    line = _CompileLine(what)
+    numba_event.register("numba:compile", line)
+    try:
+        yield
+    finally:
+        numba_event.unregister("numba:compile", line)
+        line.close()

@@ -1,0 +1,104 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Sparse factorisation of the mass matrix and solves with it."""
+
+from __future__ import annotations
+
+from worldline._src.jit import kernel
+from worldline._src.scalar.ops import sqrt
+
+
+@kernel
+def factor(dof, M, L_out):
+    """M = L^T L without fill-in outside the tree's pattern [Featherstone 2008, ch. 6.4].
+
+    Only the entries of the pattern are read and written; the diagonal of L_out holds the inverse of
+    the diagonal of L. O(n depth^2).
+    """
+    above = dof.dof_parent
+    n = above.shape[0]
+
+    # copy the lower triangle along the tree
+    for d in range(n):
+        L_out[d, d] = M[d, d]
+        e = above[d]
+        while e >= 0:
+            L_out[d, e] = M[d, e]
+            e = above[e]
+
+    # eliminate from the tips, so that every row only touches its ancestors
+    for d in range(n - 1, -1, -1):
+        inverse = 1.0 / sqrt(L_out[d, d])
+        L_out[d, d] = inverse
+        e = above[d]
+        while e >= 0:
+            L_out[d, e] = L_out[d, e] * inverse
+            e = above[e]
+        e = above[d]
+        while e >= 0:
+            x = L_out[d, e]
+            f = e
+            while f >= 0:
+                L_out[e, f] = L_out[e, f] - x * L_out[d, f]
+                f = above[f]
+            e = above[e]
+
+
+@kernel
+def solve_factored(dof, L, x_io):
+    """x = M^-1 x by L^T, then L. O(n depth)."""
+    above = dof.dof_parent
+    n = above.shape[0]
+    half_solve(dof, L, x_io)
+
+    # base to tip: x = L^-1 x
+    for d in range(n):
+        x = x_io[d]
+        e = above[d]
+        while e >= 0:
+            x = x - L[d, e] * x_io[e]
+            e = above[e]
+        x_io[d] = x * L[d, d]
+
+
+@kernel
+def half_solve(dof, L, x_io):
+    """x = L^-T x, tip to base. O(n depth)."""
+    above = dof.dof_parent
+
+    for d in range(above.shape[0] - 1, -1, -1):
+        x = x_io[d] * L[d, d]
+        x_io[d] = x
+        e = above[d]
+        while e >= 0:
+            x_io[e] = x_io[e] - L[d, e] * x
+            e = above[e]
+
+
+@kernel
+def respond(dof, L, x_io):
+    """Velocity change from a generalized impulse; kinematic bodies do not respond. O(n depth)."""
+    above, mobile = dof.dof_parent, dof.dof_mobile
+    half_solve(dof, L, x_io)
+
+    # a zero here is a degree of freedom held still, whatever pulls on it
+    for d in range(above.shape[0]):
+        x = x_io[d] * mobile[d]
+        e = above[d]
+        while e >= 0:
+            x = x - mobile[d] * L[d, e] * x_io[e]
+            e = above[e]
+        x_io[d] = x * L[d, d]
+
+
+@kernel
+def invert(dof, L, inverse_out):
+    """M^-1, dense and symmetric, column by column into a (n, n) array. O(n^2 depth)."""
+    n = dof.dof_parent.shape[0]
+
+    for d in range(n):
+        column = inverse_out[d]
+        for e in range(n):
+            column[e] = 0.0
+        column[d] = 1.0
+        solve_factored(dof, L, column)

@@ -1,0 +1,265 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Joint coordinates from body poses and velocities: maximal to generalized.
+
+Each joint is looked at alone: the pose and the twist of its moved frame relative to its resting frame
+give its coordinates and velocities. What a joint cannot follow (a body that has left the joint) is
+projected away.
+"""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels.joints import AXES, BALL, FREE, SCREW
+from worldline._src.scalar.ops import absolute, constant, maximum, nearest, sqrt, where
+from worldline._src.scalar.trigonometry import atan2, sincos
+from worldline._src.spatial.rotation import (
+    Mat3,
+    Quat,
+    load_mat3,
+    mat_mul,
+    matrix_to_quat,
+    normalized,
+    quat_to_matrix,
+    rotate,
+    rotate_back,
+    store_quat,
+    transpose,
+)
+from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, scale, sub
+
+_TWO_PI = 6.283185307179586
+
+
+@inline
+def _axis_rotation(a, angle):
+    """The rotation matrix of a turn about the unit axis `a` (Rodrigues)."""
+    s, c = sincos(angle)
+    t = 1.0 - c
+    return Mat3(
+        c + t * a.x * a.x,
+        t * a.x * a.y - s * a.z,
+        t * a.x * a.z + s * a.y,
+        t * a.x * a.y + s * a.z,
+        c + t * a.y * a.y,
+        t * a.y * a.z - s * a.x,
+        t * a.x * a.z - s * a.y,
+        t * a.y * a.z + s * a.x,
+        c + t * a.z * a.z,
+    )
+
+
+@inline
+def _turn_between(a, u, w):
+    """The angle about the unit axis `a` that turns `u` towards `w`; zero when either is along `a`."""
+    u = sub(u, scale(a, dot(a, u)))
+    w = sub(w, scale(a, dot(a, w)))
+    y = dot(a, cross(u, w))
+    x = dot(u, w)
+    lost = dot(u, u) * dot(w, w) < 1e-24
+    return where(lost, constant(0.0, x), atan2(y, where(lost, constant(1.0, x), x)))
+
+
+@inline
+def _turn_of(R, a):
+    """The angle of a rotation matrix about the unit axis `a`."""
+    skew = Vec3(R.zy - R.yz, R.xz - R.zx, R.yx - R.xy)
+    return atan2(dot(a, skew), R.xx + R.yy + R.zz - 1.0)
+
+
+@inline
+def _middle_turn(R, a, b, c):
+    """The middle angle of R = R(a, .) R(b, x) R(c, .): the solution closest to zero."""
+    ab = dot(a, b)
+    bc = dot(b, c)
+    A = dot(a, c) - ab * bc
+    B = dot(a, cross(b, c))
+    rho = sqrt(A * A + B * B)
+    image = rotate(R, c)
+    x = (dot(a, image) - ab * bc) / rho
+    # for perpendicular neighbours the sine is a length, exact where the cosine is flat
+    square = absolute(ab) + absolute(bc) < 1e-12
+    side = cross(a, image)
+    y2 = where(square, dot(side, side), maximum(1.0 - x * x, constant(0.0, x)))
+    spread = atan2(sqrt(y2), x)
+    base = atan2(B, A)
+    low = base - spread
+    high = base + spread
+    low = low - _TWO_PI * nearest(low / _TWO_PI)
+    high = high - _TWO_PI * nearest(high / _TWO_PI)
+    return where(absolute(low) < absolute(high) - 1e-12, low, high)
+
+
+@inline
+def _coefficients(a, b, c, count, t):
+    """Least-squares coefficients of `t` on the first `count` of three vectors; zero where singular."""
+    aa = dot(a, a)
+    ta = dot(t, a)
+    zero = constant(0.0, ta)
+    one = constant(1.0, ta)
+    x = ta / aa
+    y = zero
+    z = zero
+    if count == 2:
+        ab = dot(a, b)
+        bb = dot(b, b)
+        tb = dot(t, b)
+        det = aa * bb - ab * ab
+        lost = absolute(det) < 1e-18
+        inverse = where(lost, zero, 1.0 / where(lost, one, det))
+        x = (ta * bb - tb * ab) * inverse
+        y = (tb * aa - ta * ab) * inverse
+    if count == 3:
+        bc = cross(b, c)
+        det = dot(a, bc)
+        lost = absolute(det) < 1e-12
+        inverse = where(lost, zero, 1.0 / where(lost, one, det))
+        x = dot(t, bc) * inverse
+        y = dot(t, cross(c, a)) * inverse
+        z = dot(t, cross(a, b)) * inverse
+    return Vec3(x, y, z)
+
+
+@inline
+def _pick(axes, d, end, like):
+    """The axis of column `d`, or any vector when the joint has no such column."""
+    row = d if d < end else 0
+    zero = constant(0.0, like)
+    return Vec3(zero + axes[row, 0], zero + axes[row, 1], zero + axes[row, 2])
+
+
+@inline
+def _write(array, start, count, a):
+    if count > 0:
+        array[start] = a.x
+    if count > 1:
+        array[start + 1] = a.y
+    if count > 2:
+        array[start + 2] = a.z
+
+
+@inline
+def _axis_coordinates(tree, anchor, i, R, t, v, w, q_out, v_out):
+    """Coordinates of a sequence of axes from relative pose (R, t) and velocity (v, w)."""
+    vi, end, qi = tree.link_v_start[i], tree.link_v_end[i], tree.link_q_start[i]
+    turns = anchor.dof_axis_count[i]
+    slides = end - vi - turns
+    axes = anchor.dof_axis
+
+    if slides > 0:
+        a = _pick(axes, vi, vi + slides, t.x)
+        b = _pick(axes, vi + 1, vi + slides, t.x)
+        c = _pick(axes, vi + 2, vi + slides, t.x)
+        _write(q_out, qi, slides, _coefficients(a, b, c, slides, t))
+        _write(v_out, vi, slides, _coefficients(a, b, c, slides, v))
+
+    if turns > 0:
+        d = vi + slides
+        a = _pick(axes, d, end, t.x)
+        b = _pick(axes, d + 1, end, t.x)
+        c = _pick(axes, d + 2, end, t.x)
+        # angles from the outside in; the last takes what is left, so the pose is always met
+        zero = constant(0.0, t.x)
+        x = zero
+        y = zero
+        rest = R
+        w_b = b
+        w_c = c
+        if turns == 3:
+            y = _middle_turn(R, a, b, c)
+            R_b = _axis_rotation(b, y)
+            x = _turn_between(a, rotate(R_b, c), rotate(R, c))
+            R_a = _axis_rotation(a, x)
+            rest = mat_mul(transpose(mat_mul(R_a, R_b)), R)
+            w_b = rotate(R_a, b)
+            w_c = rotate(mat_mul(R_a, R_b), c)
+        if turns == 2:
+            x = _turn_between(a, b, rotate(R, b))
+            R_a = _axis_rotation(a, x)
+            rest = mat_mul(transpose(R_a), R)
+            w_b = rotate(R_a, b)
+        z = _turn_of(rest, _pick(axes, end - 1, end, t.x))
+        if anchor.dof_kind[end - 1] == SCREW:
+            # the advance tells whole turns apart
+            advance = dot(a, t) / where(anchor.dof_pitch[end - 1] == 0.0, 1.0, anchor.dof_pitch[end - 1])
+            turned = nearest((advance - z) / _TWO_PI)
+            z = z + where(anchor.dof_pitch[end - 1] == 0.0, zero, _TWO_PI * turned)
+        if turns == 1:
+            x = z
+        if turns == 2:
+            y = z
+        _write(q_out, qi + slides, turns, Vec3(x, y, z))
+        _write(v_out, d, turns, _coefficients(a, w_b, w_c, turns, w))
+
+
+@inline
+def _body_pose(body_q, b):
+    """Rotation matrix and position of a body."""
+    Q = normalized(Quat(body_q[b, 3], body_q[b, 4], body_q[b, 5], body_q[b, 6]))
+    return quat_to_matrix(Q), Vec3(body_q[b, 0], body_q[b, 1], body_q[b, 2])
+
+
+@inline
+def _twist_at(body_qd, b, c_W, point):
+    """Angular velocity and velocity of a point of a body whose centre of mass is at c_W."""
+    w = Vec3(body_qd[b, 3], body_qd[b, 4], body_qd[b, 5])
+    v = Vec3(body_qd[b, 0], body_qd[b, 1], body_qd[b, 2])
+    return w, add(v, cross(w, sub(point, c_W)))
+
+
+@kernel
+def generalized(tree, body, anchor, maximal, q_out, v_out):
+    """Joint coordinates and velocities of every joint from the two bodies it connects. O(n).
+
+    Slides of a sequence of axes are solved by least squares, turns as generalized Euler angles with the
+    middle one closest to zero.
+    """
+    body_q, body_qd, com_B = maximal.body_q, maximal.body_qd, anchor.body_com
+    parent, kind = tree.link_parent, tree.link_kind
+
+    for i in range(1, parent.shape[0]):
+        # frames in the world: the joint at rest on the parent, the joint moved with the child
+        b = body.link_body[i]
+        R_B, p_B = _body_pose(body_q, b)
+        R_C = load_mat3(anchor.link_R_child, i)
+        R_moved = mat_mul(R_B, transpose(R_C))
+        p_moved = sub(p_B, rotate(R_moved, load_vec3(anchor.link_p_child, i)))
+        w, v = _twist_at(body_qd, b, add(p_B, rotate(R_B, load_vec3(com_B, b))), p_moved)
+        zero = constant(0.0, p_B.x)
+        R_A = load_mat3(anchor.link_R_anchor, i)
+        p_A = load_vec3(anchor.link_p_anchor, i)
+        R_rest = mat_mul(_identity(zero), R_A)
+        p_rest = add(Vec3(zero, zero, zero), p_A)
+        if parent[i] > 0:
+            a = body.link_body[parent[i]]
+            R_P, p_P = _body_pose(body_q, a)
+            R_rest = mat_mul(R_P, R_A)
+            p_rest = add(p_P, rotate(R_P, p_A))
+            w_P, v_P = _twist_at(body_qd, a, add(p_P, rotate(R_P, load_vec3(com_B, a))), p_moved)
+            w = sub(w, w_P)
+            v = sub(v, v_P)
+
+        # relative pose and velocity in the axes of the resting joint
+        R = mat_mul(transpose(R_rest), R_moved)
+        t = rotate_back(R_rest, sub(p_moved, p_rest))
+        v = rotate_back(R_rest, v)
+        w = rotate_back(R_rest, w)
+
+        qi = tree.link_q_start[i]
+        vi = tree.link_v_start[i]
+        if kind[i] == AXES:
+            _axis_coordinates(tree, anchor, i, R, t, v, w, q_out, v_out)
+        if kind[i] == FREE:
+            _write(q_out, qi, 3, t)
+            _write(v_out, vi, 3, v)
+            qi = qi + 3
+            vi = vi + 3
+        if kind[i] == BALL or kind[i] == FREE:
+            store_quat(q_out, qi, matrix_to_quat(R))
+            _write(v_out, vi, 3, rotate_back(R, w))
+
+
+@inline
+def _identity(zero):
+    one = constant(1.0, zero)
+    return Mat3(one, zero, zero, zero, one, zero, zero, zero, one)

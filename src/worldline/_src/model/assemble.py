@@ -1,0 +1,83 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""From a builder's records to a Model's arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from worldline._src.model.model import Model
+
+if TYPE_CHECKING:
+    from worldline._src.model.builder import ModelBuilder
+
+
+def _floats(values: list[float]) -> np.ndarray:
+    return np.array(values, dtype=np.float64)
+
+
+def assemble(builder: ModelBuilder) -> Model:
+    """Stack the records of a checked builder."""
+    links, joints = builder.links, builder.joints
+    dofs = [d for joint in joints for d in (*joint.linear, *joint.angular)]
+    owner = np.full(len(joints), -1, np.int64)
+    for a, (_, owned) in enumerate(builder.articulations):
+        owner[owned] = a
+    rest = _floats(builder.joint_q)
+    for joint in joints:
+        if joint.coordinates == joint.velocities:
+            ends = slice(joint.start, joint.start + joint.coordinates)
+            rest[ends] = [d.spring_ref for d in (*joint.linear, *joint.angular)]
+    return Model(
+        body_label=[link.label for link in links],
+        body_mass=_floats([link.mass for link in links]),
+        body_com=np.array([link.com for link in links]).reshape(-1, 3),
+        body_inertia=np.array([link.inertia for link in links]).reshape(-1, 3, 3),
+        body_flags=np.array([int(builder.link_flags(i)) for i in range(len(links))], np.int64),
+        body_q=np.array([link.xform for link in links]).reshape(-1, 7),
+        body_qd=np.zeros((len(links), 6)),
+        joint_label=[joint.label for joint in joints],
+        joint_type=np.array([int(joint.kind) for joint in joints], np.int64),
+        joint_parent=np.array([joint.parent for joint in joints], np.int64),
+        joint_child=np.array([joint.child for joint in joints], np.int64),
+        joint_X_p=np.array([joint.X_p for joint in joints]).reshape(-1, 7),
+        joint_X_c=np.array([joint.X_c for joint in joints]).reshape(-1, 7),
+        joint_q_start=np.array([*(j.start for j in joints), len(builder.joint_q)], np.int64),
+        joint_qd_start=np.array([*(j.v_start for j in joints), len(builder.joint_qd)], np.int64),
+        joint_dof_dim=np.array([(len(j.linear), len(j.angular)) for j in joints], np.int64).reshape(-1, 2),
+        joint_articulation=owner,
+        joint_distance=np.array([j.distance for j in joints], np.float64).reshape(-1, 2),
+        joint_q=_floats(builder.joint_q),
+        joint_qd=_floats(builder.joint_qd),
+        joint_f=_floats(builder.joint_f),
+        joint_axis=np.array([axis for j in joints for axis in j.axes]).reshape(-1, 3),
+        joint_pitch=_floats([j.pitch for j in joints for _ in range(j.velocities)]),
+        joint_limit_lower=_floats([d.limit_lower for d in dofs]),
+        joint_limit_upper=_floats([d.limit_upper for d in dofs]),
+        joint_limit_ke=_floats([d.limit_ke for d in dofs]),
+        joint_limit_kd=_floats([d.limit_kd for d in dofs]),
+        joint_target_pos=_floats([d.target_pos for d in dofs]),
+        joint_target_vel=_floats([d.target_vel for d in dofs]),
+        joint_target_ke=_floats([d.target_ke for d in dofs]),
+        joint_target_kd=_floats([d.target_kd for d in dofs]),
+        joint_act_mode=np.array([int(d.mode()) for d in dofs], np.int64),
+        joint_armature=_floats([d.armature for d in dofs]),
+        joint_damping=_floats([d.damping for d in dofs]),
+        joint_stiffness=_floats([d.stiffness for d in dofs]),
+        joint_spring_ref=rest,
+        joint_friction=_floats([d.friction for d in dofs]),
+        joint_effort_limit=_floats([d.effort_limit for d in dofs]),
+        joint_velocity_limit=_floats([d.velocity_limit for d in dofs]),
+        articulation_label=[label for label, _ in builder.articulations],
+        articulation_start=_starts(builder),
+        gravity=np.array(builder.gravity),
+        world_count=builder.world_count,
+    )
+
+
+def _starts(builder: ModelBuilder) -> np.ndarray:
+    starts = [owned[0] for _, owned in builder.articulations]
+    end = builder.articulations[-1][1][-1] + 1 if builder.articulations else 0
+    return np.array([*starts, end], np.int64)

@@ -1,0 +1,465 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""ModelBuilder: add links, joints and articulations, then `finalize` them into a Model.
+
+The builder keeps plain lists, one entry an object, and checks what it is given at once; what can only be
+seen whole (trees, orphans) is checked by `add_articulation` and `finalize`. Index values it returns are
+ints that remember their builder, so that a link of another builder is caught and not taken for a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from typing_extensions import Unpack
+
+from worldline._src.errors import ArgumentError
+from worldline._src.model.assemble import assemble
+from worldline._src.model.checks import check_body
+from worldline._src.model.kinds import Axis, BodyFlags, JointType
+from worldline._src.model.model import Model
+from worldline._src.model.records import (
+    AxisJointOptions,
+    AxisLike,
+    JointDofConfig,
+    JointOptions,
+    JointRecord,
+    LinkRecord,
+    axis_vector,
+    configured,
+    require_independent,
+    require_not_parallel,
+    split_options,
+)
+from worldline._src.spatial.poses import (
+    Array,
+    VectorLike,
+    compose,
+    inverse,
+    numbers,
+    transform,
+)
+
+
+class BuilderIndex(int):
+    """An index into a builder that knows which builder it came from."""
+
+    builder: ModelBuilder
+
+    def __new__(cls, value: int, builder: ModelBuilder) -> BuilderIndex:
+        index = super().__new__(cls, value)
+        index.builder = builder
+        return index
+
+    def __reduce__(self) -> Any:
+        return int, (int(self),)
+
+
+class ModelBuilder:
+    """Collects links, joints and articulations and turns them into a `Model`.
+
+    Example:
+        >>> from worldline.model import ModelBuilder
+        >>> builder = ModelBuilder()
+        >>> link = builder.add_link(mass=1.0, com=(0, 0, -0.5))
+        >>> hinge = builder.add_joint_revolute(parent=-1, child=link, axis=(0, 1, 0))
+        >>> arm = builder.add_articulation([hinge])
+        >>> builder.finalize().joint_dof_count
+        1
+    """
+
+    JointDofConfig = JointDofConfig
+
+    def __init__(self, gravity: VectorLike = (0.0, 0.0, -9.81)) -> None:
+        self.gravity: Array = numbers(gravity, (3,), "gravity")
+        self.links: list[LinkRecord] = []
+        self.joints: list[JointRecord] = []
+        self.articulations: list[tuple[str, list[int]]] = []
+        self.world_count = 1
+        self.joint_q: list[float] = []
+        """Initial coordinates; entries may be written."""
+        self.joint_qd: list[float] = []
+        """Initial velocities; entries may be written."""
+        self.joint_f: list[float] = []
+        """Initial generalized forces; entries may be written."""
+
+    # ---- links
+
+    def add_link(
+        self,
+        xform: VectorLike | None = None,
+        *,
+        mass: float = 0.0,
+        com: VectorLike = (0.0, 0.0, 0.0),
+        inertia: VectorLike | Sequence[Sequence[float]] | None = None,
+        is_kinematic: bool = False,
+        label: str | None = None,
+    ) -> int:
+        """A bare body that joints will connect.
+
+        Args:
+            xform: initial pose, position [m] and xyzw, world frame.
+            mass: [kg]; zero for a massless frame.
+            com: centre of mass in the body frame [m].
+            inertia: 3x3 about the centre of mass, body axes [kg m^2]; None for a point mass.
+            is_kinematic: the body follows prescribed motion; only for children of the world.
+            label: unique name; made up when None.
+
+        Returns:
+            The index of the link.
+        """
+        label = self._label(label, "link", [link.label for link in self.links])
+        pose = transform(xform, f"xform of link '{label}'")
+        mass = float(numbers(mass, (), f"mass of link '{label}'"))
+        center = numbers(com, (3,), f"com of link '{label}'")
+        moments = np.zeros((3, 3))
+        if inertia is not None:
+            moments = numbers(inertia, (3, 3), f"inertia of link '{label}'")
+        check_body(mass, moments, f"link '{label}'")
+        self.links.append(
+            LinkRecord(label, pose, mass, center, 0.5 * (moments + moments.T), bool(is_kinematic))
+        )
+        return BuilderIndex(len(self.links) - 1, self)
+
+    def add_body(
+        self,
+        xform: VectorLike | None = None,
+        *,
+        mass: float = 0.0,
+        com: VectorLike = (0.0, 0.0, 0.0),
+        inertia: VectorLike | Sequence[Sequence[float]] | None = None,
+        is_kinematic: bool = False,
+        label: str | None = None,
+    ) -> int:
+        """A free body: a link, a free joint and an articulation of its own. Returns the link."""
+        link = self.add_link(
+            xform, mass=mass, com=com, inertia=inertia, is_kinematic=is_kinematic, label=label
+        )
+        joint = self.add_joint_free(link)
+        self.add_articulation([joint])
+        return link
+
+    # ---- joints
+
+    def add_joint_revolute(
+        self, parent: int, child: int, axis: AxisLike = Axis.X, **options: Unpack[AxisJointOptions]
+    ) -> int:
+        """A hinge: the child turns about `axis` (in the joint frame). Returns the joint."""
+        frames, dof = split_options(options)
+        return self._add(JointType.REVOLUTE, parent, child, [], [configured(axis, dof)], frames)
+
+    def add_joint_prismatic(
+        self, parent: int, child: int, axis: AxisLike = Axis.X, **options: Unpack[AxisJointOptions]
+    ) -> int:
+        """A slider: the child moves along `axis` (in the joint frame). Returns the joint."""
+        frames, dof = split_options(options)
+        return self._add(JointType.PRISMATIC, parent, child, [configured(axis, dof)], [], frames)
+
+    def add_joint_screw(
+        self,
+        parent: int,
+        child: int,
+        axis: AxisLike = Axis.X,
+        *,
+        pitch: float,
+        **options: Unpack[AxisJointOptions],
+    ) -> int:
+        """A screw: turns about `axis` and advances by `pitch` [m/rad] along it. Returns the joint."""
+        frames, dof = split_options(options)
+        advance = float(numbers(pitch, (), "pitch"))
+        return self._add(JointType.SCREW, parent, child, [], [configured(axis, dof)], frames, pitch=advance)
+
+    def add_joint_universal(
+        self,
+        parent: int,
+        child: int,
+        axis: AxisLike = Axis.X,
+        axis2: AxisLike = Axis.Y,
+        **options: Unpack[AxisJointOptions],
+    ) -> int:
+        """Turns about `axis`, then about `axis2` carried by the first turn. Returns the joint."""
+        frames, dof = split_options(options)
+        require_not_parallel(axis, axis2, "universal joint")
+        turns = [configured(axis, dof), configured(axis2, dof)]
+        return self._add(JointType.UNIVERSAL, parent, child, [], turns, frames)
+
+    def add_joint_planar(
+        self,
+        parent: int,
+        child: int,
+        axis: AxisLike = Axis.Z,
+        axis2: AxisLike = Axis.X,
+        **options: Unpack[AxisJointOptions],
+    ) -> int:
+        """Slides along `axis2` and along axis x axis2, then turns about the normal `axis`."""
+        frames, dof = split_options(options)
+        require_not_parallel(axis, axis2, "planar joint")
+        normal, first = axis_vector(axis, "axis"), axis_vector(axis2, "axis2")
+        first = axis_vector(first - normal * (normal @ first), "axis2")
+        second = axis_vector(np.cross(normal, first), "axis")
+        slides = [configured(first, dof), configured(second, dof)]
+        return self._add(JointType.PLANAR, parent, child, slides, [configured(normal, dof)], frames)
+
+    def add_joint_euler(
+        self, parent: int, child: int, order: str = "xyz", **options: Unpack[AxisJointOptions]
+    ) -> int:
+        """Three turns about the axes named in `order`, each carried by those before it.
+
+        Any order of three letters in which neighbours differ, such as "zyx" or "zxz".
+        """
+        frames, dof = split_options(options)
+        letters = order.lower() if isinstance(order, str) else ""
+        bad = len(letters) != 3 or any(c not in "xyz" for c in letters)
+        if bad or letters[0] == letters[1] or letters[1] == letters[2]:
+            raise ArgumentError(
+                f"euler order must be three of x, y, z with neighbours different, got {order!r}"
+            )
+        turns = [configured(letter, dof) for letter in letters]
+        return self._add(JointType.EULER, parent, child, [], turns, frames)
+
+    def add_joint_translational(
+        self,
+        parent: int,
+        child: int,
+        axes: Sequence[AxisLike] = (Axis.X, Axis.Y, Axis.Z),
+        **options: Unpack[AxisJointOptions],
+    ) -> int:
+        """Slides along two or three independent axes without turning. Returns the joint."""
+        frames, dof = split_options(options)
+        slides = [configured(axis, dof) for axis in axes]
+        if len(slides) not in (2, 3):
+            raise ArgumentError(f"a translational joint has 2 or 3 axes, got {len(slides)}")
+        return self._add(JointType.TRANSLATIONAL, parent, child, slides, [], frames)
+
+    def add_joint_d6(
+        self,
+        parent: int,
+        child: int,
+        linear_axes: Sequence[JointDofConfig] = (),
+        angular_axes: Sequence[JointDofConfig] = (),
+        **options: Unpack[JointOptions],
+    ) -> int:
+        """Up to three slides, then up to three turns, each axis configured alone. Returns the joint."""
+        if len(linear_axes) > 3 or len(angular_axes) > 3:
+            raise ArgumentError(
+                f"a D6 joint has at most 3 linear and 3 angular axes, got {len(linear_axes)} and "
+                f"{len(angular_axes)}"
+            )
+        return self._add(JointType.D6, parent, child, list(linear_axes), list(angular_axes), options)
+
+    def add_joint_cable(
+        self,
+        parent: int,
+        child: int,
+        axis: AxisLike = Axis.Z,
+        bend_axis: AxisLike = Axis.X,
+        *,
+        stretch: JointDofConfig | None = None,
+        bend: JointDofConfig | None = None,
+        **options: Unpack[JointOptions],
+    ) -> int:
+        """Stretches along `axis`, then bends about `bend_axis`. Returns the joint."""
+        slide = replace(stretch or JointDofConfig(), axis=axis)
+        turn = replace(bend or JointDofConfig(), axis=bend_axis)
+        return self._add(JointType.CABLE, parent, child, [slide], [turn], options)
+
+    def add_joint_ball(self, parent: int, child: int, **options: Unpack[AxisJointOptions]) -> int:
+        """A free orientation, stored as xyzw; velocity is angular, in the child's axes."""
+        frames, dof = split_options(options)
+        turns = [configured(axis, dof) for axis in Axis]
+        return self._add(JointType.BALL, parent, child, [], turns, frames)
+
+    def add_joint_fixed(self, parent: int, child: int, **options: Unpack[JointOptions]) -> int:
+        """Welds the child to the parent. Returns the joint."""
+        return self._add(JointType.FIXED, parent, child, [], [], options)
+
+    def add_joint_free(self, child: int, parent: int = -1, **options: Unpack[JointOptions]) -> int:
+        """Six degrees of freedom; coordinates (position, xyzw) start at the child's pose."""
+        return self._add_free(JointType.FREE, parent, child, options)
+
+    def add_joint_distance(
+        self,
+        parent: int,
+        child: int,
+        min_distance: float = -1.0,
+        max_distance: float = 1.0,
+        **options: Unpack[JointOptions],
+    ) -> int:
+        """Moves freely while the distance of the anchors stays in a range [m]; negative: no limit."""
+        low, high = (float(numbers(x, (), "distance")) for x in (min_distance, max_distance))
+        if high >= 0.0 and low > high:
+            raise ArgumentError(f"min_distance {low} must not exceed max_distance {high}")
+        return self._add_free(JointType.DISTANCE, parent, child, options, (low, high))
+
+    def _add_free(
+        self,
+        kind: JointType,
+        parent: int,
+        child: int,
+        options: Any,
+        distance: tuple[float, float] = (-1.0, -1.0),
+    ) -> int:
+        slides = [JointDofConfig(axis=axis) for axis in Axis]
+        turns = [JointDofConfig(axis=axis) for axis in Axis]
+        index = self._add(kind, parent, child, slides, turns, options, distance=distance)
+        joint = self.joints[index]
+        rest = joint.X_p
+        if joint.parent >= 0:
+            rest = compose(self.links[joint.parent].xform, rest)
+        pose = compose(inverse(rest), compose(self.links[joint.child].xform, joint.X_c))
+        self.joint_q[joint.start : joint.start + 7] = pose.tolist()
+        return index
+
+    def _add(
+        self,
+        kind: JointType,
+        parent: int,
+        child: int,
+        linear: list[JointDofConfig],
+        angular: list[JointDofConfig],
+        options: Any,
+        pitch: float = 0.0,
+        distance: tuple[float, float] = (-1.0, -1.0),
+    ) -> int:
+        unknown = set(options) - {"parent_xform", "child_xform", "label"}
+        if unknown:
+            raise ArgumentError(f"unknown keyword {sorted(unknown)[0]!r} for a {kind.name} joint")
+        label = self._label(options.get("label"), "joint", [j.label for j in self.joints])
+        what = f"joint '{label}'"
+        parent = self._link(parent, f"parent of {what}", world=True)
+        child = self._link(child, f"child of {what}")
+        if parent == child:
+            raise ArgumentError(f"{what} connects link '{self.links[child].label}' to itself")
+        X_p = transform(options.get("parent_xform"), f"parent_xform of {what}")
+        X_c = transform(options.get("child_xform"), f"child_xform of {what}")
+        dofs = [d.checked(what) for d in (*linear, *angular)]
+        axes = [axis_vector(d.axis, f"axis of {what}") for d in dofs]
+        require_independent(axes[: len(linear)], f"linear axes of {what}")
+        joint = JointRecord(
+            label,
+            kind,
+            parent,
+            child,
+            X_p,
+            X_c,
+            dofs[: len(linear)],
+            dofs[len(linear) :],
+            axes,
+            len(self.joint_q),
+            len(self.joint_qd),
+            pitch,
+            distance,
+        )
+        self.joints.append(joint)
+        quaternion = [0.0, 0.0, 0.0, 1.0]
+        plain = joint.coordinates == joint.velocities
+        zeros = joint.coordinates if plain else joint.coordinates - 4
+        self.joint_q.extend([0.0] * zeros + ([] if plain else quaternion))
+        self.joint_qd.extend([0.0] * joint.velocities)
+        self.joint_f.extend([0.0] * joint.velocities)
+        return BuilderIndex(len(self.joints) - 1, self)
+
+    # ---- articulations
+
+    def add_articulation(self, joints: Sequence[int], label: str | None = None) -> int:
+        """Make a tree of joints that are simulated together. Returns its index.
+
+        The joints must be listed in order, without gaps, parents before children, and belong to no
+        other articulation.
+        """
+        from worldline._src.model.topology import check_articulation
+
+        label = self._label(label, "articulation", [a for a, _ in self.articulations])
+        given = [self._joint(j, f"articulation '{label}'") for j in joints]
+        check_articulation(self, given, label)
+        self.articulations.append((label, given))
+        return BuilderIndex(len(self.articulations) - 1, self)
+
+    # ---- composition
+
+    def add_builder(self, other: ModelBuilder, *, prefix: str = "", xform: VectorLike | None = None) -> None:
+        """Add a copy of everything in another builder.
+
+        Args:
+            other: where to copy from; unchanged.
+            prefix: put before every label.
+            xform: pose of the copy, world frame; roots move, free roots by their coordinates.
+        """
+        from worldline._src.model.composition import copy_into
+
+        if other is self:
+            raise ArgumentError("a builder cannot be added to itself")
+        copy_into(self, other, prefix, transform(xform, "xform"))
+
+    def replicate(self, n: int) -> None:
+        """Make `finalize` give a model of `n` equal worlds, each with everything added here."""
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+            raise ArgumentError(f"replicate takes a whole number of at least 1, got {n!r}")
+        self.world_count = int(n)
+
+    def finalize(self, skip_validation_joints: bool = False) -> Model:
+        """Check the whole and build the Model; the builder can go on being used.
+
+        Args:
+            skip_validation_joints: accept joints that belong to no articulation. They keep their
+                coordinates, but kinematics and dynamics do not see them.
+        """
+        from worldline._src.model.topology import check_complete
+
+        check_complete(self, skip_validation_joints)
+        return assemble(self)
+
+    # ---- lookups
+
+    def _label(self, label: str | None, what: str, taken: list[str]) -> str:
+        if label is None or label == "":
+            number = len(taken) + 1
+            while f"{what}_{number:03d}" in taken:
+                number += 1
+            return f"{what}_{number:03d}"
+        if not isinstance(label, str):
+            raise ArgumentError(f"label of a {what} must be a string, got {label!r}")
+        if label in taken:
+            raise ArgumentError(f"a {what} with the label '{label}' already exists")
+        return label
+
+    def _link(self, index: int, what: str, world: bool = False) -> int:
+        allowed = f"{'-1 (the world) or ' if world else ''}0 to {len(self.links) - 1}"
+        return self._checked(index, len(self.links), what, allowed, -1 if world else 0)
+
+    def _joint(self, index: int, what: str) -> int:
+        allowed = f"0 to {len(self.joints) - 1}"
+        return self._checked(index, len(self.joints), f"joint of {what}", allowed, 0)
+
+    def _checked(self, index: int, count: int, what: str, allowed: str, low: int) -> int:
+        if isinstance(index, bool) or not isinstance(index, (int, np.integer)):
+            raise ArgumentError(f"{what} must be an index ({allowed}), got {index!r}")
+        if isinstance(index, BuilderIndex) and index.builder is not self:
+            raise ArgumentError(f"{what} belongs to a different builder, so to a different world")
+        if not low <= index < count:
+            raise ArgumentError(f"{what} must be {allowed}, got {int(index)}")
+        return int(index)
+
+    # ---- counts
+
+    @property
+    def body_count(self) -> int:
+        """Links added so far."""
+        return len(self.links)
+
+    @property
+    def joint_count(self) -> int:
+        """Joints added so far."""
+        return len(self.joints)
+
+    @property
+    def articulation_count(self) -> int:
+        """Articulations added so far."""
+        return len(self.articulations)
+
+    def link_flags(self, index: int) -> BodyFlags:
+        """How a link moves."""
+        return BodyFlags.KINEMATIC if self.links[index].is_kinematic else BodyFlags.DYNAMIC

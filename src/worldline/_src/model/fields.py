@@ -1,0 +1,128 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The one table of every array the kernels see.
+
+Three arenas hold them. `index` and `constant` belong to a Model and are shared by all worlds; `data`
+belongs to one world, or to one group of lanes, and starts with the operands of a call. Kernel links are
+numbered in tree order with 0 for the world, so every link has a parent row and no root is special.
+
+The first entries of the index arena are a header: the sizes, then the offset of every field. Allocation,
+views and documentation all read this table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Space = Literal["index", "constant", "data"]
+
+SIZES = ("nlink", "nq", "nv", "nqv", "nbody", "nresult")
+"""Symbolic sizes: links with the world, coordinates, velocities, their sum, bodies, the longest result."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One array: where it lives, its symbolic shape, what it means."""
+
+    name: str
+    space: Space
+    shape: tuple[str | int, ...]
+    doc: str
+
+
+FIELDS: tuple[Field, ...] = (
+    # topology
+    Field("link_parent", "index", ("nlink",), "parent link; 0 is the world"),
+    Field("link_root", "index", ("nlink",), "link whose position is the reference point of the tree"),
+    Field("link_kind", "index", ("nlink",), "how the joint moves: kernels/joints.py"),
+    Field("link_body", "index", ("nlink",), "index of the body in the Model"),
+    Field("link_q_start", "index", ("nlink",), "first coordinate of the joint"),
+    Field("link_v_start", "index", ("nlink",), "first velocity of the joint"),
+    Field("link_v_end", "index", ("nlink",), "one past the last velocity of the joint"),
+    Field("link_leaf", "index", ("nlink",), "1 when no link hangs on this one"),
+    Field(
+        "link_first",
+        "index",
+        ("nlink",),
+        "1 for the link that reaches its parent first, tip to base",
+    ),
+    Field("link_offset", "index", ("nlink",), "1 when the body frame is not the joint frame"),
+    Field("link_turned", "index", ("nlink",), "1 when the joint is turned against the parent link"),
+    Field("body_link", "index", ("nbody",), "kernel link of a body, 0 when it is in no tree"),
+    Field("dof_kind", "index", ("nv",), "turn, slide or screw: kernels/joints.py"),
+    Field("dof_block", "index", ("nv",), "1 where the columns after it move with what came before"),
+    Field("dof_link", "index", ("nv",), "kernel link a velocity belongs to"),
+    Field("dof_parent", "index", ("nv",), "velocity before this one on the way to the world, or -1"),
+    Field("dof_axis_count", "index", ("nlink",), "columns of the joint that turn, at its end"),
+    # geometry, joint frames turned so that the axis is local z
+    Field("link_R_pre", "constant", ("nlink", 9), "rotation from parent link to joint"),
+    Field("link_p_pre", "constant", ("nlink", 3), "position of the joint in the parent link [m]"),
+    Field("dof_R_pre", "constant", ("nv", 9), "rotation from the axis before to this axis"),
+    Field("dof_pitch", "constant", ("nv",), "advance of a screw [m/rad]"),
+    Field("dof_axis", "constant", ("nv", 3), "axis in the joint frame before any motion"),
+    Field("link_Q_pre", "constant", ("nlink", 4), "link_R_pre as xyzw"),
+    Field("dof_Q_pre", "constant", ("nv", 4), "dof_R_pre as xyzw"),
+    Field("link_Q_post", "constant", ("nlink", 4), "link_R_post as xyzw"),
+    Field("link_R_post", "constant", ("nlink", 9), "rotation from kernel link to body frame"),
+    Field("link_p_post", "constant", ("nlink", 3), "body origin in the kernel link [m]"),
+    Field("link_R_anchor", "constant", ("nlink", 9), "rotation from parent body to joint, unturned"),
+    Field("link_p_anchor", "constant", ("nlink", 3), "joint position in the parent body [m]"),
+    Field("link_R_child", "constant", ("nlink", 9), "rotation from moved joint to body"),
+    Field("link_p_child", "constant", ("nlink", 3), "body origin in the moved joint [m]"),
+    Field("body_com", "constant", ("nbody", 3), "centre of mass in the body frame [m]"),
+    # mass and passive properties
+    Field("link_mass", "constant", ("nlink",), "mass [kg]"),
+    Field("link_com", "constant", ("nlink", 3), "centre of mass in the kernel link [m]"),
+    Field("link_inertia", "constant", ("nlink", 6), "about the centre of mass, link axes [kg m^2]"),
+    Field("dof_armature", "constant", ("nv",), "added inertia [kg or kg m^2]"),
+    Field("dof_mobile", "constant", ("nv",), "0 for degrees of freedom of kinematic bodies, else 1"),
+    Field("dof_damping", "constant", ("nv",), "[N s/m or N m s/rad]"),
+    Field("dof_stiffness", "constant", ("nv",), "[N/m or N m/rad]"),
+    Field("q_rest", "constant", ("nq",), "coordinates where springs are relaxed"),
+    Field("gravity", "constant", (3,), "[m/s^2], world axes"),
+    # operands of a call
+    Field("q", "data", ("nq",), "coordinates"),
+    Field("q_other", "data", ("nq",), "second coordinates, of differences and interpolation"),
+    Field("v", "data", ("nv",), "velocities"),
+    Field("a", "data", ("nv",), "accelerations"),
+    Field("tau", "data", ("nv",), "generalized forces"),
+    Field("wrench", "data", ("nbody", 6), "external wrenches: moment about the origin, force; world axes"),
+    Field("point", "data", (3,), "a point in a body frame [m]"),
+    Field("fraction", "data", (1,), "how far to interpolate"),
+    Field("body_q", "data", ("nbody", 7), "position and xyzw of the body origin"),
+    Field("body_qd", "data", ("nbody", 6), "linear velocity of the centre of mass, angular velocity"),
+    Field("result", "data", ("nresult",), "what the call returns"),
+    # depends on q
+    Field("link_R", "data", ("nlink", 9), "rotation of the kernel link, world axes"),
+    Field("link_p", "data", ("nlink", 3), "position relative to the reference point [m]"),
+    Field("link_origin", "data", ("nlink", 3), "reference point of the tree, valid at roots [m]"),
+    Field("link_Q", "data", ("nlink", 4), "orientation of the kernel link, xyzw"),
+    Field("link_x", "data", ("nlink", 3), "position of the kernel link, world frame [m]"),
+    Field("dof_S", "data", ("nv", 6), "motion of one unit of velocity"),
+    # depends on q and v
+    Field("link_V", "data", ("nlink", 6), "spatial velocity"),
+    Field("link_c", "data", ("nlink", 6), "acceleration of the joint at zero joint acceleration"),
+    # depends on q, v and a, or on forces
+    Field("link_A", "data", ("nlink", 6), "spatial acceleration"),
+    Field("link_F", "data", ("nlink", 6), "force through the joint, or bias force"),
+    # articulated-body algorithm
+    Field("link_IA", "data", ("nlink", 21), "articulated inertia handed up by the children"),
+    Field("dof_U", "data", ("nv", 6), "articulated inertia times dof_S"),
+    Field("dof_D", "data", ("nv",), "inverse of the inertia a joint sees"),
+    Field("dof_u", "data", ("nv",), "force a joint sees"),
+    # mass matrix
+    Field("link_crb", "data", ("nlink", 10), "composite inertia of the subtree"),
+    Field("M", "data", ("nv", "nv"), "mass matrix; entries off the tree's pattern stay zero"),
+    Field("L", "data", ("nv", "nv"), "factor of M = L^T L, lower, off-pattern entries stay zero"),
+)
+
+BY_NAME = {field.name: field for field in FIELDS}
+HEADER = len(SIZES) + len(FIELDS)
+SLOT = {name: i for i, name in enumerate((*SIZES, *(field.name for field in FIELDS)))}
+"""Position of every size and every field offset in the header of the index arena."""
+
+
+def extent(shape: tuple[str | int, ...], sizes: dict[str, int]) -> tuple[int, ...]:
+    """A symbolic shape with numbers for its symbols."""
+    return tuple(s if isinstance(s, int) else sizes[s] for s in shape)

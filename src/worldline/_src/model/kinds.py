@@ -1,0 +1,60 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Kinds of joints, bodies and drives, and how many numbers each joint takes."""
+
+from __future__ import annotations
+
+from enum import IntEnum, IntFlag
+
+
+class JointType(IntEnum):
+    """What a joint lets its child do relative to its parent."""
+
+    PRISMATIC = 0
+    REVOLUTE = 1
+    BALL = 2
+    FIXED = 3
+    FREE = 4
+    DISTANCE = 5
+    D6 = 6
+    CABLE = 7
+    SCREW = 8
+    UNIVERSAL = 9
+    PLANAR = 10
+    EULER = 11
+    TRANSLATIONAL = 12
+
+
+class BodyFlags(IntFlag):
+    """How a body moves; filters of `eval_fk` and `eval_ik` combine them."""
+
+    DYNAMIC = 1
+    KINEMATIC = 2
+    ALL = 3
+
+
+class Axis(IntEnum):
+    """A coordinate axis, wherever a unit vector is accepted."""
+
+    X = 0
+    Y = 1
+    Z = 2
+
+
+class ActuatorMode(IntEnum):
+    """How the targets of a degree of freedom drive it."""
+
+    NONE = 0
+    POSITION = 1
+    VELOCITY = 2
+    POSITION_VELOCITY = 3
+    EFFORT = 4
+
+
+QUATERNION_JOINTS = frozenset({JointType.BALL, JointType.FREE, JointType.DISTANCE})
+"""Joints whose coordinates end in a quaternion; their coordinates do not line up with velocities."""
+
+
+def coordinate_count(kind: JointType, linear: int, angular: int) -> int:
+    """How many coordinates a joint has, given its linear and angular velocities."""
+    return linear + angular + (1 if kind in QUATERNION_JOINTS else 0)

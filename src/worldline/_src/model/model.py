@@ -1,0 +1,249 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Model, State and Control: the arrays users see, in the documented layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError, NotFoundError, nearest_name
+from worldline._src.model.compile import Arenas, compile_arenas, fill_constants
+from worldline._src.model.kinds import BodyFlags
+from worldline._src.spatial.poses import Array
+
+
+@dataclass(eq=False)
+class State:
+    """What must be saved to continue: generalized and maximal coordinates.
+
+    Arrays of one world have no world dimension; a model replicated n times has a leading n. The two
+    descriptions are kept apart: `eval_fk` and `eval_ik` convert when you say so.
+    """
+
+    joint_q: Array
+    """Joint coordinates, shape ([world,] joint_coord_count)."""
+    joint_qd: Array
+    """Joint velocities, shape ([world,] joint_dof_count)."""
+    body_q: Array
+    """Position [m] and xyzw of every body origin, world frame, shape ([world,] body_count, 7)."""
+    body_qd: Array
+    """Velocity of the centre of mass [m/s], then angular velocity [rad/s], world axes, (..., 6)."""
+    body_f: Array
+    """External force [N], then torque about the centre of mass [N m], world axes, (..., 6)."""
+
+    def copy(self) -> State:
+        """An independent copy."""
+        return State(**{f.name: getattr(self, f.name).copy() for f in fields(self)})
+
+    def assign(self, other: State) -> None:
+        """Take over the values of another state of the same shape; on error nothing changes."""
+        for f in fields(self):
+            mine, theirs = getattr(self, f.name), getattr(other, f.name)
+            if mine.shape != theirs.shape:
+                raise ArgumentError(f"State.{f.name} has shape {mine.shape}, given {theirs.shape}")
+        for f in fields(self):
+            getattr(self, f.name)[...] = getattr(other, f.name)
+
+
+@dataclass(eq=False)
+class Control:
+    """What drives the joints, one number per degree of freedom (the layout of joint_qd)."""
+
+    joint_f: Array
+    """Generalized forces [N, N m]."""
+    joint_target_pos: Array
+    """Position targets [m, rad]."""
+    joint_target_vel: Array
+    """Velocity targets [m/s, rad/s]."""
+
+
+@dataclass(eq=False)
+class Model:
+    """Constant description of one world as flat arrays; made by `ModelBuilder.finalize`.
+
+    Per-joint arrays have one row a joint; per-degree-of-freedom arrays follow `joint_qd_start`, linear
+    degrees of freedom of a joint before angular ones. The arrays are read-only; `update` changes them.
+    """
+
+    body_label: list[str]
+    body_mass: Array
+    """Mass [kg], shape (body_count,)."""
+    body_com: Array
+    """Centre of mass in the body frame [m], shape (body_count, 3)."""
+    body_inertia: Array
+    """Inertia about the centre of mass, body axes [kg m^2], shape (body_count, 3, 3)."""
+    body_flags: np.ndarray
+    """`BodyFlags` of every body."""
+    body_q: Array
+    """Initial poses of the bodies, shape (body_count, 7)."""
+    body_qd: Array
+    """Initial velocities of the bodies, shape (body_count, 6)."""
+
+    joint_label: list[str]
+    joint_type: np.ndarray
+    """`JointType` of every joint."""
+    joint_parent: np.ndarray
+    """Parent body, -1 for the world."""
+    joint_child: np.ndarray
+    """Child body."""
+    joint_X_p: Array
+    """Pose of the joint in the parent body, shape (joint_count, 7)."""
+    joint_X_c: Array
+    """Pose of the joint in the child body, shape (joint_count, 7)."""
+    joint_q_start: np.ndarray
+    """First coordinate of every joint, then the number of coordinates."""
+    joint_qd_start: np.ndarray
+    """First degree of freedom of every joint, then the number of degrees of freedom."""
+    joint_dof_dim: np.ndarray
+    """Linear and angular degrees of freedom, shape (joint_count, 2)."""
+    joint_articulation: np.ndarray
+    """Articulation of every joint, -1 for none."""
+    joint_distance: Array
+    """Smallest and largest anchor distance of DISTANCE joints [m], negative for no limit."""
+
+    joint_q: Array
+    """Initial coordinates."""
+    joint_qd: Array
+    """Initial velocities."""
+    joint_f: Array
+    """Initial generalized forces."""
+    joint_axis: Array
+    """Unit axis in the joint frame, shape (joint_dof_count, 3)."""
+    joint_pitch: Array
+    """Advance of screw joints [m/rad]."""
+    joint_limit_lower: Array
+    joint_limit_upper: Array
+    joint_limit_ke: Array
+    """Stiffness of a limit [N/m, N m/rad]."""
+    joint_limit_kd: Array
+    """Damping of a limit [N s/m, N m s/rad]."""
+    joint_target_pos: Array
+    joint_target_vel: Array
+    joint_target_ke: Array
+    """Position gain of the drive."""
+    joint_target_kd: Array
+    """Velocity gain of the drive."""
+    joint_act_mode: np.ndarray
+    """`ActuatorMode` of every degree of freedom."""
+    joint_armature: Array
+    """Added inertia [kg, kg m^2]."""
+    joint_damping: Array
+    """Viscous damping [N s/m, N m s/rad]."""
+    joint_stiffness: Array
+    """Spring stiffness [N/m, N m/rad]."""
+    joint_spring_ref: Array
+    """Coordinates where springs are relaxed, in the layout of joint_q."""
+    joint_friction: Array
+    """Dry friction [N, N m]."""
+    joint_effort_limit: Array
+    joint_velocity_limit: Array
+
+    articulation_label: list[str]
+    articulation_start: np.ndarray
+    """First joint of every articulation, then the end of the last."""
+    gravity: Array
+    """[m/s^2], world axes."""
+    world_count: int = 1
+
+    body_count: int = field(init=False)
+    """Number of bodies in one world."""
+    joint_count: int = field(init=False)
+    """Number of joints in one world."""
+    joint_coord_count: int = field(init=False)
+    """Length of joint_q."""
+    joint_dof_count: int = field(init=False)
+    """Length of joint_qd."""
+    articulation_count: int = field(init=False)
+    """Number of articulations in one world."""
+    arenas: Arenas = field(init=False, repr=False)
+    scratch: dict[Any, Any] = field(init=False, repr=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.body_count = len(self.body_label)
+        self.joint_count = len(self.joint_label)
+        self.joint_coord_count = int(self.joint_q_start[-1])
+        self.joint_dof_count = int(self.joint_qd_start[-1])
+        self.articulation_count = len(self.articulation_label)
+        self.arenas = compile_arenas(self)
+        self._lock()
+
+    def _lock(self) -> None:
+        for f in fields(self):
+            value = getattr(self, f.name, None)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+    @property
+    def body_kinematic(self) -> np.ndarray:
+        """True for bodies that follow prescribed motion."""
+        return (self.body_flags & BodyFlags.KINEMATIC) != 0
+
+    @property
+    def orphan_joints(self) -> list[int]:
+        """Joints that belong to no articulation."""
+        return np.flatnonzero(self.joint_articulation < 0).tolist()
+
+    @property
+    def loose_bodies(self) -> list[int]:
+        """Bodies that no articulation moves."""
+        held = set(self.joint_child[self.joint_articulation >= 0].tolist())
+        return [b for b in range(self.body_count) if b not in held]
+
+    def body_index(self, label: str) -> int:
+        """The body with this label; a KeyError with the nearest label if there is none."""
+        return _find(label, self.body_label, "body")
+
+    def joint_index(self, label: str) -> int:
+        """The joint with this label; a KeyError with the nearest label if there is none."""
+        return _find(label, self.joint_label, "joint")
+
+    def articulation_index(self, label: str) -> int:
+        """The articulation with this label; a KeyError with the nearest label if there is none."""
+        return _find(label, self.articulation_label, "articulation")
+
+    def state(self) -> State:
+        """A new state with the model's initial values."""
+        return State(
+            joint_q=self._worlds(self.joint_q),
+            joint_qd=self._worlds(self.joint_qd),
+            body_q=self._worlds(self.body_q),
+            body_qd=self._worlds(self.body_qd),
+            body_f=self._worlds(np.zeros((self.body_count, 6))),
+        )
+
+    def control(self) -> Control:
+        """A new control with the model's initial forces and targets."""
+        return Control(
+            joint_f=self._worlds(self.joint_f),
+            joint_target_pos=self._worlds(self.joint_target_pos),
+            joint_target_vel=self._worlds(self.joint_target_vel),
+        )
+
+    def _worlds(self, value: Array) -> Array:
+        if self.world_count == 1:
+            return value.copy()
+        return np.repeat(value[None], self.world_count, axis=0)
+
+    def update(self, **arrays: Any) -> None:
+        """Replace parameter arrays, all or none: `model.update(joint_armature=..., gravity=...)`.
+
+        Shapes stay as they are. Topology, joint types and layouts cannot be changed.
+        """
+        from worldline._src.model.checks import check_update
+
+        checked = check_update(self, arrays)
+        for name, value in checked.items():
+            setattr(self, name, value)
+        fill_constants(self, self.arenas)
+        self._lock()
+
+
+def _find(label: str, labels: Sequence[str], what: str) -> int:
+    try:
+        return labels.index(label)
+    except ValueError:
+        raise NotFoundError(f"no {what} '{label}'{nearest_name(label, labels)}") from None

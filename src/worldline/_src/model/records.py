@@ -1,0 +1,186 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a builder remembers of a link and a joint, and how one degree of freedom is configured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError
+from worldline._src.model.kinds import ActuatorMode, Axis, JointType, coordinate_count
+from worldline._src.spatial.poses import Array, VectorLike, numbers
+
+AxisLike = Axis | str | VectorLike
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointDofConfig:
+    """One degree of freedom of a joint: its axis, limits, drive and passive forces.
+
+    Units follow the degree of freedom: metres and newtons when it slides, radians and newton metres when
+    it turns. A position target outside the limits is moved to their middle.
+    """
+
+    axis: AxisLike = Axis.X
+    limit_lower: float = -np.inf
+    limit_upper: float = np.inf
+    limit_ke: float = 1e4
+    limit_kd: float = 1e1
+    target_pos: float = 0.0
+    target_vel: float = 0.0
+    target_ke: float = 0.0
+    target_kd: float = 0.0
+    damping: float = 0.0
+    stiffness: float = 0.0
+    spring_ref: float = 0.0
+    armature: float = 0.0
+    friction: float = 0.0
+    effort_limit: float = 1e6
+    velocity_limit: float = 1e6
+    actuator_mode: ActuatorMode | None = None
+
+    def checked(self, what: str) -> JointDofConfig:
+        """This configuration with every rule checked and the target inside its limits."""
+        for name in ("limit_ke", "limit_kd", "target_ke", "target_kd", "damping", "stiffness"):
+            _non_negative(getattr(self, name), f"{what}: {name}")
+        for name in ("armature", "friction", "effort_limit", "velocity_limit"):
+            _non_negative(getattr(self, name), f"{what}: {name}")
+        for name in ("target_pos", "target_vel", "spring_ref"):
+            numbers(getattr(self, name), (), f"{what}: {name}")
+        if np.isnan(self.limit_lower) or np.isnan(self.limit_upper):
+            raise ArgumentError(f"{what}: limits must be numbers")
+        if self.limit_lower > self.limit_upper:
+            raise ArgumentError(
+                f"{what}: lower limit {self.limit_lower} must not exceed upper limit {self.limit_upper}"
+            )
+        if not self.limit_lower <= self.target_pos <= self.limit_upper:
+            middle = 0.5 * (self.limit_lower + self.limit_upper)
+            nearest = self.limit_lower if np.isfinite(self.limit_lower) else self.limit_upper
+            return replace(self, target_pos=middle if np.isfinite(middle) else nearest)
+        return self
+
+    def mode(self) -> ActuatorMode:
+        """The drive mode: what was asked for, else what the gains imply."""
+        if self.actuator_mode is not None:
+            return ActuatorMode(self.actuator_mode)
+        position, velocity = self.target_ke > 0.0, self.target_kd > 0.0
+        if position:
+            return ActuatorMode.POSITION_VELOCITY if velocity else ActuatorMode.POSITION
+        return ActuatorMode.VELOCITY if velocity else ActuatorMode.NONE
+
+
+class DofOptions(TypedDict, total=False):
+    """Keywords shared by joints of one degree of freedom; the fields of `JointDofConfig`."""
+
+    limit_lower: float
+    limit_upper: float
+    limit_ke: float
+    limit_kd: float
+    target_pos: float
+    target_vel: float
+    target_ke: float
+    target_kd: float
+    damping: float
+    stiffness: float
+    spring_ref: float
+    armature: float
+    friction: float
+    effort_limit: float
+    velocity_limit: float
+    actuator_mode: ActuatorMode | None
+
+
+class JointOptions(TypedDict, total=False):
+    """Keywords shared by all joints."""
+
+    parent_xform: VectorLike | None
+    child_xform: VectorLike | None
+    label: str | None
+
+
+@dataclass
+class LinkRecord:
+    """A link as it was added."""
+
+    label: str
+    xform: Array
+    mass: float
+    com: Array
+    inertia: Array
+    is_kinematic: bool
+
+
+@dataclass
+class JointRecord:
+    """A joint as it was added; `start` and `v_start` are its place in joint_q and joint_qd."""
+
+    label: str
+    kind: JointType
+    parent: int
+    child: int
+    X_p: Array
+    X_c: Array
+    linear: list[JointDofConfig]
+    angular: list[JointDofConfig]
+    axes: list[Array]
+    start: int
+    v_start: int
+    pitch: float = 0.0
+    distance: tuple[float, float] = (-1.0, -1.0)
+
+    @property
+    def coordinates(self) -> int:
+        return coordinate_count(self.kind, len(self.linear), len(self.angular))
+
+    @property
+    def velocities(self) -> int:
+        return len(self.linear) + len(self.angular)
+
+
+def _non_negative(value: float, what: str) -> None:
+    if not isinstance(value, (int, float, np.floating, np.integer)) or not value >= 0.0:
+        raise ArgumentError(f"{what} must be a number that is not negative, got {value!r}")
+
+
+def axis_vector(axis: AxisLike, what: str) -> Array:
+    """A unit vector from an `Axis`, one of "x", "y", "z", or three numbers."""
+    if isinstance(axis, str):
+        if axis.lower() not in ("x", "y", "z"):
+            raise ArgumentError(f"{what} must be x, y, z or 3 numbers, got '{axis}'")
+        axis = Axis("xyz".index(axis.lower()))
+    if isinstance(axis, Axis):
+        return np.eye(3)[int(axis)]
+    vector = numbers(axis, (3,), what)
+    length = float(np.linalg.norm(vector))
+    if length < 1e-12:
+        raise ArgumentError(f"{what} must not be zero, got {vector.tolist()}")
+    # coordinate axes stay exact
+    return vector / length if length != 1.0 else vector
+
+
+class AxisJointOptions(JointOptions, DofOptions, total=False):
+    """Frames, label and the configuration of the degrees of freedom."""
+
+
+def split_options(options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Keywords of the frames, keywords of the degrees of freedom."""
+    dof = {k: v for k, v in options.items() if k in DofOptions.__annotations__}
+    return {k: v for k, v in options.items() if k not in dof}, dof
+
+
+def configured(axis: AxisLike, options: dict[str, Any]) -> JointDofConfig:
+    return JointDofConfig(axis=axis, **options)
+
+
+def require_not_parallel(axis: AxisLike, axis2: AxisLike, what: str) -> None:
+    a, b = axis_vector(axis, f"axis of {what}"), axis_vector(axis2, f"axis2 of {what}")
+    if float(np.linalg.norm(np.cross(a, b))) < 1e-6:
+        raise ArgumentError(f"axis and axis2 of a {what} must not be parallel, got {a} and {b}")
+
+
+def require_independent(axes: list[Array], what: str) -> None:
+    if axes and np.linalg.matrix_rank(np.array(axes), tol=1e-6) < len(axes):
+        raise ArgumentError(f"{what} must be independent, got {[a.tolist() for a in axes]}")

@@ -1,0 +1,83 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Graph rules of articulations."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from worldline._src.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from worldline._src.model.builder import ModelBuilder
+
+
+def check_articulation(builder: ModelBuilder, joints: list[int], label: str) -> None:
+    """The rules of one articulation; raises for the first that is broken, naming the offender."""
+    what = f"articulation '{label}'"
+    if not joints:
+        raise ArgumentError(f"{what} is empty: it needs at least one joint")
+    owner = {j: name for name, owned in builder.articulations for j in owned}
+    children: dict[int, int] = {}
+    for j in owner:
+        children[builder.joints[j].child] = j
+    for before, here in itertools.pairwise(joints):
+        if here <= before:
+            raise ArgumentError(
+                f"{what}: joints must ascend, but '{builder.joints[here].label}' ({here}) comes after "
+                f"'{builder.joints[before].label}' ({before})"
+            )
+        if here != before + 1:
+            raise ArgumentError(
+                f"{what}: joints must be contiguous, but {before} is followed by {here}; "
+                f"'{builder.joints[before + 1].label}' is left out"
+            )
+    reached: set[int] = set()
+    for j in joints:
+        joint = builder.joints[j]
+        if j in owner:
+            raise ArgumentError(f"{what}: joint '{joint.label}' already belongs to '{owner[j]}'")
+        child = builder.links[joint.child]
+        if joint.child in children:
+            other = builder.joints[children[joint.child]].label
+            raise ArgumentError(
+                f"{what}: link '{child.label}' has a second parent through joint '{joint.label}'; "
+                f"joint '{other}' is the first"
+            )
+        if joint.parent >= 0 and joint.parent not in reached:
+            parent = builder.links[joint.parent].label
+            raise ArgumentError(
+                f"{what}: joint '{joint.label}' is out of order: its parent link '{parent}' is not the "
+                "child of an earlier joint of this articulation"
+            )
+        if child.is_kinematic and joint.parent >= 0:
+            raise ArgumentError(
+                f"{what}: link '{child.label}' is kinematic but not a root; only children of the world "
+                "may be kinematic"
+            )
+        children[joint.child] = j
+        reached.add(joint.child)
+
+
+def check_complete(builder: ModelBuilder, skip_validation_joints: bool) -> None:
+    """Every joint and every link belongs to an articulation, unless that is waived."""
+    owned = {j for _, joints in builder.articulations for j in joints}
+    orphans = [joint.label for j, joint in enumerate(builder.joints) if j not in owned]
+    if orphans and not skip_validation_joints:
+        raise ArgumentError(
+            f"joints in no articulation: {', '.join(orphans)}; add them with add_articulation, or pass "
+            "skip_validation_joints=True"
+        )
+    moved = {builder.joints[j].child for j in range(len(builder.joints))}
+    loose = [link.label for i, link in enumerate(builder.links) if i not in moved]
+    if loose and not skip_validation_joints:
+        raise ArgumentError(
+            f"links with no joint: {', '.join(loose)}; use add_body for a free body or add a joint"
+        )
+    for joint in builder.joints:
+        if builder.links[joint.child].is_kinematic and joint.parent >= 0:
+            raise ArgumentError(
+                f"link '{builder.links[joint.child].label}' is kinematic but joint '{joint.label}' "
+                "hangs it on another link; only children of the world may be kinematic"
+            )

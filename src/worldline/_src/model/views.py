@@ -1,0 +1,102 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The named tuples of arrays that kernels receive, cut from the arenas by the field table.
+
+A view groups what is read or written together; its signature in a kernel says what the kernel touches.
+`build(m, c, d)` of a view is merged into the stage that calls it and costs a few address computations.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+from worldline._src.jit import inline
+from worldline._src.model.fields import BY_NAME, SLOT
+from worldline._src.scalar.memory import matrix, vector
+
+_ARENA = {"index": "m", "constant": "c", "data": "d"}
+
+
+def _size(symbol: str | int) -> str:
+    return str(symbol) if isinstance(symbol, int) else f"m[{SLOT[symbol]}]"
+
+
+def _builder(view: type, fields: tuple[str, ...]) -> Any:
+    """Write and compile `build(m, c, d)` for a view from the table."""
+    cuts = []
+    for name in fields:
+        field = BY_NAME[name]
+        sizes = ", ".join(_size(s) for s in field.shape)
+        cut = "vector" if len(field.shape) == 1 else "matrix"
+        cuts.append(f"{cut}({_ARENA[field.space]}, m[{SLOT[name]}], {sizes})")
+    source = f"def build(m, c, d):\n    return {view.__name__}({', '.join(cuts)})\n"
+    scope: dict[str, Any] = {"vector": vector, "matrix": matrix, view.__name__: view}
+    exec(compile(source, f"<view {view.__name__}>", "exec"), scope)
+    return inline(scope["build"])
+
+
+def _view(name: str, *fields: str) -> Any:
+    view = namedtuple(name, fields)  # type: ignore[misc] # the fields come from the table
+    view.__module__ = __name__
+    view.__doc__ = "\n".join(f"{f}: {BY_NAME[f].doc}" for f in fields)
+    return view, _builder(view, fields)
+
+
+TreeView, tree_view = _view(
+    "TreeView",
+    "link_parent",
+    "link_kind",
+    "link_q_start",
+    "link_v_start",
+    "link_v_end",
+    "link_root",
+    "dof_block",
+)
+JointView, joint_view = _view("JointView", "link_R_pre", "link_p_pre", "dof_kind", "dof_R_pre", "dof_pitch")
+TurnView, turn_view = _view(
+    "TurnView",
+    "link_Q_pre",
+    "link_p_pre",
+    "link_turned",
+    "dof_kind",
+    "dof_Q_pre",
+    "dof_pitch",
+    "link_Q_post",
+)
+PoseView, pose_view = _view("PoseView", "link_Q", "link_x")
+BodyView, body_view = _view("BodyView", "link_body", "body_link", "link_offset", "link_R_post", "link_p_post")
+InertiaView, inertia_view = _view(
+    "InertiaView",
+    "link_mass",
+    "link_com",
+    "link_inertia",
+    "link_leaf",
+    "link_first",
+    "dof_armature",
+    "dof_mobile",
+)
+DofView, dof_view = _view("DofView", "dof_link", "dof_parent", "dof_mobile")
+PassiveView, passive_view = _view("PassiveView", "dof_damping", "dof_stiffness", "q_rest")
+AnchorView, anchor_view = _view(
+    "AnchorView",
+    "link_R_anchor",
+    "link_p_anchor",
+    "link_R_child",
+    "link_p_child",
+    "body_com",
+    "dof_kind",
+    "dof_axis",
+    "dof_pitch",
+    "dof_axis_count",
+)
+OperandView, operand_view = _view(
+    "OperandView", "q", "q_other", "v", "a", "tau", "wrench", "point", "fraction", "result"
+)
+FieldView, field_view = _view("FieldView", "gravity")
+MaximalView, maximal_view = _view("MaximalView", "body_q", "body_qd")
+PositionView, position_view = _view("PositionView", "link_R", "link_p", "link_origin", "dof_S")
+VelocityView, velocity_view = _view("VelocityView", "link_V", "link_c")
+AccelerationView, acceleration_view = _view("AccelerationView", "link_A", "link_F")
+ArticulatedView, articulated_view = _view("ArticulatedView", "link_IA", "dof_U", "dof_D", "dof_u")
+MassView, mass_view = _view("MassView", "link_crb", "M", "L")

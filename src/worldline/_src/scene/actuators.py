@@ -1,0 +1,223 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Actuators: what turns a control signal into force."""
+
+from __future__ import annotations
+
+from enum import auto
+
+from worldline._src.scene.base import Struct, field
+from worldline._src.scene.containers import Nested, OptionalOf
+from worldline._src.scene.enums import SceneEnum
+from worldline._src.scene.kinds import FLAG, INTEGER, NON_NEGATIVE, REAL
+from worldline._src.scene.texts import Enumeration, Name, Ref
+from worldline._src.scene.values import RANGE, Range
+from worldline._src.scene.variant import Named, Variant, VariantOf
+from worldline._src.scene.vectors import Array, Numbers, Vector
+
+_PARAMETERS = Vector(10)
+
+
+class GainType(SceneEnum):
+    """What multiplies the control signal."""
+
+    Affine = auto()
+    Fixed = auto()
+    Muscle = auto()
+
+
+class BiasType(SceneEnum):
+    """What is added to the force."""
+
+    Affine = auto()
+    None_ = auto()
+    Muscle = auto()
+
+
+class DynType(SceneEnum):
+    """How the activation follows the control signal."""
+
+    Filter = auto()
+    FilterExact = auto()
+    Integrator = auto()
+    None_ = auto()
+    Muscle = auto()
+
+
+class DampingType(SceneEnum):
+    """How the damping of a position actuator is given."""
+
+    Dampratio = auto()
+    Kv = auto()
+
+
+class GeneralParam(Struct):
+    """A force that is affine in length and speed: gain * input + bias.
+
+    Input is the activation, or the control signal when there are no dynamics. An affine gain is
+    g0 + g1 length + g2 speed; an affine bias likewise.
+    """
+
+    actearly: bool = field(default=False, converter=FLAG, doc="Use the activation of the next step.")
+    actrange: Range | None = field(default=None, converter=OptionalOf(RANGE), doc="Bounds of the activation.")
+    bias: BiasType = field(default=BiasType.None_, converter=Enumeration(BiasType), doc="Form of the bias.")
+    biasprm: Array = field(default=(0.0,) * 10, converter=_PARAMETERS, doc="Parameters of the bias, (10,).")
+    dynprm: Array = field(
+        default=(1.0,) + (0.0,) * 9,
+        converter=_PARAMETERS,
+        doc="Parameters of the dynamics, (10,); the first is the time constant of a filter, s.",
+    )
+    dyntype: DynType = field(
+        default=DynType.None_, converter=Enumeration(DynType), doc="Dynamics of the activation."
+    )
+    gain: GainType = field(default=GainType.Fixed, converter=Enumeration(GainType), doc="Form of the gain.")
+    gainprm: Array = field(
+        default=(1.0,) + (0.0,) * 9, converter=_PARAMETERS, doc="Parameters of the gain, (10,)."
+    )
+
+
+class PositionParam(Struct):
+    """A spring toward the control signal: force = kp (control - length) - kv speed."""
+
+    damping_type: DampingType = field(
+        default=DampingType.Kv,
+        converter=Enumeration(DampingType),
+        doc="Whether `damping_value` is kv itself or a ratio of the critical one.",
+    )
+    damping_value: float = field(
+        default=0.0, converter=NON_NEGATIVE, doc="kv, N s/m or N m s/rad, or a damping ratio."
+    )
+    kp: float = field(default=0.0, converter=REAL, doc="Stiffness, N/m or N m/rad.")
+    timeconst: float = field(
+        default=0.0, converter=NON_NEGATIVE, doc="Filter on the control signal, s; 0 is none."
+    )
+
+
+class ActuatorType(
+    Variant,
+    cases={
+        "general": Nested(GeneralParam),
+        "motor": None,
+        "position": Nested(PositionParam),
+        "velocity": REAL,
+        "adhesion": REAL,
+    },
+):
+    """How the force comes from the control signal."""
+
+    @staticmethod
+    def general(value: GeneralParam) -> ActuatorType:
+        """Any affine law, with or without dynamics."""
+        return ActuatorType._make("general", value)
+
+    @staticmethod
+    def motor() -> ActuatorType:
+        """Force equals the control signal."""
+        return ActuatorType._make("motor")
+
+    @staticmethod
+    def position(value: PositionParam) -> ActuatorType:
+        """A servo of position."""
+        return ActuatorType._make("position", value)
+
+    @staticmethod
+    def velocity(value: float) -> ActuatorType:
+        """A servo of speed: force = kv (control - speed), N s/m or N m s/rad."""
+        return ActuatorType._make("velocity", value)
+
+    @staticmethod
+    def adhesion(value: float) -> ActuatorType:
+        """Pulls the target link into whatever it touches, N for each unit of control."""
+        return ActuatorType._make("adhesion", value)
+
+
+class ActuatorTarget(
+    Variant,
+    cases={
+        "floating_base": Ref("joint", "link"),
+        "joint": Ref("joint"),
+        "tendon": Ref("tendon"),
+        "link": Ref("link"),
+        "joint_in_parent": Ref("joint"),
+        "site": Named(("ref_site",), site=Ref("site"), ref_site=Ref("site")),
+        "slider_crank": Named(crank_site=Ref("site"), slider_site=Ref("site"), crank_length=NON_NEGATIVE),
+    },
+):
+    """What an actuator acts on; the last three are Worldline's."""
+
+    @staticmethod
+    def floating_base(value: str) -> ActuatorTarget:
+        """The six directions of a free joint, named by the joint or by its link."""
+        return ActuatorTarget._make("floating_base", value)
+
+    @staticmethod
+    def joint(value: str) -> ActuatorTarget:
+        """The coordinates of a joint."""
+        return ActuatorTarget._make("joint", value)
+
+    @staticmethod
+    def tendon(value: str) -> ActuatorTarget:
+        """The length of a tendon."""
+        return ActuatorTarget._make("tendon", value)
+
+    @staticmethod
+    def link(value: str) -> ActuatorTarget:
+        """The contacts of a link, for adhesion."""
+        return ActuatorTarget._make("link", value)
+
+    @staticmethod
+    def joint_in_parent(value: str) -> ActuatorTarget:
+        """A ball or free joint, with the gear in axes of the parent link."""
+        return ActuatorTarget._make("joint_in_parent", value)
+
+    @staticmethod
+    def site(site: str, ref_site: str | None = None) -> ActuatorTarget:
+        """A force and torque at a site, in its own axes or against another site."""
+        return ActuatorTarget._make("site", site=site, ref_site=ref_site)
+
+    @staticmethod
+    def slider_crank(crank_site: str, slider_site: str, crank_length: float) -> ActuatorTarget:
+        """A rod of the given length, m, from a pin on a crank to a slider along its site's z axis."""
+        return ActuatorTarget._make(
+            "slider_crank",
+            crank_site=crank_site,
+            slider_site=slider_site,
+            crank_length=crank_length,
+        )
+
+
+class Actuator(Struct):
+    """An actuator; the order of actuators is the order of the control vector.
+
+    Example:
+        >>> drive = ActuatorType.position(PositionParam(kp=100.0, damping_value=5.0))
+        >>> Actuator(name="servo", target=ActuatorTarget.joint("elbow"), actuator_type=drive).name
+        'servo'
+    """
+
+    actuator_type: ActuatorType = field(
+        default_factory=ActuatorType.motor,
+        converter=VariantOf(ActuatorType),
+        doc="How the force comes about.",
+    )
+    ctrlrange: Range | None = field(
+        default=None, converter=OptionalOf(RANGE), doc="Bounds of the control signal."
+    )
+    forcerange: Range | None = field(
+        default=None, converter=OptionalOf(RANGE), doc="Bounds of the force, N or N m."
+    )
+    gear: list[float] = field(
+        default=(1.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+        converter=Numbers(6),
+        doc="From the actuator's scalar force to the target's directions.",
+    )
+    name: str | None = field(default=None, converter=OptionalOf(Name("actuator")), doc="Name.")
+    target: ActuatorTarget = field(
+        default_factory=lambda: ActuatorTarget.joint(""),
+        converter=VariantOf(ActuatorTarget),
+        doc="What it acts on.",
+    )
+    length_range: Range | None = field(
+        default=None, converter=OptionalOf(RANGE), doc="Range of the length, m, for muscles."
+    )
+    group: int = field(default=0, converter=INTEGER, doc="Group, to switch actuators off together.")

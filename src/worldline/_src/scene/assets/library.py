@@ -1,0 +1,212 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The meshes and height fields of one scene, loaded when asked for, and what follows from them.
+
+This is where a compiler gets from names to shapes: `mesh`, `hull` and `parts` for collision and display,
+`resolved` for primitives that are fitted to a mesh, `link_properties` for inertia.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePath
+from typing import NamedTuple
+
+import numpy as np
+
+from worldline._src.errors import SceneError
+from worldline._src.scene.asset_specs import MeshSource
+from worldline._src.scene.assets.cache import AssetCache, content_key
+from worldline._src.scene.assets.decomposition import decomposed
+from worldline._src.scene.assets.fitting import fitted
+from worldline._src.scene.assets.hfields import HeightField, load_hfield
+from worldline._src.scene.assets.hulls import convex_hull
+from worldline._src.scene.assets.integrals import MeshIntegrals, mesh_integrals
+from worldline._src.scene.assets.mesh import Mesh, from_data, scaled, transformed
+from worldline._src.scene.assets.mesh_files import read_mesh
+from worldline._src.scene.assets.paths import PathPolicy
+from worldline._src.scene.bodies import Link
+from worldline._src.scene.geometry import Geometry, MeshInertia, ShapeType
+from worldline._src.scene.kinds import hint
+from worldline._src.scene.mass_properties import (
+    NOTHING,
+    MassProperties,
+    balanced,
+    bounded,
+    combined,
+    given_properties,
+    in_groups,
+    mesh_properties,
+    placed,
+    primitive,
+)
+from worldline._src.scene.options import CoACDConfig, CompileOptions, InertiaSource, ShapeFit
+from worldline._src.scene.poses import Pose, multiply, normalized
+from worldline._src.scene.vectors import Array
+from worldline._src.scene.world import World
+
+
+class ResolvedShape(NamedTuple):
+    """What a geom is once its mesh is known.
+
+    Attributes:
+        shape: The shape; a primitive for a geom that was fitted.
+        size: Half sizes of a primitive, m, (3,); half extents of a mesh about its own origin.
+        position: Place in the link frame, m, (3,).
+        rotation: Rotation in the link frame, xyzw, (4,).
+        mesh: The mesh in the axes of the geom, for shape Mesh.
+    """
+
+    shape: ShapeType
+    size: Array
+    position: Array
+    rotation: Array
+    mesh: Mesh | None = None
+
+
+def load_mesh(
+    source: MeshSource, policy: PathPolicy, *, cache: AssetCache | None = None, where: str = "mesh"
+) -> Mesh:
+    """The mesh of a source, in the axes its transform asks for.
+
+    Raises:
+        SceneError: It is missing, may not be read, or is broken.
+        CapabilityError: Nothing here reads such files.
+    """
+    data = source.value
+    if source.variant == "buffer":
+        return from_data(data["data"], where)
+    path = policy.resolve(data["path"])
+    content = policy.read(path)
+    names = sorted(data["using_meshes"])
+    suffix = PurePath(data["path"]).suffix
+
+    def make() -> dict[str, np.ndarray]:
+        mesh = read_mesh(content, suffix, str(path), names)
+        extra = {"normals": mesh.normals, "texcoords": mesh.texcoords}
+        found: dict[str, np.ndarray] = {"vertices": mesh.vertices, "triangles": mesh.triangles}
+        return found | {name: table for name, table in extra.items() if table is not None}
+
+    if cache is None:
+        arrays = make()
+    else:
+        arrays = cache.fetch("mesh", content_key(content, suffix.lower(), names), make)
+    mesh = Mesh(arrays["vertices"], arrays["triangles"], arrays.get("normals"), arrays.get("texcoords"))
+    return transformed(mesh, data["transform"])
+
+
+class AssetLibrary:
+    """The assets of a scene.
+
+    Args:
+        world: The scene.
+        policy: Which files it may reach; by default those below the directory of its own file.
+        cache: Where slow results are kept; the user's cache folder unless given.
+    """
+
+    def __init__(
+        self, world: World, policy: PathPolicy | None = None, cache: AssetCache | None = None
+    ) -> None:
+        base = None if world.source_path is None else Path(world.source_path).parent
+        self.assets = world.assets
+        self.options = world.compile_options
+        self.policy = PathPolicy(base) if policy is None else policy
+        self.cache = AssetCache() if cache is None else cache
+        self._meshes: dict[str, Mesh] = {}
+        self._hfields: dict[str, HeightField] = {}
+        self._integrals: dict[tuple[str, tuple[float, ...], MeshInertia], MeshIntegrals] = {}
+
+    def mesh(self, name: str, scale: Array | None = None) -> Mesh:
+        """A mesh by name, scaled along its axes."""
+        if name not in self._meshes:
+            source = self.assets.meshes.get(name)
+            if source is None:
+                raise SceneError(f"no mesh {name!r}{hint(name, self.assets.meshes)}")
+            self._meshes[name] = load_mesh(source, self.policy, cache=self.cache, where=f"mesh {name!r}")
+        found = self._meshes[name]
+        return found if scale is None else scaled(found, scale)
+
+    def hull(self, name: str, scale: Array | None = None, max_vertices: int | None = None) -> Mesh:
+        """The convex hull of a mesh; one hull serves every scale."""
+        points = self.mesh(name).vertices
+        found = convex_hull(points, max_vertices=max_vertices, cache=self.cache, where=f"mesh {name!r}")
+        return found if scale is None else scaled(found, scale)
+
+    def parts(self, name: str, config: CoACDConfig, scale: Array | None = None) -> list[Mesh]:
+        """Convex parts of a mesh at a scale."""
+        return decomposed(self.mesh(name, scale), config, cache=self.cache, where=f"mesh {name!r}")
+
+    def hfield(self, name: str) -> HeightField:
+        """A height field by name."""
+        if name not in self._hfields:
+            source = self.assets.hfields.get(name)
+            if source is None:
+                raise SceneError(f"no height field {name!r}{hint(name, self.assets.hfields)}")
+            self._hfields[name] = load_hfield(source, self.policy, f"height field {name!r}")
+        return self._hfields[name]
+
+    def integrals(self, geom: Geometry) -> MeshIntegrals:
+        """Volume or surface of the mesh that a geom names, at its scale."""
+        name = geom.mesh or ""
+        mode = MeshInertia.Shell if geom.shell_inertia else geom.mesh_inertia
+        scale = geom.mesh_scale
+        key = (name, () if scale is None else tuple(scale.tolist()), mode)
+        if key not in self._integrals:
+            self._integrals[key] = self._integrated(name, scale, mode)
+        return self._integrals[key]
+
+    def _integrated(self, name: str, scale: Array | None, mode: MeshInertia) -> MeshIntegrals:
+        mesh = self.mesh(name, scale)
+
+        def make() -> dict[str, np.ndarray]:
+            found = mesh_integrals(mesh, mode, f"mesh {name!r}")
+            order = np.array([list(MeshInertia).index(found.mode)])
+            return {"content": np.array([found.content]), "com": found.com, "inertia": found.inertia, "mode": order}
+
+        found = self.cache.fetch("integrals", content_key(mesh.key, mode.name), make)
+        used = list(MeshInertia)[int(found["mode"][0])]
+        return MeshIntegrals(float(found["content"][0]), found["com"], found["inertia"], used)
+
+    def resolved(self, geom: Geometry, fit: ShapeFit | None = None) -> ResolvedShape:
+        """The final shape and pose of a geom; primitives that name a mesh are fitted to it."""
+        rotation = normalized(geom.orientation)
+        if geom.mesh is None:
+            return ResolvedShape(geom.shape, np.array(geom.size), geom.position, rotation)
+        mesh = self.mesh(geom.mesh, geom.mesh_scale)
+        if geom.shape is ShapeType.Mesh:
+            reach = np.abs(mesh.vertices).max(axis=0)
+            return ResolvedShape(geom.shape, reach, geom.position, rotation, mesh)
+        fit = self.options.shape_fit if fit is None else fit
+        found = fitted(geom.shape, mesh, self.integrals(geom), fit, geom.fit_scale)
+        frame = Pose(geom.position, rotation)
+        place, turn = frame.apply(found.position), multiply(rotation, found.rotation)
+        return ResolvedShape(geom.shape, found.size, place, turn)
+
+    def geom_properties(self, geom: Geometry) -> MassProperties:
+        """Mass properties of a geom in the frame of its link."""
+        density, mass = geom.physics_material.density, geom.mass
+        if mass == 0.0 or (mass is None and density == 0.0):
+            # nothing to look at a mesh for, which may even be missing
+            return NOTHING
+        if geom.shape is ShapeType.Mesh:
+            own = mesh_properties(self.integrals(geom), density=density, mass=mass)
+            return placed(own, geom.position, geom.orientation)
+        shape = self.resolved(geom)
+        own = primitive(shape.shape, list(shape.size), density=density, mass=mass, shell=geom.shell_inertia)
+        return placed(own, shape.position, shape.rotation)
+
+    def link_properties(self, link: Link, options: CompileOptions | None = None) -> MassProperties:
+        """Mass properties of a link under the scene's compile options, but for its total mass."""
+        options = self.options if options is None else options
+        inertial = link.inertial
+        open_fields = (inertial.mass, inertial.pos, inertial.full_inertia or inertial.diag_inertia)
+        given = options.inertia_source is not InertiaSource.Geometry
+        if given and all(field is not None for field in open_fields):
+            found = given_properties(inertial, NOTHING)
+        else:
+            geoms = [g for g in link.geoms if in_groups(g.visual.group, options.inertia_groups)]
+            source = [] if options.inertia_source is InertiaSource.Given else geoms
+            found = combined(self.geom_properties(geom) for geom in source)
+            found = given_properties(inertial, found) if given else found
+        found = bounded(found, options.bound_mass, options.bound_inertia)
+        return balanced(found) if options.balance_inertia else found
+

@@ -1,0 +1,189 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Mesh files: STL, OBJ, MuJoCo's MSH, and whatever else trimesh reads.
+
+Binary formats state counts that are held against the size of the file before anything is allocated. trimesh
+gets bytes and no way to open further files, so a mesh cannot pull in textures, buffers or addresses; whatever
+it raises on a broken file becomes a `SceneError`.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import struct
+import warnings
+from collections.abc import Collection
+from typing import Any, Final
+
+import numpy as np
+
+from worldline._src.errors import CapabilityError, SceneError
+from worldline._src.scene.assets.collada import read_collada
+from worldline._src.scene.assets.hulls import convex_hull
+from worldline._src.scene.assets.mesh import MAX_TRIANGLES, Mesh, checked, joined, welded
+from worldline._src.scene.kinds import hint
+
+_STL_ROW: Final = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+_STL_HEAD: Final = 84
+CONTENT_TYPES: Final = {
+    "model/stl": ".stl",
+    "application/sla": ".stl",
+    "model/obj": ".obj",
+    "text/obj": ".obj",
+    "model/vnd.mujoco.msh": ".msh",
+    "model/gltf-binary": ".glb",
+    "model/vnd.collada+xml": ".dae",
+}
+
+
+def read_mesh(data: bytes, suffix: str, where: str, names: Collection[str] | None = None) -> Mesh:
+    """The mesh in the bytes of a file.
+
+    Args:
+        data: The content.
+        suffix: The suffix of the file name, such as `.stl`.
+        where: The file, for messages.
+        names: Parts to take; all of them when None or empty.
+
+    Raises:
+        SceneError: The content is broken, or lies about its size.
+        CapabilityError: Nothing here reads such files.
+    """
+    suffix = suffix.lower()
+    if suffix == ".msh":
+        parts = {"": _read_msh(data, where)}
+    elif suffix == ".stl":
+        parts = {"": _read_stl(data, where)}
+    elif suffix == ".dae":
+        parts = read_collada(data, where)
+    else:
+        parts = _read_with_trimesh(data, suffix, where)
+    chosen = _chosen(parts, names, where)
+    mesh = checked(joined(chosen), where)
+    if not len(mesh.triangles):
+        # a cloud of points stands for its hull
+        mesh = convex_hull(mesh.vertices, where=where)
+    return mesh
+
+
+def _chosen(parts: dict[str, Mesh], names: Collection[str] | None, where: str) -> list[Mesh]:
+    if not parts:
+        raise SceneError(f"{where}: no triangles in the file")
+    if not names:
+        return list(parts.values())
+    missing = sorted(set(names) - set(parts))
+    if missing:
+        known = ", ".join(sorted(parts)[:20])
+        raise SceneError(f"{where}: no part {missing[0]!r}; allowed: {known}{hint(missing[0], parts)}")
+    return [mesh for name, mesh in parts.items() if name in names]
+
+
+def _read_msh(data: bytes, where: str) -> Mesh:
+    """MuJoCo's binary mesh: four counts, then vertices, normals, texture coordinates and triangles."""
+    if len(data) < 16:
+        raise SceneError(f"{where}: given {len(data)} bytes; allowed: a header of 16 bytes at least")
+    counts = struct.unpack_from("<4i", data)
+    n_vertex, n_normal, n_texcoord, n_triangle = counts
+    needed = 16 + 12 * n_vertex + 12 * n_normal + 8 * n_texcoord + 12 * n_triangle
+    if min(counts) < 0 or needed != len(data):
+        raise SceneError(
+            f"{where}: the header promises {n_vertex} vertices, {n_normal} normals, {n_texcoord} texture "
+            f"coordinates and {n_triangle} triangles, which need {needed} bytes; the file has {len(data)}"
+        )
+    at = 16
+    tables: list[np.ndarray] = []
+    for count, width, dtype in ((n_vertex, 3, "<f4"), (n_normal, 3, "<f4"), (n_texcoord, 2, "<f4"), (n_triangle, 3, "<i4")):
+        tables.append(np.frombuffer(data, dtype, count * width, at).reshape(-1, width))
+        at += 4 * count * width
+    vertices, normals, texcoords, triangles = tables
+    return Mesh(
+        vertices.astype(np.float64),
+        triangles.astype(np.int32),
+        normals.astype(np.float64) if n_normal else None,
+        texcoords.astype(np.float64) if n_texcoord else None,
+    )
+
+
+def _read_stl(data: bytes, where: str) -> Mesh:
+    """STL of either kind; vertices that triangles share are made one, since the format repeats them."""
+    promised = struct.unpack_from("<I", data, 80)[0] if len(data) >= _STL_HEAD else 0
+    needed = _STL_HEAD + _STL_ROW.itemsize * promised
+    is_text = data[:512].lstrip()[:5].lower() == b"solid"
+    if is_text and needed != len(data):
+        return welded(joined(list(_read_with_trimesh(data, ".stl_ascii", where).values())))
+    if len(data) < _STL_HEAD or needed > len(data):
+        raise SceneError(
+            f"{where}: the header promises {promised} triangles, which need {needed} bytes; "
+            f"the file has {len(data)}"
+        )
+    if promised > MAX_TRIANGLES:
+        raise SceneError(f"{where}: given {promised} triangles; allowed: {MAX_TRIANGLES}")
+    # some programs append data of their own, which everybody ignores
+    rows = np.frombuffer(data, _STL_ROW, promised, _STL_HEAD)
+    corners = rows["corners"].reshape(-1, 3).astype(np.float64)
+    triangles = np.arange(len(corners), dtype=np.int32).reshape(-1, 3)
+    return welded(checked(Mesh(corners, triangles), where))
+
+
+def _read_with_trimesh(data: bytes, suffix: str, where: str) -> dict[str, Mesh]:
+    import trimesh
+
+    kind = suffix.removeprefix(".")
+    if kind not in trimesh.available_formats() or kind in _ARCHIVES:
+        known = ", ".join(sorted({"stl", "obj", "msh", "dae", "glb", "ply", "off"}))
+        raise CapabilityError(f"{where}: no reader for {suffix!r} meshes; there are: {known}")
+    if kind == "obj":
+        _refuse_bad_obj(data, where)
+    more: dict[str, Any] = {"skip_materials": True}
+    if kind == "obj":
+        more |= {"split_objects": True, "group_material": False, "maintain_order": True}
+    try:
+        # it warns about looks that nobody asked for; broken numbers are found by the checks afterwards
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            scene = trimesh.load_scene(
+                io.BytesIO(data), file_type=kind, process=False, resolver=_NOTHING, allow_remote=False, **more
+            )
+            return _parts_of(scene)
+    except MemoryError:
+        raise SceneError(f"{where}: not a {kind.upper()} mesh of sensible size") from None
+    except Exception as error:
+        # broken files make the readers fail in every way there is
+        text = str(error).split("\n")[0][:200] or type(error).__name__
+        raise SceneError(f"{where}: not a readable {kind.upper()} mesh: {text}") from None
+
+
+_ARCHIVES: Final = {"zip", "tar.gz", "tar.bz2", "bz2", "3dxml", "3mf", "xaml", "dxf", "svg"}
+_NOTHING: Final[dict[str, bytes]] = {}
+_OBJ_NUMBER: Final = re.compile(rb"(?mi)^v[ \t].*\b(nan|inf)")
+
+
+def _refuse_bad_obj(data: bytes, where: str) -> None:
+    """Numbers that are none are found here, where their line is known."""
+    bad = _OBJ_NUMBER.search(data)
+    if bad is not None:
+        line = data.count(b"\n", 0, bad.start()) + 1
+        raise SceneError(f"{where}:{line}: a vertex that is not finite")
+
+
+def _parts_of(scene: Any) -> dict[str, Mesh]:
+    """The triangles of every node of a scene, in the axes of the file."""
+    parts: dict[str, Mesh] = {}
+    for node in scene.graph.nodes_geometry:
+        matrix, name = scene.graph[node]
+        geometry = scene.geometry[name]
+        vertices = np.asarray(geometry.vertices, dtype=np.float32).astype(np.float64)
+        faces = getattr(geometry, "faces", None)
+        triangles = np.empty((0, 3), np.int32) if faces is None else np.asarray(faces, dtype=np.int64)
+        if not np.array_equal(matrix, np.eye(4)):
+            vertices = vertices @ matrix[:3, :3].T + matrix[:3, 3]
+            if np.linalg.det(matrix[:3, :3]) < 0.0:
+                triangles = triangles[:, ::-1]
+        uv = getattr(getattr(geometry, "visual", None), "uv", None)
+        texcoords = np.asarray(uv, np.float64) if uv is not None and len(uv) == len(vertices) else None
+        label = node if name in parts else name
+        if not (triangles.size and (triangles.min() < 0 or triangles.max() >= 2**31)):
+            triangles = triangles.astype(np.int32)
+        parts[label] = Mesh(vertices, triangles, None, texcoords)
+    return parts

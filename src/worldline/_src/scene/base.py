@@ -1,0 +1,324 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The base of every object of a scene.
+
+A `Struct` is declared like a dataclass. Each field names a `Kind`, which checks and converts what
+is assigned, so `geom.size = (1, 2)` fails on that line. Type checkers see the fields, the keywords
+of the constructor and what each accepts, since `field(converter=...)` is the form they know. This
+is why the structs are not `msgspec.Struct`s: those check only while decoding, stop at the first
+fault, and neither compare nor convert arrays. msgspec still does the JSON and msgpack underneath.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, dataclass_transform
+
+import numpy as np
+
+from worldline._src.scene.contexts import Probe, Rejected, Source, Writer
+from worldline._src.scene.kinds import FAILED, Kind, Rename, describe, hint
+
+Self = TypeVar("Self", bound="Struct")
+_MISSING: Final = object()
+
+
+class Field:
+    """A declared field: its kind, its default and its description."""
+
+    __slots__ = ("compared", "default", "doc", "factory", "kind", "name", "reference")
+
+    def __init__(self, kind: Kind[Any, Any], default: Any, factory: Any, doc: str, compared: bool) -> None:
+        self.name = ""
+        self.kind = kind
+        self.doc = doc
+        self.compared = compared
+        self.reference: Any = _MISSING
+        self.default = default
+        self.factory: Callable[[], Any] | None = factory
+        if factory is None:
+            value = kind(default)
+            if isinstance(value, np.ndarray):
+                self.factory = value.copy
+            elif isinstance(value, list):
+                self.factory = value.copy
+            else:
+                self.default = value
+
+    def make(self) -> Any:
+        """A fresh default."""
+        return self.default if self.factory is None else self.factory()
+
+    def is_default(self, value: Any) -> bool:
+        """Whether a value is the default, to the last bit."""
+        if self.reference is _MISSING:
+            self.reference = self.make()
+        return self.kind.identical(value, self.reference)
+
+
+def field(
+    *,
+    default: Any = _MISSING,
+    default_factory: Callable[[], Any] | None = None,
+    converter: Kind[Any, Any],
+    doc: str = "",
+    compared: bool = True,
+) -> Any:
+    """Declares a field of a `Struct`."""
+    if default is _MISSING and default_factory is None:
+        raise TypeError("a field of a scene object needs a default")
+    return Field(converter, default, default_factory, doc, compared)
+
+
+class Part:
+    """Anything in a scene that compares by content."""
+
+    def _compared(self) -> Any:
+        raise NotImplementedError
+
+
+@dataclass_transform(kw_only_default=True, eq_default=True, field_specifiers=(field,))
+class Struct(Part):
+    """A typed, editable object of a scene description.
+
+    Every constructor argument is optional. Assignment converts and checks; lists and arrays are stored as
+    copies of what was assigned, other scene objects as they are.
+    """
+
+    _fields: ClassVar[dict[str, Field]] = {}
+    _constants: ClassVar[dict[str, Any]] = {}
+    _factories: ClassVar[tuple[tuple[str, Callable[[], Any]], ...]] = ()
+    _positional: ClassVar[bool] = False
+    _copied: ClassVar[tuple[tuple[str, Kind[Any, Any]], ...]] = ()
+    _naming: ClassVar[tuple[tuple[str, Kind[Any, Any]], ...] | None] = None
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init_subclass__(cls, kw_only: bool = True, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        fields = dict(cls._fields)
+        for name, declared in list(vars(cls).items()):
+            if isinstance(declared, Field):
+                declared.name = name
+                fields[name] = declared
+                delattr(cls, name)
+        cls._fields = fields
+        cls._constants = {n: f.default for n, f in fields.items() if f.factory is None}
+        cls._factories = tuple((n, f.factory) for n, f in fields.items() if f.factory is not None)
+        cls._positional = not kw_only
+        cls._copied = tuple((n, f.kind) for n, f in fields.items() if not f.kind.immutable)
+        cls._naming = None
+        cls.__match_args__ = tuple(fields) if not kw_only else ()
+        cls.__signature__ = _signature(fields, kw_only)
+        lines = [f"    {name}: {f.doc}" for name, f in cls._fields.items() if f.doc]
+        if cls.__doc__ and lines:
+            cls.__doc__ = cls.__doc__.rstrip() + "\n\nAttributes:\n" + "\n".join(lines) + "\n"
+
+    def __init__(self, *args: Any, **given: Any) -> None:
+        if args:
+            given = self._named(args, given)
+        values = self.__dict__
+        values.update(self._constants)
+        for name, make in self._factories:
+            if name not in given:
+                values[name] = make()
+        for name, value in given.items():
+            known = self._fields.get(name)
+            if known is None:
+                raise TypeError(f"{type(self).__name__} has no field {name!r}{hint(name, self._fields)}")
+            values[name] = self._converted(known, value)
+
+    def _named(self, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
+        names = list(self._fields)
+        if not self._positional or len(args) > len(names):
+            raise TypeError(f"{type(self).__name__} takes keyword arguments: {', '.join(names)}")
+        named = dict(zip(names, args, strict=False))
+        twice = named.keys() & given.keys()
+        if twice:
+            raise TypeError(f"{type(self).__name__} got {sorted(twice)} twice")
+        return named | given
+
+    def _converted(self, known: Field, value: Any) -> Any:
+        try:
+            return known.kind(value)
+        except Rejected as rejected:
+            raise rejected.under(f"{type(self).__name__}.{known.name}") from None
+
+    if not TYPE_CHECKING:
+        # type checkers would take these for a licence to use any attribute
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            known = self._fields.get(name)
+            if known is not None:
+                self.__dict__[name] = self._converted(known, value)
+            elif isinstance(getattr(type(self), name, None), property):
+                object.__setattr__(self, name, value)
+            else:
+                raise AttributeError(self._no_such(name))
+
+        def __getattr__(self, name: str) -> Any:
+            # only reached when ordinary lookup found nothing
+            raise AttributeError(self._no_such(name))
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__}.{name} cannot be deleted; assign a value instead")
+
+    def _no_such(self, name: str) -> str:
+        return f"{type(self).__name__} has no attribute {name!r}{hint(name, self._fields)}"
+
+    def __eq__(self, other: object) -> bool:
+        return same(self, other) if type(other) is type(self) else NotImplemented
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{name}={_shown(value)}"
+            for name, known in self._fields.items()
+            if not known.is_default(value := self.__dict__[name])
+        ]
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+    def __copy__(self: Self) -> Self:
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def __deepcopy__(self: Self, memo: dict[int, Any]) -> Self:
+        return clone(self)
+
+    def _compared(self) -> Any:
+        values = self.__dict__
+        return [values[name] for name, known in self._fields.items() if known.compared]
+
+    # the walks; see kinds.Kind for what each does
+
+    def _plain(self, writer: Writer) -> dict[str, Any]:
+        always = writer.required.get(type(self).__name__, ())
+        out: dict[str, Any] = {}
+        values = self.__dict__
+        for name, known in self._fields.items():
+            value = values[name]
+            if writer.defaults or name in always or not known.is_default(value):
+                out[name] = known.kind.plain(value, writer)
+        return out
+
+    def _copy(self: Self, writer: Writer) -> Self:
+        other = object.__new__(type(self))
+        values = other.__dict__
+        values.update(self.__dict__)
+        for name, kind in self._copied:
+            values[name] = kind.copy(values[name], writer)
+        return other
+
+    def _identical(self, other: Struct) -> bool:
+        ours, theirs = self.__dict__, other.__dict__
+        return all(known.kind.identical(ours[name], theirs[name]) for name, known in self._fields.items())
+
+    def _check(self, probe: Probe, path: str) -> None:
+        values = self.__dict__
+        if probe.names_only:
+            for name, kind in self._naming_fields():
+                kind.check(values[name], probe, f"{path}.{name}")
+            return
+        before = len(probe.problems)
+        for name, known in self._fields.items():
+            known.kind.check(values[name], probe, f"{path}.{name}")
+        rule = probe.rules.get(type(self))
+        if rule is not None and len(probe.problems) == before:
+            # rules may rely on types that have just been checked
+            rule(self, probe, path)
+
+    def _rename(self, new: Rename) -> None:
+        values = self.__dict__
+        for name, kind in self._naming_fields():
+            values[name] = kind.rename(values[name], new)
+
+    @classmethod
+    def _naming_fields(cls) -> tuple[tuple[str, Kind[Any, Any]], ...]:
+        """The fields with names somewhere inside; the only ones that renaming has to visit."""
+        if cls._naming is None:
+            found = ((n, f.kind) for n, f in cls._fields.items() if f.kind.has_names())
+            cls._naming = tuple(found)
+        return cls._naming
+
+    @classmethod
+    def _read(cls: type[Self], raw: Any, source: Source, path: str) -> Any:
+        if not isinstance(raw, dict):
+            source.reject(path, describe(raw), f"an object with the fields of {cls.__name__}")
+            return FAILED
+        source.require(cls.__name__, raw, path)
+        made = cls()
+        for key, value in raw.items():
+            known = cls._fields.get(key) if isinstance(key, str) else None
+            if known is None:
+                source.unknown(
+                    f"{path}.{key!s:.60}",
+                    f"{cls.__name__} has no such key{hint(key, cls._fields)}",
+                )
+                continue
+            found = known.kind.read(value, source, f"{path}.{key}")
+            if found is not FAILED:
+                made.__dict__[key] = found
+        return made
+
+
+def _signature(fields: dict[str, Field], kw_only: bool) -> inspect.Signature:
+    """What `help` shows; type checkers work it out themselves."""
+    way = inspect.Parameter.KEYWORD_ONLY if kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Signature(
+        [
+            inspect.Parameter(name, way, default=f.default if f.factory is None else ...)
+            for name, f in fields.items()
+        ]
+    )
+
+
+def fields(of: Struct | type[Struct]) -> dict[str, Field]:
+    """The declared fields by name, in order."""
+    return of._fields
+
+
+def clone(root: Self) -> Self:
+    """A deep copy that shares nothing with the original."""
+    writer = Writer(binary=True)
+    copied = root._copy(writer)
+    writer.finish()
+    return copied
+
+
+def same(a: Any, b: Any) -> bool:
+    """Deep equality of scene values; arrays compare by content."""
+    seen: set[tuple[int, int]] = set()
+    stack: list[tuple[Any, Any]] = [(a, b)]
+    while stack:
+        a, b = stack.pop()
+        if a is b:
+            continue
+        if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+            if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.array_equal(a, b)):
+                return False
+        elif isinstance(a, Part):
+            if type(a) is not type(b):
+                return False
+            if (id(a), id(b)) not in seen:
+                # an object that contains itself would otherwise be compared for ever
+                seen.add((id(a), id(b)))
+                stack.append((a._compared(), b._compared()))
+        elif isinstance(a, dict) and isinstance(b, dict):
+            if a.keys() != b.keys():
+                return False
+            stack.extend((a[key], b[key]) for key in a)
+        elif isinstance(a, list | tuple) and isinstance(b, list | tuple):
+            if len(a) != len(b):
+                return False
+            stack.extend(zip(a, b, strict=True))
+        elif a != b:
+            return False
+    return True
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list) and value and isinstance(value[0], Struct):
+        return f"[{len(value)} x {type(value[0]).__name__}]"
+    if isinstance(value, dict) and value:
+        return "{" + ", ".join(map(repr, list(value)[:8])) + "}"
+    return repr(value.tolist()) if isinstance(value, np.ndarray) and value.size < 20 else repr(value)

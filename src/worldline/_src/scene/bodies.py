@@ -1,0 +1,318 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Links, the trees they form, and everything that stands directly on the world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import auto
+from typing import Any
+
+from worldline._src.errors import SceneError
+from worldline._src.scene.base import Struct, field
+from worldline._src.scene.cameras import Camera, Light
+from worldline._src.scene.containers import ListOf, Nested, OptionalOf, struct_schema
+from worldline._src.scene.contexts import Probe, Source, Writer
+from worldline._src.scene.enums import SceneEnum
+from worldline._src.scene.geometry import Geometry, Site
+from worldline._src.scene.joints import FreeJoint, Joint
+from worldline._src.scene.kinds import FAILED, FLAG, NON_NEGATIVE, REAL, Kind, Rename, describe
+from worldline._src.scene.texts import LABEL, Enumeration, Name, Ref
+from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array, Numbers, Vector
+
+
+class Inertia(Struct):
+    """Mass properties of a link; what is None is computed from its geoms."""
+
+    diag_inertia: Array | None = field(
+        default=None,
+        converter=OptionalOf(Vector(3)),
+        doc="Principal moments about the centre of mass, kg m^2, (3,).",
+    )
+    mass: float | None = field(default=None, converter=OptionalOf(NON_NEGATIVE), doc="Mass, kg.")
+    orientation: Array | None = field(
+        default=None,
+        converter=OptionalOf(QUATERNION),
+        doc="Rotation of the principal axes in the link frame, xyzw, (4,).",
+    )
+    pos: Array | None = field(
+        default=None,
+        converter=OptionalOf(VECTOR3),
+        doc="Centre of mass in the link frame, m, (3,).",
+    )
+    full_inertia: list[float] | None = field(
+        default=None,
+        converter=OptionalOf(Numbers(6)),
+        doc="xx, yy, zz, xy, xz, yz about the centre of mass, kg m^2; replaces `diag_inertia`.",
+    )
+
+
+class Children(Kind["Iterable[Link]", "list[Link]"]):
+    """The child links of a link. Walks do not recurse into them; see `contexts`."""
+
+    allowed = "a list, each a Link"
+
+    def __init__(self) -> None:
+        self.item: Nested[Link] | None = None
+
+    def _item(self) -> Nested[Link]:
+        if self.item is None:
+            self.item = Nested(Link)
+        return self.item
+
+    def __call__(self, value: Iterable[Link]) -> list[Link]:
+        return ListOf(self._item())(value)
+
+    def plain(self, value: list[Link], writer: Writer) -> Any:
+        out: list[Any] = []
+
+        def work() -> None:
+            for link in value:
+                writer.visit(link)
+                out.append(link._plain(writer))
+
+        writer.later(work)
+        return out
+
+    def read(self, raw: Any, source: Source, path: str) -> Any:
+        if not isinstance(raw, list):
+            source.reject(path, describe(raw), self.allowed)
+            return FAILED
+        made: list[Link] = []
+
+        def work() -> None:
+            source.count(len(raw), path)
+            if raw and source.depth > source.limits.link_depth:
+                source.problem(path, f"links nested deeper than {source.limits.link_depth}")
+                return
+            for index, entry in enumerate(raw):
+                link = Link._read(entry, source, f"{path}[{index}]")
+                if link is not FAILED:
+                    made.append(link)
+
+        source.later(work)
+        return made
+
+    def copy(self, value: list[Link], writer: Writer) -> list[Link]:
+        made: list[Link] = []
+
+        def work() -> None:
+            for link in value:
+                writer.visit(link)
+                made.append(link._copy(writer))
+
+        writer.later(work)
+        return made
+
+    def check(self, value: Any, probe: Probe, path: str) -> None:
+        if not isinstance(value, list):
+            probe.reject(path, describe(value), self.allowed)
+            return
+
+        def work() -> None:
+            probe.count(len(value), path)
+            for index, link in enumerate(value):
+                here = f"{path}[{index}]"
+                if not isinstance(link, Link):
+                    probe.reject(here, describe(link), "a Link")
+                elif fault := probe.fault(link, here):
+                    probe.problem(here, fault)
+                else:
+                    link._check(probe, here)
+
+        probe.later(work)
+
+    def identical(self, a: list[Link], b: list[Link]) -> bool:
+        # only asked of defaults, which have no children
+        return not a and not b
+
+    def has_names(self) -> bool:
+        return True
+
+    def rename(self, value: list[Link], new: Rename) -> list[Link]:
+        # whoever renames goes through all links himself
+        return value
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+        return {"type": "array", "items": struct_schema(Link, definitions)}
+
+
+class Link(Struct):
+    """A rigid body of a tree, with its joints to the parent and everything attached to it.
+
+    Example:
+        >>> arm = Link(name="arm", joints=[Joint(name="shoulder", axis=(0, 0, 1))])
+        >>> arm.children.append(Link(name="hand", local_translation=(0.4, 0, 0)))
+        >>> [link.name for link in arm.walk()]
+        ['arm', 'hand']
+    """
+
+    cameras: list[Camera] = field(
+        default_factory=list, converter=ListOf(Nested(Camera)), doc="Cameras on the link."
+    )
+    children: list[Link] = field(default_factory=list, converter=Children(), doc="Child links.")
+    disable_self_collision: bool = field(
+        default=False,
+        converter=FLAG,
+        doc="No contact within this link and its descendants; False leaves it to the parent.",
+    )
+    geoms: list[Geometry] = field(
+        default_factory=list, converter=ListOf(Nested(Geometry)), doc="Geoms on the link."
+    )
+    gravcomp: float = field(
+        default=0.0, converter=REAL, doc="Share of its gravity that is cancelled; 1 makes it float."
+    )
+    inertial: Inertia = field(
+        default_factory=Inertia, converter=Nested(Inertia), doc="Mass properties in the link frame."
+    )
+    joints: list[Joint] = field(
+        default_factory=list,
+        converter=ListOf(Nested(Joint)),
+        doc="Joints to the parent, applied in order; none is a weld. A ball joint replaces other rotations.",
+    )
+    lights: list[Light] = field(
+        default_factory=list, converter=ListOf(Nested(Light)), doc="Lights on the link."
+    )
+    local_rotation: Array = field(
+        default=(0.0, 0.0, 0.0, 1.0),
+        converter=QUATERNION,
+        doc="Rotation in the parent frame, xyzw, (4,).",
+    )
+    local_translation: Array = field(
+        default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Place in the parent frame, m, (3,)."
+    )
+    name: str | None = field(default=None, converter=OptionalOf(Name("link")), doc="Name.")
+    sites: list[Site] = field(default_factory=list, converter=ListOf(Nested(Site)), doc="Sites on the link.")
+
+    def walk(self) -> Iterator[Link]:
+        """This link and all below it, parents first, depth first in the order of the lists.
+
+        Raises:
+            SceneError: A link is reached twice, so this is no tree.
+        """
+        stack: list[Link] = [self]
+        seen: set[int] = set()
+        while stack:
+            link = stack.pop()
+            if id(link) in seen:
+                raise SceneError(f"the same Link object, named {link.name!r}, is in the tree twice")
+            seen.add(id(link))
+            yield link
+            stack.extend(reversed(link.children))
+
+
+class BodyKind(SceneEnum):
+    """How a body takes part in dynamics."""
+
+    Dynamic = auto()
+    Static = auto()
+    Kinematic = auto()
+
+
+class BodyRole(SceneEnum):
+    """Which object of `worldline.simulation` stands for the body."""
+
+    Auto = auto()
+    RigidBody = auto()
+    Multibody = auto()
+
+
+class Body(Struct):
+    """A tree of links whose base is free, jointed to the world, or fixed to it.
+
+    Example:
+        >>> body = Body(free=FreeJoint(), link=Link(name="ball"))
+        >>> body.link.geoms.append(Geometry(size=(0.1, 0, 0)))
+    """
+
+    free: FreeJoint | None = field(
+        default=None,
+        converter=OptionalOf(Nested(FreeJoint)),
+        doc="Makes the base free; the joints of the base link then mean nothing.",
+    )
+    link: Link = field(default_factory=Link, converter=Nested(Link), doc="The base link.")
+    mocap: bool = field(
+        default=False, converter=FLAG, doc="Its pose is set from outside; only for a fixed base."
+    )
+    kind: BodyKind = field(
+        default=BodyKind.Dynamic,
+        converter=Enumeration(BodyKind),
+        doc="Dynamic, static, or kinematic: moved by its velocity and not by forces.",
+    )
+    role: BodyRole = field(
+        default=BodyRole.Auto, converter=Enumeration(BodyRole), doc="Its object in a simulation."
+    )
+    multibody: str | None = field(
+        default=None,
+        converter=OptionalOf(LABEL),
+        doc="Name of the multibody; bodies of one name form one multibody with several roots.",
+    )
+    linear_velocity: Array = field(
+        default=(0.0, 0.0, 0.0),
+        converter=VECTOR3,
+        doc="Initial velocity of a free base's origin, world axes, m/s, (3,).",
+    )
+    angular_velocity: Array = field(
+        default=(0.0, 0.0, 0.0),
+        converter=VECTOR3,
+        doc="Initial angular velocity of a free base, world axes, rad/s, (3,).",
+    )
+
+
+class FrameKind(SceneEnum):
+    """Whether a frame may be moved after the start."""
+
+    Fixed = auto()
+    Free = auto()
+
+
+class Frame(Struct):
+    """A named coordinate frame with no mass and no shape."""
+
+    name: str | None = field(default=None, converter=OptionalOf(Name("frame")), doc="Name.")
+    kind: FrameKind = field(
+        default=FrameKind.Fixed,
+        converter=Enumeration(FrameKind),
+        doc="Fixed in its parent, or free to be placed during simulation.",
+    )
+    parent_link: str | None = field(
+        default=None,
+        converter=OptionalOf(Ref("link")),
+        doc="Link it moves with; None is the world.",
+    )
+    parent_frame: str | None = field(
+        default=None,
+        converter=OptionalOf(Ref("frame")),
+        doc="Frame it moves with, instead of a link.",
+    )
+    position: Array = field(default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Place in the parent, m, (3,).")
+    orientation: Array = field(
+        default=(0.0, 0.0, 0.0, 1.0),
+        converter=QUATERNION,
+        doc="Rotation in the parent, xyzw, (4,).",
+    )
+
+
+class Hierarchy(Struct):
+    """The bodies of a scene, and what is fixed to the world."""
+
+    bodies: list[Body] = field(
+        default_factory=list, converter=ListOf(Nested(Body)), doc="Bodies, each with its base link."
+    )
+    cameras: list[Camera] = field(
+        default_factory=list, converter=ListOf(Nested(Camera)), doc="Cameras fixed to the world."
+    )
+    geoms: list[Geometry] = field(
+        default_factory=list, converter=ListOf(Nested(Geometry)), doc="Geoms fixed to the world."
+    )
+    lights: list[Light] = field(
+        default_factory=list, converter=ListOf(Nested(Light)), doc="Lights fixed to the world."
+    )
+    sites: list[Site] = field(
+        default_factory=list, converter=ListOf(Nested(Site)), doc="Sites fixed to the world."
+    )
+
+    def links(self) -> Iterator[Link]:
+        """All links of all bodies, parents first."""
+        for body in self.bodies:
+            yield from body.link.walk()

@@ -1,0 +1,242 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Cameras and lights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import auto
+from typing import Any
+
+from numpy.typing import NDArray
+
+from worldline._src.scene.base import Struct, field
+from worldline._src.scene.containers import Nested, OptionalOf
+from worldline._src.scene.enums import SceneEnum
+from worldline._src.scene.kinds import FLAG, NON_NEGATIVE, POSITIVE, REAL, Integer, Kind
+from worldline._src.scene.texts import Enumeration, Name, Ref
+from worldline._src.scene.variant import Variant, VariantOf
+from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array, Numbers, Vector
+
+_PIXELS = Integer(minimum=1)
+_DISTANCE = NON_NEGATIVE
+
+
+class OrDefault(Kind[Sequence[float] | NDArray[Any] | None, Array]):
+    """A vector, or None for its default; the constructor of `Camera` takes both."""
+
+    def __init__(self, inner: Vector, default: tuple[float, ...]) -> None:
+        self.inner = inner
+        self.default = default
+        self.allowed = f"{inner.allowed}, or None for {list(default)}"
+
+    def __call__(self, value: Sequence[float] | NDArray[Any] | None) -> Array:
+        return self.inner(self.default if value is None else value)
+
+    def plain(self, value: Array, writer: Any) -> Any:
+        return self.inner.plain(value, writer)
+
+    def identical(self, a: Array, b: Array) -> bool:
+        return self.inner.identical(a, b)
+
+    def copy(self, value: Array, writer: Any) -> Array:
+        return self.inner.copy(value, writer)
+
+    def check(self, value: Any, probe: Any, path: str) -> None:
+        self.inner.check(value, probe, path)
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+        return self.inner.schema(definitions)
+
+
+class PositionTrack(SceneEnum):
+    """How the position of a camera follows its parent."""
+
+    FixedLocal = auto()
+    FixedWorld = auto()
+    Free = auto()
+
+
+class RotationTrack(SceneEnum):
+    """How the rotation of a camera follows its parent or a target."""
+
+    FixedLocal = auto()
+    FixedWorld = auto()
+    Free = auto()
+    LookAtLink = auto()
+
+
+class Camera(Struct, kw_only=False):
+    """A camera on a link or on the world; it looks along its -z axis with y up."""
+
+    name: str | None = field(default=None, converter=OptionalOf(Name("camera")), doc="Name.")
+    position: Array = field(
+        default=None,
+        converter=OrDefault(VECTOR3, (0.0, 0.0, 1.0)),
+        doc="Place in the parent frame, m, (3,).",
+    )
+    orientation: Array = field(
+        default=None,
+        converter=OrDefault(QUATERNION, (0.0, 0.0, 0.0, 1.0)),
+        doc="Rotation in the parent frame, xyzw, (4,).",
+    )
+    position_track: PositionTrack = field(
+        default=PositionTrack.Free,
+        converter=Enumeration(PositionTrack),
+        doc="Follows the parent how.",
+    )
+    rotation_track: RotationTrack = field(
+        default=RotationTrack.Free, converter=Enumeration(RotationTrack), doc="Turns how."
+    )
+    track_target: str | None = field(
+        default=None, converter=OptionalOf(Ref("link")), doc="Link looked at, for LookAtLink."
+    )
+    orthographic: bool = field(default=False, converter=FLAG, doc="Parallel instead of perspective.")
+    fovy: float = field(
+        default=45.0,
+        converter=POSITIVE,
+        doc="Vertical field of view, degrees; height of the view in m when orthographic.",
+    )
+    depth_only: bool = field(default=False, converter=FLAG, doc="Render depth and no colour.")
+    znear: float = field(default=0.0, converter=_DISTANCE, doc="Near plane, m; 0 chooses it.")
+    zfar: float = field(default=0.0, converter=_DISTANCE, doc="Far plane, m; 0 chooses it.")
+    track_position_speed: float = field(
+        default=0.0, converter=NON_NEGATIVE, doc="Speed limit while following, m/s; 0 is none."
+    )
+    track_rotation_speed: float = field(
+        default=0.0, converter=NON_NEGATIVE, doc="Turning limit while following, rad/s; 0 is none."
+    )
+    resolution_x: int = field(default=1, converter=_PIXELS, doc="Width, pixels.")
+    resolution_y: int = field(default=1, converter=_PIXELS, doc="Height, pixels.")
+    focal_length: list[float] | None = field(
+        default=None,
+        converter=OptionalOf(Numbers(2)),
+        doc="Focal length along both axes, m; replaces `fovy` when given.",
+    )
+    sensor_size: list[float] | None = field(
+        default=None, converter=OptionalOf(Numbers(2)), doc="Size of the sensor, m."
+    )
+    principal_point: list[float] | None = field(
+        default=None,
+        converter=OptionalOf(Numbers(2)),
+        doc="Optical axis on the sensor, from its centre, m.",
+    )
+
+
+class FreeCamera(Struct):
+    """Where the viewer's own camera starts."""
+
+    azimuth: float = field(
+        default=90.0, converter=REAL, doc="About z, degrees; 0 looks along +x, 90 along +y."
+    )
+    elevation: float = field(default=-45.0, converter=REAL, doc="Degrees; negative looks down.")
+    fovy: float = field(default=45.0, converter=POSITIVE, doc="Vertical view, degrees.")
+    orthographic: bool = field(default=False, converter=FLAG, doc="Parallel projection.")
+
+
+class TrackMode(Variant, cases={"fixed": None, "track": None, "target_body": Ref("link")}):
+    """How a light follows its parent link."""
+
+    @staticmethod
+    def fixed() -> TrackMode:
+        """Keeps its pose in the parent."""
+        return TrackMode._make("fixed")
+
+    @staticmethod
+    def track() -> TrackMode:
+        """Keeps its offset to the parent and its rotation, both in world axes."""
+        return TrackMode._make("track")
+
+    @staticmethod
+    def target_body(value: str) -> TrackMode:
+        """Keeps its place in the parent and turns toward the named link."""
+        return TrackMode._make("target_body", value)
+
+
+class DirectionalLightDesc(Struct):
+    """A light from far away, such as the sun."""
+
+    illuminance: float = field(default=100000.0, converter=NON_NEGATIVE, doc="Illuminance, lux.")
+
+
+class PointLightDesc(Struct):
+    """A light that shines in all directions."""
+
+    intensity: float = field(default=4000.0, converter=NON_NEGATIVE, doc="Luminous power, lm.")
+    radius: float = field(default=0.0, converter=NON_NEGATIVE, doc="Radius of the source, m.")
+    range: float = field(default=20.0, converter=NON_NEGATIVE, doc="Reach, m.")
+    shadow_map_near_z: float = field(
+        default=0.1, converter=NON_NEGATIVE, doc="Nothing nearer than this casts shadows, m."
+    )
+
+
+class SpotLightDesc(Struct):
+    """A light that shines in a cone."""
+
+    inner_angle: float = field(default=45.0, converter=NON_NEGATIVE, doc="Full inside, degrees.")
+    intensity: float = field(default=8000.0, converter=NON_NEGATIVE, doc="Luminous power, lm.")
+    outer_angle: float = field(default=45.0, converter=NON_NEGATIVE, doc="Dark outside, degrees.")
+    range: float = field(default=20.0, converter=NON_NEGATIVE, doc="Reach, m.")
+    shadow_map_near_z: float = field(
+        default=0.1, converter=NON_NEGATIVE, doc="Nothing nearer than this casts shadows, m."
+    )
+
+
+class LightType(
+    Variant,
+    cases={
+        "directional": Nested(DirectionalLightDesc),
+        "spot": Nested(SpotLightDesc),
+        "point": Nested(PointLightDesc),
+    },
+):
+    """What kind of light it is."""
+
+    @staticmethod
+    def directional(value: DirectionalLightDesc) -> LightType:
+        """Parallel light along the direction."""
+        return LightType._make("directional", value)
+
+    @staticmethod
+    def spot(value: SpotLightDesc) -> LightType:
+        """A cone about the direction."""
+        return LightType._make("spot", value)
+
+    @staticmethod
+    def point(value: PointLightDesc) -> LightType:
+        """All directions."""
+        return LightType._make("point", value)
+
+
+class Light(Struct):
+    """A light on a link or on the world."""
+
+    cast_shadows: bool = field(default=True, converter=FLAG, doc="Whether it casts shadows.")
+    color: list[float] = field(default=(1.0, 1.0, 1.0), converter=Numbers(3), doc="RGB.")
+    direction: Array = field(
+        default=(0.0, 0.0, -1.0),
+        converter=VECTOR3,
+        doc="Direction in the parent frame, (3,); zero means (0, 0, -1).",
+    )
+    mode: TrackMode = field(
+        default_factory=TrackMode.fixed,
+        converter=VariantOf(TrackMode),
+        doc="Follows the parent how.",
+    )
+    name: str | None = field(default=None, converter=OptionalOf(Name("light")), doc="Name.")
+    position: Array = field(
+        default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Place in the parent frame, m, (3,)."
+    )
+    type_: LightType = field(
+        default_factory=lambda: LightType.spot(SpotLightDesc()),
+        converter=VariantOf(LightType),
+        doc="Kind of light.",
+    )
+    active: bool = field(default=True, converter=FLAG, doc="Whether it is switched on.")
+    ambient: list[float] = field(default=(0.0, 0.0, 0.0), converter=Numbers(3), doc="RGB added everywhere.")
+    specular: list[float] = field(default=(0.3, 0.3, 0.3), converter=Numbers(3), doc="RGB of highlights.")
+    attenuation: list[float] = field(
+        default=(1.0, 0.0, 0.0),
+        converter=Numbers(3),
+        doc="Constant, linear and quadratic fall-off with distance.",
+    )

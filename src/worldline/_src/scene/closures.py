@@ -1,0 +1,202 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Connections that are not part of a tree: closures, couplers, springs, joints between bodies.
+
+All of this is Worldline's. Endpoints are symmetric: `frame_a` and `frame_b`, never parent and
+child, except for a joint, whose coordinate is the motion of the child against the parent.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import auto
+
+from worldline._src.scene.base import Struct, field
+from worldline._src.scene.containers import Nested, OptionalOf
+from worldline._src.scene.enums import SceneEnum
+from worldline._src.scene.joints import Joint
+from worldline._src.scene.kinds import COUNT, FLAG, LIMIT, NON_NEGATIVE, POSITIVE, REAL
+from worldline._src.scene.texts import Enumeration, Name, Ref
+from worldline._src.scene.values import ImpedanceSpring
+from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array, Vector
+
+
+class FrameRef(Struct):
+    """A pose fixed to a link, to a frame, or to the world when neither is named."""
+
+    link: str | None = field(default=None, converter=OptionalOf(Ref("link")), doc="Link.")
+    frame: str | None = field(default=None, converter=OptionalOf(Ref("frame")), doc="Frame.")
+    position: Array = field(default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Offset in its axes, m, (3,).")
+    orientation: Array = field(
+        default=(0.0, 0.0, 0.0, 1.0),
+        converter=QUATERNION,
+        doc="Rotation of the offset, xyzw, (4,).",
+    )
+
+    @property
+    def owner(self) -> tuple[str | None, str | None]:
+        """What the pose is fixed to: (link, frame), both None for the world."""
+        return self.link, self.frame
+
+
+class LoopClosureFamily(SceneEnum):
+    """What two endpoints share."""
+
+    Rigid = auto()
+    Point = auto()
+    Distance = auto()
+    Axis = auto()
+
+
+class ClosureKinematicsPolicy(SceneEnum):
+    """What a kinematics update does about a closure."""
+
+    ResidualOnly = auto()
+    Project = auto()
+
+
+class ClosureDynamicsPolicy(SceneEnum):
+    """What a step does about a closure."""
+
+    ResidualOnly = auto()
+    Solve = auto()
+
+
+class LoopClosure(Struct):
+    """Closes a loop between two frames, beside the trees.
+
+    Rigid shares position and rotation (6 rows), Point the position (3), Axis a point and the
+    direction of z (5), Distance keeps the points a distance apart (1).
+
+    Example:
+        >>> LoopClosure(
+        ...     name="four_bar",
+        ...     frame_a=FrameRef(link="ground"),
+        ...     frame_b=FrameRef(link="coupler", position=(0.5, 0, 0)),
+        ...     family="Point",
+        ... ).family
+        LoopClosureFamily.Point
+    """
+
+    name: str | None = field(default=None, converter=OptionalOf(Name("closure")), doc="Name.")
+    frame_a: FrameRef = field(default_factory=FrameRef, converter=Nested(FrameRef), doc="First endpoint.")
+    frame_b: FrameRef = field(default_factory=FrameRef, converter=Nested(FrameRef), doc="Second endpoint.")
+    family: LoopClosureFamily = field(
+        default=LoopClosureFamily.Rigid, converter=Enumeration(LoopClosureFamily), doc="Family."
+    )
+    distance: float = field(
+        default=0.0, converter=NON_NEGATIVE, doc="Distance kept by the Distance family, m."
+    )
+    enabled: bool = field(default=True, converter=FLAG, doc="Whether its policies apply.")
+    kinematics: ClosureKinematicsPolicy = field(
+        default=ClosureKinematicsPolicy.ResidualOnly,
+        converter=Enumeration(ClosureKinematicsPolicy),
+        doc="Policy of a kinematics update.",
+    )
+    dynamics: ClosureDynamicsPolicy = field(
+        default=ClosureDynamicsPolicy.ResidualOnly,
+        converter=Enumeration(ClosureDynamicsPolicy),
+        doc="Policy of a step.",
+    )
+    spring: ImpedanceSpring | None = field(
+        default=None,
+        converter=OptionalOf(Nested(ImpedanceSpring)),
+        doc="Softness when solved; None is hard.",
+    )
+    allow_collision: bool = field(
+        default=False, converter=FLAG, doc="Whether the two connected links may touch."
+    )
+
+
+class CouplerMode(SceneEnum):
+    """Whether the reference joint feels the coupling."""
+
+    Coupler = auto()
+    Mimic = auto()
+
+
+class JointCoupler(Struct):
+    """A gear: joint = multiplier * reference + offset."""
+
+    name: str | None = field(default=None, converter=OptionalOf(Name("coupler")), doc="Name.")
+    joint: str = field(default="", converter=Ref("joint"), doc="The joint that follows.")
+    reference: str = field(default="", converter=Ref("joint"), doc="The joint that leads.")
+    joint_dof: int = field(default=0, converter=COUNT, doc="Which freedom of the joint follows.")
+    reference_dof: int = field(default=0, converter=COUNT, doc="Which freedom leads.")
+    multiplier: float = field(default=1.0, converter=REAL, doc="Ratio.")
+    offset: float = field(default=0.0, converter=REAL, doc="Offset, m or rad.")
+    mode: CouplerMode = field(
+        default=CouplerMode.Coupler,
+        converter=Enumeration(CouplerMode),
+        doc="Coupler acts on both joints; Mimic drives the follower alone, within its limits.",
+    )
+    active: bool = field(default=True, converter=FLAG, doc="Whether it acts.")
+    spring: ImpedanceSpring | None = field(
+        default=None, converter=OptionalOf(Nested(ImpedanceSpring)), doc="Softness; None is hard."
+    )
+
+
+class DistanceSpring(Struct):
+    """A spring along the line between two points: force = stiffness (length - rest) + damping."""
+
+    name: str | None = field(default=None, converter=OptionalOf(Name("spring")), doc="Name.")
+    frame_a: FrameRef = field(default_factory=FrameRef, converter=Nested(FrameRef), doc="First endpoint.")
+    frame_b: FrameRef = field(default_factory=FrameRef, converter=Nested(FrameRef), doc="Second endpoint.")
+    rest_length: float = field(default=0.0, converter=NON_NEGATIVE, doc="Length at rest, m.")
+    stiffness: float = field(default=1.0, converter=POSITIVE, doc="Stiffness, N/m.")
+    damping: float = field(default=0.0, converter=NON_NEGATIVE, doc="Damping, N s/m.")
+    active: bool = field(default=True, converter=FLAG, doc="Whether it acts.")
+
+
+class ProjectionPolicy(Struct):
+    """How stiff a joint between bodies is when its error is removed."""
+
+    start_stiffness: float = field(default=1.0, converter=LIMIT, doc="Stiffness at first.")
+    linear_stiffness: float = field(default=math.inf, converter=LIMIT, doc="Translation, N/m.")
+    angular_stiffness: float = field(default=math.inf, converter=LIMIT, doc="Rotation, N m/rad.")
+
+
+class WorldJoint(Struct):
+    """A joint that the world owns, between two bodies that may already be in trees.
+
+    `parent` and `child` place the joint frame on both; the `pos` and `orientation` of the joint
+    itself stay at their defaults.
+    """
+
+    parent: FrameRef = field(
+        default_factory=FrameRef, converter=Nested(FrameRef), doc="Joint frame on the parent."
+    )
+    child: FrameRef = field(
+        default_factory=FrameRef, converter=Nested(FrameRef), doc="Joint frame on the child."
+    )
+    joint: Joint = field(default_factory=Joint, converter=Nested(Joint), doc="Name, type, axes, limits.")
+    break_force: float = field(
+        default=0.0, converter=NON_NEGATIVE, doc="Force at which it breaks, N; 0 is never."
+    )
+    projection: ProjectionPolicy = field(
+        default_factory=ProjectionPolicy, converter=Nested(ProjectionPolicy), doc="Stiffness."
+    )
+
+
+class PhysicalParameter(SceneEnum):
+    """A parameter that derivatives are taken against."""
+
+    Mass = auto()
+    CenterOfMass = auto()
+    Inertia = auto()
+    Friction = auto()
+
+
+class DifferentiableParameter(Struct):
+    """A parameter of a link that a differentiable world offers derivatives for."""
+
+    link: str = field(default="", converter=Ref("link"), doc="Link.")
+    parameter: PhysicalParameter = field(
+        default=PhysicalParameter.Mass, converter=Enumeration(PhysicalParameter), doc="Which one."
+    )
+    lower: Array | None = field(
+        default=None, converter=OptionalOf(Vector()), doc="Lower bounds, None for none."
+    )
+    upper: Array | None = field(
+        default=None, converter=OptionalOf(Vector()), doc="Upper bounds, None for none."
+    )

@@ -1,0 +1,158 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Equality constraints: points held together, poses welded, joints and tendons coupled."""
+
+from __future__ import annotations
+
+from worldline._src.scene.base import Struct, field
+from worldline._src.scene.containers import ListOf, Nested, OptionalOf
+from worldline._src.scene.kinds import FLAG, REAL
+from worldline._src.scene.texts import Name, Ref
+from worldline._src.scene.values import ImpedanceSpring
+from worldline._src.scene.variant import Named, Variant, VariantOf
+from worldline._src.scene.vectors import VECTOR3, Numbers, VectorLike
+
+_LINK = Ref("link")
+_SITE = Ref("site")
+
+
+class ConnectConstraintType(
+    Variant,
+    cases={
+        "link_anchor": Named(("link_b",), link_a=_LINK, link_b=_LINK, anchor=VECTOR3),
+        "site_pair": Named(site_a=_SITE, site_b=_SITE),
+    },
+):
+    """Which two points are held together."""
+
+    @staticmethod
+    def link_anchor(link_a: str, anchor: VectorLike, link_b: str | None = None) -> ConnectConstraintType:
+        """The point `anchor`, m in the frame of link a, (3,), with where it lies on link b.
+
+        None for link b is the world.
+        """
+        return ConnectConstraintType._make("link_anchor", link_a=link_a, anchor=anchor, link_b=link_b)
+
+    @staticmethod
+    def site_pair(site_a: str, site_b: str) -> ConnectConstraintType:
+        """The origins of two sites."""
+        return ConnectConstraintType._make("site_pair", site_a=site_a, site_b=site_b)
+
+
+class WeldConstraintType(
+    Variant,
+    cases={
+        "link_anchor": Named(
+            ("link_b", "relative_pose"),
+            link_a=_LINK,
+            link_b=_LINK,
+            anchor=VECTOR3,
+            relative_pose=Numbers(7),
+            torque_scale=REAL,
+        ),
+        "site_pair": Named(site_a=_SITE, site_b=_SITE, torque_scale=REAL),
+    },
+):
+    """Which two poses are welded together.
+
+    `torque_scale` is the weight of the rotation rows against those of translation, m.
+    """
+
+    @staticmethod
+    def link_anchor(
+        link_a: str,
+        anchor: VectorLike,
+        torque_scale: float,
+        link_b: str | None = None,
+        relative_pose: VectorLike | None = None,
+    ) -> WeldConstraintType:
+        """Link b in the frame of link a: place and xyzw, (7,), None for that of the start.
+
+        `anchor` is the welded point in the frame of link b, m, (3,). None for link b is the world.
+        """
+        return WeldConstraintType._make(
+            "link_anchor",
+            link_a=link_a,
+            anchor=anchor,
+            torque_scale=torque_scale,
+            link_b=link_b,
+            relative_pose=relative_pose,
+        )
+
+    @staticmethod
+    def site_pair(site_a: str, site_b: str, torque_scale: float) -> WeldConstraintType:
+        """Two sites, one on the other."""
+        return WeldConstraintType._make("site_pair", site_a=site_a, site_b=site_b, torque_scale=torque_scale)
+
+
+class _Equality(Struct):
+    active: bool = field(default=True, converter=FLAG, doc="Whether it acts.")
+    name: str | None = field(default=None, converter=OptionalOf(Name("equality")), doc="Name.")
+    spring: ImpedanceSpring = field(
+        default_factory=ImpedanceSpring, converter=Nested(ImpedanceSpring), doc="Softness."
+    )
+
+
+class EqualityConnect(_Equality):
+    """Holds two points together."""
+
+    connect_type: ConnectConstraintType = field(
+        default_factory=lambda: ConnectConstraintType.link_anchor("", (0.0, 0.0, 0.0)),
+        converter=VariantOf(ConnectConstraintType),
+        doc="Which points.",
+    )
+
+
+class EqualityWeld(_Equality):
+    """Holds two poses together."""
+
+    weld_type: WeldConstraintType = field(
+        default_factory=lambda: WeldConstraintType.link_anchor("", (0.0, 0.0, 0.0), 1.0),
+        converter=VariantOf(WeldConstraintType),
+        doc="Which poses.",
+    )
+
+
+class EqualityJoint(_Equality):
+    """Makes the coordinate of joint a a polynomial of that of joint b, or holds it still."""
+
+    joint_a: str = field(default="", converter=Ref("joint"), doc="The joint that follows.")
+    joint_b: str | None = field(
+        default=None, converter=OptionalOf(Ref("joint")), doc="The joint that leads, or None."
+    )
+    polycoeff: list[float] = field(
+        default=(0.0,) * 5,
+        converter=Numbers(5),
+        doc="Coordinate of a as a polynomial of b, both from the reference pose, constant first.",
+    )
+
+
+class EqualityTendon(_Equality):
+    """Makes the length of tendon a a polynomial of that of tendon b, or holds it still."""
+
+    tendon_a: str = field(default="", converter=Ref("tendon"), doc="The tendon that follows.")
+    tendon_b: str | None = field(
+        default=None, converter=OptionalOf(Ref("tendon")), doc="The tendon that leads, or None."
+    )
+    polycoeff: list[float] = field(
+        default=(0.0,) * 5,
+        converter=Numbers(5),
+        doc="Length of a as a polynomial of b, both from the reference pose, constant first.",
+    )
+
+
+class EqualityConstraintSet(Struct):
+    """All equality constraints of a scene."""
+
+    connects: list[EqualityConnect] = field(
+        default_factory=list, converter=ListOf(Nested(EqualityConnect)), doc="Points."
+    )
+    joints: list[EqualityJoint] = field(
+        default_factory=list, converter=ListOf(Nested(EqualityJoint)), doc="Joints."
+    )
+    welds: list[EqualityWeld] = field(
+        default_factory=list, converter=ListOf(Nested(EqualityWeld)), doc="Poses."
+    )
+    tendons: list[EqualityTendon] = field(
+        default_factory=list, converter=ListOf(Nested(EqualityTendon)), doc="Tendons."
+    )

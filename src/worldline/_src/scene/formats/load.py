@@ -1,0 +1,230 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Loading scenes from files, text and bytes."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from worldline._src.errors import ArgumentError, CapabilityError, Problem, SceneError
+from worldline._src.scene.contexts import Gathering
+from worldline._src.scene.formats import native
+from worldline._src.scene.formats.detect import detect
+from worldline._src.scene.kinds import describe, hint
+from worldline._src.scene.limits import LIMITS, Limits
+from worldline._src.scene.validate import examine
+from worldline._src.scene.world import World
+
+_TEXT_FORMATS = ("mjcf", "urdf", "sdf", "msd")
+
+
+class ReadOptions(NamedTuple):
+    """What every reader is told.
+
+    Attributes:
+        strict: Anything approximated, left out or missing is an error.
+        validate: Check the scene as a whole after reading.
+        asset_dirs: Where to look for assets and `package://` besides the directory of the file.
+        allow_outside: Let includes and assets lie outside those directories.
+        limits: Bounds on the file and the scene.
+    """
+
+    strict: bool = False
+    validate: bool = True
+    asset_dirs: tuple[Path, ...] = ()
+    allow_outside: bool = False
+    limits: Limits = LIMITS
+
+
+def _options(
+    strict: bool,
+    validate: bool,
+    asset_dirs: Iterable[str | PathLike[str]],
+    allow_outside: bool,
+    limits: Limits,
+) -> ReadOptions:
+    if isinstance(asset_dirs, str | bytes | PathLike):
+        raise ArgumentError(f"asset_dirs: given {describe(asset_dirs)}; allowed: a list of paths")
+    dirs = tuple(Path(directory) for directory in asset_dirs)
+    return ReadOptions(strict, validate, dirs, allow_outside, limits)
+
+
+def from_file(
+    path: str | PathLike[str],
+    *,
+    strict: bool = False,
+    validate: bool = True,
+    asset_dirs: Iterable[str | PathLike[str]] = (),
+    allow_outside: bool = False,
+    limits: Limits = LIMITS,
+) -> World:
+    """Loads a scene from an MJCF, URDF, SDF or MSD file, told by its suffix and content.
+
+    Args:
+        path: The file; relative asset paths start at its directory.
+        strict: Raise if anything is approximated or left out instead of noting it in `report`.
+        validate: Check the scene as a whole; turn off to load an unfinished one.
+        asset_dirs: Where to look for assets and `package://` besides the file's directory.
+        allow_outside: Let includes and assets lie outside those directories.
+        limits: Bounds on the file and the scene.
+
+    Raises:
+        SceneError: Everything that is wrong with the file.
+
+    Example:
+        >>> import tempfile
+        >>> from worldline import msd
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     msd.World(name="empty").to_file(directory + "/scene.json")
+        ...     msd.from_file(directory + "/scene.json").name
+        'empty'
+    """
+    options = _options(strict, validate, asset_dirs, allow_outside, limits)
+    file = Path(path)
+    try:
+        size = file.stat().st_size
+        if size > limits.file_bytes:
+            raise SceneError(f"{file}: given {size} bytes; allowed: {limits.file_bytes}")
+        data = file.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise SceneError(f"{file}: cannot be read: {reason}") from None
+    format = detect(data, file)
+    if format == "msgpack":
+        return _native(native.from_msgpack, data, str(file), options)
+    if format == "msd":
+        return _native(native.from_json, data, str(file), options)
+    return _foreign(format, _decoded(data, file), file, options)
+
+
+def from_str(
+    string: str,
+    format: str = "mjcf",
+    file_path: str | PathLike[str] | None = None,
+    *,
+    strict: bool = False,
+    validate: bool = True,
+    asset_dirs: Iterable[str | PathLike[str]] = (),
+    allow_outside: bool = False,
+    limits: Limits = LIMITS,
+) -> World:
+    """Loads a scene from text.
+
+    Args:
+        string: The text.
+        format: One of `mjcf`, `urdf`, `sdf` and `msd`.
+        file_path: Relative asset paths start at the directory of this file; without it they have
+            to be absolute.
+        strict: See `from_file`.
+        validate: See `from_file`.
+        asset_dirs: See `from_file`.
+        allow_outside: See `from_file`.
+        limits: See `from_file`.
+
+    Raises:
+        SceneError: Everything that is wrong with the text.
+
+    Example:
+        >>> from worldline import msd
+        >>> msd.from_str('{"name": "empty"}', format="msd").name
+        'empty'
+    """
+    options = _options(strict, validate, asset_dirs, allow_outside, limits)
+    if format not in _TEXT_FORMATS:
+        nearest = hint(format, _TEXT_FORMATS)
+        allowed = ", ".join(_TEXT_FORMATS)
+        raise ArgumentError(f"format: given {describe(format)}; allowed: {allowed}{nearest}")
+    if not isinstance(string, str):
+        raise ArgumentError(f"string: given {describe(string)}; allowed: text")
+    file = None if file_path is None else os.fspath(file_path)
+    if format == "msd":
+        try:
+            data = string.encode()
+        except UnicodeEncodeError as error:
+            raise SceneError(f"not JSON: {error}") from None
+        return _native(native.from_json, data, file, options)
+    return _foreign(format, string, None if file is None else Path(file), options)
+
+
+def from_msgpack(
+    data: bytes,
+    file_path: str | PathLike[str] | None = None,
+    *,
+    strict: bool = False,
+    validate: bool = True,
+    limits: Limits = LIMITS,
+) -> World:
+    """Loads a scene from MSD msgpack; the quick form for scenes with meshes in them.
+
+    Args:
+        data: The bytes.
+        file_path: Relative asset paths start at the directory of this file.
+        strict: See `from_file`.
+        validate: See `from_file`.
+        limits: See `from_file`.
+
+    Raises:
+        SceneError: Everything that is wrong with the bytes.
+
+    Example:
+        >>> from worldline import msd
+        >>> msd.from_msgpack(msd.World(name="empty").to_msgpack()).name
+        'empty'
+    """
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise ArgumentError(f"data: given {describe(data)}; allowed: bytes")
+    file = None if file_path is None else os.fspath(file_path)
+    options = _options(strict, validate, (), False, limits)
+    return _native(native.from_msgpack, bytes(data), file, options)
+
+
+def _decoded(data: bytes, file: Path) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        # an XML declaration may name another encoding, which only its reader understands
+        return data.decode("latin-1")
+
+
+def _native(read: Any, data: bytes, file: str | None, options: ReadOptions) -> World:
+    world, source = read(data, file=file, strict=options.strict, limits=options.limits)
+    if file is not None:
+        world.source_path = file
+    return _finish(world, source, file, options)
+
+
+def _foreign(format: str, text: str, file: Path | None, options: ReadOptions) -> World:
+    name = f"worldline._src.scene.formats.{format}.read"
+    try:
+        reader = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not name.startswith(error.name):
+            raise
+        raise CapabilityError(f"reading {format.upper()} is not part of this build") from None
+    world: World = reader.read(text, file_path=file, options=options)
+    if file is not None:
+        world.source_path = str(file)
+    return _finish(world, Gathering(options.limits), None if file is None else str(file), options)
+
+
+def _finish(world: World, found: Gathering, file: str | None, options: ReadOptions) -> World:
+    """Checks the whole scene, and raises everything that was found."""
+    problems = list(found.problems)
+    if options.validate:
+        broken = [problem.path for problem in problems]
+        for problem in examine(world, options.limits).problems:
+            # a field that could not be read holds its default, of which nothing is to be said
+            if not any(path.startswith(problem.path) or problem.path.startswith(path) for path in broken):
+                problems.append(Problem(problem.path, problem.message, problem.file or file))
+    where = f"{file}: " if file else ""
+    if problems:
+        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        raise SceneError(f"{where}not a valid scene: {count}", problems)
+    if options.strict:
+        world.report.raise_losses(f"{where}strict loading")
+    return world

@@ -1,0 +1,115 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Reading MJCF files and the files they include.
+
+The children of an included file's root take the place of the `include` element. As in MuJoCo a file is included at
+most once, which rules out cycles, and is looked for beside the file that names it, then beside the main one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from worldline._src.errors import Problem, SceneError
+from worldline._src.scene.assets.paths import FileMissing, PathPolicy
+from worldline._src.scene.formats.xml import ELEMENTS, Attributes, Element, Log, parse
+
+ROOT: Final = "mujoco"
+
+
+def read_text(path: Path, policy: PathPolicy) -> str:
+    """The text of a file that the policy allows."""
+    data = policy.read(path)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def parse_model(source: str, file: Path | None, policy: PathPolicy, log: Log) -> Element:
+    """The root element of a model with everything it includes in place."""
+    root = parse(source, file_path=file)
+    if root.tag != ROOT:
+        raise SceneError("", [root.problem(f"the root is <{root.tag[:60]}>; allowed: <{ROOT}>")])
+    _Includes(file, policy, log).expand(root)
+    return root
+
+
+class _Includes:
+    """The includes of one model."""
+
+    def __init__(self, file: Path | None, policy: PathPolicy, log: Log) -> None:
+        self.policy = policy
+        self.log = log
+        self.directory = None if file is None else file.parent
+        self.seen: set[Path] = set()
+        self.elements = 0
+        if file is not None:
+            self.seen.add(file.resolve())
+
+    def expand(self, root: Element) -> None:
+        """Puts included elements in the place of their `include`, however deep they stand."""
+        stack = [root]
+        while stack:
+            element = stack.pop()
+            if any(child.tag == "include" for child in element.children):
+                element.children = self._replaced(element)
+            stack.extend(element.children)
+
+    def _replaced(self, element: Element) -> list[Element]:
+        """The children of an element without includes; those of included files may include again."""
+        done: list[Element] = []
+        waiting = element.children[::-1]
+        while waiting:
+            child = waiting.pop()
+            if child.tag == "include":
+                waiting.extend(reversed(self._included(child)))
+            else:
+                done.append(child)
+        return done
+
+    def _included(self, element: Element) -> list[Element]:
+        a = Attributes(element, self.log)
+        reference = a.required_text("file")
+        if element.children:
+            self.log.problem(element, "<include> cannot have children")
+        if not reference:
+            return []
+        try:
+            path = self._find(reference, element)
+            if path in self.seen:
+                self.log.problem(element, f"file '{reference[:200]}' is included twice, or includes itself")
+                return []
+            self.seen.add(path)
+            root = parse(read_text(path, self.policy), file_path=path)
+        except SceneError as error:
+            for problem in _here(error, element):
+                self.log.add(problem)
+            return []
+        self.elements += sum(1 for _ in root.walk())
+        if self.elements > ELEMENTS:
+            self.log.problem(element, f"the included files have more than {ELEMENTS} elements together")
+            self.log.raise_any()
+        if not root.children:
+            self.log.problem(element, f"file '{reference[:200]}' includes nothing")
+        for name in element.attributes:
+            if name != "file":
+                self.log.left_out(element, f"attribute '{name[:60]}': an include has none but 'file'")
+        return root.children
+
+    def _find(self, reference: str, element: Element) -> Path:
+        beside = None if element.file is None else Path(element.file).parent
+        try:
+            return self.policy.resolve(reference, base=beside)
+        except FileMissing:
+            if beside == self.directory:
+                raise
+            return self.policy.resolve(reference, base=self.directory)
+
+
+def _here(error: SceneError, element: Element) -> list[Problem]:
+    """The problems of an error; one without a place stands at the element."""
+    if not error.problems:
+        return [element.problem(error.message)]
+    return [p if p.file is not None else element.problem(p.message) for p in error.problems]

@@ -1,0 +1,207 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a file means by a name.
+
+The same elements may come into a scene many times: `attach` brings in another model under a prefix, `replicate`
+repeats a part under numbered suffixes. Nothing is copied for that. Elements are read again in another `Scope`, which
+knows the file they come from (its compiler settings and default classes) and what their names become.
+
+Elements outside the tree (actuators, sensors, tendons ...) belong to every scope in which all they refer to is
+there and at least one thing is the scope's own: an actuator of a replicated joint comes once for each replica.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from worldline._src.scene.formats.mjcf.compiler import Compiler
+from worldline._src.scene.formats.mjcf.defaults import DefaultClass, Defaults
+from worldline._src.scene.formats.mjcf.schema import check
+from worldline._src.scene.formats.xml import Element, Log
+from worldline._src.scene.kinds import hint
+from worldline._src.scene.texts import WORLD
+
+
+class Source:
+    """A model file with everything it includes.
+
+    Attributes:
+        root: Its `mujoco` element.
+        file: The file, None for text that came from none.
+        compiler: How it is to be understood.
+        defaults: Its default classes.
+    """
+
+    def __init__(self, root: Element, file: Path | None, log: Log) -> None:
+        self.root = root
+        self.file = file
+        check(root, log)
+        self.compiler = Compiler.of(root.all("compiler"), log)
+        self.defaults = Defaults(root.all("default"), log)
+
+    @property
+    def directory(self) -> Path | None:
+        """Where its relative paths start."""
+        return None if self.file is None else self.file.parent
+
+    def section(self, tag: str) -> list[Element]:
+        """What stands in all sections of a tag."""
+        return [child for section in self.root.all(tag) for child in section.children]
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Every name that anything in the file has, whatever it is."""
+        return frozenset(filter(None, (element.get("name") for element in self.root.walk())))
+
+
+class Scope:
+    """An appearance of elements in the scene.
+
+    Attributes:
+        source: The file the elements come from.
+        parent: The scope around it.
+        children: Those within, in the order in which they come.
+        prefix: Put before every name.
+        suffix: Put after every name but those of assets, which replicas share.
+        whole: Elements that refer to nothing belong here too.
+    """
+
+    def __init__(
+        self, source: Source, parent: Scope | None = None, *, prefix: str = "", suffix: str = ""
+    ) -> None:
+        self.source = source
+        self.parent = parent
+        self.children: list[Scope] = []
+        self.prefix = (parent.prefix if parent else "") + prefix
+        self.suffix = suffix + (parent.suffix if parent else "")
+        self.whole = parent is None or source is not parent.source
+        if parent is not None:
+            parent.children.append(self)
+
+    def name(self, raw: str) -> str:
+        """What a name of the file becomes."""
+        return raw if raw == WORLD else f"{self.prefix}{raw}{self.suffix}"
+
+    def asset(self, raw: str) -> str:
+        """What the name of an asset becomes."""
+        return self.prefix + raw
+
+    @property
+    def compiler(self) -> Compiler:
+        """How the file is to be understood."""
+        return self.source.compiler
+
+    def default_class(self, element: Element, childclass: str | None = None) -> DefaultClass:
+        """The default class of an element: its own, else that of the bodies around it, else the top one."""
+        return self.source.defaults.find(element.get("class") or childclass, element)
+
+    def walk(self) -> Iterator[Scope]:
+        """This scope and all within, each before those within it."""
+        stack = [self]
+        while stack:
+            scope = stack.pop()
+            yield scope
+            stack.extend(reversed(scope.children))
+
+
+class Reference(NamedTuple):
+    """A name that an element refers to.
+
+    Attributes:
+        element: The element that holds it.
+        attribute: The attribute that holds it.
+        namespaces: What it may name.
+        name: The name.
+    """
+
+    element: Element
+    attribute: str
+    namespaces: tuple[str, ...]
+    name: str
+
+
+class Names:
+    """Every name of the scene, and who has it."""
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+        self._known: dict[str, dict[str, Element]] = {}
+
+    def define(self, namespace: str, name: str | None, element: Element) -> str | None:
+        """Registers a name of the scene; None stays None, a second owner is a problem."""
+        if not name:
+            return None
+        known = self._known.setdefault(namespace, {})
+        first = known.setdefault(name, element)
+        if first is not element or (namespace == "link" and name == WORLD):
+            before = f", first in line {first.line}" if first is not element else ""
+            self.log.problem(element, f"the {namespace} name '{name[:80]}' is used twice{before}")
+            return None
+        return name
+
+    def own(self, scope: Scope, element: Element, namespace: str) -> str | None:
+        """The scene's name of an element with a `name`, registered."""
+        raw = element.get("name")
+        if not raw:
+            return None
+        name = scope.name(raw)
+        known = self._known.setdefault(namespace, {})
+        if name in known or (namespace == "link" and name == WORLD):
+            before = f"; the other is in line {known[name].line}" if name in known else ""
+            self.log.problem(element, f"the {namespace} name '{name[:80]}' is used twice{before}")
+            return None
+        known[name] = element
+        return name
+
+    def has(self, namespaces: Sequence[str], name: str) -> bool:
+        """Whether something of one of the namespaces has a name."""
+        if name == WORLD and "link" in namespaces:
+            return True
+        return any(name in self._known.get(namespace, ()) for namespace in namespaces)
+
+    def all(self, namespace: str) -> dict[str, Element]:
+        """All names of a namespace."""
+        return self._known.get(namespace, {})
+
+    def find(self, scope: Scope, namespaces: Sequence[str], raw: str) -> str | None:
+        """What a name means in a scope: its own thing, else one of a scope around it."""
+        here: Scope | None = scope
+        while here is not None and here.source is scope.source:
+            name = here.name(raw)
+            if self.has(namespaces, name):
+                return name
+            here = here.parent
+        return None
+
+    def resolve(self, scope: Scope, reference: Reference) -> str | None:
+        """What a reference means in a scope; notes it when it means nothing."""
+        found = self.find(scope, reference.namespaces, reference.name)
+        if found is None:
+            self.missing(reference)
+        return found
+
+    def missing(self, reference: Reference) -> None:
+        """Notes a reference to nothing, with the nearest name."""
+        known = [name for namespace in reference.namespaces for name in self.all(namespace)]
+        wanted = " or ".join(reference.namespaces)
+        message = f"attribute '{reference.attribute}': no {wanted} '{reference.name[:80]}'"
+        if not known:
+            message += f"; there is no {wanted} at all"
+        elif len(known) <= 6:
+            message += f"; there are {', '.join(map(repr, known))}"
+        self.log.problem(reference.element, message + hint(reference.name, known))
+
+    def belongs(self, scope: Scope, references: Sequence[Reference]) -> bool:
+        """Whether an element with these references comes in a scope."""
+        if not references:
+            return scope.whole
+        own = scope.parent is None
+        for reference in references:
+            if self.has(reference.namespaces, scope.name(reference.name)):
+                own = own or reference.name != WORLD
+            elif self.find(scope, reference.namespaces, reference.name) is None:
+                return False
+        return own

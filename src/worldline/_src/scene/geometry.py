@@ -1,0 +1,175 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Shapes attached to links: geoms, which have mass and touch, and sites, which only mark a place."""
+
+from __future__ import annotations
+
+from enum import auto
+
+from worldline._src.scene.base import Struct, field
+from worldline._src.scene.contact import CollisionMask, PhysicsMaterial
+from worldline._src.scene.containers import Nested, OptionalOf
+from worldline._src.scene.enums import SceneEnum
+from worldline._src.scene.kinds import FLAG, INTEGER, NON_NEGATIVE, POSITIVE, REAL, Integer
+from worldline._src.scene.texts import Enumeration, Name, Ref
+from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array, Numbers
+
+GROUP = Integer(minimum=0, maximum=7)
+
+
+class ShapeType(SceneEnum):
+    """The shape of a geom."""
+
+    Box = auto()
+    Capsule = auto()
+    Cylinder = auto()
+    Ellipsoid = auto()
+    HField = auto()
+    InfinitePlane = auto()
+    Mesh = auto()
+    Plane = auto()
+    Sphere = auto()
+
+
+class SiteShape(SceneEnum):
+    """The shape of a site."""
+
+    Box = auto()
+    Capsule = auto()
+    Cylinder = auto()
+    Sphere = auto()
+    # Worldline's own
+    Ellipsoid = auto()
+
+
+class MeshInertia(SceneEnum):
+    """What the mass of a mesh geom fills.
+
+    Auto is the enclosed volume where the mesh encloses one, else that of the convex hull, else the surface.
+    Legacy counts the volume of overlapping parts twice, as old MJCF files expect.
+    """
+
+    Auto = auto()
+    Exact = auto()
+    Convex = auto()
+    Legacy = auto()
+    Shell = auto()
+
+
+class GeomVisualAttrs(Struct):
+    """How a geom looks."""
+
+    color: list[float] | None = field(
+        default=None,
+        converter=OptionalOf(Numbers(4)),
+        doc="RGBA, 0 to 1; None leaves the material's.",
+    )
+    group: int = field(
+        default=0, converter=GROUP, doc="Visibility group 0 to 7; 0, 1 and 2 are shown by default."
+    )
+    material: str | None = field(
+        default=None, converter=OptionalOf(Ref("material")), doc="Name of a material asset."
+    )
+
+
+class Geometry(Struct):
+    """A shape on a link, or on the world, with mass, contact parameters and looks.
+
+    `size` holds half sizes: sphere (radius, -, -); capsule and cylinder (radius, half length, -) along z;
+    box (half x, half y, half z); ellipsoid (semi-axes); plane (half x, half y, -). Meshes, height fields and
+    infinite planes ignore it, and so does a primitive that names a mesh: it is fitted to that mesh.
+
+    Example:
+        >>> Geometry(name="crate", shape="Box", size=(0.5, 0.5, 0.25), mass=12.0)
+        Geometry(mass=12.0, name='crate', shape=ShapeType.Box, size=[0.5, 0.5, 0.25])
+    """
+
+    collision_mask: CollisionMask = field(
+        default_factory=CollisionMask, converter=Nested(CollisionMask), doc="What it may touch."
+    )
+    gap: float = field(default=0.0, converter=REAL, doc="Contact is made below distance `margin` - `gap`, m.")
+    hfield: str | None = field(
+        default=None, converter=OptionalOf(Ref("hfield")), doc="Height field, for shape HField."
+    )
+    margin: float = field(default=0.0, converter=REAL, doc="Distance below which contact is looked for, m.")
+    mass: float | None = field(
+        default=None,
+        converter=OptionalOf(NON_NEGATIVE),
+        doc="Mass, kg; None computes it from density and volume.",
+    )
+    mesh: str | None = field(
+        default=None, converter=OptionalOf(Ref("mesh")), doc="Mesh asset shown or fitted to."
+    )
+    mesh_scale: Array | None = field(
+        default=None, converter=OptionalOf(VECTOR3), doc="Scale of the mesh along its axes, (3,)."
+    )
+    name: str | None = field(default=None, converter=OptionalOf(Name("geom")), doc="Name.")
+    orientation: Array = field(
+        default=(0.0, 0.0, 0.0, 1.0),
+        converter=QUATERNION,
+        doc="Rotation in the link frame, xyzw, (4,).",
+    )
+    physics_material: PhysicsMaterial = field(
+        default_factory=PhysicsMaterial, converter=Nested(PhysicsMaterial), doc="Material."
+    )
+    position: Array = field(
+        default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Place in the link frame, m, (3,)."
+    )
+    priority: int = field(
+        default=0,
+        converter=INTEGER,
+        doc="The geom of higher priority decides the contact parameters; equal ones combine.",
+    )
+    shape: ShapeType = field(default=ShapeType.Sphere, converter=Enumeration(ShapeType), doc="Shape.")
+    size: list[float] = field(
+        default=(0.0, 0.0, 0.0), converter=Numbers(3, minimum=0.0), doc="Half sizes, m; see above."
+    )
+    visual: GeomVisualAttrs = field(
+        default_factory=GeomVisualAttrs, converter=Nested(GeomVisualAttrs), doc="Looks."
+    )
+    shell_inertia: bool = field(
+        default=False, converter=FLAG, doc="Mass sits on the surface instead of in the volume."
+    )
+    fluid_coefficients: list[float] | None = field(
+        default=None,
+        converter=OptionalOf(Numbers(5)),
+        doc="Ellipsoid fluid forces: blunt drag, slender drag, angular drag, Kutta lift, Magnus lift.",
+    )
+    mesh_inertia: MeshInertia = field(
+        default=MeshInertia.Auto,
+        converter=Enumeration(MeshInertia),
+        doc="What the mass of a mesh fills; also what a primitive is fitted to.",
+    )
+    fit_scale: float = field(
+        default=1.0, converter=POSITIVE, doc="Factor of the sizes of a primitive fitted to a mesh."
+    )
+
+
+class Site(Struct):
+    """A named pose on a link or on the world, with a shape for touch sensors and for show."""
+
+    from_to: list[float] | None = field(
+        default=None,
+        converter=OptionalOf(Numbers(6)),
+        doc="Both ends of a long shape in the link frame, m; replaces pose and length when given.",
+    )
+    group: int = field(default=0, converter=GROUP, doc="Visibility group 0 to 7.")
+    material: str | None = field(
+        default=None, converter=OptionalOf(Ref("material")), doc="Name of a material asset."
+    )
+    name: str | None = field(default=None, converter=OptionalOf(Name("site")), doc="Name.")
+    orientation: Array = field(
+        default=(0.0, 0.0, 0.0, 1.0),
+        converter=QUATERNION,
+        doc="Rotation in the link frame, xyzw, (4,).",
+    )
+    position: Array = field(
+        default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Place in the link frame, m, (3,)."
+    )
+    rgba: list[float] = field(default=(0.5, 0.5, 0.5, 1.0), converter=Numbers(4), doc="RGBA.")
+    shape: SiteShape = field(default=SiteShape.Sphere, converter=Enumeration(SiteShape), doc="Shape.")
+    size: list[float] = field(
+        default=(0.0, 0.0, 0.0),
+        converter=Numbers(3, minimum=0.0),
+        doc="Half sizes as for a `Geometry`, m.",
+    )

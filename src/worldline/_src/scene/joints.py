@@ -1,0 +1,261 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Joints: how a link moves against its parent.
+
+Revolute, slide and ball joints are those of the file format; the other types and the fields after `type_` are
+Worldline's. A link with several joints moves by all of them in order; a link with none is welded.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import auto
+from typing import Final
+
+from worldline._src.scene.base import Struct, field
+from worldline._src.scene.contact import ConstraintForceModel, default_force_model
+from worldline._src.scene.containers import ListOf, Nested, OptionalOf
+from worldline._src.scene.enums import SceneEnum
+from worldline._src.scene.geometry import GROUP
+from worldline._src.scene.kinds import FLAG, LIMIT, NON_NEGATIVE, REAL
+from worldline._src.scene.texts import Enumeration, Name
+from worldline._src.scene.values import RANGE, ImpedanceDamping, Range, SpringDamper
+from worldline._src.scene.variant import VariantOf
+from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array
+
+
+class JointType(SceneEnum):
+    """What motion a joint leaves free."""
+
+    Ball = auto()
+    Revolute = auto()
+    Slide = auto()
+    # Worldline's own
+    Fixed = auto()
+    Free = auto()
+    Screw = auto()
+    Universal = auto()
+    Planar = auto()
+    Euler = auto()
+    Translational = auto()
+    Translational2D = auto()
+    D6 = auto()
+    Distance = auto()
+    Cable = auto()
+
+
+JOINT_SIZES: Final[dict[JointType, tuple[int, int]]] = {
+    JointType.Ball: (4, 3),
+    JointType.Revolute: (1, 1),
+    JointType.Slide: (1, 1),
+    JointType.Fixed: (0, 0),
+    JointType.Free: (7, 6),
+    JointType.Screw: (1, 1),
+    JointType.Universal: (2, 2),
+    JointType.Planar: (3, 3),
+    JointType.Euler: (3, 3),
+    JointType.Translational: (3, 3),
+    JointType.Translational2D: (2, 2),
+    JointType.Distance: (7, 6),
+    JointType.Cable: (2, 2),
+}
+"""Coordinates and velocities of each joint type; those of a D6 joint are its number of axes."""
+
+
+class EulerOrder(SceneEnum):
+    """The axes of an Euler joint, in the order of its coordinates, each carried by those before it."""
+
+    XYZ = auto()
+    XZY = auto()
+    YXZ = auto()
+    YZX = auto()
+    ZXY = auto()
+    ZYX = auto()
+    XYX = auto()
+    XZX = auto()
+    YXY = auto()
+    YZY = auto()
+    ZXZ = auto()
+    ZYZ = auto()
+
+
+class DriveType(SceneEnum):
+    """What a joint makes of its command."""
+
+    Force = auto()
+    Passive = auto()
+    Servo = auto()
+    Velocity = auto()
+    Acceleration = auto()
+    Locked = auto()
+    Mimic = auto()
+
+
+class TargetMode(SceneEnum):
+    """Which targets the spring-damper drive of a degree of freedom follows."""
+
+    None_ = auto()
+    Position = auto()
+    Velocity = auto()
+    PositionVelocity = auto()
+    Effort = auto()
+
+
+class JointDof(Struct):
+    """One degree of freedom of a joint: an axis of a D6 joint, or own settings within any other.
+
+    Linear axes come before angular ones.
+    """
+
+    axis: Array = field(
+        default=(0.0, 0.0, 1.0), converter=VECTOR3, doc="Axis in the joint frame, (3,); D6 only."
+    )
+    angular: bool = field(default=True, converter=FLAG, doc="A rotation, else a translation; D6 only.")
+    pos_limit: Range = field(default_factory=Range, converter=RANGE, doc="Limits, m or rad.")
+    velocity_limit: float = field(default=math.inf, converter=LIMIT, doc="Speed limit, m/s or rad/s.")
+    acceleration_limit: float = field(
+        default=math.inf, converter=LIMIT, doc="Acceleration limit, m/s^2 or rad/s^2."
+    )
+    effort_limit: float = field(default=math.inf, converter=LIMIT, doc="Effort limit, N or N m.")
+    limit_stiffness: float = field(
+        default=1.0e4, converter=NON_NEGATIVE, doc="Stiffness of soft limits, N/m or N m/rad."
+    )
+    limit_damping: float = field(
+        default=10.0, converter=NON_NEGATIVE, doc="Damping of soft limits, N s/m or N m s/rad."
+    )
+    stiffness: float = field(default=0.0, converter=NON_NEGATIVE, doc="Spring, N/m or N m/rad.")
+    rest_position: float = field(default=0.0, converter=REAL, doc="Rest of the spring, m or rad.")
+    damping: float = field(default=0.0, converter=NON_NEGATIVE, doc="Damping, N s/m or N m s/rad.")
+    friction_loss: float = field(default=0.0, converter=NON_NEGATIVE, doc="Dry friction, N or N m.")
+    armature: float = field(default=0.0, converter=NON_NEGATIVE, doc="Rotor inertia, kg or kg m^2.")
+    target_mode: TargetMode = field(
+        default=TargetMode.None_, converter=Enumeration(TargetMode), doc="Which targets it follows."
+    )
+    target_position: float = field(default=0.0, converter=REAL, doc="Target, m or rad.")
+    target_velocity: float = field(default=0.0, converter=REAL, doc="Target, m/s or rad/s.")
+    target_stiffness: float = field(
+        default=0.0, converter=NON_NEGATIVE, doc="Gain on position error, N/m or N m/rad."
+    )
+    target_damping: float = field(
+        default=0.0, converter=NON_NEGATIVE, doc="Gain on velocity error, N s/m or N m s/rad."
+    )
+
+
+class FreeJoint(Struct):
+    """The six free directions of a body's base link; replaces the joints of that link."""
+
+    armature: float = field(default=0.0, converter=NON_NEGATIVE, doc="Added inertia, kg and kg m^2.")
+    friction_loss: float = field(default=0.0, converter=NON_NEGATIVE, doc="Dry friction, N and N m.")
+    name: str | None = field(default=None, converter=OptionalOf(Name("joint")), doc="Name.")
+    damping: float = field(default=0.0, converter=NON_NEGATIVE, doc="Damping, N s/m and N m s/rad.")
+    stiffness: float = field(
+        default=0.0, converter=NON_NEGATIVE, doc="Spring to the initial pose, N/m and N m/rad."
+    )
+    friction_damping: ImpedanceDamping = field(
+        default_factory=ImpedanceDamping,
+        converter=Nested(ImpedanceDamping),
+        doc="Softness of the dry friction.",
+    )
+
+
+class Joint(Struct):
+    """A joint between a link and its parent, seen from the link.
+
+    With the link at its `local_*` pose every coordinate equals `ref_` (zero where that does not apply). `pos`
+    and `orientation` place the joint frame in the link; `axis` is in link axes, before `orientation`.
+
+    Example:
+        >>> Joint(name="elbow", axis=(0, 1, 0), pos_limit=(-2.0, 2.0))
+        Joint(axis=[0.0, 1.0, 0.0], name='elbow', pos_limit=Range(lower=-2.0, upper=2.0))
+    """
+
+    actuator_force_limit: Range | None = field(
+        default=None,
+        converter=OptionalOf(RANGE),
+        doc="Bounds on the sum of actuator forces, N or N m.",
+    )
+    armature: float = field(
+        default=0.0, converter=NON_NEGATIVE, doc="Rotor inertia on each freedom, kg or kg m^2."
+    )
+    axis: Array = field(
+        default=(0.0, 0.0, 0.0),
+        converter=VECTOR3,
+        doc="Axis in the link frame, (3,); need not be of unit length.",
+    )
+    friction_damping: ImpedanceDamping = field(
+        default_factory=ImpedanceDamping,
+        converter=Nested(ImpedanceDamping),
+        doc="Softness of the dry friction.",
+    )
+    friction_loss: float = field(default=0.0, converter=NON_NEGATIVE, doc="Dry friction, N or N m.")
+    limit_force: ConstraintForceModel = field(
+        default_factory=default_force_model,
+        converter=VariantOf(ConstraintForceModel),
+        doc="How the limits answer.",
+    )
+    margin: float = field(
+        default=0.0,
+        converter=REAL,
+        doc="Distance from a limit at which it becomes active, m or rad.",
+    )
+    name: str | None = field(default=None, converter=OptionalOf(Name("joint")), doc="Name.")
+    pos: Array = field(default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Anchor in the link frame, m, (3,).")
+    pos_limit: Range = field(
+        default_factory=Range,
+        converter=RANGE,
+        doc="Limits, m or rad; a ball joint limits its angle by the upper one.",
+    )
+    ref_: float = field(
+        default=0.0,
+        converter=REAL,
+        doc="Coordinate of a revolute or slide joint at the drawn pose.",
+    )
+    spring_damper: SpringDamper | None = field(
+        default=None, converter=OptionalOf(Nested(SpringDamper)), doc="Spring and damper."
+    )
+    type_: JointType = field(
+        default=JointType.Revolute, converter=Enumeration(JointType), doc="Which motion is free."
+    )
+    orientation: Array = field(
+        default=(0.0, 0.0, 0.0, 1.0),
+        converter=QUATERNION,
+        doc="Rotation of the joint frame in the link, xyzw, (4,).",
+    )
+    axis2: Array = field(
+        default=(1.0, 0.0, 0.0),
+        converter=VECTOR3,
+        doc="Second axis of universal, planar and 2-D translational joints, (3,).",
+    )
+    pitch: float = field(default=0.0, converter=REAL, doc="Advance of a screw joint, m/rad.")
+    euler_order: EulerOrder = field(
+        default=EulerOrder.XYZ, converter=Enumeration(EulerOrder), doc="Axes of an Euler joint."
+    )
+    distance_limit: Range = field(
+        default_factory=Range, converter=RANGE, doc="Bounds of a distance joint, m."
+    )
+    dofs: list[JointDof] = field(
+        default_factory=list,
+        converter=ListOf(Nested(JointDof)),
+        doc="Axes of a D6 joint; else empty, or one entry for each freedom that replaces the scalars above.",
+    )
+    velocity_limit: float = field(default=math.inf, converter=LIMIT, doc="Speed limit, m/s or rad/s.")
+    acceleration_limit: float = field(
+        default=math.inf, converter=LIMIT, doc="Acceleration limit, m/s^2 or rad/s^2."
+    )
+    effort_limit: float = field(
+        default=math.inf, converter=LIMIT, doc="Bound on the commanded effort, N or N m."
+    )
+    drive: DriveType = field(
+        default=DriveType.Force, converter=Enumeration(DriveType), doc="What it makes of a command."
+    )
+    actuator_gravcomp: bool = field(
+        default=False, converter=FLAG, doc="Gravity compensation counts as actuator force."
+    )
+    group: int = field(default=0, converter=GROUP, doc="Visibility group 0 to 7.")
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many coordinates and how many velocities the joint has."""
+        if self.type_ is JointType.D6:
+            return len(self.dofs), len(self.dofs)
+        return JOINT_SIZES[self.type_]

@@ -1,0 +1,105 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which coordinates a scene has, and where they stand in a keyframe.
+
+Free bases come first (place, then xyzw), then all joints, both parents first in the order of the
+scene. A free base replaces the joints of its link; a ball joint replaces the other rotations of
+its link, and a free joint everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from worldline._src.scene.bodies import Body, Link
+from worldline._src.scene.joints import FreeJoint, Joint, JointType
+from worldline._src.scene.poses import normalized
+from worldline._src.scene.vectors import Array
+
+if TYPE_CHECKING:
+    from worldline._src.scene.world import World
+
+_TURNING = {
+    JointType.Revolute,
+    JointType.Screw,
+    JointType.Universal,
+    JointType.Euler,
+}
+
+
+class Slot(NamedTuple):
+    """The coordinates of one joint or free base.
+
+    Attributes:
+        link: The link that moves.
+        joint: What moves it.
+        q_start: First of its coordinates.
+        q_count: How many coordinates it has.
+        v_start: First of its velocities.
+        v_count: How many velocities it has.
+    """
+
+    link: Link
+    joint: Joint | FreeJoint
+    q_start: int
+    q_count: int
+    v_start: int
+    v_count: int
+
+    def reference(self) -> Array:
+        """The coordinates at the pose in which the scene is drawn."""
+        if isinstance(self.joint, FreeJoint):
+            return np.concatenate((self.link.local_translation, normalized(self.link.local_rotation)))
+        start = np.zeros(self.q_count)
+        if self.joint.type_ in (JointType.Ball, JointType.Free, JointType.Distance):
+            start[-1] = 1.0
+        elif self.joint.type_ in (JointType.Revolute, JointType.Slide):
+            start[0] = self.joint.ref_
+        return start
+
+
+def active_joints(link: Link, body: Body) -> list[Joint]:
+    """The joints of a link that move it; see above for those that others replace."""
+    if body.free is not None and link is body.link:
+        return []
+    joints = [joint for joint in link.joints if joint.type_ is not JointType.Fixed]
+    for joint in joints:
+        if joint.type_ is JointType.Free:
+            return [joint]
+    balls = [joint for joint in joints if joint.type_ is JointType.Ball]
+    if balls:
+        return [j for j in joints if j is balls[0] or j.type_ not in _TURNING | {JointType.Ball}]
+    return joints
+
+
+def layout(world: World) -> list[Slot]:
+    """The coordinates of a scene in the order of a keyframe."""
+    slots: list[Slot] = []
+    q = v = 0
+    for link, joint, (q_count, v_count) in _moving(world):
+        slots.append(Slot(link, joint, q, q_count, v, v_count))
+        q += q_count
+        v += v_count
+    return slots
+
+
+def _moving(world: World) -> Iterator[tuple[Link, Joint | FreeJoint, tuple[int, int]]]:
+    for body in world.hierarchy.bodies:
+        if body.free is not None:
+            yield body.link, body.free, (7, 6)
+    for body in world.hierarchy.bodies:
+        for link in body.link.walk():
+            for joint in active_joints(link, body):
+                yield link, joint, joint.sizes
+
+
+def sizes(world: World) -> tuple[int, int]:
+    """How many coordinates and how many velocities a scene has."""
+    slots = layout(world)
+    if not slots:
+        return 0, 0
+    last = slots[-1]
+    return last.q_start + last.q_count, last.v_start + last.v_count

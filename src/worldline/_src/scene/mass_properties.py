@@ -1,0 +1,274 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Mass, centre of mass and inertia of shapes, and of links made of several.
+
+Primitives have closed forms, all from the mean squares <x^2>, <y^2>, <z^2> of their points: a moment of inertia
+is the sum of two of them. Meshes are integrated in `assets.integrals`. Everything here is a pure function;
+`assets.library` brings the meshes.
+
+The conventions are those of compiled MJCF models, to the last digits that matter: a surface has its density per
+area, the surface of an ellipsoid is Thomsen's approximation and its inertia that of a layer 1e-6 m thick.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from worldline._src.errors import SceneError
+from worldline._src.scene.assets.integrals import MeshIntegrals
+from worldline._src.scene.assets.rotations import quaternion, rotation_matrix
+from worldline._src.scene.bodies import Inertia
+from worldline._src.scene.geometry import ShapeType
+from worldline._src.scene.vectors import Array
+
+_SHELL: Final = 1.0e-6
+_THOMSEN: Final = 1.6075
+_MASSLESS: Final = (ShapeType.Plane, ShapeType.InfinitePlane, ShapeType.HField)
+
+
+class MassProperties(NamedTuple):
+    """Mass properties in the axes of some frame.
+
+    Attributes:
+        mass: Mass, kg.
+        com: Centre of mass, m, (3,).
+        inertia: Inertia about the centre of mass, kg m^2, (3, 3).
+    """
+
+    mass: float
+    com: Array
+    inertia: Array
+
+
+class PrincipalAxes(NamedTuple):
+    """Principal moments, largest first, kg m^2, (3,), and the rotation of their axes, xyzw, (4,)."""
+
+    moments: Array
+    rotation: Array
+
+
+NOTHING: Final = MassProperties(0.0, np.zeros(3), np.zeros((3, 3)))
+
+
+# primitives
+
+
+def shape_content(shape: ShapeType, size: Sequence[float], shell: bool = False) -> float:
+    """Volume of a primitive, m^3, or its surface, m^2; zero for planes and height fields.
+
+    Args:
+        shape: A primitive.
+        size: Half sizes as in `Geometry`.
+        shell: The surface instead of the volume.
+    """
+    a, b, c = size
+    if shape in _MASSLESS:
+        return 0.0
+    if shape is ShapeType.Sphere:
+        return 4.0 * math.pi * a * a if shell else 4.0 / 3.0 * math.pi * a**3
+    if shape is ShapeType.Box:
+        return 8.0 * (a * b + b * c + c * a) if shell else 8.0 * a * b * c
+    if shape is ShapeType.Cylinder:
+        return 2.0 * math.pi * a * (2.0 * b + a) if shell else 2.0 * math.pi * a * a * b
+    if shape is ShapeType.Capsule:
+        return 4.0 * math.pi * a * (b + a) if shell else math.pi * a * a * (2.0 * b + 4.0 / 3.0 * a)
+    if shape is ShapeType.Ellipsoid:
+        if not shell:
+            return 4.0 / 3.0 * math.pi * a * b * c
+        mean = ((a * b) ** _THOMSEN + (b * c) ** _THOMSEN + (c * a) ** _THOMSEN) / 3.0
+        return 4.0 * math.pi * mean ** (1.0 / _THOMSEN)
+    raise SceneError(f"given a {shape.name}; allowed: a primitive shape")
+
+
+def shape_moments(shape: ShapeType, size: Sequence[float], shell: bool = False) -> Array:
+    """Moments of inertia of a primitive of mass 1 about its centre, m^2, (3,); see `shape_content`."""
+    xx, yy, zz = _mean_squares(shape, size, shell)
+    return np.array([yy + zz, xx + zz, xx + yy])
+
+
+def _mean_squares(shape: ShapeType, size: Sequence[float], shell: bool) -> tuple[float, float, float]:
+    a, b, c = size
+    if shape in _MASSLESS or not shape_content(shape, size, shell) > 0.0:
+        return 0.0, 0.0, 0.0
+    if shape is ShapeType.Sphere:
+        mean = a * a / 3.0 if shell else a * a / 5.0
+        return mean, mean, mean
+    if shape is ShapeType.Box:
+        if not shell:
+            return a * a / 3.0, b * b / 3.0, c * c / 3.0
+        # on two of the six faces a coordinate is constant, on the others it is spread evenly
+        faces = b * c + c * a + a * b
+        shares = (b * c / faces, c * a / faces, a * b / faces)
+        xx, yy, zz = (s * s * (share + (1.0 - share) / 3.0) for s, share in zip((a, b, c), shares, strict=True))
+        return xx, yy, zz
+    if shape is ShapeType.Cylinder:
+        # share of the caps, which the solid does not have
+        caps = a / (2.0 * b + a) if shell else 0.0
+        across = (1.0 - caps) * a * a / 2.0 + caps * a * a / 4.0 if shell else a * a / 4.0
+        along = (1.0 - caps) * b * b / 3.0 + caps * b * b
+        return across, across, along
+    if shape is ShapeType.Capsule:
+        if shell:
+            ends = a / (b + a)
+            across = (1.0 - ends) * a * a / 2.0 + ends * a * a / 3.0
+            along = (1.0 - ends) * b * b / 3.0 + ends * (b * b + a * b + a * a / 3.0)
+        else:
+            ends = 4.0 / 3.0 * a / (2.0 * b + 4.0 / 3.0 * a)
+            across = (1.0 - ends) * a * a / 4.0 + ends * a * a / 5.0
+            along = (1.0 - ends) * b * b / 3.0 + ends * (b * b + 0.75 * a * b + a * a / 5.0)
+        return across, across, along
+    if not shell:
+        return a * a / 5.0, b * b / 5.0, c * c / 5.0
+    # the layer between two ellipsoids, written as sums so that nothing cancels
+    e = _SHELL
+    volume = a * b * c
+    layer = e * (a * b + b * c + c * a) + e * e * (a + b + c) + e**3
+    xx, yy, zz = ((s + e) ** 2 / 5.0 + volume * e * (2.0 * s + e) / (5.0 * layer) for s in (a, b, c))
+    return xx, yy, zz
+
+
+def primitive(
+    shape: ShapeType,
+    size: Sequence[float],
+    *,
+    density: float = 1000.0,
+    mass: float | None = None,
+    shell: bool = False,
+) -> MassProperties:
+    """Mass properties of a primitive in its own frame; a given mass replaces the density."""
+    if shape in _MASSLESS:
+        return NOTHING
+    total = density * shape_content(shape, size, shell) if mass is None else mass
+    return MassProperties(total, np.zeros(3), np.diag(total * shape_moments(shape, size, shell)))
+
+
+# meshes
+
+
+def mesh_properties(
+    integrals: MeshIntegrals, *, density: float = 1000.0, mass: float | None = None
+) -> MassProperties:
+    """Mass properties of a mesh in its own axes; a given mass replaces the density."""
+    scale = density if mass is None else mass / integrals.content
+    return MassProperties(scale * integrals.content, integrals.com, scale * integrals.inertia)
+
+
+# several shapes
+
+
+def placed(part: MassProperties, position: Array, rotation: Array) -> MassProperties:
+    """Mass properties seen from the frame in which their own frame has the given pose; rotation is xyzw."""
+    turn = rotation_matrix(rotation)
+    return MassProperties(part.mass, position + turn @ part.com, turn @ part.inertia @ turn.T)
+
+
+def combined(parts: Iterable[MassProperties]) -> MassProperties:
+    """Mass properties of several parts in one frame."""
+    heavy = [part for part in parts if part.mass > 0.0]
+    if len(heavy) <= 1:
+        return heavy[0] if heavy else NOTHING
+    mass = sum(part.mass for part in heavy)
+    com = sum((part.mass * part.com for part in heavy), np.zeros(3)) / mass
+    inertia = sum((moved(part, com) for part in heavy), np.zeros((3, 3)))
+    return MassProperties(mass, com, inertia)
+
+
+def moved(part: MassProperties, point: Array) -> Array:
+    """Inertia of a part about another point, (3, 3)."""
+    arm = part.com - point
+    return part.inertia + part.mass * ((arm @ arm) * np.eye(3) - np.outer(arm, arm))
+
+
+def principal_axes(inertia: Array) -> PrincipalAxes:
+    """Principal moments and axes of an inertia, by Jacobi rotations [Golub and Van Loan 2013, 8.5].
+
+    Axes that are principal already stay as they are, also when moments are equal; a general solver would
+    turn those at will.
+    """
+    matrix = 0.5 * (inertia + inertia.T)
+    axes = np.eye(3)
+    scale = float(np.abs(matrix).max())
+    for _ in range(60):
+        p, q = max(((0, 1), (0, 2), (1, 2)), key=lambda entry: abs(matrix[entry]))
+        if not abs(matrix[p, q]) > 1.0e-15 * scale:
+            break
+        tau = (matrix[q, q] - matrix[p, p]) / (2.0 * matrix[p, q])
+        tangent = math.copysign(1.0, tau) / (abs(tau) + math.hypot(1.0, tau))
+        cosine = 1.0 / math.hypot(1.0, tangent)
+        turn = np.eye(3)
+        turn[p, p] = turn[q, q] = cosine
+        turn[p, q], turn[q, p] = tangent * cosine, -tangent * cosine
+        matrix = turn.T @ matrix @ turn
+        axes = axes @ turn
+    order = np.argsort(-np.diag(matrix), kind="stable")
+    axes = axes[:, order]
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 2] = -axes[:, 2]
+    return PrincipalAxes(np.diag(matrix)[order].copy(), quaternion(axes))
+
+
+# rules of a scene
+
+
+def given_properties(inertial: Inertia, from_geoms: MassProperties) -> MassProperties:
+    """Mass properties of a link: what its `Inertia` gives, and what it leaves open from its geoms.
+
+    Moments that are left open are those of the geoms, scaled to the mass.
+    """
+    mass = from_geoms.mass if inertial.mass is None else inertial.mass
+    com = from_geoms.com if inertial.pos is None else inertial.pos
+    if inertial.full_inertia is not None:
+        xx, yy, zz, xy, xz, yz = inertial.full_inertia
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    elif inertial.diag_inertia is not None:
+        inertia = np.diag(inertial.diag_inertia)
+    else:
+        scale = mass / from_geoms.mass if from_geoms.mass > 0.0 else 0.0
+        return MassProperties(mass, com, scale * from_geoms.inertia)
+    turn = np.eye(3) if inertial.orientation is None else rotation_matrix(inertial.orientation)
+    return MassProperties(mass, com, turn @ inertia @ turn.T)
+
+
+def bounded(part: MassProperties, least_mass: float = 0.0, least_moment: float = 0.0) -> MassProperties:
+    """Mass and principal moments raised to a bound."""
+    mass = max(part.mass, least_mass)
+    moments, rotation = principal_axes(part.inertia)
+    if moments[2] >= least_moment:
+        return part._replace(mass=mass)
+    turn = rotation_matrix(rotation)
+    raised = np.maximum(moments, least_moment)
+    return MassProperties(mass, part.com, turn @ np.diag(raised) @ turn.T)
+
+
+def is_physical(part: MassProperties, slack: float = 1.0e-9) -> bool:
+    """Whether some body can have these: no negative mass or moment, and no moment above the sum of the others."""
+    moments = principal_axes(part.inertia).moments
+    tolerance = slack * abs(moments[0])
+    return part.mass >= 0.0 and moments[2] >= -tolerance and moments[1] + moments[2] >= moments[0] - tolerance
+
+
+def balanced(part: MassProperties) -> MassProperties:
+    """The same, or with all three moments at their mean when one exceeds the sum of the others."""
+    moments = principal_axes(part.inertia).moments
+    # a thin plate is just at the bound, and rounding must not make a ball of it
+    if moments[1] + moments[2] >= (1.0 - 1.0e-12) * moments[0]:
+        return part
+    return part._replace(inertia=float(moments.mean()) * np.eye(3))
+
+
+def scaled_to_total(parts: Sequence[MassProperties], total: float) -> list[MassProperties]:
+    """All parts with their density scaled so that the masses add up to `total`, kg."""
+    mass = sum(part.mass for part in parts)
+    if not mass > 0.0:
+        raise SceneError("the total mass cannot be set: all masses are zero")
+    scale = total / mass
+    return [MassProperties(scale * p.mass, p.com, scale * p.inertia) for p in parts]
+
+
+def in_groups(group: int, groups: Sequence[int] | None) -> bool:
+    """Whether geoms of a visibility group count toward inertia."""
+    return groups is None or groups[0] <= group <= groups[1]

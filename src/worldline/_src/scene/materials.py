@@ -1,0 +1,253 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Textures and materials: how surfaces look."""
+
+from __future__ import annotations
+
+from enum import auto
+
+from worldline._src.scene.base import Struct, field
+from worldline._src.scene.containers import ListOf, Nested, OptionalOf
+from worldline._src.scene.enums import SceneEnum
+from worldline._src.scene.kinds import COUNT, FLAG, INTEGER, NON_NEGATIVE, POSITIVE, REAL, Integer
+from worldline._src.scene.texts import FILE_PATH, LABEL, Enumeration, Ref
+from worldline._src.scene.variant import Named, Variant, VariantOf
+from worldline._src.scene.vectors import Numbers
+
+
+class ColorSpace(SceneEnum):
+    """What the numbers of a texture mean."""
+
+    Linear = auto()
+    Srgb = auto()
+
+
+class Mark(SceneEnum):
+    """What is drawn on a generated texture."""
+
+    Cross = auto()
+    Edge = auto()
+    None_ = auto()
+    Random = auto()
+
+
+class MaterialRole(SceneEnum):
+    """What a texture layer is for."""
+
+    DetailNormal = auto()
+    Emissive = auto()
+    Normal = auto()
+    Orm = auto()
+    Rgb = auto()
+    Rgba = auto()
+
+
+class SkyboxLayout(SceneEnum):
+    """Which face of a sky box a cell of its image shows."""
+
+    Back = auto()
+    Down = auto()
+    Front = auto()
+    Ignore = auto()
+    Left = auto()
+    Right = auto()
+    Unsupported = auto()
+    Up = auto()
+
+
+class TexcoordOrigin(SceneEnum):
+    """Which corner of a texture is (0, 0)."""
+
+    BottomLeft = auto()
+    TopLeft = auto()
+
+
+class TextureType(SceneEnum):
+    """What a texture is laid on."""
+
+    D2 = auto()
+    EnvDiff = auto()
+    EnvSpec = auto()
+    Probe = auto()
+    Skybox = auto()
+
+
+class BuildinAttr(Struct):
+    """A generated texture: a gradient, a checker, or one colour."""
+
+    height: float = field(default=0.0, converter=NON_NEGATIVE, doc="Height, pixels.")
+    mark: Mark = field(default=Mark.None_, converter=Enumeration(Mark), doc="Marks on it.")
+    markrgb: list[float] = field(default=(0.0, 0.0, 0.0), converter=Numbers(3), doc="RGB of the marks.")
+    rgb1: list[float] = field(default=(0.0, 0.0, 0.0), converter=Numbers(3), doc="First RGB.")
+    rgb2: list[float] = field(default=(0.0, 0.0, 0.0), converter=Numbers(3), doc="Second RGB.")
+    width: float = field(default=0.0, converter=NON_NEGATIVE, doc="Width, pixels.")
+    random: float = field(default=0.01, converter=NON_NEGATIVE, doc="Share of pixels with a random mark.")
+
+
+class DynamicTextureDesc(Struct):
+    """A texture whose pixels are set while simulating."""
+
+    channels: int = field(default=3, converter=Integer(minimum=3, maximum=4), doc="RGB or RGBA.")
+    height: int = field(default=0, converter=COUNT, doc="Height, pixels.")
+    per_instance: bool = field(default=False, converter=FLAG, doc="Each world has its own.")
+    width: int = field(default=0, converter=COUNT, doc="Width, pixels.")
+
+
+class TextureSource(
+    Variant,
+    cases={
+        "file": FILE_PATH,
+        "gradient": Nested(BuildinAttr),
+        "checker": Nested(BuildinAttr),
+        "flat": Nested(BuildinAttr),
+        "dynamic": Nested(DynamicTextureDesc),
+        "cube": Named(
+            ("right", "left", "up", "down", "front", "back"),
+            right=FILE_PATH,
+            left=FILE_PATH,
+            up=FILE_PATH,
+            down=FILE_PATH,
+            front=FILE_PATH,
+            back=FILE_PATH,
+        ),
+    },
+):
+    """Where the pixels of a texture come from."""
+
+    @staticmethod
+    def file(value: str) -> TextureSource:
+        """An image file."""
+        return TextureSource._make("file", value)
+
+    @staticmethod
+    def gradient(value: BuildinAttr) -> TextureSource:
+        """From the first colour to the second."""
+        return TextureSource._make("gradient", value)
+
+    @staticmethod
+    def checker(value: BuildinAttr) -> TextureSource:
+        """Squares of both colours."""
+        return TextureSource._make("checker", value)
+
+    @staticmethod
+    def flat(value: BuildinAttr) -> TextureSource:
+        """The first colour."""
+        return TextureSource._make("flat", value)
+
+    @staticmethod
+    def dynamic(value: DynamicTextureDesc) -> TextureSource:
+        """Pixels that are set while simulating."""
+        return TextureSource._make("dynamic", value)
+
+    @staticmethod
+    def cube(
+        *,
+        right: str | None = None,
+        left: str | None = None,
+        up: str | None = None,
+        down: str | None = None,
+        front: str | None = None,
+        back: str | None = None,
+    ) -> TextureSource:
+        """An image file for each face of a cube."""
+        return TextureSource._make("cube", right=right, left=left, up=up, down=down, front=front, back=back)
+
+
+class Texture(Struct):
+    """An image, and what it is laid on."""
+
+    color_space: ColorSpace = field(
+        default=ColorSpace.Srgb, converter=Enumeration(ColorSpace), doc="Colour space."
+    )
+    gen_mipmaps: bool = field(default=False, converter=FLAG, doc="Make smaller copies.")
+    grid_layout: list[SkyboxLayout] | None = field(
+        default=None,
+        converter=OptionalOf(ListOf(Enumeration(SkyboxLayout))),
+        doc="Which face each cell of the image shows.",
+    )
+    grid_size: list[int] | None = field(
+        default=None, converter=OptionalOf(ListOf(COUNT, length=2)), doc="Rows and columns."
+    )
+    name: str | None = field(default=None, converter=OptionalOf(LABEL), doc="Name.")
+    source: TextureSource = field(
+        default_factory=lambda: TextureSource.flat(BuildinAttr()),
+        converter=VariantOf(TextureSource),
+        doc="Where the pixels come from.",
+    )
+    type_: TextureType = field(
+        default=TextureType.D2, converter=Enumeration(TextureType), doc="What it is laid on."
+    )
+    flip_horizontal: bool = field(default=False, converter=FLAG, doc="Mirror left and right.")
+    flip_vertical: bool = field(default=False, converter=FLAG, doc="Mirror up and down.")
+
+
+class AlphaMode(Variant, cases={"opaque": None, "mask": REAL, "blend": None, "multiply": None}):
+    """What transparency means for a material."""
+
+    @staticmethod
+    def opaque() -> AlphaMode:
+        """Nothing."""
+        return AlphaMode._make("opaque")
+
+    @staticmethod
+    def mask(value: float) -> AlphaMode:
+        """Pixels below the threshold are not drawn."""
+        return AlphaMode._make("mask", value)
+
+    @staticmethod
+    def blend() -> AlphaMode:
+        """Colours mix with what is behind."""
+        return AlphaMode._make("blend")
+
+    @staticmethod
+    def multiply() -> AlphaMode:
+        """Colours multiply what is behind."""
+        return AlphaMode._make("multiply")
+
+
+class Layer(Struct):
+    """A texture and what it is for."""
+
+    role: MaterialRole = field(
+        default=MaterialRole.Rgb, converter=Enumeration(MaterialRole), doc="What it is for."
+    )
+    texture_name: str | None = field(default=None, converter=OptionalOf(Ref("texture")), doc="Texture.")
+
+
+class Material(Struct):
+    """How a surface looks."""
+
+    alpha_mode: AlphaMode = field(
+        default_factory=AlphaMode.opaque, converter=VariantOf(AlphaMode), doc="Transparency."
+    )
+    both_side: bool = field(default=False, converter=FLAG, doc="Show back faces.")
+    cast_shadow: bool = field(default=True, converter=FLAG, doc="Casts shadows.")
+    color: list[float] = field(default=(0.5, 0.5, 0.5, 1.0), converter=Numbers(4), doc="RGBA.")
+    depth_bias: int = field(default=0, converter=INTEGER, doc="Moves it in front, against flicker.")
+    detail_repeat: list[float] = field(
+        default=(1.0, 1.0), converter=Numbers(2), doc="Repeats of detail textures."
+    )
+    detail_strength: float = field(default=1.0, converter=REAL, doc="Strength of detail.")
+    emissive: list[float] = field(
+        default=(0.0, 0.0, 0.0, 0.0), converter=Numbers(4), doc="Own light, linear RGBA."
+    )
+    emissive_intensity: float = field(default=1000.0, converter=NON_NEGATIVE, doc="Its strength.")
+    flip_tangent_u: bool = field(default=False, converter=FLAG, doc="Turn u of normal maps.")
+    flip_tangent_v: bool = field(default=False, converter=FLAG, doc="Turn v of normal maps.")
+    ior: float = field(default=1.0, converter=POSITIVE, doc="Index of refraction.")
+    layers: list[Layer] = field(default_factory=list, converter=ListOf(Nested(Layer)), doc="More textures.")
+    metallic: float = field(default=0.5, converter=REAL, doc="0 for plastic to 1 for metal.")
+    name: str = field(default="", converter=LABEL, doc="Name.")
+    reflectance: float = field(default=0.0, converter=REAL, doc="Strength of mirroring.")
+    roughness: float = field(default=0.5, converter=REAL, doc="0 for polished to 1 for dull.")
+    specular_color: list[float] = field(
+        default=(1.0, 1.0, 1.0, 1.0), converter=Numbers(4), doc="RGBA of highlights."
+    )
+    tex_origin: TexcoordOrigin = field(
+        default=TexcoordOrigin.TopLeft, converter=Enumeration(TexcoordOrigin), doc="Corner (0, 0)."
+    )
+    tex_repeat: list[float] = field(default=(1.0, 1.0), converter=Numbers(2), doc="Repeats.")
+    tex_translation: list[float] = field(default=(0.0, 0.0), converter=Numbers(2), doc="Offset.")
+    tex_uniform: bool = field(default=False, converter=FLAG, doc="Same scale on every size.")
+    texture_name: str | None = field(default=None, converter=OptionalOf(Ref("texture")), doc="Main texture.")
+    transmisive: float = field(default=0.0, converter=REAL, doc="Share of light let through.")

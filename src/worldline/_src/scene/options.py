@@ -1,0 +1,253 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Options of the simulation and of the compiler."""
+
+from __future__ import annotations
+
+import enum
+from enum import auto
+
+from worldline._src.scene.base import Struct, field
+from worldline._src.scene.contact import ForceOverride
+from worldline._src.scene.containers import ListOf, Nested, OptionalOf
+from worldline._src.scene.enums import SceneEnum
+from worldline._src.scene.kinds import COUNT, FLAG, INTEGER, NON_NEGATIVE, POSITIVE, REAL, Integer
+from worldline._src.scene.policies import SimulationPolicy
+from worldline._src.scene.texts import Enumeration
+from worldline._src.scene.variant import VariantOf
+from worldline._src.scene.vectors import Numbers
+
+_POSITIVE_COUNT = Integer(minimum=1)
+
+
+class SolverType(SceneEnum):
+    """The method that solves constraints; the first two are those of the file format."""
+
+    PGS = auto()
+    PGSIMPR = auto()
+    Newton = auto()
+    CG = auto()
+    Dantzig = auto()
+    Lemke = auto()
+
+
+class FrictionModel(enum.IntEnum):
+    """Names for the numbers of `SimulateOption.friction_model`."""
+
+    None_ = 0
+    Cone = 1
+    Pyramid = 2
+
+
+class IntegratorMethod(SceneEnum):
+    """How positions and velocities advance; the first three are those of the file format."""
+
+    Explicit = auto()
+    Implicit = auto()
+    ImplicitVelocity = auto()
+    SemiImplicit = auto()
+    ImplicitFast = auto()
+    RungeKutta4 = auto()
+    Variational = auto()
+
+
+class ConvexStrategy(SceneEnum):
+    """How the convex hull of a mesh is made."""
+
+    QHull = auto()
+    QuickConvex = auto()
+
+
+class ShapeFit(SceneEnum):
+    """What a primitive is fitted to when it names a mesh."""
+
+    Aabb = auto()
+    InertiaBox = auto()
+
+
+class CoACDApxMode(SceneEnum):
+    """What the parts of a convex decomposition are made of."""
+
+    Box = auto()
+    Ch = auto()
+
+
+class CoACDPreprocessMode(SceneEnum):
+    """Whether a mesh is made watertight before its decomposition."""
+
+    Auto = auto()
+    Off = auto()
+    On = auto()
+
+
+class CoACDConfig(Struct):
+    """Parameters of the approximate convex decomposition of meshes."""
+
+    apx_mode: CoACDApxMode = field(
+        default=CoACDApxMode.Ch, converter=Enumeration(CoACDApxMode), doc="Hulls or boxes."
+    )
+    decimate: bool = field(default=False, converter=FLAG, doc="Bound the vertices of each part.")
+    extrude: bool = field(default=False, converter=FLAG, doc="Extrude neighbours to overlap.")
+    extrude_margin: float = field(default=0.01, converter=NON_NEGATIVE, doc="How far, m.")
+    max_ch_vertex: int = field(default=256, converter=Integer(minimum=4), doc="Vertices of a part.")
+    max_convex_hull: int = field(
+        default=64, converter=Integer(minimum=-1), doc="Parts at most; -1 is no bound."
+    )
+    mcts_iteration: int = field(default=5, converter=_POSITIVE_COUNT, doc="Search iterations.")
+    mcts_max_depth: int = field(default=1, converter=_POSITIVE_COUNT, doc="Search depth.")
+    mcts_nodes: int = field(default=20, converter=_POSITIVE_COUNT, doc="Search nodes.")
+    merge: bool = field(default=False, converter=FLAG, doc="Merge parts afterwards.")
+    pca: bool = field(default=False, converter=FLAG, doc="Align to principal axes first.")
+    prep_resolution: int = field(default=50, converter=_POSITIVE_COUNT, doc="Resolution of the repair.")
+    preprocess_mode: CoACDPreprocessMode = field(
+        default=CoACDPreprocessMode.Auto,
+        converter=Enumeration(CoACDPreprocessMode),
+        doc="Whether to repair first.",
+    )
+    real_metric: bool = field(default=False, converter=FLAG, doc="Threshold in m, else relative.")
+    sample_resolution: int = field(
+        default=2000, converter=_POSITIVE_COUNT, doc="Samples for the distance of shapes."
+    )
+    seed: int = field(default=0, converter=COUNT, doc="Seed of the search.")
+    threshold: float = field(default=0.5, converter=POSITIVE, doc="Concavity that is accepted.")
+
+
+class InertiaSource(SceneEnum):
+    """Where the mass properties of a link come from."""
+
+    Auto = auto()
+    Geometry = auto()
+    Given = auto()
+
+
+class CompileOptions(Struct):
+    """What the compiler does on the way to a model; all but the first are Worldline's."""
+
+    shape_fit: ShapeFit = field(
+        default=ShapeFit.InertiaBox,
+        converter=Enumeration(ShapeFit),
+        doc="What primitives that name a mesh are fitted to.",
+    )
+    inertia_source: InertiaSource = field(
+        default=InertiaSource.Auto,
+        converter=Enumeration(InertiaSource),
+        doc="Auto takes what is given and computes the rest.",
+    )
+    inertia_groups: list[int] | None = field(
+        default=None,
+        converter=OptionalOf(ListOf(INTEGER, length=2)),
+        doc="First and last visibility group of geoms that count toward inertia.",
+    )
+    balance_inertia: bool = field(
+        default=False, converter=FLAG, doc="Replace impossible principal moments by their mean."
+    )
+    bound_mass: float = field(default=0.0, converter=NON_NEGATIVE, doc="Least mass, kg.")
+    bound_inertia: float = field(default=0.0, converter=NON_NEGATIVE, doc="Least principal moment, kg m^2.")
+    total_mass: float | None = field(
+        default=None, converter=OptionalOf(POSITIVE), doc="Scale all masses to this sum, kg."
+    )
+    fuse_static: bool = field(default=False, converter=FLAG, doc="Merge welded links into their parents.")
+
+
+class SimulateOption(Struct):
+    """Options of the simulation; those after `timestep` are Worldline's."""
+
+    coacd_strategy: CoACDConfig | None = field(
+        default=None,
+        converter=OptionalOf(Nested(CoACDConfig)),
+        doc="Decompose collision meshes this way; None uses one hull each.",
+    )
+    constraint_solver_iterations: int = field(
+        default=100, converter=COUNT, doc="Iterations of the constraint solver at most."
+    )
+    constraint_solver_tolerance: float = field(
+        default=0.001, converter=NON_NEGATIVE, doc="Residual at which the solver stops."
+    )
+    convex_strategy: ConvexStrategy = field(
+        default=ConvexStrategy.QuickConvex, converter=Enumeration(ConvexStrategy), doc="Hulls."
+    )
+    disable_actuators: bool = field(default=False, converter=FLAG, doc="No actuators.")
+    disable_constraints: bool = field(default=False, converter=FLAG, doc="No constraints at all.")
+    disable_contacts: bool = field(default=False, converter=FLAG, doc="No contacts.")
+    disable_damping: bool = field(default=False, converter=FLAG, doc="No damping.")
+    disable_equality: bool = field(default=False, converter=FLAG, doc="No equality constraints.")
+    disable_frictionloss: bool = field(default=False, converter=FLAG, doc="No dry joint friction.")
+    disable_gravity: bool = field(default=False, converter=FLAG, doc="No gravity.")
+    disable_limit: bool = field(default=False, converter=FLAG, doc="No limits.")
+    friction_model: int = field(
+        default=2,
+        converter=Integer(minimum=0, maximum=4),
+        doc="Friction of contacts; see `FrictionModel`.",
+    )
+    gravity: list[float] | None = field(
+        default=None,
+        converter=OptionalOf(Numbers(3)),
+        doc="Gravity, m/s^2; None is (0, 0, -9.81).",
+    )
+    override_contact_force: ForceOverride | None = field(
+        default=None, converter=OptionalOf(VariantOf(ForceOverride)), doc="For all contacts."
+    )
+    override_contact_margin: float | None = field(
+        default=None, converter=OptionalOf(REAL), doc="For all contacts, m."
+    )
+    override_friction: list[float] | None = field(
+        default=None,
+        converter=OptionalOf(Numbers(minimum=0.0)),
+        doc="For all contacts: sliding, spin, rolling.",
+    )
+    runtime_max_convex_hulls_per_mesh: int = field(
+        default=64, converter=_POSITIVE_COUNT, doc="A mesh with more parts becomes one hull."
+    )
+    safty_damping_clamp: bool = field(
+        default=True, converter=FLAG, doc="Clamp the damping of limits and contacts for stability."
+    )
+    solver_type: SolverType = field(
+        default=SolverType.PGS, converter=Enumeration(SolverType), doc="Constraint solver."
+    )
+    timestep: float = field(default=0.01, converter=POSITIVE, doc="Time step, s.")
+    integrator: IntegratorMethod | None = field(
+        default=None,
+        converter=OptionalOf(Enumeration(IntegratorMethod)),
+        doc="Integrator; None is semi-implicit.",
+    )
+    impedance_ratio: float = field(
+        default=1.0, converter=POSITIVE, doc="Impedance of friction against that of the normal."
+    )
+    noslip_iterations: int = field(default=0, converter=COUNT, doc="Extra sweeps against slip.")
+    noslip_tolerance: float = field(default=1.0e-6, converter=NON_NEGATIVE, doc="Their tolerance.")
+    line_search_iterations: int = field(
+        default=50, converter=COUNT, doc="Line search iterations of Newton and CG at most."
+    )
+    line_search_tolerance: float = field(
+        default=0.01, converter=NON_NEGATIVE, doc="Tolerance of their line search."
+    )
+    collision_iterations: int = field(
+        default=35, converter=COUNT, doc="Iterations of convex collision at most."
+    )
+    collision_tolerance: float = field(
+        default=1.0e-6, converter=NON_NEGATIVE, doc="Tolerance of convex collision."
+    )
+    wind: list[float] = field(default=(0.0, 0.0, 0.0), converter=Numbers(3), doc="Wind, m/s.")
+    density: float = field(default=0.0, converter=NON_NEGATIVE, doc="Of the medium, kg/m^3.")
+    viscosity: float = field(default=0.0, converter=NON_NEGATIVE, doc="Of the medium, Pa s.")
+    magnetic: list[float] = field(
+        default=(0.0, -0.5, 0.0), converter=Numbers(3), doc="Magnetic field, world axes."
+    )
+    disabled_actuator_groups: list[int] = field(
+        default_factory=list, converter=ListOf(INTEGER), doc="Groups of actuators switched off."
+    )
+    disable_springs: bool = field(default=False, converter=FLAG, doc="No joint or tendon springs.")
+    disable_control_clamp: bool = field(default=False, converter=FLAG, doc="Ignore `ctrlrange`.")
+    disable_warm_start: bool = field(default=False, converter=FLAG, doc="Solve from zero.")
+    disable_parent_filter: bool = field(default=False, converter=FLAG, doc="Let a link touch its parent.")
+    disable_reference_safety: bool = field(
+        default=False, converter=FLAG, doc="Let time constants go below two steps."
+    )
+    disable_implicit_damping: bool = field(
+        default=False, converter=FLAG, doc="Damp explicitly in the semi-implicit integrator."
+    )
+    disable_sensors: bool = field(default=False, converter=FLAG, doc="No sensors.")
+    compute_energy: bool = field(default=False, converter=FLAG, doc="Track energy in each step.")
+    policy: SimulationPolicy = field(
+        default_factory=SimulationPolicy, converter=Nested(SimulationPolicy), doc="More choices."
+    )

@@ -1,0 +1,142 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Choices of a `worldline.simulation` world that the file format has no place for."""
+
+from __future__ import annotations
+
+from enum import auto
+
+from worldline._src.scene.base import Struct, field
+from worldline._src.scene.containers import Nested, OptionalOf
+from worldline._src.scene.enums import SceneEnum
+from worldline._src.scene.kinds import FLAG, NON_NEGATIVE, POSITIVE, Integer, Real
+from worldline._src.scene.texts import Enumeration
+
+_POSITIVE_COUNT = Integer(minimum=1)
+
+
+class RigidBodySolver(SceneEnum):
+    """The method for free rigid bodies."""
+
+    SequentialImpulse = auto()
+    Barrier = auto()
+
+
+class ContactSolverMethod(SceneEnum):
+    """The method for contacts of `worldline.simulation`."""
+
+    SequentialImpulse = auto()
+    BoxedLcp = auto()
+
+
+class ContactGradientMode(SceneEnum):
+    """How derivatives go through contact."""
+
+    Analytic = auto()
+    ComplementarityAware = auto()
+    PreContactSurrogate = auto()
+
+
+class AcceleratorPolicy(SceneEnum):
+    """Where work may run."""
+
+    CpuOnly = auto()
+    PreferAccelerated = auto()
+
+
+class IntegrationFamily(SceneEnum):
+    """How multibodies advance."""
+
+    SemiImplicit = auto()
+    Variational = auto()
+
+
+class MultibodyOptions(Struct):
+    """How multibodies advance."""
+
+    integration_family: IntegrationFamily = field(
+        default=IntegrationFamily.SemiImplicit,
+        converter=Enumeration(IntegrationFamily),
+        doc="Family of integrators.",
+    )
+    variational_max_iterations: int = field(
+        default=100, converter=_POSITIVE_COUNT, doc="Bound on iterations of a variational step."
+    )
+    variational_tolerance: float = field(
+        default=1.0e-10, converter=POSITIVE, doc="Residual at which a variational step is done."
+    )
+
+
+class DeactivationOptions(Struct):
+    """When bodies at rest fall asleep."""
+
+    enabled: bool = field(default=False, converter=FLAG, doc="Whether they do.")
+    linear_speed_threshold: float = field(default=1.0e-3, converter=NON_NEGATIVE, doc="m/s.")
+    angular_speed_threshold: float = field(default=1.0e-3, converter=NON_NEGATIVE, doc="rad/s.")
+    generalized_speed_threshold: float = field(
+        default=1.0e-3, converter=NON_NEGATIVE, doc="Speed of a joint, m/s or rad/s."
+    )
+    time_until_sleep: float = field(default=0.5, converter=NON_NEGATIVE, doc="Quiet time, s.")
+    wake_threshold_scale: float = field(
+        default=2.0, converter=Real(minimum=1.0), doc="Factor on the thresholds for waking up."
+    )
+    disturbance_force_threshold: float = field(
+        default=1.0e-9, converter=NON_NEGATIVE, doc="Applied force that wakes up, N."
+    )
+
+
+class ContactOptions(Struct):
+    """Constants of hard contact; None leaves the engine's own."""
+
+    error_reduction: float | None = field(
+        default=None,
+        converter=OptionalOf(Real(minimum=0.0, maximum=1.0)),
+        doc="Share of the penetration removed in a step.",
+    )
+    penetration_allowance: float | None = field(
+        default=None, converter=OptionalOf(NON_NEGATIVE), doc="Penetration left alone, m."
+    )
+    max_correction_speed: float | None = field(
+        default=None, converter=OptionalOf(NON_NEGATIVE), doc="Bound on the correction, m/s."
+    )
+    restitution_threshold: float | None = field(
+        default=None, converter=OptionalOf(NON_NEGATIVE), doc="Closing speed that bounces, m/s."
+    )
+    regularization: float | None = field(
+        default=None, converter=OptionalOf(NON_NEGATIVE), doc="Added to the diagonal, 1/kg."
+    )
+
+
+class SimulationPolicy(Struct):
+    """Choices of a `worldline.simulation` world that the file format has no place for."""
+
+    rigid_body_solver: RigidBodySolver = field(
+        default=RigidBodySolver.SequentialImpulse,
+        converter=Enumeration(RigidBodySolver),
+        doc="Method for free rigid bodies.",
+    )
+    contact_solver_method: ContactSolverMethod | None = field(
+        default=None,
+        converter=OptionalOf(Enumeration(ContactSolverMethod)),
+        doc="Method for contacts; None goes by `solver_type`.",
+    )
+    contact_gradient_mode: ContactGradientMode = field(
+        default=ContactGradientMode.Analytic,
+        converter=Enumeration(ContactGradientMode),
+        doc="Derivatives through contact.",
+    )
+    accelerator: AcceleratorPolicy = field(
+        default=AcceleratorPolicy.CpuOnly,
+        converter=Enumeration(AcceleratorPolicy),
+        doc="Where work may run.",
+    )
+    differentiable: bool = field(default=False, converter=FLAG, doc="Whether steps can be derived.")
+    multibody: MultibodyOptions = field(
+        default_factory=MultibodyOptions, converter=Nested(MultibodyOptions), doc="Multibodies."
+    )
+    deactivation: DeactivationOptions = field(
+        default_factory=DeactivationOptions, converter=Nested(DeactivationOptions), doc="Sleeping."
+    )
+    contact: ContactOptions = field(
+        default_factory=ContactOptions, converter=Nested(ContactOptions), doc="Hard contact."
+    )

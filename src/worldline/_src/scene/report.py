@@ -1,0 +1,114 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""What became of a file's content when it was read.
+
+A reader notes what it approximated or left out, with the place it came from; nothing is dropped silently.
+Strict loading turns those two kinds of entries into an error.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from worldline._src.errors import Problem, SceneError
+
+
+class Fate(enum.Enum):
+    """What happened to a part of a file."""
+
+    Kept = "kept"
+    Approximated = "approximated"
+    LeftOut = "left out"
+
+
+class ReportEntry(NamedTuple):
+    """One note of a reader.
+
+    Attributes:
+        fate: Kept, approximated or left out.
+        path: The element, such as `mujoco/worldbody/body[0]/geom[2]` or `$.hierarchy.geoms[2].foo`.
+        message: What was done and why.
+        file: The file it stands in, when known.
+        line: The line in that file, counted from 1, when known.
+    """
+
+    fate: Fate
+    path: str
+    message: str
+    file: str | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.fate.value}: {Problem(self.path, self.message, self.file, self.line)}"
+
+
+class Report:
+    """The notes of a reader, in the order it made them.
+
+    Example:
+        >>> report = Report()
+        >>> report.left_out("robot/gazebo[0]", "simulator settings have no meaning here", line=7)
+        >>> len(report), report.is_exact
+        (1, False)
+    """
+
+    def __init__(self) -> None:
+        self.entries: list[ReportEntry] = []
+
+    def add(
+        self, fate: Fate, path: str, message: str, file: str | None = None, line: int | None = None
+    ) -> None:
+        """Adds a note; see `kept`, `approximated` and `left_out`."""
+        self.entries.append(ReportEntry(fate, path, message, file, line))
+
+    def kept(self, path: str, message: str, *, file: str | None = None, line: int | None = None) -> None:
+        """Notes something kept in full that a user may have doubts about."""
+        self.add(Fate.Kept, path, message, file, line)
+
+    def approximated(
+        self, path: str, message: str, *, file: str | None = None, line: int | None = None
+    ) -> None:
+        """Notes something kept with a changed meaning."""
+        self.add(Fate.Approximated, path, message, file, line)
+
+    def left_out(self, path: str, message: str, *, file: str | None = None, line: int | None = None) -> None:
+        """Notes something that has no place in the scene."""
+        self.add(Fate.LeftOut, path, message, file, line)
+
+    def extend(self, other: Report) -> None:
+        """Takes over the notes of an included or attached part."""
+        self.entries.extend(other.entries)
+
+    @property
+    def losses(self) -> list[ReportEntry]:
+        """The notes that mean the scene says less than its file."""
+        return [entry for entry in self.entries if entry.fate is not Fate.Kept]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the scene says everything its file said."""
+        return not self.losses
+
+    def raise_losses(self, headline: str = "strict loading") -> None:
+        """Raises a `SceneError` with every approximated or left-out part; nothing if there is none."""
+        losses = self.losses
+        if losses:
+            problems = [
+                Problem(entry.path, f"{entry.fate.value}: {entry.message}", entry.file, entry.line)
+                for entry in losses
+            ]
+            raise SceneError(f"{headline}: {len(losses)} parts would be lost", problems)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[ReportEntry]:
+        return iter(self.entries)
+
+    def __str__(self) -> str:
+        return "\n".join(str(entry) for entry in self.entries) or "nothing to report"
+
+    def __repr__(self) -> str:
+        return f"<Report: {len(self.entries)} entries, {len(self.losses)} losses>"

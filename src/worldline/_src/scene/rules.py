@@ -1,0 +1,312 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a valid scene needs beyond sound fields, object by object.
+
+Each rule sees an object whose fields have the right types and ranges, and notes what does not fit
+together. Bounds of single fields stand with the fields, references and names with `validate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from worldline._src.scene.asset_specs import HFieldSource, MeshData
+from worldline._src.scene.bodies import Body, BodyKind, Frame, Inertia
+from worldline._src.scene.closures import (
+    DifferentiableParameter,
+    DistanceSpring,
+    FrameRef,
+    JointCoupler,
+    LoopClosure,
+    LoopClosureFamily,
+    ProjectionPolicy,
+    WorldJoint,
+)
+from worldline._src.scene.constraints import (
+    EqualityConnect,
+    EqualityJoint,
+    EqualityTendon,
+    EqualityWeld,
+)
+from worldline._src.scene.contact import CollisionIgnores, ContactPair, PhysicsMaterial
+from worldline._src.scene.contexts import Probe
+from worldline._src.scene.geometry import Geometry, ShapeType, Site
+from worldline._src.scene.joints import JOINT_SIZES, Joint, JointType
+from worldline._src.scene.options import CompileOptions, SimulateOption
+from worldline._src.scene.tendons import JointTendon, SpatialTendon
+
+# half sizes that have to be positive; the others are not used
+_SIZES: Final = {
+    ShapeType.Sphere: (1, "a radius > 0"),
+    ShapeType.Capsule: (2, "a radius and a half length > 0"),
+    ShapeType.Cylinder: (2, "a radius and a half length > 0"),
+    ShapeType.Box: (3, "three half sizes > 0"),
+    ShapeType.Ellipsoid: (3, "three semi-axes > 0"),
+}
+_CONDIMS: Final = (1, 3, 4, 6)
+_NEED_AXIS: Final = {
+    JointType.Revolute,
+    JointType.Slide,
+    JointType.Screw,
+    JointType.Universal,
+    JointType.Planar,
+    JointType.Translational2D,
+    JointType.Cable,
+}
+_NEED_AXIS2: Final = {JointType.Universal, JointType.Planar, JointType.Translational2D}
+
+
+def _geometry(geom: Geometry, probe: Probe, path: str) -> None:
+    if geom.shape is ShapeType.Mesh and geom.mesh is None:
+        probe.reject(f"{path}.mesh", "None", "the name of a mesh, since the shape is Mesh")
+    if geom.shape is ShapeType.HField and geom.hfield is None:
+        probe.reject(f"{path}.hfield", "None", "the name of a hfield, since the shape is HField")
+    if geom.mesh is None and geom.shape in _SIZES:
+        count, allowed = _SIZES[geom.shape]
+        if min(geom.size[:count]) <= 0.0:
+            probe.reject(f"{path}.size", str(geom.size), f"{allowed} for a {geom.shape.name}")
+    if geom.mesh_scale is not None and not geom.mesh_scale.all():
+        probe.reject(f"{path}.mesh_scale", str(geom.mesh_scale.tolist()), "no zero")
+
+
+def _site(site: Site, probe: Probe, path: str) -> None:
+    ends = site.from_to
+    if ends is not None and ends[:3] == ends[3:]:
+        probe.reject(f"{path}.from_to", str(ends), "two different points")
+
+
+def _condim(owner: PhysicsMaterial | ContactPair, probe: Probe, path: str) -> None:
+    if owner.condim not in _CONDIMS:
+        probe.reject(f"{path}.condim", str(owner.condim), "1, 3, 4 or 6")
+
+
+def _contact_pair(pair: ContactPair, probe: Probe, path: str) -> None:
+    _condim(pair, probe, path)
+    _distinct(pair.geom_a, pair.geom_b, probe, f"{path}.geom_b")
+
+
+def _ignores(ignores: CollisionIgnores, probe: Probe, path: str) -> None:
+    for index, (a, b) in enumerate(ignores.link_pairs):
+        _distinct(a, b, probe, f"{path}.link_pairs[{index}]")
+
+
+def _distinct(a: str | None, b: str | None, probe: Probe, path: str) -> None:
+    if a is not None and a == b:
+        probe.reject(path, f"{a!r} twice", "two different objects")
+
+
+def _inertia(inertia: Inertia, probe: Probe, path: str) -> None:
+    moments = inertia.diag_inertia
+    if moments is not None and moments.min() < 0.0:
+        probe.reject(f"{path}.diag_inertia", str(moments.tolist()), "moments >= 0")
+    if inertia.full_inertia is not None:
+        xx, yy, zz, xy, xz, yz = inertia.full_inertia
+        tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        least = float(np.linalg.eigvalsh(tensor)[0])
+        if least < -1.0e-9 * abs(tensor).max():
+            allowed = "a tensor without negative principal moments"
+            probe.reject(f"{path}.full_inertia", str(inertia.full_inertia), allowed)
+
+
+def _parallel(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool(np.linalg.norm(np.cross(a, b)) <= 1.0e-9 * np.linalg.norm(a) * np.linalg.norm(b))
+
+
+def _joint(joint: Joint, probe: Probe, path: str) -> None:
+    kind = joint.type_
+    if kind in _NEED_AXIS and not joint.axis.any():
+        probe.reject(f"{path}.axis", "a zero axis", f"a direction, since the type is {kind.name}")
+    elif kind in _NEED_AXIS2 and _parallel(joint.axis, joint.axis2):
+        allowed = f"a direction across {joint.axis.tolist()}"
+        probe.reject(f"{path}.axis2", str(joint.axis2.tolist()), allowed)
+    if kind is JointType.D6:
+        _d6(joint, probe, path)
+    elif joint.dofs and len(joint.dofs) != JOINT_SIZES[kind][1]:
+        allowed = f"none, or {JOINT_SIZES[kind][1]} for a {kind.name} joint"
+        probe.reject(f"{path}.dofs", f"{len(joint.dofs)} entries", allowed)
+
+
+def _d6(joint: Joint, probe: Probe, path: str) -> None:
+    angular = [dof.angular for dof in joint.dofs]
+    if angular != sorted(angular):
+        probe.reject(f"{path}.dofs", "an angular axis before a linear one", "linear axes first")
+    if sum(angular) > 3 or len(angular) - sum(angular) > 3:
+        probe.reject(f"{path}.dofs", f"{len(angular)} axes", "at most 3 linear and 3 angular axes")
+    for index, dof in enumerate(joint.dofs):
+        if not dof.axis.any():
+            probe.reject(f"{path}.dofs[{index}].axis", "a zero axis", "a direction")
+
+
+def _body(body: Body, probe: Probe, path: str) -> None:
+    jointed = any(joint.type_ is not JointType.Fixed for joint in body.link.joints)
+    if body.mocap and (body.free is not None or jointed):
+        probe.reject(f"{path}.mocap", "True on a base that moves", "only on a fixed base")
+    if body.mocap and body.kind is not BodyKind.Dynamic:
+        probe.reject(f"{path}.mocap", f"True on a {body.kind.name} body", "one of both")
+
+
+def _frame(frame: Frame, probe: Probe, path: str) -> None:
+    if frame.parent_link is not None and frame.parent_frame is not None:
+        probe.reject(path, "both a parent link and a parent frame", "one of them, or neither")
+
+
+def _frame_ref(ref: FrameRef, probe: Probe, path: str) -> None:
+    if ref.link is not None and ref.frame is not None:
+        probe.reject(path, "both a link and a frame", "one of them, or neither for the world")
+
+
+def _ends(a: FrameRef, b: FrameRef, probe: Probe, path: str) -> None:
+    if a.owner == b.owner:
+        name = a.link or a.frame or "the world"
+        probe.reject(path, f"{name!r} on both ends", "two distinct frames")
+
+
+def _closure(closure: LoopClosure, probe: Probe, path: str) -> None:
+    _ends(closure.frame_a, closure.frame_b, probe, path)
+    if closure.distance and closure.family is not LoopClosureFamily.Distance:
+        allowed = f"0, since the family is {closure.family.name}"
+        probe.reject(f"{path}.distance", str(closure.distance), allowed)
+
+
+def _spring(spring: DistanceSpring, probe: Probe, path: str) -> None:
+    _ends(spring.frame_a, spring.frame_b, probe, path)
+
+
+def _world_joint(joint: WorldJoint, probe: Probe, path: str) -> None:
+    _ends(joint.parent, joint.child, probe, path)
+    if joint.joint.pos.any():
+        allowed = "zero; the anchors are those of parent and child"
+        probe.reject(f"{path}.joint.pos", str(joint.joint.pos.tolist()), allowed)
+
+
+def _projection(policy: ProjectionPolicy, probe: Probe, path: str) -> None:
+    if policy.start_stiffness > min(policy.linear_stiffness, policy.angular_stiffness):
+        allowed = "no more than the stiffness of translation and rotation"
+        probe.reject(f"{path}.start_stiffness", str(policy.start_stiffness), allowed)
+
+
+def _coupler(coupler: JointCoupler, probe: Probe, path: str) -> None:
+    if coupler.joint_dof == coupler.reference_dof:
+        _distinct(coupler.joint, coupler.reference, probe, f"{path}.reference")
+
+
+def _variant_ends(value: dict[str, Any], probe: Probe, path: str) -> None:
+    for first, second in (("link_a", "link_b"), ("site_a", "site_b")):
+        if first in value:
+            _distinct(value[first], value[second], probe, path)
+
+
+def _connect(connect: EqualityConnect, probe: Probe, path: str) -> None:
+    _variant_ends(connect.connect_type.value, probe, f"{path}.connect_type")
+
+
+def _weld(weld: EqualityWeld, probe: Probe, path: str) -> None:
+    value = weld.weld_type.value
+    _variant_ends(value, probe, f"{path}.weld_type")
+    pose = value.get("relative_pose")
+    if pose is not None and not any(pose[3:]):
+        inside = f"{path}.weld_type.LinkAnchor.relative_pose"
+        probe.reject(inside, str(pose), "a place and a quaternion that is not zero")
+
+
+def _equality_joint(equality: EqualityJoint, probe: Probe, path: str) -> None:
+    _distinct(equality.joint_a, equality.joint_b, probe, f"{path}.joint_b")
+
+
+def _equality_tendon(equality: EqualityTendon, probe: Probe, path: str) -> None:
+    _distinct(equality.tendon_a, equality.tendon_b, probe, f"{path}.tendon_b")
+
+
+def _joint_tendon(tendon: JointTendon, probe: Probe, path: str) -> None:
+    if not tendon.joints:
+        probe.reject(f"{path}.joints", "no joints", "at least one")
+
+
+def _spatial_tendon(tendon: SpatialTendon, probe: Probe, path: str) -> None:
+    sites = sum(node.variant == "site" for node in tendon.path)
+    if sites < 2:
+        probe.reject(f"{path}.path", f"{sites} sites", "at least two")
+
+
+def _mesh(mesh: MeshData, probe: Probe, path: str) -> None:
+    count = mesh.vertex_count
+    if mesh.triangles is None:
+        if count % 3:
+            allowed = "a multiple of three, since there are no triangles"
+            probe.reject(f"{path}.vertices", f"{count} vertices", allowed)
+    elif mesh.triangles.size and not 0 <= mesh.triangles.min() <= mesh.triangles.max() < count:
+        given = f"indices {mesh.triangles.min()} to {mesh.triangles.max()}"
+        probe.reject(f"{path}.triangles", given, f"indices of the {count} vertices")
+    for name in ("normal", "texcoord", "tangents"):
+        rows = getattr(mesh, name)
+        if rows is not None and len(rows) != count:
+            probe.reject(f"{path}.{name}", f"{len(rows)} rows", f"{count}, one for each vertex")
+
+
+def _hfield(hfield: HFieldSource, probe: Probe, path: str) -> None:
+    if min(hfield.size) <= 0.0:
+        probe.reject(f"{path}.size", str(hfield.size), "two sizes > 0")
+    if hfield.source_type.variant != "buffer":
+        return
+    heights = hfield.source_type.value["hfield"]
+    if min(hfield.nrow, hfield.ncol) < 2:
+        probe.reject(path, f"{hfield.nrow} rows, {hfield.ncol} columns", "at least 2 of both")
+    elif heights.size != hfield.nrow * hfield.ncol or (
+        heights.ndim == 2 and heights.shape != (hfield.nrow, hfield.ncol)
+    ):
+        inside = f"{path}.source_type.Buffer.hfield"
+        allowed = f"{hfield.nrow} rows of {hfield.ncol} heights"
+        probe.reject(inside, f"an array of shape {heights.shape}", allowed)
+
+
+def _simulate(option: SimulateOption, probe: Probe, path: str) -> None:
+    friction = option.override_friction
+    if friction is not None and len(friction) not in (3, 5):
+        probe.reject(f"{path}.override_friction", f"{len(friction)} numbers", "3 or 5 numbers")
+
+
+def _compile(options: CompileOptions, probe: Probe, path: str) -> None:
+    groups = options.inertia_groups
+    if groups is not None and groups[0] > groups[1]:
+        probe.reject(f"{path}.inertia_groups", str(groups), "first <= last")
+
+
+def _parameter(parameter: DifferentiableParameter, probe: Probe, path: str) -> None:
+    lower, upper = parameter.lower, parameter.upper
+    if lower is None or upper is None:
+        return
+    if lower.shape != upper.shape or (lower > upper).any():
+        probe.reject(path, f"{lower.tolist()} to {upper.tolist()}", "lower <= upper")
+
+
+RULES: Final[dict[type, Callable[[Any, Probe, str], None]]] = {
+    Geometry: _geometry,
+    Site: _site,
+    PhysicsMaterial: _condim,
+    ContactPair: _contact_pair,
+    CollisionIgnores: _ignores,
+    Inertia: _inertia,
+    Joint: _joint,
+    Body: _body,
+    Frame: _frame,
+    FrameRef: _frame_ref,
+    LoopClosure: _closure,
+    DistanceSpring: _spring,
+    WorldJoint: _world_joint,
+    ProjectionPolicy: _projection,
+    JointCoupler: _coupler,
+    EqualityConnect: _connect,
+    EqualityWeld: _weld,
+    EqualityJoint: _equality_joint,
+    EqualityTendon: _equality_tendon,
+    JointTendon: _joint_tendon,
+    SpatialTendon: _spatial_tendon,
+    MeshData: _mesh,
+    HFieldSource: _hfield,
+    SimulateOption: _simulate,
+    CompileOptions: _compile,
+    DifferentiableParameter: _parameter,
+}

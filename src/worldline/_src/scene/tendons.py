@@ -1,0 +1,136 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Tendons: lengths made of joint coordinates, or of a path through space."""
+
+from __future__ import annotations
+
+from worldline._src.scene.base import Struct, field
+from worldline._src.scene.containers import ListOf, Nested, OptionalOf
+from worldline._src.scene.geometry import GROUP
+from worldline._src.scene.kinds import NON_NEGATIVE, POSITIVE, REAL
+from worldline._src.scene.texts import Name, Ref
+from worldline._src.scene.values import (
+    RANGE,
+    ImpedanceDamping,
+    ImpedanceSpring,
+    Range,
+    StiffnessDamping,
+)
+from worldline._src.scene.variant import Named, Variant, VariantOf
+from worldline._src.scene.vectors import Numbers
+
+
+class SpringLengthType(Variant, cases={"automatic": None, "fixed": NON_NEGATIVE, "range": RANGE}):
+    """The length at which the spring of a tendon is at rest."""
+
+    @staticmethod
+    def automatic() -> SpringLengthType:
+        """The length in the reference pose."""
+        return SpringLengthType._make("automatic")
+
+    @staticmethod
+    def fixed(value: float) -> SpringLengthType:
+        """A given length, m."""
+        return SpringLengthType._make("fixed", value)
+
+    @staticmethod
+    def range(value: Range) -> SpringLengthType:
+        """Anything in the range, m: no force inside it."""
+        return SpringLengthType._make("range", value)
+
+
+class _Tendon(Struct):
+    friction_damping: ImpedanceDamping = field(
+        default_factory=ImpedanceDamping,
+        converter=Nested(ImpedanceDamping),
+        doc="Softness of the dry friction.",
+    )
+    frictionloss: float = field(default=0.0, converter=NON_NEGATIVE, doc="Dry friction, N.")
+    limit: Range | None = field(default=None, converter=OptionalOf(RANGE), doc="Limits of the length, m.")
+    limit_force: ImpedanceSpring = field(
+        default_factory=ImpedanceSpring,
+        converter=Nested(ImpedanceSpring),
+        doc="How the limits answer.",
+    )
+    name: str | None = field(default=None, converter=OptionalOf(Name("tendon")), doc="Name.")
+    spring: StiffnessDamping | None = field(
+        default=None, converter=OptionalOf(Nested(StiffnessDamping)), doc="Spring toward its rest."
+    )
+    spring_length: SpringLengthType = field(
+        default_factory=SpringLengthType.automatic,
+        converter=VariantOf(SpringLengthType),
+        doc="Where the spring is at rest.",
+    )
+    margin: float = field(
+        default=0.0, converter=REAL, doc="Distance from a limit at which it becomes active, m."
+    )
+    armature: float = field(default=0.0, converter=NON_NEGATIVE, doc="Inertia of its speed, kg.")
+    actuator_force_limit: Range | None = field(
+        default=None, converter=OptionalOf(RANGE), doc="Bounds on the sum of actuator forces, N."
+    )
+    group: int = field(default=0, converter=GROUP, doc="Visibility group 0 to 7.")
+
+
+class JointTendonNode(Struct):
+    """A joint that counts toward the length of a tendon."""
+
+    joint_name: str = field(default="", converter=Ref("joint"), doc="Joint.")
+    weight: float = field(default=1.0, converter=REAL, doc="Factor of its coordinate, m/rad or 1.")
+
+
+class JointTendon(_Tendon):
+    """A tendon whose length is a weighted sum of joint coordinates."""
+
+    joints: list[JointTendonNode] = field(
+        default_factory=list, converter=ListOf(Nested(JointTendonNode)), doc="Joints and weights."
+    )
+
+
+class TendonPathNode(
+    Variant,
+    cases={
+        "site": Ref("site"),
+        "geom": Named(("side_site",), geom=Ref("geom"), side_site=Ref("site")),
+        "pulley": POSITIVE,
+    },
+):
+    """A stretch of the path of a spatial tendon."""
+
+    @staticmethod
+    def site(value: str) -> TendonPathNode:
+        """Passes through a site."""
+        return TendonPathNode._make("site", value)
+
+    @staticmethod
+    def geom(geom: str, side_site: str | None = None) -> TendonPathNode:
+        """Wraps around a sphere or a cylinder, on the side of the given site."""
+        return TendonPathNode._make("geom", geom=geom, side_site=side_site)
+
+    @staticmethod
+    def pulley(value: float) -> TendonPathNode:
+        """Splits: the length of what follows is divided by the value."""
+        return TendonPathNode._make("pulley", value)
+
+
+class SpatialTendon(_Tendon):
+    """A tendon along the shortest path through sites and around geoms."""
+
+    path: list[TendonPathNode] = field(
+        default_factory=list, converter=ListOf(VariantOf(TendonPathNode)), doc="The path."
+    )
+    width: float = field(default=0.003, converter=NON_NEGATIVE, doc="Drawn radius, m.")
+    material: str | None = field(
+        default=None, converter=OptionalOf(Ref("material")), doc="Name of a material asset."
+    )
+    rgba: list[float] = field(default=(0.5, 0.5, 0.5, 1.0), converter=Numbers(4), doc="RGBA.")
+
+
+class TendonSet(Struct):
+    """All tendons of a scene."""
+
+    joint_tendons: list[JointTendon] = field(
+        default_factory=list, converter=ListOf(Nested(JointTendon)), doc="Sums of coordinates."
+    )
+    spatial_tendons: list[SpatialTendon] = field(
+        default_factory=list, converter=ListOf(Nested(SpatialTendon)), doc="Paths in space."
+    )

@@ -1,0 +1,355 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Values that are one of several named cases, each with its own data.
+
+A variant is made by the static constructor of a case (`ActuatorTarget.joint("elbow")`), never changes which
+case it is, and tells it by `.variant` and `.value`. In files a case is written by its name in PascalCase: the
+bare name when it has no data, `{"Joint": "elbow"}` with data, and `{"GeomPair": ["a", "b"]}` for a pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from worldline._src.errors import ArgumentError
+from worldline._src.scene.base import Part, clone, same
+from worldline._src.scene.contexts import Probe, Rejected, Source, Writer
+from worldline._src.scene.kinds import FAILED, Kind, Rename, describe, hint
+
+V = TypeVar("V", bound="Variant")
+
+
+class Pair:
+    """The data of a case with two values of one kind."""
+
+    def __init__(self, item: Kind[Any, Any]) -> None:
+        self.item = item
+
+
+class Named:
+    """The data of a case with fields of its own.
+
+    Args:
+        optional: Fields that may be None, or what to make of those that are None or absent.
+        items: The kinds of the fields.
+    """
+
+    def __init__(
+        self,
+        optional: Mapping[str, Callable[[], Any]] | Iterable[str] = (),
+        **items: Kind[Any, Any],
+    ) -> None:
+        self.items = items
+        self.defaults: dict[str, Callable[[], Any]] = (
+            dict(optional) if isinstance(optional, Mapping) else dict.fromkeys(optional, lambda: None)
+        )
+
+
+Payload = Kind[Any, Any] | Pair | Named | None
+
+
+class Variant(Part):
+    """One of several named cases.
+
+    `variant` is the name of the case. `value` is its data: None, one value, a tuple of two, or a dict of
+    fields; scene objects in it are live, the dict itself is a copy.
+    """
+
+    _cases: ClassVar[dict[str, Payload]] = {}
+    _tags: ClassVar[dict[str, str]] = {}
+    __hash__ = None  # type: ignore[assignment]
+    _variant: str
+    _data: Any
+
+    def __init_subclass__(cls, cases: dict[str, Payload] | None = None, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if cases is not None:
+            cls._cases = cases
+            cls._tags = {"".join(map(str.capitalize, n.split("_"))): n for n in cases}
+
+    def __init__(self) -> None:
+        made = ", ".join(f"{type(self).__name__}.{case}(...)" for case in self._cases)
+        raise TypeError(f"{type(self).__name__} is made by one of its cases: {made}")
+
+    @classmethod
+    def _make(cls: type[V], variant: str, *value: Any, **named: Any) -> V:
+        payload = cls._cases[variant]
+        where = f"{cls.__name__}.{variant}"
+        try:
+            if payload is None:
+                data: Any = None
+            elif isinstance(payload, Pair):
+                data = tuple(payload.item(v) for v in value)
+            elif isinstance(payload, Named):
+                data = {}
+                for name, kind in payload.items.items():
+                    where = f"{cls.__name__}.{variant}({name})"
+                    given = named.get(name)
+                    make = payload.defaults.get(name) if given is None else None
+                    data[name] = make() if make else kind(given)
+            else:
+                data = payload(value[0])
+        except Rejected as rejected:
+            raise rejected.under(where) from None
+        return cls._of(variant, data)
+
+    @classmethod
+    def _of(cls: type[V], variant: str, data: Any) -> V:
+        made = object.__new__(cls)
+        object.__setattr__(made, "_variant", variant)
+        object.__setattr__(made, "_data", data)
+        return made
+
+    @property
+    def variant(self) -> str:
+        """The name of the case."""
+        return self._variant
+
+    @property
+    def value(self) -> Any:
+        """The data of the case; None when it has none."""
+        return dict(self._data) if isinstance(self._data, dict) else self._data
+
+    if not TYPE_CHECKING:
+        # type checkers would take these for a licence to use any attribute
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            raise AttributeError(f"{type(self).__name__} cannot be changed; make a new one instead")
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {name!r}"
+                + hint(name, ["variant", "value", *self._cases])
+            )
+
+    def __eq__(self, other: object) -> bool:
+        return same(self, other) if type(other) is type(self) else NotImplemented
+
+    def __repr__(self) -> str:
+        if self._data is None:
+            inside = ""
+        elif isinstance(self._data, dict):
+            inside = ", ".join(f"{k}={v!r}" for k, v in self._data.items() if v is not None)
+        elif isinstance(self._data, tuple):
+            inside = ", ".join(map(repr, self._data))
+        else:
+            inside = repr(self._data)
+        return f"{type(self).__name__}.{self._variant}({inside})"
+
+    def __copy__(self: V) -> V:
+        return self._of(self._variant, self.value)
+
+    def __deepcopy__(self: V, memo: dict[int, Any]) -> V:
+        return clone(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self._variant, self._data)
+
+    def _compared(self) -> Any:
+        return [self._variant, self._data]
+
+    @property
+    def _tag(self) -> str:
+        return "".join(map(str.capitalize, self._variant.split("_")))
+
+    # the walks; see kinds.Kind for what each does
+
+    def _plain(self, writer: Writer) -> Any:
+        payload = self._cases[self._variant]
+        if payload is None:
+            return self._tag
+        if isinstance(payload, Pair):
+            return {self._tag: [payload.item.plain(entry, writer) for entry in self._data]}
+        if isinstance(payload, Named):
+            data = {
+                name: None if self._data[name] is None else kind.plain(self._data[name], writer)
+                for name, kind in payload.items.items()
+            }
+            return {self._tag: data}
+        return {self._tag: payload.plain(self._data, writer)}
+
+    def _copy(self: V, writer: Writer) -> V:
+        return self._of(self._variant, self._mapped(lambda kind, v: kind.copy(v, writer)))
+
+    def _renamed(self: V, new: Rename) -> V:
+        return self._of(self._variant, self._mapped(lambda kind, v: kind.rename(v, new)))
+
+    def _mapped(self, change: Any) -> Any:
+        payload = self._cases[self._variant]
+        if payload is None:
+            return None
+        if isinstance(payload, Pair):
+            return tuple(change(payload.item, entry) for entry in self._data)
+        if isinstance(payload, Named):
+            return {
+                name: None if self._data[name] is None else change(kind, self._data[name])
+                for name, kind in payload.items.items()
+            }
+        return change(payload, self._data)
+
+    def _identical(self, other: Variant) -> bool:
+        payload, ours, theirs = self._cases[self._variant], self._data, other._data
+        if payload is None:
+            return True
+        if isinstance(payload, Pair):
+            return all(map(payload.item.identical, ours, theirs))
+        if isinstance(payload, Named):
+            return all(
+                ours[name] is theirs[name]
+                if ours[name] is None or theirs[name] is None
+                else kind.identical(ours[name], theirs[name])
+                for name, kind in payload.items.items()
+            )
+        return payload.identical(ours, theirs)
+
+    @classmethod
+    def _has_names(cls) -> bool:
+        for payload in cls._cases.values():
+            kinds = payload.items.values() if isinstance(payload, Named) else (payload,)
+            for kind in kinds:
+                inner = kind.item if isinstance(kind, Pair) else kind
+                if inner is not None and inner.has_names():
+                    return True
+        return False
+
+    def _check(self, probe: Probe, path: str) -> None:
+        payload = self._cases[self._variant]
+        inside = f"{path}.{self._tag}"
+        if isinstance(payload, Pair):
+            for index, entry in enumerate(self._data):
+                payload.item.check(entry, probe, f"{inside}[{index}]")
+        elif isinstance(payload, Named):
+            for name, kind in payload.items.items():
+                if self._data[name] is not None or name not in payload.defaults:
+                    kind.check(self._data[name], probe, f"{inside}.{name}")
+        elif payload is not None:
+            payload.check(self._data, probe, inside)
+
+    @classmethod
+    def _read(cls, raw: Any, source: Source, path: str) -> Any:
+        tag, data = raw, None
+        if isinstance(raw, dict) and len(raw) == 1:
+            ((tag, data),) = raw.items()
+        case = cls._tags.get(tag) if isinstance(tag, str) else None
+        if case is None:
+            known = f"{cls.__name__}: {', '.join(cls._tags)}{hint(tag, cls._tags)}"
+            source.reject(path, describe(raw), known)
+            return FAILED
+        payload = cls._cases[case]
+        inside = f"{path}.{tag}"
+        if payload is None:
+            if isinstance(raw, dict) and data is not None:
+                source.reject(path, describe(raw), f'the bare text "{tag}"')
+                return FAILED
+            return cls._of(case, None)
+        if isinstance(raw, str):
+            source.reject(path, describe(raw), f'{{"{tag}": ...}} with the data of that case')
+            return FAILED
+        if isinstance(payload, Pair):
+            if not isinstance(data, list) or len(data) != 2:
+                source.reject(inside, describe(data), f"two entries, each {payload.item.allowed}")
+                return FAILED
+            both = [payload.item.read(e, source, f"{inside}[{i}]") for i, e in enumerate(data)]
+            return FAILED if FAILED in both else cls._of(case, tuple(both))
+        if isinstance(payload, Named):
+            return cls._read_named(case, payload, data, source, inside)
+        value = payload.read(data, source, inside)
+        return FAILED if value is FAILED else cls._of(case, value)
+
+    @classmethod
+    def _read_named(cls, case: str, payload: Named, raw: Any, source: Source, path: str) -> Any:
+        if not isinstance(raw, dict):
+            source.reject(path, describe(raw), f"an object with {', '.join(payload.items)}")
+            return FAILED
+        source.require(f"{cls.__name__}.{case}", raw, path)
+        for key in raw:
+            if key not in payload.items:
+                source.unknown(
+                    f"{path}.{key!s:.60}", f"{cls.__name__}.{case} has no such key{hint(key, payload.items)}"
+                )
+        data: dict[str, Any] = {}
+        for name, kind in payload.items.items():
+            if name in payload.defaults and raw.get(name) is None:
+                data[name] = payload.defaults[name]()
+            elif name not in raw:
+                source.problem(path, f"given no {name!r}; allowed: {kind.allowed}")
+                return FAILED
+            else:
+                data[name] = kind.read(raw[name], source, f"{path}.{name}")
+                if data[name] is FAILED:
+                    return FAILED
+        return cls._of(case, data)
+
+
+def _rebuild(cls: type[Variant], variant: str, data: Any) -> Variant:
+    if variant not in cls._cases:
+        raise ArgumentError(f"{cls.__name__} has no case {variant!r}")
+    return cls._of(variant, data)
+
+
+class VariantOf(Kind[V, V]):
+    """A variant of the given type."""
+
+    def __init__(self, cases: type[V]) -> None:
+        self.cases = cases
+        self.allowed = f"a {cases.__name__}: {', '.join(cases._cases)}"
+
+    def __call__(self, value: V) -> V:
+        if not isinstance(value, self.cases):
+            raise self.reject(value)
+        return value
+
+    def plain(self, value: V, writer: Writer) -> Any:
+        return value._plain(writer)
+
+    def read(self, raw: Any, source: Source, path: str) -> Any:
+        return self.cases._read(raw, source, path)
+
+    def copy(self, value: V, writer: Writer) -> V:
+        return value._copy(writer)
+
+    def check(self, value: Any, probe: Probe, path: str) -> None:
+        if isinstance(value, self.cases):
+            value._check(probe, path)
+        else:
+            probe.reject(path, describe(value), self.allowed)
+
+    def identical(self, a: V, b: V) -> bool:
+        return type(a) is type(b) and a._variant == b._variant and a._identical(b)
+
+    def has_names(self) -> bool:
+        return self.cases._has_names()
+
+    def rename(self, value: V, new: Rename) -> V:
+        return value._renamed(new)
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+        name = self.cases.__name__
+        if name not in definitions:
+            definitions[name] = entry = {}
+            entry["description"] = (self.cases.__doc__ or name).split("\n")[0]
+            entry["oneOf"] = [
+                self._case_schema(tag, self.cases._cases[case], definitions)
+                for tag, case in self.cases._tags.items()
+            ]
+        return {"$ref": f"#/$defs/{name}"}
+
+    def _case_schema(self, tag: str, payload: Payload, definitions: dict[str, Any]) -> Any:
+        if payload is None:
+            return {"const": tag}
+        if isinstance(payload, Pair):
+            item = payload.item.schema(definitions)
+            inner: dict[str, Any] = {"type": "array", "items": item, "minItems": 2, "maxItems": 2}
+        elif isinstance(payload, Named):
+            properties: dict[str, Any] = {}
+            for name, kind in payload.items.items():
+                schema = kind.schema(definitions)
+                free = name in payload.defaults
+                properties[name] = {"anyOf": [schema, {"type": "null"}]} if free else schema
+            needed = [name for name in payload.items if name not in payload.defaults]
+            inner = {"type": "object", "properties": properties, "required": needed}
+        else:
+            inner = payload.schema(definitions)
+        shape = {"type": "object", "properties": {tag: inner}, "required": [tag]}
+        return shape | {"additionalProperties": False}

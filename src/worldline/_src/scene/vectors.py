@@ -1,0 +1,122 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Kinds of short vectors: lists of numbers, and arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worldline._src.scene.contexts import Probe, Writer
+from worldline._src.scene.kinds import REAL, Kind, Real, describe, short_repr, to_float
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int32]
+VectorLike = Sequence[float] | NDArray[Any]
+TableLike = Sequence[Sequence[float]] | NDArray[Any]
+
+
+def _floats(value: Any) -> list[float] | None:
+    """A flat sequence of real numbers as a list, None for anything else."""
+    if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
+        array = np.asarray(value)
+        fits = array.ndim == 1 and array.dtype.kind in "fiu"
+        return array.astype(np.float64).tolist() if fits else None
+    if isinstance(value, str | bytes | dict | set) or not isinstance(value, Iterable):
+        return None
+    found = []
+    for item in value:
+        number = to_float(item)
+        if number is None:
+            return None
+        found.append(number)
+    return found
+
+
+def _array_schema(items: dict[str, Any], length: int | None) -> dict[str, Any]:
+    array: dict[str, Any] = {"type": "array", "items": items}
+    return array if length is None else array | {"minItems": length, "maxItems": length}
+
+
+class Numbers(Kind[VectorLike, list[float]]):
+    """Real numbers as a list; any count unless `length` is given."""
+
+    def __init__(self, length: int | None = None, *, minimum: float | None = None) -> None:
+        self.length = length
+        self.item = Real(minimum=minimum)
+        count = "numbers" if length is None else f"{length} numbers"
+        self.allowed = count if minimum is None else f"{count} >= {minimum:g}"
+
+    def __call__(self, value: VectorLike) -> list[float]:
+        found = _floats(value)
+        if found is None or (self.length is not None and len(found) != self.length):
+            raise self.reject(value)
+        return found
+
+    def plain(self, value: list[float], writer: Writer) -> Any:
+        # a list edited in place may hold whole numbers or NumPy scalars
+        return [float(item) for item in value]
+
+    def identical(self, a: list[float], b: list[float]) -> bool:
+        return len(a) == len(b) and all(map(REAL.identical, a, b))
+
+    def copy(self, value: list[float], writer: Writer) -> list[float]:
+        return list(value)
+
+    def check(self, value: Any, probe: Probe, path: str) -> None:
+        found = _floats(value) if type(value) is list else None
+        if found is None or (self.length is not None and len(found) != self.length):
+            probe.reject(path, describe(value), self.allowed)
+            return
+        for index, item in enumerate(found):
+            if not self.item.is_valid(item):
+                self.item.check(item, probe, f"{path}[{index}]")
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+        return _array_schema(self.item.schema(definitions), self.length)
+
+
+class Vector(Kind[VectorLike, Array]):
+    """Real numbers as a double array; any count unless `length` is given."""
+
+    def __init__(self, length: int | None = None, *, nonzero: bool = False) -> None:
+        self.length = length
+        self.nonzero = nonzero
+        self.allowed = "finite numbers" if length is None else f"{length} finite numbers"
+        if nonzero:
+            self.allowed += ", not all zero"
+
+    def __call__(self, value: VectorLike) -> Array:
+        found = _floats(value)
+        if found is None or (self.length is not None and len(found) != self.length):
+            raise self.reject(value)
+        return np.array(found, dtype=np.float64)
+
+    def plain(self, value: Array, writer: Writer) -> Any:
+        return value.tolist()
+
+    def identical(self, a: Array, b: Array) -> bool:
+        return a.tobytes() == b.tobytes()
+
+    def copy(self, value: Array, writer: Writer) -> Array:
+        return value.copy()
+
+    def check(self, value: Any, probe: Probe, path: str) -> None:
+        shape = value.shape if isinstance(value, np.ndarray) and value.dtype == np.float64 else None
+        if shape is None or len(shape) != 1 or self.length not in (None, shape[0]):
+            probe.reject(path, describe(value), self.allowed)
+            return
+        items = value.tolist()
+        if not all(map(math.isfinite, items)) or (self.nonzero and probe.values and not any(items)):
+            probe.reject(path, short_repr(items), self.allowed)
+
+    def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
+        return _array_schema({"type": "number"}, self.length)
+
+
+VECTOR3 = Vector(3)
+QUATERNION = Vector(4, nonzero=True)

@@ -1,0 +1,273 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The scene itself."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+from worldline._src.scene import compose
+from worldline._src.scene.actuators import Actuator
+from worldline._src.scene.asset_specs import AssetSpecs
+from worldline._src.scene.base import Struct, clone, field
+from worldline._src.scene.bodies import Frame, Hierarchy
+from worldline._src.scene.cameras import FreeCamera
+from worldline._src.scene.closures import (
+    DifferentiableParameter,
+    DistanceSpring,
+    JointCoupler,
+    LoopClosure,
+    WorldJoint,
+)
+from worldline._src.scene.constraints import EqualityConstraintSet
+from worldline._src.scene.contact import CollisionIgnores, ContactPair
+from worldline._src.scene.containers import ListOf, Nested, OptionalOf, TableOf
+from worldline._src.scene.contexts import Writer
+from worldline._src.scene.geometry import Geometry, ShapeType
+from worldline._src.scene.keyframes import Keyframe
+from worldline._src.scene.kinds import to_float
+from worldline._src.scene.options import CompileOptions, SimulateOption
+from worldline._src.scene.report import Report
+from worldline._src.scene.sensors import SensorSet
+from worldline._src.scene.summary import summarize
+from worldline._src.scene.tendons import TendonSet
+from worldline._src.scene.texts import TEXT
+from worldline._src.scene.validate import validate
+from worldline._src.scene.vectors import Numbers, VectorLike
+from worldline._src.scene.visual import SceneStatistic, Visual
+
+
+class CustomData(Struct):
+    """Numbers and texts of the user, which mean nothing to the engine."""
+
+    numeric: dict[str, list[float]] = field(
+        default_factory=dict, converter=TableOf("custom number", Numbers()), doc="Numbers by name."
+    )
+    text: dict[str, str] = field(
+        default_factory=dict, converter=TableOf("custom text", TEXT), doc="Texts by name."
+    )
+
+
+class World(Struct):
+    """A scene: bodies, assets, actuators, sensors, constraints and options.
+
+    Worlds compare equal when they say the same; where they were read from does not count.
+
+    Example:
+        >>> from worldline import msd
+        >>> world = msd.World(name="demo")
+        >>> ground = world.add_ground_plane(0.0)
+        >>> ball = msd.Body(free=msd.FreeJoint(), link=msd.Link(name="ball"))
+        >>> ball.link.local_translation = (0, 0, 1)
+        >>> ball.link.geoms.append(msd.Geometry(size=(0.1, 0, 0)))
+        >>> world.hierarchy.bodies.append(ball)
+        >>> world.validate()
+        >>> msd.from_str(world.to_str(), format="msd") == world
+        True
+    """
+
+    actuators: list[Actuator] = field(
+        default_factory=list,
+        converter=ListOf(Nested(Actuator)),
+        doc="Actuators, in the order of the control vector.",
+    )
+    assets: AssetSpecs = field(
+        default_factory=AssetSpecs, converter=Nested(AssetSpecs), doc="Meshes, materials, textures."
+    )
+    collision_ignores: CollisionIgnores = field(
+        default_factory=CollisionIgnores,
+        converter=Nested(CollisionIgnores),
+        doc="Pairs that never touch.",
+    )
+    compile_options: CompileOptions = field(
+        default_factory=CompileOptions, converter=Nested(CompileOptions), doc="Compiler options."
+    )
+    equality_constraint_set: EqualityConstraintSet = field(
+        default_factory=EqualityConstraintSet,
+        converter=Nested(EqualityConstraintSet),
+        doc="Equality constraints.",
+    )
+    free_camera: FreeCamera = field(
+        default_factory=FreeCamera, converter=Nested(FreeCamera), doc="Start of the viewer's camera."
+    )
+    hierarchy: Hierarchy = field(
+        default_factory=Hierarchy, converter=Nested(Hierarchy), doc="Bodies, and fixed things."
+    )
+    keyframes: list[Keyframe] = field(
+        default_factory=list, converter=ListOf(Nested(Keyframe)), doc="Saved states."
+    )
+    name: str = field(default="", converter=TEXT, doc="Name of the scene.")
+    sensors: SensorSet = field(default_factory=SensorSet, converter=Nested(SensorSet), doc="Sensors.")
+    simulate_option: SimulateOption = field(
+        default_factory=SimulateOption, converter=Nested(SimulateOption), doc="Options."
+    )
+    source_path: str | None = field(
+        default=None,
+        converter=OptionalOf(TEXT),
+        doc="File the scene came from; relative asset paths start at its directory.",
+        compared=False,
+    )
+    statistic: SceneStatistic = field(
+        default_factory=SceneStatistic, converter=Nested(SceneStatistic), doc="Size of the scene."
+    )
+    tendon_set: TendonSet = field(default_factory=TendonSet, converter=Nested(TendonSet), doc="Tendons.")
+    visual: Visual = field(default_factory=Visual, converter=Nested(Visual), doc="Rendering.")
+    loop_closures: list[LoopClosure] = field(
+        default_factory=list, converter=ListOf(Nested(LoopClosure)), doc="Closures of loops."
+    )
+    couplers: list[JointCoupler] = field(
+        default_factory=list, converter=ListOf(Nested(JointCoupler)), doc="Gears between joints."
+    )
+    distance_springs: list[DistanceSpring] = field(
+        default_factory=list, converter=ListOf(Nested(DistanceSpring)), doc="Springs in space."
+    )
+    joints: list[WorldJoint] = field(
+        default_factory=list, converter=ListOf(Nested(WorldJoint)), doc="Joints beside the trees."
+    )
+    frames: list[Frame] = field(default_factory=list, converter=ListOf(Nested(Frame)), doc="Named frames.")
+    contact_pairs: list[ContactPair] = field(
+        default_factory=list, converter=ListOf(Nested(ContactPair)), doc="Pairs with own contact."
+    )
+    differentiable_parameters: list[DifferentiableParameter] = field(
+        default_factory=list,
+        converter=ListOf(Nested(DifferentiableParameter)),
+        doc="Parameters that derivatives are taken against.",
+    )
+    custom: CustomData = field(
+        default_factory=CustomData, converter=Nested(CustomData), doc="Data of the user."
+    )
+
+    @property
+    def report(self) -> Report:
+        """What a reader approximated or left out on the way into this scene; empty otherwise."""
+        return self.__dict__.setdefault("_report", Report())
+
+    @report.setter
+    def report(self, value: Report) -> None:
+        self.__dict__["_report"] = value
+
+    def _copy(self, writer: Writer) -> World:
+        copied = super()._copy(writer)
+        copied.report = Report()
+        copied.report.extend(self.report)
+        return copied
+
+    def add_ground_plane(self, height: float) -> Geometry:
+        """Adds an infinite plane at z = `height`, m, solid below, and returns it.
+
+        It is named `ground_N` with the first free number N.
+        """
+        z = to_float(height)
+        if z is None:
+            # raises with the field's own words
+            Geometry(margin=height)
+        taken = {geom.name for geom in self.hierarchy.geoms}
+        taken |= {geom.name for link in self.hierarchy.links() for geom in link.geoms}
+        number = next(n for n in range(len(taken) + 1) if f"ground_{n}" not in taken)
+        plane = Geometry(name=f"ground_{number}", shape=ShapeType.InfinitePlane, position=(0.0, 0.0, z))
+        self.hierarchy.geoms.append(plane)
+        return plane
+
+    def deepcopy(self) -> World:
+        """A copy that shares nothing with this world."""
+        return clone(self)
+
+    def attach(
+        self,
+        other: World,
+        self_link_name: str | None = None,
+        other_link_name: str | None = None,
+        other_translation: VectorLike | None = None,
+        other_rotation: VectorLike | None = None,
+        other_prefix: str | None = None,
+        other_suffix: str | None = None,
+    ) -> World:
+        """Adds a copy of another scene and returns this one.
+
+        Bodies, what is fixed to the other world, assets, actuators, sensors and constraints come
+        along; options, rendering and keyframes do not, which `report` notes. Keyframes of this
+        scene are kept and extended by the reference pose of what came. Relative asset paths keep
+        meaning the same files.
+
+        Args:
+            other: The scene to add; it is not changed.
+            self_link_name: Link of this scene that takes the place of the other world; None puts
+                everything beside what is here. A link cannot take free or mocap bodies.
+            other_link_name: Take only this link, all below it, and what refers to nothing else.
+            other_translation: Where the other world comes to lie, m, (3,).
+            other_rotation: How the other world is turned, xyzw, (4,).
+            other_prefix: Put before every name that comes.
+            other_suffix: Put after every name that comes.
+
+        Raises:
+            ArgumentError: A link that does not exist.
+            SceneError: Names that both scenes use, or bodies that cannot be attached; this scene
+                is unchanged.
+
+        Example:
+            >>> from worldline import msd
+            >>> arm = msd.World()
+            >>> arm.hierarchy.bodies.append(msd.Body(link=msd.Link(name="hand")))
+            >>> tool = msd.World()
+            >>> tool.hierarchy.bodies.append(msd.Body(link=msd.Link(name="jaw")))
+            >>> arm.attach(tool, "hand", other_translation=(0, 0, 0.1), other_prefix="left_")
+            World(hierarchy=Hierarchy(bodies=[1 x Body]))
+            >>> [link.name for link in arm.hierarchy.links()]
+            ['hand', 'left_jaw']
+        """
+        compose.attach(
+            self,
+            other,
+            self_link_name=self_link_name,
+            other_link_name=other_link_name,
+            translation=other_translation,
+            rotation=other_rotation,
+            prefix=other_prefix,
+            suffix=other_suffix,
+        )
+        return self
+
+    def validate(self) -> None:
+        """Raises a `SceneError` with everything that is wrong with the scene, if anything is.
+
+        Checked are types and shapes (lists and arrays may have been edited in place), NaN and
+        infinities, ranges of values, zero axes, duplicate names, references to nothing, links in
+        cycles, sizes of keyframes, and limits on depth and number.
+        """
+        validate(self)
+
+    def summary(self) -> str:
+        """What the scene holds, as a few lines of text."""
+        return summarize(self)
+
+    # the formats stand above the description, so they are only reached when called
+
+    def to_str(self, *, file_path: str | PathLike[str] | None = None, defaults: bool = False) -> str:
+        """The scene as MSD JSON, which `from_str(..., format="msd")` reads back exactly.
+
+        Args:
+            file_path: File the text is meant for; relative asset paths are made to start there.
+            defaults: Write fields that hold their default as well.
+        """
+        from worldline._src.scene.formats import native
+
+        return native.to_json(self, file_path=file_path, defaults=defaults).decode()
+
+    def to_msgpack(self, *, file_path: str | PathLike[str] | None = None, defaults: bool = False) -> bytes:
+        """The scene as MSD msgpack, which `from_msgpack` reads back exactly; see `to_str`.
+
+        Meshes are stored as their raw little-endian bytes.
+        """
+        from worldline._src.scene.formats import native
+
+        return native.to_msgpack(self, file_path=file_path, defaults=defaults)
+
+    def to_file(self, path: str | PathLike[str], *, defaults: bool = False) -> None:
+        """Writes the scene: `.json` and `.msd` as JSON, `.msgpack` and `.mpk` as msgpack.
+
+        Relative asset paths are rewritten to start at the new file. The file appears whole or not
+        at all.
+        """
+        from worldline._src.scene.formats import native
+
+        native.to_file(self, path, defaults=defaults)

@@ -1,0 +1,56 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Three-vectors of any scalar."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from worldline._src.jit import inline
+
+
+class Vec3(NamedTuple):
+    """Three components of one scalar kind."""
+
+    x: Any
+    y: Any
+    z: Any
+
+
+@inline
+def add(a, b):
+    return Vec3(a.x + b.x, a.y + b.y, a.z + b.z)
+
+
+@inline
+def sub(a, b):
+    return Vec3(a.x - b.x, a.y - b.y, a.z - b.z)
+
+
+@inline
+def scale(a, s):
+    return Vec3(a.x * s, a.y * s, a.z * s)
+
+
+@inline
+def dot(a, b):
+    return a.x * b.x + a.y * b.y + a.z * b.z
+
+
+@inline
+def cross(a, b):
+    return Vec3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
+
+
+@inline
+def load_vec3(array, i):
+    """Row `i` of an (n, 3) array."""
+    return Vec3(array[i, 0], array[i, 1], array[i, 2])
+
+
+@inline
+def store_vec3(array, i, a):
+    """Write row `i` of an (n, 3) array."""
+    array[i, 0] = a.x
+    array[i, 1] = a.y
+    array[i, 2] = a.z

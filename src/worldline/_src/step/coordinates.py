@@ -1,0 +1,135 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Between generalized and maximal coordinates, when the caller says so."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError
+from worldline._src.model.kinds import BodyFlags
+from worldline._src.model.model import Model
+from worldline._src.spatial.poses import Array
+from worldline._src.step import programs
+from worldline._src.step.evaluate import evaluate
+
+
+class BodyState(Protocol):
+    """Anything with body poses and velocities, such as a State."""
+
+    body_q: Array
+    body_qd: Array
+
+
+def _selected_joints(model: Model, mask: Any, indices: Any, body_flag_filter: int) -> np.ndarray:
+    """True for every joint whose articulation is selected and whose child passes the filter."""
+    if mask is not None and indices is not None:
+        raise ArgumentError("give mask or indices, not both")
+    count = model.articulation_count
+    chosen = np.ones(count, bool)
+    if mask is not None:
+        chosen = np.asarray(mask)
+        if chosen.dtype != np.bool_ or chosen.shape != (count,):
+            raise ArgumentError(
+                f"mask must be {count} booleans, one per articulation, got {chosen.dtype} {chosen.shape}"
+            )
+    if indices is not None:
+        listed = np.asarray(indices)
+        if listed.size and (listed.dtype.kind not in "iu" or listed.ndim != 1):
+            raise ArgumentError(f"indices must be whole numbers in one dimension, got {indices!r}")
+        if listed.size and (listed.min() < 0 or listed.max() >= count):
+            raise ArgumentError(f"indices must be 0 to {count - 1}, got {listed.tolist()}")
+        chosen = np.zeros(count, bool)
+        chosen[listed.astype(np.int64)] = True
+    flags = model.body_flags[model.joint_child] & int(BodyFlags(body_flag_filter))
+    owned = model.joint_articulation >= 0
+    return owned & (flags != 0) & np.where(owned, chosen[model.joint_articulation], False)
+
+
+def _require(array: Any, shape: tuple[int, ...], what: str) -> None:
+    if type(array) is not np.ndarray or array.dtype != np.float64:
+        raise ArgumentError(f"{what} must be a float64 array, got {type(array).__name__}")
+    if array.shape != shape:
+        raise ArgumentError(f"{what} must have shape {shape}, got {array.shape}")
+    if not array.flags.writeable:
+        raise ArgumentError(f"{what} must be writable")
+
+
+def eval_fk(
+    model: Model,
+    joint_q: Array,
+    joint_qd: Array,
+    state: BodyState,
+    mask: Any = None,
+    indices: Any = None,
+    body_flag_filter: int = BodyFlags.ALL,
+) -> None:
+    """Write body poses and velocities from joint coordinates and velocities.
+
+    Args:
+        model: the model.
+        joint_q: coordinates, shape ([worlds,] joint_coord_count).
+        joint_qd: velocities, shape ([worlds,] joint_dof_count).
+        state: its body_q and body_qd are written where selected, and keep their values elsewhere.
+        mask: booleans, one per articulation; excludes indices.
+        indices: articulations to update; excludes mask.
+        body_flag_filter: only bodies with one of these `BodyFlags` are written.
+
+    Example:
+        >>> from worldline.model import ModelBuilder, eval_fk
+        >>> builder = ModelBuilder()
+        >>> link = builder.add_link(mass=1.0)
+        >>> joint = builder.add_joint_prismatic(-1, link, axis="z")
+        >>> _ = builder.add_articulation([joint])
+        >>> builder.joint_q[-1] = 0.5
+        >>> model = builder.finalize()
+        >>> state = model.state()
+        >>> eval_fk(model, state.joint_q, state.joint_qd, state)
+        >>> state.body_q[0, 2]
+        np.float64(0.5)
+    """
+    joints = _selected_joints(model, mask, indices, body_flag_filter)
+    poses = evaluate(model, programs.BODY_POSES, (joint_q,), (model.body_count, 7))
+    twists = evaluate(model, programs.BODY_TWISTS, (joint_q, joint_qd), (model.body_count, 6))
+    _require(state.body_q, poses.shape, "state.body_q")
+    _require(state.body_qd, twists.shape, "state.body_qd")
+    bodies = model.joint_child[joints]
+    state.body_q[..., bodies, :] = poses[..., bodies, :]
+    state.body_qd[..., bodies, :] = twists[..., bodies, :]
+
+
+def eval_ik(
+    model: Model,
+    state: BodyState,
+    joint_q: Array,
+    joint_qd: Array,
+    mask: Any = None,
+    indices: Any = None,
+    body_flag_filter: int = BodyFlags.ALL,
+) -> None:
+    """Write joint coordinates and velocities from body poses and velocities.
+
+    Angles come out in (-pi, pi], the middle one of three turns as close to zero as it can be; screws keep
+    their whole turns. Bodies that have left their joints are projected onto them.
+
+    Args:
+        model: the model.
+        state: source of body_q and body_qd.
+        joint_q: written where selected, keeps its values elsewhere.
+        joint_qd: written where selected, keeps its values elsewhere.
+        mask: booleans, one per articulation; excludes indices.
+        indices: articulations to update; excludes mask.
+        body_flag_filter: only joints whose child has one of these `BodyFlags` are written.
+    """
+    joints = np.flatnonzero(_selected_joints(model, mask, indices, body_flag_filter))
+    nq, nv = model.joint_coord_count, model.joint_dof_count
+    both = evaluate(model, programs.JOINT_COORDINATES, (state.body_q, state.body_qd), (nq + nv,))
+    _require(joint_q, (*both.shape[:-1], nq), "joint_q")
+    _require(joint_qd, (*both.shape[:-1], nv), "joint_qd")
+    for j in joints:
+        q = slice(model.joint_q_start[j], model.joint_q_start[j + 1])
+        v = slice(model.joint_qd_start[j], model.joint_qd_start[j + 1])
+        joint_q[..., q] = both[..., :nq][..., q]
+        joint_qd[..., v] = both[..., nq:][..., v]

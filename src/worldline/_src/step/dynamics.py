@@ -1,0 +1,577 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Kinematics and dynamics as functions on arrays.
+
+Every function takes a `Model` and operands for one world, shape `(n,)`, or for many, `(worlds, n)`; an
+operand without a world dimension serves all worlds. `out=` takes the result, `threads=` spreads worlds
+over threads (0: all processors), `lanes=` sets how many worlds one instruction handles (None: what the
+processor has). The result does not depend on threads or lanes, not even in the last bit.
+
+Velocities and accelerations of links and rows of Jacobians are angular first, then linear.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError
+from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
+from worldline._src.model.model import Model
+from worldline._src.spatial.poses import Array, VectorLike
+from worldline._src.step import programs
+from worldline._src.step.evaluate import WITH_GRAVITY, evaluate
+
+Axes: TypeAlias = Literal["world", "link"]
+
+
+def _zeros(model: Model, n: int) -> Array:
+    key = ("zeros", n)
+    zeros = model.scratch.get(key)
+    if zeros is None:
+        zeros = model.scratch[key] = np.zeros(n)
+    return zeros
+
+
+def forward_kinematics(
+    model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
+) -> Array:
+    """Pose of every body: position [m] and xyzw of its origin, world frame.
+
+    Returns:
+        Shape ([worlds,] body_count, 7).
+
+    Example:
+        >>> from worldline.model import ModelBuilder, forward_kinematics
+        >>> builder = ModelBuilder()
+        >>> link = builder.add_link(mass=1.0)
+        >>> joint = builder.add_joint_prismatic(-1, link, axis=(0, 0, 1))
+        >>> _ = builder.add_articulation([joint])
+        >>> forward_kinematics(builder.finalize(), [0.5])[0, 2]
+        np.float64(0.5)
+    """
+    shape = (model.body_count, 7)
+    return evaluate(model, programs.FORWARD_KINEMATICS, (q,), shape, out, threads, lanes)
+
+
+def link_velocities(
+    model: Model,
+    q: VectorLike,
+    qd: VectorLike,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+    lanes: int | None = None,
+) -> Array:
+    """Angular velocity [rad/s] and velocity of the origin [m/s] of every body, world axes.
+
+    Returns:
+        Shape ([worlds,] body_count, 6).
+    """
+    shape = (model.body_count, 6)
+    return evaluate(model, programs.LINK_VELOCITIES, (q, qd), shape, out, threads, lanes)
+
+
+def link_accelerations(
+    model: Model,
+    q: VectorLike,
+    qd: VectorLike,
+    qdd: VectorLike,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+    lanes: int | None = None,
+) -> Array:
+    """Rate of `link_velocities`: angular acceleration and acceleration of the origin, world axes.
+
+    Gravity plays no part: a link at rest has zero acceleration.
+
+    Returns:
+        Shape ([worlds,] body_count, 6).
+    """
+    shape = (model.body_count, 6)
+    operands = (q, qd, qdd)
+    return evaluate(model, programs.LINK_ACCELERATIONS, operands, shape, out, threads, lanes)
+
+
+def _point_args(model: Model, link: int | str, axes: Axes) -> np.ndarray:
+    if isinstance(link, str):
+        link = model.body_index(link)
+    if isinstance(link, bool) or not isinstance(link, (int, np.integer)):
+        raise ArgumentError(f"link must be an index or a label, got {link!r}")
+    if not 0 <= link < model.body_count:
+        raise ArgumentError(f"link must be 0 to {model.body_count - 1}, got {link}")
+    if axes not in ("world", "link"):
+        raise ArgumentError(f"axes must be 'world' or 'link', got {axes!r}")
+    last = model.scratch.get("last_dof")
+    if last is None:
+        last = model.scratch["last_dof"] = _last_dofs(model)
+    return np.array([link, axes == "link", last[link], 0], np.int64)
+
+
+def _last_dofs(model: Model) -> list[int]:
+    """For every body, the last degree of freedom on the way from the world to it, or -1."""
+    last = [-1] * model.body_count
+    for j in range(model.joint_count):
+        parent = int(model.joint_parent[j])
+        start, end = int(model.joint_qd_start[j]), int(model.joint_qd_start[j + 1])
+        last[int(model.joint_child[j])] = end - 1 if end > start else (last[parent] if parent >= 0 else -1)
+    return last
+
+
+def jacobian(
+    model: Model,
+    q: VectorLike,
+    link: int | str,
+    point: VectorLike = (0.0, 0.0, 0.0),
+    *,
+    axes: Axes = "world",
+    out: Array | None = None,
+    threads: int = 1,
+    lanes: int | None = None,
+) -> Array:
+    """Geometric Jacobian of a point of a link: angular rows, then linear rows.
+
+    Args:
+        model: the model.
+        q: joint coordinates.
+        link: body index or label.
+        point: in the body frame [m].
+        axes: "world", or "link" for rows in the axes of the body.
+        out: where to put the result.
+        threads: worlds are spread over this many threads.
+        lanes: worlds per instruction.
+
+    Returns:
+        Shape ([worlds,] 6, joint_dof_count).
+    """
+    args = _point_args(model, link, axes)
+    shape = (6, model.joint_dof_count)
+    return evaluate(model, programs.JACOBIAN, (q, point), shape, out, threads, lanes, args)
+
+
+def jacobian_dot_times_v(
+    model: Model,
+    q: VectorLike,
+    qd: VectorLike,
+    link: int | str,
+    point: VectorLike = (0.0, 0.0, 0.0),
+    *,
+    axes: Axes = "world",
+    out: Array | None = None,
+    threads: int = 1,
+    lanes: int | None = None,
+) -> Array:
+    """What J' v adds to J v' in the acceleration of a point of a link: angular, then linear.
+
+    With axes="link" it is the same acceleration expressed in the axes of the body.
+
+    Returns:
+        Shape ([worlds,] 6).
+    """
+    args = _point_args(model, link, axes)
+    operands = (q, qd, _zeros(model, model.joint_dof_count), point)
+    program = programs.JACOBIAN_DOT_TIMES_V
+    return evaluate(model, program, operands, (6,), out, threads, lanes, args)
+
+
+def inverse_dynamics(
+    model: Model,
+    q: VectorLike,
+    qd: VectorLike,
+    qdd: VectorLike,
+    *,
+    wrenches: VectorLike | None = None,
+    out: Array | None = None,
+    threads: int = 1,
+    lanes: int | None = None,
+) -> Array:
+    """Generalized forces that give the accelerations `qdd`: M qdd + bias - passive - J^T wrenches.
+
+    Armature is part of M; springs and dampers of the joints help or hinder as they do in motion.
+
+    Args:
+        model: the model.
+        q: joint coordinates.
+        qd: joint velocities.
+        qdd: joint accelerations.
+        wrenches: on every body, moment about its origin [N m], then force [N], world axes, (..., 6).
+        out: where to put the result.
+        threads: worlds are spread over this many threads.
+        lanes: worlds per instruction.
+
+    Returns:
+        Shape ([worlds,] joint_dof_count) [N, N m].
+    """
+    operands: tuple[Any, ...] = (q, qd, qdd)
+    program = programs.INVERSE_DYNAMICS
+    if wrenches is not None:
+        operands, program = (*operands, wrenches), programs.INVERSE_DYNAMICS_WRENCHES
+    shape = (model.joint_dof_count,)
+    return evaluate(model, program, operands, shape, out, threads, lanes, WITH_GRAVITY)
+
+
+def bias_forces(
+    model: Model,
+    q: VectorLike,
+    qd: VectorLike,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+    lanes: int | None = None,
+) -> Array:
+    """Coriolis, centrifugal and gravity forces h of M qdd + h = tau, shape ([worlds,] nv)."""
+    nv = model.joint_dof_count
+    operands = (q, qd, _zeros(model, nv))
+    return evaluate(
+        model,
+        programs.BIAS_FORCES,
+        operands,
+        (nv,),
+        out,
+        threads,
+        lanes,
+        WITH_GRAVITY,
+    )
+
+
+def coriolis_forces(
+    model: Model,
+    q: VectorLike,
+    qd: VectorLike,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+    lanes: int | None = None,
+) -> Array:
+    """Coriolis and centrifugal forces C(q, qd) qd, shape ([worlds,] nv)."""
+    nv = model.joint_dof_count
+    operands = (q, qd, _zeros(model, nv))
+    return evaluate(model, programs.BIAS_FORCES, operands, (nv,), out, threads, lanes)
+
+
+def gravity_forces(
+    model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
+) -> Array:
+    """Gravity forces g(q) on the left side of M qdd + C + g = tau, shape ([worlds,] nv)."""
+    nv = model.joint_dof_count
+    operands = (q, _zeros(model, nv), _zeros(model, nv))
+    return evaluate(
+        model,
+        programs.BIAS_FORCES,
+        operands,
+        (nv,),
+        out,
+        threads,
+        lanes,
+        WITH_GRAVITY,
+    )
+
+
+def passive_forces(
+    model: Model,
+    q: VectorLike,
+    qd: VectorLike,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+    lanes: int | None = None,
+) -> Array:
+    """Forces of joint springs and dampers, -k (q - q_rest) - b qd, shape ([worlds,] nv)."""
+    shape = (model.joint_dof_count,)
+    return evaluate(model, programs.PASSIVE_FORCES, (q, qd), shape, out, threads, lanes)
+
+
+def forward_dynamics(
+    model: Model,
+    q: VectorLike,
+    qd: VectorLike,
+    tau: VectorLike,
+    *,
+    wrenches: VectorLike | None = None,
+    out: Array | None = None,
+    threads: int = 1,
+    lanes: int | None = None,
+) -> Array:
+    """Joint accelerations under generalized forces, by the articulated-body algorithm.
+
+    Springs, dampers, armature and gravity are included; `wrenches` as in `inverse_dynamics`. Joints of
+    kinematic bodies do not accelerate.
+
+    Returns:
+        Shape ([worlds,] joint_dof_count) [m/s^2, rad/s^2].
+
+    Example:
+        >>> from worldline.model import ModelBuilder, forward_dynamics
+        >>> builder = ModelBuilder()
+        >>> bob = builder.add_link(mass=1.0, com=(1, 0, 0))
+        >>> joint = builder.add_joint_revolute(-1, bob, axis=(0, 1, 0))
+        >>> _ = builder.add_articulation([joint])
+        >>> forward_dynamics(builder.finalize(), [0.0], [0.0], [0.0])
+        array([9.81])
+    """
+    operands: tuple[Any, ...] = (q, qd, tau)
+    program = programs.FORWARD_DYNAMICS
+    if wrenches is not None:
+        operands, program = (*operands, wrenches), programs.FORWARD_DYNAMICS_WRENCHES
+    shape = (model.joint_dof_count,)
+    return evaluate(model, program, operands, shape, out, threads, lanes, WITH_GRAVITY)
+
+
+def mass_matrix(
+    model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
+) -> Array:
+    """Joint-space inertia M(q) with armature, symmetric, shape ([worlds,] nv, nv)."""
+    nv = model.joint_dof_count
+    return evaluate(model, programs.MASS_MATRIX, (q,), (nv, nv), out, threads, lanes)
+
+
+def mass_matrix_inverse(
+    model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
+) -> Array:
+    """M(q)^-1, symmetric, shape ([worlds,] nv, nv)."""
+    nv = model.joint_dof_count
+    return evaluate(model, programs.MASS_MATRIX_INVERSE, (q,), (nv, nv), out, threads, lanes)
+
+
+def solve_mass_matrix(
+    model: Model,
+    q: VectorLike,
+    rhs: VectorLike,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+    lanes: int | None = None,
+) -> Array:
+    """M(q)^-1 rhs without forming the inverse, shape ([worlds,] nv)."""
+    shape = (model.joint_dof_count,)
+    return evaluate(model, programs.SOLVE_MASS_MATRIX, (q, rhs), shape, out, threads, lanes)
+
+
+def impulse_response(
+    model: Model,
+    q: VectorLike,
+    impulse: VectorLike,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+    lanes: int | None = None,
+) -> Array:
+    """Change of joint velocities from a generalized impulse; kinematic bodies keep theirs.
+
+    Returns:
+        Shape ([worlds,] joint_dof_count).
+    """
+    shape = (model.joint_dof_count,)
+    return evaluate(model, programs.IMPULSE_RESPONSE, (q, impulse), shape, out, threads, lanes)
+
+
+def center_of_mass(
+    model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
+) -> Array:
+    """Centre of mass of everything, world frame [m], shape ([worlds,] 3)."""
+    return evaluate(model, programs.CENTER_OF_MASS, (q,), (3,), out, threads, lanes)
+
+
+def center_of_mass_velocity(
+    model: Model,
+    q: VectorLike,
+    qd: VectorLike,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+    lanes: int | None = None,
+) -> Array:
+    """Velocity of the centre of mass, world axes [m/s], shape ([worlds,] 3)."""
+    return evaluate(model, programs.CENTER_OF_MASS_VELOCITY, (q, qd), (3,), out, threads, lanes)
+
+
+def center_of_mass_acceleration(
+    model: Model,
+    q: VectorLike,
+    qd: VectorLike,
+    qdd: VectorLike,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+    lanes: int | None = None,
+) -> Array:
+    """Acceleration of the centre of mass, world axes [m/s^2], shape ([worlds,] 3)."""
+    program = programs.CENTER_OF_MASS_ACCELERATION
+    return evaluate(model, program, (q, qd, qdd), (3,), out, threads, lanes)
+
+
+def center_of_mass_jacobian(
+    model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
+) -> Array:
+    """Velocity of the centre of mass per joint velocity, world axes, shape ([worlds,] 3, nv)."""
+    program, shape = programs.CENTER_OF_MASS_JACOBIAN, (3, model.joint_dof_count)
+    return evaluate(model, program, (q,), shape, out, threads, lanes)
+
+
+def momentum(
+    model: Model,
+    q: VectorLike,
+    qd: VectorLike,
+    *,
+    about: Literal["com", "origin"] = "com",
+    out: Array | None = None,
+    threads: int = 1,
+    lanes: int | None = None,
+) -> Array:
+    """Angular [kg m^2/s], then linear momentum [kg m/s] of everything, world axes.
+
+    Args:
+        model: the model.
+        q: joint coordinates.
+        qd: joint velocities.
+        about: "com" for the centre of mass, "origin" for the world's origin.
+        out: where to put the result.
+        threads: worlds are spread over this many threads.
+        lanes: worlds per instruction.
+
+    Returns:
+        Shape ([worlds,] 6).
+    """
+    if about not in ("com", "origin"):
+        raise ArgumentError(f"about must be 'com' or 'origin', got {about!r}")
+    args = np.array([about == "origin", 0, 0, 0], np.int64)
+    return evaluate(model, programs.MOMENTUM, (q, qd), (6,), out, threads, lanes, args)
+
+
+def centroidal_momentum_matrix(
+    model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
+) -> Array:
+    """Momentum about the centre of mass per joint velocity, angular rows first, ([worlds,] 6, nv)."""
+    program, shape = programs.CENTROIDAL_MOMENTUM_MATRIX, (6, model.joint_dof_count)
+    return evaluate(model, program, (q,), shape, out, threads, lanes)
+
+
+def kinetic_energy(
+    model: Model,
+    q: VectorLike,
+    qd: VectorLike,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+    lanes: int | None = None,
+) -> Array:
+    """Kinetic energy of links and armature [J], shape ([worlds,])."""
+    return evaluate(model, programs.KINETIC_ENERGY, (q, qd), (), out, threads, lanes)
+
+
+def potential_energy(
+    model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
+) -> Array:
+    """Energy in the gravity field, zero at the world's origin, and in joint springs [J], ([worlds,])."""
+    return evaluate(model, programs.POTENTIAL_ENERGY, (q,), (), out, threads, lanes)
+
+
+def integrate(
+    model: Model,
+    q: VectorLike,
+    displacement: VectorLike,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+    lanes: int | None = None,
+) -> Array:
+    """Move a configuration by a displacement (velocity times time) on its manifold.
+
+    Returns:
+        Shape ([worlds,] joint_coord_count); quaternions are unit.
+    """
+    shape = (model.joint_coord_count,)
+    return evaluate(model, programs.INTEGRATE, (q, displacement), shape, out, threads, lanes)
+
+
+def difference(
+    model: Model,
+    q0: VectorLike,
+    q1: VectorLike,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+    lanes: int | None = None,
+) -> Array:
+    """The displacement that `integrate` needs to move q0 to q1, shape ([worlds,] nv)."""
+    shape = (model.joint_dof_count,)
+    return evaluate(model, programs.DIFFERENCE, (q0, q1), shape, out, threads, lanes)
+
+
+def interpolate(
+    model: Model,
+    q0: VectorLike,
+    q1: VectorLike,
+    fraction: float | Array,
+    *,
+    out: Array | None = None,
+    threads: int = 1,
+    lanes: int | None = None,
+) -> Array:
+    """The configuration a fraction of the way from q0 (0) to q1 (1) along the shortest path.
+
+    Args:
+        model: the model.
+        q0: start.
+        q1: end.
+        fraction: one number, or one per world.
+        out: where to put the result.
+        threads: worlds are spread over this many threads.
+        lanes: worlds per instruction.
+
+    Returns:
+        Shape ([worlds,] joint_coord_count).
+    """
+    part = np.asarray(fraction, dtype=np.float64)[..., None]
+    shape = (model.joint_coord_count,)
+    return evaluate(model, programs.INTERPOLATE, (q0, q1, part), shape, out, threads, lanes)
+
+
+def neutral(model: Model) -> Array:
+    """The configuration with all axis coordinates zero and all orientations identity."""
+    q = np.zeros(model.joint_coord_count)
+    for j in range(model.joint_count):
+        if JointType(model.joint_type[j]) in QUATERNION_JOINTS:
+            q[model.joint_q_start[j + 1] - 1] = 1.0
+    return q
+
+
+def random_configuration(
+    model: Model,
+    rng: np.random.Generator | int | None = None,
+    *,
+    worlds: int | None = None,
+    within_limits: bool = True,
+) -> Array:
+    """Random coordinates: uniform between finite limits, uniform orientations.
+
+    Without finite limits, turns are drawn from [-pi, pi] and slides from [-1, 1].
+
+    Args:
+        model: the model.
+        rng: a generator or a seed.
+        worlds: how many rows; None for one configuration without a world dimension.
+        within_limits: False ignores joint limits.
+
+    Returns:
+        Shape ([worlds,] joint_coord_count).
+    """
+    generator = np.random.default_rng(rng)
+    count = 1 if worlds is None else worlds
+    q = np.zeros((count, model.joint_coord_count))
+    for j in range(model.joint_count):
+        linear, angular = (int(n) for n in model.joint_dof_dim[j])
+        start, d = int(model.joint_q_start[j]), int(model.joint_qd_start[j])
+        quaternion = JointType(model.joint_type[j]) in QUATERNION_JOINTS
+        for k in range(linear if quaternion else linear + angular):
+            reach = 1.0 if k < linear else np.pi
+            low, high = float(model.joint_limit_lower[d + k]), float(model.joint_limit_upper[d + k])
+            if not within_limits or not np.isfinite(high - low):
+                low, high = -reach, reach
+            q[:, start + k] = generator.uniform(low, high, count)
+        if quaternion:
+            x = generator.normal(size=(count, 4))
+            q[:, start + linear : start + linear + 4] = x / np.linalg.norm(x, axis=1, keepdims=True)
+    return q[0] if worlds is None else q

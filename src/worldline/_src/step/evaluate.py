@@ -1,0 +1,263 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""From a function call on arrays to a run of compiled stages: checks, outputs, lanes and threads."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float64
+
+from worldline._src.errors import ArgumentError
+from worldline._src.jit import DISABLED, Stage
+from worldline._src.model.fields import BY_NAME, extent
+from worldline._src.model.model import Model
+from worldline._src.scalar.dual import DUAL
+from worldline._src.scalar.lanes import LANES4, LANES8, native_width
+from worldline._src.scalar.memory import aligned_zeros
+from worldline._src.spatial.poses import Array
+from worldline._src.step import runner
+
+_F64 = np.dtype(np.float64)
+_DENSE = (8,)
+NO_ARGS = np.zeros(4, np.int64)
+WITH_GRAVITY = np.array([1, 0, 0, 0], np.int64)
+_UNUSED = (np.zeros(0),) * 4
+
+SCALARS: dict[str, tuple[Any, int]] = {
+    "float": (float64, 1),
+    "lanes4": (LANES4, 4),
+    "lanes8": (LANES8, 8),
+    "dual": (DUAL, 2),
+}
+"""Name of every scalar: its compiled type and its size in doubles."""
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Stages in the order they run, the operands they need and the field that holds the result."""
+
+    name: str
+    stages: tuple[Stage, ...]
+    operands: tuple[str, ...]
+    names: tuple[str, ...]
+    """What error messages call the operands."""
+    shape: tuple[str | int, ...]
+    """Symbolic shape of the result for one world."""
+    result: str = "result"
+    partial: bool = False
+    """True when bodies outside articulations do no harm; their part of the result is undefined."""
+    one_by_one: bool = False
+    """True for programs that branch so much that lanes would not pay."""
+    needs_inertia: bool = False
+    """True when every joint must have something to accelerate."""
+
+
+class _Plan(NamedTuple):
+    """A program laid out for a model."""
+
+    table: np.ndarray
+    cores: tuple[tuple[str, tuple[int, ...]], ...]
+    """Name and shape of every operand for one world."""
+    ready: dict[str, tuple[Any, Any, list[np.ndarray]]]
+    """By scalar: compiled stages, the loop that runs them, arenas nobody uses."""
+
+
+def _plan(model: Model, program: Program) -> _Plan:
+    arenas = model.arenas
+    if model.loose_bodies and not program.partial:
+        labels = ", ".join(model.body_label[b] for b in model.loose_bodies)
+        raise ArgumentError(f"{program.name} needs every body in an articulation; these are not: {labels}")
+    if program.needs_inertia:
+        _require_inertia(model, program.name)
+    cores = [extent(BY_NAME[name].shape, arenas.sizes) for name in program.operands]
+    # offsets of operands and result, then how many numbers each has; the runner fills in the last
+    table = np.full(10, -1, np.int64)
+    table[5:] = 0
+    for k, name in enumerate(program.operands):
+        table[k] = arenas.offsets[name]
+        table[5 + k] = math.prod(cores[k])
+    table[4] = arenas.offsets[program.result]
+    table[9] = math.prod(extent(program.shape, arenas.sizes))
+    return _Plan(table, tuple(zip(program.names, cores, strict=True)), {})
+
+
+def _require_inertia(model: Model, what: str) -> None:
+    """Every degree of freedom must move some mass; generic positions show those that do not."""
+    from worldline._src.step.dynamics import mass_matrix, random_configuration
+
+    diagonal = np.zeros(model.joint_dof_count)
+    for seed in range(3):
+        q = random_configuration(model, np.random.default_rng(seed), within_limits=False)
+        diagonal = np.maximum(diagonal, np.diagonal(mass_matrix(model, q)))
+    weightless = np.flatnonzero(diagonal <= 1e-15 * diagonal.max(initial=0.0))
+    if weightless.size:
+        d = int(weightless[0])
+        joint = model.joint_label[int(np.searchsorted(model.joint_qd_start, d, side="right")) - 1]
+        raise ArgumentError(
+            f"{what}: joint '{joint}' moves nothing that has inertia (degree of freedom {d}); give its "
+            "links mass and inertia, or the joint armature"
+        )
+
+
+def _new_arena(model: Model, scalar: str) -> np.ndarray:
+    width = SCALARS[scalar][1]
+    data = aligned_zeros(model.arenas.data_size * width)
+    # the world's row: identity rotation, everything else zero
+    ones = 1 if scalar == "dual" else width
+    for field, entries in (("link_R", (0, 4, 8)), ("link_Q", (3,))):
+        start = model.arenas.offsets[field]
+        for k in entries:
+            data[(start + k) * width : (start + k) * width + ones] = 1.0
+    return data
+
+
+def _addresses(program: Program, scalar: str) -> Any:
+    if DISABLED:
+        return program.stages
+    kind = SCALARS[scalar][0]
+    return np.array([stage.address(kind) for stage in program.stages], np.int64)
+
+
+_programs: dict[tuple[Program, str], Any] = {}
+_pools: dict[int, ThreadPoolExecutor] = {}
+
+
+def compiled(program: Program, scalar: str) -> Any:
+    """The addresses of a program's stages for a scalar; compiles what is missing."""
+    key = (program, scalar)
+    found = _programs.get(key)
+    if found is None:
+        found = _programs[key] = _addresses(program, scalar)
+    return found
+
+
+def _operand(value: Any, core: tuple[int, ...], what: str) -> tuple[Array, int]:
+    """One operand as flat contiguous numbers, and its number of worlds, -1 for no world dimension."""
+    if type(value) is not np.ndarray:
+        try:
+            value = np.array(value)
+        except ValueError as error:
+            raise ArgumentError(f"{what} must have shape {core} or (worlds, *{core})") from error
+        if value.dtype.kind in "iu":
+            value = value.astype(np.float64)
+    if value.dtype != _F64:
+        raise ArgumentError(f"{what} must be float64, got {value.dtype}")
+    shape = value.shape
+    if shape == core:
+        worlds = -1
+    elif shape[1:] == core and len(shape) == len(core) + 1:
+        worlds = shape[0]
+    else:
+        raise ArgumentError(f"{what} must have shape {core} or (worlds, *{core}), got {shape}")
+    return np.ascontiguousarray(value).reshape(-1), worlds
+
+
+def _check_output(out: Any, shape: tuple[int, ...], operands: Sequence[Array], what: str) -> None:
+    if type(out) is not np.ndarray or out.dtype != _F64 or out.shape != shape:
+        got = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise ArgumentError(f"out of {what} must be a float64 array of shape {shape}, got {got}")
+    if not out.flags.c_contiguous or not out.flags.writeable:
+        raise ArgumentError(f"out of {what} must be contiguous and writable")
+    for operand in operands:
+        if np.may_share_memory(out, operand):
+            raise ArgumentError(f"out of {what} must not share memory with an operand")
+
+
+def choose_scalar(lanes: int | None, worlds: int) -> str:
+    """The scalar for a number of worlds; `lanes` overrides."""
+    if lanes is None:
+        lanes = 1 if worlds < 2 else native_width()
+    if DISABLED or lanes == 1:
+        return "float"
+    # wider vectors than the processor has are split late, and round differently from one world alone
+    if lanes not in (4, native_width()):
+        raise ArgumentError(f"lanes must be None, 1, 4 or (with AVX-512) 8, got {lanes!r}")
+    return f"lanes{lanes}"
+
+
+def evaluate(
+    model: Model,
+    program: Program,
+    operands: tuple[Any, ...],
+    shape: tuple[int, ...],
+    out: Array | None = None,
+    threads: int = 1,
+    lanes: int | None = None,
+    args: np.ndarray = NO_ARGS,
+) -> Array:
+    """Run a program on one world or on many; `shape` is the result's shape for one world."""
+    plan = model.scratch.get(program)
+    if plan is None:
+        plan = model.scratch[program] = _plan(model, program)
+
+    # operands; one without a world dimension serves all worlds
+    worlds, flags = -1, 0
+    rows: list[Array] = []
+    for value, (name, core) in zip(operands, plan.cores, strict=True):
+        if type(value) is np.ndarray and value.shape == core and value.dtype is _F64 and len(core) == 1:
+            # the usual case of one world, kept short: a call should not cost more than its kernel
+            rows.append(value if value.strides == _DENSE else value.copy())
+            continue
+        row, count = _operand(value, core, name)
+        if count >= 0:
+            if worlds >= 0 and worlds != count:
+                raise ArgumentError(f"{name} has {count} worlds, other operands have {worlds}")
+            worlds = count
+            flags |= 1 << len(rows)
+        rows.append(row)
+
+    count = 1 if worlds < 0 else worlds
+    full = shape if worlds < 0 else (worlds, *shape)
+    if out is None:
+        out = np.empty(full)
+    else:
+        _check_output(out, full, rows, program.name)
+    flat = out if out.ndim == 1 else out.reshape(-1)
+    x0, x1, x2, x3 = *rows, *_UNUSED[len(rows) :]
+    scalar = choose_scalar(1 if program.one_by_one else lanes, count)
+    ready = plan.ready.get(scalar)
+    if ready is None:
+        stock = model.scratch.setdefault(scalar, [])
+        ready = plan.ready[scalar] = (compiled(program, scalar), runner.runner(scalar), stock)
+    stages, run, stock = ready
+    arenas = model.arenas
+
+    def chunk(low: int, high: int, flags: int) -> int:
+        # arenas nobody uses wait in a list; taking from and adding to it is atomic
+        data = stock.pop() if stock else _new_arena(model, scalar)
+        bad = run(
+            stages, arenas[0], arenas[1], args, data, plan.table, x0, x1, x2, x3, flat, low, high, flags
+        )
+        stock.append(data)
+        return bad
+
+    if threads == 1:
+        bad = chunk(0, count, flags | runner.CHECK)
+    else:
+        bad = runner.first_bad(plan.table, x0, x1, x2, x3)
+        if bad < 0:
+            _in_threads(chunk, count, threads, SCALARS[scalar][1], flags)
+    if bad >= 0:
+        where = "" if worlds < 0 else f" in world {bad // 4}"
+        raise ArgumentError(f"{program.names[bad % 4]} must be finite; it is not{where}")
+    return out
+
+
+def _in_threads(chunk: Any, count: int, threads: int, width: int, flags: int) -> None:
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 0:
+        raise ArgumentError(f"threads must be a whole number, 0 for all processors, got {threads!r}")
+    threads = threads or os.cpu_count() or 1
+    pool = _pools.get(threads)
+    if pool is None:
+        pool = _pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="worldline")
+    size = -(-count // (threads * width)) * width
+    jobs = [pool.submit(chunk, low, min(low + size, count), flags) for low in range(0, count, size)]
+    for job in jobs:
+        job.result()

@@ -1,0 +1,123 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The programs behind the functions of `worldline.model`."""
+
+from __future__ import annotations
+
+from worldline._src.step import stages as s
+from worldline._src.step.evaluate import Program
+
+_POSE = (s.positions,)
+_MOTION = (s.positions, s.link_velocities)
+_RATE = (*_MOTION, s.link_accelerations)
+_MASS = (s.positions, s.composites, s.mass_matrix)
+_FACTOR = (*_MASS, s.factor_mass_matrix)
+
+FORWARD_KINEMATICS = Program("forward_kinematics", (s.body_poses,), ("q",), ("q",), ("nbody", 7))
+LINK_VELOCITIES = Program(
+    "link_velocities", (*_MOTION, s.body_velocities), ("q", "v"), ("q", "qd"), ("nbody", 6)
+)
+LINK_ACCELERATIONS = Program(
+    "link_accelerations", (*_RATE, s.body_accelerations), ("q", "v", "a"), ("q", "qd", "qdd"), ("nbody", 6)
+)
+BODY_POSES = Program("eval_fk", (s.body_poses,), ("q",), ("joint_q",), ("nbody", 7), partial=True)
+BODY_TWISTS = Program(
+    "eval_fk", (*_MOTION, s.body_twists), ("q", "v"), ("joint_q", "joint_qd"), ("nbody", 6), partial=True
+)
+JOINT_COORDINATES = Program(
+    "eval_ik",
+    (s.joint_coordinates,),
+    ("body_q", "body_qd"),
+    ("body_q", "body_qd"),
+    ("nqv",),
+    partial=True,
+    one_by_one=True,
+)
+JACOBIAN = Program("jacobian", (*_POSE, s.point_jacobian), ("q", "point"), ("q", "point"), (6, "nv"))
+JACOBIAN_DOT_TIMES_V = Program(
+    "jacobian_dot_times_v",
+    (*_RATE, s.point_bias),
+    ("q", "v", "a", "point"),
+    ("q", "qd", "qdd", "point"),
+    (6,),
+)
+INVERSE_DYNAMICS = Program(
+    "inverse_dynamics",
+    (*_MOTION, s.no_wrenches, s.inverse_dynamics, s.subtract_passive_forces),
+    ("q", "v", "a"),
+    ("q", "qd", "qdd"),
+    ("nv",),
+)
+INVERSE_DYNAMICS_WRENCHES = Program(
+    "inverse_dynamics",
+    (*_MOTION, s.wrenches, s.inverse_dynamics, s.subtract_passive_forces),
+    ("q", "v", "a", "wrench"),
+    ("q", "qd", "qdd", "wrenches"),
+    ("nv",),
+)
+BIAS_FORCES = Program(
+    "bias_forces", (*_MOTION, s.no_wrenches, s.inverse_dynamics), ("q", "v", "a"), ("q", "qd", "qdd"), ("nv",)
+)
+FORWARD_DYNAMICS = Program(
+    "forward_dynamics",
+    (*_MOTION, s.no_wrenches, s.add_passive_forces, s.forward_dynamics),
+    ("q", "v", "tau"),
+    ("q", "qd", "tau"),
+    ("nv",),
+    needs_inertia=True,
+)
+FORWARD_DYNAMICS_WRENCHES = Program(
+    "forward_dynamics",
+    (*_MOTION, s.wrenches, s.add_passive_forces, s.forward_dynamics),
+    ("q", "v", "tau", "wrench"),
+    ("q", "qd", "tau", "wrenches"),
+    ("nv",),
+    needs_inertia=True,
+)
+PASSIVE_FORCES = Program("passive_forces", (s.passive_forces,), ("q", "v"), ("q", "qd"), ("nv",))
+MASS_MATRIX = Program("mass_matrix", _MASS, ("q",), ("q",), ("nv", "nv"), result="M")
+MASS_MATRIX_INVERSE = Program(
+    "mass_matrix_inverse", (*_FACTOR, s.invert_mass_matrix), ("q",), ("q",), ("nv", "nv"), needs_inertia=True
+)
+SOLVE_MASS_MATRIX = Program(
+    "solve_mass_matrix",
+    (*_FACTOR, s.solve_mass_matrix),
+    ("q", "tau"),
+    ("q", "rhs"),
+    ("nv",),
+    result="tau",
+    needs_inertia=True,
+)
+IMPULSE_RESPONSE = Program(
+    "impulse_response",
+    (*_FACTOR, s.impulse_response),
+    ("q", "tau"),
+    ("q", "impulse"),
+    ("nv",),
+    result="tau",
+    needs_inertia=True,
+)
+CENTER_OF_MASS = Program("center_of_mass", (*_POSE, s.com_position), ("q",), ("q",), (3,))
+CENTER_OF_MASS_VELOCITY = Program(
+    "center_of_mass_velocity", (*_MOTION, s.com_velocity), ("q", "v"), ("q", "qd"), (3,)
+)
+CENTER_OF_MASS_ACCELERATION = Program(
+    "center_of_mass_acceleration", (*_RATE, s.com_acceleration), ("q", "v", "a"), ("q", "qd", "qdd"), (3,)
+)
+CENTER_OF_MASS_JACOBIAN = Program(
+    "center_of_mass_jacobian", (*_POSE, s.composites, s.com_jacobian), ("q",), ("q",), (3, "nv")
+)
+MOMENTUM = Program("momentum", (*_MOTION, s.total_momentum), ("q", "v"), ("q", "qd"), (6,))
+CENTROIDAL_MOMENTUM_MATRIX = Program(
+    "centroidal_momentum_matrix", (*_POSE, s.composites, s.centroidal_matrix), ("q",), ("q",), (6, "nv")
+)
+KINETIC_ENERGY = Program("kinetic_energy", (*_MOTION, s.kinetic_energy), ("q", "v"), ("q", "qd"), ())
+POTENTIAL_ENERGY = Program("potential_energy", (*_POSE, s.potential_energy), ("q",), ("q",), ())
+INTEGRATE = Program("integrate", (s.integrate,), ("q", "v"), ("q", "displacement"), ("nq",))
+DIFFERENCE = Program("difference", (s.difference,), ("q", "q_other"), ("q0", "q1"), ("nv",))
+INTERPOLATE = Program(
+    "interpolate", (s.interpolate,), ("q", "q_other", "fraction"), ("q0", "q1", "fraction"), ("nq",)
+)
+
+ALL = tuple(p for p in globals().values() if isinstance(p, Program))
+"""Every program, for warming the compile cache and for tests that go through all of them."""

@@ -1,0 +1,230 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Run a program of stages over one world, or over many in lanes.
+
+A call enters compiled code once. For every world, or every group of lanes, the runner copies the
+operands into the data arena, calls the stages by address, and copies the result out. Groups at the end
+are filled up by repeating the last world, so every world takes the same path through the arithmetic and
+the result does not depend on how worlds are grouped.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import int64
+
+from worldline._src.jit import DISABLED, announced, entry, inline
+from worldline._src.scalar.dual import DUAL
+from worldline._src.scalar.lanes import LANES4, LANES8
+from worldline._src.scalar.memory import (
+    call_stage,
+    gather_block,
+    pointer,
+    pointer_as,
+    scatter_block,
+    vector,
+)
+from worldline._src.spatial.poses import Array
+
+_EXPONENT = 0x7FF0000000000000
+"""All exponent bits of a double set: infinity or not a number."""
+
+CHECK = 16
+"""Flag of a run: look for operands that are not finite first; bits 0 to 3 mark operands by world."""
+
+
+@inline
+def _bad_row(x, n):
+    """The first row of `n` numbers with one that is not finite, or -1."""
+    bits = vector(pointer_as(x, int64), 0, x.shape[0])
+    bad = 0
+    for k in range(x.shape[0]):
+        bad |= 1 if (bits[k] & _EXPONENT) == _EXPONENT else 0
+    if bad != 0:
+        for k in range(x.shape[0]):
+            if (bits[k] & _EXPONENT) == _EXPONENT:
+                return k // n
+    return -1
+
+
+@inline
+def _first_bad(table, x0, x1, x2, x3):
+    """-1 when all operands are finite, otherwise 4 * row + operand of the first number that is not."""
+    row = _bad_row(x0, table[5])
+    if row >= 0:
+        return 4 * row
+    row = _bad_row(x1, table[6])
+    if row >= 0:
+        return 4 * row + 1
+    row = _bad_row(x2, table[7])
+    if row >= 0:
+        return 4 * row + 2
+    row = _bad_row(x3, table[8])
+    if row >= 0:
+        return 4 * row + 3
+    return -1
+
+
+@entry
+def _first_bad_entry(table, x0, x1, x2, x3):
+    return _first_bad(table, x0, x1, x2, x3)
+
+
+def first_bad(table: np.ndarray, x0: Array, x1: Array, x2: Array, x3: Array) -> int:
+    """-1 when all operands are finite, otherwise 4 * row + operand of the first number that is not."""
+    if not DISABLED:
+        return _first_bad_entry(table, x0, x1, x2, x3)
+    for k, x in enumerate((x0, x1, x2, x3)):
+        bad = np.flatnonzero(~np.isfinite(x))
+        if bad.size:
+            return 4 * int(bad[0] // table[5 + k]) + k
+    return -1
+
+
+@inline
+def _copy_in(d, offset, x, n, by_world, w):
+    """Copy one operand of one world into the arena."""
+    if offset >= 0:
+        start = w * n if by_world else 0
+        for k in range(n):
+            d[offset + k] = x[start + k]
+
+
+@entry
+def _run_float(program, m, c, args, d, table, x0, x1, x2, x3, out, low, high, flags):
+    """One world after the other.
+
+    table: offsets of the four operands and of the result, then how many numbers each has.
+    """
+    if flags & CHECK:
+        bad = _first_bad(table, x0, x1, x2, x3)
+        if bad >= 0:
+            return bad
+    result, n = table[4], table[9]
+    for w in range(low, high):
+        _copy_in(d, table[0], x0, table[5], flags & 1, w)
+        _copy_in(d, table[1], x1, table[6], flags & 2, w)
+        _copy_in(d, table[2], x2, table[7], flags & 4, w)
+        _copy_in(d, table[3], x3, table[8], flags & 8, w)
+        for k in range(program.shape[0]):
+            call_stage(program[k], pointer(m), pointer(c), pointer(args), pointer(d))
+        for k in range(n):
+            out[w * n + k] = d[result + k]
+    return -1
+
+
+@inline
+def _gather(data, d, width, offset, x, n, by_world, w, last):
+    """Copy one operand of `width` worlds from `w` on into lanes."""
+    if offset >= 0:
+        done = 0
+        if by_world and w + width - 1 <= last:
+            while done + width <= n:
+                gather_block(data, offset + done, x, w * n + done, n)
+                done += width
+        for lane in range(width):
+            start = min(w + lane, last) * n if by_world else 0
+            for k in range(done, n):
+                d[(offset + k) * width + lane] = x[start + k]
+
+
+@inline
+def _run_lanes(program, m, c, args, data, d, table, x0, x1, x2, x3, out, low, high, flags, width):
+    """`width` worlds at a time; a last group that is not full repeats its last world."""
+    if flags & CHECK:
+        bad = _first_bad(table, x0, x1, x2, x3)
+        if bad >= 0:
+            return bad
+    result, n = table[4], table[9]
+    for w in range(low, high, width):
+        _gather(data, d, width, table[0], x0, table[5], flags & 1, w, high - 1)
+        _gather(data, d, width, table[1], x1, table[6], flags & 2, w, high - 1)
+        _gather(data, d, width, table[2], x2, table[7], flags & 4, w, high - 1)
+        _gather(data, d, width, table[3], x3, table[8], flags & 8, w, high - 1)
+        for k in range(program.shape[0]):
+            call_stage(program[k], pointer(m), pointer(c), pointer(args), data)
+        done = 0
+        if w + width <= high:
+            while done + width <= n:
+                scatter_block(data, result + done, out, w * n + done, n)
+                done += width
+        for lane in range(min(width, high - w)):
+            for k in range(done, n):
+                out[(w + lane) * n + k] = d[(result + k) * width + lane]
+    return -1
+
+
+@entry
+def _run_lanes4(program, m, c, args, d, table, x0, x1, x2, x3, out, low, high, flags):
+    data = pointer_as(d, LANES4)
+    return _run_lanes(program, m, c, args, data, d, table, x0, x1, x2, x3, out, low, high, flags, 4)
+
+
+@entry
+def _run_lanes8(program, m, c, args, d, table, x0, x1, x2, x3, out, low, high, flags):
+    data = pointer_as(d, LANES8)
+    return _run_lanes(program, m, c, args, data, d, table, x0, x1, x2, x3, out, low, high, flags, 8)
+
+
+@entry
+def _run_dual(program, m, c, args, d, table, x0, x1, x2, x3, out, low, high, flags):
+    """Operands and result alternate value and slope: a number is two doubles of one world."""
+    data = pointer_as(d, DUAL)
+    n = 2 * table[9]
+    for w in range(low, high):
+        _copy_in(d, 2 * table[0], x0, 2 * table[5], flags & 1, w)
+        _copy_in(d, 2 * table[1], x1, 2 * table[6], flags & 2, w)
+        _copy_in(d, 2 * table[2], x2, 2 * table[7], flags & 4, w)
+        _copy_in(d, 2 * table[3], x3, 2 * table[8], flags & 8, w)
+        for k in range(program.shape[0]):
+            call_stage(program[k], pointer(m), pointer(c), pointer(args), data)
+        for k in range(n):
+            out[w * n + k] = d[2 * table[4] + k]
+    return -1
+
+
+def _run_python(program, m, c, args, d, table, x0, x1, x2, x3, out, low, high, flags):
+    """The same loop as plain Python, for tracing and debugging; program is a tuple of stages."""
+    if flags & CHECK:
+        bad = first_bad(table, x0, x1, x2, x3)
+        if bad >= 0:
+            return bad
+    n = int(table[9])
+    for w in range(low, high):
+        for k, x in enumerate((x0, x1, x2, x3)):
+            offset, size = int(table[k]), int(table[5 + k])
+            if offset >= 0:
+                start = w * size if flags & (1 << k) else 0
+                d[offset : offset + size] = x[start : start + size]
+        for stage in program:
+            stage(m, c, args, d)
+        out[w * n : (w + 1) * n] = d[table[4] : table[4] + n]
+    return -1
+
+
+_FLOATS, _INTS = "float64[::1]", "int64[::1]"
+_SIGNATURE = "({}, int64, int64, int64)".format(
+    ", ".join([_INTS, _INTS, _FLOATS, _INTS, _FLOATS, _INTS, *[_FLOATS] * 5])
+)
+RUNNERS = {
+    "float": _run_float,
+    "lanes4": _run_lanes4,
+    "lanes8": _run_lanes8,
+    "dual": _run_dual,
+}
+_ready: dict[str, Any] = {}
+
+
+def runner(name: str) -> Any:
+    """The compiled loop for a scalar; compiled on first use and announced then."""
+    run = _ready.get(name)
+    if run is None:
+        run = _run_python
+        if not DISABLED:
+            run = RUNNERS[name]
+            with announced(f"the loop over worlds ({name})"):
+                run.compile(_SIGNATURE)
+        _ready[name] = run
+    return run

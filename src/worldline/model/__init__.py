@@ -1,0 +1,93 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The array layer: build a model, run every tree algorithm on one world or on thousands.
+
+>>> from worldline.model import ModelBuilder, forward_dynamics
+>>> builder = ModelBuilder()
+>>> bob = builder.add_link(mass=1.0, com=(0, 0, -1))
+>>> hinge = builder.add_joint_revolute(parent=-1, child=bob, axis=(0, 1, 0))
+>>> _ = builder.add_articulation([hinge])
+>>> model = builder.finalize()
+>>> forward_dynamics(model, [0.1], [0.0], [0.0]).round(3)
+array([-0.979])
+"""
+
+from worldline._src.model.builder import ModelBuilder
+from worldline._src.model.kinds import ActuatorMode, Axis, BodyFlags, JointType
+from worldline._src.model.model import Control, Model, State
+from worldline._src.model.records import JointDofConfig
+from worldline._src.model.selection import ArticulationView
+from worldline._src.step.coordinates import eval_fk, eval_ik
+from worldline._src.step.dynamics import (
+    bias_forces,
+    center_of_mass,
+    center_of_mass_acceleration,
+    center_of_mass_jacobian,
+    center_of_mass_velocity,
+    centroidal_momentum_matrix,
+    coriolis_forces,
+    difference,
+    forward_dynamics,
+    forward_kinematics,
+    gravity_forces,
+    impulse_response,
+    integrate,
+    interpolate,
+    inverse_dynamics,
+    jacobian,
+    jacobian_dot_times_v,
+    kinetic_energy,
+    link_accelerations,
+    link_velocities,
+    mass_matrix,
+    mass_matrix_inverse,
+    momentum,
+    neutral,
+    passive_forces,
+    potential_energy,
+    random_configuration,
+    solve_mass_matrix,
+)
+
+__all__ = [
+    "ActuatorMode",
+    "ArticulationView",
+    "Axis",
+    "BodyFlags",
+    "Control",
+    "JointDofConfig",
+    "JointType",
+    "Model",
+    "ModelBuilder",
+    "State",
+    "bias_forces",
+    "center_of_mass",
+    "center_of_mass_acceleration",
+    "center_of_mass_jacobian",
+    "center_of_mass_velocity",
+    "centroidal_momentum_matrix",
+    "coriolis_forces",
+    "difference",
+    "eval_fk",
+    "eval_ik",
+    "forward_dynamics",
+    "forward_kinematics",
+    "gravity_forces",
+    "impulse_response",
+    "integrate",
+    "interpolate",
+    "inverse_dynamics",
+    "jacobian",
+    "jacobian_dot_times_v",
+    "kinetic_energy",
+    "link_accelerations",
+    "link_velocities",
+    "mass_matrix",
+    "mass_matrix_inverse",
+    "momentum",
+    "neutral",
+    "passive_forces",
+    "potential_energy",
+    "random_configuration",
+    "solve_mass_matrix",
+]

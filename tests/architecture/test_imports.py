@@ -1,0 +1,99 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Which module may import which, and what `import worldline` costs."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import worldline
+
+SOURCE = Path(worldline.__file__).parent / "_src"
+
+# lowest first; a package imports itself and what stands before it in one of these chains
+CHAINS = (
+    ("errors", "jit", "scalar", "spatial", "kernels", "model", "step", "facade", "viewer"),
+    ("errors", "jit", "scalar", "spatial", "kernels", "model", "step", "facade", "cli"),
+    ("errors", "scene", "model"),
+)
+FORBIDDEN = (("kernels", "model"), ("scene", "jit"), ("scene", "scalar"), ("model", "step"))
+
+
+def imports(path: Path) -> set[str]:
+    """Packages of `_src` that a file imports when it is loaded or when it runs."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        found |= {n.split(".")[2] for n in names if n.startswith("worldline._src.") and n.count(".") >= 2}
+        if isinstance(node, ast.ImportFrom) and node.module == "worldline._src":
+            found |= {alias.name for alias in node.names}
+    return found
+
+
+def package(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+FILES = sorted(p for p in SOURCE.rglob("*.py") if p.name != "__init__.py")
+
+
+def below(name: str) -> set[str]:
+    allowed = {name}
+    for chain in CHAINS:
+        if name in chain:
+            allowed |= set(chain[: chain.index(name)])
+    return allowed
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_nothing_imports_upward(path):
+    assert imports(path) <= below(package(path))
+
+
+def test_rules_are_strict_enough():
+    for low, high in FORBIDDEN:
+        assert high not in below(low) or low == high
+
+
+def test_only_jit_calls_the_compiler():
+    for path in FILES:
+        text = path.read_text()
+        if path.name != "jit.py":
+            assert "njit" not in text, path
+            assert "numba.jit" not in text, path
+
+
+def test_scene_does_not_know_the_compiler():
+    for path in FILES:
+        if package(path) == "scene":
+            assert "numba" not in path.read_text(), path
+
+
+def test_import_is_light():
+    code = (
+        "import sys, worldline\n"
+        "heavy = {'numba', 'lxml', 'trimesh', 'scipy', 'viser', 'ray', 'gymnasium', 'rich', 'typer'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+
+
+def test_loading_the_array_layer_compiles_nothing():
+    code = (
+        "import numba.core.event as event\n"
+        "class Seen(event.Listener):\n"
+        "    def on_start(self, e): print('compiled', e.data)\n"
+        "    def on_end(self, e): pass\n"
+        "event.register('numba:compile', Seen())\n"
+        "import worldline.model\n"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout == ""
