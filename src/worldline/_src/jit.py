@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one place that calls the compiler.
 
-Four kinds of compiled function, by how they are reached:
+Five kinds of compiled function, by how they are reached:
 
 - `@inline`: small helpers over values and views. Always merged into their caller, never compiled alone.
+- `@outline`: larger helpers called from several places, kept as functions.
 - `@kernel`: one algorithm over views. Merged into the stage that runs it.
 - `@stage`: an entry point `stage(m, c, args, d)` over four arenas (model integers, model constants,
   call arguments, data of one world or one lane group). Compiled and cached alone, once per scalar, and
@@ -65,6 +66,11 @@ _KERNEL_SOURCES = (
 def inline(function: F) -> F:
     """Compile a small helper; its code is merged into every caller."""
     return numba.njit(**INLINE_OPTIONS)(function)
+
+
+def outline(function: F) -> F:
+    """Compile a helper that stays a function of its own: for large code called from several places."""
+    return numba.njit(**OPTIONS, **_NO_WRAPPERS)(function)
 
 
 def kernel(function: F) -> F:

@@ -8,7 +8,7 @@ the position of a free joint adds up in the joint's axes, as its velocity is def
 
 from __future__ import annotations
 
-from worldline._src.jit import kernel
+from worldline._src.jit import inline, kernel
 from worldline._src.kernels.joints import AXES, BALL, FREE
 from worldline._src.spatial.rotation import (
     conjugate,
@@ -80,22 +80,16 @@ def difference(tree, q, q_other, v_out):
             v_out[vi + 2] = r.z
 
 
-@kernel
-def passive_forces(tree, passive, q, v, tau_out):
-    """Springs towards q_rest and viscous damping: -k (q - q_rest) - b v on every degree of freedom."""
-    damping, stiffness = passive.dof_damping, passive.dof_stiffness
-    difference(tree, q, passive.q_rest, tau_out)
-
-    for d in range(v.shape[0]):
-        tau_out[d] = stiffness[d] * tau_out[d] - damping[d] * v[d]
+@inline
+def passive_force(passive, d, displacement, v):
+    """Spring and damper on one degree of freedom; displacement leads back to q_rest."""
+    return passive.dof_stiffness[d] * displacement[d] - passive.dof_damping[d] * v[d]
 
 
 @kernel
-def spring_energy(tree, passive, q, work, result_out):
-    """Energy stored in springs: 1/2 k (q - q_rest)^2 summed, added to result_out[0]."""
-    difference(tree, q, passive.q_rest, work)
-
+def spring_energy(passive, displacement, result_out):
+    """Energy stored in springs, 1/2 k x^2 summed, added to result_out[0]."""
     energy = result_out[0]
-    for d in range(work.shape[0]):
-        energy = energy + 0.5 * passive.dof_stiffness[d] * work[d] * work[d]
+    for d in range(displacement.shape[0]):
+        energy = energy + 0.5 * passive.dof_stiffness[d] * displacement[d] * displacement[d]
     result_out[0] = energy

@@ -24,6 +24,7 @@ from worldline._src.step import programs
 from worldline._src.step.evaluate import WITH_GRAVITY, evaluate
 
 Axes: TypeAlias = Literal["world", "link"]
+_WHOLE = np.ones(1)
 
 
 def _zeros(model: Model, n: int) -> Array:
@@ -483,7 +484,7 @@ def integrate(
         Shape ([worlds,] joint_coord_count); quaternions are unit.
     """
     shape = (model.joint_coord_count,)
-    return evaluate(model, programs.INTEGRATE, (q, displacement), shape, out, threads, lanes)
+    return evaluate(model, programs.INTEGRATE, (q, displacement, _WHOLE), shape, out, threads, lanes)
 
 
 def difference(

@@ -11,6 +11,8 @@ _POSE = (s.positions,)
 _MOTION = (s.positions, s.link_velocities)
 _RATE = (*_MOTION, s.link_accelerations)
 _MASS = (s.positions, s.composites, s.mass_matrix)
+_PASSIVE = (s.spring_displacements, s.add_passive_forces)
+_LESS_PASSIVE = (s.spring_displacements, s.subtract_passive_forces)
 _FACTOR = (*_MASS, s.factor_mass_matrix)
 
 FORWARD_KINEMATICS = Program("forward_kinematics", (s.body_poses,), ("q",), ("q",), ("nbody", 7))
@@ -43,14 +45,14 @@ JACOBIAN_DOT_TIMES_V = Program(
 )
 INVERSE_DYNAMICS = Program(
     "inverse_dynamics",
-    (*_MOTION, s.no_wrenches, s.inverse_dynamics, s.subtract_passive_forces),
+    (*_MOTION, s.no_wrenches, s.inverse_dynamics, *_LESS_PASSIVE),
     ("q", "v", "a"),
     ("q", "qd", "qdd"),
     ("nv",),
 )
 INVERSE_DYNAMICS_WRENCHES = Program(
     "inverse_dynamics",
-    (*_MOTION, s.wrenches, s.inverse_dynamics, s.subtract_passive_forces),
+    (*_MOTION, s.wrenches, s.inverse_dynamics, *_LESS_PASSIVE),
     ("q", "v", "a", "wrench"),
     ("q", "qd", "qdd", "wrenches"),
     ("nv",),
@@ -60,7 +62,7 @@ BIAS_FORCES = Program(
 )
 FORWARD_DYNAMICS = Program(
     "forward_dynamics",
-    (*_MOTION, s.no_wrenches, s.add_passive_forces, s.forward_dynamics),
+    (*_MOTION, s.no_wrenches, *_PASSIVE, s.forward_dynamics),
     ("q", "v", "tau"),
     ("q", "qd", "tau"),
     ("nv",),
@@ -68,13 +70,15 @@ FORWARD_DYNAMICS = Program(
 )
 FORWARD_DYNAMICS_WRENCHES = Program(
     "forward_dynamics",
-    (*_MOTION, s.wrenches, s.add_passive_forces, s.forward_dynamics),
+    (*_MOTION, s.wrenches, *_PASSIVE, s.forward_dynamics),
     ("q", "v", "tau", "wrench"),
     ("q", "qd", "tau", "wrenches"),
     ("nv",),
     needs_inertia=True,
 )
-PASSIVE_FORCES = Program("passive_forces", (s.passive_forces,), ("q", "v"), ("q", "qd"), ("nv",))
+PASSIVE_FORCES = Program(
+    "passive_forces", (s.spring_displacements, s.passive_forces), ("q", "v"), ("q", "qd"), ("nv",)
+)
 MASS_MATRIX = Program("mass_matrix", _MASS, ("q",), ("q",), ("nv", "nv"), result="M")
 MASS_MATRIX_INVERSE = Program(
     "mass_matrix_inverse", (*_FACTOR, s.invert_mass_matrix), ("q",), ("q",), ("nv", "nv"), needs_inertia=True
@@ -112,11 +116,19 @@ CENTROIDAL_MOMENTUM_MATRIX = Program(
     "centroidal_momentum_matrix", (*_POSE, s.composites, s.centroidal_matrix), ("q",), ("q",), (6, "nv")
 )
 KINETIC_ENERGY = Program("kinetic_energy", (*_MOTION, s.kinetic_energy), ("q", "v"), ("q", "qd"), ())
-POTENTIAL_ENERGY = Program("potential_energy", (*_POSE, s.potential_energy), ("q",), ("q",), ())
-INTEGRATE = Program("integrate", (s.integrate,), ("q", "v"), ("q", "displacement"), ("nq",))
-DIFFERENCE = Program("difference", (s.difference,), ("q", "q_other"), ("q0", "q1"), ("nv",))
+POTENTIAL_ENERGY = Program(
+    "potential_energy", (*_POSE, s.spring_displacements, s.potential_energy), ("q",), ("q",), ()
+)
+INTEGRATE = Program(
+    "integrate", (s.integrate,), ("q", "v", "fraction"), ("q", "displacement", "fraction"), ("nq",)
+)
+DIFFERENCE = Program("difference", (s.difference,), ("q", "q_other"), ("q0", "q1"), ("nv",), result="v")
 INTERPOLATE = Program(
-    "interpolate", (s.interpolate,), ("q", "q_other", "fraction"), ("q0", "q1", "fraction"), ("nq",)
+    "interpolate",
+    (s.difference, s.integrate),
+    ("q", "q_other", "fraction"),
+    ("q0", "q1", "fraction"),
+    ("nq",),
 )
 
 ALL = tuple(p for p in globals().values() if isinstance(p, Program))

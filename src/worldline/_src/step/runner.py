@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numba import int64
 
-from worldline._src.jit import DISABLED, announced, entry, inline
+from worldline._src.jit import DISABLED, announced, entry, inline, outline
 from worldline._src.scalar.dual import DUAL
 from worldline._src.scalar.lanes import LANES4, LANES8
 from worldline._src.scalar.memory import (
@@ -35,7 +35,7 @@ CHECK = 16
 """Flag of a run: look for operands that are not finite first; bits 0 to 3 mark operands by world."""
 
 
-@inline
+@outline
 def _bad_row(x, n):
     """The first row of `n` numbers with one that is not finite, or -1."""
     bits = vector(pointer_as(x, int64), 0, x.shape[0])
@@ -83,7 +83,7 @@ def first_bad(table: np.ndarray, x0: Array, x1: Array, x2: Array, x3: Array) -> 
     return -1
 
 
-@inline
+@outline
 def _copy_in(d, offset, x, n, by_world, w):
     """Copy one operand of one world into the arena."""
     if offset >= 0:
@@ -115,7 +115,7 @@ def _run_float(program, m, c, args, d, table, x0, x1, x2, x3, out, low, high, fl
     return -1
 
 
-@inline
+@outline
 def _gather(data, d, width, offset, x, n, by_world, w, last):
     """Copy one operand of `width` worlds from `w` on into lanes."""
     if offset >= 0:

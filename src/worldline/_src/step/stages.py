@@ -220,32 +220,37 @@ def forward_dynamics(m, c, args, d):
 
 
 @stage
+def spring_displacements(m, c, args, d):
+    """q -> dof_u: the displacement that relaxes all springs."""
+    q, rest = operand_view(m, c, d).q, passive_view(m, c, d).q_rest
+    configuration.difference(tree_view(m, c, d), q, rest, articulated_view(m, c, d).dof_u)
+
+
+@stage
 def add_passive_forces(m, c, args, d):
-    """q, v -> tau grows by the forces of springs and dampers."""
-    operands = operand_view(m, c, d)
-    work = articulated_view(m, c, d).dof_u
-    configuration.passive_forces(tree_view(m, c, d), passive_view(m, c, d), operands.q, operands.v, work)
-    for k in range(work.shape[0]):
-        operands.tau[k] = operands.tau[k] + work[k]
+    """dof_u, v -> tau grows by the forces of springs and dampers."""
+    operands, passive = operand_view(m, c, d), passive_view(m, c, d)
+    x = articulated_view(m, c, d).dof_u
+    for k in range(x.shape[0]):
+        operands.tau[k] = operands.tau[k] + configuration.passive_force(passive, k, x, operands.v)
 
 
 @stage
 def subtract_passive_forces(m, c, args, d):
-    """q, v -> result shrinks by the forces of springs and dampers."""
-    operands = operand_view(m, c, d)
-    work = articulated_view(m, c, d).dof_u
-    configuration.passive_forces(tree_view(m, c, d), passive_view(m, c, d), operands.q, operands.v, work)
-    for k in range(work.shape[0]):
-        operands.result[k] = operands.result[k] - work[k]
+    """dof_u, v -> result shrinks by the forces of springs and dampers."""
+    operands, passive = operand_view(m, c, d), passive_view(m, c, d)
+    x = articulated_view(m, c, d).dof_u
+    for k in range(x.shape[0]):
+        operands.result[k] = operands.result[k] - configuration.passive_force(passive, k, x, operands.v)
 
 
 @stage
 def passive_forces(m, c, args, d):
-    """q, v -> result: forces of springs and dampers."""
-    operands = operand_view(m, c, d)
-    configuration.passive_forces(
-        tree_view(m, c, d), passive_view(m, c, d), operands.q, operands.v, operands.result
-    )
+    """dof_u, v -> result: forces of springs and dampers."""
+    operands, passive = operand_view(m, c, d), passive_view(m, c, d)
+    x = articulated_view(m, c, d).dof_u
+    for k in range(x.shape[0]):
+        operands.result[k] = configuration.passive_force(passive, k, x, operands.v)
 
 
 @stage
@@ -381,41 +386,27 @@ def kinetic_energy(m, c, args, d):
 
 @stage
 def potential_energy(m, c, args, d):
-    """poses -> result: energy in the gravity field and in springs."""
-    operands = operand_view(m, c, d)
+    """poses, dof_u -> result: energy in the gravity field and in springs."""
+    result = operand_view(m, c, d).result
     centroidal.gravity_energy(
         tree_view(m, c, d),
         inertia_view(m, c, d),
         position_view(m, c, d),
         field_view(m, c, d).gravity,
-        operands.result,
+        result,
     )
-    configuration.spring_energy(
-        tree_view(m, c, d),
-        passive_view(m, c, d),
-        operands.q,
-        articulated_view(m, c, d).dof_u,
-        operands.result,
-    )
-
-
-@stage
-def integrate(m, c, args, d):
-    """q, v -> result: q moved by v."""
-    operands = operand_view(m, c, d)
-    configuration.integrate(tree_view(m, c, d), operands.q, operands.v, 1.0, operands.result)
+    configuration.spring_energy(passive_view(m, c, d), articulated_view(m, c, d).dof_u, result)
 
 
 @stage
 def difference(m, c, args, d):
-    """q, q_other -> result: the displacement between them."""
+    """q, q_other -> v: the displacement between them."""
     operands = operand_view(m, c, d)
-    configuration.difference(tree_view(m, c, d), operands.q, operands.q_other, operands.result)
+    configuration.difference(tree_view(m, c, d), operands.q, operands.q_other, operands.v)
 
 
 @stage
-def interpolate(m, c, args, d):
-    """q, q_other, fraction -> result: the configuration that far along the way."""
+def integrate(m, c, args, d):
+    """q, v, fraction -> result: q moved by that fraction of v."""
     operands = operand_view(m, c, d)
-    configuration.difference(tree_view(m, c, d), operands.q, operands.q_other, operands.v)
     configuration.integrate(tree_view(m, c, d), operands.q, operands.v, operands.fraction[0], operands.result)
