@@ -78,17 +78,29 @@ def random_tree(
     *,
     passive: bool = False,
     trees: int = 1,
+    root: str | None = None,
+    kinematic: bool = False,
 ) -> Model:
-    """One or several trees of random joints; every kind appears when there are links enough."""
+    """One or several trees of random joints; every kind appears when there are links enough.
+
+    `root` is the kind of the first joint, one of `kinds`; `kinematic` makes the roots follow prescribed
+    motion.
+    """
     builder = ModelBuilder(gravity=rng.normal(size=3))
     order = [kinds[i % len(kinds)] for i in range(links)]
     rng.shuffle(order)
+    if root is not None:
+        first = order.index(root)
+        order[0], order[first] = order[first], order[0]
     for tree in range(trees):
         members, joints = [-1], []
         for i in range(tree, links, trees):
             mass = rng.uniform(0.5, 2.0)
             link = builder.add_link(
-                mass=mass, com=rng.uniform(-0.1, 0.1, 3), inertia=random_inertia(rng, mass)
+                mass=mass,
+                com=rng.uniform(-0.1, 0.1, 3),
+                inertia=random_inertia(rng, mass),
+                is_kinematic=kinematic and members == [-1],
             )
             parent = members[int(rng.integers(0 if len(members) == 1 else 1, len(members)))]
             joints.append(

@@ -19,7 +19,7 @@ SOURCE = Path(worldline.__file__).parent / "_src"
 CHAINS = (
     ("errors", "jit", "scalar", "spatial", "kernels", "model", "step", "facade", "viewer"),
     ("errors", "jit", "scalar", "spatial", "kernels", "model", "step", "facade", "cli"),
-    ("errors", "scene", "model"),
+    ("errors", "scene", "model", "step", "facade", "cli"),
 )
 FORBIDDEN = (("kernels", "model"), ("scene", "jit"), ("scene", "scalar"), ("model", "step"))
 

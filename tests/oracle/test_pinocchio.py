@@ -164,6 +164,14 @@ def close(ours, theirs, what):
     assert error < TOLERANCE, f"{what}: {error:.1e}"
 
 
+def exact_solve(M, rhs):
+    """M^-1 rhs, refined with residuals in long double until nothing of the condition is left."""
+    wide, y = M.astype(np.longdouble), np.linalg.solve(M, rhs).astype(np.longdouble)
+    for _ in range(4):
+        y = y + np.linalg.solve(M, (rhs - wide @ y).astype(np.float64))
+    return y.astype(np.float64)
+
+
 def turned(x):
     """Linear-first rows as angular-first rows."""
     return np.concatenate([x[3:], x[:3]])
@@ -202,9 +210,9 @@ def check(rng, links, floating):
             pin.Frame(f"spot{P.nframes}", joint, place * pin.SE3(np.eye(3), point), pin.FrameType.OP_FRAME)
         )
         fresh = P.createData()
-        J = pin.computeFrameJacobian(P, fresh, x, spot, axes) @ T
+        J = pin.computeFrameJacobian(P, fresh, x, spot, axes).reshape(6, -1) @ T
         close(wm.jacobian(m, q, int(i), point), turned(J), "jacobian")
-        local = pin.computeFrameJacobian(P, fresh, x, spot, pin.LOCAL) @ T
+        local = pin.computeFrameJacobian(P, fresh, x, spot, pin.LOCAL).reshape(6, -1) @ T
         close(wm.jacobian(m, q, int(i), point, axes="link"), turned(local), "jacobian in link axes")
         pin.forwardKinematics(P, fresh, x, V, dT @ v)
         bias = pin.getFrameClassicalAcceleration(P, fresh, spot, axes)
@@ -241,27 +249,33 @@ def check(rng, links, floating):
     # the inverse of Pinocchio's M, not its computeMinverse: against long double that one is off by up to
     # 1e-8 on deep trees, where ours and LAPACK's are off by 1e-12
     back = np.linalg.inv(T)
-    inverse = np.linalg.inv(T.T @ M @ T)
+    M_ours = T.T @ M @ T
+    inverse = exact_solve(M_ours, np.eye(n))
     close(wm.mass_matrix_inverse(m, q), inverse, "inverse mass matrix")
-    close(wm.solve_mass_matrix(m, q, u), inverse @ u, "solve")
-    close(wm.impulse_response(m, q, u), inverse @ u, "impulse response")
-    acceleration = pin.aba(P, data, x, V, back.T @ u)
-    close(wm.forward_dynamics(m, q, v, u), back @ (acceleration - dT @ v), "forward dynamics")
-    acceleration = pin.aba(P, data, x, V, back.T @ u, external)
-    ours = wm.forward_dynamics(m, q, v, u, wrenches=wrenches)
-    close(ours, back @ (acceleration - dT @ v), "forward dynamics with wrenches")
+    close(wm.solve_mass_matrix(m, q, u), exact_solve(M_ours, u), "solve")
+    close(wm.impulse_response(m, q, u), exact_solve(M_ours, u), "impulse response")
+    # likewise Pinocchio's forward dynamics is taken where it keeps its digits
+    fall = wm.forward_dynamics(m, q, v, u)
+    pushed = wm.forward_dynamics(m, q, v, u, wrenches=wrenches)
+    close(fall, exact_solve(M_ours, u - T.T @ bias), "forward dynamics")
+    hold = T.T @ pin.rnea(P, data, x, V, dT @ v, external)
+    close(pushed, exact_solve(M_ours, u - hold), "forward dynamics with wrenches")
+    if np.linalg.cond(M) < 1e4:
+        close(fall, back @ (pin.aba(P, data, x, V, back.T @ u) - dT @ v), "articulated bodies")
+        theirs = pin.aba(P, data, x, V, back.T @ u, external)
+        close(pushed, back @ (theirs - dT @ v), "articulated bodies with wrenches")
 
     # centre of mass, momentum, energy
     pin.centerOfMass(P, data, x, V, A)
     close(wm.center_of_mass(m, q), data.com[0], "centre of mass")
     close(wm.center_of_mass_velocity(m, q, v), data.vcom[0], "its velocity")
     close(wm.center_of_mass_acceleration(m, q, v, a), data.acom[0], "its acceleration")
-    close(wm.center_of_mass_jacobian(m, q), pin.jacobianCenterOfMass(P, data, x) @ T, "its Jacobian")
+    close(wm.center_of_mass_jacobian(m, q), pin.jacobianCenterOfMass(P, data, x).reshape(3, -1) @ T, "its Jacobian")
     h = turned(pin.computeCentroidalMomentum(P, data, x, V).vector)
     close(wm.momentum(m, q, v), h, "momentum")
     at_origin = np.r_[h[:3] + np.cross(data.com[0], h[3:]), h[3:]]
     close(wm.momentum(m, q, v, about="origin"), at_origin, "momentum about the origin")
-    Ag = turned(pin.computeCentroidalMap(P, data, x)) @ T
+    Ag = turned(pin.computeCentroidalMap(P, data, x).reshape(6, -1)) @ T
     close(wm.centroidal_momentum_matrix(m, q), Ag, "centroidal momentum matrix")
     close(wm.kinetic_energy(m, q, v), 0.5 * V @ M @ V, "kinetic energy")
     close(wm.potential_energy(m, q), pin.computePotentialEnergy(P, data, x), "potential energy")

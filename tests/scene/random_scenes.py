@@ -126,9 +126,9 @@ class Generator:
         self.fresh += 1
         return f"<{space} +{self.fresh}>"
 
-    def numbers(self, length: int | None) -> list[float]:
+    def numbers(self, length: int | None, item: kinds.Real = kinds.REAL) -> list[float]:
         count = self.random.randrange(4) if length is None else length
-        return [self.number(kinds.REAL) for _ in range(count)]
+        return [self.number(item) for _ in range(count)]
 
     def value(self, kind: kinds.Kind[Any, Any]) -> Any:
         """A random stored value of a kind."""
@@ -155,7 +155,7 @@ class Generator:
             case texts.Text():
                 return choose.choice(ODD_TEXTS)
             case vectors.Numbers():
-                return self.numbers(kind.length)
+                return self.numbers(kind.length, kind.item)
             case vectors.Vector():
                 return np.array(self.numbers(kind.length), dtype=float)
             case cameras.OrDefault():

@@ -135,7 +135,7 @@ def test_polygons_and_parts_of_an_obj():
 
 
 def test_collada_applies_units_and_nodes_but_not_the_up_axis():
-    node = '<translate>10 0 0</translate><rotate>0 0 1 90</rotate><scale>1 1 -1</scale>'
+    node = "<translate>10 0 0</translate><rotate>0 0 1 90</rotate><scale>1 1 -1</scale>"
     mesh = read_mesh(dae(CUBE, unit=0.001, up="Y_UP", matrix=node), ".dae", "cube")
     assert np.allclose(mesh.bounds, [[0.008, 0, -0.003], [0.01, 0.001, 0]])
     # a mirrored node turns its triangles around
@@ -155,7 +155,9 @@ def test_collada_polygons_and_strips(body):
     mesh = read_mesh(dae(CUBE, body=body), ".dae", "cube")
     assert len(mesh.triangles) == 2 and len(mesh.vertices) == 4
     assert mesh_integrals(mesh, msd.MeshInertia.Shell).content == pytest.approx(2.0)
-    normals = np.cross(*(mesh.vertices[mesh.triangles[:, k]] - mesh.vertices[mesh.triangles[:, 0]] for k in (1, 2)))
+    normals = np.cross(
+        *(mesh.vertices[mesh.triangles[:, k]] - mesh.vertices[mesh.triangles[:, 0]] for k in (1, 2))
+    )
     assert (normals[:, 2] < 0).all()
 
 
@@ -185,7 +187,9 @@ def test_transform_moves_turns_and_then_scales():
     made = transformed(CUBE, msd.MeshTransform(position=(1, 0, 0), rotation=turn, scale=(2, 1, 1)))
     expected = ((CUBE.vertices - [1, 0, 0]) @ rotation_matrix(turn)) * [2, 1, 1]
     assert np.allclose(made.vertices, expected)
-    assert mesh_integrals(scaled(CUBE, np.array([-1.0, 1, 1])), msd.MeshInertia.Exact).content == pytest.approx(6)
+    assert mesh_integrals(
+        scaled(CUBE, np.array([-1.0, 1, 1])), msd.MeshInertia.Exact
+    ).content == pytest.approx(6)
     for scale in ([0.0, 1, 1], [np.nan, 1, 1]):
         with pytest.raises(SceneError, match="scale"):
             scaled(CUBE, np.array(scale))
@@ -233,10 +237,10 @@ HOSTILE = {
     "infinite.stl": stl(broken(np.inf)),
     "far.stl": stl(broken(1e30)),
     "text that ends.stl": stl_text(CUBE)[:300],
-    "text without numbers.stl": b"solid x\nfacet normal a b c\nouter loop\nvertex a b c\n",
+    "text without numbers.stl": b"solid x\nfacet normal a b c\nouter loop\nvertex a b c\nendsolid x\n",
+    "text without triangles.stl": b"solid x\nendsolid x\n",
     "empty.obj": b"",
     "index beyond.obj": b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n",
-    "index zero.obj": b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 0 1 2\n",
     "huge index.obj": b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 99999999999999999999\n",
     "nan.obj": b"v 0 0 0\nv nan 0 0\nv 0 1 0\nf 1 2 3\n",
     "words.obj": b"v a b c\nf x y z\n",

@@ -238,9 +238,9 @@ def test_ground_planes_get_the_first_free_name() -> None:
 
 
 def test_many_geoms_are_quick() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     link = msd.Link()
     for index in range(5000):
         link.geoms.append(msd.Geometry(name=f"{index}", shape="Box", size=(1, 1, 1), position=(index, 0, 0)))
-    # a tenth of a second alone on a core; the bound leaves room for a busy machine
-    assert time.perf_counter() - start < 2.0
+    # a tenth of a second; the bound leaves room for a slow machine
+    assert time.process_time() - start < 2.0

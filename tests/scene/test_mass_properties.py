@@ -222,7 +222,9 @@ def test_unit_tetrahedron_equals_its_closed_form():
 
 
 @needs_mujoco
-@pytest.mark.parametrize("mode", [MeshInertia.Exact, MeshInertia.Convex, MeshInertia.Legacy, MeshInertia.Shell])
+@pytest.mark.parametrize(
+    "mode", [MeshInertia.Exact, MeshInertia.Convex, MeshInertia.Legacy, MeshInertia.Shell]
+)
 @pytest.mark.parametrize("mesh", [TETRAHEDRON, l_shape()], ids=["tetrahedron", "L"])
 def test_mesh_equals_the_compiled_mesh(mesh, mode):
     rng = np.random.default_rng(3)
@@ -237,7 +239,9 @@ def test_mesh_equals_the_compiled_mesh(mesh, mode):
 
 
 @needs_mujoco
-@pytest.mark.parametrize("mode", [MeshInertia.Exact, MeshInertia.Legacy, MeshInertia.Convex, MeshInertia.Shell])
+@pytest.mark.parametrize(
+    "mode", [MeshInertia.Exact, MeshInertia.Legacy, MeshInertia.Convex, MeshInertia.Shell]
+)
 def test_open_mesh_equals_the_compiled_mesh(mode):
     whole = l_shape()
     mesh = whole._replace(triangles=whole.triangles[:-3])
@@ -256,7 +260,9 @@ def test_automatic_inertia_takes_the_volume_the_hull_or_the_surface():
     assert inverted.content == pytest.approx(exact.content) and np.allclose(inverted.inertia, exact.inertia)
     opened = mesh_integrals(whole._replace(triangles=whole.triangles[:-1]))
     assert opened.mode is MeshInertia.Convex and opened.content == pytest.approx(2.142, rel=1e-6)
-    sheet = mesh_integrals(Mesh(np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]), np.array([[0, 1, 2]], np.int32)))
+    sheet = mesh_integrals(
+        Mesh(np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]), np.array([[0, 1, 2]], np.int32))
+    )
     assert sheet.mode is MeshInertia.Shell and sheet.content == pytest.approx(0.5)
 
 
@@ -286,7 +292,9 @@ def test_principal_axes_rebuild_the_inertia_and_come_largest_first():
         turn = rotation_matrix(rotation)
         assert np.all(np.diff(moments) <= 0)
         assert np.linalg.det(turn) == pytest.approx(1.0)
-        assert np.allclose(turn @ np.diag(moments) @ turn.T, inertia, rtol=0, atol=1e-14 * np.abs(inertia).max())
+        assert np.allclose(
+            turn @ np.diag(moments) @ turn.T, inertia, rtol=0, atol=1e-14 * np.abs(inertia).max()
+        )
 
 
 def test_principal_axes_leave_a_ball_alone():
@@ -336,7 +344,9 @@ def test_bounds_balance_and_total_mass():
 
 @needs_mujoco
 def test_rules_equal_those_of_the_compiler():
-    options = 'boundmass="2" boundinertia="0.01" balanceinertia="true" settotalmass="12" inertiagrouprange="1 2"'
+    options = (
+        'boundmass="2" boundinertia="0.01" balanceinertia="true" settotalmass="12" inertiagrouprange="1 2"'
+    )
     xml = (
         f"<mujoco><compiler {options}/><worldbody>"
         '<body><geom size="0.1" group="1"/><geom size="0.2" pos="1 0 0" group="3"/></body>'

@@ -18,7 +18,8 @@ import pytest
 
 from worldline import msd
 from worldline._src.scene.base import Struct
-from worldline._src.scene.variant import Variant
+from worldline._src.scene.kinds import Kind
+from worldline._src.scene.variant import Named, Pair, Variant
 
 SURFACE: dict[str, Any] = json.loads((Path(__file__).parent.parent / "data" / "msd_surface.json").read_text())
 FUNCTIONS = SURFACE.pop("__functions__")
@@ -249,6 +250,31 @@ def test_every_variant_has_only_constructors_for_cases_it_knows() -> None:
         if inspect.isclass(cls) and issubclass(cls, Variant):
             for case in cls._cases:
                 assert isinstance(inspect.getattr_static(cls, case), staticmethod), (name, case)
+
+
+def test_every_scene_class_is_public() -> None:
+    # a class that fields can hold but users cannot name would be of little use
+    seen: set[type] = set()
+    waiting: list[Any] = [msd.World]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, type) and issubclass(item, Struct):
+            if item not in seen:
+                seen.add(item)
+                waiting += [known.kind for known in item._fields.values()]
+        elif isinstance(item, type) and issubclass(item, Variant):
+            if item not in seen:
+                seen.add(item)
+                for payload in item._cases.values():
+                    waiting += payload.items.values() if isinstance(payload, Named) else [payload]
+        elif isinstance(item, type):
+            seen.add(item)
+        elif isinstance(item, Kind | Pair):
+            for attribute in ("item", "inner", "struct", "cases", "members"):
+                waiting.append(getattr(item, attribute, None))
+    assert len(seen) > 130
+    hidden = {cls.__name__ for cls in seen if getattr(msd, cls.__name__, None) is not cls}
+    assert not hidden
 
 
 @pytest.mark.parametrize("name", msd.__all__)

@@ -651,14 +651,14 @@ def test_the_world_may_be_referred_to_by_name() -> None:
 def test_a_link_inside_itself_is_found() -> None:
     world = scene()
     hand(world).children.append(arm(world))
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(SceneError, match="the same Link object is already at"):
         world.validate()
     for use in (world.to_str, world.to_msgpack, world.deepcopy, world.summary):
         with pytest.raises(SceneError, match="same Link object"):
             use()
     assert world == world.__copy__()
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0
 
 
 def test_a_link_in_two_places_is_found() -> None:
@@ -699,7 +699,7 @@ def test_hints_stay_quick_among_many_names() -> None:
     world.contact_pairs.extend(
         msd.ContactPair(geom_a=f"goem number {i}", geom_b="geom number 1") for i in range(90)
     )
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(SceneError, match="did you mean"):
         world.validate()
-    assert time.perf_counter() - start < 5.0
+    assert time.process_time() - start < 5.0

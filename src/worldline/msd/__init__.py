@@ -12,6 +12,8 @@ assignment. Objects are live: what is read from a scene and edited in place chan
 Variants are made by their cases, such as `ActuatorTarget.joint("elbow")`.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from worldline._src.scene.actuators import (
     Actuator,
     ActuatorTarget,
@@ -207,6 +209,9 @@ from worldline._src.scene.visual import (
 )
 from worldline._src.scene.world import CustomData, World
 
+if TYPE_CHECKING:
+    from worldline._src.step.build import build
+
 __all__ = [
     "AcceleratorPolicy",
     "Actuator",
@@ -370,8 +375,18 @@ __all__ = [
     "WorldJoint",
     "WorldSensor",
     "WorldSensorType",
+    "build",
     "from_file",
     "from_msgpack",
     "from_str",
     "json_schema",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # building needs the kernels; reading and editing scenes should not load a compiler
+    if name == "build":
+        from worldline._src.step.build import build
+
+        return build
+    raise AttributeError(f"module 'worldline.msd' has no attribute '{name}'")

@@ -97,6 +97,7 @@ class ModelBuilder:
         inertia: VectorLike | Sequence[Sequence[float]] | None = None,
         is_kinematic: bool = False,
         label: str | None = None,
+        check_inertia: bool = True,
     ) -> int:
         """A bare body that joints will connect.
 
@@ -107,6 +108,7 @@ class ModelBuilder:
             inertia: 3x3 about the centre of mass, body axes [kg m^2]; None for a point mass.
             is_kinematic: the body follows prescribed motion; only for children of the world.
             label: unique name; made up when None.
+            check_inertia: False takes moments that no body can have, as some files give them.
 
         Returns:
             The index of the link.
@@ -118,7 +120,8 @@ class ModelBuilder:
         moments = np.zeros((3, 3))
         if inertia is not None:
             moments = numbers(inertia, (3, 3), f"inertia of link '{label}'")
-        check_body(mass, moments, f"link '{label}'")
+        if check_inertia:
+            check_body(mass, moments, f"link '{label}'")
         self.links.append(
             LinkRecord(label, pose, mass, center, 0.5 * (moments + moments.T), bool(is_kinematic))
         )

@@ -4,15 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, NotFoundError, nearest_name
+from worldline._src.errors import ArgumentError
 from worldline._src.model.compile import Arenas, compile_arenas, fill_constants
 from worldline._src.model.kinds import BodyFlags
+from worldline._src.model.tables import Actuators, Keyframes, Sites, Tendons, find_label
 from worldline._src.spatial.poses import Array
 
 
@@ -148,6 +148,16 @@ class Model:
     gravity: Array
     """[m/s^2], world axes."""
     world_count: int = 1
+    time_step: float = 0.001
+    """Time step a scene asks for [s]."""
+    actuators: Actuators | None = None
+    """Actuators of the scene the model was built from."""
+    tendons: Tendons | None = None
+    """Tendons of the scene the model was built from."""
+    sites: Sites | None = None
+    """Sites of the scene the model was built from."""
+    keyframes: Keyframes | None = None
+    """Saved states of the scene the model was built from."""
 
     body_count: int = field(init=False)
     """Number of bodies in one world."""
@@ -195,15 +205,15 @@ class Model:
 
     def body_index(self, label: str) -> int:
         """The body with this label; a KeyError with the nearest label if there is none."""
-        return _find(label, self.body_label, "body")
+        return find_label(self.body_label, label, "body")
 
     def joint_index(self, label: str) -> int:
         """The joint with this label; a KeyError with the nearest label if there is none."""
-        return _find(label, self.joint_label, "joint")
+        return find_label(self.joint_label, label, "joint")
 
     def articulation_index(self, label: str) -> int:
         """The articulation with this label; a KeyError with the nearest label if there is none."""
-        return _find(label, self.articulation_label, "articulation")
+        return find_label(self.articulation_label, label, "articulation")
 
     def state(self) -> State:
         """A new state with the model's initial values."""
@@ -240,10 +250,3 @@ class Model:
             setattr(self, name, value)
         fill_constants(self, self.arenas)
         self._lock()
-
-
-def _find(label: str, labels: Sequence[str], what: str) -> int:
-    try:
-        return labels.index(label)
-    except ValueError:
-        raise NotFoundError(f"no {what} '{label}'{nearest_name(label, labels)}") from None

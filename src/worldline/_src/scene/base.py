@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, dataclass_trans
 import numpy as np
 
 from worldline._src.scene.contexts import Probe, Rejected, Source, Writer
-from worldline._src.scene.kinds import FAILED, Kind, Rename, describe, hint
+from worldline._src.scene.hints import hint
+from worldline._src.scene.kinds import FAILED, Kind, Rename, describe
 
 Self = TypeVar("Self", bound="Struct")
 _MISSING: Final = object()
@@ -250,10 +251,7 @@ class Struct(Part):
         for key, value in raw.items():
             known = cls._fields.get(key) if isinstance(key, str) else None
             if known is None:
-                source.unknown(
-                    f"{path}.{key!s:.60}",
-                    f"{cls.__name__} has no such key{hint(key, cls._fields)}",
-                )
+                source.unknown(path, key, cls.__name__, cls._fields)
                 continue
             found = known.kind.read(value, source, f"{path}.{key}")
             if found is not FAILED:

@@ -45,6 +45,11 @@ class Inertia(Struct):
         converter=OptionalOf(Numbers(6)),
         doc="xx, yy, zz, xy, xz, yz about the centre of mass, kg m^2; replaces `diag_inertia`.",
     )
+    is_checked: bool = field(
+        default=True,
+        converter=FLAG,
+        doc="Refuse moments that no body can have; readers turn it off where a file has such.",
+    )
 
 
 class Children(Kind["Iterable[Link]", "list[Link]"]):
@@ -87,8 +92,7 @@ class Children(Kind["Iterable[Link]", "list[Link]"]):
                 return
             for index, entry in enumerate(raw):
                 link = Link._read(entry, source, f"{path}[{index}]")
-                if link is not FAILED:
-                    made.append(link)
+                made.append(None if link is FAILED else link)
 
         source.later(work)
         return made

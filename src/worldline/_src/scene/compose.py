@@ -34,7 +34,7 @@ from worldline._src.scene.merging import (
 )
 from worldline._src.scene.poses import IDENTITY, Pose, normalized
 from worldline._src.scene.texts import TEXT
-from worldline._src.scene.validate import STATIC_SHAPES, movable_links
+from worldline._src.scene.validate import STATIC_SHAPES, check_structure, movable_links
 from worldline._src.scene.vectors import QUATERNION, VECTOR3, VectorLike
 
 if TYPE_CHECKING:
@@ -55,6 +55,10 @@ def attach(
     """Adds a copy of another scene; see `World.attach`."""
     if type(other) is not type(world):
         raise ArgumentError(f"other: given {describe(other)}; allowed: a World")
+    for scene, what in ((world, "this scene"), (other, "the other scene")):
+        problems = check_structure(scene)
+        if problems:
+            raise SceneError(f"{what} cannot be walked", problems)
     pose = _pose(translation, rotation)
     new = _renaming(world, other, _text(prefix, "other_prefix"), _text(suffix, "other_suffix"))
     target = None if self_link_name is None else find_link(world, self_link_name, "self_link_name")
@@ -66,8 +70,10 @@ def attach(
         extract(part, other_link_name, notes)
     if target is not None:
         _refuse_bodies(world, part, target)
-    rename(part, new if target is None else new._replace(world=str(target.name)))
-    move(part, pose, None if target is None else target.name)
+    ground = WORLD if target is None else str(target.name)
+    own_world = _has_world_link(part)
+    rename(part, new._replace(world=ground))
+    move(part, pose, None if target is None else target.name, None if own_world else ground)
     _refuse_names(world, part)
 
     # from here on nothing fails
@@ -79,6 +85,9 @@ def attach(
 
 def rename(world: World, new: Rename) -> None:
     """Replaces every name and path of a scene, where it is defined and wherever it is used."""
+    if _has_world_link(world):
+        # then that is what the references mean
+        new = new._replace(world=new.name(WORLD))
     world._rename(new)
     bases = {id(body.link) for body in world.hierarchy.bodies}
     for link in world.hierarchy.links():
@@ -87,9 +96,18 @@ def rename(world: World, new: Rename) -> None:
             link._rename(new)
 
 
+def _has_world_link(world: World) -> bool:
+    return any(link.name == WORLD for link in world.hierarchy.links())
+
+
 def base_directory(world: World) -> str | None:
     """Where relative asset paths of a scene start, None when nobody knows."""
     return None if world.source_path is None else os.path.dirname(os.path.abspath(world.source_path))
+
+
+def is_rooted(path: str) -> bool:
+    """Whether a path means the same wherever the scene's file is: absolute, or a URL."""
+    return os.path.isabs(path) or "://" in path
 
 
 def _text(value: str | None, argument: str) -> str:
@@ -120,7 +138,9 @@ def _renaming(world: World, other: World, prefix: str, suffix: str) -> Rename:
 
     def file(path: str) -> str:
         # a relative path starts at another directory from now on
-        return path if not path or theirs in (None, ours) else os.path.join(str(theirs), path)
+        if not path or theirs in (None, ours) or is_rooted(path):
+            return path
+        return os.path.join(str(theirs), path)
 
     return Rename(name=lambda name: prefix + name + suffix, file=file)
 
@@ -153,11 +173,19 @@ def _refuse_names(world: World, part: World) -> None:
     """Names that both scenes define; assets may be shared when they are the same."""
     shared = set()
     for path in MERGED_TABLES:
-        ours, theirs = resolve(world, path), resolve(part, path)
-        shared |= {(path, name) for name in ours.keys() & theirs.keys() if same(ours[name], theirs[name])}
-    known = look(world).names
+        old, new = resolve(world, path), resolve(part, path)
+        shared |= {(path, name) for name in old.keys() & new.keys() if same(old[name], new[name])}
+    ours, theirs = look(world), look(part)
+    known = ours.names
     problems = []
-    for space, names in look(part).names.items():
+    for defining, referring in ((ours, theirs), (theirs, ours)):
+        where = defining.names.get("link", {}).get(WORLD)
+        if where is not None and WORLD not in referring.names.get("link", {}):
+            for spaces, name, path in referring.references:
+                if name == WORLD and "link" in spaces:
+                    message = f"means the world, but would mean the link of that name at {where}"
+                    problems.append(Problem(path, message))
+    for space, names in theirs.names.items():
         for name, path in names.items():
             before = known.get(space, {}).get(name)
             if before is None or any((table, name) in shared and table in path for table in MERGED_TABLES):
@@ -180,8 +208,11 @@ def _frame_refs(part: World) -> Iterator[FrameRef]:
         yield from (joint.parent, joint.child)
 
 
-def move(part: World, pose: Pose, link_name: str | None) -> None:
-    """Places the world of a scene at a pose on a link, or on the world when no link is given."""
+def move(part: World, pose: Pose, link_name: str | None, ground: str | None) -> None:
+    """Places the world of a scene at a pose on a link, or on the world when no link is given.
+
+    `ground` is the name by which references mean what takes the place of that world, if any does.
+    """
     still = same(list(pose), list(IDENTITY))
     for ref in _frame_refs(part):
         if ref.owner == (None, None):
@@ -193,7 +224,7 @@ def move(part: World, pose: Pose, link_name: str | None) -> None:
             frame.parent_link = link_name
             if not still:
                 frame.position, frame.orientation = pose * Pose(frame.position, frame.orientation)
-    _move_equalities(part, pose, link_name)
+    _move_equalities(part, pose, link_name, ground)
     if still:
         # poses stay as they are, to the last bit
         return
@@ -213,9 +244,8 @@ def move(part: World, pose: Pose, link_name: str | None) -> None:
         light.position, light.direction = pose.apply(light.position), pose.turn(light.direction)
 
 
-def _move_equalities(part: World, pose: Pose, link_name: str | None) -> None:
+def _move_equalities(part: World, pose: Pose, link_name: str | None, ground: str | None) -> None:
     """Equality constraints against the world hold against what takes its place."""
-    ground = WORLD if link_name is None else link_name
     for connect in part.equality_constraint_set.connects:
         kind = connect.connect_type
         if kind.variant == "link_anchor":
@@ -232,7 +262,9 @@ def _move_equalities(part: World, pose: Pose, link_name: str | None) -> None:
             )
 
 
-def _moved_weld(value: dict[str, Any], pose: Pose, ground: str, link_name: str | None) -> dict[str, Any]:
+def _moved_weld(
+    value: dict[str, Any], pose: Pose, ground: str | None, link_name: str | None
+) -> dict[str, Any]:
     relative = value["relative_pose"]
     b_in_a = None if relative is None else Pose(np.array(relative[:3]), np.array(relative[3:]))
     if value["link_b"] in (None, ground):

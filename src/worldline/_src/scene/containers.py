@@ -78,7 +78,8 @@ class Nested(Kind[N, N]):
         return self.struct._read(raw, source, path)
 
     def copy(self, value: N, writer: Writer) -> N:
-        return value._copy(writer)
+        # what crept into a list in place is not judged here
+        return value._copy(writer) if isinstance(value, self.struct) else value
 
     def check(self, value: Any, probe: Probe, path: str) -> None:
         if isinstance(value, self.struct):
@@ -144,7 +145,8 @@ class ListOf(Kind[Iterable[S], list[T]]):
             return FAILED
         source.count(len(raw), path)
         made = [self.item.read(entry, source, f"{path}[{i}]") for i, entry in enumerate(raw)]
-        return [entry for entry in made if entry is not FAILED]
+        # None keeps the places of what follows, for the messages to come
+        return [None if entry is FAILED else entry for entry in made]
 
     def copy(self, value: list[T], writer: Writer) -> list[T]:
         return [self.item.copy(entry, writer) for entry in value]
@@ -209,7 +211,7 @@ class TableOf(Kind[Mapping[str, S], dict[str, T]]):
             return FAILED
         source.count(len(raw), path)
         made = {key: self.item.read(e, source, f"{path}[{key!r:.80}]") for key, e in raw.items()}
-        return {key: entry for key, entry in made.items() if entry is not FAILED}
+        return {key: None if entry is FAILED else entry for key, entry in made.items()}
 
     def copy(self, value: dict[str, T], writer: Writer) -> dict[str, T]:
         return {key: self.item.copy(entry, writer) for key, entry in value.items()}

@@ -10,12 +10,15 @@ thousand links needs no deep Python stack, and a link that contains itself is no
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
 
 from worldline._src.errors import ArgumentError, Problem, SceneError
+from worldline._src.scene.hints import hint
 from worldline._src.scene.limits import LIMITS, Limits
 from worldline._src.scene.report import Report
+
+_NOTED_KEYS: Final = 1000
 
 
 class Rejected(ArgumentError):
@@ -163,6 +166,7 @@ class Source(Gathering):
         self.required = required or {}
         self.report = Report()
         self.elements = 0
+        self.unknown_keys = 0
 
     def count(self, number: int, path: str) -> None:
         """Counts list entries against the limit, before anything is made of them."""
@@ -177,12 +181,18 @@ class Source(Gathering):
             if key not in raw:
                 self.problem(path, f"given no {key!r}; {owner} requires it")
 
-    def unknown(self, path: str, message: str) -> None:
-        """Notes a key that means nothing here."""
-        self.report.left_out(path, message, file=self.file)
-        if len(self.report) > 10 * self.limits.problems:
-            self.problem(path, "too many unknown keys")
-            raise TooManyProblems
+    def unknown(self, path: str, key: object, owner: str, known: Iterable[str]) -> None:
+        """Notes a key that means nothing to its owner."""
+        self.unknown_keys += 1
+        if self.unknown_keys <= _NOTED_KEYS:
+            message = f"{owner} has no such key{hint(key, known)}"
+            self.report.left_out(f"{path}.{key!s:.60}", message, file=self.file)
+
+    def close(self) -> None:
+        """Sums up the unknown keys that were too many to note one by one."""
+        more = self.unknown_keys - _NOTED_KEYS
+        if more > 0:
+            self.report.left_out("$", f"{more} more unknown keys", file=self.file)
 
 
 class Writer(Walk):

@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from worldline._src.errors import ArgumentError
 from worldline._src.scene.bodies import Body, Hierarchy, Link
 from worldline._src.scene.cameras import RotationTrack, TrackMode
-from worldline._src.scene.kinds import hint
+from worldline._src.scene.closures import DistanceSpring, LoopClosure, WorldJoint
+from worldline._src.scene.constraints import EqualityConnect, EqualityWeld
+from worldline._src.scene.hints import hint
 from worldline._src.scene.merging import (
     MERGED_LISTS,
     Entry,
     entries,
-    is_world,
     look,
     resolve,
 )
@@ -49,7 +50,9 @@ def extract(world: World, link_name: str, report: Report) -> None:
     if body is not None and body.free is not None and body.free.name is not None:
         names.add(("joint", body.free.name))
     _cut_views(link, names, report)
-    kept = _closed_set(list(entries(world)), names)
+    # seen from a link further down, places in the world mean nothing
+    candidates = [e for e in entries(world) if body is not None or not _stands_on_world(e.value)]
+    kept = _closed_set(candidates, names)
 
     for path in MERGED_LISTS:
         found = resolve(world, path)
@@ -101,12 +104,25 @@ def _closed_set(candidates: list[Entry], names: Names) -> list[Entry]:
         waiting = [entry for entry in waiting if id(entry) not in chosen]
 
 
+def _stands_on_world(value: Any) -> bool:
+    """Whether an entry has an end at a place in the world."""
+    if isinstance(value, LoopClosure | DistanceSpring):
+        return (None, None) in (value.frame_a.owner, value.frame_b.owner)
+    if isinstance(value, WorldJoint):
+        return (None, None) in (value.parent.owner, value.child.owner)
+    if isinstance(value, EqualityConnect | EqualityWeld):
+        held = value.connect_type if isinstance(value, EqualityConnect) else value.weld_type
+        return held.variant == "link_anchor" and held.value["link_b"] is None
+    return False
+
+
 def _belongs(entry: Entry, known: Names) -> bool:
     own = False
     for spaces, name in entry.references:
         if any((space, name) in known for space in spaces):
             own = True
-        elif not is_world(spaces, name) and not _ASSETS.issuperset(spaces):
+        elif not _ASSETS.issuperset(spaces):
+            # the world, too, stays behind with all that is fixed to it
             return False
     return own
 

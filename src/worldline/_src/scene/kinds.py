@@ -13,13 +13,13 @@ from __future__ import annotations
 import math
 import numbers
 import reprlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from worldline._src.errors import nearest_name
 from worldline._src.scene.contexts import Probe, Rejected, Source, Writer
+from worldline._src.scene.hints import hint  # noqa: F401  readers of formats look for it here
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -69,16 +69,6 @@ class Rename(NamedTuple):
     name: Callable[[str], str] = _unchanged
     world: str = WORLD
     file: Callable[[str], str] = _unchanged
-
-
-def hint(name: object, candidates: Iterable[str]) -> str:
-    """A hint at the nearest valid name; bounded work however many or long the names are."""
-    if not isinstance(name, str) or not 0 < len(name) <= 80:
-        return ""
-    pool = [known for known in candidates if abs(len(known) - len(name)) <= 8]
-    if len(pool) > 300:
-        pool = [known for known in pool if known[:1] == name[:1] or known[-1:] == name[-1:]][:300]
-    return nearest_name(name, pool)
 
 
 class Kind(Generic[S, T]):

@@ -168,12 +168,13 @@ def placed(part: MassProperties, position: Array, rotation: Array) -> MassProper
 
 def combined(parts: Iterable[MassProperties]) -> MassProperties:
     """Mass properties of several parts in one frame."""
-    heavy = [part for part in parts if part.mass > 0.0]
-    if len(heavy) <= 1:
-        return heavy[0] if heavy else NOTHING
-    mass = sum(part.mass for part in heavy)
-    com = sum((part.mass * part.com for part in heavy), np.zeros(3)) / mass
-    inertia = sum((moved(part, com) for part in heavy), np.zeros((3, 3)))
+    # files have links with moments and no mass, which count all the same
+    real = [part for part in parts if part.mass > 0.0 or part.inertia.any()]
+    if len(real) <= 1:
+        return real[0] if real else NOTHING
+    mass = sum(part.mass for part in real)
+    com = sum((part.mass * part.com for part in real), np.zeros(3)) / (mass or 1.0)
+    inertia = sum((moved(part, com) for part in real), np.zeros((3, 3)))
     return MassProperties(mass, com, inertia)
 
 
@@ -237,7 +238,8 @@ def bounded(part: MassProperties, least_mass: float = 0.0, least_moment: float =
     """Mass and principal moments raised to a bound."""
     mass = max(part.mass, least_mass)
     moments, rotation = principal_axes(part.inertia)
-    if moments[2] >= least_moment:
+    if not least_moment > 0.0 or moments[2] >= least_moment:
+        # without a bound even impossible moments stay as they are
         return part._replace(mass=mass)
     turn = rotation_matrix(rotation)
     raised = np.maximum(moments, least_moment)

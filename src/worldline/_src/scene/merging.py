@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worldline._src.scene.base import Struct
 from worldline._src.scene.contexts import Probe
-from worldline._src.scene.kinds import WORLD, Kind
+from worldline._src.scene.kinds import Kind
 from worldline._src.scene.limits import Limits
 
 if TYPE_CHECKING:
@@ -118,8 +118,3 @@ def entries(world: World) -> Iterator[Entry]:
             names = {(space, name) for space, known in probe.names.items() for name in known}
             references = [(spaces, name) for spaces, name, _ in probe.references if name]
             yield Entry(path, index, value, names, references)
-
-
-def is_world(spaces: tuple[str, ...], name: str) -> bool:
-    """Whether a reference means the world itself."""
-    return name == WORLD and "link" in spaces

@@ -99,6 +99,8 @@ def _distinct(a: str | None, b: str | None, probe: Probe, path: str) -> None:
 
 
 def _inertia(inertia: Inertia, probe: Probe, path: str) -> None:
+    if not inertia.is_checked:
+        return
     moments = inertia.diag_inertia
     if moments is not None and moments.min() < 0.0:
         probe.reject(f"{path}.diag_inertia", str(moments.tolist()), "moments >= 0")

@@ -19,9 +19,10 @@ class ObjectType(
         "geom": Ref("geom"),
         "site": Ref("site"),
         "camera": Ref("camera"),
+        "frame": Ref("frame"),
     },
 ):
-    """An object with a frame."""
+    """An object with a frame; cameras and named frames are Worldline's."""
 
     @staticmethod
     def link_inertia(value: str) -> ObjectType:
@@ -47,6 +48,11 @@ class ObjectType(
     def camera(value: str) -> ObjectType:
         """The frame of a camera."""
         return ObjectType._make("camera", value)
+
+    @staticmethod
+    def frame(value: str) -> ObjectType:
+        """A named frame."""
+        return ObjectType._make("frame", value)
 
 
 class FrameSensorRef(Variant, cases={"local": None, "world": None, "object": VariantOf(ObjectType)}):

@@ -8,7 +8,8 @@ import enum
 from typing import Any, TypeVar
 
 from worldline._src.scene.contexts import Probe, Rejected, Writer
-from worldline._src.scene.kinds import WORLD, Kind, Rename, describe, hint
+from worldline._src.scene.hints import hint
+from worldline._src.scene.kinds import WORLD, Kind, Rename, describe
 
 E = TypeVar("E", bound=enum.Enum)
 

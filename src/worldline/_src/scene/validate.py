@@ -16,7 +16,8 @@ from worldline._src.errors import Problem
 from worldline._src.scene.bodies import Frame, Link
 from worldline._src.scene.contexts import Probe, TooManyProblems
 from worldline._src.scene.geometry import ShapeType
-from worldline._src.scene.kinds import WORLD, describe, hint
+from worldline._src.scene.hints import hint
+from worldline._src.scene.kinds import WORLD, describe
 from worldline._src.scene.layout import active_joints, sizes
 from worldline._src.scene.limits import LIMITS, Limits
 from worldline._src.scene.rules import RULES

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from worldline._src.errors import ArgumentError
 from worldline._src.scene.base import Part, clone, same
 from worldline._src.scene.contexts import Probe, Rejected, Source, Writer
-from worldline._src.scene.kinds import FAILED, Kind, Rename, describe, hint
+from worldline._src.scene.hints import hint
+from worldline._src.scene.kinds import FAILED, Kind, Rename, describe
 
 V = TypeVar("V", bound="Variant")
 
@@ -265,9 +266,7 @@ class Variant(Part):
         source.require(f"{cls.__name__}.{case}", raw, path)
         for key in raw:
             if key not in payload.items:
-                source.unknown(
-                    f"{path}.{key!s:.60}", f"{cls.__name__}.{case} has no such key{hint(key, payload.items)}"
-                )
+                source.unknown(path, key, f"{cls.__name__}.{case}", payload.items)
         data: dict[str, Any] = {}
         for name, kind in payload.items.items():
             if name in payload.defaults and raw.get(name) is None:
@@ -307,7 +306,7 @@ class VariantOf(Kind[V, V]):
         return self.cases._read(raw, source, path)
 
     def copy(self, value: V, writer: Writer) -> V:
-        return value._copy(writer)
+        return value._copy(writer) if isinstance(value, self.cases) else value
 
     def check(self, value: Any, probe: Probe, path: str) -> None:
         if isinstance(value, self.cases):

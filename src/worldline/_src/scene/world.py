@@ -104,7 +104,7 @@ class World(Struct):
     source_path: str | None = field(
         default=None,
         converter=OptionalOf(TEXT),
-        doc="File the scene came from; relative asset paths start at its directory.",
+        doc="File the scene came from, absolute; relative asset paths start at its directory.",
         compared=False,
     )
     statistic: SceneStatistic = field(
@@ -242,16 +242,24 @@ class World(Struct):
 
     # the formats stand above the description, so they are only reached when called
 
-    def to_str(self, *, file_path: str | PathLike[str] | None = None, defaults: bool = False) -> str:
+    def to_str(
+        self,
+        *,
+        file_path: str | PathLike[str] | None = None,
+        defaults: bool = False,
+        indented: bool = False,
+    ) -> str:
         """The scene as MSD JSON, which `from_str(..., format="msd")` reads back exactly.
 
         Args:
             file_path: File the text is meant for; relative asset paths are made to start there.
             defaults: Write fields that hold their default as well.
+            indented: On many lines, for people; else on one.
         """
         from worldline._src.scene.formats import native
 
-        return native.to_json(self, file_path=file_path, defaults=defaults).decode()
+        text = native.to_json(self, file_path=file_path, defaults=defaults, indented=indented)
+        return text.decode()
 
     def to_msgpack(self, *, file_path: str | PathLike[str] | None = None, defaults: bool = False) -> bytes:
         """The scene as MSD msgpack, which `from_msgpack` reads back exactly; see `to_str`.

@@ -548,7 +548,7 @@ def random_configuration(
 ) -> Array:
     """Random coordinates: uniform between finite limits, uniform orientations.
 
-    Without finite limits, turns are drawn from [-pi, pi] and slides from [-1, 1].
+    Without finite limits, turns are drawn from [-pi, pi] and slides from [-1, 1]; a limit on one side holds.
 
     Args:
         model: the model.
@@ -568,10 +568,13 @@ def random_configuration(
         quaternion = JointType(model.joint_type[j]) in QUATERNION_JOINTS
         for k in range(linear if quaternion else linear + angular):
             reach = 1.0 if k < linear else np.pi
-            low, high = float(model.joint_limit_lower[d + k]), float(model.joint_limit_upper[d + k])
-            if not within_limits or not np.isfinite(high - low):
-                low, high = -reach, reach
-            q[:, start + k] = generator.uniform(low, high, count)
+            low, high = -np.inf, np.inf
+            if within_limits:
+                low, high = float(model.joint_limit_lower[d + k]), float(model.joint_limit_upper[d + k])
+            # an open side ends at the reach, or so far from a limit beyond it
+            lowest = low if np.isfinite(low) else min(-reach, high - reach)
+            highest = high if np.isfinite(high) else max(reach, low + reach)
+            q[:, start + k] = generator.uniform(lowest, highest, count)
         if quaternion:
             x = generator.normal(size=(count, 4))
             q[:, start + linear : start + linear + 4] = x / np.linalg.norm(x, axis=1, keepdims=True)

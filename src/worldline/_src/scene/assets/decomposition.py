@@ -71,8 +71,8 @@ def decomposed(
 
 def _run(mesh: Mesh, given: Mapping[str, Any], where: str) -> dict[str, np.ndarray]:
     hull = convex_hull(mesh.vertices, where=where)
-    if not _has_volume(hull):
-        # native code should not see a sheet
+    if len(mesh.triangles) < 4 or not _has_volume(hull):
+        # native code should not see what bounds no volume
         return _packed([hull])
     try:
         import coacd

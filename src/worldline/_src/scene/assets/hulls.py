@@ -99,8 +99,12 @@ def _flat_hull(points: Array, axes: Array) -> Mesh:
 
     flat = (points - points.mean(axis=0)) @ axes[:2].T
     ring = np.arange(3) if len(points) == 3 else ConvexHull(flat).vertices
-    front = np.array([[ring[0], ring[k], ring[k + 1]] for k in range(1, len(ring) - 1)])
-    return _compact(points, np.concatenate((front, front[:, ::-1])))
+    # the fans start at different corners, so that no edge has more than two triangles
+    return _compact(points, np.concatenate((_fan(ring), _fan(np.roll(ring[::-1], 2)))))
+
+
+def _fan(ring: np.ndarray) -> np.ndarray:
+    return np.array([[ring[0], ring[k], ring[k + 1]] for k in range(1, len(ring) - 1)])
 
 
 def _compact(points: Array, triangles: np.ndarray) -> Mesh:

@@ -99,7 +99,8 @@ class AssetLibrary:
 
     Args:
         world: The scene.
-        policy: Which files it may reach; by default those below the directory of its own file.
+        policy: Which files it may reach. By default all: the readers of files have checked the paths in
+            them, and those that code has put into a scene are meant.
         cache: Where slow results are kept; the user's cache folder unless given.
     """
 
@@ -109,7 +110,7 @@ class AssetLibrary:
         base = None if world.source_path is None else Path(world.source_path).parent
         self.assets = world.assets
         self.options = world.compile_options
-        self.policy = PathPolicy(base) if policy is None else policy
+        self.policy = PathPolicy(base, allow_outside=True) if policy is None else policy
         self.cache = AssetCache() if cache is None else cache
         self._meshes: dict[str, Mesh] = {}
         self._hfields: dict[str, HeightField] = {}

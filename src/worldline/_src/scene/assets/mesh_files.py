@@ -111,7 +111,12 @@ def _read_stl(data: bytes, where: str) -> Mesh:
     needed = _STL_HEAD + _STL_ROW.itemsize * promised
     is_text = data[:512].lstrip()[:5].lower() == b"solid"
     if is_text and needed != len(data):
-        return welded(joined(list(_read_with_trimesh(data, ".stl_ascii", where).values())))
+        if b"endsolid" not in data[-512:].lower().replace(b" ", b""):
+            raise SceneError(f"{where}: the file ends before 'endsolid'")
+        parts = _read_with_trimesh(data, ".stl_ascii", where)
+        if not parts:
+            raise SceneError(f"{where}: no triangles in the file")
+        return welded(checked(joined(list(parts.values())), where))
     if len(data) < _STL_HEAD or needed > len(data):
         raise SceneError(
             f"{where}: the header promises {promised} triangles, which need {needed} bytes; "

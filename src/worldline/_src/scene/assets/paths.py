@@ -24,8 +24,7 @@ from urllib.parse import unquote
 from worldline._src.errors import SceneError
 from worldline._src.scene.limits import LIMITS
 
-MANIFESTS: Final = {"package": ("package.xml", "manifest.xml"), "model": ("model.config", "manifest.xml")}
-_ALL_MANIFESTS: Final = ("package.xml", "manifest.xml", "model.config")
+MANIFESTS: Final = ("package.xml", "manifest.xml", "model.config")
 VARIABLES: Final = {
     "package": ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"),
     "model": ("GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH", "SDF_PATH"),
@@ -87,7 +86,7 @@ class PathPolicy:
         if not reference or "\0" in reference or len(reference) > 4096:
             raise PathRefused(f"given {reference[:60]!r}; allowed: the path of a file")
         scheme, separator, rest = reference.partition("://")
-        if separator and scheme.lower() in MANIFESTS:
+        if separator and scheme.lower() in VARIABLES:
             return self._resolve_package(scheme.lower(), rest, reference)
         if separator and scheme.lower() == "file":
             reference = unquote(rest)
@@ -117,14 +116,13 @@ class PathPolicy:
             if self.allows(found):
                 return found
             refused = refused or found
-        # a path that leads out is refused whether or not something is there, so that a scene learns nothing
-        if refused is not None or not any(self.allows(_real(candidate)) for candidate in candidates):
+        if refused is not None:
             raise PathRefused(
                 f"{reference[:200]!r} lies outside the directories that may be read: {self._names()}; "
                 "add its directory to asset_dirs, or set allow_outside"
             )
-        tried = ", ".join(str(candidate) for candidate in candidates[:4])
-        raise FileMissing(f"no file {reference[:200]!r}; looked at {tried[:600]}")
+        tried = ", ".join(str(candidate)[:200] for candidate in candidates[:4])
+        raise FileMissing(f"no file {reference[:200]!r}; looked at {tried}")
 
     def _resolve_package(self, scheme: str, rest: str, reference: str) -> Path:
         # package:///name/rest is seen in the wild too
@@ -154,11 +152,11 @@ class PathPolicy:
                 yield directory
         if self.base is not None:
             for directory in [self.base, *self.base.parents][:_LEVELS]:
-                if directory.name == name and _has_manifest(directory, MANIFESTS[scheme]):
+                if directory.name == name and _has_manifest(directory, MANIFESTS):
                     yield directory
             if self.package is not None:
                 sibling = self.package.parent / name
-                if _has_manifest(sibling, MANIFESTS[scheme]):
+                if _has_manifest(sibling, MANIFESTS):
                     yield _real(sibling)
         for variable in VARIABLES[scheme]:
             for entry in filter(None, os.environ.get(variable, "").split(os.pathsep)):
@@ -225,6 +223,6 @@ def _has_manifest(directory: Path, names: Sequence[str]) -> bool:
 def _package_root(base: Path) -> Path | None:
     """The nearest directory around the file that says it is a package."""
     for directory in [base, *base.parents][:_LEVELS]:
-        if _has_manifest(directory, _ALL_MANIFESTS):
+        if _has_manifest(directory, MANIFESTS):
             return directory
     return None

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import stat
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
@@ -15,7 +16,8 @@ from worldline._src.errors import ArgumentError, CapabilityError, Problem, Scene
 from worldline._src.scene.contexts import Gathering
 from worldline._src.scene.formats import native
 from worldline._src.scene.formats.detect import detect
-from worldline._src.scene.kinds import describe, hint
+from worldline._src.scene.hints import hint
+from worldline._src.scene.kinds import describe
 from worldline._src.scene.limits import LIMITS, Limits
 from worldline._src.scene.validate import examine
 from worldline._src.scene.world import World
@@ -85,21 +87,34 @@ def from_file(
         'empty'
     """
     options = _options(strict, validate, asset_dirs, allow_outside, limits)
+    if not isinstance(path, str | PathLike):
+        raise ArgumentError(f"path: given {describe(path)}; allowed: the path of a file")
     file = Path(path)
-    try:
-        size = file.stat().st_size
-        if size > limits.file_bytes:
-            raise SceneError(f"{file}: given {size} bytes; allowed: {limits.file_bytes}")
-        data = file.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise SceneError(f"{file}: cannot be read: {reason}") from None
+    data = _contents(file, limits)
     format = detect(data, file)
     if format == "msgpack":
         return _native(native.from_msgpack, data, str(file), options)
     if format == "msd":
         return _native(native.from_json, data, str(file), options)
     return _foreign(format, _decoded(data, file), file, options)
+
+
+def _contents(file: Path, limits: Limits) -> bytes:
+    try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            # a pipe or a device may never end
+            raise SceneError(f"{file}: cannot be read: it is no regular file")
+        with file.open("rb") as stream:
+            data = stream.read(limits.file_bytes + 1)
+    except (OSError, ValueError) as error:
+        if isinstance(error, SceneError):
+            raise
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise SceneError(f"{file}: cannot be read: {reason}") from None
+    if len(data) > limits.file_bytes:
+        size = os.path.getsize(file)
+        raise SceneError(f"{file}: given {size} bytes; allowed: {limits.file_bytes}")
+    return data
 
 
 def from_str(
@@ -194,7 +209,7 @@ def _decoded(data: bytes, file: Path) -> str:
 def _native(read: Any, data: bytes, file: str | None, options: ReadOptions) -> World:
     world, source = read(data, file=file, strict=options.strict, limits=options.limits)
     if file is not None:
-        world.source_path = file
+        world.source_path = os.path.abspath(file)
     return _finish(world, source, file, options)
 
 
@@ -208,7 +223,7 @@ def _foreign(format: str, text: str, file: Path | None, options: ReadOptions) ->
         raise CapabilityError(f"reading {format.upper()} is not part of this build") from None
     world: World = reader.read(text, file_path=file, options=options)
     if file is not None:
-        world.source_path = str(file)
+        world.source_path = os.path.abspath(file)
     return _finish(world, Gathering(options.limits), None if file is None else str(file), options)
 
 
@@ -219,7 +234,7 @@ def _finish(world: World, found: Gathering, file: str | None, options: ReadOptio
         broken = [problem.path for problem in problems]
         for problem in examine(world, options.limits).problems:
             # a field that could not be read holds its default, of which nothing is to be said
-            if not any(path.startswith(problem.path) or problem.path.startswith(path) for path in broken):
+            if not any(_within(problem.path, path) or _within(path, problem.path) for path in broken):
                 problems.append(Problem(problem.path, problem.message, problem.file or file))
     where = f"{file}: " if file else ""
     if problems:
@@ -228,3 +243,7 @@ def _finish(world: World, found: Gathering, file: str | None, options: ReadOptio
     if options.strict:
         world.report.raise_losses(f"{where}strict loading")
     return world
+
+
+def _within(path: str, owner: str) -> bool:
+    return path.startswith(owner) and path[len(owner) : len(owner) + 1] in ("", ".", "[")

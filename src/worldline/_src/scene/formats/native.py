@@ -22,9 +22,10 @@ import msgspec
 
 from worldline._src.errors import ArgumentError, SceneError
 from worldline._src.scene.base import clone
-from worldline._src.scene.compose import base_directory, rename
+from worldline._src.scene.compose import base_directory, is_rooted, rename
 from worldline._src.scene.contexts import Source, TooManyProblems, Writer
 from worldline._src.scene.formats.guard import check_size
+from worldline._src.scene.formats.pretty import pretty
 from worldline._src.scene.kinds import FAILED, Rename
 from worldline._src.scene.limits import LIMITS, Limits
 from worldline._src.scene.validate import check_structure
@@ -75,9 +76,17 @@ def to_plain(world: World, *, binary: bool, defaults: bool) -> dict[str, Any]:
     return plain
 
 
-def to_json(world: World, *, file_path: str | PathLike[str] | None = None, defaults: bool = False) -> bytes:
-    """A scene as one line of JSON."""
+def to_json(
+    world: World,
+    *,
+    file_path: str | PathLike[str] | None = None,
+    defaults: bool = False,
+    indented: bool = False,
+) -> bytes:
+    """A scene as JSON, on one line or indented."""
     plain = to_plain(_for_file(world, file_path), binary=False, defaults=defaults)
+    if indented:
+        return pretty(plain, lambda part: _deep(msgspec.json.encode, part))
     return _deep(msgspec.json.encode, plain)
 
 
@@ -94,8 +103,7 @@ def to_file(world: World, path: str | PathLike[str], *, defaults: bool = False) 
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix in JSON_SUFFIXES:
-        compact = to_json(world, file_path=target, defaults=defaults)
-        data = _deep(lambda text: msgspec.json.format(text, indent=1), compact) + b"\n"
+        data = to_json(world, file_path=target, defaults=defaults, indented=True)
     elif suffix in MSGPACK_SUFFIXES:
         data = to_msgpack(world, file_path=target, defaults=defaults)
     else:
@@ -125,7 +133,7 @@ def _for_file(world: World, file_path: str | PathLike[str] | None) -> World:
         return world
 
     def file(path: str) -> str:
-        if not path or os.path.isabs(path) or "://" in path:
+        if not path or is_rooted(path):
             return path
         return os.path.relpath(os.path.join(ours, path), theirs)
 
@@ -169,6 +177,7 @@ def _read(
     try:
         world = World._read(plain, source, "$")
         source.finish()
+        source.close()
     except TooManyProblems:
         world = FAILED
     if world is FAILED:

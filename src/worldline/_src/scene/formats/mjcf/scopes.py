@@ -21,8 +21,7 @@ from worldline._src.scene.formats.mjcf.compiler import Compiler
 from worldline._src.scene.formats.mjcf.defaults import DefaultClass, Defaults
 from worldline._src.scene.formats.mjcf.schema import check
 from worldline._src.scene.formats.xml import Element, Log
-from worldline._src.scene.kinds import hint
-from worldline._src.scene.texts import WORLD
+from worldline._src.scene.kinds import WORLD, hint
 
 
 class Source:
@@ -128,33 +127,22 @@ class Names:
 
     def __init__(self, log: Log) -> None:
         self.log = log
-        self._known: dict[str, dict[str, Element]] = {}
+        self._known: dict[str, dict[str, tuple[Element, Scope]]] = {}
 
-    def define(self, namespace: str, name: str | None, element: Element) -> str | None:
-        """Registers a name of the scene; None stays None, a second owner is a problem."""
-        if not name:
-            return None
+    def define(self, namespace: str, name: str, element: Element, scope: Scope) -> str | None:
+        """Registers a name of the scene; notes a second owner, for whom there is no name then."""
         known = self._known.setdefault(namespace, {})
-        first = known.setdefault(name, element)
-        if first is not element or (namespace == "link" and name == WORLD):
-            before = f", first in line {first.line}" if first is not element else ""
+        if name in known or (namespace == "link" and name == WORLD):
+            before = f"; the other is in line {known[name][0].line}" if name in known else ""
             self.log.problem(element, f"the {namespace} name '{name[:80]}' is used twice{before}")
             return None
+        known[name] = element, scope
         return name
 
     def own(self, scope: Scope, element: Element, namespace: str) -> str | None:
-        """The scene's name of an element with a `name`, registered."""
+        """The scene's name of an element by its attribute `name`, registered."""
         raw = element.get("name")
-        if not raw:
-            return None
-        name = scope.name(raw)
-        known = self._known.setdefault(namespace, {})
-        if name in known or (namespace == "link" and name == WORLD):
-            before = f"; the other is in line {known[name].line}" if name in known else ""
-            self.log.problem(element, f"the {namespace} name '{name[:80]}' is used twice{before}")
-            return None
-        known[name] = element
-        return name
+        return self.define(namespace, scope.name(raw), element, scope) if raw else None
 
     def has(self, namespaces: Sequence[str], name: str) -> bool:
         """Whether something of one of the namespaces has a name."""
@@ -162,9 +150,20 @@ class Names:
             return True
         return any(name in self._known.get(namespace, ()) for namespace in namespaces)
 
-    def all(self, namespace: str) -> dict[str, Element]:
+    def has_within(self, scope: Scope, namespaces: Sequence[str], name: str) -> bool:
+        """Whether something that came in a scope, or in one within it, has a name."""
+        for namespace in namespaces:
+            owner = self._known.get(namespace, {}).get(name)
+            here = None if owner is None else owner[1]
+            while here is not None:
+                if here is scope:
+                    return True
+                here = here.parent
+        return False
+
+    def all(self, namespace: str) -> list[str]:
         """All names of a namespace."""
-        return self._known.get(namespace, {})
+        return list(self._known.get(namespace, ()))
 
     def find(self, scope: Scope, namespaces: Sequence[str], raw: str) -> str | None:
         """What a name means in a scope: its own thing, else one of a scope around it."""
@@ -200,8 +199,9 @@ class Names:
             return scope.whole
         own = scope.parent is None
         for reference in references:
-            if self.has(reference.namespaces, scope.name(reference.name)):
-                own = own or reference.name != WORLD
+            # a suffix can make a name of the file into another one, so look who has it
+            if self.has_within(scope, reference.namespaces, scope.name(reference.name)):
+                own = True
             elif self.find(scope, reference.namespaces, reference.name) is None:
                 return False
         return own

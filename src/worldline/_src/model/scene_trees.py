@@ -1,0 +1,311 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""From a scene description to a Model: trees, joints, mass properties.
+
+A link with one joint becomes one body and one joint. A link with several joints becomes a chain: every
+joint but the last carries a massless body named `link/joint`, the last carries the link itself. Fixed bases
+hang on the world by a fixed joint, so every body of the scene is a body of the model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from worldline._src.errors import Problem, SceneError, WorldlineError
+from worldline._src.model.builder import ModelBuilder
+from worldline._src.model.kinds import ActuatorMode
+from worldline._src.model.records import JointDofConfig
+from worldline._src.scene.assets.library import AssetLibrary
+from worldline._src.scene.bodies import Body, BodyKind, Link
+from worldline._src.scene.joints import FreeJoint, Joint, JointDof, JointType, TargetMode
+from worldline._src.scene.layout import active_joints
+from worldline._src.scene.mass_properties import MassProperties, scaled_to_total
+from worldline._src.scene.values import StiffnessDamping
+from worldline._src.scene.world import World
+from worldline._src.spatial.poses import Array, compose, transform
+
+_MODES = {
+    TargetMode.None_: ActuatorMode.NONE,
+    TargetMode.Position: ActuatorMode.POSITION,
+    TargetMode.Velocity: ActuatorMode.VELOCITY,
+    TargetMode.PositionVelocity: ActuatorMode.POSITION_VELOCITY,
+    TargetMode.Effort: ActuatorMode.EFFORT,
+}
+EARTH = (0.0, 0.0, -9.81)
+
+
+class SceneTrees(NamedTuple):
+    """A builder filled from a scene, and where the scene's objects went."""
+
+    builder: ModelBuilder
+    link_body: dict[int, int]
+    """Body of every Link, by the id of the object."""
+    joint_index: dict[int, int]
+    """Joint of every Joint and FreeJoint, by the id of the object."""
+    softness: list[tuple[int, float, float]]
+    """Joints whose spring is given by frequency and damping ratio, with both numbers."""
+
+
+def add_trees(world: World, library: AssetLibrary | None = None) -> SceneTrees:
+    """Fill a builder with all bodies of a checked scene; problems come together in one SceneError."""
+    library = AssetLibrary(world) if library is None else library
+    option = world.simulate_option
+    gravity = EARTH if option.gravity is None else option.gravity
+    builder = ModelBuilder(gravity=(0.0, 0.0, 0.0) if option.disable_gravity else gravity)
+    trees = SceneTrees(builder, {}, {}, [])
+    properties = _mass_properties(world, library)
+    problems: list[Problem] = []
+    for label, bodies in _multibodies(world):
+        first = len(builder.joints)
+        for body in bodies:
+            for link in body.link.walk():
+                try:
+                    _add_link(trees, world, body, link, properties[id(link)])
+                except WorldlineError as error:
+                    problems.append(Problem(f"link {link.name!r}", str(error)))
+                    break
+        if not problems:
+            builder.add_articulation(range(first, len(builder.joints)), label=label)
+    if problems:
+        raise SceneError("the scene cannot be built", problems)
+    return trees
+
+
+def _multibodies(world: World) -> list[tuple[str | None, list[Body]]]:
+    """Bodies by multibody; those without one stand alone, under the name of their base link."""
+    groups: dict[Any, list[Body]] = {}
+    for body in world.hierarchy.bodies:
+        key = ("multibody", body.multibody) if body.multibody else ("body", id(body))
+        groups.setdefault(key, []).append(body)
+    taken: set[str] = set()
+    named = []
+    for (kind, _), bodies in groups.items():
+        label = bodies[0].multibody if kind == "multibody" else bodies[0].link.name
+        label = None if label in taken else label
+        taken.add(label or "")
+        named.append((label, bodies))
+    return named
+
+
+def _mass_properties(world: World, library: AssetLibrary) -> dict[int, MassProperties]:
+    links = list(world.hierarchy.links())
+    found = [library.link_properties(link) for link in links]
+    if world.compile_options.total_mass is not None:
+        found = scaled_to_total(found, world.compile_options.total_mass)
+    return {id(link): part for link, part in zip(links, found, strict=True)}
+
+
+def _pose(position: Array, rotation: Array) -> Array:
+    return transform(np.concatenate([position, rotation]), "pose")
+
+
+def _add_link(trees: SceneTrees, world: World, body: Body, link: Link, mass: MassProperties) -> None:
+    """One link, its joints to the parent, and the massless bodies between several joints."""
+    builder = trees.builder
+    parent = _parent(trees, body, link)
+    local = _pose(link.local_translation, link.local_rotation)
+    base = link is body.link
+    joints: list[Joint | FreeJoint] = list(active_joints(link, body))
+    if base and body.free is not None:
+        joints = [body.free]
+    before = transform(None, "") if parent < 0 else builder.links[parent].xform
+    world_pose = compose(before, local)
+
+    for k, joint in enumerate(joints[:-1]):
+        name = joint.name or f"{k}"
+        middle = builder.add_link(world_pose, label=f"{link.name or f'link_{len(builder.links)}'}/{name}")
+        _add_joint(trees, world, parent, middle, joint, local)
+        parent, local = middle, transform(None, "")
+    index = builder.add_link(
+        world_pose,
+        mass=mass.mass,
+        com=mass.com,
+        inertia=mass.inertia,
+        is_kinematic=base and (body.mocap or body.kind is not BodyKind.Dynamic),
+        label=link.name or None,
+        check_inertia=link.inertial.is_checked,
+    )
+    trees.link_body[id(link)] = int(index)
+    if joints:
+        _add_joint(trees, world, parent, index, joints[-1], local)
+        if base and body.free is not None:
+            _start_velocity(builder, body)
+    else:
+        builder.add_joint_fixed(parent, index, parent_xform=local)
+
+
+def _parent(trees: SceneTrees, body: Body, link: Link) -> int:
+    if link is body.link:
+        return -1
+    for other in body.link.walk():
+        if any(child is link for child in other.children):
+            return trees.link_body[id(other)]
+    raise SceneError(f"link {link.name!r} has no parent in its body")
+
+
+def _start_velocity(builder: ModelBuilder, body: Body) -> None:
+    """Velocity of a free base: linear in world axes, angular from world axes to body axes."""
+    from worldline._src.spatial.poses import rotation
+
+    joint = builder.joints[-1]
+    turn = rotation(builder.links[joint.child].xform)
+    start = joint.v_start
+    builder.joint_qd[start : start + 3] = np.asarray(body.linear_velocity).tolist()
+    builder.joint_qd[start + 3 : start + 6] = (turn.T @ body.angular_velocity).tolist()
+
+
+def _add_joint(
+    trees: SceneTrees, world: World, parent: int, child: int, joint: Joint | FreeJoint, local: Array
+) -> None:
+    """A joint of the scene; `local` is the child's pose in the parent where the scene is drawn."""
+    builder, option = trees.builder, world.simulate_option
+    if isinstance(joint, FreeJoint):
+        index = builder.add_joint_free(child, parent, label=joint.name)
+        record = builder.joints[index]
+        passive = {
+            "armature": joint.armature,
+            "friction": 0.0 if option.disable_frictionloss else joint.friction_loss,
+            "damping": 0.0 if option.disable_damping else joint.damping,
+            "stiffness": 0.0 if option.disable_springs else joint.stiffness,
+        }
+        record.linear = [replace(d, **passive) for d in record.linear]
+        record.angular = [replace(d, **passive) for d in record.angular]
+        trees.joint_index[id(joint)] = int(index)
+        return
+    anchor = _pose(joint.pos, joint.orientation)
+    frames: dict[str, Any] = {
+        "parent": parent,
+        "child": child,
+        "parent_xform": compose(local, compose(anchor, _reference(joint))),
+        "child_xform": anchor,
+        "label": joint.name,
+    }
+    settings, spring = _settings(joint, world)
+    index = _ADD[joint.type_](builder, joint, frames, settings)
+    if joint.dofs and joint.type_ is not JointType.D6:
+        _set_dofs(builder.joints[index], joint.dofs)
+    if spring is not None:
+        trees.softness.append((int(index), *spring))
+    trees.joint_index[id(joint)] = int(index)
+
+
+def _axis(joint: Joint) -> Array:
+    return joint.axis if np.any(joint.axis) else np.array([0.0, 0.0, 1.0])
+
+
+def _reference(joint: Joint) -> Array:
+    """The motion that takes the drawn pose back to coordinate zero."""
+    pose = transform(None, "")
+    unit = _axis(joint) / np.linalg.norm(_axis(joint))
+    if joint.type_ is JointType.Revolute:
+        pose[3:6] = unit * np.sin(-0.5 * joint.ref_)
+        pose[6] = np.cos(0.5 * joint.ref_)
+    elif joint.type_ is JointType.Slide:
+        pose[:3] = -unit * joint.ref_
+    return pose
+
+
+def _settings(joint: Joint, world: World) -> tuple[dict[str, Any], tuple[float, float] | None]:
+    """Keywords of every degree of freedom; a spring by frequency is settled when masses are known."""
+    option = world.simulate_option
+    settings: dict[str, Any] = {
+        "armature": joint.armature,
+        "friction": 0.0 if option.disable_frictionloss else joint.friction_loss,
+        "limit_lower": joint.pos_limit.lower,
+        "limit_upper": joint.pos_limit.upper,
+        "effort_limit": joint.effort_limit,
+        "velocity_limit": joint.velocity_limit,
+    }
+    spring = None
+    if joint.spring_damper is not None:
+        coefficients = joint.spring_damper.coeff.value
+        settings["spring_ref"] = joint.spring_damper.target_pos
+        if isinstance(coefficients, StiffnessDamping):
+            settings["stiffness"] = 0.0 if option.disable_springs else coefficients.k
+            settings["damping"] = 0.0 if option.disable_damping else coefficients.d
+        else:
+            spring = (coefficients.w, coefficients.z)
+    return settings, spring
+
+
+def _config(dof: JointDof, axis: Any) -> JointDofConfig:
+    """One degree of freedom with settings of its own."""
+    return JointDofConfig(
+        axis=axis,
+        limit_lower=dof.pos_limit.lower,
+        limit_upper=dof.pos_limit.upper,
+        limit_ke=dof.limit_stiffness,
+        limit_kd=dof.limit_damping,
+        target_pos=dof.target_position,
+        target_vel=dof.target_velocity,
+        target_ke=dof.target_stiffness,
+        target_kd=dof.target_damping,
+        damping=dof.damping,
+        stiffness=dof.stiffness,
+        spring_ref=dof.rest_position,
+        armature=dof.armature,
+        friction=dof.friction_loss,
+        effort_limit=dof.effort_limit,
+        velocity_limit=dof.velocity_limit,
+        actuator_mode=_MODES[dof.target_mode],
+    )
+
+
+def _set_dofs(record: Any, dofs: list[JointDof]) -> None:
+    own = [_config(dof, old.axis) for dof, old in zip(dofs, (*record.linear, *record.angular), strict=True)]
+    record.linear, record.angular = own[: len(record.linear)], own[len(record.linear) :]
+
+
+def _limits(joint: Joint) -> dict[str, float]:
+    """Distances as a builder takes them: negative means no limit."""
+    low, high = joint.distance_limit.lower, joint.distance_limit.upper
+    return {
+        "min_distance": low if np.isfinite(low) else -1.0,
+        "max_distance": high if np.isfinite(high) else -1.0,
+    }
+
+
+def _free(builder: ModelBuilder, joint: Joint, frames: dict[str, Any], settings: dict[str, Any]) -> int:
+    """A free joint within a tree: its coordinates start at zero where the scene is drawn."""
+    index = builder.add_joint_free(**frames)
+    record = builder.joints[index]
+    builder.joint_q[record.start : record.start + 7] = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+    keep = {k: v for k, v in settings.items() if k in ("armature", "friction", "damping", "stiffness")}
+    record.linear = [replace(d, **keep) for d in record.linear]
+    record.angular = [replace(d, **keep) for d in record.angular]
+    return index
+
+
+def _d6(builder: ModelBuilder, joint: Joint, frames: dict[str, Any], settings: dict[str, Any]) -> int:
+    return builder.add_joint_d6(
+        linear_axes=[_config(d, d.axis) for d in joint.dofs if not d.angular],
+        angular_axes=[_config(d, d.axis) for d in joint.dofs if d.angular],
+        **frames,
+    )
+
+
+def _cable(builder: ModelBuilder, joint: Joint, frames: dict[str, Any], settings: dict[str, Any]) -> int:
+    dof = JointDofConfig(**settings)
+    return builder.add_joint_cable(axis=_axis(joint), bend_axis=joint.axis2, stretch=dof, bend=dof, **frames)
+
+
+_ADD: dict[JointType, Any] = {
+    JointType.Revolute: lambda b, j, f, s: b.add_joint_revolute(axis=_axis(j), **f, **s),
+    JointType.Slide: lambda b, j, f, s: b.add_joint_prismatic(axis=_axis(j), **f, **s),
+    JointType.Screw: lambda b, j, f, s: b.add_joint_screw(axis=_axis(j), pitch=j.pitch, **f, **s),
+    JointType.Universal: lambda b, j, f, s: b.add_joint_universal(axis=_axis(j), axis2=j.axis2, **f, **s),
+    JointType.Planar: lambda b, j, f, s: b.add_joint_planar(axis=_axis(j), axis2=j.axis2, **f, **s),
+    JointType.Euler: lambda b, j, f, s: b.add_joint_euler(order=j.euler_order.name.lower(), **f, **s),
+    JointType.Translational: lambda b, j, f, s: b.add_joint_translational(**f, **s),
+    JointType.Translational2D: lambda b, j, f, s: b.add_joint_translational(
+        axes=[_axis(j), j.axis2], **f, **s
+    ),
+    JointType.Ball: lambda b, j, f, s: b.add_joint_ball(**f, **s),
+    JointType.Free: _free,
+    JointType.D6: _d6,
+    JointType.Distance: lambda b, j, f, s: b.add_joint_distance(**f, **_limits(j)),
+    JointType.Cable: _cable,
+}

@@ -1,0 +1,288 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Actuators: what they act on, their ranges, and their laws in the words of a scene."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from worldline._src.scene.actuators import (
+    Actuator,
+    ActuatorTarget,
+    ActuatorType,
+    BiasType,
+    DampingType,
+    DynType,
+    GainType,
+    GeneralParam,
+    PositionParam,
+)
+from worldline._src.scene.formats.mjcf.context import Input, Reading
+from worldline._src.scene.formats.mjcf.joints import read_linear
+from worldline._src.scene.formats.mjcf.laws import Law, read_law
+from worldline._src.scene.formats.mjcf.multi import read_multi
+from worldline._src.scene.formats.mjcf.schema import ACTUATOR_DEFAULTS, TRANSMISSIONS
+from worldline._src.scene.formats.mjcf.scopes import Reference, Scope
+from worldline._src.scene.formats.xml import Attributes, Element
+from worldline._src.scene.joints import FreeJoint, Joint, JointType
+from worldline._src.scene.tendons import JointTendon, SpatialTendon
+from worldline._src.scene.values import Range, SpringDampCoeff, SpringDamper, StiffnessDamping
+
+_SPACES: Final = {
+    "joint": "joint",
+    "jointinparent": "joint",
+    "tendon": "tendon",
+    "cranksite": "site",
+    "slidersite": "site",
+    "site": "site",
+    "refsite": "site",
+    "body": "link",
+}
+_GAINS: Final = {"fixed": GainType.Fixed, "affine": GainType.Affine, "muscle": GainType.Muscle}
+_BIASES: Final = {"none": BiasType.None_, "affine": BiasType.Affine, "muscle": BiasType.Muscle}
+_DYNAMICS: Final = {
+    "none": DynType.None_,
+    "integrator": DynType.Integrator,
+    "filter": DynType.Filter,
+    "filterexact": DynType.FilterExact,
+    "muscle": DynType.Muscle,
+}
+_COMMON: Final = frozenset(ACTUATOR_DEFAULTS["motor"].split())
+# read from the element itself, or by its law
+_OWN: Final = (
+    frozenset(" ".join(ACTUATOR_DEFAULTS.values()).split()) - _COMMON - {"actlimited", "actrange", "actearly"}
+) | {"lengthrange", *TRANSMISSIONS}
+_IGNORED: Final = {
+    "user": "the numbers of a user's own have no place at single objects of a scene",
+    "delay": "actuators act at once",
+    "nsample": "actuators act at once",
+    "interp": "actuators act at once",
+}
+Target = Joint | FreeJoint | JointTendon | SpatialTendon
+
+
+def references(element: Element) -> list[Reference]:
+    """What an actuator acts on."""
+    return [
+        Reference(element, name, (_SPACES[name],), element.get(name) or "")
+        for name in TRANSMISSIONS
+        if element.get(name)
+    ]
+
+
+def read_actuators(reading: Reading) -> None:
+    """All `actuator` sections."""
+    targets = _targets(reading)
+    for element, scope in reading.members("actuator", references):
+        _Actuators(reading, element, scope, targets).read()
+
+
+def _targets(reading: Reading) -> dict[tuple[str, str], Target]:
+    """Joints and tendons by namespace and name."""
+    found: dict[tuple[str, str], Target] = {
+        ("joint", entry.joint.name): entry.joint for entry in reading.joints if entry.joint.name
+    }
+    tendons = reading.world.tendon_set
+    for tendon in (*tendons.joint_tendons, *tendons.spatial_tendons):
+        if tendon.name:
+            found["tendon", tendon.name] = tendon
+    return found
+
+
+class _Actuators:
+    """One actuator of the file, which may be several of the scene."""
+
+    def __init__(
+        self, reading: Reading, element: Element, scope: Scope, targets: dict[tuple[str, str], Target]
+    ) -> None:
+        self.reading = reading
+        self.log = reading.log
+        self.element = element
+        self.scope = scope
+        self.targets = targets
+        self.classes = scope.default_class(element).actuators
+        layers = tuple(layer for elements in self.classes for layer in elements)
+        self.a = Attributes(element, reading.log, layers)
+        self.a.mark("name", "class", *_OWN)
+
+    def read(self) -> None:
+        """Adds what the element makes to the scene."""
+        reading, element = self.reading, self.element
+        name = reading.names.own(self.scope, element, "actuator")
+        law = read_law(element, self.classes, self.log)
+        ends = {r.attribute: reading.names.resolve(self.scope, r) or "" for r in references(element)}
+        target = self._target(ends)
+        if target is None:
+            return
+        model = self._common(name, target)
+        if law.gain in ("pid", "dcmotor", "so3") or element.tag == "plugin" or self._is_unknown(law):
+            made, inputs, activations = read_multi(self.log, element, self.classes, model)
+        else:
+            model.actuator_type = self._type(law)
+            self._inherit_range(law, model, ends)
+            made, inputs = [model], 1
+            activations = 0 if law.dynamics == "none" else 1
+        reading.finish(self.a, _IGNORED)
+        self._reflect(ends, model.gear[0])
+        reading.world.actuators.extend(made)
+        for index in range(inputs):
+            actuator = made[index] if index < len(made) else None
+            reading.inputs.append(Input(element, self.scope, actuator, 0 if index else activations))
+
+    def _is_unknown(self, law: Law) -> bool:
+        return law.gain not in _GAINS or law.bias not in _BIASES or law.dynamics not in _DYNAMICS
+
+    def _target(self, ends: dict[str, str]) -> ActuatorTarget | None:
+        given = [
+            name for name in ("joint", "jointinparent", "tendon", "cranksite", "site", "body") if name in ends
+        ]
+        if len(given) != 1:
+            allowed = "one of joint, jointinparent, tendon, cranksite, site, body"
+            self.log.problem(self.element, f"given {', '.join(given) or 'no target'}; allowed: {allowed}")
+            return None
+        kind = given[0]
+        name = ends[kind]
+        if kind == "site":
+            return ActuatorTarget.site(name, ends.get("refsite"))
+        if kind == "cranksite":
+            length = self.a.real("cranklength", 0.0)
+            if length <= 0.0 or "slidersite" not in ends:
+                self.log.problem(self.element, "attributes 'slidersite' and 'cranklength' > 0 are required")
+                return None
+            return ActuatorTarget.slider_crank(name, ends["slidersite"], length)
+        if kind == "tendon":
+            return ActuatorTarget.tendon(name)
+        if kind == "body":
+            return ActuatorTarget.link(name)
+        joint = self.targets.get(("joint", name))
+        turning = isinstance(joint, FreeJoint) or (isinstance(joint, Joint) and joint.type_ is JointType.Ball)
+        if kind == "jointinparent" and turning:
+            return ActuatorTarget.joint_in_parent(name)
+        if isinstance(joint, FreeJoint):
+            return ActuatorTarget.floating_base(name)
+        return ActuatorTarget.joint(name)
+
+    def _common(self, name: str | None, target: ActuatorTarget) -> Actuator:
+        a, reading, scope = self.a, self.reading, self.scope
+        length = Attributes(self.element, self.log).reals("lengthrange", 2, default=(0.0, 0.0)) or [0.0, 0.0]
+        control = reading.limits_of(a, "ctrllimited", "ctrlrange", scope)
+        if self.element.tag in ("damper", "adhesion"):
+            # these push one way only, and have to say how far
+            control = control or reading_range(a)
+            if control is None or control.lower < 0.0:
+                self.log.problem(self.element, "attribute 'ctrlrange' is required: two numbers >= 0")
+        a.mark("cranklength")
+        return Actuator(
+            name=name,
+            target=target,
+            ctrlrange=control,
+            forcerange=reading.limits_of(a, "forcelimited", "forcerange", scope),
+            gear=a.reals("gear", 1, 6, default=(1.0, 0.0, 0.0, 0.0, 0.0, 0.0)),
+            group=a.integer("group", 0),
+            length_range=Range(*length) if length[0] < length[1] else None,
+        )
+
+    def _type(self, law: Law) -> ActuatorType:
+        """The law in the words of a scene: a shortcut keeps its own where these say everything."""
+        a, tag = self.a, self.element.tag
+        activation = self.reading.limits_of(a, "actlimited", "actrange", self.scope)
+        early = a.flag("actearly", False)
+        if law.dynamics == "none":
+            activation = None
+        plain = activation is None and not early
+        if tag == "motor" and plain:
+            return ActuatorType.motor()
+        if tag == "position" and plain:
+            third = law.biasprm[2]
+            ratio = third > 0.0
+            return ActuatorType.position(
+                PositionParam(
+                    kp=law.gainprm[0],
+                    damping_type=DampingType.Dampratio if ratio else DampingType.Kv,
+                    damping_value=abs(third),
+                    timeconst=law.dynprm[0] if law.dynamics == "filterexact" else 0.0,
+                )
+            )
+        if tag == "velocity" and plain:
+            return ActuatorType.velocity(law.gainprm[0])
+        if tag == "adhesion" and plain:
+            return ActuatorType.adhesion(law.gainprm[0])
+        return ActuatorType.general(
+            GeneralParam(
+                gain=_GAINS[law.gain],
+                bias=_BIASES[law.bias],
+                dyntype=_DYNAMICS[law.dynamics],
+                gainprm=law.gainprm,
+                biasprm=law.biasprm,
+                dynprm=law.dynprm,
+                actrange=activation,
+                actearly=early,
+            )
+        )
+
+    def _inherit_range(self, law: Law, model: Actuator, ends: dict[str, str]) -> None:
+        """Takes the range of the target for that of the set point, scaled about its middle."""
+        a = self.a
+        scale = a.real("inheritrange", 0.0)
+        if scale <= 0.0 or not law.is_servo:
+            return
+        integrating = law.dynamics == "integrator"
+        if a.is_own("actrange" if integrating else "ctrlrange"):
+            a.log.problem(self.element, "given both a range and 'inheritrange'; allowed: one of both")
+            return
+        target = self._moved(ends)
+        limit = getattr(target, "pos_limit", None) or getattr(target, "limit", None)
+        if limit is None or not limit.is_bounded:
+            a.log.problem(self.element, "attribute 'inheritrange': the target has no range")
+            return
+        middle, half = 0.5 * (limit.lower + limit.upper), 0.5 * (limit.upper - limit.lower) * scale
+        inherited = Range(middle - half, middle + half)
+        if integrating:
+            model.actuator_type.value.actrange = inherited
+        else:
+            model.ctrlrange = inherited
+
+    def _moved(self, ends: dict[str, str]) -> Target | None:
+        for kind in ("joint", "jointinparent", "tendon"):
+            if kind in ends:
+                return self.targets.get((_SPACES[kind], ends[kind]))
+        return None
+
+    def _reflect(self, ends: dict[str, str], gear: float) -> None:
+        """Adds inertia and damping of the actuator itself to what it moves, by the gear ratio squared."""
+        a = self.a
+        armature, damping = a.real("armature", 0.0), read_linear(a, "damping")
+        if not armature and not damping:
+            return
+        moved = self._moved(ends)
+        if moved is None:
+            a.log.problem(self.element, "attributes 'armature' and 'damping' are for joints and tendons only")
+            return
+        ratio = gear * gear
+        moved.armature += ratio * armature
+        if damping and isinstance(moved, FreeJoint):
+            moved.damping += ratio * damping
+        elif damping and isinstance(moved, Joint):
+            _add_damping(moved, ratio * damping)
+        elif damping and isinstance(moved, JointTendon | SpatialTendon):
+            spring = moved.spring or StiffnessDamping(k=0.0, d=0.0)
+            moved.spring = StiffnessDamping(k=spring.k, d=spring.d + ratio * damping)
+        a.log.kept(self.element, "inertia and damping of the actuator are added to those of its target")
+
+
+def reading_range(a: Attributes) -> Range | None:
+    """The range of a control that is limited whatever the file says."""
+    ends = a.reals("ctrlrange", 2)
+    return Range(*ends) if ends is not None and ends[0] < ends[1] else None
+
+
+def _add_damping(joint: Joint, damping: float) -> None:
+    old = joint.spring_damper
+    if old is None:
+        linear, rest = StiffnessDamping(k=0.0, d=0.0), 0.0
+    elif old.coeff.variant == "stiffness_damping":
+        linear, rest = old.coeff.value, old.target_pos
+    else:
+        return
+    total = StiffnessDamping(k=linear.k, d=linear.d + damping)
+    joint.spring_damper = SpringDamper(coeff=SpringDampCoeff.stiffness_damping(total), target_pos=rest)

@@ -1,0 +1,238 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""What all parts of the reader share while a scene is being read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from worldline._src.errors import SceneError
+from worldline._src.scene.actuators import Actuator
+from worldline._src.scene.assets.paths import FileMissing, PathPolicy
+from worldline._src.scene.formats.mjcf.include import parse_model, read_text
+from worldline._src.scene.formats.mjcf.scopes import Names, Reference, Scope, Source
+from worldline._src.scene.formats.xml import Attributes, Element, Log
+from worldline._src.scene.geometry import MeshInertia
+from worldline._src.scene.joints import FreeJoint, Joint
+from worldline._src.scene.values import Range
+from worldline._src.scene.world import World
+
+NO_PLACE: Final = "has no place in a scene"
+USER: Final = {"user": "the numbers of a user's own have no place at single objects of a scene"}
+
+
+class Coordinates(NamedTuple):
+    """A joint of the file, in the order in which the file's coordinates come.
+
+    Attributes:
+        element: The joint's element.
+        scope: The scope it was read in.
+        joint: What it became.
+        q_count: How many coordinates it has; a quaternion is in them when there are four or seven.
+        v_count: How many velocities it has.
+    """
+
+    element: Element
+    scope: Scope
+    joint: Joint | FreeJoint
+    q_count: int
+    v_count: int
+
+
+class Input(NamedTuple):
+    """A control signal of the file, in the order in which they come.
+
+    Attributes:
+        element: The actuator's element.
+        scope: The scope it was read in.
+        actuator: What it became, None when it was left out.
+        activations: How many activations it has in the file.
+    """
+
+    element: Element
+    scope: Scope
+    actuator: Actuator | None
+    activations: int
+
+
+class MeshFacts(NamedTuple):
+    """What geoms take over from their mesh.
+
+    Attributes:
+        inertia: What its mass fills.
+        material: Its material, for geoms without one.
+        available: Whether the scene has it.
+    """
+
+    inertia: MeshInertia
+    material: str | None
+    available: bool = True
+
+
+class Reading:
+    """A scene that is being read.
+
+    Attributes:
+        log: Problems and notes.
+        world: The scene.
+        policy: Which files may be read.
+        limits: Bounds on the scene.
+        names: Names of the scene.
+        root: The scope of the main file.
+        joints: Joints in the order of the file's coordinates.
+        inputs: Control signals in the order of the file's.
+        meshes: What is known of each mesh.
+        done: Assets that have been read, by file and prefix.
+        later: What can only be done once all names are known.
+    """
+
+    def __init__(self, source: str, file: Path | None, options: Any) -> None:
+        where = f"{file}: " if file is not None else ""
+        self.log = Log(f"{where}cannot read the model", options.limits)
+        self.limits = options.limits
+        self.policy = PathPolicy.of(file, options)
+        self.world = World()
+        self.names = Names(self.log)
+        self.joints: list[Coordinates] = []
+        self.inputs: list[Input] = []
+        self.meshes: dict[str, MeshFacts] = {}
+        self.done: set[tuple[int, str]] = set()
+        self.later: list[Callable[[], None]] = []
+        self._models: dict[Path, Source] = {}
+        root = parse_model(source, file, self.policy, self.log)
+        self.root = Scope(Source(root, file, self.log))
+        if file is not None:
+            self._models[file.resolve()] = self.root.source
+
+    def model(self, element: Element, source: Source) -> Source | None:
+        """The model file that an `asset/model` element names, read once; None after noting a problem."""
+        reference = Attributes(element, self.log).required_text("file")
+        if not reference:
+            return None
+        try:
+            path = self.policy.resolve(reference, base=source.directory)
+            known = self._models.get(path)
+            if known is None:
+                root = parse_model(read_text(path, self.policy), path, self.policy, self.log)
+                known = self._models[path] = Source(root, path, self.log)
+            return known
+        except SceneError as error:
+            if not error.problems:
+                self.log.problem(element, error.message)
+            for problem in error.problems:
+                self.log.add(problem if problem.file else element.problem(problem.message))
+            return None
+
+    def attributes(
+        self, element: Element, scope: Scope, childclass: str | None = None, tag: str | None = None
+    ) -> Attributes:
+        """The attributes of an element over those of its default class."""
+        layers = scope.default_class(element, childclass).layers.get(tag or element.tag, ())
+        a = Attributes(element, self.log, layers)
+        a.mark("name", "class")
+        return a
+
+    def finish(self, a: Attributes, ignored: Mapping[str, str] = USER) -> None:
+        """Notes the attributes that were not read."""
+        for holder, name in a.unread():
+            if name.startswith("{") or ":" in name:
+                # of another namespace; only tools look at it
+                continue
+            self.log.left_out(holder, f"attribute '{name}': {ignored.get(name, NO_PLACE)}")
+
+    def asset(self, a: Attributes, attribute: str, namespace: str, scope: Scope) -> str | None:
+        """The name of an asset that an element refers to, None for none; notes one that is not there."""
+        raw = a.text(attribute)
+        if not raw:
+            return None
+        name = scope.asset(raw)
+        if self.names.has((namespace,), name):
+            return name
+        self.names.missing(Reference(a.holder(attribute), attribute, (namespace,), name))
+        return None
+
+    def file(self, a: Attributes, attribute: str, directory: str, scope: Scope) -> str | None:
+        """The path of an asset as the scene keeps it, None after noting a problem."""
+        reference = a.text(attribute)
+        if not reference:
+            return None
+        if scope.compiler.strippath:
+            reference = reference.replace("\\", "/").rsplit("/", maxsplit=1)[-1]
+        try:
+            found = self.policy.resolve(reference, base=scope.source.directory, prefix=directory)
+            return self.policy.stored(found)
+        except FileMissing as error:
+            # a scene can be looked at without its meshes; whoever needs them will say so again
+            self.log.left_out(a.element, f"attribute '{attribute}': {error.message}")
+            return (Path(directory) / reference).as_posix()
+        except SceneError as error:
+            self.log.problem(a.element, f"attribute '{attribute}': {error.message}")
+            return None
+
+    def limits_of(
+        self, a: Attributes, flag: str, name: str, scope: Scope, factor: float = 1.0
+    ) -> Range | None:
+        """A range that limits something, None where it does not.
+
+        A range says by itself whether it limits when the file wants so, which it does unless told otherwise.
+        """
+        ends = a.reals(name, 2, default=(0.0, 0.0), infinite=True) or [0.0, 0.0]
+        limited = a.choice(flag, {"true": True, "false": False, "auto": None}, None)
+        if limited is None:
+            if not scope.compiler.autolimits and name in a and ends != [0.0, 0.0]:
+                message = f"a range without '{flag}' means nothing while autolimits is off"
+                a.reject(name, message)
+                return None
+            limited = ends[0] < ends[1]
+            if ends[0] > ends[1]:
+                self.log.left_out(
+                    a.holder(name), f"attribute '{name}': a range from high to low limits nothing"
+                )
+        if not limited:
+            return None
+        if not ends[0] <= ends[1]:
+            a.reject(name, f"given {ends[0]:g} to {ends[1]:g}; allowed: the lower end first")
+            return None
+        return Range(ends[0] * factor, ends[1] * factor)
+
+    def members(
+        self, tag: str, references: Callable[[Element], Sequence[Reference]]
+    ) -> list[tuple[Element, Scope]]:
+        """What stands in the sections of a tag, with each scope it belongs to, in the order of the scene.
+
+        An element that belongs nowhere because of a name that nobody has is a problem.
+        """
+        found: list[tuple[Element, Scope]] = []
+        scopes = list(self.root.walk())
+        lists = {id(scope.source): scope.source.section(tag) for scope in scopes}
+        wanted = {key: [references(element) for element in elements] for key, elements in lists.items()}
+        placed: set[int] = set()
+        for scope in scopes:
+            elements = lists[id(scope.source)]
+            for element, refs in zip(elements, wanted[id(scope.source)], strict=True):
+                if self.names.belongs(scope, refs):
+                    found.append((element, scope))
+                    placed.add(id(element))
+        for scope in {id(scope.source): scope for scope in reversed(scopes)}.values():
+            key = id(scope.source)
+            for element, refs in zip(lists[key], wanted[key], strict=True):
+                if id(element) not in placed:
+                    self._unplaced(element, scope.source, refs, scopes)
+        return found
+
+    def _unplaced(
+        self, element: Element, source: Source, references: Sequence[Reference], scopes: Sequence[Scope]
+    ) -> None:
+        """Notes why an element came nowhere, where that is a mistake."""
+        names = self.names
+        missing = [
+            r for r in references if not any(names.find(scope, r.namespaces, r.name) for scope in scopes)
+        ]
+        for reference in missing:
+            # of an attached model only a part may have come, and what refers to the rest stays away with it
+            if source is self.root.source or reference.name not in source.names:
+                names.missing(reference)
+        if references and not missing and source is self.root.source:
+            self.log.problem(element, "it refers to objects that no replica has together")

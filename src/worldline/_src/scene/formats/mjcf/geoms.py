@@ -1,0 +1,217 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Geoms and sites."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from worldline._src.scene.contact import CollisionMask, ConstraintForceModel, PhysicsMaterial
+from worldline._src.scene.formats.mjcf.context import Reading
+from worldline._src.scene.formats.mjcf.orientation import HERE, Placement, between, read_placement
+from worldline._src.scene.formats.mjcf.schema import ORIENTATION
+from worldline._src.scene.formats.mjcf.scopes import Scope
+from worldline._src.scene.formats.mjcf.solver import read_spring
+from worldline._src.scene.formats.xml import Attributes, Element
+from worldline._src.scene.geometry import Geometry, GeomVisualAttrs, ShapeType, Site, SiteShape
+
+SHAPES: Final = {
+    "plane": ShapeType.InfinitePlane,
+    "hfield": ShapeType.HField,
+    "sphere": ShapeType.Sphere,
+    "capsule": ShapeType.Capsule,
+    "ellipsoid": ShapeType.Ellipsoid,
+    "cylinder": ShapeType.Cylinder,
+    "box": ShapeType.Box,
+    "mesh": ShapeType.Mesh,
+    "sdf": None,
+}
+_SITE_SHAPES: Final = {
+    "sphere": SiteShape.Sphere,
+    "capsule": SiteShape.Capsule,
+    "ellipsoid": SiteShape.Ellipsoid,
+    "cylinder": SiteShape.Cylinder,
+    "box": SiteShape.Box,
+    "mesh": None,
+}
+_LONG: Final = ("Capsule", "Cylinder", "Box", "Ellipsoid")
+_GREY: Final = [0.5, 0.5, 0.5, 1.0]
+_FLUID: Final = (0.5, 0.25, 1.5, 1.0, 1.0)
+_IGNORED: Final = {
+    "user": "the numbers of a user's own have no place at single objects of a scene",
+    "adhesion": "sticking contacts are not modelled",
+    "surfacevel": "moving surfaces are not modelled",
+    "castshadow": "shadows are a matter of the material",
+}
+GROUPS: Final = 7
+
+
+def read_group(a: Attributes) -> int:
+    """A visibility group; those beyond the last one become the last."""
+    group = a.integer("group", 0)
+    if 0 <= group <= GROUPS:
+        return group
+    a.log.approximated(a.holder("group"), f"attribute 'group': given {group}, which becomes {GROUPS}")
+    return GROUPS
+
+
+def _read_frame(a: Attributes, scope: Scope, shape: str, size: list[float], frame: Placement) -> Placement:
+    """Where a geom or site stands; ends of a long shape also set its length in `size`."""
+    ends = a.reals("fromto", 6)
+    if ends is None:
+        return frame.then(read_placement(a, scope.compiler))
+    for name in ("pos", *ORIENTATION):
+        if a.is_own(name):
+            a.log.left_out(a.element, f"attribute '{name}': the ends of 'fromto' already say where it is")
+    a.mark("pos", *ORIENTATION)
+    found = between(ends)
+    if shape not in _LONG:
+        a.reject("fromto", f"given for a {shape.lower()}; allowed: capsule, cylinder, box, ellipsoid")
+    elif found is None:
+        a.reject("fromto", "given the same point twice; allowed: two different points")
+    else:
+        placement, half = found
+        if shape in ("Box", "Ellipsoid"):
+            size[1], size[2] = size[0], half
+        else:
+            size[1] = half
+        return frame.then(placement)
+    return frame
+
+
+def read_geom(
+    reading: Reading, element: Element, scope: Scope, childclass: str | None, frame: Placement
+) -> Geometry | None:
+    """A geom, its pose seen from its link; None when it is left out."""
+    a = reading.attributes(element, scope, childclass)
+    log = reading.log
+    shape = a.choice("type", SHAPES, ShapeType.Sphere)
+    if shape is None or element.find("plugin") is not None:
+        log.left_out(element, "a shape given by a plugin's signed distance field")
+        return None
+    size = a.reals("size", 1, 3, default=(0.0, 0.0, 0.0)) or [0.0, 0.0, 0.0]
+    if min(size) < 0.0:
+        a.reject("size", f"given {size}; allowed: sizes >= 0")
+        size = [abs(x) for x in size]
+    placement = _read_frame(a, scope, shape.name, size, frame)
+    margin, gap = a.real("margin", 0.0), a.real("gap", 0.0)
+    mesh = reading.asset(a, "mesh", "mesh", scope)
+    if mesh is not None and not reading.meshes[mesh].available:
+        log.left_out(element, f"a geom of the mesh '{mesh}', which is left out")
+        return None
+    geom = Geometry(
+        name=reading.names.own(scope, element, "geom"),
+        shape=shape,
+        size=size,
+        # the scene counts from where contact is looked for, the file from where it pushes
+        margin=margin + gap,
+        gap=gap,
+        priority=a.integer("priority", 0),
+        mass=a.real("mass", None),
+        mesh=mesh,
+        hfield=reading.asset(a, "hfield", "hfield", scope),
+        collision_mask=CollisionMask(
+            collide_group=a.integer("contype", 1), collide_with=a.integer("conaffinity", 1)
+        ),
+        physics_material=_read_physics(a),
+        visual=_read_visual(reading, a, scope),
+        shell_inertia=a.flag("shellinertia", False),
+        fit_scale=a.real("fitscale", 1.0),
+    )
+    if geom.mass is not None and geom.mass < 0.0:
+        a.reject("mass", f"given {geom.mass:g}; allowed: a mass >= 0")
+    if placement is not HERE:
+        geom.position, geom.orientation = placement
+    if mesh is not None:
+        asset = reading.meshes[mesh]
+        geom.mesh_inertia = asset.inertia
+        if shape is ShapeType.Mesh and geom.visual.material is None:
+            geom.visual.material = asset.material
+    coefficients = a.reals("fluidcoef", 1, 5, default=_FLUID)
+    if a.choice("fluidshape", {"none": False, "ellipsoid": True}, False):
+        geom.fluid_coefficients = coefficients
+    _check(a, geom)
+    reading.finish(a, _IGNORED)
+    return geom
+
+
+def _read_physics(a: Attributes) -> PhysicsMaterial:
+    condim = a.integer("condim", 3)
+    if condim not in (1, 3, 4, 6):
+        a.reject("condim", f"given {condim}; allowed: 1, 3, 4 or 6")
+        condim = 3
+    friction = a.reals("friction", 1, 3, default=(1.0, 0.005, 0.0001)) or [1.0, 0.005, 0.0001]
+    if min(friction) < 0.0:
+        a.reject("friction", f"given {friction}; allowed: coefficients >= 0")
+    density = a.real("density", 1000.0)
+    if density < 0.0:
+        a.reject("density", f"given {density:g}; allowed: a density >= 0")
+    return PhysicsMaterial(
+        condim=condim,
+        contact_model=ConstraintForceModel.impedance(read_spring(a)),
+        density=density,
+        force_mix=max(0.0, a.real("solmix", 1.0)),
+        friction=friction,
+    )
+
+
+def _read_visual(reading: Reading, a: Attributes, scope: Scope) -> GeomVisualAttrs:
+    color = a.reals("rgba", 4)
+    return GeomVisualAttrs(
+        # the format's own default colour gives way to the material
+        color=None if color == _GREY else color,
+        group=read_group(a),
+        material=reading.asset(a, "material", "material", scope),
+    )
+
+
+_NEEDED: Final = {
+    ShapeType.Sphere: 1,
+    ShapeType.Capsule: 2,
+    ShapeType.Cylinder: 2,
+    ShapeType.Box: 3,
+    ShapeType.Ellipsoid: 3,
+}
+
+
+def _check(a: Attributes, geom: Geometry) -> None:
+    needed = _NEEDED.get(geom.shape, 0)
+    if geom.mesh is None and not all(x > 0.0 for x in geom.size[:needed]):
+        kind = geom.shape.name.lower()
+        given = (a.holder("size").get("size") or "nothing")[:60]
+        a.log.problem(a.element, f"attribute 'size': given {given}; allowed: {needed} sizes > 0 for a {kind}")
+    if geom.shape is ShapeType.Mesh and not a.text("mesh"):
+        a.log.problem(a.element, "attribute 'mesh' is required for type mesh")
+    if (geom.shape is ShapeType.HField) != bool(a.text("hfield")):
+        a.log.problem(a.element, "attribute 'hfield' is required for type hfield, and only for it")
+
+
+def read_site(
+    reading: Reading, element: Element, scope: Scope, childclass: str | None, frame: Placement
+) -> Site:
+    """A site, its pose seen from its link."""
+    a = reading.attributes(element, scope, childclass)
+    shape = a.choice("type", _SITE_SHAPES, SiteShape.Sphere)
+    if shape is None:
+        reading.log.approximated(
+            element, "attribute 'type': a site with the shape of a mesh becomes a sphere"
+        )
+        a.mark("mesh")
+        shape = SiteShape.Sphere
+    size = a.reals("size", 1, 3, default=(0.005, 0.005, 0.005)) or [0.005, 0.005, 0.005]
+    if min(size) < 0.0:
+        a.reject("size", f"given {size}; allowed: sizes >= 0")
+        size = [abs(x) for x in size]
+    placement = _read_frame(a, scope, shape.name, size, frame)
+    site = Site(
+        name=reading.names.own(scope, element, "site"),
+        shape=shape,
+        size=size,
+        group=read_group(a),
+        material=reading.asset(a, "material", "material", scope),
+        rgba=a.reals("rgba", 4, default=_GREY),
+    )
+    if placement is not HERE:
+        site.position, site.orientation = placement
+    reading.finish(a)
+    return site

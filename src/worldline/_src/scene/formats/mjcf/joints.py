@@ -1,0 +1,161 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Joints, and what makes a body free."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from worldline._src.scene.contact import ConstraintForceModel
+from worldline._src.scene.formats.mjcf.context import Reading
+from worldline._src.scene.formats.mjcf.geoms import read_group
+from worldline._src.scene.formats.mjcf.orientation import HERE, Placement, turn, unit
+from worldline._src.scene.formats.mjcf.scopes import Scope
+from worldline._src.scene.formats.mjcf.solver import read_friction, read_spring
+from worldline._src.scene.formats.xml import Attributes, Element
+from worldline._src.scene.joints import FreeJoint, Joint, JointType
+from worldline._src.scene.values import (
+    FrequencyDampingRatio,
+    Range,
+    SpringDampCoeff,
+    SpringDamper,
+    StiffnessDamping,
+)
+
+TYPES: Final = {
+    "hinge": JointType.Revolute,
+    "slide": JointType.Slide,
+    "ball": JointType.Ball,
+    "free": JointType.Free,
+}
+_IGNORED: Final = {
+    "user": "the numbers of a user's own have no place at single objects of a scene",
+    "springyield": "springs that give way for good are not modelled",
+}
+
+
+def joint_type(reading: Reading, element: Element, scope: Scope, childclass: str | None) -> JointType:
+    """What kind of joint an element makes."""
+    if element.tag == "freejoint":
+        return JointType.Free
+    return reading.attributes(element, scope, childclass).choice("type", TYPES, JointType.Revolute)
+
+
+def read_linear(a: Attributes, name: str) -> float:
+    """The linear coefficient of a spring or damper; the others are noted."""
+    coefficients = a.reals(name, 1, 3, default=(0.0, 0.0, 0.0)) or [0.0, 0.0, 0.0]
+    if any(coefficients[1:]):
+        message = f"attribute '{name}': only the linear coefficient of the polynomial is kept"
+        a.log.approximated(a.holder(name), message)
+    if coefficients[0] < 0.0:
+        a.reject(name, f"given {coefficients[0]:g}; allowed: a coefficient >= 0")
+        return 0.0
+    return coefficients[0]
+
+
+def _non_negative(a: Attributes, name: str) -> float:
+    value = a.real(name, 0.0)
+    if value < 0.0:
+        a.reject(name, f"given {value:g}; allowed: a number >= 0")
+        return 0.0
+    return value
+
+
+def read_joint(
+    reading: Reading, element: Element, scope: Scope, childclass: str | None, frame: Placement
+) -> Joint:
+    """A hinge, slide or ball joint, seen from its link."""
+    a = reading.attributes(element, scope, childclass)
+    kind = a.choice("type", TYPES, JointType.Revolute)
+    # the length of a slide joint is no angle
+    angle = 1.0 if kind is JointType.Slide else scope.compiler.angle
+    limit = reading.limits_of(a, "limited", "range", scope, angle)
+    joint = Joint(
+        name=reading.names.own(scope, element, "joint"),
+        type_=kind,
+        armature=_non_negative(a, "armature"),
+        friction_loss=_non_negative(a, "frictionloss"),
+        friction_damping=read_friction(a),
+        limit_force=ConstraintForceModel.impedance(read_spring(a, "solreflimit", "solimplimit")),
+        margin=a.real("margin", 0.0),
+        group=read_group(a),
+        actuator_gravcomp=a.flag("actuatorgravcomp", False),
+    )
+    force = reading.limits_of(a, "actuatorfrclimited", "actuatorfrcrange", scope)
+    position = a.reals("pos", 3, default=(0.0, 0.0, 0.0)) or (0.0, 0.0, 0.0)
+    joint.pos = position if frame is HERE else frame.apply(position)
+    axis = a.reals("axis", 3, default=(0.0, 0.0, 1.0)) or (0.0, 0.0, 1.0)
+    ref, springref = a.real("ref", 0.0), a.real("springref", 0.0)
+    if kind is JointType.Ball:
+        # its axis and its references mean nothing, and only the upper end of its range counts
+        ref = springref = 0.0
+        if limit is not None and limit.lower != 0.0:
+            a.reject(
+                "range", "given a lower end other than 0; allowed: 0 and the largest angle of a ball joint"
+            )
+        force = None
+    else:
+        direction = unit(axis)
+        if direction is None:
+            a.reject("axis", "given a zero axis; allowed: a direction")
+        else:
+            joint.axis = direction if frame is HERE else turn(frame.rotation, direction)
+    joint.ref_ = ref * angle
+    joint.pos_limit = limit or Range()
+    joint.actuator_force_limit = force
+    joint.spring_damper = _read_spring_damper(a, springref * angle)
+    reading.finish(a, _IGNORED)
+    return joint
+
+
+def _read_spring_damper(a: Attributes, rest: float) -> SpringDamper | None:
+    stiffness, damping = read_linear(a, "stiffness"), read_linear(a, "damping")
+    times = a.reals("springdamper", 2, default=(0.0, 0.0)) or (0.0, 0.0)
+    if min(times) > 0.0:
+        # a time constant t and a ratio z for the inertia of the drawn pose: w = 1 / (t z)
+        t, z = times
+        coefficients = FrequencyDampingRatio(w=1.0 / (t * z), z=z)
+        return SpringDamper(coeff=SpringDampCoeff.frequency_damping_ratio(coefficients), target_pos=rest)
+    if not (stiffness or damping or rest):
+        return None
+    # a rest position without a spring still is where springs of tendons are at rest
+    linear = StiffnessDamping(k=stiffness, d=damping)
+    return SpringDamper(coeff=SpringDampCoeff.stiffness_damping(linear), target_pos=rest)
+
+
+def read_free(reading: Reading, element: Element, scope: Scope, childclass: str | None) -> FreeJoint:
+    """What makes the base of a body free."""
+    name = reading.names.own(scope, element, "joint")
+    if element.tag == "freejoint":
+        # takes nothing from the default classes
+        a = Attributes(element, reading.log)
+        a.mark("name", "group")
+        _note_alignment(a, scope, a.choice("align", {"true": True, "false": False, "auto": None}, None))
+        reading.finish(a)
+        return FreeJoint(name=name, friction_damping=read_friction(a))
+    a = reading.attributes(element, scope, childclass)
+    # it has no place, no axis, no limits and no references
+    a.mark("type", "pos", "axis", "group", "limited", "range", "actuatorfrclimited", "actuatorfrcrange")
+    a.mark("ref", "springref", "margin", "solreflimit", "solimplimit", "actuatorgravcomp", "springyield")
+    _note_alignment(a, scope, None)
+    free = FreeJoint(
+        name=name,
+        armature=_non_negative(a, "armature"),
+        friction_loss=_non_negative(a, "frictionloss"),
+        damping=read_linear(a, "damping"),
+        stiffness=read_linear(a, "stiffness"),
+        friction_damping=read_friction(a),
+    )
+    times = a.reals("springdamper", 2, default=(0.0, 0.0)) or (0.0, 0.0)
+    if min(times) > 0.0:
+        reading.log.left_out(
+            a.holder("springdamper"), "attribute 'springdamper': a free joint has no such spring"
+        )
+    reading.finish(a, _IGNORED)
+    return free
+
+
+def _note_alignment(a: Attributes, scope: Scope, align: bool | None) -> None:
+    if scope.compiler.alignfree if align is None else align:
+        message = "attribute 'align': the frame of the body stays where it is drawn, not at its inertia"
+        a.log.approximated(a.element, message)

@@ -1,0 +1,247 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Keyframes.
+
+A file gives coordinates in the order of its tree and quaternions with w first; a scene has free bases first and
+quaternions with w last. Vectors that are too short go on with the values of the drawn pose. The keyframes of an
+attached model speak of that model alone, and leave the rest of the scene as drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from worldline._src.scene.formats.mjcf.actuators import references as actuator_references
+from worldline._src.scene.formats.mjcf.context import Coordinates, Input, Reading
+from worldline._src.scene.formats.mjcf.joints import joint_type
+from worldline._src.scene.formats.mjcf.scopes import Scope
+from worldline._src.scene.formats.xml import Array, Attributes, Element
+from worldline._src.scene.joints import JOINT_SIZES, JointType
+from worldline._src.scene.keyframes import Keyframe
+from worldline._src.scene.layout import layout
+
+_SIZES: Final = {**JOINT_SIZES, JointType.Free: (7, 6)}
+
+
+def read_keyframes(reading: Reading) -> None:
+    """All keyframes, first those of the main file, then those of the models attached to it."""
+    done: set[tuple[int, str]] = set()
+    frames: _Frames | None = None
+    for scope in reading.root.walk():
+        key = (id(scope.source), scope.prefix)
+        if not scope.whole or key in done:
+            # replicas share the keyframes of their model, which speak of the first one
+            continue
+        done.add(key)
+        elements = scope.source.section("keyframe")
+        if elements and frames is None:
+            frames = _Frames(reading)
+        for element in elements:
+            if frames is not None:
+                frames.read(element, scope)
+
+
+class _Frames:
+    """What all keyframes of a scene need."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        slots = layout(reading.world)
+        self.slots = {id(slot.joint): slot for slot in slots}
+        self.start = np.concatenate([slot.reference() for slot in slots]) if slots else np.zeros(0)
+        self.velocities = sum(slot.v_count for slot in slots)
+        self.mocaps = [body for body in reading.world.hierarchy.bodies if body.mocap]
+
+    def read(self, element: Element, scope: Scope) -> None:
+        """Adds a keyframe to the scene."""
+        a = Attributes(element, self.reading.log)
+        a.mark("name")
+        if scope.parent is None:
+            joints: list[Coordinates | int] = list(self.reading.joints)
+            inputs: list[Input | None] = list(self.reading.inputs)
+        else:
+            joints, inputs = self._attached(scope)
+        name = element.get("name")
+        frame = Keyframe(
+            name=self.reading.names.define("keyframe", scope.prefix + name, element, scope) if name else None,
+            time=a.real("time", None),
+            dof_pos=self._positions(a, joints),
+            dof_vel=self._velocities(a, joints),
+            ctrl=self._controls(a, inputs),
+            act=self._activations(a, inputs),
+        )
+        self._read_mocap(a, scope, frame)
+        self.reading.finish(a, {"plastic": "springs that give way for good are not modelled"})
+        self.reading.world.keyframes.append(frame)
+
+    def _vector(self, a: Attributes, name: str, count: int) -> list[float] | None:
+        """The numbers of a vector, None when there are none or too many."""
+        table = a.table(name, 1)
+        if table is None or not table.size:
+            return None
+        if table.size > count:
+            a.reject(name, f"given {table.size} numbers; allowed: up to {count}")
+            return None
+        return table[:, 0].tolist()
+
+    def _positions(self, a: Attributes, joints: list[Coordinates | int]) -> Array:
+        total = sum(j if isinstance(j, int) else j.q_count for j in joints)
+        values = self._vector(a, "qpos", total)
+        if values is None:
+            return np.zeros(0)
+        out = self.start.copy()
+        at = 0
+        for joint in joints:
+            count = joint if isinstance(joint, int) else joint.q_count
+            part = values[at : at + count]
+            at += count
+            if isinstance(joint, int) or not part:
+                continue
+            start = self.slots[id(joint.joint)].q_start
+            whole = _to_file(out[start : start + count].tolist())
+            whole[: len(part)] = part
+            out[start : start + count] = _to_scene(whole)
+        return out
+
+    def _velocities(self, a: Attributes, joints: list[Coordinates | int]) -> Array:
+        counts = [_velocity_count(j) for j in joints]
+        values = self._vector(a, "qvel", sum(counts))
+        if values is None:
+            return np.zeros(0)
+        out = np.zeros(self.velocities)
+        at = 0
+        for joint, count in zip(joints, counts, strict=True):
+            part = values[at : at + count]
+            at += count
+            if not isinstance(joint, int):
+                start = self.slots[id(joint.joint)].v_start
+                out[start : start + len(part)] = part
+        return out
+
+    def _controls(self, a: Attributes, inputs: list[Input | None]) -> Array:
+        values = self._vector(a, "ctrl", len(inputs))
+        return self._spread(values, [(entry, 1) for entry in inputs], lambda entry: 1)
+
+    def _activations(self, a: Attributes, inputs: list[Input | None]) -> Array:
+        counted = [(entry, entry.activations if entry else 0) for entry in inputs]
+        values = self._vector(a, "act", sum(count for _, count in counted))
+        return self._spread(values, counted, lambda entry: entry.activations)
+
+    def _spread(
+        self,
+        values: list[float] | None,
+        entries: list[tuple[Input | None, int]],
+        size: Callable[[Input], int],
+    ) -> Array:
+        """Puts numbers of the file where the scene has them; those of what was left out are dropped."""
+        if values is None:
+            return np.zeros(0)
+        places: dict[int, int] = {}
+        total = 0
+        for entry in self.reading.inputs:
+            if entry.actuator is not None:
+                places[id(entry.actuator)] = total
+                total += size(entry)
+        out = np.zeros(total)
+        at = 0
+        for entry, count in entries:
+            part = values[at : at + count]
+            at += count
+            if entry is not None and entry.actuator is not None:
+                start = places[id(entry.actuator)]
+                out[start : start + len(part)] = part
+        return out
+
+    def _read_mocap(self, a: Attributes, scope: Scope, frame: Keyframe) -> None:
+        if scope.parent is not None:
+            for name in ("mpos", "mquat"):
+                if a.text(name) is not None:
+                    a.log.left_out(
+                        a.element, f"attribute '{name}': poses of mocap bodies of an attached model"
+                    )
+            return
+        count = len(self.mocaps)
+        positions = self._vector(a, "mpos", 3 * count)
+        rotations = self._vector(a, "mquat", 4 * count)
+        if positions is not None:
+            table = np.array([body.link.local_translation for body in self.mocaps]).reshape(-1)
+            table[: len(positions)] = positions
+            frame.mocap_pos = table.reshape(-1, 3)
+        if rotations is not None:
+            table = np.array([body.link.local_rotation for body in self.mocaps])[:, [3, 0, 1, 2]].reshape(-1)
+            table[: len(rotations)] = rotations
+            quaternions = table.reshape(-1, 4)
+            lengths = np.linalg.norm(quaternions, axis=1, keepdims=True)
+            if not lengths.all():
+                a.reject("mquat", "given a zero quaternion")
+                return
+            frame.mocap_quat = (quaternions / lengths)[:, [1, 2, 3, 0]]
+
+    def _attached(self, scope: Scope) -> tuple[list[Coordinates | int], list[Input | None]]:
+        """Coordinates and inputs of a whole attached model; those that did not come along are counted only."""
+        reading = self.reading
+        here = _first(scope)
+        known = {id(entry.element): entry for entry in reversed(reading.joints) if entry.scope in here}
+        joints: list[Coordinates | int] = []
+        for element, childclass in _joint_elements(scope.source.root.all("worldbody")):
+            entry = known.get(id(element))
+            if entry is not None:
+                joints.append(entry)
+            else:
+                joints.append(_SIZES[joint_type(reading, element, scope, childclass)][0])
+        actuators: dict[int, list[Input]] = {}
+        for entry in reading.inputs:
+            if entry.scope in here:
+                actuators.setdefault(id(entry.element), []).append(entry)
+        inputs: list[Input | None] = []
+        for element in scope.source.section("actuator"):
+            if actuator_references(element):
+                inputs.extend(actuators.get(id(element)) or [None])
+        return joints, inputs
+
+
+def _first(scope: Scope) -> set[Scope]:
+    """A scope and the first of each replica around and in it."""
+    return set(scope.walk())
+
+
+def _joint_elements(sections: list[Element]) -> list[tuple[Element, str | None]]:
+    """The joints of a model in the order of the file, with the default class around them."""
+    found: list[tuple[Element, str | None]] = []
+    stack: list[tuple[Element, str | None]] = [(section, None) for section in reversed(sections)]
+    while stack:
+        element, childclass = stack.pop()
+        if element.tag in ("joint", "freejoint"):
+            found.append((element, childclass))
+        elif element.tag in ("worldbody", "body", "frame", "replicate"):
+            inner = element.get("childclass") or childclass
+            stack.extend((child, inner) for child in reversed(element.children))
+    return found
+
+
+def _velocity_count(joint: Coordinates | int) -> int:
+    if not isinstance(joint, int):
+        return joint.v_count
+    return {7: 6, 4: 3}.get(joint, 1)
+
+
+def _to_file(values: list[float]) -> list[float]:
+    """Coordinates of one joint with the quaternion as files have it."""
+    if len(values) in (4, 7):
+        return [*values[:-4], values[-1], *values[-4:-1]]
+    return values
+
+
+def _to_scene(values: list[float]) -> list[float]:
+    """Coordinates of one joint with the quaternion as scenes have it, at unit length."""
+    if len(values) not in (4, 7):
+        return values
+    w, x, y, z = values[-4:]
+    length = (w * w + x * x + y * y + z * z) ** 0.5
+    if length < 1e-12:
+        # as good as none
+        return [*values[:-4], 0.0, 0.0, 0.0, 1.0]
+    return [*values[:-4], x / length, y / length, z / length, w / length]

@@ -1,0 +1,145 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Actuators that are more than a gain and a bias: several inputs, controllers, motors with a circuit.
+
+A scene's actuators have one input and an affine law. A controller of position and speed without memory is the sum of
+a servo of each, and a motor without inductance is affine in voltage and speed; both come through exactly. What
+has further states is approximated or left out, and noted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from worldline._src.scene.actuators import (
+    Actuator,
+    ActuatorType,
+    BiasType,
+    DampingType,
+    GainType,
+    GeneralParam,
+    PositionParam,
+)
+from worldline._src.scene.base import clone
+from worldline._src.scene.formats.xml import Attributes, Element, Log
+from worldline._src.scene.values import Range
+
+Made = tuple[list[Actuator], int, int]
+
+
+def read_multi(log: Log, element: Element, classes: Sequence[Sequence[Element]], model: Actuator) -> Made:
+    """What such an actuator becomes, how many inputs it has in the file, and how many activations.
+
+    Args:
+        log: Where problems and notes go.
+        element: The actuator.
+        classes: For each default class from the top down to its own, the actuator elements in it.
+        model: The actuator with its name, target and ranges.
+    """
+    layers = tuple(layer for elements in classes for layer in elements if layer.tag == element.tag)
+    a = Attributes(element, log, layers)
+    if element.tag == "pid":
+        return _read_pid(a, model)
+    if element.tag == "dcmotor":
+        return _read_motor(a, model)
+    if element.tag == "orientation":
+        log.left_out(element, "servos of three axes at once are not modelled")
+        return [], 4 if a.text("input") == "quat" else 3, 0
+    log.left_out(element, "actuators of plugins, of users, or with inner states are not modelled")
+    return [], 1, 0
+
+
+def _read_pid(a: Attributes, model: Actuator) -> Made:
+    log, element = a.log, a.element
+    inputs = (a.text("input") or "pos vel").split()
+    if set(inputs) - {"pos", "vel", "ff"} or not inputs:
+        a.reject("input", f"given {' '.join(inputs)[:40]!r}; allowed: some of pos, vel, ff")
+        return [], 1, 0
+    inputs = [word for word in ("pos", "vel", "ff") if word in inputs]
+    stiffness, damping = a.real("kp", 1.0), a.real("kv", 0.0)
+    ratio = a.real("dampratio", 0.0)
+    activations = 0
+    for name in ("ki", "slewmax"):
+        if a.real(name, 0.0):
+            activations += 1
+            log.approximated(element, f"attribute '{name}': controllers have no memory here")
+    if len(inputs) > 1 and model.forcerange is not None:
+        log.approximated(element, "attribute 'forcerange': it bounds the force of each input by itself")
+    ranges = {"pos": _range(a, "posrange") or model.ctrlrange, "vel": _range(a, "velrange")}
+    ranges["ff"] = _range(a, "ffrange")
+    made: list[Actuator] = []
+    for word in inputs:
+        part = clone(model)
+        part.ctrlrange = ranges[word]
+        if made:
+            part.name = None if model.name is None else f"{model.name}_{word}"
+        if word == "pos":
+            # the speed is damped once, by the servo of speed where there is one
+            servo = PositionParam(kp=stiffness, damping_value=0.0 if "vel" in inputs else damping)
+            if ratio:
+                servo.damping_type, servo.damping_value = DampingType.Dampratio, ratio
+            part.actuator_type = ActuatorType.position(servo)
+        elif word == "vel":
+            part.actuator_type = ActuatorType.velocity(damping)
+            if "pos" not in inputs and stiffness:
+                part.actuator_type = _affine(damping, 0.0, -stiffness, -damping)
+        else:
+            part.actuator_type = ActuatorType.motor()
+        made.append(part)
+    if "vel" in inputs and ratio:
+        log.approximated(element, "attribute 'dampratio': the servo of speed does not follow it")
+    if inputs == ["ff"]:
+        made[0].actuator_type = _affine(1.0, 0.0, -stiffness, -damping)
+    return made, len(inputs), activations
+
+
+def _affine(gain: float, constant: float, length: float, speed: float) -> ActuatorType:
+    return ActuatorType.general(
+        GeneralParam(
+            gain=GainType.Fixed,
+            bias=BiasType.Affine,
+            gainprm=[gain, *(0.0,) * 9],
+            biasprm=[constant, length, speed, *(0.0,) * 7],
+        )
+    )
+
+
+def _range(a: Attributes, name: str) -> Range | None:
+    ends = a.reals(name, 2)
+    return Range(*ends) if ends is not None and ends[0] < ends[1] else None
+
+
+def _read_motor(a: Attributes, model: Actuator) -> Made:
+    """A motor of constant K and resistance R: torque = K/R voltage - K^2/R speed."""
+    log, element = a.log, a.element
+    inputs = (a.text("input") or "voltage").split()
+    constants = a.reals("motorconst", 1, 2, default=(0.0, 0.0)) or [0.0, 0.0]
+    resistance = a.real("resistance", 0.0)
+    constant = math.sqrt(constants[0] * constants[1]) if min(constants) > 0.0 else max(constants)
+    nominal = a.reals("nominal", 3, default=(0.0, 0.0, 0.0)) or [0.0, 0.0, 0.0]
+    voltage, stall, speed = nominal
+    if constant <= 0.0 and speed > 0.0:
+        constant = voltage / speed
+    if resistance <= 0.0 and stall > 0.0:
+        resistance = constant * voltage / stall
+    activations = 0
+    for name, states in (("inductance", 1), ("thermal", 1), ("lugre", 1), ("cogging", 0), ("controller", 0)):
+        values = a.reals(name, 1, 6) or [0.0]
+        if any(values):
+            activations += states
+            log.approximated(element, f"attribute '{name}': only the steady circuit of the motor is kept")
+    if inputs != ["voltage"]:
+        log.left_out(element, f"a motor driven by {' '.join(inputs)[:40]}")
+        return [], 0 if inputs == ["none"] else len(inputs), activations
+    if constant <= 0.0 or resistance <= 0.0:
+        log.problem(
+            element, "a motor constant and a resistance are required: motorconst, resistance, nominal"
+        )
+        return [], 1, activations
+    torque, current, _ = a.reals("saturation", 1, 3, default=(0.0, 0.0, 0.0)) or [0.0, 0.0, 0.0]
+    most = torque or constant * current
+    if most > 0.0:
+        model.forcerange = Range(-most, most)
+    model.actuator_type = _affine(constant / resistance, 0.0, 0.0, -constant * constant / resistance)
+    return [model], 1, activations

@@ -1,0 +1,291 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Build a Model from a scene: trees, then everything that needs the masses of the trees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from worldline._src.errors import SceneError
+from worldline._src.model.model import Model
+from worldline._src.model.scene_trees import SceneTrees, add_trees
+from worldline._src.model.tables import (
+    ActivationKind,
+    Actuators,
+    BiasKind,
+    GainKind,
+    Keyframes,
+    Sites,
+    TargetKind,
+    Tendons,
+)
+from worldline._src.scene.actuators import (
+    Actuator,
+    BiasType,
+    DampingType,
+    DynType,
+    GainType,
+    GeneralParam,
+    PositionParam,
+)
+from worldline._src.scene.assets.library import AssetLibrary
+from worldline._src.scene.joints import Joint
+from worldline._src.scene.layout import layout
+from worldline._src.scene.values import Range
+from worldline._src.scene.world import World
+from worldline._src.spatial.poses import Array, transform
+from worldline._src.step.dynamics import mass_matrix, mass_matrix_inverse
+
+_GAINS = {
+    GainType.Fixed: GainKind.FIXED,
+    GainType.Affine: GainKind.AFFINE,
+    GainType.Muscle: GainKind.MUSCLE,
+}
+_BIASES = {
+    BiasType.None_: BiasKind.NONE,
+    BiasType.Affine: BiasKind.AFFINE,
+    BiasType.Muscle: BiasKind.MUSCLE,
+}
+_ACTIVATIONS = {
+    DynType.None_: ActivationKind.NONE,
+    DynType.Integrator: ActivationKind.INTEGRATOR,
+    DynType.Filter: ActivationKind.FILTER,
+    DynType.FilterExact: ActivationKind.FILTER_EXACT,
+    DynType.Muscle: ActivationKind.MUSCLE,
+}
+
+
+def build(world: World, *, library: AssetLibrary | None = None) -> Model:
+    """Compile a scene description into a Model.
+
+    Everything is checked before anything is made; what is wrong comes in one `SceneError`. The model
+    starts in the pose in which the scene is drawn. The scene is not changed and not kept.
+
+    Args:
+        world: the scene.
+        library: where meshes come from; made from the scene when None.
+
+    Returns:
+        The model, with a body for every link (and one more for every joint but the last of a link with
+        several), a joint for every joint, and tables of actuators, tendons, sites and keyframes.
+
+    Example:
+        >>> from worldline import msd
+        >>> scene = msd.from_str(
+        ...     "<mujoco><worldbody><body name='bob'><joint name='hinge' axis='0 1 0'/>"
+        ...     "<geom size='0.1' pos='0 0 -1'/></body></worldbody></mujoco>", format="mjcf")
+        >>> msd.build(scene).joint_label
+        ['hinge']
+    """
+    world.validate()
+    trees = add_trees(world, library)
+    _place_joints(world, trees)
+    model = trees.builder.finalize()
+    model.time_step = world.simulate_option.timestep
+    _settle_springs(model, trees)
+    model.tendons = _tendons(world, trees, model)
+    model.sites = _sites(world, trees)
+    model.actuators = _actuators(world, trees, model)
+    model.keyframes = _keyframes(world, trees, model)
+    return model
+
+
+def _place_joints(world: World, trees: SceneTrees) -> None:
+    """Start every joint at its coordinate in the drawn pose."""
+    builder = trees.builder
+    for slot in layout(world):
+        joint = builder.joints[trees.joint_index[id(slot.joint)]]
+        if isinstance(slot.joint, Joint):
+            builder.joint_q[joint.start : joint.start + slot.q_count] = slot.reference().tolist()
+
+
+def _settle_springs(model: Model, trees: SceneTrees) -> None:
+    """Springs given by frequency and damping ratio: scaled by the inertia their joint sees at the start."""
+    if not trees.softness:
+        return
+    seen = 1.0 / np.diagonal(mass_matrix_inverse(model, np.array(model.joint_q)))
+    stiffness, damping = np.array(model.joint_stiffness), np.array(model.joint_damping)
+    for j, frequency, ratio in trees.softness:
+        dofs = slice(model.joint_qd_start[j], model.joint_qd_start[j + 1])
+        stiffness[dofs] = frequency * frequency * seen[dofs]
+        damping[dofs] = 2.0 * frequency * ratio * seen[dofs]
+    model.update(joint_stiffness=stiffness, joint_damping=damping)
+
+
+def _labels(names: list[str | None], what: str) -> list[str]:
+    return [name or f"{what}_{k:03d}" for k, name in enumerate(names, start=1)]
+
+
+def _sites(world: World, trees: SceneTrees) -> Sites:
+    places = [(-1, site) for site in world.hierarchy.sites]
+    for link in world.hierarchy.links():
+        places += [(trees.link_body[id(link)], site) for site in link.sites]
+    poses = [transform(np.concatenate([s.position, s.orientation]), "site") for _, s in places]
+    return Sites(
+        _labels([site.name for _, site in places], "site"),
+        np.array([body for body, _ in places], np.int64),
+        np.array(poses).reshape(-1, 7),
+    )
+
+
+def _tendons(world: World, trees: SceneTrees, model: Model) -> Tendons:
+    fixed, spatial = world.tendon_set.joint_tendons, world.tendon_set.spatial_tendons
+    rows = np.zeros((len(fixed) + len(spatial), model.joint_dof_count))
+    for k, tendon in enumerate(fixed):
+        for node in tendon.joints:
+            rows[k, model.joint_qd_start[model.joint_index(node.joint_name)]] = node.weight
+    return Tendons(
+        _labels([t.name for t in (*fixed, *spatial)], "tendon"),
+        rows,
+        np.array([False] * len(fixed) + [True] * len(spatial), bool),
+    )
+
+
+def _range(given: Range | None) -> tuple[float, float]:
+    return (-np.inf, np.inf) if given is None else (given.lower, given.upper)
+
+
+def _parameters(*values: float) -> Array:
+    row = np.zeros(10)
+    row[: len(values)] = values
+    return row
+
+
+def _law(actuator: Actuator) -> dict[str, Any]:
+    """Gain, bias and activation of an actuator, with a damping ratio still to be settled."""
+    kind, value = actuator.actuator_type.variant, actuator.actuator_type.value
+    law: dict[str, Any] = {
+        "gain_kind": GainKind.FIXED,
+        "gain": _parameters(1.0),
+        "bias_kind": BiasKind.NONE,
+        "bias": _parameters(),
+        "activation_kind": ActivationKind.NONE,
+        "activation": _parameters(1.0),
+        "activation_early": False,
+        "activation_range": (-np.inf, np.inf),
+        "damping_ratio": None,
+    }
+    if kind == "general":
+        assert isinstance(value, GeneralParam)
+        law["gain_kind"], law["gain"] = _GAINS[value.gain], value.gainprm
+        law["bias_kind"], law["bias"] = _BIASES[value.bias], value.biasprm
+        law["activation_kind"], law["activation"] = _ACTIVATIONS[value.dyntype], value.dynprm
+        law["activation_early"], law["activation_range"] = value.actearly, _range(value.actrange)
+    elif kind == "position":
+        assert isinstance(value, PositionParam)
+        absolute = value.damping_type is DampingType.Kv
+        law["gain"] = _parameters(value.kp)
+        law["bias_kind"] = BiasKind.AFFINE
+        law["bias"] = _parameters(0.0, -value.kp, -value.damping_value if absolute else 0.0)
+        law["damping_ratio"] = None if absolute else value.damping_value
+        if value.timeconst > 0.0:
+            law["activation_kind"] = ActivationKind.FILTER_EXACT
+            law["activation"] = _parameters(value.timeconst)
+    elif kind == "velocity":
+        law["gain"], law["bias_kind"] = _parameters(value), BiasKind.AFFINE
+        law["bias"] = _parameters(0.0, 0.0, -value)
+    elif kind == "adhesion":
+        law["gain"] = _parameters(value)
+    return law
+
+
+def _target(actuator: Actuator, trees: SceneTrees, model: Model) -> tuple[TargetKind, int, int, float]:
+    """What an actuator acts on: kind, index, reference, rod."""
+    variant, value = actuator.target.variant, actuator.target.value
+    if variant in ("joint", "joint_in_parent"):
+        kind = TargetKind.JOINT if variant == "joint" else TargetKind.JOINT_IN_PARENT
+        return kind, model.joint_index(value), -1, 0.0
+    if variant == "floating_base":
+        if value in model.joint_label:
+            return TargetKind.JOINT, model.joint_index(value), -1, 0.0
+        body = model.body_index(value)
+        return TargetKind.JOINT, int(np.flatnonzero(model.joint_child == body)[0]), -1, 0.0
+    if variant == "tendon":
+        assert model.tendons is not None
+        return TargetKind.TENDON, model.tendons.index(value), -1, 0.0
+    if variant == "link":
+        return TargetKind.BODY, model.body_index(value), -1, 0.0
+    assert model.sites is not None
+    if variant == "site":
+        other = value["ref_site"]
+        reference = -1 if other is None else model.sites.index(other)
+        return TargetKind.SITE, model.sites.index(value["site"]), reference, 0.0
+    crank, slider = model.sites.index(value["crank_site"]), model.sites.index(value["slider_site"])
+    return TargetKind.SLIDER_CRANK, crank, slider, value["crank_length"]
+
+
+def _actuators(world: World, trees: SceneTrees, model: Model) -> Actuators:
+    rows = world.actuators
+    laws = [_law(a) for a in rows]
+    targets = [_target(a, trees, model) for a in rows]
+    diagonal = np.zeros(0)
+    for actuator, law, target in zip(rows, laws, targets, strict=True):
+        if law["damping_ratio"] is not None:
+            if not diagonal.size:
+                diagonal = np.diagonal(mass_matrix(model, np.array(model.joint_q)))
+            mass = _reflected_inertia(actuator, target, model, diagonal)
+            law["bias"][2] = -2.0 * law["damping_ratio"] * np.sqrt(law["gain"][0] * mass)
+
+    def column(name: str, kind: Any = np.float64) -> np.ndarray:
+        return np.array([law[name] for law in laws], kind)
+
+    n = len(rows)
+    return Actuators(
+        label=_labels([a.name for a in rows], "actuator"),
+        target_kind=np.array([t[0] for t in targets], np.int64),
+        target=np.array([t[1] for t in targets], np.int64),
+        reference=np.array([t[2] for t in targets], np.int64),
+        rod=np.array([t[3] for t in targets], np.float64),
+        gear=np.array([a.gear for a in rows], np.float64).reshape(n, 6),
+        gain_kind=column("gain_kind", np.int64),
+        gain=column("gain").reshape(n, 10),
+        bias_kind=column("bias_kind", np.int64),
+        bias=column("bias").reshape(n, 10),
+        activation_kind=column("activation_kind", np.int64),
+        activation=column("activation").reshape(n, 10),
+        activation_early=column("activation_early", bool),
+        control_range=np.array([_range(a.ctrlrange) for a in rows]).reshape(n, 2),
+        force_range=np.array([_range(a.forcerange) for a in rows]).reshape(n, 2),
+        activation_range=column("activation_range").reshape(n, 2),
+        length_range=np.array([_range(a.length_range) for a in rows]).reshape(n, 2),
+        group=np.array([a.group for a in rows], np.int64),
+    )
+
+
+def _reflected_inertia(actuator: Actuator, target: Any, model: Model, diagonal: Array) -> float:
+    """Inertia an actuator sees at the start: the diagonal of the mass matrix through its gear."""
+    kind, index, *_ = target
+    moment = np.zeros(model.joint_dof_count)
+    if kind in (TargetKind.JOINT, TargetKind.JOINT_IN_PARENT):
+        dofs = slice(model.joint_qd_start[index], model.joint_qd_start[index + 1])
+        moment[dofs] = actuator.gear[: dofs.stop - dofs.start]
+    elif kind == TargetKind.TENDON and model.tendons is not None and not model.tendons.spatial[index]:
+        moment = actuator.gear[0] * model.tendons.coefficients[index]
+    else:
+        raise SceneError(
+            f"actuator {actuator.name!r}: a damping ratio needs a joint or a fixed tendon as its target"
+        )
+    moved = np.abs(moment) > 1e-15
+    return float(np.sum(diagonal[moved] / moment[moved] ** 2))
+
+
+def _keyframes(world: World, trees: SceneTrees, model: Model) -> Keyframes:
+    frames, slots = world.keyframes, layout(world)
+    q = np.tile(model.joint_q, (len(frames), 1))
+    v = np.tile(model.joint_qd, (len(frames), 1))
+    controls = np.zeros((len(frames), len(world.actuators)))
+    for k, frame in enumerate(frames):
+        for slot in slots:
+            joint = trees.joint_index[id(slot.joint)]
+            if frame.dof_pos.size:
+                start = model.joint_q_start[joint]
+                q[k, start : start + slot.q_count] = frame.dof_pos[slot.q_start :][: slot.q_count]
+            if frame.dof_vel.size:
+                start = model.joint_qd_start[joint]
+                v[k, start : start + slot.v_count] = frame.dof_vel[slot.v_start :][: slot.v_count]
+        if frame.ctrl.size:
+            controls[k] = frame.ctrl
+    times = [np.nan if frame.time is None else frame.time for frame in frames]
+    return Keyframes(_labels([f.name for f in frames], "keyframe"), np.array(times), q, v, controls)
