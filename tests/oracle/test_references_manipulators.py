@@ -88,9 +88,7 @@ def test_two_link_arm():
         # only the moment about z matters to a planar arm; the others make it a body
         moments = np.diag([p["I" + k]] * 3)
         link = builder.add_link(mass=p["m" + k], com=(p["c" + k], 0, 0), inertia=moments)
-        joints.append(
-            builder.add_joint_revolute(parent, link, "z", parent_xform=(*place, 0, 0, 0, 1))
-        )
+        joints.append(builder.add_joint_revolute(parent, link, "z", parent_xform=(*place, 0, 0, 0, 1)))
         parent, place = link, np.array([p["l" + k], 0.0, 0.0])
     builder.add_articulation(joints)
     model = builder.finalize()
@@ -156,9 +154,7 @@ def babyboot():
     """Kane's rod A on a horizontal axis with a plate B that turns about A's long axis."""
     p = BOOT["parameters"]
     builder = ModelBuilder(gravity=(0.0, 0.0, -p["g"]))
-    rod = builder.add_link(
-        mass=p["mA"], com=(0, 0, -p["LA"]), inertia=np.diag([p["IAx"], p["IAx"], 0.0])
-    )
+    rod = builder.add_link(mass=p["mA"], com=(0, 0, -p["LA"]), inertia=np.diag([p["IAx"], p["IAx"], 0.0]))
     plate = builder.add_link(mass=p["mB"], com=(0, 0, -p["LB"]), inertia=np.diag(p["IB"]))
     joints = [builder.add_joint_revolute(-1, rod, "x"), builder.add_joint_revolute(rod, plate, "z")]
     builder.add_articulation(joints)

@@ -64,9 +64,10 @@ def test_period(key, com, inertia):
         q, v = rk4(model, amplitude, 0.0 * amplitude, period / steps, steps)
         errors.append(np.concatenate([q - amplitude, v], axis=1))
     # at 179 degrees the pendulum lingers at the top, where an error of its energy grows a thousandfold
-    top = degrees > 170.0
-    assert (np.abs(errors[1]).max(axis=1) < np.where(top, 1e-5, 1e-8)).all()
-    assert order(errors[0][~top], errors[1][~top]) == pytest.approx(4.0, abs=0.3)
+    assert (np.abs(errors[1]).max(axis=1) < np.where(degrees > 170.0, 1e-5, 1e-8)).all()
+    # there and at 150 degrees errors of order 5 still show
+    clear = degrees < 140.0
+    assert order(errors[0][clear], errors[1][clear]) == pytest.approx(4.0, abs=0.2)
 
 
 def test_iftomm_a01():

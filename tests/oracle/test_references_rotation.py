@@ -61,10 +61,10 @@ def test_intermediate_axis(kind):
 
     def visit(time, q, v, goal):
         # the turn about the unstable axis multiplies errors by exp(2.9 t) until it flips at 2.6 s
-        assert rotation_error(q, goal["quat_wxyz"]) < 1e-10, time
-        assert np.abs(v[-3:] - goal["omega_body"]).max() < 1e-10, time
+        assert rotation_error(q, goal["quat_wxyz"]) < 1e-9, time
+        assert np.abs(v[-3:] - goal["omega_body"]).max() < 1e-9, time
 
-    q, v = follow(model, q, v, 1e-3, case["states"], visit)
+    q, v = follow(model, q, v, 2e-3, case["states"], visit)
     assert wm.kinetic_energy(model, q, v) == pytest.approx(case["kinetic_energy"], rel=1e-10)
     assert relative_error(wm.momentum(model, q, v)[:3], case["ang_momentum_world"]) < 1e-9
 
@@ -74,7 +74,7 @@ def test_intermediate_axis_flips_after_half_a_period():
     case = REFERENCE["intermediate_axis"]
     model = body("ball", case["I"])
     q, v = start(model, case["omega0_body"])
-    steps = 4000
+    steps = 2000
     q, v = rk4(model, q, v, case["flip_interval"] / steps, steps)
     x, y, z = case["omega0_body"]
     assert np.abs(v - [x, -y, -z]).max() < 1e-7
@@ -128,12 +128,12 @@ def test_steady_precession():
     model = top()
     q, v = start(model, case["omega_body_initial_slow"], tilted(case["tilt_deg"]))
     axis = rotations(q)[:, 2]
-    steps = 4000
+    steps = 2500
     for k in range(1, 5):
         q, v = rk4(model, q, v, 0.25 * case["period_slow"] / steps, steps)
-        # quarter turns about the vertical; a step turns by 0.03 rad, measured 3e-8 a quarter
+        # quarter turns about the vertical; a step turns by 0.05 rad, measured 2e-7 a quarter
         expected = turn(2, 0.5 * np.pi * k) @ axis
-        assert np.abs(rotations(q)[:, 2] - expected).max() < 1e-7 * k, k
+        assert np.abs(rotations(q)[:, 2] - expected).max() < 1e-6 * k, k
     assert v[2] == pytest.approx(case["omega3_total"], rel=1e-12)
 
 
@@ -161,14 +161,14 @@ def test_heavy_top_release():
 
     def visit(time, q, v, goal):
         tip = rotations(q)[:, 2] * REFERENCE["steady_precession"]["l"]
-        # the step turns by 0.02 rad; measured 1e-8 and 2e-7 a second
-        assert rotation_error(q, goal["quat_wxyz"]) < 5e-8 * time, time
-        assert np.abs(tip - goal["tip"]).max() < 5e-9 * time, time
-        assert np.abs(v - goal["omega_body"]).max() < 1e-6 * time, time
+        # the step turns by 0.04 rad; measured 1.5e-7, 1.5e-8 and 3e-6 a second
+        assert rotation_error(q, goal["quat_wxyz"]) < 5e-7 * time, time
+        assert np.abs(tip - goal["tip"]).max() < 5e-8 * time, time
+        assert np.abs(v - goal["omega_body"]).max() < 1e-5 * time, time
 
-    q, v = follow(model, q, v, 1e-4, case["states"], visit)
-    assert wm.momentum(model, q, v, about="origin")[2] == pytest.approx(case["Lz_world"], rel=1e-9)
-    assert wm.kinetic_energy(model, q, v) + wm.potential_energy(model, q) == pytest.approx(energy, rel=1e-9)
+    q, v = follow(model, q, v, 2e-4, case["states"], visit)
+    assert wm.momentum(model, q, v, about="origin")[2] == pytest.approx(case["Lz_world"], rel=2e-8)
+    assert wm.kinetic_energy(model, q, v) + wm.potential_energy(model, q) == pytest.approx(energy, rel=2e-8)
 
 
 def test_heavy_top_nutates():
@@ -198,14 +198,14 @@ def test_heavy_top_of_terze_and_mueller():
     assert energy == pytest.approx(TERZE["energy"], rel=1e-14)
 
     def visit(time, q, v, goal):
-        # the step turns by 0.015 rad; measured 3e-8 and 3e-7 a second
-        assert np.abs(wm.center_of_mass(model, q) - goal["com"]).max() < 1e-7 * time, time
-        assert rotation_error(q, goal["quat_wxyz"]) < 1e-7 * time, time
-        assert np.abs(v - goal["omega_body"]).max() < 1e-6 * time, time
+        # the step turns by 0.03 rad; measured 5e-7 and 4e-6 a second
+        assert np.abs(wm.center_of_mass(model, q) - goal["com"]).max() < 1e-6 * time, time
+        assert rotation_error(q, goal["quat_wxyz"]) < 1e-6 * time, time
+        assert np.abs(v - goal["omega_body"]).max() < 1e-5 * time, time
 
-    q, v = follow(model, q, v, 1e-4, TERZE["states"], visit)
+    q, v = follow(model, q, v, 2e-4, TERZE["states"], visit)
     total = wm.kinetic_energy(model, q, v) + wm.potential_energy(model, q)
-    assert total == pytest.approx(energy, rel=1e-9)
+    assert total == pytest.approx(energy, rel=2e-8)
 
 
 def test_heavy_top_converges_with_order_four():

@@ -67,7 +67,7 @@ def test_damped_oscillator(kind):
     decay = case["c"] / (2.0 * case["m"])
     omega = np.sqrt(case["k"] / case["m"] - decay**2)
     errors = []
-    for h in (1e-3, 5e-4):
+    for h in (2e-3, 1e-3):
         q, v, time = wm.integrate(model, rest, away), 0.0 * away, 0.0
         found = []
         for key, x in case["x"].items():
@@ -78,7 +78,7 @@ def test_damped_oscillator(kind):
             time = until
             found.append(wm.difference(model, rest, q)[0] - x)
         errors.append(np.array(found))
-    assert np.abs(errors[0]).max() < 1e-8  # (omega h)^4 = 1e-8
+    assert np.abs(errors[0]).max() < 2e-7  # (omega h)^4
     assert order(*errors) == pytest.approx(4.0, abs=0.2)
 
 

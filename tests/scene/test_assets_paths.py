@@ -18,7 +18,13 @@ from worldline._src.scene.assets.paths import FileMissing, PathPolicy, PathRefus
 @pytest.fixture
 def workspace(tmp_path, monkeypatch):
     """Two packages, a model, a library outside, and a secret."""
-    for variable in ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH", "GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH", "SDF_PATH"):
+    for variable in (
+        "ROS_PACKAGE_PATH",
+        "AMENT_PREFIX_PATH",
+        "GZ_SIM_RESOURCE_PATH",
+        "GAZEBO_MODEL_PATH",
+        "SDF_PATH",
+    ):
         monkeypatch.delenv(variable, raising=False)
     files = {
         "ws/arm/package.xml": "<package/>",
@@ -94,7 +100,15 @@ def test_paths_that_lead_out_are_refused(workspace, reference):
 
 @pytest.mark.parametrize(
     "reference",
-    ["nothing.stl", "package://arm/nothing.stl", "package://plain/finger.stl", "package://who/a.stl", "loop.stl", "/etc/not there", "y" * 300],
+    [
+        "nothing.stl",
+        "package://arm/nothing.stl",
+        "package://plain/finger.stl",
+        "package://who/a.stl",
+        "loop.stl",
+        "/etc/not there",
+        "y" * 300,
+    ],
 )
 def test_files_that_are_not_there_are_named(workspace, reference):
     with pytest.raises(FileMissing, match="no file"):
@@ -198,7 +212,7 @@ def test_damaged_entries_are_made_anew(tmp_path, damage):
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(tmp_path):
-    make, calls = counted()
+    make, _ = counted()
     blocked = tmp_path / "file"
     blocked.write_text("")
     cache = AssetCache(blocked / "below")

@@ -58,7 +58,9 @@ def test_hull_of_a_box_with_points_inside():
 @pytest.mark.parametrize("thickness", [0.0, 1e-13])
 def test_hull_of_a_sheet_is_flat_with_two_sides(thickness):
     rng = np.random.default_rng(4)
-    points = np.c_[rng.uniform(size=(40, 2)), thickness * rng.normal(size=40)] @ rotation_matrix(random_rotation(rng))
+    points = np.c_[rng.uniform(size=(40, 2)), thickness * rng.normal(size=40)] @ rotation_matrix(
+        random_rotation(rng)
+    )
     hull = convex_hull(points)
     assert topology(hull).is_closed
     assert abs(mesh_integrals(hull, MeshInertia.Shell).content / 2) > 0.5
@@ -119,7 +121,9 @@ def test_missing_coacd_is_named(monkeypatch):
 
 
 def test_a_sheet_is_its_own_decomposition():
-    sheet = Mesh(np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]), np.array([[0, 1, 2], [0, 2, 3]], np.int32))
+    sheet = Mesh(
+        np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]), np.array([[0, 1, 2], [0, 2, 3]], np.int32)
+    )
     assert len(decomposed(sheet, msd.CoACDConfig())) == 1
 
 
@@ -143,7 +147,9 @@ FITTABLE = ["sphere", "capsule", "cylinder", "ellipsoid", "box"]
 @needs_mujoco
 @pytest.mark.parametrize("name", FITTABLE)
 @pytest.mark.parametrize("fit", list(ShapeFit))
-@pytest.mark.parametrize("mode", [MeshInertia.Exact, MeshInertia.Convex, MeshInertia.Legacy, MeshInertia.Shell])
+@pytest.mark.parametrize(
+    "mode", [MeshInertia.Exact, MeshInertia.Convex, MeshInertia.Legacy, MeshInertia.Shell]
+)
 def test_fitted_primitives_equal_the_compiled_ones(name, fit, mode):
     import mujoco
 
@@ -200,7 +206,12 @@ def png(pixels: np.ndarray, width: int | None = None) -> bytes:
 
     rows = b"".join(b"\0" + bytes(row.tolist()) for row in pixels.astype(np.uint8))
     head = struct.pack(">2I5B", pixels.shape[1] if width is None else width, pixels.shape[0], 8, 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IEND", b"")
+    )
 
 
 def field_of(path: str, **more) -> msd.HFieldSource:
@@ -238,7 +249,11 @@ def test_missing_pillow_is_named():
 
 def test_scene_heights_are_taken_as_they_are():
     source = msd.HFieldSource(
-        nrow=2, ncol=3, size=(4, 2), height_scale=0.5, source_type=msd.HFieldSourceType.buffer(HEIGHTS.ravel(), "h")
+        nrow=2,
+        ncol=3,
+        size=(4, 2),
+        height_scale=0.5,
+        source_type=msd.HFieldSourceType.buffer(HEIGHTS.ravel(), "h"),
     )
     assert np.allclose(load_hfield(source, PathPolicy()).heights, 0.5 * HEIGHTS)
     source.source_type = msd.HFieldSourceType.buffer(HEIGHTS, "h")

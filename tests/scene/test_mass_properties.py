@@ -204,7 +204,8 @@ def test_several_geoms_equal_the_compiled_body():
         position, rotation = rng.normal(size=3), random_rotation(rng)
         parts.append(placed(primitive(shape, size, density=500.0), position, rotation))
         geoms.append(
-            f'<geom type="{name}" size="{text(size)}" pos="{text(position)}" quat="{wxyz(rotation)}" density="500"/>'
+            f'<geom type="{name}" size="{text(size)}" pos="{text(position)}" quat="{wxyz(rotation)}" '
+            'density="500"/>'
         )
     theirs = compiled(f"<mujoco><worldbody><body>{''.join(geoms)}</body></worldbody></mujoco>")
     assert_same(combined(parts), theirs, 1e-12)

@@ -641,6 +641,19 @@ def test_all_problems_come_together() -> None:
     assert {problem.path for problem in caught.value.problems} == expected
 
 
+@pytest.mark.parametrize("size", [1e308, 1e-308, 5e-324])
+def test_extreme_numbers_are_judged_without_overflow(size: float) -> None:
+    world = scene()
+    arm(world).inertial.full_inertia = (size, size, size, 0, 0, 0)
+    hand(world).joints[0].type_ = msd.JointType.Universal
+    hand(world).joints[0].axis, hand(world).joints[0].axis2 = (0, size, 0), (size, size, 0)
+    hand(world).local_rotation = (0, 0, 0, size)
+    world.keyframes.clear()
+    world.validate()
+    moved = msd.World().attach(world, other_rotation=(0, 0, 0, size), other_translation=(0, 0, size))
+    assert np.isfinite(moved.hierarchy.bodies[0].link.local_rotation).all()
+
+
 def test_the_world_may_be_referred_to_by_name() -> None:
     world = scene()
     world.collision_ignores.link_pairs.append(["world", "hand"])

@@ -29,7 +29,8 @@ class Generator:
 
     def new(self, kind: str) -> str:
         self.count += 1
-        name = f"{kind}{self.count}"
+        # no suffix of a replica makes another name of it
+        name = f"{kind}{self.count}x"
         self.names.setdefault(kind, []).append(name)
         return name
 

@@ -445,7 +445,7 @@ class Comparison:
         if ratio:
             # MuJoCo has already made a damping of it
             self.near(f"{what} bias", biasprm[:2], m.actuator_biasprm[i][:2])
-            self.same(f"{what} damped", True, bool(m.actuator_biasprm[i][2] < 0.0))
+            self.same(f"{what} damped", False, bool(m.actuator_biasprm[i][2] > 0.0))
         else:
             self.near(f"{what} bias", biasprm, m.actuator_biasprm[i])
         if dyn:

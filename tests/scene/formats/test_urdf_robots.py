@@ -149,5 +149,7 @@ def test_robot_equals_pinocchio(path):
     data = model.createData()
     pin.framesForwardKinematics(model, data, q)
     for name, pose in poses.items():
-        assert np.allclose(pose, data.oMf[model.getFrameId(name, pin.FrameType.BODY)].homogeneous, rtol=0, atol=1e-10), name
+        assert np.allclose(
+            pose, data.oMf[model.getFrameId(name, pin.FrameType.BODY)].homogeneous, rtol=0, atol=1e-10
+        ), name
     assert len(poses) == len(frames) - ("world" in frames and "world" not in poses)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from worldline._src.model.checks import initial_values
 from worldline._src.model.model import Model
+from worldline._src.spatial.poses import numbers
 
 if TYPE_CHECKING:
     from worldline._src.model.builder import ModelBuilder
@@ -22,10 +24,8 @@ def assemble(builder: ModelBuilder) -> Model:
     """Stack the records of a checked builder."""
     links, joints = builder.links, builder.joints
     dofs = [d for joint in joints for d in (*joint.linear, *joint.angular)]
-    owner = np.full(len(joints), -1, np.int64)
-    for a, (_, owned) in enumerate(builder.articulations):
-        owner[owned] = a
-    rest = _floats(builder.joint_q)
+    q, qd, force = initial_values(builder)
+    rest = q.copy()
     for joint in joints:
         if joint.coordinates == joint.velocities:
             ends = slice(joint.start, joint.start + joint.coordinates)
@@ -47,11 +47,11 @@ def assemble(builder: ModelBuilder) -> Model:
         joint_q_start=np.array([*(j.start for j in joints), len(builder.joint_q)], np.int64),
         joint_qd_start=np.array([*(j.v_start for j in joints), len(builder.joint_qd)], np.int64),
         joint_dof_dim=np.array([(len(j.linear), len(j.angular)) for j in joints], np.int64).reshape(-1, 2),
-        joint_articulation=owner,
+        joint_articulation=np.array([joint.articulation for joint in joints], np.int64),
         joint_distance=np.array([j.distance for j in joints], np.float64).reshape(-1, 2),
-        joint_q=_floats(builder.joint_q),
-        joint_qd=_floats(builder.joint_qd),
-        joint_f=_floats(builder.joint_f),
+        joint_q=q,
+        joint_qd=qd,
+        joint_f=force,
         joint_axis=np.array([axis for j in joints for axis in j.axes]).reshape(-1, 3),
         joint_pitch=_floats([j.pitch for j in joints for _ in range(j.velocities)]),
         joint_limit_lower=_floats([d.limit_lower for d in dofs]),
@@ -72,7 +72,7 @@ def assemble(builder: ModelBuilder) -> Model:
         joint_velocity_limit=_floats([d.velocity_limit for d in dofs]),
         articulation_label=[label for label, _ in builder.articulations],
         articulation_start=_starts(builder),
-        gravity=np.array(builder.gravity),
+        gravity=numbers(builder.gravity, (3,), "gravity"),
         world_count=builder.world_count,
     )
 

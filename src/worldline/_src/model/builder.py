@@ -29,13 +29,14 @@ from worldline._src.model.records import (
     JointRecord,
     LinkRecord,
     axis_vector,
+    configurations,
     configured,
     require_independent,
     require_not_parallel,
+    require_turning,
     split_options,
 )
 from worldline._src.spatial.poses import (
-    Array,
     VectorLike,
     compose,
     inverse,
@@ -74,7 +75,8 @@ class ModelBuilder:
     JointDofConfig = JointDofConfig
 
     def __init__(self, gravity: VectorLike = (0.0, 0.0, -9.81)) -> None:
-        self.gravity: Array = numbers(gravity, (3,), "gravity")
+        self.gravity: VectorLike = numbers(gravity, (3,), "gravity")
+        """[m/s^2], world axes; may be written."""
         self.links: list[LinkRecord] = []
         self.joints: list[JointRecord] = []
         self.articulations: list[tuple[str, list[int]]] = []
@@ -85,6 +87,7 @@ class ModelBuilder:
         """Initial velocities; entries may be written."""
         self.joint_f: list[float] = []
         """Initial generalized forces; entries may be written."""
+        self._labels: dict[str, set[str]] = {"link": set(), "joint": set(), "articulation": set()}
 
     # ---- links
 
@@ -113,7 +116,7 @@ class ModelBuilder:
         Returns:
             The index of the link.
         """
-        label = self._label(label, "link", [link.label for link in self.links])
+        label = self._label(label, "link")
         pose = transform(xform, f"xform of link '{label}'")
         mass = float(numbers(mass, (), f"mass of link '{label}'"))
         center = numbers(com, (3,), f"com of link '{label}'")
@@ -122,9 +125,9 @@ class ModelBuilder:
             moments = numbers(inertia, (3, 3), f"inertia of link '{label}'")
         if check_inertia:
             check_body(mass, moments, f"link '{label}'")
-        self.links.append(
-            LinkRecord(label, pose, mass, center, 0.5 * (moments + moments.T), bool(is_kinematic))
-        )
+        link = LinkRecord(label, pose, mass, center, 0.5 * (moments + moments.T), bool(is_kinematic))
+        self._labels["link"].add(label)
+        self.links.append(link)
         return BuilderIndex(len(self.links) - 1, self)
 
     def add_body(
@@ -137,12 +140,17 @@ class ModelBuilder:
         is_kinematic: bool = False,
         label: str | None = None,
     ) -> int:
-        """A free body: a link, a free joint and an articulation of its own. Returns the link."""
+        """A free body: a link, a free joint and an articulation of its own with the label of the link.
+
+        Returns:
+            The index of the link.
+        """
+        self._label(label, "articulation")
         link = self.add_link(
             xform, mass=mass, com=com, inertia=inertia, is_kinematic=is_kinematic, label=label
         )
         joint = self.add_joint_free(link)
-        self.add_articulation([joint])
+        self.add_articulation([joint], label=label)
         return link
 
     # ---- joints
@@ -152,14 +160,14 @@ class ModelBuilder:
     ) -> int:
         """A hinge: the child turns about `axis` (in the joint frame). Returns the joint."""
         frames, dof = split_options(options)
-        return self._add(JointType.REVOLUTE, parent, child, [], [configured(axis, dof)], frames)
+        return self._add(JointType.REVOLUTE, parent, child, [], configured([axis], dof), frames)
 
     def add_joint_prismatic(
         self, parent: int, child: int, axis: AxisLike = Axis.X, **options: Unpack[AxisJointOptions]
     ) -> int:
         """A slider: the child moves along `axis` (in the joint frame). Returns the joint."""
         frames, dof = split_options(options)
-        return self._add(JointType.PRISMATIC, parent, child, [configured(axis, dof)], [], frames)
+        return self._add(JointType.PRISMATIC, parent, child, configured([axis], dof), [], frames)
 
     def add_joint_screw(
         self,
@@ -173,7 +181,7 @@ class ModelBuilder:
         """A screw: turns about `axis` and advances by `pitch` [m/rad] along it. Returns the joint."""
         frames, dof = split_options(options)
         advance = float(numbers(pitch, (), "pitch"))
-        return self._add(JointType.SCREW, parent, child, [], [configured(axis, dof)], frames, pitch=advance)
+        return self._add(JointType.SCREW, parent, child, [], configured([axis], dof), frames, pitch=advance)
 
     def add_joint_universal(
         self,
@@ -185,8 +193,7 @@ class ModelBuilder:
     ) -> int:
         """Turns about `axis`, then about `axis2` carried by the first turn. Returns the joint."""
         frames, dof = split_options(options)
-        require_not_parallel(axis, axis2, "universal joint")
-        turns = [configured(axis, dof), configured(axis2, dof)]
+        turns = configured([axis, axis2], dof)
         return self._add(JointType.UNIVERSAL, parent, child, [], turns, frames)
 
     def add_joint_planar(
@@ -203,8 +210,8 @@ class ModelBuilder:
         normal, first = axis_vector(axis, "axis"), axis_vector(axis2, "axis2")
         first = axis_vector(first - normal * (normal @ first), "axis2")
         second = axis_vector(np.cross(normal, first), "axis")
-        slides = [configured(first, dof), configured(second, dof)]
-        return self._add(JointType.PLANAR, parent, child, slides, [configured(normal, dof)], frames)
+        x, y, turn = configured([first, second, normal], dof)
+        return self._add(JointType.PLANAR, parent, child, [x, y], [turn], frames)
 
     def add_joint_euler(
         self, parent: int, child: int, order: str = "xyz", **options: Unpack[AxisJointOptions]
@@ -220,8 +227,7 @@ class ModelBuilder:
             raise ArgumentError(
                 f"euler order must be three of x, y, z with neighbours different, got {order!r}"
             )
-        turns = [configured(letter, dof) for letter in letters]
-        return self._add(JointType.EULER, parent, child, [], turns, frames)
+        return self._add(JointType.EULER, parent, child, [], configured(letters, dof), frames)
 
     def add_joint_translational(
         self,
@@ -232,10 +238,9 @@ class ModelBuilder:
     ) -> int:
         """Slides along two or three independent axes without turning. Returns the joint."""
         frames, dof = split_options(options)
-        slides = [configured(axis, dof) for axis in axes]
-        if len(slides) not in (2, 3):
-            raise ArgumentError(f"a translational joint has 2 or 3 axes, got {len(slides)}")
-        return self._add(JointType.TRANSLATIONAL, parent, child, slides, [], frames)
+        if not isinstance(axes, (Sequence, np.ndarray)) or len(axes) not in (2, 3):
+            raise ArgumentError(f"a translational joint has 2 or 3 axes, got {axes!r}")
+        return self._add(JointType.TRANSLATIONAL, parent, child, configured(axes, dof), [], frames)
 
     def add_joint_d6(
         self,
@@ -246,12 +251,14 @@ class ModelBuilder:
         **options: Unpack[JointOptions],
     ) -> int:
         """Up to three slides, then up to three turns, each axis configured alone. Returns the joint."""
-        if len(linear_axes) > 3 or len(angular_axes) > 3:
+        slides = configurations(linear_axes, "linear_axes of a D6 joint")
+        turns = configurations(angular_axes, "angular_axes of a D6 joint")
+        if len(slides) > 3 or len(turns) > 3 or not slides + turns:
             raise ArgumentError(
-                f"a D6 joint has at most 3 linear and 3 angular axes, got {len(linear_axes)} and "
-                f"{len(angular_axes)}"
+                f"a D6 joint has at most 3 linear and 3 angular axes and at least one of them, got "
+                f"{len(slides)} and {len(turns)}"
             )
-        return self._add(JointType.D6, parent, child, list(linear_axes), list(angular_axes), options)
+        return self._add(JointType.D6, parent, child, slides, turns, options)
 
     def add_joint_cable(
         self,
@@ -264,16 +271,19 @@ class ModelBuilder:
         bend: JointDofConfig | None = None,
         **options: Unpack[JointOptions],
     ) -> int:
-        """Stretches along `axis`, then bends about `bend_axis`. Returns the joint."""
-        slide = replace(stretch or JointDofConfig(), axis=axis)
-        turn = replace(bend or JointDofConfig(), axis=bend_axis)
+        """Stretches along `axis`, then bends about `bend_axis`. Returns the joint.
+
+        `stretch` and `bend` configure the two degrees of freedom; the axes they name are not used.
+        """
+        given = [stretch or JointDofConfig(), bend or JointDofConfig()]
+        slide, turn = configurations(given, "stretch and bend of a cable joint")
+        slide, turn = replace(slide, axis=axis), replace(turn, axis=bend_axis)
         return self._add(JointType.CABLE, parent, child, [slide], [turn], options)
 
     def add_joint_ball(self, parent: int, child: int, **options: Unpack[AxisJointOptions]) -> int:
         """A free orientation, stored as xyzw; velocity is angular, in the child's axes."""
         frames, dof = split_options(options)
-        turns = [configured(axis, dof) for axis in Axis]
-        return self._add(JointType.BALL, parent, child, [], turns, frames)
+        return self._add(JointType.BALL, parent, child, [], configured(list(Axis), dof), frames)
 
     def add_joint_fixed(self, parent: int, child: int, **options: Unpack[JointOptions]) -> int:
         """Welds the child to the parent. Returns the joint."""
@@ -330,7 +340,7 @@ class ModelBuilder:
         unknown = set(options) - {"parent_xform", "child_xform", "label"}
         if unknown:
             raise ArgumentError(f"unknown keyword {sorted(unknown)[0]!r} for a {kind.name} joint")
-        label = self._label(options.get("label"), "joint", [j.label for j in self.joints])
+        label = self._label(options.get("label"), "joint")
         what = f"joint '{label}'"
         parent = self._link(parent, f"parent of {what}", world=True)
         child = self._link(child, f"child of {what}")
@@ -341,6 +351,7 @@ class ModelBuilder:
         dofs = [d.checked(what) for d in (*linear, *angular)]
         axes = [axis_vector(d.axis, f"axis of {what}") for d in dofs]
         require_independent(axes[: len(linear)], f"linear axes of {what}")
+        require_turning(axes[len(linear) :], f"angular axes of {what}")
         joint = JointRecord(
             label,
             kind,
@@ -356,6 +367,7 @@ class ModelBuilder:
             pitch,
             distance,
         )
+        self._labels["joint"].add(label)
         self.joints.append(joint)
         quaternion = [0.0, 0.0, 0.0, 1.0]
         plain = joint.coordinates == joint.velocities
@@ -375,26 +387,37 @@ class ModelBuilder:
         """
         from worldline._src.model.topology import check_articulation
 
-        label = self._label(label, "articulation", [a for a, _ in self.articulations])
+        label = self._label(label, "articulation")
+        if not isinstance(joints, (Sequence, np.ndarray)):
+            raise ArgumentError(f"joints of articulation '{label}' must be a list of indices, got {joints!r}")
         given = [self._joint(j, f"articulation '{label}'") for j in joints]
         check_articulation(self, given, label)
+        index = len(self.articulations)
+        for j in given:
+            self.joints[j].articulation = index
+            self.links[self.joints[j].child].moved_by = j
+        self._labels["articulation"].add(label)
         self.articulations.append((label, given))
-        return BuilderIndex(len(self.articulations) - 1, self)
+        return BuilderIndex(index, self)
 
     # ---- composition
 
     def add_builder(self, other: ModelBuilder, *, prefix: str = "", xform: VectorLike | None = None) -> None:
-        """Add a copy of everything in another builder.
+        """Add a copy of everything in another builder; gravity stays as it is here.
 
         Args:
-            other: where to copy from; unchanged.
+            other: where to copy from, unchanged; not replicated.
             prefix: put before every label.
             xform: pose of the copy, world frame; roots move, free roots by their coordinates.
         """
         from worldline._src.model.composition import copy_into
 
-        if other is self:
-            raise ArgumentError("a builder cannot be added to itself")
+        if not isinstance(other, ModelBuilder) or other is self:
+            raise ArgumentError(f"add_builder takes another ModelBuilder, got {other!r}")
+        if other.world_count != 1:
+            raise ArgumentError(f"add_builder takes a builder of one world, got {other.world_count} worlds")
+        if not isinstance(prefix, str):
+            raise ArgumentError(f"prefix must be a string, got {prefix!r}")
         copy_into(self, other, prefix, transform(xform, "xform"))
 
     def replicate(self, n: int) -> None:
@@ -417,7 +440,8 @@ class ModelBuilder:
 
     # ---- lookups
 
-    def _label(self, label: str | None, what: str, taken: list[str]) -> str:
+    def _label(self, label: str | None, what: str) -> str:
+        taken = self._labels[what]
         if label is None or label == "":
             number = len(taken) + 1
             while f"{what}_{number:03d}" in taken:

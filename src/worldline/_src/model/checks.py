@@ -4,14 +4,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from worldline._src.errors import ArgumentError, nearest_name
-from worldline._src.spatial.poses import Array
+from worldline._src.model.kinds import QUATERNION_JOINTS
+from worldline._src.spatial.poses import Array, numbers
 
 if TYPE_CHECKING:
+    from worldline._src.model.builder import ModelBuilder
     from worldline._src.model.model import Model
 
 NON_NEGATIVE = (
@@ -75,6 +78,28 @@ def check_body(mass: float, inertia: Array, what: str) -> None:
         )
 
 
+def unit_quaternions(q: Array, ends: Iterable[int], what: str) -> None:
+    """Make the quaternions that end before `ends` unit, in place; those that are keep their bits."""
+    for end in ends:
+        xyzw = q[end - 4 : end]
+        length = float(np.linalg.norm(xyzw))
+        if length < 1e-12:
+            raise ArgumentError(f"{what} needs a quaternion (xyzw) that is not zero at {end - 4}")
+        if abs(length - 1.0) > 1e-12:
+            xyzw /= length
+
+
+def initial_values(builder: ModelBuilder) -> tuple[Array, Array, Array]:
+    """joint_q, joint_qd and joint_f of a builder, checked: users may have written to them."""
+    nq = sum(joint.coordinates for joint in builder.joints)
+    nv = sum(joint.velocities for joint in builder.joints)
+    q = numbers(builder.joint_q, (nq,), "joint_q of the builder")
+    ends = [j.start + j.coordinates for j in builder.joints if j.kind in QUATERNION_JOINTS]
+    unit_quaternions(q, ends, "joint_q of the builder")
+    qd = numbers(builder.joint_qd, (nv,), "joint_qd of the builder")
+    return q, qd, numbers(builder.joint_f, (nv,), "joint_f of the builder")
+
+
 def check_update(model: Model, arrays: dict[str, Any]) -> dict[str, np.ndarray]:
     """New values for a model's arrays, all checked before any is used."""
     checked: dict[str, np.ndarray] = {}
@@ -85,7 +110,10 @@ def check_update(model: Model, arrays: dict[str, Any]) -> dict[str, np.ndarray]:
                 f"it changes {', '.join(sorted(UPDATABLE))}"
             )
         present = getattr(model, name)
-        array = np.array(value, dtype=np.float64)
+        try:
+            array = np.array(value, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"Model.{name} must be numbers, got {value!r}") from error
         if array.shape != present.shape:
             raise ArgumentError(f"Model.{name} has shape {present.shape}, got {array.shape}")
         if np.isnan(array).any() or (name not in MAY_BE_INFINITE and np.isinf(array).any()):
@@ -97,16 +125,28 @@ def check_update(model: Model, arrays: dict[str, Any]) -> dict[str, np.ndarray]:
             if (lengths < 1e-12).any():
                 raise ArgumentError(f"Model.{name} needs quaternions (xyzw) that are not zero")
             array[:, 3:] /= lengths[:, None]
+        if name in ("joint_q", "joint_spring_ref"):
+            turning = np.isin(model.joint_type, list(QUATERNION_JOINTS))
+            unit_quaternions(array, model.joint_q_start[1:][turning].tolist(), f"Model.{name}")
         checked[name] = array
 
     lower = checked.get("joint_limit_lower", model.joint_limit_lower)
     upper = checked.get("joint_limit_upper", model.joint_limit_upper)
-    if (lower > upper).any():
-        d = int(np.flatnonzero(lower > upper)[0])
-        raise ArgumentError(f"lower limit {lower[d]} of degree of freedom {d} exceeds upper {upper[d]}")
+    empty = (lower > upper) | (lower == np.inf) | (upper == -np.inf)
+    if empty.any():
+        d = int(np.flatnonzero(empty)[0])
+        raise ArgumentError(
+            f"no position is between limits {lower[d]} and {upper[d]} of degree of freedom {d}"
+        )
+    near, far = checked.get("joint_distance", model.joint_distance).T
+    if ((far >= 0.0) & (near > far)).any():
+        j = int(np.flatnonzero((far >= 0.0) & (near > far))[0])
+        raise ArgumentError(f"smallest distance {near[j]} of joint '{model.joint_label[j]}' exceeds {far[j]}")
     if "body_mass" in checked or "body_inertia" in checked:
         mass = checked.get("body_mass", model.body_mass)
         inertia = checked.get("body_inertia", model.body_inertia)
         for b, label in enumerate(model.body_label):
             check_body(float(mass[b]), inertia[b], f"body '{label}'")
+        if "body_inertia" in checked:
+            checked["body_inertia"] = 0.5 * (inertia + inertia.transpose(0, 2, 1))
     return checked

@@ -7,10 +7,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from worldline._src.errors import ArgumentError
+from worldline._src.model.checks import initial_values
 from worldline._src.model.kinds import JointType
+from worldline._src.model.records import JointRecord
 from worldline._src.spatial.poses import Array, compose, inverse, rotation
 
 if TYPE_CHECKING:
@@ -19,24 +19,23 @@ if TYPE_CHECKING:
 
 def copy_into(builder: ModelBuilder, other: ModelBuilder, prefix: str, xform: Array) -> None:
     """Append copies of all records of `other`, moved by `xform`; checks before it changes anything."""
-    for what, mine, theirs in (
-        ("link", [x.label for x in builder.links], [x.label for x in other.links]),
-        ("joint", [x.label for x in builder.joints], [x.label for x in other.joints]),
-        (
-            "articulation",
-            [label for label, _ in builder.articulations],
-            [label for label, _ in other.articulations],
-        ),
-    ):
-        twice = sorted(set(mine) & {prefix + label for label in theirs})
+    theirs = other._labels
+    for what, mine in builder._labels.items():
+        twice = sorted(mine & {prefix + label for label in theirs[what]})
         if twice:
             raise ArgumentError(f"a {what} with the label '{twice[0]}' already exists; choose another prefix")
+    q, qd, force = initial_values(other)
+    for what, mine in builder._labels.items():
+        mine |= {prefix + label for label in theirs[what]}
 
-    links, joints = len(builder.links), len(builder.joints)
+    links, joints, articulations = len(builder.links), len(builder.joints), len(builder.articulations)
     q0, v0 = len(builder.joint_q), len(builder.joint_qd)
-    builder.joint_q.extend(other.joint_q)
-    builder.joint_qd.extend(other.joint_qd)
-    builder.joint_f.extend(other.joint_f)
+    for joint in other.joints:
+        if joint.kind == JointType.FREE and joint.parent < 0:
+            _move_free(joint, xform, q, qd, force)
+    builder.joint_q.extend(q.tolist())
+    builder.joint_qd.extend(qd.tolist())
+    builder.joint_f.extend(force.tolist())
     for link in other.links:
         pose = compose(xform, link.xform)
         builder.links.append(
@@ -46,31 +45,34 @@ def copy_into(builder: ModelBuilder, other: ModelBuilder, prefix: str, xform: Ar
                 xform=pose,
                 com=link.com.copy(),
                 inertia=link.inertia.copy(),
+                moved_by=_shifted(link.moved_by, joints),
             )
         )
     for joint in other.joints:
         copied = replace(
             joint,
             label=prefix + joint.label,
-            parent=joint.parent + links if joint.parent >= 0 else -1,
+            parent=_shifted(joint.parent, links),
             child=joint.child + links,
             start=joint.start + q0,
             v_start=joint.v_start + v0,
+            articulation=_shifted(joint.articulation, articulations),
         )
-        if joint.parent < 0:
-            if joint.kind in (JointType.FREE, JointType.DISTANCE):
-                _move_free(builder, copied.start, copied.v_start, joint.X_p, xform)
-            else:
-                copied.X_p = compose(xform, joint.X_p)
+        if joint.parent < 0 and joint.kind != JointType.FREE:
+            copied.X_p = compose(xform, joint.X_p)
         builder.joints.append(copied)
     for label, owned in other.articulations:
         builder.articulations.append((prefix + label, [j + joints for j in owned]))
 
 
-def _move_free(builder: ModelBuilder, start: int, v_start: int, X_p: Array, xform: Array) -> None:
+def _shifted(index: int, by: int) -> int:
+    return index + by if index >= 0 else -1
+
+
+def _move_free(joint: JointRecord, xform: Array, q: Array, qd: Array, force: Array) -> None:
     """Move a free root by its coordinates: seen from the joint, the motion is X_p^-1 xform X_p."""
-    motion = compose(inverse(X_p), compose(xform, X_p))
-    pose = compose(motion, np.array(builder.joint_q[start : start + 7]))
-    builder.joint_q[start : start + 7] = pose.tolist()
-    velocity = rotation(motion) @ np.array(builder.joint_qd[v_start : v_start + 3])
-    builder.joint_qd[v_start : v_start + 3] = velocity.tolist()
+    motion = compose(inverse(joint.X_p), compose(xform, joint.X_p))
+    at, slides = slice(joint.start, joint.start + 7), slice(joint.v_start, joint.v_start + 3)
+    q[at] = compose(motion, q[at])
+    qd[slides] = rotation(motion) @ qd[slides]
+    force[slides] = rotation(motion) @ force[slides]

@@ -61,7 +61,7 @@ class Control:
     """Velocity targets [m/s, rad/s]."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Model:
     """Constant description of one world as flat arrays; made by `ModelBuilder.finalize`.
 
@@ -182,10 +182,32 @@ class Model:
         self._lock()
 
     def _lock(self) -> None:
-        for f in fields(self):
-            value = getattr(self, f.name, None)
+        for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(vars(self).get(name), np.ndarray):
+            # an array put in the place of another would not reach the kernels
+            raise AttributeError(
+                f"arrays of a Model are read-only; change them with Model.update({name}=...)"
+            )
+        super().__setattr__(name, value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # copies have arenas of their own, and none of the addresses that calls left behind
+        return {name: value for name, value in vars(self).items() if name not in ("arenas", "scratch")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, scratch={})
+        self.arenas = compile_arenas(self)
+        self._lock()
+
+    def __repr__(self) -> str:
+        return (
+            f"Model({self.body_count} bodies, {self.joint_count} joints, {self.joint_dof_count} dofs, "
+            f"{self.articulation_count} articulations, {self.world_count} worlds)"
+        )
 
     @property
     def body_kinematic(self) -> np.ndarray:
@@ -245,8 +267,8 @@ class Model:
         """
         from worldline._src.model.checks import check_update
 
-        checked = check_update(self, arrays)
-        for name, value in checked.items():
-            setattr(self, name, value)
+        vars(self).update(check_update(self, arrays))
         fill_constants(self, self.arenas)
         self._lock()
+        # programs were laid out for bodies that could be moved; look again
+        self.scratch.clear()

@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
@@ -14,6 +17,8 @@ from worldline._src.model.kinds import ActuatorMode, Axis, JointType, coordinate
 from worldline._src.spatial.poses import Array, VectorLike, numbers
 
 AxisLike = Axis | str | VectorLike
+PerDof = float | Sequence[float] | Array
+"""One number for all degrees of freedom of a joint, or one each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,19 +51,27 @@ class JointDofConfig:
         """This configuration with every rule checked and the target inside its limits."""
         for name in ("limit_ke", "limit_kd", "target_ke", "target_kd", "damping", "stiffness"):
             _non_negative(getattr(self, name), f"{what}: {name}")
-        for name in ("armature", "friction", "effort_limit", "velocity_limit"):
+        for name in ("armature", "friction"):
             _non_negative(getattr(self, name), f"{what}: {name}")
+        for name in ("effort_limit", "velocity_limit"):
+            _non_negative(getattr(self, name), f"{what}: {name}", largest=math.inf)
         for name in ("target_pos", "target_vel", "spring_ref"):
             numbers(getattr(self, name), (), f"{what}: {name}")
-        if np.isnan(self.limit_lower) or np.isnan(self.limit_upper):
-            raise ArgumentError(f"{what}: limits must be numbers")
-        if self.limit_lower > self.limit_upper:
+        if self.actuator_mode not in (None, *ActuatorMode):
+            allowed = ", ".join(mode.name for mode in ActuatorMode)
             raise ArgumentError(
-                f"{what}: lower limit {self.limit_lower} must not exceed upper limit {self.limit_upper}"
+                f"{what}: actuator_mode must be None or one of {allowed}, got {self.actuator_mode!r}"
             )
-        if not self.limit_lower <= self.target_pos <= self.limit_upper:
-            middle = 0.5 * (self.limit_lower + self.limit_upper)
-            nearest = self.limit_lower if np.isfinite(self.limit_lower) else self.limit_upper
+        lower, upper = self.limit_lower, self.limit_upper
+        if not (_is_number(lower) and _is_number(upper)):
+            raise ArgumentError(f"{what}: limits must be numbers, got {lower!r} and {upper!r}")
+        if not lower <= upper or lower == math.inf or upper == -math.inf:
+            raise ArgumentError(
+                f"{what}: lower limit {lower} must not exceed upper limit {upper} and must leave room"
+            )
+        if not lower <= self.target_pos <= upper:
+            middle = 0.5 * (lower + upper)
+            nearest = lower if np.isfinite(lower) else upper
             return replace(self, target_pos=middle if np.isfinite(middle) else nearest)
         return self
 
@@ -73,24 +86,24 @@ class JointDofConfig:
 
 
 class DofOptions(TypedDict, total=False):
-    """Keywords shared by joints of one degree of freedom; the fields of `JointDofConfig`."""
+    """The fields of `JointDofConfig` as keywords: one value for all degrees of freedom, or one each."""
 
-    limit_lower: float
-    limit_upper: float
-    limit_ke: float
-    limit_kd: float
-    target_pos: float
-    target_vel: float
-    target_ke: float
-    target_kd: float
-    damping: float
-    stiffness: float
-    spring_ref: float
-    armature: float
-    friction: float
-    effort_limit: float
-    velocity_limit: float
-    actuator_mode: ActuatorMode | None
+    limit_lower: PerDof
+    limit_upper: PerDof
+    limit_ke: PerDof
+    limit_kd: PerDof
+    target_pos: PerDof
+    target_vel: PerDof
+    target_ke: PerDof
+    target_kd: PerDof
+    damping: PerDof
+    stiffness: PerDof
+    spring_ref: PerDof
+    armature: PerDof
+    friction: PerDof
+    effort_limit: PerDof
+    velocity_limit: PerDof
+    actuator_mode: ActuatorMode | Sequence[ActuatorMode] | None
 
 
 class JointOptions(TypedDict, total=False):
@@ -111,6 +124,8 @@ class LinkRecord:
     com: Array
     inertia: Array
     is_kinematic: bool
+    moved_by: int = -1
+    """The joint of an articulation that moves it."""
 
 
 @dataclass
@@ -130,6 +145,7 @@ class JointRecord:
     v_start: int
     pitch: float = 0.0
     distance: tuple[float, float] = (-1.0, -1.0)
+    articulation: int = -1
 
     @property
     def coordinates(self) -> int:
@@ -140,9 +156,14 @@ class JointRecord:
         return len(self.linear) + len(self.angular)
 
 
-def _non_negative(value: float, what: str) -> None:
-    if not isinstance(value, (int, float, np.floating, np.integer)) or not value >= 0.0:
-        raise ArgumentError(f"{what} must be a number that is not negative, got {value!r}")
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.floating, np.integer)) and not isinstance(value, bool)
+
+
+def _non_negative(value: float, what: str, largest: float = np.finfo(float).max) -> None:
+    if not _is_number(value) or not 0.0 <= value <= largest:
+        finite = "" if largest == math.inf else "finite and "
+        raise ArgumentError(f"{what} must be a number that is {finite}not negative, got {value!r}")
 
 
 def axis_vector(axis: AxisLike, what: str) -> Array:
@@ -154,7 +175,7 @@ def axis_vector(axis: AxisLike, what: str) -> Array:
     if isinstance(axis, Axis):
         return np.eye(3)[int(axis)]
     vector = numbers(axis, (3,), what)
-    length = float(np.linalg.norm(vector))
+    length = math.hypot(*vector)
     if length < 1e-12:
         raise ArgumentError(f"{what} must not be zero, got {vector.tolist()}")
     # coordinate axes stay exact
@@ -171,8 +192,25 @@ def split_options(options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return {k: v for k, v in options.items() if k not in dof}, dof
 
 
-def configured(axis: AxisLike, options: dict[str, Any]) -> JointDofConfig:
-    return JointDofConfig(axis=axis, **options)
+def configured(axes: Sequence[AxisLike], options: dict[str, Any]) -> list[JointDofConfig]:
+    """One configuration per axis; an option is one value for all of them, or one each."""
+    rows: list[dict[str, Any]] = [{} for _ in axes]
+    for name, value in options.items():
+        values = [value] * len(axes)
+        if isinstance(value, (list, tuple, np.ndarray)):
+            values = list(value) if np.ndim(value) == 1 else [value]
+            if len(values) != len(axes):
+                raise ArgumentError(f"{name} must be one value or {len(axes)}, one per axis, got {value!r}")
+        for row, one in zip(rows, values, strict=True):
+            row[name] = one
+    return [JointDofConfig(axis=axis, **row) for axis, row in zip(axes, rows, strict=True)]
+
+
+def configurations(given: Sequence[JointDofConfig], what: str) -> list[JointDofConfig]:
+    """The same list, or an ArgumentError that says what came instead."""
+    if isinstance(given, (list, tuple)) and all(isinstance(d, JointDofConfig) for d in given):
+        return list(given)
+    raise ArgumentError(f"{what} must be given as JointDofConfig, got {given!r}")
 
 
 def require_not_parallel(axis: AxisLike, axis2: AxisLike, what: str) -> None:
@@ -184,3 +222,12 @@ def require_not_parallel(axis: AxisLike, axis2: AxisLike, what: str) -> None:
 def require_independent(axes: list[Array], what: str) -> None:
     if axes and np.linalg.matrix_rank(np.array(axes), tol=1e-6) < len(axes):
         raise ArgumentError(f"{what} must be independent, got {[a.tolist() for a in axes]}")
+
+
+def require_turning(axes: list[Array], what: str) -> None:
+    """Turns about neighbouring axes that are parallel, to a micro-radian, are the same turn twice."""
+    for a, b in itertools.pairwise(axes):
+        if abs(a @ b) > 1.0 - 5e-13:
+            raise ArgumentError(
+                f"neighbours among {what} must not be parallel, got {a.tolist()} and {b.tolist()}"
+            )

@@ -25,7 +25,7 @@ from worldline._src.scene.layout import active_joints
 from worldline._src.scene.mass_properties import MassProperties, scaled_to_total
 from worldline._src.scene.values import StiffnessDamping
 from worldline._src.scene.world import World
-from worldline._src.spatial.poses import Array, compose, transform
+from worldline._src.spatial.poses import Array, compose, rotation, transform
 
 _MODES = {
     TargetMode.None_: ActuatorMode.NONE,
@@ -61,9 +61,12 @@ def add_trees(world: World, library: AssetLibrary | None = None) -> SceneTrees:
     for label, bodies in _multibodies(world):
         first = len(builder.joints)
         for body in bodies:
+            parents = {id(child): link for link in body.link.walk() for child in link.children}
             for link in body.link.walk():
+                above = parents.get(id(link))
+                parent = -1 if above is None else trees.link_body[id(above)]
                 try:
-                    _add_link(trees, world, body, link, properties[id(link)])
+                    _add_link(trees, world, body, link, parent, properties[id(link)])
                 except WorldlineError as error:
                     problems.append(Problem(f"link {link.name!r}", str(error)))
                     break
@@ -102,10 +105,11 @@ def _pose(position: Array, rotation: Array) -> Array:
     return transform(np.concatenate([position, rotation]), "pose")
 
 
-def _add_link(trees: SceneTrees, world: World, body: Body, link: Link, mass: MassProperties) -> None:
+def _add_link(
+    trees: SceneTrees, world: World, body: Body, link: Link, parent: int, mass: MassProperties
+) -> None:
     """One link, its joints to the parent, and the massless bodies between several joints."""
     builder = trees.builder
-    parent = _parent(trees, body, link)
     local = _pose(link.local_translation, link.local_rotation)
     base = link is body.link
     joints: list[Joint | FreeJoint] = list(active_joints(link, body))
@@ -137,19 +141,8 @@ def _add_link(trees: SceneTrees, world: World, body: Body, link: Link, mass: Mas
         builder.add_joint_fixed(parent, index, parent_xform=local)
 
 
-def _parent(trees: SceneTrees, body: Body, link: Link) -> int:
-    if link is body.link:
-        return -1
-    for other in body.link.walk():
-        if any(child is link for child in other.children):
-            return trees.link_body[id(other)]
-    raise SceneError(f"link {link.name!r} has no parent in its body")
-
-
 def _start_velocity(builder: ModelBuilder, body: Body) -> None:
     """Velocity of a free base: linear in world axes, angular from world axes to body axes."""
-    from worldline._src.spatial.poses import rotation
-
     joint = builder.joints[-1]
     turn = rotation(builder.links[joint.child].xform)
     start = joint.v_start

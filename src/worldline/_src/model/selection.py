@@ -16,24 +16,48 @@ from worldline._src.model.kinds import JointType
 from worldline._src.model.model import Control, Model, State
 from worldline._src.spatial.poses import Array
 
-Pattern = str | re.Pattern[str] | Sequence[str] | Sequence[int]
+Pattern = str | re.Pattern[str] | Sequence[str | re.Pattern[str]] | Sequence[int]
+_MADE_UP = re.compile(r"joint_\d{3,}")
 
 
-def _matches(pattern: Pattern, labels: Sequence[str], what: str) -> list[int]:
-    """Indices of the labels a glob, a list of globs, a regular expression or indices select."""
-    if isinstance(pattern, re.Pattern):
-        return [i for i, label in enumerate(labels) if pattern.fullmatch(label)]
-    if isinstance(pattern, str):
-        pattern = [pattern]
-    chosen: list[int] = []
-    for item in pattern:
+def _matches(pattern: Pattern, labels: Sequence[str], what: str) -> set[int]:
+    """Indices of the labels that a glob, a regular expression, several of them, or indices select."""
+    listed = [pattern] if isinstance(pattern, (str, re.Pattern)) else pattern
+    if not isinstance(listed, (Sequence, np.ndarray)):
+        raise ArgumentError(f"{what}s are selected by globs, regular expressions or indices, got {pattern!r}")
+    chosen: set[int] = set()
+    for item in listed:
         if isinstance(item, str):
-            chosen += [i for i, label in enumerate(labels) if fnmatch.fnmatchcase(label, item)]
-        elif 0 <= int(item) < len(labels):
-            chosen.append(int(item))
+            chosen |= {i for i, label in enumerate(labels) if fnmatch.fnmatchcase(label, item)}
+        elif isinstance(item, re.Pattern):
+            chosen |= {i for i, label in enumerate(labels) if item.fullmatch(label)}
+        elif isinstance(item, (int, np.integer)) and not isinstance(item, bool) and 0 <= item < len(labels):
+            chosen.add(int(item))
         else:
-            raise ArgumentError(f"{what} index must be 0 to {len(labels) - 1}, got {item}")
-    return sorted(set(chosen))
+            raise ArgumentError(f"{what} index must be 0 to {len(labels) - 1}, got {item!r}")
+    return chosen
+
+
+def _found(pattern: Pattern, labels: Sequence[str], what: str) -> set[int]:
+    chosen = _matches(pattern, labels, what)
+    if not chosen:
+        there = ", ".join(labels) or "none"
+        raise NotFoundError(f"no {what} matches {pattern!r}; there are: {there}")
+    return chosen
+
+
+def _filtered(
+    include: Pattern | None, exclude: Pattern | None, labels: Sequence[str], what: str
+) -> list[int]:
+    chosen = set(range(len(labels))) if include is None else _found(include, labels, what)
+    return sorted(chosen - (set() if exclude is None else _matches(exclude, labels, what)))
+
+
+def _types(types: Sequence[JointType]) -> set[JointType]:
+    try:
+        return {JointType(t) for t in types}
+    except (TypeError, ValueError):
+        raise ArgumentError(f"joint types must be a list of JointType, got {types!r}") from None
 
 
 def _last_part(label: str) -> str:
@@ -70,44 +94,50 @@ class ArticulationView:
         exclude_joint_types: Sequence[JointType] | None = None,
     ) -> None:
         self.model = model
-        self.articulations = _matches(pattern, model.articulation_label, "articulation")
-        if not self.articulations:
-            labels = ", ".join(model.articulation_label) or "none"
-            raise NotFoundError(f"no articulation matches {pattern!r}; there are: {labels}")
-        ranges = [range(int(model.articulation_start[a]), int(self._end(a))) for a in self.articulations]
-        shapes = {tuple(self._signature(j) for j in r) for r in ranges}
-        if len(shapes) > 1:
-            raise ArgumentError(f"articulations matching {pattern!r} are not alike; select fewer")
-
+        self.articulations = sorted(_found(pattern, model.articulation_label, "articulation"))
+        ranges = [self._range(a) for a in self.articulations]
         first = ranges[0]
-        labels = [_last_part(model.joint_label[j]) for j in first]
-        keep = set(range(len(first)) if include_joints is None else _matches(include_joints, labels, "joint"))
-        keep -= set([] if exclude_joints is None else _matches(exclude_joints, labels, "joint"))
-        kinds = [JointType(model.joint_type[j]) for j in first]
-        if include_joint_types is not None:
-            keep = {k for k in keep if kinds[k] in include_joint_types}
-        if exclude_joint_types is not None:
-            keep = {k for k in keep if kinds[k] not in exclude_joint_types}
-        joints = sorted(keep)
-        self.joint_labels: list[str] = [labels[k] for k in joints]
+        for a, here in zip(self.articulations, ranges, strict=True):
+            if [self._signature(here, j) for j in here] != [self._signature(first, j) for j in first]:
+                one, other = model.articulation_label[self.articulations[0]], model.articulation_label[a]
+                raise ArgumentError(
+                    f"articulations '{one}' and '{other}', both matching {pattern!r}, are not alike: joints "
+                    "differ in number, type, parent or label"
+                )
 
+        labels = [_last_part(model.joint_label[j]) for j in first]
+        kinds = [JointType(model.joint_type[j]) for j in first]
+        joints = _filtered(include_joints, exclude_joints, labels, "joint")
+        if include_joint_types is not None:
+            joints = [k for k in joints if kinds[k] in _types(include_joint_types)]
+        if exclude_joint_types is not None:
+            joints = [k for k in joints if kinds[k] not in _types(exclude_joint_types)]
+        self.joint_labels: list[str] = [labels[k] for k in joints]
         names = [_last_part(model.body_label[model.joint_child[j]]) for j in first]
-        links = set(range(len(first)) if include_links is None else _matches(include_links, names, "link"))
-        links -= set([] if exclude_links is None else _matches(exclude_links, names, "link"))
-        self.link_labels: list[str] = [names[k] for k in sorted(links)]
+        links = _filtered(include_links, exclude_links, names, "link")
+        self.link_labels: list[str] = [names[k] for k in links]
 
         self._roots = np.array([r[0] for r in ranges])
+        self._single = not (model.joint_parent[first[1:]] < 0).any()
         self._q = self._columns(ranges, joints, model.joint_q_start)
         self._v = self._columns(ranges, joints, model.joint_qd_start)
-        self._bodies = np.array([[model.joint_child[r[k]] for k in sorted(links)] for r in ranges], np.int64)
+        self._bodies = np.array([[model.joint_child[r[k]] for k in links] for r in ranges], np.int64)
 
-    def _end(self, articulation: int) -> int:
+    def _range(self, articulation: int) -> range:
         joints = np.flatnonzero(self.model.joint_articulation == articulation)
-        return int(joints[-1]) + 1
+        return range(int(joints[0]), int(joints[-1]) + 1)
 
-    def _signature(self, j: int) -> tuple[Any, ...]:
+    def _signature(self, joints: range, j: int) -> tuple[Any, ...]:
+        """What must be equal in articulations that are alike: not labels that tell no joints apart."""
         m = self.model
-        return int(m.joint_type[j]), *m.joint_dof_dim[j].tolist(), _last_part(m.joint_label[j])
+        above = [k for k in joints if m.joint_child[k] == m.joint_parent[j]]
+        label = _last_part(m.joint_label[j])
+        return (
+            int(m.joint_type[j]),
+            *m.joint_dof_dim[j].tolist(),
+            above[0] - joints[0] if above else -1,
+            None if len(joints) == 1 or _MADE_UP.fullmatch(label) else label,
+        )
 
     @staticmethod
     def _columns(ranges: list[range], joints: list[int], starts: np.ndarray) -> np.ndarray:
@@ -134,26 +164,38 @@ class ArticulationView:
         """Coordinates of the selected joints of one articulation."""
         return self._q.shape[1]
 
-    def _rows(self, array: Array) -> Array:
-        """The array with a world dimension, sharing its memory."""
+    def _rows(self, holder: State | Control, name: str) -> Array:
+        """An array of a State or Control with a world dimension, sharing its memory."""
+        array, one = getattr(holder, name, None), getattr(self.model, name).shape
+        shape = one if self.model.world_count == 1 else (self.model.world_count, *one)
+        if not isinstance(array, np.ndarray) or array.shape != shape:
+            got = f"shape {array.shape}" if isinstance(array, np.ndarray) else type(holder).__name__
+            raise ArgumentError(f"{name} must be of this view's model, of shape {shape}, got {got}")
         return array[None] if self.model.world_count == 1 else array
 
-    def _get(self, array: Array, columns: np.ndarray) -> Array:
-        return self._rows(array)[:, columns]
+    def _get(self, holder: State | Control, name: str, columns: np.ndarray) -> Array:
+        return self._rows(holder, name)[:, columns]
 
-    def _set(self, array: Array, columns: np.ndarray, values: Any, mask: Any, what: str) -> None:
-        rows = self._rows(array)
-        shape = (self.model.world_count, *columns.shape, *rows.shape[2:])
-        try:
-            given = np.broadcast_to(np.asarray(values, dtype=np.float64), shape)
-        except ValueError as error:
-            raise ArgumentError(f"{what} must have shape {shape}, got {np.shape(values)}") from error
-        if not np.isfinite(given).all():
-            raise ArgumentError(f"{what} must be finite")
+    def _set(self, holder: State | Control, name: str, columns: np.ndarray, values: Any, mask: Any) -> None:
+        rows = self._rows(holder, name)
+        given = self._given(values, (self.model.world_count, *columns.shape, *rows.shape[2:]), name)
         chosen = self._mask(mask)
         present = rows[:, columns]
         wide = chosen.reshape(*chosen.shape, *(1,) * (present.ndim - 2))
         rows[:, columns] = np.where(wide, given, present)
+
+    @staticmethod
+    def _given(values: Any, shape: tuple[int, ...], what: str) -> Array:
+        try:
+            given = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"values for {what} must be numbers, got {values!r}") from error
+        if not np.isfinite(given).all():
+            raise ArgumentError(f"values for {what} must be finite")
+        try:
+            return np.broadcast_to(given, shape)
+        except ValueError as error:
+            raise ArgumentError(f"values for {what} must have shape {shape}, got {given.shape}") from error
 
     def _mask(self, mask: Any) -> np.ndarray:
         shape = (self.model.world_count, len(self.articulations))
@@ -168,40 +210,42 @@ class ArticulationView:
 
     def get_dof_positions(self, state: State) -> Array:
         """Coordinates of the selected joints, a copy, shape (worlds, articulations, coordinates)."""
-        return self._get(state.joint_q, self._q)
+        return self._get(state, "joint_q", self._q)
 
     def set_dof_positions(self, state: State, values: Any, mask: Any = None) -> None:
         """Write coordinates of the selected joints; `mask` by world or by articulation."""
-        self._set(state.joint_q, self._q, values, mask, "positions")
+        self._set(state, "joint_q", self._q, values, mask)
 
     def get_dof_velocities(self, state: State) -> Array:
         """Velocities of the selected joints, a copy, shape (worlds, articulations, dofs)."""
-        return self._get(state.joint_qd, self._v)
+        return self._get(state, "joint_qd", self._v)
 
     def set_dof_velocities(self, state: State, values: Any, mask: Any = None) -> None:
         """Write velocities of the selected joints."""
-        self._set(state.joint_qd, self._v, values, mask, "velocities")
+        self._set(state, "joint_qd", self._v, values, mask)
 
     def get_dof_forces(self, control: Control) -> Array:
         """Generalized forces of the selected joints, a copy."""
-        return self._get(control.joint_f, self._v)
+        return self._get(control, "joint_f", self._v)
 
     def set_dof_forces(self, control: Control, values: Any, mask: Any = None) -> None:
         """Write generalized forces of the selected joints."""
-        self._set(control.joint_f, self._v, values, mask, "forces")
+        self._set(control, "joint_f", self._v, values, mask)
 
     def get_link_transforms(self, state: State) -> Array:
         """Poses of the selected links, a copy, shape (worlds, articulations, links, 7)."""
-        return self._get(state.body_q, self._bodies)
+        return self._get(state, "body_q", self._bodies)
 
     def get_link_velocities(self, state: State) -> Array:
         """Velocities of the selected links as State.body_qd has them, a copy."""
-        return self._get(state.body_qd, self._bodies)
+        return self._get(state, "body_qd", self._bodies)
 
     def _floating(self) -> bool:
         return JointType(self.model.joint_type[self._roots[0]]) in (JointType.FREE, JointType.DISTANCE)
 
     def _root_columns(self) -> np.ndarray:
+        if not self._single:
+            raise ArgumentError("these articulations have several roots; move them joint by joint")
         starts = self.model.joint_q_start[self._roots]
         return starts[:, None] + np.arange(7)
 
@@ -210,21 +254,24 @@ class ArticulationView:
 
         Floating roots keep it in their coordinates; others in the model, as the pose of the root joint.
         """
+        columns = self._root_columns()
         if self._floating():
-            return self._get(state.joint_q, self._root_columns())
+            return self._get(state, "joint_q", columns)
         poses = self.model.joint_X_p[self._roots]
         return np.repeat(poses[None], self.model.world_count, axis=0)
 
     def set_root_transforms(self, state: State, values: Any, mask: Any = None) -> None:
         """Move the roots. Floating roots change the state; others change the model for all worlds."""
+        columns = self._root_columns()
+        given = self._given(values, (self.model.world_count, *columns.shape), "root transforms").copy()
+        lengths = np.linalg.norm(given[..., 3:], axis=-1, keepdims=True)
+        if (lengths < 1e-12).any():
+            raise ArgumentError("root transforms need quaternions (xyzw) that are not zero")
+        # unit quaternions keep their bits
+        given[..., 3:] /= np.where(np.abs(lengths - 1.0) < 1e-12, 1.0, lengths)
         if self._floating():
-            self._set(state.joint_q, self._root_columns(), values, mask, "root transforms")
+            self._set(state, "joint_q", columns, given, mask)
             return
-        shape = (self.model.world_count, len(self.articulations), 7)
-        try:
-            given = np.broadcast_to(np.asarray(values, dtype=np.float64), shape)
-        except ValueError as error:
-            raise ArgumentError(f"root transforms must have shape {shape}, got {np.shape(values)}") from error
         chosen = self._mask(mask)
         if not (chosen == chosen[:1]).all() or not (given == given[:1]).all():
             raise ArgumentError("roots that are not floating are part of the model: move all worlds alike")

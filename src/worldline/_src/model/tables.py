@@ -75,7 +75,7 @@ def find_label(labels: Sequence[str], label: str, what: str) -> int:
     try:
         return labels.index(label)
     except ValueError:
-        raise NotFoundError(f"no {what} '{label}'{nearest_name(label, labels)}") from None
+        raise NotFoundError(f"no {what} '{label}'{nearest_name(str(label), labels)}") from None
 
 
 @dataclass(eq=False)

@@ -18,10 +18,7 @@ def check_articulation(builder: ModelBuilder, joints: list[int], label: str) -> 
     what = f"articulation '{label}'"
     if not joints:
         raise ArgumentError(f"{what} is empty: it needs at least one joint")
-    owner = {j: name for name, owned in builder.articulations for j in owned}
-    children: dict[int, int] = {}
-    for j in owner:
-        children[builder.joints[j].child] = j
+    moved_by: dict[int, int] = {}
     for before, here in itertools.pairwise(joints):
         if here <= before:
             raise ArgumentError(
@@ -33,19 +30,19 @@ def check_articulation(builder: ModelBuilder, joints: list[int], label: str) -> 
                 f"{what}: joints must be contiguous, but {before} is followed by {here}; "
                 f"'{builder.joints[before + 1].label}' is left out"
             )
-    reached: set[int] = set()
     for j in joints:
         joint = builder.joints[j]
-        if j in owner:
-            raise ArgumentError(f"{what}: joint '{joint.label}' already belongs to '{owner[j]}'")
+        if joint.articulation >= 0:
+            owner = builder.articulations[joint.articulation][0]
+            raise ArgumentError(f"{what}: joint '{joint.label}' already belongs to '{owner}'")
         child = builder.links[joint.child]
-        if joint.child in children:
-            other = builder.joints[children[joint.child]].label
+        first = max(child.moved_by, moved_by.get(joint.child, -1))
+        if first >= 0:
             raise ArgumentError(
                 f"{what}: link '{child.label}' has a second parent through joint '{joint.label}'; "
-                f"joint '{other}' is the first"
+                f"joint '{builder.joints[first].label}' is the first"
             )
-        if joint.parent >= 0 and joint.parent not in reached:
+        if joint.parent >= 0 and joint.parent not in moved_by:
             parent = builder.links[joint.parent].label
             raise ArgumentError(
                 f"{what}: joint '{joint.label}' is out of order: its parent link '{parent}' is not the "
@@ -56,20 +53,23 @@ def check_articulation(builder: ModelBuilder, joints: list[int], label: str) -> 
                 f"{what}: link '{child.label}' is kinematic but not a root; only children of the world "
                 "may be kinematic"
             )
-        children[joint.child] = j
-        reached.add(joint.child)
+        moved_by[joint.child] = j
+    if builder.articulations and joints[0] < builder.articulations[-1][1][-1]:
+        raise ArgumentError(
+            f"{what}: articulations must be added in the order of their joints, but joint "
+            f"'{builder.joints[joints[0]].label}' comes before those of '{builder.articulations[-1][0]}'"
+        )
 
 
 def check_complete(builder: ModelBuilder, skip_validation_joints: bool) -> None:
     """Every joint and every link belongs to an articulation, unless that is waived."""
-    owned = {j for _, joints in builder.articulations for j in joints}
-    orphans = [joint.label for j, joint in enumerate(builder.joints) if j not in owned]
+    orphans = [joint.label for joint in builder.joints if joint.articulation < 0]
     if orphans and not skip_validation_joints:
         raise ArgumentError(
             f"joints in no articulation: {', '.join(orphans)}; add them with add_articulation, or pass "
             "skip_validation_joints=True"
         )
-    moved = {builder.joints[j].child for j in range(len(builder.joints))}
+    moved = {joint.child for joint in builder.joints}
     loose = [link.label for i, link in enumerate(builder.links) if i not in moved]
     if loose and not skip_validation_joints:
         raise ArgumentError(

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mass, centre of mass and inertia of shapes, and of links made of several.
 
-Primitives have closed forms, all from the mean squares <x^2>, <y^2>, <z^2> of their points: a moment of inertia
-is the sum of two of them. Meshes are integrated in `assets.integrals`. Everything here is a pure function;
-`assets.library` brings the meshes.
+Primitives have closed forms, all from the mean squares <x^2>, <y^2>, <z^2> of their points: a moment of
+inertia is the sum of two of them. Meshes are integrated in `assets.integrals`. Everything here is a pure
+function; `assets.library` brings the meshes.
 
-The conventions are those of compiled MJCF models, to the last digits that matter: a surface has its density per
-area, the surface of an ellipsoid is Thomsen's approximation and its inertia that of a layer 1e-6 m thick.
+The conventions are those of compiled MJCF models, to the last digits that matter: a surface has its density
+per area, the surface of an ellipsoid is Thomsen's approximation and its inertia that of a layer 1e-6 m
+thick.
 """
 
 from __future__ import annotations
@@ -103,7 +104,9 @@ def _mean_squares(shape: ShapeType, size: Sequence[float], shell: bool) -> tuple
         # on two of the six faces a coordinate is constant, on the others it is spread evenly
         faces = b * c + c * a + a * b
         shares = (b * c / faces, c * a / faces, a * b / faces)
-        xx, yy, zz = (s * s * (share + (1.0 - share) / 3.0) for s, share in zip((a, b, c), shares, strict=True))
+        xx, yy, zz = (
+            s * s * (share + (1.0 - share) / 3.0) for s, share in zip((a, b, c), shares, strict=True)
+        )
         return xx, yy, zz
     if shape is ShapeType.Cylinder:
         # share of the caps, which the solid does not have
@@ -247,10 +250,15 @@ def bounded(part: MassProperties, least_mass: float = 0.0, least_moment: float =
 
 
 def is_physical(part: MassProperties, slack: float = 1.0e-9) -> bool:
-    """Whether some body can have these: no negative mass or moment, and no moment above the sum of the others."""
+    """Whether some body can have these.
+
+    Nothing is negative, no moment exceeds the sum of the others, and there are none without mass.
+    """
     moments = principal_axes(part.inertia).moments
     tolerance = slack * abs(moments[0])
-    return part.mass >= 0.0 and moments[2] >= -tolerance and moments[1] + moments[2] >= moments[0] - tolerance
+    if part.mass < 0.0 or (part.mass == 0.0 and part.inertia.any()):
+        return False
+    return moments[2] >= -tolerance and moments[1] + moments[2] >= moments[0] - tolerance
 
 
 def balanced(part: MassProperties) -> MassProperties:

@@ -23,7 +23,9 @@ class Pose(NamedTuple):
 
     def apply(self, point: Array) -> Array:
         """A point in the frame of this pose, seen from where the pose is seen from."""
-        return self.position + self.turn(point)
+        # sums of Python floats, which overflow without a warning
+        both = zip(self.position.tolist(), self.turn(point).tolist(), strict=True)
+        return np.array([a + b for a, b in both])
 
     def turn(self, vector: Array) -> Array:
         """A direction in the frame of this pose, seen from where the pose is seen from."""
@@ -61,7 +63,9 @@ def multiply(a: Array, b: Array) -> Array:
 
 def normalized(rotation: Array) -> Array:
     """The quaternion at unit length."""
-    return rotation / np.linalg.norm(rotation)
+    # over the largest first, since squares of very large or small numbers are out of range
+    scaled = rotation / abs(rotation).max()
+    return scaled / np.linalg.norm(scaled)
 
 
 IDENTITY: Final = Pose(np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))

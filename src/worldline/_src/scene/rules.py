@@ -106,15 +106,20 @@ def _inertia(inertia: Inertia, probe: Probe, path: str) -> None:
         probe.reject(f"{path}.diag_inertia", str(moments.tolist()), "moments >= 0")
     if inertia.full_inertia is not None:
         xx, yy, zz, xy, xz, yz = inertia.full_inertia
-        tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        least = float(np.linalg.eigvalsh(tensor)[0])
-        if least < -1.0e-9 * abs(tensor).max():
+        tensor = _scaled(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+        if np.linalg.eigvalsh(tensor)[0] < -1.0e-9:
             allowed = "a tensor without negative principal moments"
             probe.reject(f"{path}.full_inertia", str(inertia.full_inertia), allowed)
 
 
+def _scaled(values: np.ndarray) -> np.ndarray:
+    """The values over the largest of them, so that no product overflows."""
+    largest = abs(values).max()
+    return values / largest if largest else values
+
+
 def _parallel(a: np.ndarray, b: np.ndarray) -> bool:
-    return bool(np.linalg.norm(np.cross(a, b)) <= 1.0e-9 * np.linalg.norm(a) * np.linalg.norm(b))
+    return bool(np.linalg.norm(np.cross(_scaled(a), _scaled(b))) <= 1.0e-9)
 
 
 def _joint(joint: Joint, probe: Probe, path: str) -> None:

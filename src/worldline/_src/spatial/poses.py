@@ -49,7 +49,8 @@ def transform(value: VectorLike | None, what: str) -> Array:
 
 def rotation(pose: Array) -> Array:
     """The 3x3 rotation matrix of a pose."""
-    x, y, z, w = pose[3:]
+    # plain floats: on arrays this small NumPy's overhead is ten times the arithmetic
+    _, _, _, x, y, z, w = pose.tolist()
     return np.array(
         [
             [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -78,18 +79,38 @@ def quaternion(R: Array) -> Array:
     return -row if row[3] < 0.0 else row
 
 
-def quaternion_product(a: Array, b: Array) -> Array:
-    """xyzw of the rotation b followed by a."""
-    v = a[3] * b[:3] + b[3] * a[:3] + np.cross(a[:3], b[:3])
-    return np.append(v, a[3] * b[3] - a[:3] @ b[:3])
+def _turned(q: tuple[float, ...], v: tuple[float, ...]) -> tuple[float, float, float]:
+    """A vector turned by a quaternion xyzw."""
+    x, y, z, w = q
+    a, b, c = v
+    d, e, f = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)
+    return (
+        a + w * d + (y * f - z * e),
+        b + w * e + (z * d - x * f),
+        c + w * f + (x * e - y * d),
+    )
 
 
 def compose(a: Array, b: Array) -> Array:
     """The pose b seen from the frame a is seen from."""
-    return np.concatenate([a[:3] + rotation(a) @ b[:3], quaternion_product(a[3:], b[3:])])
+    *p, ax, ay, az, aw = a.tolist()
+    *r, bx, by, bz, bw = b.tolist()
+    x, y, z = _turned((ax, ay, az, aw), (r[0], r[1], r[2]))
+    return np.array(
+        [
+            p[0] + x,
+            p[1] + y,
+            p[2] + z,
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+            aw * bw - ax * bx - ay * by - az * bz,
+        ]
+    )
 
 
 def inverse(a: Array) -> Array:
     """The pose of the outer frame in the inner one."""
-    back = np.array([-a[3], -a[4], -a[5], a[6]])
-    return np.concatenate([-rotation(a).T @ a[:3], back])
+    px, py, pz, x, y, z, w = a.tolist()
+    rx, ry, rz = _turned((-x, -y, -z, w), (px, py, pz))
+    return np.array([-rx, -ry, -rz, -x, -y, -z, w])

@@ -142,7 +142,9 @@ class _Document:
         if kind == "triangles":
             rows = [indices[: len(indices) // 3 * 3].reshape(-1, 3) for indices in lists]
         elif kind == "polylist":
-            counts = next((_integers(entry) for entry in _children(primitive, "vcount")), np.empty(0, np.int64))
+            counts = next(
+                (_integers(entry) for entry in _children(primitive, "vcount")), np.empty(0, np.int64)
+            )
             rows = [_fans(np.concatenate(lists) if lists else np.empty(0, np.int64), counts)]
         elif kind == "tristrips":
             rows = [_strip(indices) for indices in lists]
@@ -232,7 +234,9 @@ def _rotate(numbers: Array) -> Array:
     made = np.eye(4)
     length = float(np.linalg.norm(axis))
     if length > 0.0:
-        made[:3, :3] = rotation_matrix(np.append(axis / length * math.sin(angle / 2.0), math.cos(angle / 2.0)))
+        made[:3, :3] = rotation_matrix(
+            np.append(axis / length * math.sin(angle / 2.0), math.cos(angle / 2.0))
+        )
     return made
 
 

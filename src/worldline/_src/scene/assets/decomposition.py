@@ -88,7 +88,8 @@ def _run(mesh: Mesh, given: Mapping[str, Any], where: str) -> dict[str, np.ndarr
     except (RuntimeError, ValueError, AssertionError, MemoryError) as error:
         raise SceneError(f"{where}: convex decomposition failed: {error}") from None
     meshes = [
-        Mesh(np.asarray(vertices, np.float64), np.asarray(triangles, np.int32)) for vertices, triangles in parts
+        Mesh(np.asarray(vertices, np.float64), np.asarray(triangles, np.int32))
+        for vertices, triangles in parts
     ]
     if not meshes:
         raise SceneError(f"{where}: convex decomposition found no parts")

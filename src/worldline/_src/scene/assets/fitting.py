@@ -83,5 +83,7 @@ def fitted(
     elif shape in (ShapeType.Box, ShapeType.Ellipsoid):
         size = (x, y, z)
     else:
-        raise SceneError(f"given a {shape.name} to fit to a mesh; allowed: Sphere, Capsule, Cylinder, Ellipsoid, Box")
+        raise SceneError(
+            f"given a {shape.name} to fit to a mesh; allowed: Sphere, Capsule, Cylinder, Ellipsoid, Box"
+        )
     return FittedShape(scale * np.array(size), box.position, box.rotation)

@@ -56,7 +56,9 @@ def load_hfield(source: HFieldSource, policy: PathPolicy, where: str = "hfield")
     if not np.isfinite(heights).all():
         raise SceneError(f"{where}: a height that is not finite")
     if min(heights.shape) < 2:
-        raise SceneError(f"{where}: given {heights.shape[0]} rows and {heights.shape[1]} columns; allowed: 2 or more")
+        raise SceneError(
+            f"{where}: given {heights.shape[0]} rows and {heights.shape[1]} columns; allowed: 2 or more"
+        )
     return HeightField(source.height_scale * heights, np.array(source.size), source.base)
 
 
@@ -120,7 +122,7 @@ def _read_png(data: bytes, where: str) -> Array:
     if not 0 < width * height <= MAX_HEIGHTS:
         raise SceneError(f"{where}: given {width} x {height} pixels; allowed: {MAX_HEIGHTS} in all")
     try:
-        from PIL import Image
+        from PIL import Image  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise CapabilityError(
             f"{where}: height fields from images need the package 'pillow', which is not installed"

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Volumes, areas and moments of meshes.
 
-A mesh is integrated triangle by triangle: each spans a tetrahedron with a common apex, or is a thin plate. The
-volume integrals are exact for a closed mesh whatever the apex. For one that is not closed the apex matters; as
-in compiled MJCF models it is the centroid of the triangles at first, for the centre of mass, and then that
-centre.
+A mesh is integrated triangle by triangle: each spans a tetrahedron with a common apex, or is a thin plate.
+The volume integrals are exact for a closed mesh whatever the apex. For one that is not closed the apex
+matters; as in compiled MJCF models it is the centroid of the triangles at first, for the centre of mass,
+and then that centre.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ def mesh_integrals(mesh: Mesh, mode: MeshInertia = MeshInertia.Auto, where: str 
         raise SceneError(f"{where}: the triangles face inward, the volume is {found.content:g} m^3")
     if found.content < _TINY:
         what = "area" if mode is MeshInertia.Shell else "volume"
-        raise SceneError(f"{where}: the {what} is too small: {found.content:g}; try another inertia, such as shell")
+        raise SceneError(
+            f"{where}: the {what} is too small: {found.content:g}; try another inertia, such as shell"
+        )
     return found
 
 

@@ -161,7 +161,12 @@ class AssetLibrary:
         def make() -> dict[str, np.ndarray]:
             found = mesh_integrals(mesh, mode, f"mesh {name!r}")
             order = np.array([list(MeshInertia).index(found.mode)])
-            return {"content": np.array([found.content]), "com": found.com, "inertia": found.inertia, "mode": order}
+            return {
+                "content": np.array([found.content]),
+                "com": found.com,
+                "inertia": found.inertia,
+                "mode": order,
+            }
 
         found = self.cache.fetch("integrals", content_key(mesh.key, mode.name), make)
         used = list(MeshInertia)[int(found["mode"][0])]
@@ -210,4 +215,3 @@ class AssetLibrary:
             found = given_properties(inertial, found) if given else found
         found = bounded(found, options.bound_mass, options.bound_inertia)
         return balanced(found) if options.balance_inertia else found
-

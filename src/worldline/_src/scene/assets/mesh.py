@@ -80,11 +80,14 @@ def checked(mesh: Mesh, where: str) -> Mesh:
         bad = ((triangles < 0) | (triangles >= len(vertices))).any(axis=1)
         row = int(np.argmax(bad))
         raise SceneError(
-            f"{where}: triangle {row} is {triangles[row].tolist()}; allowed: vertices 0 to {len(vertices) - 1}"
+            f"{where}: triangle {row} is {triangles[row].tolist()}; "
+            f"allowed: vertices 0 to {len(vertices) - 1}"
         )
     for name, extra in (("normals", mesh.normals), ("texture coordinates", mesh.texcoords)):
         if extra is not None and len(extra) != len(vertices):
-            raise SceneError(f"{where}: given {len(extra)} {name}; allowed: one for each of {len(vertices)} vertices")
+            raise SceneError(
+                f"{where}: given {len(extra)} {name}; allowed: one for each of {len(vertices)} vertices"
+            )
     return mesh
 
 
@@ -131,7 +134,9 @@ def scaled(mesh: Mesh, scale: Array) -> Mesh:
     """
     factors = np.asarray(scale, dtype=np.float64)
     if not np.isfinite(factors).all() or not factors.all():
-        raise SceneError(f"given the mesh scale {factors.tolist()}; allowed: finite numbers, none of them zero")
+        raise SceneError(
+            f"given the mesh scale {factors.tolist()}; allowed: finite numbers, none of them zero"
+        )
     if (factors == 1.0).all():
         return mesh
     triangles = mesh.triangles if np.prod(np.sign(factors)) > 0.0 else mesh.triangles[:, ::-1]
@@ -152,9 +157,9 @@ def joined(meshes: list[Mesh]) -> Mesh:
     texcoords = [mesh.texcoords for mesh in meshes if mesh.texcoords is not None]
     return Mesh(
         np.concatenate([mesh.vertices for mesh in meshes]),
-        np.concatenate([mesh.triangles + int(start) for mesh, start in zip(meshes, starts, strict=False)]).astype(
-            np.int32
-        ),
+        np.concatenate(
+            [mesh.triangles + int(start) for mesh, start in zip(meshes, starts, strict=False)]
+        ).astype(np.int32),
         np.concatenate(normals) if len(normals) == len(meshes) else None,
         np.concatenate(texcoords) if len(texcoords) == len(meshes) else None,
     )

@@ -93,7 +93,12 @@ def _read_msh(data: bytes, where: str) -> Mesh:
         )
     at = 16
     tables: list[np.ndarray] = []
-    for count, width, dtype in ((n_vertex, 3, "<f4"), (n_normal, 3, "<f4"), (n_texcoord, 2, "<f4"), (n_triangle, 3, "<i4")):
+    for count, width, dtype in (
+        (n_vertex, 3, "<f4"),
+        (n_normal, 3, "<f4"),
+        (n_texcoord, 2, "<f4"),
+        (n_triangle, 3, "<i4"),
+    ):
         tables.append(np.frombuffer(data, dtype, count * width, at).reshape(-1, width))
         at += 4 * count * width
     vertices, normals, texcoords, triangles = tables

@@ -49,7 +49,9 @@ class AssetReferences:
         """
         path = self._file(reference, base)
         if path.suffix.lower() not in MESH_SUFFIXES:
-            raise CapabilityError(f"no reader for {path.suffix!r} meshes; there are: {', '.join(MESH_SUFFIXES)}")
+            raise CapabilityError(
+                f"no reader for {path.suffix!r} meshes; there are: {', '.join(MESH_SUFFIXES)}"
+            )
         key = (path, parts)
         if key not in self._meshes:
             name = free_name(path.stem or "mesh", self.assets.meshes)

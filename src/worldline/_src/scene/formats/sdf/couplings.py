@@ -85,7 +85,9 @@ def _gearbox(
         first = _hinge(gearbox.reference, joint.parent, joint.axes[0].direction, joints, placed)
         second = _hinge(gearbox.reference, joint.child, joint.axes[1].direction, joints, placed)
     if gearbox is None or first is None or second is None:
-        log.left_out(joint.element, "a gearbox needs a hinge from its reference body to its parent and to its child")
+        log.left_out(
+            joint.element, "a gearbox needs a hinge from its reference body to its parent and to its child"
+        )
         return
     world.couplers.append(
         JointCoupler(

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The frames of an SDF file: where they are, and what they are attached to.
 
-Every model, and the world, is a scope with frames of its own: its links, joints, <frame>s and nested models. Each
-stands in another one, by default a link in the model frame, a joint in its child, a frame in what it is
-attached to, a model in the frame around. `Scope.pose` follows these steps without recursion, so that long
-chains are as good as short ones, and notices cycles. Names of nested frames are written `inner::frame`.
+Every model, and the world, is a scope with frames of its own: its links, joints, <frame>s and nested
+models. Each stands in another one, by default a link in the model frame, a joint in its child, a frame in
+what it is attached to, a model in the frame around. `Scope.pose` follows these steps without recursion, so
+that long chains are as good as short ones, and notices cycles. Names of nested frames are written
+`inner::frame`.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ NEWEST: Final[Version] = (1, 12)
 OLDEST: Final[Version] = (1, 4)
 _INCLUDE_DEPTH: Final = 24
 _MODEL_DEPTH: Final = 48
-_MODELS: Final = 5000
+_MODELS: Final = 2000
 _VERSION: Final = re.compile(r"\s*(\d{1,3})\.(\d{1,3})")
 
 
@@ -56,6 +56,7 @@ class ScopeBuilder:
         self._elements = self._models = 0
         self._files: list[Path] = []
         self._parsed: dict[Path, Element | None] = {}
+        self._resolved: dict[tuple[str, Path | None], Path] = {}
 
     def build(self, element: Element, version: Version) -> Scope:
         """The scope of a <world>, or of the root of a file that has models only."""
@@ -74,7 +75,9 @@ class ScopeBuilder:
             limits = f"{_MODELS} models or {ELEMENTS} elements"
             raise SceneError("", [element.problem(f"more than {limits} with all includes")])
         if not scope.is_world:
-            scope.is_static = node.flag("static", False) or (scope.parent is not None and scope.parent.is_static)
+            scope.is_static = node.flag("static", False) or (
+                scope.parent is not None and scope.parent.is_static
+            )
             scope.canonical = scope.canonical or node.attribute("canonical_link")
             scope.placement = scope.placement or node.attribute("placement_frame")
         for child in element.children:
@@ -155,10 +158,13 @@ class ScopeBuilder:
     def _open(self, uri: str, element: Element) -> tuple[Path, Element] | None:
         base = None if element.file is None else Path(element.file).parent
         try:
-            path = self.policy.resolve(uri, base=base)
-            if path.is_dir():
-                path = self._config(path)
-            if path in self._files or (not self._files and element.file and path == Path(element.file).resolve()):
+            path = self._resolved.get((uri, base))
+            if path is None:
+                path = self.policy.resolve(uri, base=base)
+                path = self._resolved[uri, base] = self._config(path) if path.is_dir() else path
+            if path in self._files or (
+                not self._files and element.file and path == Path(element.file).resolve()
+            ):
                 self.log.problem(element, f"{path} includes itself")
                 return None
             if path not in self._parsed:

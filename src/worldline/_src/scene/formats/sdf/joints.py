@@ -19,6 +19,7 @@ from worldline._src.scene.formats.sdf.frames import MODEL, Scope
 from worldline._src.scene.formats.sdf.nodes import Node, numbers_in
 from worldline._src.scene.formats.xml import Attributes, Element, Log
 from worldline._src.scene.joints import Joint, JointDof, JointType
+from worldline._src.scene.kinds import WORLD
 from worldline._src.scene.poses import IDENTITY, Pose
 from worldline._src.scene.values import Range, SpringDampCoeff, SpringDamper, StiffnessDamping
 from worldline._src.scene.vectors import Array
@@ -63,7 +64,7 @@ class Axis(NamedTuple):
 
 
 class Gearbox(NamedTuple):
-    """That the angle of the child against a third link follows that of the parent: child = -ratio * parent."""
+    """That two links turn together against a third: angle of child = -ratio * angle of parent."""
 
     reference: LinkKey
     ratio: float
@@ -83,6 +84,7 @@ class SdfJoint(NamedTuple):
         axes: Its axes.
         pitch: Advance of a screw, m/rad.
         gearbox: Data of a gearbox.
+        cuts: Whether the file asks to cut its loop here.
     """
 
     element: Element
@@ -95,6 +97,7 @@ class SdfJoint(NamedTuple):
     axes: list[Axis]
     pitch: float
     gearbox: Gearbox | None
+    cuts: bool
 
     @property
     def is_plain(self) -> bool:
@@ -115,7 +118,9 @@ def read_joint(scope: Scope, name: str, element: Element, origin: Pose, log: Log
     for tag, word in zip(("parent", "child"), words, strict=True):
         if word is None:
             log.problem(element, f"<{tag}> is required")
-    if not kind or words[0] is None or words[1] is None:
+    if words[1] == WORLD:
+        log.problem(element, "the child is the world; allowed: a link")
+    if not kind or words[0] is None or words[1] in (None, WORLD):
         return None
     before = len(log.problems)
     parent = scope.link_of(words[0], element)
@@ -126,20 +131,23 @@ def read_joint(scope: Scope, name: str, element: Element, origin: Pose, log: Log
         axes.append(_read_axis(scope, node, tag, kind, frame, origin))
     pitch = _pitch(node) if kind == "screw" else 0.0
     gearbox = _gearbox(node, scope) if kind == "gearbox" else None
+    cuts = _must_cut(node)
     _finish(node, kind)
-    if child is None and len(log.problems) == before:
-        log.problem(element, "the child is the world; allowed: a link")
     if child is None or len(log.problems) > before:
         return None
     if parent == child:
         log.problem(element, f"parent and child are the same link {child[1]!r}")
         return None
-    return SdfJoint(element, scope, name, kind, parent, child, frame, axes, pitch, gearbox)
+    return SdfJoint(element, scope, name, kind, parent, child, frame, axes, pitch, gearbox, cuts)
 
 
 def _finish(node: Node, kind: str) -> None:
     unused = f"a {kind} joint has no such thing"
-    ignored = {"physics": "of one simulator", "sensor": "sensors of the format are not read", "plugin": "of a simulator"}
+    ignored = {
+        "physics": "of one simulator",
+        "sensor": "sensors of the format are not read",
+        "plugin": "of a simulator",
+    }
     if kind not in ("screw",):
         ignored |= dict.fromkeys(("thread_pitch", "screw_thread_pitch"), unused)
     if kind != "gearbox":
@@ -148,6 +156,12 @@ def _finish(node: Node, kind: str) -> None:
         if _AXES.get(kind, 1) <= count:
             ignored[tag] = unused
     node.finish(ignored=ignored, also=("pose",), attributes=("name", "type"))
+
+
+def _must_cut(node: Node) -> bool:
+    physics = node.element.find("physics")
+    simbody = None if physics is None else physics.find("simbody")
+    return simbody is not None and Node(simbody, node.log).flag("must_be_loop_joint", False)
 
 
 def _pitch(node: Node) -> float:
@@ -242,7 +256,11 @@ def _dynamics(node: Node, dof: JointDof) -> None:
     dof.stiffness = node.real("spring_stiffness", 0.0)
     dof.rest_position = node.real("spring_reference", 0.0)
     node.finish()
-    for tag, value in (("damping", dof.damping), ("friction", dof.friction_loss), ("spring_stiffness", dof.stiffness)):
+    for tag, value in (
+        ("damping", dof.damping),
+        ("friction", dof.friction_loss),
+        ("spring_stiffness", dof.stiffness),
+    ):
         if value < 0.0:
             node.log.problem(node.element, f"<{tag}>: given {value}; allowed: 0 or more")
     if dof.stiffness == 0.0:
@@ -313,4 +331,3 @@ def _give(made: Joint, dof: JointDof) -> None:
         spring = StiffnessDamping(k=dof.stiffness, d=dof.damping)
         coefficients = SpringDampCoeff.stiffness_damping(spring)
         made.spring_damper = SpringDamper(coeff=coefficients, target_pos=dof.rest_position)
-

@@ -23,7 +23,13 @@ _IGNORED: Final = {
     "render_order": "of one renderer",
 }
 _MAPS: Final = {"normal_map": MaterialRole.Normal, "emissive_map": MaterialRole.Emissive}
-_OTHER_MAPS: Final = ("roughness_map", "metalness_map", "ambient_occlusion_map", "environment_map", "light_map")
+_OTHER_MAPS: Final = (
+    "roughness_map",
+    "metalness_map",
+    "ambient_occlusion_map",
+    "environment_map",
+    "light_map",
+)
 
 
 class MaterialReader:
@@ -63,7 +69,9 @@ class MaterialReader:
         if color is not None:
             made.color = color
         if ambient is not None and diffuse is not None and ambient != diffuse:
-            self.log.approximated(node.element, "one colour is used for ambient and diffuse light: the diffuse one")
+            self.log.approximated(
+                node.element, "one colour is used for ambient and diffuse light: the diffuse one"
+            )
         if specular is not None:
             made.specular_color = specular
         if emissive is not None:

@@ -88,7 +88,9 @@ class Node:
             return default
         value = number(found.text, infinite)
         if value is None:
-            self.log.problem(found, f"given {found.text[:60]!r}; allowed: a {'' if infinite else 'finite '}number")
+            self.log.problem(
+                found, f"given {found.text[:60]!r}; allowed: a {'' if infinite else 'finite '}number"
+            )
             return default
         return value
 
@@ -99,7 +101,11 @@ class Node:
         return given if given is not None else None if default is None else list(default)
 
     def finish(
-        self, *, ignored: Mapping[str, str] | None = None, also: Collection[str] = (), attributes: Collection[str] = ()
+        self,
+        *,
+        ignored: Mapping[str, str] | None = None,
+        also: Collection[str] = (),
+        attributes: Collection[str] = (),
     ) -> None:
         """Notes children and attributes that nobody read.
 

@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """SDF, the format of Gazebo, versions 1.4 to 1.12.
 
-Models float unless they are static or joined to the world. Names within a <world> carry the names of their models,
-`model::link`, as in Gazebo; those of a file that is one model do not. Links of one model do not touch each
-other unless it says `self_collide`. Frames are kept by name. Sensors, plugins, lights and the settings of single
-simulators are reported.
+Models float unless they are static or joined to the world. Names within a <world> carry the names of their
+models, `model::link`, as in Gazebo; those of a file that is one model do not. Links of one model do not
+touch each other unless it says `self_collide`. Frames are kept by name. Sensors, plugins, lights and the
+settings of single simulators are reported.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Final
+
+import numpy as np
 
 from worldline._src.scene.assets.paths import PathPolicy
 from worldline._src.scene.assets.references import AssetReferences
@@ -83,7 +85,9 @@ def read(source: str, *, file_path: Path | None, options: Any) -> World:
     if root.tag != "sdf":
         log.problem(root, f"given the root <{root.tag}>; allowed: <sdf>")
         log.raise_any()
-    world = _File(root, PathPolicy.of(file_path, options), log).world
+    with np.errstate(all="ignore"):
+        # a file may hold numbers of any size; validation finds what overflows
+        world = _File(root, PathPolicy.of(file_path, options), log).world
     log.raise_any()
     world.report = log.report
     return world
@@ -135,7 +139,9 @@ class _File:
         self.world.name = node.required_attribute("name")
         gravity = node.reals("gravity", 3)
         physics = node.children("physics")
-        chosen = next((p for p in physics if p.get("default") in ("1", "true")), physics[0] if physics else None)
+        chosen = next(
+            (p for p in physics if p.get("default") in ("1", "true")), physics[0] if physics else None
+        )
         for extra in physics:
             if extra is not chosen:
                 self.log.left_out(extra, "only one <physics> counts")
@@ -148,7 +154,15 @@ class _File:
                 self.log.problem(chosen, f"<max_step_size>: given {step}; allowed: more than 0")
             # in versions 1.4 and 1.5 gravity stood here
             gravity = gravity or inner.reals("gravity", 3)
-            kinds = ("ode", "bullet", "simbody", "dart", "max_contacts", "real_time_factor", "real_time_update_rate")
+            kinds = (
+                "ode",
+                "bullet",
+                "simbody",
+                "dart",
+                "max_contacts",
+                "real_time_factor",
+                "real_time_update_rate",
+            )
             inner.finish(ignored=dict.fromkeys(kinds, _SIMULATOR), attributes=("type", "name", "default"))
         if gravity is None:
             self.log.kept(node.element, "no <gravity>; the format has 9.8 m/s^2")
@@ -210,9 +224,8 @@ class _File:
         if not node.flag("gravity", True):
             link.gravcomp = 1.0
         kinematic = node.flag("kinematic", False)
-        if node.flag("self_collide", None) is not None:
-            child = node.child("self_collide")
-            self.log.left_out(child or entry.element, "set for whole models only")
+        if node.flag("self_collide", None) not in (None, self.self_collide.get(model, False)):
+            self.log.left_out(node.child("self_collide") or entry.element, "set for whole models only")
         node.finish(ignored=_LINK_IGNORED, also=("pose",))
         pose = origin * scope.pose(name, entry.element)
         key: LinkKey = (scope, name)

@@ -71,12 +71,14 @@ class ShapeReader:
             return Inertia(mass=1.0, pos=(0.0, 0.0, 0.0), diag_inertia=(1.0, 1.0, 1.0))
         if (node.attribute("auto") or "false").lower() in ("true", "1"):
             mass = node.real("mass")
-            node.finish(ignored={tag: "computed from the shapes" for tag in ("pose", "inertia", "density")})
+            node.finish(ignored=dict.fromkeys(("pose", "inertia", "density"), "computed from the shapes"))
             return Inertia(mass=mass)
         raw = read_pose(node)
         mass = node.real("mass", 1.0)
         moments = node.node("inertia")
-        node.finish(ignored={"fluid_added_mass": "added mass is not supported", "density": "the inertia is given"})
+        node.finish(
+            ignored={"fluid_added_mass": "added mass is not supported", "density": "the inertia is given"}
+        )
         if mass < 0.0:
             self.log.problem(node.element, f"given a mass of {mass}; allowed: 0 or more")
         made = Inertia(mass=mass, pos=raw.pose.position, orientation=raw.pose.rotation)
@@ -218,7 +220,9 @@ class ShapeReader:
                 self.log.approximated(submesh.element, "the part is not centred")
             submesh.finish()
             parts = (part,) if part else ()
-        node.finish(ignored={"convex_decomposition": "set for the whole scene here"}, attributes=("optimization",))
+        node.finish(
+            ignored={"convex_decomposition": "set for the whole scene here"}, attributes=("optimization",)
+        )
         if uri is None:
             self.log.problem(node.element, "<uri> is required")
             return None
@@ -279,8 +283,12 @@ class ShapeReader:
             if mask is not None:
                 bits = int(min(max(mask, 0), 0xFFFFFFFF))
                 geom.collision_mask = CollisionMask(collide_group=bits, collide_with=bits)
-            ignored = dict.fromkeys(("ode", "bullet", "poissons_ratio", "elastic_modulus"), "of one simulator")
-            ignored |= dict.fromkeys(("collide_without_contact", "collide_without_contact_bitmask"), "of sensors")
+            ignored = dict.fromkeys(
+                ("ode", "bullet", "poissons_ratio", "elastic_modulus"), "of one simulator"
+            )
+            ignored |= dict.fromkeys(
+                ("collide_without_contact", "collide_without_contact_bitmask"), "of sensors"
+            )
             contact.finish(ignored=ignored | {"category_bitmask": "groups and masks are one here"})
         surface.finish(ignored={"soft_contact": "soft bodies are not supported"})
 
@@ -289,7 +297,9 @@ class ShapeReader:
         if ode is not None:
             first, second = ode.real("mu", 1.0), ode.real("mu2")
             if second is not None and second != first:
-                self.log.approximated(ode.element, f"friction is the same in all directions: {max(first, second)}")
+                self.log.approximated(
+                    ode.element, f"friction is the same in all directions: {max(first, second)}"
+                )
             material = geom.physics_material
             material.friction = [max(first, second or 0.0, 0.0), *material.friction[1:]]
             ode.finish(ignored=dict.fromkeys(("fdir1", "slip1", "slip2"), "friction has no direction here"))
@@ -299,4 +309,3 @@ class ShapeReader:
 
 def _directory(element: Element) -> Path | None:
     return None if element.file is None else Path(element.file).parent
-

@@ -143,7 +143,7 @@ class TreeBuilder:
         for index in sorted(range(len(joints)), key=lambda i: (_rank(joints[i][0]), i)):
             joint = joints[index][0]
             a, b = find(self._node(joint.parent)), find(self._node(joint.child))
-            if a is not b and a != b:
+            if a != b:
                 # the world stays at the top
                 top, below = (b, a) if b is None else (a, b)
                 roots[below] = top
@@ -227,7 +227,9 @@ class TreeBuilder:
             made = make_free_standing(joint, name)
             parent, child = (self._end(key, joint.frame) for key in (joint.parent, joint.child))
             self.world.joints.append(WorldJoint(parent=parent, child=child, joint=made))
-            self.log.kept(joint.element, f"closes a loop; a joint of the world named {name!r} takes its place")
+            self.log.kept(
+                joint.element, f"closes a loop; a joint of the world named {name!r} takes its place"
+            )
             return
         frame = joint.frame
         if family is LoopClosureFamily.Axis:
@@ -259,6 +261,8 @@ class TreeBuilder:
 
 
 def _rank(joint: SdfJoint) -> int:
+    if joint.cuts:
+        return 3
     if joint.kind == "ball":
         return 2
     return 1 if joint.kind in ("revolute", "continuous") and joint.is_plain else 0
@@ -280,4 +284,3 @@ def cross_pairs(bodies: Sequence[Body]) -> list[tuple[str, str]]:
 
 def _touches(link: Link) -> bool:
     return any(geom.collision_mask.collide_group or geom.collision_mask.collide_with for geom in link.geoms)
-

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """URDF joints.
 
-The frame of a URDF joint is the frame of its child link at zero, and its axis stands in that frame; so the link
-takes over the origin, and the joint keeps its anchor at the link's origin.
+The frame of a URDF joint is the frame of its child link at zero, and its axis stands in that frame; so the
+link takes over the origin, and the joint keeps its anchor at the link's origin.
 """
 
 from __future__ import annotations
@@ -29,7 +29,17 @@ TYPES: Final = {
     "planar": JointType.Planar,
     "spherical": JointType.Ball,
 }
-_KNOWN: Final = ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "safety_controller", "calibration")
+_KNOWN: Final = (
+    "origin",
+    "parent",
+    "child",
+    "axis",
+    "limit",
+    "dynamics",
+    "mimic",
+    "safety_controller",
+    "calibration",
+)
 _LIMITED: Final = ("revolute", "prismatic")
 _CONTROLLER: Final = "belongs to a controller, which a scene does not describe"
 

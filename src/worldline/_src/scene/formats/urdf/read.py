@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """URDF, the robot format of ROS.
 
-The tree of links becomes one body with a fixed base; give it `free` to let it float. A root link named `world`
-is the world itself, as every simulator has it. Mimic joints become couplers. Transmissions, controllers
-and simulator extensions have no place in a scene and are reported.
+The tree of links becomes one body with a fixed base; give it `free` to let it float. A root link named
+`world` is the world itself, as every simulator has it. Mimic joints become couplers. Transmissions,
+controllers and simulator extensions have no place in a scene and are reported.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
+
+import numpy as np
 
 from worldline._src.scene.assets.paths import PathPolicy
 from worldline._src.scene.assets.references import AssetReferences, free_name
@@ -53,7 +55,9 @@ def read(source: str, *, file_path: Path | None, options: Any) -> World:
     if root.tag != "robot":
         log.problem(root, f"given the root <{root.tag}>; allowed: <robot>")
         log.raise_any()
-    world = _Robot(root, PathPolicy.of(file_path, options), log).world
+    with np.errstate(all="ignore"):
+        # a file may hold numbers of any size; validation finds what overflows
+        world = _Robot(root, PathPolicy.of(file_path, options), log).world
     log.raise_any()
     world.report = log.report
     return world
@@ -164,7 +168,9 @@ class _Robot:
         roots = [name for name in self.links if name not in above]
         if len(roots) > 1:
             names = ", ".join(repr(name) for name in roots[:10])
-            self.log.kept(self.elements[roots[1]], f"{len(roots)} root links, each a body of its own: {names}")
+            self.log.kept(
+                self.elements[roots[1]], f"{len(roots)} root links, each a body of its own: {names}"
+            )
         bodies = self.world.hierarchy.bodies
         for name in roots:
             link = self.links[name]
