@@ -17,9 +17,9 @@ SOURCE = Path(worldline.__file__).parent / "_src"
 
 # lowest first; a package imports itself and what stands before it in one of these chains
 CHAINS = (
-    ("errors", "jit", "scalar", "spatial", "kernels", "model", "step", "facade", "viewer"),
-    ("errors", "jit", "scalar", "spatial", "kernels", "model", "step", "facade", "cli"),
-    ("errors", "scene", "model", "step", "facade", "cli"),
+    ("errors", "progress", "jit", "scalar", "spatial", "kernels", "model", "step", "facade", "viewer"),
+    ("errors", "progress", "jit", "scalar", "spatial", "kernels", "model", "step", "facade", "cli"),
+    ("errors", "progress", "scene", "model", "step", "facade", "cli"),
 )
 FORBIDDEN = (("kernels", "model"), ("scene", "jit"), ("scene", "scalar"), ("model", "step"))
 

@@ -84,7 +84,9 @@ def test_foreign_world():
 def test_second_parent_in_one_articulation():
     builder, links, joints = chain(2)
     extra = builder.add_joint_fixed(-1, links[1], label="extra")
-    refuses(builder, lambda: builder.add_articulation([*joints, extra]), "'link1'", "second parent", "'extra'")
+    refuses(
+        builder, lambda: builder.add_articulation([*joints, extra]), "'link1'", "second parent", "'extra'"
+    )
 
 
 def test_second_parent_across_articulations():

@@ -235,7 +235,9 @@ def test_planar_slides_along_axis2_and_its_normal():
 
 def test_screw_advances_by_pitch():
     model = single("screw", axis="z", pitch=-0.5).finalize()
-    assert np.allclose(wm.forward_kinematics(model, [np.pi / 2])[0], [0, 0, -np.pi / 4, *TURN_90_Z], atol=1e-15)
+    assert np.allclose(
+        wm.forward_kinematics(model, [np.pi / 2])[0], [0, 0, -np.pi / 4, *TURN_90_Z], atol=1e-15
+    )
 
 
 def test_euler_turns_are_carried():
@@ -383,7 +385,9 @@ def test_axes_by_name_and_number():
 
 
 def test_one_value_for_all_axes_or_one_each():
-    model = single("universal", armature=0.5, limit_lower=(-1.0, -2.0), damping=np.array([3.0, 4.0])).finalize()
+    model = single(
+        "universal", armature=0.5, limit_lower=(-1.0, -2.0), damping=np.array([3.0, 4.0])
+    ).finalize()
     assert model.joint_armature.tolist() == [0.5, 0.5]
     assert model.joint_limit_lower.tolist() == [-1.0, -2.0]
     assert model.joint_damping.tolist() == [3.0, 4.0]

@@ -33,7 +33,9 @@ def back(model, state):
 
 def gaps(a, b):
     """Largest differences of positions, orientations (a quaternion is its negative) and velocities."""
-    turn = np.minimum(np.abs(a.body_q - b.body_q)[..., 3:].max(-1), np.abs(a.body_q + b.body_q)[..., 3:].max(-1))
+    turn = np.minimum(
+        np.abs(a.body_q - b.body_q)[..., 3:].max(-1), np.abs(a.body_q + b.body_q)[..., 3:].max(-1)
+    )
     return (
         np.abs(a.body_q - b.body_q)[..., :3].max(initial=0.0),
         turn.max(initial=0.0),
@@ -161,7 +163,9 @@ SINGULAR = pytest.mark.xfail(reason="eval_ik loses digits where outer axes nearl
 def test_near_gimbal_lock_poses_and_velocities_are_met(order, gap, sign):
     """Angles and rates are not unique there, what they do is."""
     rng = np.random.default_rng(7)
-    model = single("euler", order=order, parent_xform=random_pose(rng), child_xform=random_pose(rng)).finalize()
+    model = single(
+        "euler", order=order, parent_xform=random_pose(rng), child_xform=random_pose(rng)
+    ).finalize()
     q = rng.uniform(-3.0, 3.0, (WORLDS, 3))
     q[:, 1] = sign * ((np.pi / 2 if order == "xyz" else 0.0) - gap)
     round_trip(model, q, rng.normal(size=(WORLDS, 3)))
@@ -176,7 +180,9 @@ def test_rest_at_zero(order):
     assert not v2.any()
 
 
-@pytest.mark.parametrize("angle", [pytest.param(1e-5, marks=SINGULAR), pytest.param(1e-3, marks=SINGULAR), 0.3])
+@pytest.mark.parametrize(
+    "angle", [pytest.param(1e-5, marks=SINGULAR), pytest.param(1e-3, marks=SINGULAR), 0.3]
+)
 def test_axes_that_nearly_coincide(angle):
     rng = np.random.default_rng(8)
     near = (np.cos(angle), np.sin(angle), 0.0)
@@ -300,7 +306,8 @@ def ik_written(model, **selection):
     q2, v2 = np.full_like(q, 7.0), np.full_like(v, 8.0)
     eval_ik(model, state, q2, v2, **selection)
     joints = [
-        (q2[model.joint_q_start[j] : model.joint_q_start[j + 1]] != 7.0).all() for j in range(model.joint_count)
+        (q2[model.joint_q_start[j] : model.joint_q_start[j + 1]] != 7.0).all()
+        for j in range(model.joint_count)
     ]
     for j, written in enumerate(joints):
         part = slice(model.joint_q_start[j], model.joint_q_start[j + 1])

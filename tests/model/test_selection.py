@@ -287,7 +287,8 @@ def test_bad_masks_write_nothing(mask):
 
 
 @pytest.mark.parametrize(
-    "values", [np.zeros(3), np.zeros((2, 2, 2)), np.zeros((3, 2, 1)), "a", None, np.nan, np.inf, [1j], [[1], [2, 3]]]
+    "values",
+    [np.zeros(3), np.zeros((2, 2, 2)), np.zeros((3, 2, 1)), "a", None, np.nan, np.inf, [1j], [[1], [2, 3]]],
 )
 def test_bad_values_write_nothing(values):
     model = scene(worlds=2)

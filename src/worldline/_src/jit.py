@@ -35,6 +35,8 @@ import numba
 from numba.core import config as numba_config
 from numba.core import event as numba_event
 
+from worldline._src.progress import say
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 FASTMATH = {"contract", "nsz", "arcp"}
@@ -188,19 +190,14 @@ class _CompileLine(numba_event.Listener):
     def on_start(self, event: Any) -> None:
         if self.started is None:
             self.started = time.perf_counter()
-            _say(f"worldline: compiling {self.what} (once per machine) ...", end="")
+            say(f"worldline: compiling {self.what} (once per machine) ...", end="")
 
     def on_end(self, event: Any) -> None:
         pass
 
     def close(self) -> None:
         if self.started is not None:
-            _say(f" {time.perf_counter() - self.started:.1f} s")
-
-
-def _say(text: str, end: str = "\n") -> None:
-    if not os.environ.get("WORLDLINE_QUIET"):
-        print(text, end=end, file=sys.stderr, flush=True)
+            say(f" {time.perf_counter() - self.started:.1f} s")
 
 
 @contextlib.contextmanager

@@ -461,7 +461,8 @@ class Generator:
         angle = self.r.choice(["degree", "radian"])
         sequence = "".join(self.r.choice("xyzXYZ") for _ in range(3))
         # radians of the size of degrees are valid too
-        compiler = f'<compiler angle="{angle}" eulerseq="{sequence}"/>'
+        # the search for ranges of muscle lengths can take for ever
+        compiler = f'<compiler angle="{angle}" eulerseq="{sequence}"><lengthrange mode="none"/></compiler>'
         default = f"<default>{self.default(3)}</default>"
         tree = [self.geom(True)]
         for _ in range(self.r.randint(1, 3)):

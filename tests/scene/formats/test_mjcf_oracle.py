@@ -438,7 +438,7 @@ class Comparison:
             ]
             gainprm, biasprm, dynprm = value.gainprm, value.biasprm, value.dynprm
             activation = value.actrange
-            ratio = gain == 0 and biasprm[2] > 0.0 and gainprm[0] == -biasprm[1]
+            ratio = bool(biasprm[2] > 0.0 and gainprm[0] == -biasprm[1])
         theirs = m.actuator_gaintype[i], m.actuator_biastype[i], m.actuator_dyntype[i]
         self.same(f"{what} law", (gain, bias, dyn), tuple(map(int, theirs)))
         self.near(f"{what} gain", gainprm, m.actuator_gainprm[i])

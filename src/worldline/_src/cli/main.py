@@ -9,6 +9,7 @@ import sys
 import typer
 
 from worldline._src.cli.demo import demo
+from worldline._src.cli.schema import schema
 from worldline._src.cli.warmup import warmup
 from worldline._src.errors import WorldlineError
 
@@ -19,6 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(demo)
+app.command()(schema)
 app.command()(warmup)
 
 

@@ -21,6 +21,7 @@ from worldline._src.model.tables import (
     TargetKind,
     Tendons,
 )
+from worldline._src.progress import slow
 from worldline._src.scene.actuators import (
     Actuator,
     BiasType,
@@ -79,10 +80,11 @@ def build(world: World, *, library: AssetLibrary | None = None) -> Model:
         >>> msd.build(scene).joint_label
         ['hinge']
     """
-    world.validate()
-    trees = add_trees(world, library)
-    _place_joints(world, trees)
-    model = trees.builder.finalize()
+    with slow(f"building {world.name or 'a scene'}"):
+        world.validate()
+        trees = add_trees(world, library)
+        _place_joints(world, trees)
+        model = trees.builder.finalize()
     model.time_step = world.simulate_option.timestep
     _settle_springs(model, trees)
     model.tendons = _tendons(world, trees, model)

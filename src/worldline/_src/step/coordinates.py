@@ -13,7 +13,7 @@ from worldline._src.model.kinds import BodyFlags
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
 from worldline._src.step import programs
-from worldline._src.step.evaluate import evaluate
+from worldline._src.step.evaluate import evaluate, is_count
 
 
 class BodyState(Protocol):
@@ -24,16 +24,20 @@ class BodyState(Protocol):
 
 
 def _selected_joints(model: Model, mask: Any, indices: Any, body_flag_filter: int) -> np.ndarray:
-    """True for every joint whose articulation is selected and whose child passes the filter."""
+    """True for every joint whose articulation is selected and whose child passes the filter.
+
+    Shape (joint_count,), with a mask by world (worlds, joint_count).
+    """
     if mask is not None and indices is not None:
         raise ArgumentError("give mask or indices, not both")
     count = model.articulation_count
     chosen = np.ones(count, bool)
     if mask is not None:
         chosen = np.asarray(mask)
-        if chosen.dtype != np.bool_ or chosen.shape != (count,):
+        if chosen.dtype != np.bool_ or chosen.ndim not in (1, 2) or chosen.shape[-1] != count:
             raise ArgumentError(
-                f"mask must be {count} booleans, one per articulation, got {chosen.dtype} {chosen.shape}"
+                f"mask must be booleans, one per articulation, of shape ({count},) or (worlds, {count}), "
+                f"got {chosen.dtype} {chosen.shape}"
             )
     if indices is not None:
         listed = np.asarray(indices)
@@ -43,18 +47,23 @@ def _selected_joints(model: Model, mask: Any, indices: Any, body_flag_filter: in
             raise ArgumentError(f"indices must be 0 to {count - 1}, got {listed.tolist()}")
         chosen = np.zeros(count, bool)
         chosen[listed.astype(np.int64)] = True
-    flags = model.body_flags[model.joint_child] & int(BodyFlags(body_flag_filter))
-    owned = model.joint_articulation >= 0
-    return owned & (flags != 0) & np.where(owned, chosen[model.joint_articulation], False)
+    if not is_count(body_flag_filter) or not 0 <= body_flag_filter <= BodyFlags.ALL:
+        raise ArgumentError(f"body_flag_filter must combine BodyFlags, got {body_flag_filter!r}")
+    flags = model.body_flags[model.joint_child] & int(body_flag_filter)
+    # joints in no articulation, -1, find an extra entry at the end: never chosen
+    chosen = np.concatenate([chosen, np.zeros((*chosen.shape[:-1], 1), bool)], axis=-1)
+    return (flags != 0) & chosen[..., model.joint_articulation]
 
 
-def _require(array: Any, shape: tuple[int, ...], what: str) -> None:
+def _require(array: Any, shape: tuple[int, ...], what: str, selected: np.ndarray) -> None:
     if type(array) is not np.ndarray or array.dtype != np.float64:
         raise ArgumentError(f"{what} must be a float64 array, got {type(array).__name__}")
     if array.shape != shape:
         raise ArgumentError(f"{what} must have shape {shape}, got {array.shape}")
     if not array.flags.writeable:
         raise ArgumentError(f"{what} must be writable")
+    if selected.ndim == 2 and (len(shape) < 2 or selected.shape[0] != shape[0]):
+        raise ArgumentError(f"mask has {selected.shape[0]} worlds, but {what} has shape {shape}")
 
 
 def eval_fk(
@@ -73,7 +82,7 @@ def eval_fk(
         joint_q: coordinates, shape ([worlds,] joint_coord_count).
         joint_qd: velocities, shape ([worlds,] joint_dof_count).
         state: its body_q and body_qd are written where selected, and keep their values elsewhere.
-        mask: booleans, one per articulation; excludes indices.
+        mask: booleans, one per articulation or (worlds, articulations); excludes indices.
         indices: articulations to update; excludes mask.
         body_flag_filter: only bodies with one of these `BodyFlags` are written.
 
@@ -93,11 +102,13 @@ def eval_fk(
     joints = _selected_joints(model, mask, indices, body_flag_filter)
     poses = evaluate(model, programs.BODY_POSES, (joint_q,), (model.body_count, 7))
     twists = evaluate(model, programs.BODY_TWISTS, (joint_q, joint_qd), (model.body_count, 6))
-    _require(state.body_q, poses.shape, "state.body_q")
-    _require(state.body_qd, twists.shape, "state.body_qd")
-    bodies = model.joint_child[joints]
-    state.body_q[..., bodies, :] = poses[..., bodies, :]
-    state.body_qd[..., bodies, :] = twists[..., bodies, :]
+    _require(state.body_q, poses.shape, "state.body_q", joints)
+    _require(state.body_qd, twists.shape, "state.body_qd", joints)
+    owned = model.joint_articulation >= 0
+    bodies = np.zeros((*joints.shape[:-1], model.body_count, 1), bool)
+    bodies[..., model.joint_child[owned], 0] = joints[..., owned]
+    np.copyto(state.body_q, poses, where=bodies)
+    np.copyto(state.body_qd, twists, where=bodies)
 
 
 def eval_ik(
@@ -119,17 +130,16 @@ def eval_ik(
         state: source of body_q and body_qd.
         joint_q: written where selected, keeps its values elsewhere.
         joint_qd: written where selected, keeps its values elsewhere.
-        mask: booleans, one per articulation; excludes indices.
+        mask: booleans, one per articulation or (worlds, articulations); excludes indices.
         indices: articulations to update; excludes mask.
         body_flag_filter: only joints whose child has one of these `BodyFlags` are written.
     """
-    joints = np.flatnonzero(_selected_joints(model, mask, indices, body_flag_filter))
+    joints = _selected_joints(model, mask, indices, body_flag_filter)
     nq, nv = model.joint_coord_count, model.joint_dof_count
     both = evaluate(model, programs.JOINT_COORDINATES, (state.body_q, state.body_qd), (nq + nv,))
-    _require(joint_q, (*both.shape[:-1], nq), "joint_q")
-    _require(joint_qd, (*both.shape[:-1], nv), "joint_qd")
-    for j in joints:
-        q = slice(model.joint_q_start[j], model.joint_q_start[j + 1])
-        v = slice(model.joint_qd_start[j], model.joint_qd_start[j + 1])
-        joint_q[..., q] = both[..., :nq][..., q]
-        joint_qd[..., v] = both[..., nq:][..., v]
+    _require(joint_q, (*both.shape[:-1], nq), "joint_q", joints)
+    _require(joint_qd, (*both.shape[:-1], nv), "joint_qd", joints)
+    coordinates = np.repeat(joints, np.diff(model.joint_q_start), axis=-1)
+    velocities = np.repeat(joints, np.diff(model.joint_qd_start), axis=-1)
+    np.copyto(joint_q, both[..., :nq], where=coordinates)
+    np.copyto(joint_qd, both[..., nq:], where=velocities)

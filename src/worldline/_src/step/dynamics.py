@@ -21,7 +21,7 @@ from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array, VectorLike
 from worldline._src.step import programs
-from worldline._src.step.evaluate import WITH_GRAVITY, evaluate
+from worldline._src.step.evaluate import WITH_GRAVITY, evaluate, is_count
 
 Axes: TypeAlias = Literal["world", "link"]
 _WHOLE = np.ones(1)
@@ -525,7 +525,11 @@ def interpolate(
     Returns:
         Shape ([worlds,] joint_coord_count).
     """
-    part = np.asarray(fraction, dtype=np.float64)[..., None]
+    try:
+        part = np.asarray(fraction)
+    except ValueError as error:
+        raise ArgumentError(f"fraction must be one number or one per world, got {fraction!r}") from error
+    part = (part.astype(np.float64) if part.dtype.kind in "iu" else part)[..., None]
     shape = (model.joint_coord_count,)
     return evaluate(model, programs.INTERPOLATE, (q0, q1, part), shape, out, threads, lanes)
 
@@ -546,7 +550,7 @@ def random_configuration(
     worlds: int | None = None,
     within_limits: bool = True,
 ) -> Array:
-    """Random coordinates: uniform between finite limits, uniform orientations.
+    """Random coordinates: uniform between limits, uniform orientations.
 
     Without finite limits, turns are drawn from [-pi, pi] and slides from [-1, 1]; a limit on one side holds.
 
@@ -559,8 +563,10 @@ def random_configuration(
     Returns:
         Shape ([worlds,] joint_coord_count).
     """
+    if worlds is not None and (not is_count(worlds) or worlds < 0):
+        raise ArgumentError(f"worlds must be None or a whole number, got {worlds!r}")
     generator = np.random.default_rng(rng)
-    count = 1 if worlds is None else worlds
+    count = 1 if worlds is None else int(worlds)
     q = np.zeros((count, model.joint_coord_count))
     for j in range(model.joint_count):
         linear, angular = (int(n) for n in model.joint_dof_dim[j])

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from collections.abc import Sequence
@@ -25,10 +26,11 @@ from worldline._src.spatial.poses import Array
 from worldline._src.step import runner
 
 _F64 = np.dtype(np.float64)
-_DENSE = (8,)
 NO_ARGS = np.zeros(4, np.int64)
 WITH_GRAVITY = np.array([1, 0, 0, 0], np.int64)
 _UNUSED = (np.zeros(0),) * 4
+_SINGULAR = 1e-6
+"""A mass matrix of unit diagonal whose Cholesky factor has a smaller diagonal entry has no inverse."""
 
 SCALARS: dict[str, tuple[Any, int]] = {
     "float": (float64, 1),
@@ -71,13 +73,12 @@ class _Plan(NamedTuple):
 
 def _plan(model: Model, program: Program) -> _Plan:
     arenas = model.arenas
-    if model.loose_bodies and not program.partial:
-        labels = ", ".join(model.body_label[b] for b in model.loose_bodies)
-        raise ArgumentError(f"{program.name} needs every body in an articulation; these are not: {labels}")
+    if not program.partial:
+        _require_articulations(model, program.name)
     if program.needs_inertia:
         _require_inertia(model, program.name)
     cores = [extent(BY_NAME[name].shape, arenas.sizes) for name in program.operands]
-    # offsets of operands and result, then how many numbers each has; the runner fills in the last
+    # offsets of operands and result, then how many numbers each has
     table = np.full(10, -1, np.int64)
     table[5:] = 0
     for k, name in enumerate(program.operands):
@@ -88,22 +89,36 @@ def _plan(model: Model, program: Program) -> _Plan:
     return _Plan(table, tuple(zip(program.names, cores, strict=True)), {})
 
 
+def _require_articulations(model: Model, what: str) -> None:
+    loose = [model.joint_label[j] for j in model.orphan_joints]
+    loose += [model.body_label[b] for b in model.loose_bodies]
+    if loose:
+        raise ArgumentError(
+            f"{what} needs every joint and body in an articulation; these are not: {', '.join(loose)}"
+        )
+
+
 def _require_inertia(model: Model, what: str) -> None:
-    """Every degree of freedom must move some mass; generic positions show those that do not."""
+    """The mass matrix must have an inverse; one generic position shows that it has."""
     from worldline._src.step.dynamics import mass_matrix, random_configuration
 
-    diagonal = np.zeros(model.joint_dof_count)
+    if model.joint_dof_count == 0:
+        return
+    scaled = np.zeros((1, 1))
     for seed in range(3):
-        q = random_configuration(model, np.random.default_rng(seed), within_limits=False)
-        diagonal = np.maximum(diagonal, np.diagonal(mass_matrix(model, q)))
-    weightless = np.flatnonzero(diagonal <= 1e-15 * diagonal.max(initial=0.0))
-    if weightless.size:
-        d = int(weightless[0])
-        joint = model.joint_label[int(np.searchsorted(model.joint_qd_start, d, side="right")) - 1]
-        raise ArgumentError(
-            f"{what}: joint '{joint}' moves nothing that has inertia (degree of freedom {d}); give its "
-            "links mass and inertia, or the joint armature"
-        )
+        M = mass_matrix(model, random_configuration(model, seed, within_limits=False))
+        diagonal = np.diagonal(M)
+        weight = np.where(diagonal > 1e-15 * diagonal.max(), np.sqrt(diagonal), np.inf)
+        scaled = M / np.outer(weight, weight)
+        with contextlib.suppress(np.linalg.LinAlgError):
+            if np.diagonal(np.linalg.cholesky(scaled)).min() > _SINGULAR:
+                return
+    d = int(np.argmax(np.abs(np.linalg.eigh(scaled)[1][:, 0])))
+    joint = model.joint_label[int(np.searchsorted(model.joint_qd_start, d, side="right")) - 1]
+    raise ArgumentError(
+        f"{what}: joint '{joint}' moves nothing that has inertia (degree of freedom {d}, alone or with "
+        "others); give its links mass and inertia, or the joint armature"
+    )
 
 
 def _new_arena(model: Model, scalar: str) -> np.ndarray:
@@ -127,6 +142,7 @@ def _addresses(program: Program, scalar: str) -> Any:
 
 _programs: dict[tuple[Program, str], Any] = {}
 _pools: dict[int, ThreadPoolExecutor] = {}
+os.register_at_fork(after_in_child=_pools.clear)  # threads do not live on in a forked process
 
 
 def compiled(program: Program, scalar: str) -> Any:
@@ -144,7 +160,9 @@ def _operand(value: Any, core: tuple[int, ...], what: str) -> tuple[Array, int]:
         try:
             value = np.array(value)
         except ValueError as error:
-            raise ArgumentError(f"{what} must have shape {core} or (worlds, *{core})") from error
+            raise ArgumentError(
+                f"{what} must have shape {_shapes(core)}, got rows of unequal length"
+            ) from error
         if value.dtype.kind in "iu":
             value = value.astype(np.float64)
     if value.dtype != _F64:
@@ -155,16 +173,21 @@ def _operand(value: Any, core: tuple[int, ...], what: str) -> tuple[Array, int]:
     elif shape[1:] == core and len(shape) == len(core) + 1:
         worlds = shape[0]
     else:
-        raise ArgumentError(f"{what} must have shape {core} or (worlds, *{core}), got {shape}")
-    return np.ascontiguousarray(value).reshape(-1), worlds
+        raise ArgumentError(f"{what} must have shape {_shapes(core)}, got {shape}")
+    # the loops are compiled for contiguous, aligned, writable arrays; others would be compiled for anew
+    return (value if value.flags.carray else value.copy()).reshape(-1), worlds
+
+
+def _shapes(core: tuple[int, ...]) -> str:
+    return f"{core} or (worlds, {', '.join(map(str, core))})"
 
 
 def _check_output(out: Any, shape: tuple[int, ...], operands: Sequence[Array], what: str) -> None:
     if type(out) is not np.ndarray or out.dtype != _F64 or out.shape != shape:
         got = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
         raise ArgumentError(f"out of {what} must be a float64 array of shape {shape}, got {got}")
-    if not out.flags.c_contiguous or not out.flags.writeable:
-        raise ArgumentError(f"out of {what} must be contiguous and writable")
+    if not out.flags.carray:
+        raise ArgumentError(f"out of {what} must be contiguous, aligned and writable")
     for operand in operands:
         if np.may_share_memory(out, operand):
             raise ArgumentError(f"out of {what} must not share memory with an operand")
@@ -174,12 +197,15 @@ def choose_scalar(lanes: int | None, worlds: int) -> str:
     """The scalar for a number of worlds; `lanes` overrides."""
     if lanes is None:
         lanes = 1 if worlds < 2 else native_width()
-    if DISABLED or lanes == 1:
-        return "float"
     # wider vectors than the processor has are split late, and round differently from one world alone
-    if lanes not in (4, native_width()):
+    elif not is_count(lanes) or lanes not in (1, 4, native_width()):
         raise ArgumentError(f"lanes must be None, 1, 4 or (with AVX-512) 8, got {lanes!r}")
-    return f"lanes{lanes}"
+    return "float" if DISABLED or lanes == 1 else f"lanes{lanes}"
+
+
+def is_count(value: Any) -> bool:
+    """True for whole numbers; True and False are not."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def evaluate(
@@ -203,7 +229,7 @@ def evaluate(
     for value, (name, core) in zip(operands, plan.cores, strict=True):
         if type(value) is np.ndarray and value.shape == core and value.dtype is _F64 and len(core) == 1:
             # the usual case of one world, kept short: a call should not cost more than its kernel
-            rows.append(value if value.strides == _DENSE else value.copy())
+            rows.append(value if value.flags.carray else value.copy())
             continue
         row, count = _operand(value, core, name)
         if count >= 0:
@@ -230,17 +256,22 @@ def evaluate(
     arenas = model.arenas
 
     def chunk(low: int, high: int, flags: int) -> int:
-        # arenas nobody uses wait in a list; taking from and adding to it is atomic
-        data = stock.pop() if stock else _new_arena(model, scalar)
+        # arenas nobody uses wait in a list; taking from it and adding to it are atomic
+        try:
+            data = stock.pop()
+        except IndexError:
+            data = _new_arena(model, scalar)
         bad = run(
             stages, arenas[0], arenas[1], args, data, plan.table, x0, x1, x2, x3, flat, low, high, flags
         )
         stock.append(data)
         return bad
 
-    if threads == 1:
+    if threads == 1 and threads is not True:
         bad = chunk(0, count, flags | runner.CHECK)
     else:
+        if not is_count(threads) or threads < 0:
+            raise ArgumentError(f"threads must be a whole number, 0 for all processors, got {threads!r}")
         bad = runner.first_bad(plan.table, x0, x1, x2, x3)
         if bad < 0:
             _in_threads(chunk, count, threads, SCALARS[scalar][1], flags)
@@ -251,13 +282,11 @@ def evaluate(
 
 
 def _in_threads(chunk: Any, count: int, threads: int, width: int, flags: int) -> None:
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 0:
-        raise ArgumentError(f"threads must be a whole number, 0 for all processors, got {threads!r}")
-    threads = threads or os.cpu_count() or 1
+    threads = int(threads) or os.cpu_count() or 1
     pool = _pools.get(threads)
     if pool is None:
         pool = _pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="worldline")
-    size = -(-count // (threads * width)) * width
+    size = -(-max(count, 1) // (threads * width)) * width
     jobs = [pool.submit(chunk, low, min(low + size, count), flags) for low in range(0, count, size)]
     for job in jobs:
         job.result()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from worldline._src.errors import ArgumentError, CapabilityError, Problem, SceneError
+from worldline._src.progress import slow
 from worldline._src.scene.contexts import Gathering
 from worldline._src.scene.formats import native
 from worldline._src.scene.formats.detect import detect
@@ -90,13 +91,14 @@ def from_file(
     if not isinstance(path, str | PathLike):
         raise ArgumentError(f"path: given {describe(path)}; allowed: the path of a file")
     file = Path(path)
-    data = _contents(file, limits)
-    format = detect(data, file)
-    if format == "msgpack":
-        return _native(native.from_msgpack, data, str(file), options)
-    if format == "msd":
-        return _native(native.from_json, data, str(file), options)
-    return _foreign(format, _decoded(data, file), file, options)
+    with slow(f"loading {file.name}"):
+        data = _contents(file, limits)
+        format = detect(data, file)
+        if format == "msgpack":
+            return _native(native.from_msgpack, data, str(file), options)
+        if format == "msd":
+            return _native(native.from_json, data, str(file), options)
+        return _foreign(format, _decoded(data, file), file, options)
 
 
 def _contents(file: Path, limits: Limits) -> bytes:

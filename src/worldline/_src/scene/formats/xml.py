@@ -1,15 +1,11 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""XML files, read safely and without losing anything on the way.
-
-`parse` turns text into a tree of plain `Element` objects that remember their file and line. A document type
-is refused, and with it every entity, external subset and expansion; nothing is fetched. Size and depth are
-bounded.
+"""Reading XML formats without losing anything on the way.
 
 A format reader makes a `Log`, which gathers all problems of a file and the notes for the scene's report,
 and wraps each element in `Attributes`. Those read typed values, note what is malformed, and in `finish` tell
 which attributes nobody asked for, so that nothing is dropped silently. At the end `Log.raise_any` raises
-everything as one `SceneError`.
+everything as one `SceneError`. The elements themselves come from `parse`, see `elements`.
 """
 
 from __future__ import annotations
@@ -17,249 +13,38 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worldline._src.errors import Problem, SceneError
+from worldline._src.scene.formats.elements import ATTRIBUTES, DEPTH, ELEMENTS, SOURCE_CHARS, Element, parse
 from worldline._src.scene.kinds import hint
 from worldline._src.scene.limits import LIMITS, Limits
-from worldline._src.scene.report import Report
+from worldline._src.scene.report import Fate, Report
+
+MOST_NOTES: Final = 3000
+"""Notes kept of one file; the last one says that there would be more."""
 
 T = TypeVar("T")
 Array = NDArray[np.float64]
 
-SOURCE_CHARS: Final = 64 * 2**20
-"""Longest XML text that is parsed; real robots stay below a megabyte, inline meshes below a few dozen."""
-
-DEPTH: Final = 1100
-"""Deepest nesting of elements: the deepest chain of links that a scene may have, and some around it."""
-
-ELEMENTS: Final = 300_000
-"""Most elements of one document."""
-
-ATTRIBUTES: Final = 3_000_000
-"""Most attributes of one document; a parsed one takes some fifty times the three bytes it needs in a file."""
-
-
-class Element:
-    """An element of an XML file.
-
-    Attributes:
-        tag: Its name; a namespace prefix is kept as `{uri}name`.
-        attributes: Its attributes in the order of the file.
-        children: Its child elements.
-        text: The text before its first child, stripped.
-        file: The file it stands in, None for text that came from no file.
-        line: The line it starts at, counted from 1.
-        parent: The element around it in the file it stands in.
-        position: How many siblings of the same tag come before it.
-    """
-
-    __slots__ = ("attributes", "children", "file", "line", "parent", "position", "tag", "text")
-
-    def __init__(
-        self,
-        tag: str,
-        attributes: dict[str, str] | None = None,
-        *,
-        text: str = "",
-        file: str | None = None,
-        line: int | None = None,
-        parent: Element | None = None,
-        position: int = 0,
-    ) -> None:
-        self.tag = tag
-        self.attributes: dict[str, str] = {} if attributes is None else attributes
-        self.children: list[Element] = []
-        self.text = text
-        self.file = file
-        self.line = line
-        self.parent = parent
-        self.position = position
-
-    @property
-    def path(self) -> str:
-        """Where it stands, such as `mujoco/worldbody/body[0]/geom[2]`; the root has no number."""
-        steps: list[str] = []
-        here: Element | None = self
-        while here is not None:
-            steps.append(here.tag if here.parent is None else f"{here.tag}[{here.position}]")
-            here = here.parent
-        return "/".join(reversed(steps))
-
-    def get(self, name: str) -> str | None:
-        """The raw text of an attribute, None when it is not there."""
-        return self.attributes.get(name)
-
-    def find(self, tag: str) -> Element | None:
-        """The first child of a tag."""
-        return next((child for child in self.children if child.tag == tag), None)
-
-    def all(self, tag: str) -> list[Element]:
-        """The children of a tag."""
-        return [child for child in self.children if child.tag == tag]
-
-    def walk(self) -> Iterator[Element]:
-        """This element and all below it, in the order of the file."""
-        stack = [self]
-        while stack:
-            element = stack.pop()
-            yield element
-            stack.extend(reversed(element.children))
-
-    def copy(self) -> Element:
-        """A deep copy whose elements still tell where the originals stand."""
-        twin = self._alone()
-        stack = [(self, twin)]
-        while stack:
-            source, target = stack.pop()
-            for child in source.children:
-                made = child._alone()
-                target.children.append(made)
-                if child.children:
-                    stack.append((child, made))
-        return twin
-
-    def _alone(self) -> Element:
-        twin = Element.__new__(Element)
-        twin.tag, twin.attributes, twin.text = self.tag, dict(self.attributes), self.text
-        twin.file, twin.line, twin.parent, twin.position = self.file, self.line, self.parent, self.position
-        twin.children = []
-        return twin
-
-    def problem(self, message: str) -> Problem:
-        """A problem that stands here."""
-        return Problem(self.path, message, self.file, self.line)
-
-    def __repr__(self) -> str:
-        return f"<{self.path} line {self.line}>"
-
-
-def parse(source: str, *, file_path: Path | str | None = None) -> Element:
-    """The root element of an XML text.
-
-    Args:
-        source: The text; a declared encoding is ignored, since the text is already decoded.
-        file_path: The file it came from, for messages only.
-
-    Raises:
-        SceneError: It is not well-formed, has a document type, or is too large or too deep.
-    """
-    from lxml import etree
-
-    file = None if file_path is None else str(file_path)
-    if len(source) > SOURCE_CHARS:
-        raise SceneError("", [Problem("", f"more than {SOURCE_CHARS} characters of XML", file)])
-    if source.count("<") > 2 * ELEMENTS + 1000 or source.count("=") > ATTRIBUTES:
-        # looked at before parsing, which takes memory many times the size of the text
-        message = f"more than {ELEMENTS} elements or {ATTRIBUTES} attributes"
-        raise SceneError("", [Problem("", message, file)])
-    source = source.removeprefix("\ufeff")
-    _refuse_document_type(source, file)
-    parser = etree.XMLParser(
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        dtd_validation=False,
-        # only needed for deep chains and long vertex lists; without a document type nothing can expand,
-        # and size and depth are bounded here
-        huge_tree=True,
-        remove_comments=True,
-        remove_pis=True,
-        encoding="utf-8",
-        # prefixes that nobody declared are common in robot files and harmless; all else is raised below
-        recover=True,
-    )
-    try:
-        # fed from memory: the parser never opens a file by itself
-        tree = etree.fromstring(source.encode("utf-8"), parser)
-    except etree.XMLSyntaxError as error:
-        raise SceneError("", [_malformed(str(error.msg), file, error.lineno)]) from None
-    except (UnicodeEncodeError, ValueError) as error:
-        raise SceneError("", [Problem("", f"not text that XML can hold: {error}", file)]) from None
-    for entry in parser.error_log:
-        if entry.domain != etree.ErrorDomains.NAMESPACE and entry.level > etree.ErrorLevels.WARNING:
-            raise SceneError("", [_malformed(entry.message, file, entry.line)])
-    if tree is None:
-        raise SceneError("", [Problem("", "no XML element", file)])
-    return _convert(tree, file)
-
-
-def _malformed(message: str, file: str | None, line: int | None) -> Problem:
-    text = message.split(", line ", maxsplit=1)[0].strip()
-    if text.startswith("Excessive depth"):
-        # the parser's own advice is for programmers
-        return Problem("", f"elements nested deeper than {DEPTH}", file, line)
-    return Problem("", f"not well-formed XML: {text}", file, line)
-
-
-def _refuse_document_type(source: str, file: str | None) -> None:
-    """A document type may only stand before the root, after blanks, comments and instructions."""
-    at = 0
-    while True:
-        while at < len(source) and source[at].isspace():
-            at += 1
-        if source.startswith("<!--", at):
-            end, length = source.find("-->", at + 4), 3
-        elif source.startswith("<?", at):
-            end, length = source.find("?>", at + 2), 2
-        elif source.startswith("<!", at):
-            line = source.count("\n", 0, at) + 1
-            message = "a document type (<!DOCTYPE ...>) is not allowed, nor are entities"
-            raise SceneError("", [Problem("", message, file, line)])
-        else:
-            return
-        if end < 0:
-            # unclosed: the parser says so with its own words
-            return
-        at = end + length
-
-
-def _convert(tree: Any, file: str | None) -> Element:
-    """Plain elements of a parsed tree, without recursion."""
-    root = _plain(tree, file, None, 0)
-    level: list[tuple[Any, Element]] = [(tree, root)]
-    total = depth = 1
-    while level:
-        depth += 1
-        below: list[tuple[Any, Element]] = []
-        for source, target in level:
-            positions: dict[str, int] = {}
-            for child in source:
-                tag = child.tag
-                if not isinstance(tag, str):
-                    # an unresolved entity; there are none without a document type
-                    raise SceneError("", [target.problem("an entity is not allowed")])
-                position = positions.get(tag, 0)
-                positions[tag] = position + 1
-                made = _plain(child, file, target, position)
-                target.children.append(made)
-                if len(child):
-                    below.append((child, made))
-            total += len(target.children)
-        if total > ELEMENTS:
-            raise SceneError("", [root.problem(f"more than {ELEMENTS} elements")])
-        if depth > DEPTH:
-            deep = level[0][1]
-            raise SceneError("", [Problem("", f"elements nested deeper than {DEPTH}", file, deep.line)])
-        level = below
-    return root
-
-
-def _plain(source: Any, file: str | None, parent: Element | None, position: int) -> Element:
-    text = source.text
-    return Element(
-        source.tag,
-        dict(source.attrib),
-        text=text.strip() if text else "",
-        file=file,
-        line=source.sourceline,
-        parent=parent,
-        position=position,
-    )
+__all__ = [
+    "ATTRIBUTES",
+    "DEPTH",
+    "ELEMENTS",
+    "NO_LAYERS",
+    "SOURCE_CHARS",
+    "Array",
+    "Attributes",
+    "Element",
+    "Layers",
+    "Log",
+    "number",
+    "numbers",
+    "parse",
+]
 
 
 class Log:
@@ -292,18 +77,15 @@ class Log:
 
     def kept(self, element: Element, message: str) -> None:
         """Notes something kept in full that a user may have doubts about."""
-        if self._is_new("kept", element, message):
-            self.report.kept(element.path, message, file=element.file, line=element.line)
+        self._note(Fate.Kept, element, message)
 
     def approximated(self, element: Element, message: str) -> None:
         """Notes something kept with a changed meaning."""
-        if self._is_new("approximated", element, message):
-            self.report.approximated(element.path, message, file=element.file, line=element.line)
+        self._note(Fate.Approximated, element, message)
 
     def left_out(self, element: Element, message: str) -> None:
         """Notes something that has no place in a scene."""
-        if self._is_new("left out", element, message):
-            self.report.left_out(element.path, message, file=element.file, line=element.line)
+        self._note(Fate.LeftOut, element, message)
 
     def unknown_child(self, child: Element, known: Iterable[str], *, strict: bool = True) -> None:
         """Notes an element that its parent cannot have: a problem, or left out when not strict."""
@@ -322,13 +104,33 @@ class Log:
                 number = f"at least {number}"
             raise SceneError(f"{self.headline}: {number}", self.problems)
 
-    def _is_new(self, fate: str, element: Element, message: str) -> bool:
-        # an element copied many times has one note
-        key = (fate, element.file, element.line, element.path, message)
-        if key in self._seen:
-            return False
+    def _note(self, fate: Fate, element: Element, message: str) -> None:
+        # an element that is read many times has one note
+        key = (fate, id(element), message)
+        if key in self._seen or len(self.report) > MOST_NOTES:
+            return
         self._seen.add(key)
-        return True
+        if len(self.report) == MOST_NOTES:
+            fate, message = Fate.LeftOut, "there is more to note from here on"
+        self.report.add(fate, element.path, message, element.file, element.line)
+
+
+class Layers(tuple[Element, ...]):
+    """Elements that give defaults, the most general first.
+
+    Attributes:
+        names: Every attribute that any of them gives.
+    """
+
+    names: frozenset[str]
+
+    def __new__(cls, elements: Iterable[Element] = ()) -> Layers:
+        made = super().__new__(cls, elements)
+        made.names = frozenset().union(*(element.attributes for element in made))
+        return made
+
+
+NO_LAYERS: Final = Layers()
 
 
 class Attributes:
@@ -353,21 +155,32 @@ class Attributes:
         "unknown attribute 'colour'; did you mean 'color'?"
     """
 
-    __slots__ = ("_layers", "_read", "element", "log")
+    __slots__ = ("_given", "_layers", "_own", "_read", "element", "log")
 
-    def __init__(self, element: Element, log: Log, layers: Sequence[Element] = ()) -> None:
+    def __init__(self, element: Element, log: Log, layers: Sequence[Element] = NO_LAYERS) -> None:
         self.element = element
         self.log = log
-        self._layers = layers
+        self._own = element.attributes
+        self._layers = layers = layers if isinstance(layers, Layers) else Layers(layers)
+        # most attributes are given nowhere, which one look finds out
+        self._given = layers.names
         self._read: set[str] = set()
 
     def __contains__(self, name: str) -> bool:
         """Whether the element or one of its layers gives the attribute; does not count as reading it."""
-        return name in self.element.attributes or any(name in layer.attributes for layer in self._layers)
+        return name in self._own or name in self._given
 
     def is_own(self, name: str) -> bool:
         """Whether the element itself gives the attribute; does not count as reading it."""
-        return name in self.element.attributes
+        return name in self._own
+
+    def key(self, *names: str) -> tuple[Any, ...]:
+        """What the values of some attributes depend on; elements with equal keys have equal values.
+
+        The attributes count as read.
+        """
+        self._read.update(names)
+        return (id(self._layers), *map(self._own.get, names))
 
     def mark(self, *names: str) -> None:
         """Counts attributes as read."""
@@ -375,7 +188,7 @@ class Attributes:
 
     def holder(self, name: str) -> Element:
         """The element that gives the attribute in the end; this one when none does."""
-        if name not in self.element.attributes:
+        if name not in self._own and name in self._given:
             for layer in reversed(self._layers):
                 if name in layer.attributes:
                     return layer
@@ -397,8 +210,8 @@ class Attributes:
     def text(self, name: str) -> str | None:
         """The text of an attribute, None when it is missing."""
         self._read.add(name)
-        found = self.element.attributes.get(name)
-        if found is None and self._layers:
+        found = self._own.get(name)
+        if found is None and name in self._given:
             return self.holder(name).attributes.get(name)
         return found
 
@@ -464,10 +277,13 @@ class Attributes:
             default: What stands where nothing is given.
             infinite: Whether infinite numbers are allowed; NaN never is.
         """
-        most = least if most is None else most
         self._read.add(name)
         out = None if default is None else list(default)
-        for layer in (*self._layers, self.element) if self._layers else (self.element,):
+        inherited = name in self._given
+        if not inherited and name not in self._own:
+            return out
+        most = least if most is None else most
+        for layer in (*self._layers, self.element) if inherited else (self.element,):
             found = layer.attributes.get(name)
             if found is None:
                 continue
@@ -492,9 +308,16 @@ class Attributes:
     ) -> list[float] | None:
         words = found.split()
         fits = len(words) >= least and (most < 0 or len(words) <= most)
-        values = [number(word, infinite) for word in words] if fits else []
-        if fits and None not in values:
-            return values  # type: ignore[return-value]
+        if fits:
+            try:
+                quick = list(map(float, words))
+            except ValueError:
+                quick = [math.nan]
+            if all(map(math.isfinite, quick)) and "_" not in found:
+                return quick
+            values = [number(word, infinite) for word in words]
+            if None not in values:
+                return values  # type: ignore[return-value]
         count = f"{least}" if least == most else f"at least {least}" if most < 0 else f"{least} to {most}"
         given = repr(found[:60]) if fits else f"{len(words)} values"
         kind = "numbers" if infinite else "finite numbers"
@@ -511,7 +334,7 @@ class Attributes:
         self.log.problem(self.holder(name), f"attribute '{name}': {message}")
 
     def unread(self) -> Iterator[tuple[Element, str]]:
-        """Attributes that nobody read, of this element and of its layers, with the element that gives them."""
+        """Attributes that nobody read, with who gives them: this element, or one of its layers."""
         for layer in (self.element, *self._layers):
             if not layer.attributes.keys() <= self._read:
                 for name in layer.attributes:

@@ -20,6 +20,7 @@ from worldline._src.scene.actuators import (
 from worldline._src.scene.formats.mjcf.context import Input, Reading
 from worldline._src.scene.formats.mjcf.joints import read_linear
 from worldline._src.scene.formats.mjcf.laws import Law, read_law
+from worldline._src.scene.formats.mjcf.making import fresh
 from worldline._src.scene.formats.mjcf.multi import read_multi
 from worldline._src.scene.formats.mjcf.schema import ACTUATOR_DEFAULTS, TRANSMISSIONS
 from worldline._src.scene.formats.mjcf.scopes import Reference, Scope
@@ -52,6 +53,7 @@ _COMMON: Final = frozenset(ACTUATOR_DEFAULTS["motor"].split())
 _OWN: Final = (
     frozenset(" ".join(ACTUATOR_DEFAULTS.values()).split()) - _COMMON - {"actlimited", "actrange", "actearly"}
 ) | {"lengthrange", *TRANSMISSIONS}
+_LAW: Final = tuple(sorted(_OWN - {"lengthrange", *TRANSMISSIONS}))
 _IGNORED: Final = {
     "user": "the numbers of a user's own have no place at single objects of a scene",
     "delay": "actuators act at once",
@@ -100,16 +102,17 @@ class _Actuators:
         self.element = element
         self.scope = scope
         self.targets = targets
-        self.classes = scope.default_class(element).actuators
-        layers = tuple(layer for elements in self.classes for layer in elements)
-        self.a = Attributes(element, reading.log, layers)
+        self.default = scope.default_class(element)
+        self.classes = self.default.actuators
+        self.a = Attributes(element, reading.log, self.default.actuator_layers)
         self.a.mark("name", "class", *_OWN)
 
     def read(self) -> None:
         """Adds what the element makes to the scene."""
         reading, element = self.reading, self.element
         name = reading.names.own(self.scope, element, "actuator")
-        law = read_law(element, self.classes, self.log)
+        key = ("law", id(self.default), element.tag, *map(element.attributes.get, _LAW))
+        law = reading.memo.get(key, lambda: read_law(element, self.classes, self.log))
         ends = {r.attribute: reading.names.resolve(self.scope, r) or "" for r in references(element)}
         target = self._target(ends)
         if target is None:
@@ -117,6 +120,9 @@ class _Actuators:
         model = self._common(name, target)
         if law.gain in ("pid", "dcmotor", "so3") or element.tag == "plugin" or self._is_unknown(law):
             made, inputs, activations = read_multi(self.log, element, self.classes, model)
+            for part in made[1:]:
+                if part.name is not None:
+                    part.name = reading.names.define("actuator", part.name, element, self.scope)
         else:
             model.actuator_type = self._type(law)
             self._inherit_range(law, model, ends)
@@ -172,7 +178,8 @@ class _Actuators:
             if control is None or control.lower < 0.0:
                 self.log.problem(self.element, "attribute 'ctrlrange' is required: two numbers >= 0")
         a.mark("cranklength")
-        return Actuator(
+        return fresh(
+            Actuator,
             name=name,
             target=target,
             ctrlrange=control,

@@ -19,6 +19,7 @@ from worldline._src.scene.formats.mjcf.composition import Composition
 from worldline._src.scene.formats.mjcf.context import Coordinates, Reading
 from worldline._src.scene.formats.mjcf.geoms import read_geom, read_site
 from worldline._src.scene.formats.mjcf.joints import joint_type, read_free, read_joint
+from worldline._src.scene.formats.mjcf.making import fresh, vector
 from worldline._src.scene.formats.mjcf.orientation import (
     HERE,
     Placement,
@@ -37,6 +38,7 @@ _LEFT_OUT: Final = {
 }
 _BODY_IGNORED: Final = {
     "user": "the numbers of a user's own have no place at single objects of a scene",
+    "fuse": "which links are merged is decided for the whole scene",
     "sleep": "sleeping is a matter of the whole scene",
 }
 
@@ -118,16 +120,21 @@ class Tree:
 
     def _body(self, element: Element, place: Place) -> None:
         a = Attributes(element, self.log)
-        a.mark("name", "simple", "fuse")
+        a.mark("name", "simple")
         scope = place.scope
         placement = place.frame.then(read_placement(a, scope.compiler))
-        link = Link(name=self.reading.names.own(scope, element, "link"), gravcomp=a.real("gravcomp", 0.0))
-        if placement is not HERE:
-            link.local_translation, link.local_rotation = placement
+        position, rotation = placement
+        link = fresh(
+            Link,
+            name=self.reading.names.own(scope, element, "link"),
+            gravcomp=a.real("gravcomp", 0.0),
+            local_translation=vector(position),
+            local_rotation=vector(rotation),
+        )
         mocap = a.flag("mocap", False)
         body = place.body
         if isinstance(place.holder, Hierarchy):
-            body = Body(link=link, mocap=mocap)
+            body = fresh(Body, link=link, mocap=mocap)
             place.holder.bodies.append(body)
         else:
             place.holder.children.append(link)

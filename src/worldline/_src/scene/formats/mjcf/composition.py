@@ -9,13 +9,19 @@ read.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from worldline._src.scene.formats.mjcf.assets import read_assets
 from worldline._src.scene.formats.mjcf.context import Reading
 from worldline._src.scene.formats.mjcf.orientation import HERE, Placement, from_euler
+from worldline._src.scene.formats.mjcf.schema import MOST_LETTERS
 from worldline._src.scene.formats.mjcf.scopes import Scope, Source
 from worldline._src.scene.formats.xml import Attributes, Element
 from worldline._src.scene.kinds import hint
+
+
+_DEPTH: Final = 64
+"""Models attached to models attached to models ..., at most."""
 
 
 class Composition:
@@ -41,7 +47,7 @@ class Composition:
         known = self._cost.get(id(top))
         if known is not None:
             return known
-        if top in self._open:
+        if top in self._open or len(self._open) > _DEPTH:
             self.log.problem(top, "what is attached holds the place it is attached to, again and again")
             return self.reading.limits.elements + 1
         self._open.append(top)
@@ -71,6 +77,11 @@ class Composition:
             self.log.problem(element, "joints and inertia cannot be replicated; put them in a <body>")
             return []
         separator = a.text("sep") or ""
+        if len(scope.suffix) + len(separator) > MOST_LETTERS:
+            self.log.problem(
+                element, f"replicas of replicas have suffixes of more than {MOST_LETTERS} letters"
+            )
+            return []
         offset = a.reals("offset", 3, default=(0.0, 0.0, 0.0)) or (0.0, 0.0, 0.0)
         angles = a.reals("euler", 3, default=(0.0, 0.0, 0.0)) or (0.0, 0.0, 0.0)
         compiler = scope.compiler
@@ -94,6 +105,9 @@ class Composition:
         prefix = a.text("prefix") or ""
         if not prefix:
             self.log.problem(element, "attribute 'prefix' is required")
+        if len(scope.prefix) + len(prefix) > MOST_LETTERS:
+            self.log.problem(element, f"the prefixes have more than {MOST_LETTERS} letters together")
+            return None
         if found is None:
             return None
         source, target = found

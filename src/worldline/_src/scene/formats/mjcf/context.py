@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -12,13 +13,15 @@ from worldline._src.errors import SceneError
 from worldline._src.scene.actuators import Actuator
 from worldline._src.scene.assets.paths import FileMissing, PathPolicy
 from worldline._src.scene.formats.mjcf.include import parse_model, read_text
+from worldline._src.scene.formats.mjcf.making import Memo, fresh
 from worldline._src.scene.formats.mjcf.scopes import Names, Reference, Scope, Source
-from worldline._src.scene.formats.xml import Attributes, Element, Log
+from worldline._src.scene.formats.xml import NO_LAYERS, Attributes, Element, Log
 from worldline._src.scene.geometry import MeshInertia
 from worldline._src.scene.joints import FreeJoint, Joint
 from worldline._src.scene.values import Range
 from worldline._src.scene.world import World
 
+_FEW_SCOPES: Final = 100
 NO_PLACE: Final = "has no place in a scene"
 USER: Final = {"user": "the numbers of a user's own have no place at single objects of a scene"}
 
@@ -85,6 +88,7 @@ class Reading:
         inputs: Control signals in the order of the file's.
         meshes: What is known of each mesh.
         done: Assets that have been read, by file and prefix.
+        memo: Parts that many objects have alike.
         later: What can only be done once all names are known.
     """
 
@@ -100,6 +104,7 @@ class Reading:
         self.meshes: dict[str, MeshFacts] = {}
         self.done: set[tuple[int, str]] = set()
         self.later: list[Callable[[], None]] = []
+        self.memo = Memo()
         self._models: dict[Path, Source] = {}
         root = parse_model(source, file, self.policy, self.log)
         self.root = Scope(Source(root, file, self.log))
@@ -129,7 +134,7 @@ class Reading:
         self, element: Element, scope: Scope, childclass: str | None = None, tag: str | None = None
     ) -> Attributes:
         """The attributes of an element over those of its default class."""
-        layers = scope.default_class(element, childclass).layers.get(tag or element.tag, ())
+        layers = scope.default_class(element, childclass).layers.get(tag or element.tag, NO_LAYERS)
         a = Attributes(element, self.log, layers)
         a.mark("name", "class")
         return a
@@ -166,7 +171,8 @@ class Reading:
         except FileMissing as error:
             # a scene can be looked at without its meshes; whoever needs them will say so again
             self.log.left_out(a.element, f"attribute '{attribute}': {error.message}")
-            return (Path(directory) / reference).as_posix()
+            start = scope.source.directory or Path()
+            return self.policy.stored(Path(os.path.normpath(start.absolute() / directory / reference)))
         except SceneError as error:
             self.log.problem(a.element, f"attribute '{attribute}': {error.message}")
             return None
@@ -195,7 +201,7 @@ class Reading:
         if not ends[0] <= ends[1]:
             a.reject(name, f"given {ends[0]:g} to {ends[1]:g}; allowed: the lower end first")
             return None
-        return Range(ends[0] * factor, ends[1] * factor)
+        return fresh(Range, lower=ends[0] * factor, upper=ends[1] * factor)
 
     def members(
         self, tag: str, references: Callable[[Element], Sequence[Reference]]
@@ -204,23 +210,33 @@ class Reading:
 
         An element that belongs nowhere because of a name that nobody has is a problem.
         """
-        found: list[tuple[Element, Scope]] = []
         scopes = list(self.root.walk())
-        lists = {id(scope.source): scope.source.section(tag) for scope in scopes}
-        wanted = {key: [references(element) for element in elements] for key, elements in lists.items()}
-        placed: set[int] = set()
-        for scope in scopes:
-            elements = lists[id(scope.source)]
-            for element, refs in zip(elements, wanted[id(scope.source)], strict=True):
-                if self.names.belongs(scope, refs):
-                    found.append((element, scope))
-                    placed.add(id(element))
-        for scope in {id(scope.source): scope for scope in reversed(scopes)}.values():
-            key = id(scope.source)
-            for element, refs in zip(lists[key], wanted[key], strict=True):
-                if id(element) not in placed:
-                    self._unplaced(element, scope.source, refs, scopes)
-        return found
+        sources = {id(scope.source): scope.source for scope in scopes}
+        found: dict[int, list[Element]] = {id(scope): [] for scope in scopes}
+        total = 0
+        for source in sources.values():
+            places = [scope for scope in scopes if scope.source is source]
+            for element in source.section(tag):
+                wanted = references(element)
+                here = [s for s in self._candidates(places, wanted) if self.names.belongs(s, wanted)]
+                for scope in here:
+                    found[id(scope)].append(element)
+                total += len(here)
+                if total > self.limits.elements:
+                    self.log.problem(
+                        element, f"all replicas together have more than {self.limits.elements} elements"
+                    )
+                    self.log.raise_any()
+                if not here:
+                    self._unplaced(element, source, wanted, places)
+        return [(element, scope) for scope in scopes for element in found[id(scope)]]
+
+    def _candidates(self, places: Sequence[Scope], references: Sequence[Reference]) -> Sequence[Scope]:
+        """Scopes of a file in which an element might belong; all of them where that is quick to find out."""
+        if len(places) <= _FEW_SCOPES:
+            return places
+        named = {id(scope) for reference in references for scope in self.names.definers(reference)}
+        return [scope for scope in places if id(scope) in named or scope.whole]
 
     def _unplaced(
         self, element: Element, source: Source, references: Sequence[Reference], scopes: Sequence[Scope]
@@ -228,7 +244,9 @@ class Reading:
         """Notes why an element came nowhere, where that is a mistake."""
         names = self.names
         missing = [
-            r for r in references if not any(names.find(scope, r.namespaces, r.name) for scope in scopes)
+            r
+            for r in references
+            if not names.definers(r) and not any(names.find(s, r.namespaces, r.name) for s in scopes[:100])
         ]
         for reference in missing:
             # of an attached model only a part may have come, and what refers to the rest stays away with it

@@ -11,10 +11,11 @@ class does not reach classes that already stand.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Final
 
 from worldline._src.scene.formats.mjcf.schema import ACTUATOR_DEFAULTS
-from worldline._src.scene.formats.xml import Element, Log
+from worldline._src.scene.formats.xml import Element, Layers, Log
 from worldline._src.scene.kinds import hint
 
 MAIN: Final = "main"
@@ -30,7 +31,7 @@ class DefaultClass:
     """
 
     def __init__(self, parent: DefaultClass | None = None) -> None:
-        self.layers: dict[str, tuple[Element, ...]] = dict(parent.layers) if parent else {}
+        self.layers: dict[str, Layers] = dict(parent.layers) if parent else {}
         self.actuators: list[tuple[Element, ...]] = list(parent.actuators) if parent else []
         self.actuators.append(())
 
@@ -39,7 +40,12 @@ class DefaultClass:
         if element.tag in ACTUATOR_DEFAULTS:
             self.actuators[-1] = (*self.actuators[-1], element)
         else:
-            self.layers[element.tag] = (*self.layers.get(element.tag, ()), element)
+            self.layers[element.tag] = Layers((*self.layers.get(element.tag, ()), element))
+
+    @cached_property
+    def actuator_layers(self) -> Layers:
+        """All actuator elements, the most general first, for what they have in common."""
+        return Layers(element for elements in self.actuators for element in elements)
 
 
 class Defaults:

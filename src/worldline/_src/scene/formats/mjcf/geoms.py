@@ -8,7 +8,8 @@ from typing import Final
 
 from worldline._src.scene.contact import CollisionMask, ConstraintForceModel, PhysicsMaterial
 from worldline._src.scene.formats.mjcf.context import Reading
-from worldline._src.scene.formats.mjcf.orientation import HERE, Placement, between, read_placement
+from worldline._src.scene.formats.mjcf.making import fresh, vector
+from worldline._src.scene.formats.mjcf.orientation import Placement, between, read_placement
 from worldline._src.scene.formats.mjcf.schema import ORIENTATION
 from worldline._src.scene.formats.mjcf.scopes import Scope
 from worldline._src.scene.formats.mjcf.solver import read_spring
@@ -44,6 +45,9 @@ _IGNORED: Final = {
     "castshadow": "shadows are a matter of the material",
 }
 GROUPS: Final = 7
+
+
+_PHYSICS: Final = ("condim", "solref", "solimp", "density", "solmix", "friction")
 
 
 def read_group(a: Attributes) -> int:
@@ -99,10 +103,14 @@ def read_geom(
     if mesh is not None and not reading.meshes[mesh].available:
         log.left_out(element, f"a geom of the mesh '{mesh}', which is left out")
         return None
-    geom = Geometry(
+    position, rotation = placement
+    geom = fresh(
+        Geometry,
         name=reading.names.own(scope, element, "geom"),
         shape=shape,
         size=size,
+        position=vector(position),
+        orientation=vector(rotation),
         # the scene counts from where contact is looked for, the file from where it pushes
         margin=margin + gap,
         gap=gap,
@@ -110,18 +118,16 @@ def read_geom(
         mass=a.real("mass", None),
         mesh=mesh,
         hfield=reading.asset(a, "hfield", "hfield", scope),
-        collision_mask=CollisionMask(
-            collide_group=a.integer("contype", 1), collide_with=a.integer("conaffinity", 1)
+        collision_mask=fresh(
+            CollisionMask, collide_group=a.integer("contype", 1), collide_with=a.integer("conaffinity", 1)
         ),
-        physics_material=_read_physics(a),
+        physics_material=reading.memo.get(a.key(*_PHYSICS), lambda: _read_physics(a)),
         visual=_read_visual(reading, a, scope),
         shell_inertia=a.flag("shellinertia", False),
         fit_scale=a.real("fitscale", 1.0),
     )
     if geom.mass is not None and geom.mass < 0.0:
         a.reject("mass", f"given {geom.mass:g}; allowed: a mass >= 0")
-    if placement is not HERE:
-        geom.position, geom.orientation = placement
     if mesh is not None:
         asset = reading.meshes[mesh]
         geom.mesh_inertia = asset.inertia
@@ -157,7 +163,8 @@ def _read_physics(a: Attributes) -> PhysicsMaterial:
 
 def _read_visual(reading: Reading, a: Attributes, scope: Scope) -> GeomVisualAttrs:
     color = a.reals("rgba", 4)
-    return GeomVisualAttrs(
+    return fresh(
+        GeomVisualAttrs,
         # the format's own default colour gives way to the material
         color=None if color == _GREY else color,
         group=read_group(a),
@@ -203,15 +210,17 @@ def read_site(
         a.reject("size", f"given {size}; allowed: sizes >= 0")
         size = [abs(x) for x in size]
     placement = _read_frame(a, scope, shape.name, size, frame)
-    site = Site(
+    position, rotation = placement
+    site = fresh(
+        Site,
         name=reading.names.own(scope, element, "site"),
         shape=shape,
         size=size,
+        position=vector(position),
+        orientation=vector(rotation),
         group=read_group(a),
         material=reading.asset(a, "material", "material", scope),
         rgba=a.reals("rgba", 4, default=_GREY),
     )
-    if placement is not HERE:
-        site.position, site.orientation = placement
     reading.finish(a)
     return site

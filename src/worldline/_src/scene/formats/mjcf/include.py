@@ -32,7 +32,8 @@ def parse_model(source: str, file: Path | None, policy: PathPolicy, log: Log) ->
     root = parse(source, file_path=file)
     if root.tag != ROOT:
         raise SceneError("", [root.problem(f"the root is <{root.tag[:60]}>; allowed: <{ROOT}>")])
-    _Includes(file, policy, log).expand(root)
+    if "<include" in source:
+        _Includes(file, policy, log).expand(root)
     return root
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from worldline._src.scene.contact import ConstraintForceModel
 from worldline._src.scene.formats.mjcf.context import Reading
 from worldline._src.scene.formats.mjcf.geoms import read_group
+from worldline._src.scene.formats.mjcf.making import fresh, vector
 from worldline._src.scene.formats.mjcf.orientation import HERE, Placement, turn, unit
 from worldline._src.scene.formats.mjcf.scopes import Scope
 from worldline._src.scene.formats.mjcf.solver import read_friction, read_spring
@@ -70,40 +71,49 @@ def read_joint(
     # the length of a slide joint is no angle
     angle = 1.0 if kind is JointType.Slide else scope.compiler.angle
     limit = reading.limits_of(a, "limited", "range", scope, angle)
-    joint = Joint(
-        name=reading.names.own(scope, element, "joint"),
-        type_=kind,
-        armature=_non_negative(a, "armature"),
-        friction_loss=_non_negative(a, "frictionloss"),
-        friction_damping=read_friction(a),
-        limit_force=ConstraintForceModel.impedance(read_spring(a, "solreflimit", "solimplimit")),
-        margin=a.real("margin", 0.0),
-        group=read_group(a),
-        actuator_gravcomp=a.flag("actuatorgravcomp", False),
-    )
     force = reading.limits_of(a, "actuatorfrclimited", "actuatorfrcrange", scope)
     position = a.reals("pos", 3, default=(0.0, 0.0, 0.0)) or (0.0, 0.0, 0.0)
-    joint.pos = position if frame is HERE else frame.apply(position)
     axis = a.reals("axis", 3, default=(0.0, 0.0, 1.0)) or (0.0, 0.0, 1.0)
     ref, springref = a.real("ref", 0.0), a.real("springref", 0.0)
+    direction: tuple[float, ...] | None = (0.0, 0.0, 0.0)
     if kind is JointType.Ball:
         # its axis and its references mean nothing, and only the upper end of its range counts
         ref = springref = 0.0
+        force = None
         if limit is not None and limit.lower != 0.0:
             a.reject(
                 "range", "given a lower end other than 0; allowed: 0 and the largest angle of a ball joint"
             )
-        force = None
     else:
         direction = unit(axis)
         if direction is None:
             a.reject("axis", "given a zero axis; allowed: a direction")
-        else:
-            joint.axis = direction if frame is HERE else turn(frame.rotation, direction)
-    joint.ref_ = ref * angle
-    joint.pos_limit = limit or Range()
-    joint.actuator_force_limit = force
-    joint.spring_damper = _read_spring_damper(a, springref * angle)
+            direction = (0.0, 0.0, 1.0)
+    if frame is not HERE:
+        position, direction = frame.apply(position), turn(frame.rotation, direction)
+    joint = fresh(
+        Joint,
+        name=reading.names.own(scope, element, "joint"),
+        type_=kind,
+        pos=vector(position),
+        axis=vector(direction),
+        ref_=ref * angle,
+        armature=_non_negative(a, "armature"),
+        friction_loss=_non_negative(a, "frictionloss"),
+        friction_damping=reading.memo.get(
+            ("friction", *a.key("solreffriction", "solimpfriction")), lambda: read_friction(a)
+        ),
+        limit_force=reading.memo.get(
+            ("limit", *a.key("solreflimit", "solimplimit")),
+            lambda: ConstraintForceModel.impedance(read_spring(a, "solreflimit", "solimplimit")),
+        ),
+        margin=a.real("margin", 0.0),
+        group=read_group(a),
+        actuator_gravcomp=a.flag("actuatorgravcomp", False),
+        pos_limit=limit or fresh(Range),
+        actuator_force_limit=force,
+        spring_damper=_read_spring_damper(a, springref * angle),
+    )
     reading.finish(a, _IGNORED)
     return joint
 
@@ -119,8 +129,8 @@ def _read_spring_damper(a: Attributes, rest: float) -> SpringDamper | None:
     if not (stiffness or damping or rest):
         return None
     # a rest position without a spring still is where springs of tendons are at rest
-    linear = StiffnessDamping(k=stiffness, d=damping)
-    return SpringDamper(coeff=SpringDampCoeff.stiffness_damping(linear), target_pos=rest)
+    linear = SpringDampCoeff._of("stiffness_damping", fresh(StiffnessDamping, k=stiffness, d=damping))
+    return fresh(SpringDamper, coeff=linear, target_pos=rest)
 
 
 def read_free(reading: Reading, element: Element, scope: Scope, childclass: str | None) -> FreeJoint:
@@ -129,7 +139,7 @@ def read_free(reading: Reading, element: Element, scope: Scope, childclass: str 
     if element.tag == "freejoint":
         # takes nothing from the default classes
         a = Attributes(element, reading.log)
-        a.mark("name", "group")
+        a.mark("name")
         _note_alignment(a, scope, a.choice("align", {"true": True, "false": False, "auto": None}, None))
         reading.finish(a)
         return FreeJoint(name=name, friction_damping=read_friction(a))

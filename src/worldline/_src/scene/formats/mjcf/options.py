@@ -216,7 +216,7 @@ def _read_custom(reading: Reading, element: Element, scope: Scope) -> None:
         return
     custom = reading.world.custom
     if element.tag == "text":
-        custom.text[name] = a.text("data") or ""
+        custom.text[name] = a.text("data") or element.text
         return
     size = a.integer("size", None)
     values = numbers(a.text("data") or "")

@@ -20,9 +20,11 @@ from worldline._src.scene.formats.mjcf.context import Reading
 from worldline._src.scene.formats.mjcf.equality import read_equalities
 from worldline._src.scene.formats.mjcf.keyframes import read_keyframes
 from worldline._src.scene.formats.mjcf.options import read_custom, read_options, read_sizes
+from worldline._src.scene.formats.mjcf.schema import WORDS
 from worldline._src.scene.formats.mjcf.sensors import read_sensors
 from worldline._src.scene.formats.mjcf.tendons import read_tendons
 from worldline._src.scene.formats.mjcf.visual import read_visual
+from worldline._src.scene.formats.xml import Element, Log, number
 from worldline._src.scene.world import World
 
 
@@ -52,6 +54,7 @@ def read(source: str, *, file_path: Path | None, options: Any) -> World:
     read_sensors(reading)
     read_custom(reading)
     _note_rest(reading)
+    _check_defaults(reading)
     # keyframes speak of the whole scene, so they mean nothing in one with holes
     log.raise_any()
     read_keyframes(reading)
@@ -82,3 +85,23 @@ def _note_rest(reading: Reading) -> None:
             reading.log.left_out(element, "deformable objects are not modelled")
         for element in scope.source.section("extension"):
             reading.log.left_out(element, "plugins have no place in a scene")
+
+
+def _check_defaults(reading: Reading) -> None:
+    """Looks at the numbers of default classes, since nobody reads those that no element uses."""
+    broken = {(problem.file, problem.path) for problem in reading.log.problems}
+    sources = {id(scope.source): scope.source for scope in reading.root.walk()}
+    for source in sources.values():
+        for section in source.root.all("default"):
+            for element in section.walk():
+                if element.attributes and (element.file, element.path) not in broken:
+                    _check_numbers(element, reading.log)
+
+
+def _check_numbers(element: Element, log: Log) -> None:
+    for name, text in element.attributes.items():
+        if name in WORDS or ":" in name:
+            continue
+        for word in text.split():
+            if number(word, infinite=name.endswith("range")) is None:
+                log.problem(element, f"attribute '{name}': given {word[:40]!r}; allowed: finite numbers")

@@ -341,9 +341,24 @@ def _add_tree(add: Adder) -> None:
 RULES: Final = _rules()
 """What each element may have; those without a rule (deformables, mostly) are left out whole."""
 
+WORDS: Final = frozenset(
+    "class type material mesh hfield limited actuatorfrclimited actuatorgravcomp ctrllimited forcelimited "
+    "actlimited dyntype gaintype biastype actearly input interp mode active castshadow directional texuniform "
+    "texture builtin colorspace mark hflip vflip gridlayout embed inertia fluidshape shellinertia projection "
+    "output role orthographic".split()
+)
+"""Attributes of default classes that hold no numbers."""
+
+_SHORT: Final = ("name", "prefix", "sep", "class", "childclass")
+MOST_LETTERS: Final = 500
+"""Length of names and of what is put before and after them."""
+
 
 def check(root: Element, log: Log) -> None:
-    """Notes every element and attribute of a file that MJCF does not know."""
+    """Notes every element and attribute of a file that MJCF does not know.
+
+    Names of absurd length end the reading at once: replicas would multiply them.
+    """
     stack: list[tuple[Element, Rule]] = [(root, RULES["mujoco"])]
     while stack:
         element, rule = stack.pop()
@@ -351,6 +366,10 @@ def check(root: Element, log: Log) -> None:
             for name in _unknown(element, rule):
                 near = hint(name, sorted(rule.attributes))
                 log.problem(element, f"unknown attribute '{name[:60]}' of <{element.tag}>{near}")
+        for name in _SHORT:
+            if len(element.attributes.get(name, "")) > MOST_LETTERS:
+                log.problem(element, f"attribute '{name}': more than {MOST_LETTERS} letters")
+                log.raise_any()
         for child in reversed(element.children):
             key = rule.children.get(child.tag)
             if key is None:

@@ -128,6 +128,7 @@ class Names:
     def __init__(self, log: Log) -> None:
         self.log = log
         self._known: dict[str, dict[str, tuple[Element, Scope]]] = {}
+        self._raw: dict[tuple[str, str], list[Scope]] = {}
 
     def define(self, namespace: str, name: str, element: Element, scope: Scope) -> str | None:
         """Registers a name of the scene; notes a second owner, for whom there is no name then."""
@@ -139,10 +140,19 @@ class Names:
         known[name] = element, scope
         return name
 
+    def definers(self, reference: Reference) -> list[Scope]:
+        """The scopes in which something was defined under the name that a reference gives in its file."""
+        return [
+            scope for space in reference.namespaces for scope in self._raw.get((space, reference.name), ())
+        ]
+
     def own(self, scope: Scope, element: Element, namespace: str) -> str | None:
         """The scene's name of an element by its attribute `name`, registered."""
         raw = element.get("name")
-        return self.define(namespace, scope.name(raw), element, scope) if raw else None
+        if not raw:
+            return None
+        self._raw.setdefault((namespace, raw), []).append(scope)
+        return self.define(namespace, scope.name(raw), element, scope)
 
     def has(self, namespaces: Sequence[str], name: str) -> bool:
         """Whether something of one of the namespaces has a name."""

@@ -45,7 +45,6 @@ _IGNORED: Final = {
     "user": "the numbers of a user's own have no place at single objects of a scene",
     "nsample": "a delayed sensor keeps as many readings as it needs",
     "interp": "delayed readings are those of the step they were taken in",
-    "enclosed": "which side of the site counts",
 }
 
 
@@ -54,7 +53,9 @@ def references(element: Element) -> list[Reference]:
     kind = SENSORS.get(element.tag)
     if kind is None:
         return []
-    if kind.form == "frame" or kind.form == "inside":
+    if element.tag == "rangefinder" and element.get("camera"):
+        return [Reference(element, "camera", ("camera",), element.get("camera") or "")]
+    if kind.form in ("frame", "inside"):
         found = [_object_reference(element, "objtype", "objname")]
         if element.get("refname"):
             found.append(_object_reference(element, "reftype", "refname"))
@@ -140,6 +141,10 @@ def _read_sensor(reading: Reading, a: Attributes, scope: Scope, kind: Kind) -> S
         return _read_frame(a, kind, resolved)
     if kind.form == "inside":
         objects = _read_object(a, "objtype", resolved["objname"])
+        if a.flag("enclosed", False):
+            a.log.approximated(
+                a.element, "attribute 'enclosed': only whether the origin is inside is measured"
+            )
         return None if objects is None else InsideSensor(site=resolved["site"], object_type=objects)
     if kind.form == "distance":
         return _read_distance(a, kind, resolved)
@@ -156,6 +161,8 @@ def _read_sensor(reading: Reading, a: Attributes, scope: Scope, kind: Kind) -> S
     values: dict[str, Any] = {_FIELDS[name]: target for name, target in resolved.items()}
     if kind.quantity is not None:
         values["type_"] = kind.quantity
+    if a.text("data") not in (None, "dist"):
+        a.log.approximated(a.element, "attribute 'data': only the distance is measured")
     return kind.struct(**values)
 
 
@@ -222,7 +229,9 @@ def _read_contact(a: Attributes, resolved: dict[str, str]) -> ContactSensor:
         match = ContactMatch.selection(site=resolved.get("site"), **sides)
     wanted = (a.text("data") or "found").split()
     for word in wanted:
-        if word not in _REPORTED:
+        if word in ("linvel", "angvel"):
+            a.log.left_out(a.element, f"attribute 'data': {word} of contacts is not measured")
+        elif word not in _REPORTED:
             a.reject("data", f"given {word[:40]!r}; allowed: {', '.join(_REPORTED)}")
     number = a.integer("num", 1)
     if number < 1:

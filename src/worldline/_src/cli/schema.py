@@ -1,0 +1,27 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""`worldline schema`: the JSON Schema of scene files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def schema(
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="File to write; else printed.")
+    ] = None,
+) -> None:
+    """Write the JSON Schema of scene files, for editors and validators."""
+    from worldline._src.scene.schema import json_schema
+
+    text = json.dumps(json_schema(), indent=2)
+    if output is None:
+        typer.echo(text)
+    else:
+        output.write_text(text + "\n", encoding="utf-8")
+        typer.echo(f"schema written to {output}")

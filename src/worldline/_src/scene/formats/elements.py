@@ -1,0 +1,245 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""XML text as plain elements, parsed safely.
+
+`parse` turns text into a tree of `Element` objects that remember their file and line. A document type is refused, and
+with it every entity, external subset and expansion; nothing is fetched. Size and depth are bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from worldline._src.errors import Problem, SceneError
+
+SOURCE_CHARS: Final = 64 * 2**20
+"""Longest XML text that is parsed; real robots stay below a megabyte, inline meshes below a few dozen."""
+
+DEPTH: Final = 1100
+"""Deepest nesting of elements: the deepest chain of links that a scene may have, and some around it."""
+
+ELEMENTS: Final = 300_000
+"""Most elements of one document."""
+
+ATTRIBUTES: Final = 3_000_000
+"""Most attributes of one document; a parsed one takes some fifty times the three bytes it needs in a file."""
+
+
+class Element:
+    """An element of an XML file.
+
+    Attributes:
+        tag: Its name; a namespace prefix is kept as `{uri}name`.
+        attributes: Its attributes in the order of the file.
+        children: Its child elements.
+        text: The text before its first child, stripped.
+        file: The file it stands in, None for text that came from no file.
+        line: The line it starts at, counted from 1.
+        parent: The element around it in the file it stands in.
+        position: How many siblings of the same tag come before it.
+    """
+
+    __slots__ = ("attributes", "children", "file", "line", "parent", "position", "tag", "text")
+
+    def __init__(
+        self,
+        tag: str,
+        attributes: dict[str, str] | None = None,
+        *,
+        text: str = "",
+        file: str | None = None,
+        line: int | None = None,
+        parent: Element | None = None,
+        position: int = 0,
+    ) -> None:
+        self.tag = tag
+        self.attributes: dict[str, str] = {} if attributes is None else attributes
+        self.children: list[Element] = []
+        self.text = text
+        self.file = file
+        self.line = line
+        self.parent = parent
+        self.position = position
+
+    @property
+    def path(self) -> str:
+        """Where it stands, such as `mujoco/worldbody/body[0]/geom[2]`; the root has no number."""
+        steps: list[str] = []
+        here: Element | None = self
+        while here is not None:
+            steps.append(here.tag if here.parent is None else f"{here.tag}[{here.position}]")
+            here = here.parent
+        return "/".join(reversed(steps))
+
+    def get(self, name: str) -> str | None:
+        """The raw text of an attribute, None when it is not there."""
+        return self.attributes.get(name)
+
+    def find(self, tag: str) -> Element | None:
+        """The first child of a tag."""
+        return next((child for child in self.children if child.tag == tag), None)
+
+    def all(self, tag: str) -> list[Element]:
+        """The children of a tag."""
+        return [child for child in self.children if child.tag == tag]
+
+    def walk(self) -> Iterator[Element]:
+        """This element and all below it, in the order of the file."""
+        stack = [self]
+        while stack:
+            element = stack.pop()
+            yield element
+            stack.extend(reversed(element.children))
+
+    def copy(self) -> Element:
+        """A deep copy whose elements still tell where the originals stand."""
+        twin = self._alone()
+        stack = [(self, twin)]
+        while stack:
+            source, target = stack.pop()
+            for child in source.children:
+                made = child._alone()
+                target.children.append(made)
+                if child.children:
+                    stack.append((child, made))
+        return twin
+
+    def _alone(self) -> Element:
+        twin = Element.__new__(Element)
+        twin.tag, twin.attributes, twin.text = self.tag, dict(self.attributes), self.text
+        twin.file, twin.line, twin.parent, twin.position = self.file, self.line, self.parent, self.position
+        twin.children = []
+        return twin
+
+    def problem(self, message: str) -> Problem:
+        """A problem that stands here."""
+        return Problem(self.path, message, self.file, self.line)
+
+    def __repr__(self) -> str:
+        return f"<{self.path} line {self.line}>"
+
+
+def parse(source: str, *, file_path: Path | str | None = None) -> Element:
+    """The root element of an XML text.
+
+    Args:
+        source: The text; a declared encoding is ignored, since the text is already decoded.
+        file_path: The file it came from, for messages only.
+
+    Raises:
+        SceneError: It is not well-formed, has a document type, or is too large or too deep.
+    """
+    from lxml import etree
+
+    file = None if file_path is None else str(file_path)
+    if len(source) > SOURCE_CHARS:
+        raise SceneError("", [Problem("", f"more than {SOURCE_CHARS} characters of XML", file)])
+    if source.count("<") > 2 * ELEMENTS + 1000 or source.count("=") > ATTRIBUTES:
+        # looked at before parsing, which takes memory many times the size of the text
+        message = f"more than {ELEMENTS} elements or {ATTRIBUTES} attributes"
+        raise SceneError("", [Problem("", message, file)])
+    source = source.removeprefix("\ufeff")
+    _refuse_document_type(source, file)
+    parser = etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        dtd_validation=False,
+        # only needed for deep chains and long vertex lists; without a document type nothing can expand,
+        # and size and depth are bounded here
+        huge_tree=True,
+        remove_comments=True,
+        remove_pis=True,
+        encoding="utf-8",
+        # prefixes that nobody declared are common in robot files and harmless; all else is raised below
+        recover=True,
+    )
+    try:
+        # fed from memory: the parser never opens a file by itself
+        tree = etree.fromstring(source.encode("utf-8"), parser)
+    except etree.XMLSyntaxError as error:
+        raise SceneError("", [_malformed(str(error.msg), file, error.lineno)]) from None
+    except (UnicodeEncodeError, ValueError) as error:
+        raise SceneError("", [Problem("", f"not text that XML can hold: {error}", file)]) from None
+    for entry in parser.error_log:
+        if entry.domain != etree.ErrorDomains.NAMESPACE and entry.level > etree.ErrorLevels.WARNING:
+            raise SceneError("", [_malformed(entry.message, file, entry.line)])
+    if tree is None:
+        raise SceneError("", [Problem("", "no XML element", file)])
+    return _convert(tree, file)
+
+
+def _malformed(message: str, file: str | None, line: int | None) -> Problem:
+    text = message.split(", line ", maxsplit=1)[0].strip()
+    if text.startswith("Excessive depth"):
+        # the parser's own advice is for programmers
+        return Problem("", f"elements nested deeper than {DEPTH}", file, line)
+    return Problem("", f"not well-formed XML: {text}", file, line)
+
+
+def _refuse_document_type(source: str, file: str | None) -> None:
+    """A document type may only stand before the root, after blanks, comments and instructions."""
+    at = 0
+    while True:
+        while at < len(source) and source[at].isspace():
+            at += 1
+        if source.startswith("<!--", at):
+            end, length = source.find("-->", at + 4), 3
+        elif source.startswith("<?", at):
+            end, length = source.find("?>", at + 2), 2
+        elif source.startswith("<!", at):
+            line = source.count("\n", 0, at) + 1
+            message = "a document type (<!DOCTYPE ...>) is not allowed, nor are entities"
+            raise SceneError("", [Problem("", message, file, line)])
+        else:
+            return
+        if end < 0:
+            # unclosed: the parser says so with its own words
+            return
+        at = end + length
+
+
+def _convert(tree: Any, file: str | None) -> Element:
+    """Plain elements of a parsed tree, without recursion."""
+    root = _plain(tree, file, None, 0)
+    level: list[tuple[Any, Element]] = [(tree, root)]
+    total = depth = 1
+    while level:
+        depth += 1
+        below: list[tuple[Any, Element]] = []
+        for source, target in level:
+            positions: dict[str, int] = {}
+            for child in source:
+                tag = child.tag
+                if not isinstance(tag, str):
+                    # an unresolved entity; there are none without a document type
+                    raise SceneError("", [target.problem("an entity is not allowed")])
+                position = positions.get(tag, 0)
+                positions[tag] = position + 1
+                made = _plain(child, file, target, position)
+                target.children.append(made)
+                if len(child):
+                    below.append((child, made))
+            total += len(target.children)
+        if total > ELEMENTS:
+            raise SceneError("", [root.problem(f"more than {ELEMENTS} elements")])
+        if depth > DEPTH:
+            deep = level[0][1]
+            raise SceneError("", [Problem("", f"elements nested deeper than {DEPTH}", file, deep.line)])
+        level = below
+    return root
+
+
+def _plain(source: Any, file: str | None, parent: Element | None, position: int) -> Element:
+    text = source.text
+    return Element(
+        source.tag,
+        dict(source.attrib),
+        text=text.strip() if text else "",
+        file=file,
+        line=source.sourceline,
+        parent=parent,
+        position=position,
+    )

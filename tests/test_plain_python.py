@@ -1,0 +1,100 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels as plain Python: with the compiler off, every function gives the same numbers.
+
+The parent process computes with compiled kernels and saves operands and results; a child process
+without the compiler computes them again. Rounding differs where the compiler fuses multiply and add.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import worldline.model as wm
+from builders import empty_state
+from functions import FUNCTIONS, random_operands
+from trees import KINDS, random_tree
+
+WORLDS = 2
+
+
+def tree() -> wm.Model:
+    """One link for every joint type."""
+    return random_tree(np.random.default_rng(2), len(KINDS), passive=True)
+
+
+def results(model: wm.Model) -> dict[str, np.ndarray]:
+    """Every public function on one world and on several."""
+    rng = np.random.default_rng(3)
+    found = {}
+    for name, function in FUNCTIONS.items():
+        values = random_operands(model, function, rng, WORLDS)
+        found[name] = function.call(model, *values)
+        found[f"{name} of one world"] = function.call(model, *[v[0] for v in values])
+    q = wm.random_configuration(model, rng, worlds=WORLDS)
+    v = rng.normal(size=(WORLDS, model.joint_dof_count))
+    state = empty_state(model, WORLDS)
+    wm.eval_fk(model, q, v, state)
+    wm.eval_ik(model, state, state.joint_q, state.joint_qd)
+    found |= {name: getattr(state, name) for name in ("body_q", "body_qd", "joint_q", "joint_qd")}
+    found["neutral"] = wm.neutral(model)
+    return found
+
+
+CHILD = """
+import sys
+import numpy as np
+from worldline._src.jit import DISABLED
+from test_plain_python import results, tree
+import worldline.model as wm
+
+assert DISABLED
+model = tree()
+mine, theirs = results(model), np.load(sys.argv[1])
+assert set(mine) == set(theirs.files)
+worst = {}
+for name in mine:
+    a, b = mine[name], theirs[name]
+    assert a.shape == b.shape, name
+    worst[name] = np.abs(a - b).max(initial=0.0) / (np.abs(b).max(initial=0.0) + 1.0)
+bad = {name: gap for name, gap in worst.items() if not gap < 1e-11}
+assert not bad, bad
+
+# options and checks work as they do compiled
+q = np.array(model.joint_q)
+assert np.array_equal(wm.mass_matrix(model, q[None], threads=2)[0], wm.mass_matrix(model, q))
+out = np.zeros((model.body_count, 7))
+assert wm.forward_kinematics(model, q, out=out, lanes=4) is out
+for call in (
+    lambda: wm.forward_kinematics(model, q, lanes=3),
+    lambda: wm.forward_kinematics(model, q, threads=-1),
+    lambda: wm.forward_kinematics(model, np.full_like(q, np.nan)),
+    lambda: wm.forward_kinematics(model, np.full((2, q.size), np.inf), threads=2),
+):
+    try:
+        call()
+    except ValueError:
+        continue
+    raise AssertionError("a bad call went through")
+print("all alike")
+"""
+
+
+def test_every_function_without_the_compiler(tmp_path):
+    saved = tmp_path / "compiled.npz"
+    np.savez(saved, **results(tree()))
+    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-W", "error::RuntimeWarning", "-c", CHILD, str(saved)],
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "all alike"
