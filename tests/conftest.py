@@ -16,9 +16,9 @@ def pytest_configure(config):
     if hasattr(config, "workerinput") or config.option.collectonly:
         return
     from worldline._src.cli.warmup import warm
-    from worldline._src.jit import cache_folder
+    from worldline._src.jit import DISABLED, cache_folder
 
     done = cache_folder() / "warm"
-    if not done.exists():
+    if not DISABLED and not done.exists():
         warm()
         done.touch()

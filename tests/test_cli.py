@@ -65,8 +65,9 @@ def test_demo():
     done = worldline("demo", "--worlds", "9", "--seconds", "0.1")
     assert done.returncode == 0, done.stderr
     assert "after 0.1 s" in done.stdout
-    off = float(re.search(r"energy off by (\S+) J", done.stdout)[1])
-    assert off < 1e-8
+    off = re.search(r"energy off by (\S+) J", done.stdout)
+    assert off is not None
+    assert float(off[1]) < 1e-8
     assert "9 worlds" in done.stdout
     rows = [
         line

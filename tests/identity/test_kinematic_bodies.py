@@ -144,9 +144,6 @@ def test_bead_on_a_turning_crank():
     assert a[1] == pytest.approx(0.5 * 4.0**2 + 6.0 / 2.0, rel=1e-14)
 
 
-@pytest.mark.xfail(
-    reason="forward dynamics asks for inertia even of joints that never accelerate", strict=True
-)
 def test_kinematic_body_needs_no_mass():
     builder = ModelBuilder()
     builder.add_body(is_kinematic=True)

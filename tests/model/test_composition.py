@@ -115,6 +115,12 @@ def test_labels_and_indices():
     assert model.joint_q_start.tolist() == [0, 1, 8, 9, 16, 17]
     with pytest.raises(ValueError, match="'b/robot'"):  # a joint that was copied is owned
         whole.add_articulation([3])
+    extra = whole.add_joint_fixed(-1, model.body_index("b/hand"))
+    with pytest.raises(ValueError, match="'b/elbow' is the first"):  # and its link has a parent
+        whole.add_articulation([extra])
+    for call in (lambda: whole.add_link(label="a/hand"), lambda: whole.add_builder(robot(), prefix="a/")):
+        with pytest.raises(ValueError, match="already exists"):
+            call()
 
 
 def test_later_changes_do_not_reach_the_copy():

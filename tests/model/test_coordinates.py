@@ -11,6 +11,7 @@ import worldline.model as wm
 from builders import add_box, empty_state, robot, single
 from trees import KINDS, random_inertia, random_pose
 from trees import add_joint as add_random_joint
+from worldline._src.errors import ArgumentError
 from worldline.model import BodyFlags, JointDofConfig, ModelBuilder, eval_fk, eval_ik
 
 EXACT = 1e-12
@@ -144,31 +145,32 @@ def test_orientations_need_not_be_unit():
     assert np.allclose(back(model, state)[0], q2, atol=EXACT)
 
 
-SINGULAR = pytest.mark.xfail(reason="eval_ik loses digits where outer axes nearly coincide", strict=True)
-
-
 @pytest.mark.parametrize("order", ["xyz", "zxz"])
 @pytest.mark.parametrize(
     "gap",
     [
-        pytest.param(0.0, marks=SINGULAR),
-        pytest.param(1e-15, marks=SINGULAR),
-        pytest.param(1e-8, marks=SINGULAR),
-        pytest.param(1e-6, marks=SINGULAR),
+        0.0,
+        1e-15,
+        1e-8,
+        1e-6,
         1e-4,
         0.02,
     ],
 )
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_near_gimbal_lock_poses_and_velocities_are_met(order, gap, sign):
-    """Angles and rates are not unique there, what they do is."""
+    """Angles and rates are not unique there, but what they do is; in the lock itself, only the pose."""
     rng = np.random.default_rng(7)
     model = single(
         "euler", order=order, parent_xform=random_pose(rng), child_xform=random_pose(rng)
     ).finalize()
     q = rng.uniform(-3.0, 3.0, (WORLDS, 3))
     q[:, 1] = sign * ((np.pi / 2 if order == "xyz" else 0.0) - gap)
-    round_trip(model, q, rng.normal(size=(WORLDS, 3)))
+    v = rng.normal(size=(WORLDS, 3))
+    if gap < 1e-9:
+        # in the lock itself a pose has many angles; those found may not let the body turn as it did
+        v[:] = 0.0
+    round_trip(model, q, v)
 
 
 @pytest.mark.parametrize("order", ["xyz", "zxz", "yxy"])
@@ -180,9 +182,7 @@ def test_rest_at_zero(order):
     assert not v2.any()
 
 
-@pytest.mark.parametrize(
-    "angle", [pytest.param(1e-5, marks=SINGULAR), pytest.param(1e-3, marks=SINGULAR), 0.3]
-)
+@pytest.mark.parametrize("angle", [1e-5, 1e-3, 0.3])
 def test_axes_that_nearly_coincide(angle):
     rng = np.random.default_rng(8)
     near = (np.cos(angle), np.sin(angle), 0.0)
@@ -389,12 +389,12 @@ def test_bad_selections_write_nothing(selection, word):
     state = model.state()
     state.body_q[...], state.body_qd[...] = 7.0, 8.0
     q, v = model.joint_q, model.joint_qd
-    with pytest.raises(ValueError, match=word):
+    with pytest.raises(ArgumentError, match=word):
         eval_fk(model, q, v, state, **selection)
     assert (state.body_q == 7.0).all()
     assert (state.body_qd == 8.0).all()
     eval_fk(model, q, v, state)
-    with pytest.raises(ValueError, match=word):
+    with pytest.raises(ArgumentError, match=word):
         eval_ik(model, state, q2 := np.full_like(q, 7.0), v2 := np.full_like(v, 8.0), **selection)
     assert (q2 == 7.0).all()
     assert (v2 == 8.0).all()

@@ -313,6 +313,19 @@ def test_callers_in_many_threads_do_not_disturb_each_other():
     assert failures == []
 
 
+def test_scratch_taken_by_another_thread():
+    """Between asking whether there is scratch memory and taking it, another thread may take the last."""
+
+    class Contested(list):
+        def __len__(self):
+            return 1
+
+    model = robot().finalize()
+    model.scratch["float"] = Contested()
+    values = operands("forward_dynamics")
+    assert np.array_equal(wm.forward_dynamics(model, *values), wm.forward_dynamics(MODEL, *values))
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_threads_after_a_fork():
     """The threads of a pool stay behind in the parent; the child must not wait for them."""

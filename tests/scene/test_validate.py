@@ -20,6 +20,10 @@ from worldline._src.scene.rules import RULES
 from worldline._src.scene.validate import validate
 
 
+HANG = 10.0
+"""Seconds of processor time after which a refusal is no refusal; real ones take milliseconds."""
+
+
 def scene() -> msd.World:
     """A valid scene with something of everything."""
     world = msd.World(name="test")
@@ -671,7 +675,7 @@ def test_a_link_inside_itself_is_found() -> None:
         with pytest.raises(SceneError, match="same Link object"):
             use()
     assert world == world.__copy__()
-    assert time.process_time() - start < 2.0
+    assert time.process_time() - start < HANG
 
 
 def test_a_link_in_two_places_is_found() -> None:
@@ -715,4 +719,4 @@ def test_hints_stay_quick_among_many_names() -> None:
     start = time.process_time()
     with pytest.raises(SceneError, match="did you mean"):
         world.validate()
-    assert time.process_time() - start < 5.0
+    assert time.process_time() - start < HANG

@@ -80,40 +80,47 @@ class Generator:
     # default classes
 
     def joint_attributes(self, slide: bool | None = None) -> str:
-        return self.attributes(
-            0.25,
-            pos=lambda: self.numbers(3),
-            axis=lambda: self.numbers(3),
-            armature=lambda: self.number(0, 1),
-            damping=lambda: self.number(0, 1),
-            stiffness=lambda: self.number(0, 1),
-            frictionloss=lambda: self.number(0, 1),
-            margin=lambda: self.number(0, 1),
-            ref=lambda: self.number(-40, 40),
-            springref=lambda: self.number(-40, 40),
-            range=lambda: self.range(-90, 90),
-            actuatorfrcrange=lambda: self.range(-9, 9),
-            actuatorgravcomp=lambda: self.r.choice(["true", "false"]),
-            group=lambda: str(self.r.randint(0, 5)),
-        ) + self.solver("limit") + self.solver("friction")
+        return (
+            self.attributes(
+                0.25,
+                pos=lambda: self.numbers(3),
+                axis=lambda: self.numbers(3),
+                armature=lambda: self.number(0, 1),
+                damping=lambda: self.number(0, 1),
+                stiffness=lambda: self.number(0, 1),
+                frictionloss=lambda: self.number(0, 1),
+                margin=lambda: self.number(0, 1),
+                ref=lambda: self.number(-40, 40),
+                springref=lambda: self.number(-40, 40),
+                range=lambda: self.range(-90, 90),
+                actuatorfrcrange=lambda: self.range(-9, 9),
+                actuatorgravcomp=lambda: self.r.choice(["true", "false"]),
+                group=lambda: str(self.r.randint(0, 5)),
+            )
+            + self.solver("limit")
+            + self.solver("friction")
+        )
 
     def geom_attributes(self) -> str:
-        return self.attributes(
-            0.25,
-            friction=lambda: self.numbers(1, 3, 0, 1),
-            condim=lambda: self.r.choice(["1", "3", "4", "6"]),
-            contype=lambda: str(self.r.randint(0, 7)),
-            conaffinity=lambda: str(self.r.randint(0, 7)),
-            margin=lambda: self.number(0, 0.1),
-            gap=lambda: self.number(0, 0.1),
-            priority=lambda: str(self.r.randint(-1, 2)),
-            solmix=lambda: self.number(0, 2),
-            density=lambda: self.number(100, 2000),
-            rgba=lambda: self.numbers(4, None, 0, 1),
-            group=lambda: str(self.r.randint(0, 5)),
-            fluidshape=lambda: self.r.choice(["none", "ellipsoid"]),
-            fluidcoef=lambda: self.numbers(5, None, 0, 1),
-        ) + self.solver()
+        return (
+            self.attributes(
+                0.25,
+                friction=lambda: self.numbers(1, 3, 0, 1),
+                condim=lambda: self.r.choice(["1", "3", "4", "6"]),
+                contype=lambda: str(self.r.randint(0, 7)),
+                conaffinity=lambda: str(self.r.randint(0, 7)),
+                margin=lambda: self.number(0, 0.1),
+                gap=lambda: self.number(0, 0.1),
+                priority=lambda: str(self.r.randint(-1, 2)),
+                solmix=lambda: self.number(0, 2),
+                density=lambda: self.number(100, 2000),
+                rgba=lambda: self.numbers(4, None, 0, 1),
+                group=lambda: str(self.r.randint(0, 5)),
+                fluidshape=lambda: self.r.choice(["none", "ellipsoid"]),
+                fluidcoef=lambda: self.numbers(5, None, 0, 1),
+            )
+            + self.solver()
+        )
 
     def law_attributes(self, tag: str) -> str:
         n = self.number
@@ -172,7 +179,9 @@ class Generator:
         if self.maybe(0.6):
             parts.append(f"<geom{self.geom_attributes()}/>")
         if self.maybe(0.3):
-            parts.append(f'<site size="{self.numbers(1, 3, 0.01, 0.1)}"{self.attributes(0.4, rgba=lambda: self.numbers(4, None, 0, 1))}/>')
+            parts.append(
+                f'<site size="{self.numbers(1, 3, 0.01, 0.1)}"{self.attributes(0.4, rgba=lambda: self.numbers(4, None, 0, 1))}/>'
+            )
         if self.maybe(0.3):
             parts.append(f"<equality{self.solver()}/>")
         if self.maybe(0.3):
@@ -213,15 +222,24 @@ class Generator:
         return f'<site name="{self.new("site")}" type="{kind}"{size}{where}{self.klass()}/>'
 
     def joints(self) -> str:
-        kinds = self.r.choice([["hinge"], ["slide"], ["ball"], ["hinge", "slide"], ["slide", "ball"], ["hinge"] * 3, []])
+        kinds = self.r.choice(
+            [["hinge"], ["slide"], ["ball"], ["hinge", "slide"], ["slide", "ball"], ["hinge"] * 3, []]
+        )
         parts = []
         for kind in kinds:
             name = self.new("joint")
             attributes = self.joint_attributes()
             if kind == "ball":
                 limit = f' range="0 {self.number(10, 90)}"' if self.maybe() else ' limited="false"'
-                attributes = " ".join(w for w in (attributes + limit).split('" ') if not w.strip().startswith("range="))
-                attributes = self.attributes(0.4, armature=lambda: self.number(0, 1), damping=lambda: self.number(0, 1)) + limit
+                attributes = " ".join(
+                    w for w in (attributes + limit).split('" ') if not w.strip().startswith("range=")
+                )
+                attributes = (
+                    self.attributes(
+                        0.4, armature=lambda: self.number(0, 1), damping=lambda: self.number(0, 1)
+                    )
+                    + limit
+                )
                 self.names.setdefault("ball", []).append(name)
             else:
                 self.names.setdefault("scalar", []).append(name)
@@ -254,7 +272,9 @@ class Generator:
 
     def body(self, depth: int, top: bool = False) -> str:
         name = self.new("body")
-        childclass = f' childclass="{self.r.choice(self.classes)}"' if self.classes and self.maybe(0.3) else ""
+        childclass = (
+            f' childclass="{self.r.choice(self.classes)}"' if self.classes and self.maybe(0.3) else ""
+        )
         gravity = self.attributes(0.2, gravcomp=lambda: self.number(0, 1))
         if top and self.maybe(0.25):
             free = self.new("free")
@@ -280,7 +300,9 @@ class Generator:
     def replicate(self) -> str:
         body = f'<body name="{self.new("twin")}"><joint name="{self.new("twinjoint")}"/>{self.contents_unnamed()}</body>'
         count = self.r.randint(1, 3)
-        more = self.attributes(0.6, offset=lambda: self.numbers(3), euler=lambda: self.numbers(3, None, -90, 90))
+        more = self.attributes(
+            0.6, offset=lambda: self.numbers(3), euler=lambda: self.numbers(3, None, -90, 90)
+        )
         separator = self.attributes(0.5, sep=lambda: "-")
         return f'<replicate count="{count}"{more}{separator}>{body}</replicate>'
 
@@ -290,26 +312,33 @@ class Generator:
     # beside the tree
 
     def tendon_attributes(self) -> str:
-        return self.attributes(
-            0.3,
-            range=lambda: self.range(0, 3),
-            margin=lambda: self.number(0, 1),
-            stiffness=lambda: self.number(0, 1),
-            damping=lambda: self.number(0, 1),
-            frictionloss=lambda: self.number(0, 1),
-            armature=lambda: self.number(0, 1),
-            springlength=lambda: self.r.choice([self.number(0, 1), self.range(0, 1)]),
-            actuatorfrcrange=lambda: f"{self.number(-9, 0)} {self.number(0, 9)}",
-        ) + self.solver("limit") + self.solver("friction")
+        return (
+            self.attributes(
+                0.3,
+                range=lambda: self.range(0, 3),
+                margin=lambda: self.number(0, 1),
+                stiffness=lambda: self.number(0, 1),
+                damping=lambda: self.number(0, 1),
+                frictionloss=lambda: self.number(0, 1),
+                armature=lambda: self.number(0, 1),
+                springlength=lambda: self.r.choice([self.number(0, 1), self.range(0, 1)]),
+                actuatorfrcrange=lambda: f"{self.number(-9, 0)} {self.number(0, 9)}",
+            )
+            + self.solver("limit")
+            + self.solver("friction")
+        )
 
     def pair_attributes(self) -> str:
-        return self.attributes(
-            0.4,
-            condim=lambda: self.r.choice(["1", "3", "4", "6"]),
-            friction=lambda: self.numbers(1, 5, 0, 1),
-            margin=lambda: self.number(0, 1),
-            gap=lambda: self.number(0, 1),
-        ) + self.solver()
+        return (
+            self.attributes(
+                0.4,
+                condim=lambda: self.r.choice(["1", "3", "4", "6"]),
+                friction=lambda: self.numbers(1, 5, 0, 1),
+                margin=lambda: self.number(0, 1),
+                gap=lambda: self.number(0, 1),
+            )
+            + self.solver()
+        )
 
     def tendons(self) -> str:
         parts = []
@@ -331,7 +360,9 @@ class Generator:
                 if self.maybe(0.3):
                     nodes += f'<pulley divisor="{self.number(1, 3)}"/><site site="{b}"/><site site="{c}"/>'
                 attributes = self.tendon_attributes()
-                parts.append(f'<spatial name="{self.new("tendon")}"{self.klass()}{attributes}>{nodes}</spatial>')
+                parts.append(
+                    f'<spatial name="{self.new("tendon")}"{self.klass()}{attributes}>{nodes}</spatial>'
+                )
         return "".join(parts)
 
     def equalities(self) -> str:
@@ -339,7 +370,7 @@ class Generator:
         bodies, sites = self.names.get("body", []), self.names.get("site", [])
         scalars = self.names.get("scalar", [])
         for _ in range(self.r.randint(0, 4)):
-            common = f'{self.klass()}{self.solver()}{self.attributes(0.3, active=lambda: "false")}'
+            common = f"{self.klass()}{self.solver()}{self.attributes(0.3, active=lambda: 'false')}"
             kind = self.r.choice(["connect", "weld", "joint", "sites", "tendon"])
             if kind in ("connect", "weld") and len(bodies) >= 2:
                 a, b = self.r.sample(bodies, 2)
@@ -412,7 +443,16 @@ class Generator:
     def sensors(self) -> str:
         parts = []
         choices = {
-            "site": ["accelerometer", "gyro", "velocimeter", "force", "torque", "touch", "magnetometer", "rangefinder"],
+            "site": [
+                "accelerometer",
+                "gyro",
+                "velocimeter",
+                "force",
+                "torque",
+                "touch",
+                "magnetometer",
+                "rangefinder",
+            ],
             "scalar": ["jointpos", "jointvel", "jointactuatorfrc"],
             "ball": ["ballquat", "ballangvel"],
             "tendon": ["tendonpos", "tendonvel", "tendonactuatorfrc"],
@@ -446,11 +486,23 @@ class Generator:
 
     def options(self) -> str:
         flags = self.attributes(
-            0.2, **{name: lambda: self.r.choice(["enable", "disable"]) for name in
-                    ("gravity", "contact", "limit", "spring", "eulerdamp", "warmstart", "energy", "filterparent")}
+            0.2,
+            **{
+                name: lambda: self.r.choice(["enable", "disable"])
+                for name in (
+                    "gravity",
+                    "contact",
+                    "limit",
+                    "spring",
+                    "eulerdamp",
+                    "warmstart",
+                    "energy",
+                    "filterparent",
+                )
+            },
         )
         return (
-            f'<option{self.attributes(0.3, timestep=lambda: self.number(0.001, 0.01), gravity=lambda: self.numbers(3), iterations=lambda: str(self.r.randint(1, 50)), tolerance=lambda: "1e-6", impratio=lambda: self.number(1, 9), wind=lambda: self.numbers(3), density=lambda: self.number(0, 2))}'
+            f"<option{self.attributes(0.3, timestep=lambda: self.number(0.001, 0.01), gravity=lambda: self.numbers(3), iterations=lambda: str(self.r.randint(1, 50)), tolerance=lambda: '1e-6', impratio=lambda: self.number(1, 9), wind=lambda: self.numbers(3), density=lambda: self.number(0, 2))}"
             f' integrator="{self.r.choice(["Euler", "RK4", "implicit", "implicitfast"])}"'
             f' cone="{self.r.choice(["pyramidal", "elliptic"])}" solver="{self.r.choice(["PGS", "CG", "Newton"])}">'
             f"<flag{flags}/></option>"

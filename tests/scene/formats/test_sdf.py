@@ -17,6 +17,9 @@ from worldline._src.errors import SceneError
 from worldline._src.scene.assets.rotations import rotation_matrix
 from worldline._src.scene.mass_properties import NOTHING, given_properties
 
+HANG = 10.0
+"""Seconds of processor time after which a refusal is no refusal; real ones take milliseconds."""
+
 DATA = Path(__file__).parents[2] / "data"
 POSES = json.loads((DATA / "sdf_poses.json").read_text())
 
@@ -54,10 +57,10 @@ def poses(world: msd.World) -> dict[str, np.ndarray]:
 
 
 def refused(text: str, wrap: bool = True, **more) -> str:
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(SceneError) as caught:
         load(text, **more) if wrap else msd.from_str(text, "sdf", **more)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < HANG
     return str(caught.value)
 
 
@@ -489,10 +492,10 @@ def test_files_that_include_themselves_are_refused(shop):
     (shop / "world" / "b.sdf").write_text(
         f'<sdf version="1.9"><model name="b">{include("a.sdf")}</model></sdf>'
     )
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(SceneError, match="includes itself"):
         msd.from_file(path)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < HANG
 
 
 def test_includes_that_multiply_are_refused(shop):
@@ -501,10 +504,10 @@ def test_includes_that_multiply_are_refused(shop):
         (shop / "world" / f"{level}.sdf").write_text(
             f'<sdf version="1.9"><model name="m"><link name="a"/>{inside}</model></sdf>'
         )
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(SceneError, match="with all includes"):
         msd.from_file(shop / "world" / "0.sdf")
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < HANG
 
 
 # what is reported, and what is wrong
@@ -578,10 +581,10 @@ def test_deep_nesting_is_refused_at_once():
     assert "models nested deeper than" in refused(deep)
     chain = "".join(f'<link name="l{i}"/>' for i in range(3000))
     chain += "".join(joint(f"j{i}", "fixed", f"l{i}", f"l{i + 1}") for i in range(2999))
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(SceneError, match="deeper than 1024"):
         model(chain)
-    assert time.perf_counter() - start < 5.0
+    assert time.process_time() - start < HANG
 
 
 def test_mutated_files_raise_nothing_else():

@@ -15,6 +15,9 @@ from worldline import msd
 from worldline._src.errors import SceneError
 from worldline._src.scene.assets.rotations import rotation_matrix
 
+HANG = 10.0
+"""Seconds of processor time after which a refusal is no refusal; real ones take milliseconds."""
+
 DATA = Path(__file__).parents[2] / "data"
 ARM = """<?xml version="1.0"?>
 <robot name="arm">
@@ -64,10 +67,10 @@ def messages(world: msd.World) -> str:
 
 
 def refused(text: str, **more) -> SceneError:
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(SceneError) as caught:
         load(text, **more)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < HANG
     return caught.value
 
 

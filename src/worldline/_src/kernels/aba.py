@@ -69,7 +69,8 @@ def aba(tree, inertia, pos, vel, tau, art_out, acc_out, a_out):
         for d in range(v_end[i] - 1, v_start[i] - 1, -1):
             s = load_motion(S, d)
             U = sym6_mul(IA, s)
-            D = mobile[d] / (power(U, s) + armature[d])
+            # 1 - mobile keeps a kinematic body without mass from dividing zero by zero
+            D = mobile[d] / (power(U, s) + (armature[d] + (1.0 - mobile[d])))
             u = tau[d] - power(pA, s)
             store_spatial(dof_U, d, U)
             dof_D[d] = D

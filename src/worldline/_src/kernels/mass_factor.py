@@ -81,14 +81,17 @@ def respond(dof, L, x_io):
     above, mobile = dof.dof_parent, dof.dof_mobile
     half_solve(dof, L, x_io)
 
-    # a zero here is a degree of freedom held still, whatever pulls on it
+    # a kinematic degree of freedom is held still, whatever pulls on it and however light it is
     for d in range(above.shape[0]):
-        x = x_io[d] * mobile[d]
-        e = above[d]
-        while e >= 0:
-            x = x - mobile[d] * L[d, e] * x_io[e]
-            e = above[e]
-        x_io[d] = x * L[d, d]
+        if mobile[d] == 0.0:
+            x_io[d] = 0.0
+        else:
+            x = x_io[d]
+            e = above[d]
+            while e >= 0:
+                x = x - L[d, e] * x_io[e]
+                e = above[e]
+            x_io[d] = x * L[d, d]
 
 
 @kernel

@@ -56,7 +56,8 @@ def _turn_between(a, u, w):
     w = sub(w, scale(a, dot(a, w)))
     y = dot(a, cross(u, w))
     x = dot(u, w)
-    lost = dot(u, u) * dot(w, w) < 1e-24
+    # an uncertain angle does no harm near the axis: what it misses, the last angle makes up for
+    lost = dot(u, u) * dot(w, w) < 1e-66
     return where(lost, constant(0.0, x), atan2(y, where(lost, constant(1.0, x), x)))
 
 
@@ -91,33 +92,49 @@ def _middle_turn(R, a, b, c):
 
 
 @inline
+def _split(e, a):
+    """The part of `a` along the unit vector `e`, and the rest; twice, so that the rest is clean."""
+    r = dot(e, a)
+    rest = sub(a, scale(e, r))
+    s = dot(e, rest)
+    return r + s, sub(rest, scale(e, s))
+
+
+@inline
+def _unit(a):
+    """Direction and inverse length of a vector; both zero when there is none to speak of."""
+    n2 = dot(a, a)
+    lost = n2 < 1e-20
+    inverse = where(lost, constant(0.0, n2), 1.0 / sqrt(where(lost, constant(1.0, n2), n2)))
+    return scale(a, inverse), inverse
+
+
+@inline
 def _coefficients(a, b, c, count, t):
-    """Least-squares coefficients of `t` on the first `count` of three vectors; zero where singular."""
-    aa = dot(a, a)
-    ta = dot(t, a)
-    zero = constant(0.0, ta)
-    one = constant(1.0, ta)
-    x = ta / aa
+    """Least-squares coefficients of `t` on the first `count` of three vectors.
+
+    Gram-Schmidt and back substitution: where vectors nearly coincide the coefficients are uncertain, but
+    what they add up to is `t` to the last digits. A vector that coincides with others gets zero.
+    """
+    e1, i1 = _unit(a)
+    t1, rest = _split(e1, t)
+    zero = constant(0.0, t1)
     y = zero
     z = zero
-    if count == 2:
-        ab = dot(a, b)
-        bb = dot(b, b)
-        tb = dot(t, b)
-        det = aa * bb - ab * ab
-        lost = absolute(det) < 1e-18
-        inverse = where(lost, zero, 1.0 / where(lost, one, det))
-        x = (ta * bb - tb * ab) * inverse
-        y = (tb * aa - ta * ab) * inverse
-    if count == 3:
-        bc = cross(b, c)
-        det = dot(a, bc)
-        lost = absolute(det) < 1e-12
-        inverse = where(lost, zero, 1.0 / where(lost, one, det))
-        x = dot(t, bc) * inverse
-        y = dot(t, cross(c, a)) * inverse
-        z = dot(t, cross(a, b)) * inverse
-    return Vec3(x, y, z)
+    r12 = zero
+    r13 = zero
+    if count > 1:
+        r12, b = _split(e1, b)
+        e2, i2 = _unit(b)
+        t2, rest = _split(e2, rest)
+        r23 = zero
+        if count > 2:
+            r13, c = _split(e1, c)
+            r23, c = _split(e2, c)
+            e3, i3 = _unit(c)
+            z = dot(e3, rest) * i3
+        y = (t2 - r23 * z) * i2
+    return Vec3((t1 - r12 * y - r13 * z) * i1, y, z)
 
 
 @inline

@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numba import float64
@@ -57,8 +57,8 @@ class Program:
     """True when bodies outside articulations do no harm; their part of the result is undefined."""
     one_by_one: bool = False
     """True for programs that branch so much that lanes would not pay."""
-    needs_inertia: bool = False
-    """True when every joint must have something to accelerate."""
+    needs_inertia: Literal["no", "mobile", "all"] = "no"
+    """Which degrees of freedom must have something to accelerate: none, those not kinematic, all."""
 
 
 class _Plan(NamedTuple):
@@ -75,8 +75,8 @@ def _plan(model: Model, program: Program) -> _Plan:
     arenas = model.arenas
     if not program.partial:
         _require_articulations(model, program.name)
-    if program.needs_inertia:
-        _require_inertia(model, program.name)
+    if program.needs_inertia != "no":
+        _require_inertia(model, program.name, program.needs_inertia == "all")
     cores = [extent(BY_NAME[name].shape, arenas.sizes) for name in program.operands]
     # offsets of operands and result, then how many numbers each has
     table = np.full(10, -1, np.int64)
@@ -98,22 +98,25 @@ def _require_articulations(model: Model, what: str) -> None:
         )
 
 
-def _require_inertia(model: Model, what: str) -> None:
+def _require_inertia(model: Model, what: str, kinematic_too: bool) -> None:
     """The mass matrix must have an inverse; one generic position shows that it has."""
     from worldline._src.step.dynamics import mass_matrix, random_configuration
 
-    if model.joint_dof_count == 0:
+    held = np.repeat(model.body_kinematic[model.joint_child], np.diff(model.joint_qd_start))
+    dofs = np.flatnonzero(~held | kinematic_too)
+    if dofs.size == 0:
         return
     scaled = np.zeros((1, 1))
     for seed in range(3):
-        M = mass_matrix(model, random_configuration(model, seed, within_limits=False))
+        M = mass_matrix(model, random_configuration(model, seed, within_limits=False))[np.ix_(dofs, dofs)]
+        # where nothing is moved rounding leaves some 1e-30; no mechanism is that light
         diagonal = np.diagonal(M)
-        weight = np.where(diagonal > 1e-15 * diagonal.max(), np.sqrt(diagonal), np.inf)
+        weight = np.where(diagonal > 1e-24, np.sqrt(np.abs(diagonal)), np.inf)
         scaled = M / np.outer(weight, weight)
         with contextlib.suppress(np.linalg.LinAlgError):
             if np.diagonal(np.linalg.cholesky(scaled)).min() > _SINGULAR:
                 return
-    d = int(np.argmax(np.abs(np.linalg.eigh(scaled)[1][:, 0])))
+    d = int(dofs[np.argmax(np.abs(np.linalg.eigh(scaled)[1][:, 0]))])
     joint = model.joint_label[int(np.searchsorted(model.joint_qd_start, d, side="right")) - 1]
     raise ArgumentError(
         f"{what}: joint '{joint}' moves nothing that has inertia (degree of freedom {d}, alone or with "

@@ -66,7 +66,7 @@ FORWARD_DYNAMICS = Program(
     ("q", "v", "tau"),
     ("q", "qd", "tau"),
     ("nv",),
-    needs_inertia=True,
+    needs_inertia="mobile",
 )
 FORWARD_DYNAMICS_WRENCHES = Program(
     "forward_dynamics",
@@ -74,14 +74,14 @@ FORWARD_DYNAMICS_WRENCHES = Program(
     ("q", "v", "tau", "wrench"),
     ("q", "qd", "tau", "wrenches"),
     ("nv",),
-    needs_inertia=True,
+    needs_inertia="mobile",
 )
 PASSIVE_FORCES = Program(
     "passive_forces", (s.spring_displacements, s.passive_forces), ("q", "v"), ("q", "qd"), ("nv",)
 )
 MASS_MATRIX = Program("mass_matrix", _MASS, ("q",), ("q",), ("nv", "nv"), result="M")
 MASS_MATRIX_INVERSE = Program(
-    "mass_matrix_inverse", (*_FACTOR, s.invert_mass_matrix), ("q",), ("q",), ("nv", "nv"), needs_inertia=True
+    "mass_matrix_inverse", (*_FACTOR, s.invert_mass_matrix), ("q",), ("q",), ("nv", "nv"), needs_inertia="all"
 )
 SOLVE_MASS_MATRIX = Program(
     "solve_mass_matrix",
@@ -90,7 +90,7 @@ SOLVE_MASS_MATRIX = Program(
     ("q", "rhs"),
     ("nv",),
     result="tau",
-    needs_inertia=True,
+    needs_inertia="all",
 )
 IMPULSE_RESPONSE = Program(
     "impulse_response",
@@ -99,7 +99,7 @@ IMPULSE_RESPONSE = Program(
     ("q", "impulse"),
     ("nv",),
     result="tau",
-    needs_inertia=True,
+    needs_inertia="mobile",
 )
 CENTER_OF_MASS = Program("center_of_mass", (*_POSE, s.com_position), ("q",), ("q",), (3,))
 CENTER_OF_MASS_VELOCITY = Program(

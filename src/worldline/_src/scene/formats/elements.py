@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """XML text as plain elements, parsed safely.
 
-`parse` turns text into a tree of `Element` objects that remember their file and line. A document type is refused, and
-with it every entity, external subset and expansion; nothing is fetched. Size and depth are bounded.
+`parse` turns text into a tree of `Element` objects that remember their file and line. A document type is
+refused, and with it every entity, external subset and expansion; nothing is fetched. Size and depth are
+bounded.
 """
 
 from __future__ import annotations
@@ -136,8 +137,9 @@ def parse(source: str, *, file_path: Path | str | None = None) -> Element:
     file = None if file_path is None else str(file_path)
     if len(source) > SOURCE_CHARS:
         raise SceneError("", [Problem("", f"more than {SOURCE_CHARS} characters of XML", file)])
-    if source.count("<") > 2 * ELEMENTS + 1000 or source.count("=") > ATTRIBUTES:
-        # looked at before parsing, which takes memory many times the size of the text
+    # looked at before parsing, which takes memory many times the size of the text
+    opened = source.count("<") - source.count("</") - source.count("<!") - source.count("<?")
+    if opened > ELEMENTS or source.count("=") > ATTRIBUTES:
         message = f"more than {ELEMENTS} elements or {ATTRIBUTES} attributes"
         raise SceneError("", [Problem("", message, file)])
     source = source.removeprefix("\ufeff")

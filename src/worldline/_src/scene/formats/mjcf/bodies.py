@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tree of bodies.
 
-Bodies, frames and replicas nest without bound, so the tree is walked with a stack of what is still to be read, in the
-order of the file, and not by functions that call themselves. Frames leave no trace but in the poses of what they
-hold; a named one also becomes a frame of the scene.
+Bodies, frames and replicas nest without bound, so the tree is walked with a stack of what is still to be
+read, in the order of the file, and not by functions that call themselves. Frames leave no trace but in the
+poses of what they hold; a named one also becomes a frame of the scene.
 """
 
 from __future__ import annotations

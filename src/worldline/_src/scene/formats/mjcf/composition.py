@@ -19,7 +19,6 @@ from worldline._src.scene.formats.mjcf.scopes import Scope, Source
 from worldline._src.scene.formats.xml import Attributes, Element
 from worldline._src.scene.kinds import hint
 
-
 _DEPTH: Final = 64
 """Models attached to models attached to models ..., at most."""
 

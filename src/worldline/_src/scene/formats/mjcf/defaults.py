@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Default classes.
 
-A class is kept as the elements that make it up, the most general first, and an element is read through them (see
-`xml.Attributes`): an attribute is taken from the element itself, else from its class, else from the class around
-that. A class takes over what its parent holds when it is met, so a later section that adds to the top
-class does not reach classes that already stand.
+A class is kept as the elements that make it up, the most general first, and an element is read through them
+(see `xml.Attributes`): an attribute is taken from the element itself, else from its class, else from the
+class around that. A class takes over what its parent holds when it is met, so a later section that adds to
+the top class does not reach classes that already stand.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class DefaultClass:
     """One class.
 
     Attributes:
-        layers: For each tag the elements that give its defaults, the most general first.
-        actuators: For each class from the top down to this one, its actuator elements; actuators share one set
+        layers: For each tag the elements that give its defaults, the most general first. actuators: For
+        each class from the top down to this one, its actuator elements; actuators share one set
             of defaults whatever their tag, so their order matters.
     """
 

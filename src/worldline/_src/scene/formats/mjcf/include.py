@@ -2,25 +2,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reading MJCF files and the files they include.
 
-The children of an included file's root take the place of the `include` element. As in MuJoCo a file is included at
-most once, which rules out cycles, and is looked for beside the file that names it, then beside the main one.
+The children of an included file's root take the place of the `include` element. As in MuJoCo a file is
+included at most once, which rules out cycles, and is looked for beside the file that names it, then beside
+the main one.
 """
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 from typing import Final
 
 from worldline._src.errors import Problem, SceneError
 from worldline._src.scene.assets.paths import FileMissing, PathPolicy
-from worldline._src.scene.formats.xml import ELEMENTS, Attributes, Element, Log, parse
+from worldline._src.scene.formats.xml import ELEMENTS, SOURCE_CHARS, Attributes, Element, Log, parse
 
 ROOT: Final = "mujoco"
 
 
 def read_text(path: Path, policy: PathPolicy) -> str:
-    """The text of a file that the policy allows."""
-    data = policy.read(path)
+    """The text of a file that the policy has found."""
+    most = min(policy.file_bytes, 4 * SOURCE_CHARS)
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) or status.st_size > most:
+            raise SceneError(f"{path}: allowed: an ordinary file of up to {most} bytes")
+        data = path.read_bytes()
+    except OSError as error:
+        raise SceneError(f"{path}: cannot be read: {error.strerror}") from None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keyframes.
 
-A file gives coordinates in the order of its tree and quaternions with w first; a scene has free bases first and
-quaternions with w last. Vectors that are too short go on with the values of the drawn pose. The keyframes of an
-attached model speak of that model alone, and leave the rest of the scene as drawn.
+A file gives coordinates in the order of its tree and quaternions with w first; a scene has free bases first
+and quaternions with w last. Vectors that are too short go on with the values of the drawn pose. The
+keyframes of an attached model speak of that model alone, and leave the rest of the scene as drawn.
 """
 
 from __future__ import annotations

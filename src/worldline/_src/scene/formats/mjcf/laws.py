@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the force of an actuator comes about: its gain, bias and dynamics.
 
-The format has one kind of actuator, `general`, and shortcuts that fill in its parameters. A default class has one set
-of parameters for all of them. A `general` starts from whatever its class holds. A shortcut starts from the nearest
-class whose parameters were written by the same shortcut, or by a `general` of the same kind of gain; it then sets
-what its own attributes say and resets the rest.
+The format has one kind of actuator, `general`, and shortcuts that fill in its parameters. A default class
+has one set of parameters for all of them. A `general` starts from whatever its class holds. A shortcut
+starts from the nearest class whose parameters were written by the same shortcut, or by a `general` of the
+same kind of gain; it then sets what its own attributes say and resets the rest.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def _parameters(*values: float) -> list[float]:
 class Law:
     """Gain, bias and dynamics of an actuator, as the format has them.
 
-    A positive third bias parameter of a servo, whose gain is the opposite of its second one, is a damping ratio.
+    A positive third bias parameter of a servo, whose gain is the opposite of its second one, is a damping
+    ratio.
 
     Attributes:
         writer: The tag that wrote the parameters.

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Making many alike objects quickly.
 
-Most geoms and joints of a robot take their contact and limit parameters from a default class and give none of their
-own. Such parts are read once for a class and then copied, so that each owner has its own to edit.
+Most geoms and joints of a robot take their contact and limit parameters from a default class and give none
+of their own. Such parts are read once for a class and then copied, so that each owner has its own to edit.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ _PLAIN: dict[type, tuple[dict[str, Any], dict[str, Any]]] = {}
 def fresh(cls: type[N], **values: Any) -> N:
     """An object of a scene with the given fields and defaults for the others.
 
-    Values have to be as the fields store them, floats and double arrays and no tuples: the checks that assignment
-    makes, which a reader has made already, take most of the time that making an object takes.
+    Values have to be as the fields store them, floats and double arrays and no tuples: the checks that
+    assignment makes, which a reader has made already, take most of the time that making an object takes.
     """
     known = _PLAIN.get(cls)
     if known is None:

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Actuators that are more than a gain and a bias: several inputs, controllers, motors with a circuit.
 
-A scene's actuators have one input and an affine law. A controller of position and speed without memory is the sum of
-a servo of each, and a motor without inductance is affine in voltage and speed; both come through exactly. What
-has further states is approximated or left out, and noted.
+A scene's actuators have one input and an affine law. A controller of position and speed without memory is
+the sum of a servo of each, and a motor without inductance is affine in voltage and speed; both come through
+exactly. What has further states is approximated or left out, and noted.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rotations in all the forms a file may give them, and the frames they make.
 
-Quaternions are xyzw tuples of floats here, as everywhere but in the files: thousands of small frames are composed
-while a file is read, and NumPy takes longer to start on three numbers than plain Python to finish.
+Quaternions are xyzw tuples of floats here, as everywhere but in the files: thousands of small frames are
+composed while a file is read, and NumPy takes longer to start on three numbers than plain Python to finish.
 """
 
 from __future__ import annotations
@@ -68,10 +68,13 @@ def turn(rotation: Quat, vector: Sequence[float]) -> Vec:
 
 def unit(vector: Sequence[float]) -> tuple[float, ...] | None:
     """A vector at length one, None when it is too short to have a direction."""
-    length = math.sqrt(sum(x * x for x in vector))
-    if length < _TINY:
+    largest = max(map(abs, vector))
+    if largest < _TINY:
         return None
-    return tuple(x / length for x in vector)
+    # squares of large numbers would overflow
+    scaled = [x / largest for x in vector]
+    length = math.sqrt(sum(x * x for x in scaled))
+    return tuple(x / length for x in scaled)
 
 
 def from_wxyz(wxyz: Sequence[float]) -> Quat | None:

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reading MJCF, the XML format of MuJoCo, into a scene.
 
-The order follows what refers to what: assets, then the tree of bodies with all it attaches and replicates, then what
-stands beside the tree and refers into it, and at last keyframes, which need the whole of it. Problems are
-gathered along the way and raised together; what a scene has no place for is noted in its report.
+The order follows what refers to what: assets, then the tree of bodies with all it attaches and replicates,
+then what stands beside the tree and refers into it, and at last keyframes, which need the whole of it.
+Problems are gathered along the way and raised together; what a scene has no place for is noted in its
+report.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which elements and attributes MJCF has.
 
-The table holds those of MuJoCo 4, and those of older files that later versions dropped without a loss of meaning.
-`check` goes through a file once and notes everything the format does not know, with the nearest name that
-it does; readers may then leave attributes unread only on purpose.
+The table holds those of MuJoCo 4, and those of older files that later versions dropped without a loss of
+meaning. `check` goes through a file once and notes everything the format does not know, with the nearest
+name that it does; readers may then leave attributes unread only on purpose.
 """
 
 from __future__ import annotations

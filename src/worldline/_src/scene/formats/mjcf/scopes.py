@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a file means by a name.
 
-The same elements may come into a scene many times: `attach` brings in another model under a prefix, `replicate`
-repeats a part under numbered suffixes. Nothing is copied for that. Elements are read again in another `Scope`, which
-knows the file they come from (its compiler settings and default classes) and what their names become.
+The same elements may come into a scene many times: `attach` brings in another model under a prefix,
+`replicate` repeats a part under numbered suffixes. Nothing is copied for that. Elements are read again in
+another `Scope`, which knows the file they come from (its compiler settings and default classes) and what
+their names become.
 
-Elements outside the tree (actuators, sensors, tendons ...) belong to every scope in which all they refer to is
-there and at least one thing is the scope's own: an actuator of a replicated joint comes once for each replica.
+Elements outside the tree (actuators, sensors, tendons ...) belong to every scope in which all they refer to
+is there and at least one thing is the scope's own: an actuator of a replicated joint comes once for each
+replica.
 """
 
 from __future__ import annotations

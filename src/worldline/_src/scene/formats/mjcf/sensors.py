@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sensors.
 
-A file has one list of sensors, a scene one list for each kind. Where there are several kinds, `SensorSet.order` keeps
-the order of the file, and sensors without a name get one for that.
+A file has one list of sensors, a scene one list for each kind. Where there are several kinds,
+`SensorSet.order` keeps the order of the file, and sensors without a name get one for that.
 """
 
 from __future__ import annotations

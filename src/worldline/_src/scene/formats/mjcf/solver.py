@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Softness of constraints: from the format's `solref` and `solimp` to springs and impedances.
 
-A positive `solref` is a time constant t and a damping ratio z: stiffness 1/(t z)^2, damping 2/t. A negative one
-is stiffness and damping themselves. Both are of the reference acceleration at unit impedance; dividing by the
-largest impedance is left to whoever fills the constraint rows, for both forms alike.
+A positive `solref` is a time constant t and a damping ratio z: stiffness 1/(t z)^2, damping 2/t. A negative
+one is stiffness and damping themselves. Both are of the reference acceleration at unit impedance; dividing
+by the largest impedance is left to whoever fills the constraint rows, for both forms alike.
 """
 
 from __future__ import annotations

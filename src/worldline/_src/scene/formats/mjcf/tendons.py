@@ -62,8 +62,8 @@ def read_tendons(reading: Reading) -> None:
             )
             tendons.spatial_tendons.append(tendon)
         _read_common(reading, a, scope, tendon)
-        if not element.children:
-            reading.log.problem(element, "a tendon without a path")
+        if not element.children or (element.tag == "spatial" and len(element.all("site")) < 2):
+            reading.log.problem(element, "allowed: one joint at least, or a path through two sites at least")
         reading.finish(a, _IGNORED)
 
 
