@@ -280,7 +280,11 @@ def check(rng, links, floating):
     close(wm.center_of_mass(m, q), data.com[0], "centre of mass")
     close(wm.center_of_mass_velocity(m, q, v), data.vcom[0], "its velocity")
     close(wm.center_of_mass_acceleration(m, q, v, a), data.acom[0], "its acceleration")
-    close(wm.center_of_mass_jacobian(m, q), pin.jacobianCenterOfMass(P, data, x).reshape(3, -1) @ T, "its Jacobian")
+    close(
+        wm.center_of_mass_jacobian(m, q),
+        pin.jacobianCenterOfMass(P, data, x).reshape(3, -1) @ T,
+        "its Jacobian",
+    )
     h = turned(pin.computeCentroidalMomentum(P, data, x, V).vector)
     close(wm.momentum(m, q, v), h, "momentum")
     at_origin = np.r_[h[:3] + np.cross(data.com[0], h[3:]), h[3:]]

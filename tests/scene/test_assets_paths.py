@@ -14,7 +14,6 @@ from worldline._src.errors import SceneError
 from worldline._src.scene.assets.cache import AssetCache, content_key, default_folder
 from worldline._src.scene.assets.paths import FileMissing, PathPolicy, PathRefused
 
-
 HANG = 10.0
 """Seconds of processor time after which a refusal is no refusal; real ones take milliseconds."""
 

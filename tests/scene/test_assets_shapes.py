@@ -28,7 +28,6 @@ from worldline._src.scene.assets.rotations import rotation_matrix
 from worldline._src.scene.geometry import MeshInertia, ShapeType
 from worldline._src.scene.options import ShapeFit
 
-
 HANG = 10.0
 """Seconds of processor time after which a refusal is no refusal; real ones take milliseconds."""
 

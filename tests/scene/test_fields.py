@@ -17,7 +17,6 @@ import pytest
 from worldline import msd
 from worldline._src.errors import ArgumentError
 
-
 HANG = 10.0
 """Seconds of processor time after which a refusal is no refusal; real ones take milliseconds."""
 

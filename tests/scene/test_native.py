@@ -24,7 +24,6 @@ from worldline._src.scene.contexts import Source
 from worldline._src.scene.formats import guard
 from worldline._src.scene.formats.native import REQUIRED
 
-
 HANG = 10.0
 """Seconds of processor time after which a refusal is no refusal; real ones take milliseconds."""
 

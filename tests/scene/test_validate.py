@@ -19,7 +19,6 @@ from worldline._src.scene.limits import Limits
 from worldline._src.scene.rules import RULES
 from worldline._src.scene.validate import validate
 
-
 HANG = 10.0
 """Seconds of processor time after which a refusal is no refusal; real ones take milliseconds."""
 

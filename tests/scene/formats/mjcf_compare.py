@@ -2,19 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scenes against the models that MuJoCo compiles from the same files.
 
-Everything is compared that needs no processing of meshes: the tree and its poses, joints, geoms, given inertia,
-tendons, constraints, actuators, sensors, keyframes and options.
+Everything is compared that needs no processing of meshes: the tree and its poses, joints, geoms, given
+inertia, tendons, constraints, actuators, sensors, keyframes and options.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from mjcf_tables import DISABLE, SENSOR_KINDS, sensor_kind, sensor_targets
 from worldline import msd
 from worldline._src.scene.layout import layout
 
@@ -573,113 +573,6 @@ class Comparison:
         if len(frame.dof_vel):
             speeds = frame.dof_vel[slot.v_start : slot.v_start + slot.v_count]
             self.near(f"{what} qvel", speeds, m.key_qvel[i][v : v + slot.v_count])
-
-
-def _layout(world: msd.World) -> list[Any]:
-    from worldline._src.scene.layout import layout
-
-    return layout(world)
-
-
-DISABLE = {
-    "CONSTRAINT": "disable_constraints",
-    "EQUALITY": "disable_equality",
-    "FRICTIONLOSS": "disable_frictionloss",
-    "LIMIT": "disable_limit",
-    "CONTACT": "disable_contacts",
-    "SPRING": "disable_springs",
-    "DAMPER": "disable_damping",
-    "GRAVITY": "disable_gravity",
-    "CLAMPCTRL": "disable_control_clamp",
-    "WARMSTART": "disable_warm_start",
-    "FILTERPARENT": "disable_parent_filter",
-    "ACTUATION": "disable_actuators",
-    "REFSAFE": "disable_reference_safety",
-    "SENSOR": "disable_sensors",
-    "EULERDAMP": "disable_implicit_damping",
-}
-SENSOR_KINDS = {
-    "TOUCH": "Touch",
-    "ACCELEROMETER": "local FrameLinAcc",
-    "VELOCIMETER": "local FrameLinVel",
-    "GYRO": "local FrameAngVel",
-    "FORCE": "Site Force",
-    "TORQUE": "Site Torque",
-    "MAGNETOMETER": "Site Magnetometer",
-    "RANGEFINDER": "Site RangeFinder",
-    "CAMPROJECTION": "CameraProjection",
-    "JOINTPOS": "Joint JointPos",
-    "JOINTVEL": "Joint JointVel",
-    "JOINTACTFRC": "Joint ActuatorForce",
-    "BALLQUAT": "Joint BallQuat",
-    "BALLANGVEL": "Joint BallAngVel",
-    "JOINTLIMITPOS": "Joint LimitPos",
-    "JOINTLIMITVEL": "Joint LimitVel",
-    "JOINTLIMITFRC": "Joint LimitForce",
-    "TENDONPOS": "Tendon Pos",
-    "TENDONVEL": "Tendon Vel",
-    "TENDONACTFRC": "Tendon ActuatorForce",
-    "TENDONLIMITPOS": "Tendon LimitPos",
-    "TENDONLIMITVEL": "Tendon LimitVel",
-    "TENDONLIMITFRC": "Tendon LimitForce",
-    "ACTUATORPOS": "Actuator Pos",
-    "ACTUATORVEL": "Actuator Vel",
-    "ACTUATORFRC": "Actuator Force",
-    "FRAMEPOS": "frame FramePos",
-    "FRAMEQUAT": "frame FrameQuat",
-    "FRAMEXAXIS": "frame XAxis",
-    "FRAMEYAXIS": "frame YAxis",
-    "FRAMEZAXIS": "frame ZAxis",
-    "FRAMELINVEL": "frame FrameLinVel",
-    "FRAMEANGVEL": "frame FrameAngVel",
-    "FRAMELINACC": "frame FrameLinAcc",
-    "FRAMEANGACC": "frame FrameAngAcc",
-    "SUBTREECOM": "Subtree Com",
-    "SUBTREELINVEL": "Subtree LinVel",
-    "SUBTREEANGMOM": "Subtree AngMom",
-    "INSIDESITE": "Inside",
-    "GEOMDIST": "Distance Distance",
-    "GEOMNORMAL": "Distance Normal",
-    "GEOMFROMTO": "Distance FromTo",
-    "CONTACT": "Contact",
-    "E_POTENTIAL": "World PotentialEnergy",
-    "E_KINETIC": "World KineticEnergy",
-    "CLOCK": "World Clock",
-}
-
-
-def sensor_kind(sensor: Any) -> str:
-    kind = type(sensor).__name__.removesuffix("Sensor")
-    if isinstance(sensor, msd.FrameSensor):
-        where = "local" if sensor.ref_frame.variant == "local" else "frame"
-        return f"{where} {sensor.sensor_type.name}"
-    return f"{kind} {sensor.type_.name}" if hasattr(sensor, "type_") else kind
-
-
-SPACES = {"link": "BODY", "link_inertia": "BODY", "geom": "GEOM", "site": "SITE", "camera": "CAMERA"}
-
-
-def sensor_targets(sensor: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(sensor, msd.FrameSensor):
-        yield sensor.object_type.value, SPACES[sensor.object_type.variant]
-        if sensor.ref_frame.variant == "object":
-            other = sensor.ref_frame.value
-            yield other.value, SPACES[other.variant]
-        return
-    if isinstance(sensor, msd.InsideSensor):
-        yield sensor.object_type.value, SPACES[sensor.object_type.variant]
-        yield sensor.site, "SITE"
-        return
-    if isinstance(sensor, msd.DistanceSensor):
-        for end in (sensor.object_a, sensor.object_b):
-            yield end.value, SPACES[end.variant]
-        return
-    for field, space in (("site", "SITE"), ("joint", "JOINT"), ("tendon", "TENDON"), ("link", "BODY")):
-        if hasattr(sensor, field):
-            yield getattr(sensor, field), space
-            return
-    if hasattr(sensor, "actuator"):
-        yield sensor.actuator, "ACTUATOR"
 
 
 def differences(world: msd.World, model: Any) -> str:

@@ -180,7 +180,8 @@ class Generator:
             parts.append(f"<geom{self.geom_attributes()}/>")
         if self.maybe(0.3):
             parts.append(
-                f'<site size="{self.numbers(1, 3, 0.01, 0.1)}"{self.attributes(0.4, rgba=lambda: self.numbers(4, None, 0, 1))}/>'
+                f'<site size="{self.numbers(1, 3, 0.01, 0.1)}"'
+                f"{self.attributes(0.4, rgba=lambda: self.numbers(4, None, 0, 1))}/>"
             )
         if self.maybe(0.3):
             parts.append(f"<equality{self.solver()}/>")
@@ -212,7 +213,8 @@ class Generator:
         ends = kind not in ("sphere", "plane") and self.maybe(0.3)
         where = f' fromto="{self.numbers(6)}"' if ends else self.pose()
         mass = self.attributes(0.3, mass=lambda: self.number(0.1, 2))
-        return f'<geom name="{name}" type="{kind}" size="{size}"{where}{mass}{self.klass()}{self.geom_attributes()}/>'
+        start = f'<geom name="{name}" type="{kind}" size="{size}"{where}{mass}'
+        return f"{start}{self.klass()}{self.geom_attributes()}/>"
 
     def site(self) -> str:
         kind = self.r.choice(["sphere", "capsule", "ellipsoid", "cylinder", "box"])
@@ -231,9 +233,6 @@ class Generator:
             attributes = self.joint_attributes()
             if kind == "ball":
                 limit = f' range="0 {self.number(10, 90)}"' if self.maybe() else ' limited="false"'
-                attributes = " ".join(
-                    w for w in (attributes + limit).split('" ') if not w.strip().startswith("range=")
-                )
                 attributes = (
                     self.attributes(
                         0.4, armature=lambda: self.number(0, 1), damping=lambda: self.number(0, 1)
@@ -298,7 +297,8 @@ class Generator:
         return f'<body name="{name}"{self.pose()}{childclass}{gravity}>{"".join(parts)}</body>'
 
     def replicate(self) -> str:
-        body = f'<body name="{self.new("twin")}"><joint name="{self.new("twinjoint")}"/>{self.contents_unnamed()}</body>'
+        name, joint = self.new("twin"), self.new("twinjoint")
+        body = f'<body name="{name}"><joint name="{joint}"/>{self.contents_unnamed()}</body>'
         count = self.r.randint(1, 3)
         more = self.attributes(
             0.6, offset=lambda: self.numbers(3), euler=lambda: self.numbers(3, None, -90, 90)
@@ -501,10 +501,20 @@ class Generator:
                 )
             },
         )
+        values = self.attributes(
+            0.3,
+            timestep=lambda: self.number(0.001, 0.01),
+            gravity=lambda: self.numbers(3),
+            iterations=lambda: str(self.r.randint(1, 50)),
+            tolerance=lambda: "1e-6",
+            impratio=lambda: self.number(1, 9),
+            wind=lambda: self.numbers(3),
+            density=lambda: self.number(0, 2),
+        )
+        integrator = self.r.choice(["Euler", "RK4", "implicit", "implicitfast"])
+        cone, solver = self.r.choice(["pyramidal", "elliptic"]), self.r.choice(["PGS", "CG", "Newton"])
         return (
-            f"<option{self.attributes(0.3, timestep=lambda: self.number(0.001, 0.01), gravity=lambda: self.numbers(3), iterations=lambda: str(self.r.randint(1, 50)), tolerance=lambda: '1e-6', impratio=lambda: self.number(1, 9), wind=lambda: self.numbers(3), density=lambda: self.number(0, 2))}"
-            f' integrator="{self.r.choice(["Euler", "RK4", "implicit", "implicitfast"])}"'
-            f' cone="{self.r.choice(["pyramidal", "elliptic"])}" solver="{self.r.choice(["PGS", "CG", "Newton"])}">'
+            f'<option{values} integrator="{integrator}" cone="{cone}" solver="{solver}">'
             f"<flag{flags}/></option>"
         )
 

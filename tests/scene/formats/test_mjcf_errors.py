@@ -54,7 +54,8 @@ def test_all_problems_come_at_once_with_line_path_and_nearest_name() -> None:
     found = problems(text)
     expected = [
         "2: mujoco/compiler[0]: unknown attribute 'angel' of <compiler>; did you mean 'angle'?",
-        "3: mujoco/default[0]/default[0]/geom[0]: unknown attribute 'frcition' of <geom>; did you mean 'friction'?",
+        "3: mujoco/default[0]/default[0]/geom[0]: unknown attribute 'frcition' of <geom>;"
+        " did you mean 'friction'?",
         "5: mujoco/worldbody[0]/body[0]: attribute 'childclass': no default class 'amr'; did you mean 'arm'?",
         "6: mujoco/worldbody[0]/body[0]/joint[0]: unknown attribute 'tpye' of <joint>; did you mean 'type'?",
         "6: mujoco/worldbody[0]/body[0]/joint[0]: attribute 'axis': given a zero axis; allowed: a direction",
@@ -209,7 +210,8 @@ HOSTILE = {
     "long suffixes": world(DEEP_NAMES * 400 + "<geom name='g' size='1'/>" + "</replicate>" * 400),
     "attach to itself": world("<body name='x'><geom size='1'/><attach body='x' prefix='a'/></body>"),
     "attach to each other": world(
-        "<body name='x'><attach body='y' prefix='a'/></body><body name='y'><attach body='x' prefix='b'/></body>"
+        "<body name='x'><attach body='y' prefix='a'/></body>"
+        "<body name='y'><attach body='x' prefix='b'/></body>"
     ),
     "too many elements": model("<default/>" * 400_000),
     "too many attributes": "<mujoco " + " ".join(f"a{i}=''" for i in range(3_100_000)) + "/>",
@@ -380,7 +382,8 @@ def test_a_default_that_has_no_place_is_noted_once_where_it_stands() -> None:
 
 def test_left_out_actuators_leave_the_controls_of_others_in_place() -> None:
     text = world(
-        "<body><geom size='1'/><joint type='ball' name='b'/></body><body><geom size='1'/><joint name='j'/></body>"
+        "<body><geom size='1'/><joint type='ball' name='b'/></body>"
+        "<body><geom size='1'/><joint name='j'/></body>"
     ).replace(
         "</mujoco>",
         "<actuator><orientation joint='b'/><motor joint='j'/></actuator>"
@@ -394,7 +397,8 @@ def test_left_out_actuators_leave_the_controls_of_others_in_place() -> None:
 
 def test_names_of_other_namespaces_are_none_of_ours() -> None:
     text = (
-        '<mujoco xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:noNamespaceSchemaLocation="mjcf.xsd">'
+        '<mujoco xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
+        ' xsi:noNamespaceSchemaLocation="mjcf.xsd">'
         "<worldbody/></mujoco>"
     )
     assert msd.from_str(text).report.is_exact
@@ -403,7 +407,8 @@ def test_names_of_other_namespaces_are_none_of_ours() -> None:
 def test_unnamed_sensors_of_several_kinds_get_stable_names() -> None:
     text = world("<body name='sensor_1'><geom size='1'/><joint name='j'/><site name='s'/></body>").replace(
         "</mujoco>",
-        "<sensor><jointpos joint='j'/><gyro site='s'/><jointvel joint='j' name='sensor_2'/><clock/></sensor></mujoco>",
+        "<sensor><jointpos joint='j'/><gyro site='s'/><jointvel joint='j' name='sensor_2'/><clock/></sensor>"
+        "</mujoco>",
     )
     found = msd.from_str(text)
     assert found.sensors.order == ["sensor_1", "sensor_3", "sensor_2", "sensor_4"]

@@ -42,7 +42,17 @@ def test_sequences_of_euler_angles(sequence: str) -> None:
 
 @pytest.mark.parametrize(
     "form",
-    ["quat='1 2 3 4'", "axisangle='1 2 3 40'", "xyaxes='1 2 0 -1 1 3'", "zaxis='1 2 3'", "zaxis='0 0 -1'", "xyaxes='-1 0 0 0 -1 0'", "xyaxes='-1 0 0 0 1 0'", "xyaxes='1 0 0 0 -1 0'", "quat='-1 0 0 0'"],
+    [
+        "quat='1 2 3 4'",
+        "axisangle='1 2 3 40'",
+        "xyaxes='1 2 0 -1 1 3'",
+        "zaxis='1 2 3'",
+        "zaxis='0 0 -1'",
+        "xyaxes='-1 0 0 0 -1 0'",
+        "xyaxes='-1 0 0 0 1 0'",
+        "xyaxes='1 0 0 0 -1 0'",
+        "quat='-1 0 0 0'",
+    ],
 )
 def test_forms_of_orientation(form: str) -> None:
     compare(body(f"<geom size='1' {form}/><camera {form}/><body {form}><geom size='1'/></body>"))
@@ -67,7 +77,8 @@ def test_default_classes_fill_in_number_by_number() -> None:
 
 def test_a_later_default_section_does_not_reach_older_classes() -> None:
     compare(
-        "<mujoco><default><default class='a'/></default><default><geom friction='3'/><default class='b'/></default>"
+        "<mujoco><default><default class='a'/></default>"
+        "<default><geom friction='3'/><default class='b'/></default>"
         "<worldbody><geom size='1'/><geom size='1' class='a'/><geom size='1' class='b'/></worldbody></mujoco>"
     )
 
@@ -75,9 +86,11 @@ def test_a_later_default_section_does_not_reach_older_classes() -> None:
 def test_frames_move_what_they_hold() -> None:
     compare(
         body(
-            "<frame pos='1 2 3' euler='10 20 30'><joint pos='1 1 0' axis='1 2 3'/><inertial pos='1 2 3' mass='1'"
+            "<frame pos='1 2 3' euler='10 20 30'><joint pos='1 1 0' axis='1 2 3'/>"
+            "<inertial pos='1 2 3' mass='1'"
             " fullinertia='2 3 4 0.1 0.2 0.3'/><frame quat='1 1 0 0'><geom type='capsule' size='0.1'"
-            " fromto='0 0 0 1 1 1'/><light pos='1 0 0' dir='1 2 3'/><camera pos='1 0 0'/><site zaxis='1 2 3'/>"
+            " fromto='0 0 0 1 1 1'/><light pos='1 0 0' dir='1 2 3'/><camera pos='1 0 0'/>"
+            "<site zaxis='1 2 3'/>"
             "<body pos='1 0 0' euler='1 2 3'><geom size='1'/></body></frame></frame>"
         ),
         losses=True,
@@ -136,7 +149,8 @@ ACTUATORS = {
     ),
     "servo default": (
         "<position kp='7' kv='3' timeconst='0.2' ctrlrange='-1 1' gear='3'/>",
-        "<position joint='j'/><general joint='j'/><intvelocity joint='j'/><velocity joint='j'/><motor joint='j'/>"
+        "<position joint='j'/><general joint='j'/><intvelocity joint='j'/><velocity joint='j'/>"
+        "<motor joint='j'/>"
         "<position joint='j' kp='9'/><position joint='j' timeconst='0'/>",
     ),
     "ratio gives way to damping": (
@@ -315,7 +329,8 @@ CHILD = """<mujoco model="child"><compiler angle="radian" eulerseq="ZYX" autolim
 PARENTS = {
     "a body": "<body name='m' pos='5 0 0'><joint name='p'/><geom size='.1'/>"
     "<attach model='child' body='base' prefix='c_'/></body>",
-    "all of it": "<body name='m'><joint name='p'/><geom size='.1'/></body><attach model='child' prefix='c_'/>",
+    "all of it": "<body name='m'><joint name='p'/><geom size='.1'/></body>"
+    "<attach model='child' prefix='c_'/>",
     "a frame": "<body><joint name='p'/><geom size='1'/></body><frame pos='0 0 1' euler='0 0 90'>"
     "<attach model='child' frame='fr' prefix='c_'/></frame>",
     "twice": "<body><joint name='p'/><geom size='1'/></body><frame pos='0 0 1'>"
@@ -323,7 +338,8 @@ PARENTS = {
     "<attach model='child' body='base' prefix='b_'/></frame>",
     "in replicas": "<body><joint name='p'/><geom size='1'/></body><replicate count='2' offset='1 0 0'>"
     "<attach model='child' body='base' prefix='a_'/></replicate>",
-    "a deep body": "<body><joint name='p'/><geom size='1'/><attach model='child' body='tip' prefix='c_'/></body>",
+    "a deep body": "<body><joint name='p'/><geom size='1'/>"
+    "<attach model='child' body='tip' prefix='c_'/></body>",
 }
 
 
@@ -336,7 +352,8 @@ def test_attached_models(case: str, tmp_path: Path) -> None:
         "<mujoco><default><geom friction='9'/><default class='pc'><geom rgba='0 0 1 1'/></default></default>"
         "<asset><model name='child' file='sub/child.xml'/></asset>"
         f"<worldbody><frame childclass='pc'>{PARENTS[case]}</frame></worldbody>"
-        "<actuator><motor name='pm' joint='p'/></actuator><keyframe><key name='pk' qpos='9'/></keyframe></mujoco>"
+        "<actuator><motor name='pm' joint='p'/></actuator>"
+        "<keyframe><key name='pk' qpos='9'/></keyframe></mujoco>"
     )
     compare_file(parent)
 
@@ -353,7 +370,8 @@ def test_attaching_a_body_of_the_same_model() -> None:
 def test_includes_anywhere_and_within_includes(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "main.xml").write_text(
-        "<mujoco><default><include file='sub/defaults.xml'/></default><worldbody><body><include file='sub/body.xml'/>"
+        "<mujoco><default><include file='sub/defaults.xml'/></default>"
+        "<worldbody><body><include file='sub/body.xml'/>"
         "</body></worldbody><include file='sub/more.xml'/></mujoco>"
     )
     (tmp_path / "sub" / "defaults.xml").write_text("<x><geom friction='3'/></x>")

@@ -181,7 +181,7 @@ class _Frames:
             frame.mocap_quat = (quaternions / lengths)[:, [1, 2, 3, 0]]
 
     def _attached(self, scope: Scope) -> tuple[list[Coordinates | int], list[Input | None]]:
-        """Coordinates and inputs of a whole attached model; those that did not come along are counted only."""
+        """Coordinates and inputs of a whole attached model; those that did not come along only count."""
         reading = self.reading
         here = _first(scope)
         known = {id(entry.element): entry for entry in reversed(reading.joints) if entry.scope in here}

@@ -81,7 +81,8 @@ ACTUATOR_DEFAULTS: Final[dict[str, str]] = {
     "muscle": f"{_COMMON} timeconst tausmooth range force scale lmin lmax vmax fpmax fvmax",
     "adhesion": f"{_COMMON} gain",
     "dcmotor": (
-        f"{_COMMON} motorconst resistance nominal saturation inductance cogging lugre thermal controller input"
+        f"{_COMMON} motorconst resistance nominal saturation inductance cogging lugre thermal controller"
+        " input"
     ),
 }
 TRANSMISSIONS: Final = (
@@ -288,7 +289,8 @@ def _add_visual(add: Adder) -> None:
     )
     add(
         "/visual/rgba",
-        "fog haze force inertia joint actuator actuatornegative actuatorpositive com camera light selectpoint "
+        "fog haze force inertia joint actuator actuatornegative actuatorpositive com camera light "
+        "selectpoint "
         "connect contactpoint contactforce contactfriction contacttorque contactgap rangefinder constraint "
         "slidercrank crankbroken frustum bv bvactive",
     )
@@ -343,7 +345,8 @@ RULES: Final = _rules()
 
 WORDS: Final = frozenset(
     "class type material mesh hfield limited actuatorfrclimited actuatorgravcomp ctrllimited forcelimited "
-    "actlimited dyntype gaintype biastype actearly input interp mode active castshadow directional texuniform "
+    "actlimited dyntype gaintype biastype actearly input interp mode active castshadow "
+    "directional texuniform "
     "texture builtin colorspace mark hflip vflip gridlayout embed inertia fluidshape shellinertia projection "
     "output role orthographic".split()
 )
