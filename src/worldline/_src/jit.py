@@ -23,6 +23,7 @@ only watches the file a function is in and would serve stale code after an edit 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 import sys
@@ -84,8 +85,8 @@ def entry(function: F, **options: Any) -> F:
     """Compile a function that Python calls; cached on disk."""
     if DISABLED:
         return function
-    with _cache_folder():
-        return numba.njit(cache=True, **OPTIONS, **options)(function)
+    with _cache_folder() as usable:
+        return numba.njit(cache=usable, **OPTIONS, **options)(function)
 
 
 class Stage:
@@ -169,13 +170,26 @@ def cache_folder() -> Path:
     return _folder
 
 
+@functools.cache
+def _cache_usable() -> bool:
+    """Whether the cache folder can be written; without it the compiler would use one it cannot keep fresh."""
+    try:
+        cache_folder().mkdir(parents=True, exist_ok=True)
+    except OSError:
+        pass
+    if os.access(cache_folder(), os.W_OK):
+        return True
+    say(f"worldline: cannot write {cache_folder()}; kernels compile anew in every process")
+    return False
+
+
 @contextlib.contextmanager
-def _cache_folder() -> Iterator[None]:
+def _cache_folder() -> Iterator[bool]:
     # the compiler reads its setting when a function is decorated; other users of it keep theirs
     previous = numba_config.CACHE_DIR
     numba_config.CACHE_DIR = str(cache_folder())
     try:
-        yield
+        yield _cache_usable()
     finally:
         numba_config.CACHE_DIR = previous
 

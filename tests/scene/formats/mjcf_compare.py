@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from mjcf_tables import DISABLE, SENSOR_KINDS, sensor_kind, sensor_targets
+
 from worldline import msd
 from worldline._src.scene.layout import layout
 
@@ -406,7 +406,7 @@ class Comparison:
         gain, bias, dyn = 0, 0, 0
         gainprm, biasprm, dynprm = np.zeros(10), np.zeros(10), np.eye(10)[0]
         kind, value = actuator.actuator_type.variant, actuator.actuator_type.value
-        ratio = False
+        ratio, damping = False, 0.0
         activation = None
         if kind == "motor":
             gainprm[0] = 1.0
@@ -419,7 +419,8 @@ class Comparison:
             bias = 1
             gainprm[0], biasprm[1] = value.kp, -value.kp
             ratio = value.damping_type is msd.DampingType.Dampratio
-            biasprm[2] = -value.damping_value
+            damping = value.damping_value
+            biasprm[2] = -damping
             if value.timeconst:
                 dyn, dynprm = 3, value.timeconst * np.eye(10)[0]
         else:
@@ -430,7 +431,8 @@ class Comparison:
             ]
             gainprm, biasprm, dynprm = value.gainprm, value.biasprm, value.dynprm
             activation = value.actrange
-            ratio = bool(biasprm[2] > 0.0 and gainprm[0] == -biasprm[1])
+            ratio = value.damping_ratio is not None
+            damping = value.damping_ratio or 0.0
         theirs = m.actuator_gaintype[i], m.actuator_biastype[i], m.actuator_dyntype[i]
         self.same(f"{what} law", (gain, bias, dyn), tuple(map(int, theirs)))
         self.near(f"{what} gain", gainprm, m.actuator_gainprm[i])
@@ -438,7 +440,7 @@ class Comparison:
             # MuJoCo has already made a damping of it
             self.near(f"{what} bias", biasprm[:2], m.actuator_biasprm[i][:2])
             critical = 2.0 * np.sqrt(max(0.0, gainprm[0]) * self.reflected_mass(i))
-            self.near(f"{what} ratio", -abs(biasprm[2]) * critical, m.actuator_biasprm[i][2], 1e-6)
+            self.near(f"{what} ratio", -damping * critical, m.actuator_biasprm[i][2], 1e-6)
         else:
             self.near(f"{what} bias", biasprm, m.actuator_biasprm[i])
         if dyn:

@@ -142,6 +142,12 @@ ACTUATORS = {
         "",
         "<position joint='j' inheritrange='0.5'/><intvelocity joint='j' inheritrange='2'/>",
     ),
+    "inherited range against a given one": (
+        "<position kp='10' inheritrange='1'/>",
+        "<general joint='j' ctrlrange='0 5' gainprm='1' biasprm='0 -1'/><position joint='j' ctrlrange='0 5'/>"
+        "<position joint='j' inheritrange='0' ctrlrange='0 3'/><motor joint='j'/>"
+        "<position joint='j' inheritrange='1' ctrllimited='false'/>",
+    ),
     "general default": (
         "<general gainprm='400' biasprm='5 6 7' dynprm='3' dyntype='filter' biastype='affine'/>",
         "<position joint='j' kv='1'/><motor joint='j'/><velocity joint='j'/><general joint='j'/>"

@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
+from worldline import __version__
 from worldline._src.cli.demo import demo
 from worldline._src.cli.schema import schema
 from worldline._src.cli.warmup import warmup
@@ -24,8 +26,18 @@ app.command()(schema)
 app.command()(warmup)
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"worldline {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _group() -> None:
+def _group(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
     """Worldline: multibody physics for robotics."""
 
 

@@ -74,6 +74,11 @@ class GeneralParam(Struct):
     gainprm: Array = field(
         default=(1.0,) + (0.0,) * 9, converter=_PARAMETERS, doc="Parameters of the gain, (10,)."
     )
+    damping_ratio: float | None = field(
+        default=None,
+        converter=OptionalOf(NON_NEGATIVE),
+        doc="Damping of a servo as a ratio of the critical one; sets the third bias parameter.",
+    )
 
 
 class PositionParam(Struct):

@@ -43,7 +43,9 @@ def transform(value: VectorLike | None, what: str) -> Array:
     length = float(np.linalg.norm(pose[3:]))
     if length < 1e-12:
         raise ArgumentError(f"{what} needs a quaternion (xyzw) that is not zero, got {pose.tolist()}")
-    pose[3:] /= length
+    # a unit quaternion stays as it was given, to the last bit
+    if abs(length - 1.0) > 1e-14:
+        pose[3:] /= length
     return pose
 
 

@@ -208,6 +208,7 @@ _FLOATS, _INTS = "float64[::1]", "int64[::1]"
 _SIGNATURE = "({}, int64, int64, int64)".format(
     ", ".join([_INTS, _INTS, _FLOATS, _INTS, _FLOATS, _INTS, *[_FLOATS] * 5])
 )
+_CHECK_SIGNATURE = f"({', '.join([_INTS, *[_FLOATS] * 4])})"
 RUNNERS = {
     "float": _run_float,
     "lanes4": _run_lanes4,
@@ -226,5 +227,6 @@ def runner(name: str) -> Any:
             run = RUNNERS[name]
             with announced(f"the loop over worlds ({name})"):
                 run.compile(_SIGNATURE)
+                _first_bad_entry.compile(_CHECK_SIGNATURE)
         _ready[name] = run
     return run

@@ -214,13 +214,19 @@ class _Actuators:
             return ActuatorType.velocity(law.gainprm[0])
         if tag == "adhesion" and plain:
             return ActuatorType.adhesion(law.gainprm[0])
+        biasprm = list(law.biasprm)
+        ratio = None
+        if law.bias == "affine" and biasprm[2] > 0.0 and law.gainprm[0] == -biasprm[1]:
+            # no servo pushes the way it moves, so the format has another use for a positive number here
+            ratio, biasprm[2] = biasprm[2], 0.0
         return ActuatorType.general(
             GeneralParam(
                 gain=_GAINS[law.gain],
                 bias=_BIASES[law.bias],
                 dyntype=_DYNAMICS[law.dynamics],
                 gainprm=law.gainprm,
-                biasprm=law.biasprm,
+                biasprm=biasprm,
+                damping_ratio=ratio,
                 dynprm=law.dynprm,
                 actrange=activation,
                 actearly=early,
@@ -235,8 +241,10 @@ class _Actuators:
             return
         integrating = law.dynamics == "integrator"
         if a.is_own("actrange" if integrating else "ctrlrange"):
-            a.log.problem(self.element, "given both a range and 'inheritrange'; allowed: one of both")
-            return
+            if a.is_own("inheritrange"):
+                a.log.problem(self.element, "given both a range and 'inheritrange'; allowed: one of both")
+            if a.is_own("inheritrange") or self.element.tag != "general":
+                return
         target = self._moved(ends)
         limit = getattr(target, "pos_limit", None) or getattr(target, "limit", None)
         if limit is None or not limit.is_bounded:
@@ -244,6 +252,8 @@ class _Actuators:
             return
         middle, half = 0.5 * (limit.lower + limit.upper), 0.5 * (limit.upper - limit.lower) * scale
         inherited = Range(middle - half, middle + half)
+        if a.text("actlimited" if integrating else "ctrllimited") == "false":
+            return
         if integrating:
             model.actuator_type.value.actrange = inherited
         else:

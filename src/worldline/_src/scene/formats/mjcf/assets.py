@@ -74,7 +74,7 @@ def _read_mesh(reading: Reading, element: Element, scope: Scope) -> None:
     a = reading.attributes(element, scope)
     name = asset_name(reading, a, scope, "mesh")
     facts = MeshFacts(
-        inertia=a.choice("inertia", _INERTIA, MeshInertia.Legacy),
+        inertia=a.choice("inertia", _INERTIA, scope.compiler.mesh_inertia),
         material=reading.asset(a, "material", "material", scope),
     )
     transform = _read_transform(a)

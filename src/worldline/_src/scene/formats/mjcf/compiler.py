@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from worldline._src.scene.formats.xml import Attributes, Element, Log
+from worldline._src.scene.geometry import MeshInertia
 from worldline._src.scene.options import CompileOptions, InertiaSource, ShapeFit
 
 _NO_EFFECT: Final = {
@@ -39,6 +40,7 @@ class Compiler:
         texturedir: Directory of textures.
         strippath: Files are named by their last part only.
         alignfree: Free bodies are turned to their principal axes.
+        mesh_inertia: What the mass of a mesh fills that does not say so itself.
         conflict: What happens when an attached file has other options.
         mass: What goes into the options of the scene.
     """
@@ -50,6 +52,7 @@ class Compiler:
     texturedir: str = ""
     strippath: bool = False
     alignfree: bool = False
+    mesh_inertia: MeshInertia = MeshInertia.Legacy
     conflict: str = "warning"
     mass: CompileOptions | None = None
 
@@ -67,6 +70,9 @@ class Compiler:
             texturedir = a.text("texturedir") or texturedir
             made.strippath = a.flag("strippath", made.strippath)
             made.alignfree = a.flag("alignfree", made.alignfree)
+            if a.flag("exactmeshinertia", False):
+                # of older files
+                made.mesh_inertia = MeshInertia.Exact
             made.conflict = a.choice("conflict", {w: w for w in ("warning", "merge", "error")}, made.conflict)
             _note(a, log)
         made.meshdir = meshdir if meshdir is not None else assetdir or ""
@@ -119,7 +125,7 @@ def _note(a: Attributes, log: Log) -> None:
         log.kept(
             a.element, "attribute 'discardvisual': what is only for show stays; it does not move differently"
         )
-    if a.flag("exactmeshinertia", None) is not None:
-        log.approximated(a.element, "attribute 'exactmeshinertia': give each mesh its own 'inertia' instead")
+    for holder, name in a.unread():
+        log.left_out(holder, f"attribute '{name}': has no place in a scene")
     for child in a.element.all("lengthrange"):
         log.left_out(child, "how ranges of muscle lengths are searched for")

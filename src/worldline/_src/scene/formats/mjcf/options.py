@@ -28,6 +28,7 @@ _REALS: Final = {
     "tolerance": "constraint_solver_tolerance",
     "ls_tolerance": "line_search_tolerance",
     "noslip_tolerance": "noslip_tolerance",
+    "mpr_tolerance": "collision_tolerance",
     "ccd_tolerance": "collision_tolerance",
     "density": "density",
     "viscosity": "viscosity",
@@ -36,6 +37,7 @@ _COUNTS: Final = {
     "iterations": "constraint_solver_iterations",
     "ls_iterations": "line_search_iterations",
     "noslip_iterations": "noslip_iterations",
+    "mpr_iterations": "collision_iterations",
     "ccd_iterations": "collision_iterations",
 }
 _VECTORS: Final = {"gravity": "gravity", "wind": "wind", "magnetic": "magnetic"}
@@ -58,7 +60,7 @@ _DISABLED: Final = {
 }
 _SWITCH: Final = {"enable": True, "disable": False}
 _SAME_RESULT: Final = frozenset(
-    {"midphase", "nativeccd", "island", "autoreset", "fwdinv", "jacobian", "apirate", "collision"}
+    {"midphase", "nativeccd", "island", "autoreset", "fwdinv", "jacobian", "apirate"}
 )
 _IGNORED: Final = {
     "multiccd": "how many points two convex shapes touch in is up to the engine",
@@ -68,10 +70,7 @@ _IGNORED: Final = {
     "ipc": "deformable objects are not modelled",
     "sdf_iterations": "signed distance fields are not modelled",
     "sdf_initpoints": "signed distance fields are not modelled",
-    "mpr_iterations": "replaced by 'ccd_iterations'",
-    "mpr_tolerance": "replaced by 'ccd_tolerance'",
     "sensornoise": "noise is given at the sensors",
-    "passive": "replaced by 'spring' and 'damper'",
 }
 
 
@@ -97,7 +96,9 @@ def read_options(reading: Reading) -> None:
     for element in sections:
         a = Attributes(element, reading.log)
         _read_override(a, option, override)
-        a.mark(*_REALS, *_COUNTS, *_VECTORS, "integrator", "solver", "cone", "actuatorgroupdisable")
+        a.mark(
+            *_REALS, *_COUNTS, *_VECTORS, "integrator", "solver", "cone", "collision", "actuatorgroupdisable"
+        )
         a.mark("sleep_tolerance")
         _note(reading, a)
     reading.world.simulate_option = option
@@ -121,6 +122,8 @@ def _read_option(a: Attributes, option: SimulateOption) -> None:
     option.integrator = a.choice("integrator", _INTEGRATORS, option.integrator)
     if a.text("integrator") == "discrete":
         a.log.approximated(a.element, "attribute 'integrator': discrete becomes implicit")
+    if a.choice("collision", {"all": False, "predefined": True, "dynamic": True}, False):
+        a.log.left_out(a.element, "attribute 'collision': pairs are found both ways, as in newer files")
     option.solver_type = a.choice("solver", _SOLVERS, option.solver_type)
     option.friction_model = int(a.choice("cone", _CONES, option.friction_model))
     groups = a.reals("actuatorgroupdisable", 1, 31)
@@ -139,6 +142,9 @@ def _read_option(a: Attributes, option: SimulateOption) -> None:
 def _read_flags(reading: Reading, a: Attributes, option: SimulateOption) -> None:
     for name, field in _DISABLED.items():
         setattr(option, field, not a.choice(name, _SWITCH, not getattr(option, field)))
+    if not a.choice("passive", _SWITCH, True):
+        # of older files
+        option.disable_springs = option.disable_damping = True
     option.compute_energy = a.choice("energy", _SWITCH, option.compute_energy)
     sleeping = option.policy.deactivation
     sleeping.enabled = a.choice("sleep", _SWITCH, sleeping.enabled)
