@@ -125,13 +125,21 @@ def test_gravity_and_its_switch():
     assert floating.gravity.tolist() == [0.0, 0.0, 0.0]
 
 
-def test_a_damping_ratio_becomes_damping_by_the_inertia_seen():
-    model = msd.build(
-        mjcf(
-            "<body><joint name='h' axis='0 1 0' armature='.5'/><geom size='.1' pos='0 0 -1'/></body>",
-            "<actuator><position joint='h' kp='100' dampratio='1'/></actuator>",
-        )
+@pytest.mark.parametrize(
+    "drive",
+    [
+        "<position joint='h' kp='100' dampratio='1'/>",
+        "<intvelocity joint='h' kp='100' dampratio='1' actrange='-1 1'/>",
+    ],
+)
+def test_a_damping_ratio_becomes_damping_by_the_inertia_seen(drive):
+    scene = mjcf(
+        "<body><joint name='h' axis='0 1 0' armature='.5'/><geom size='.1' pos='0 0 -1'/></body>",
+        f"<actuator>{drive}</actuator>",
     )
+    before = scene.to_str()
+    model = msd.build(scene)
+    assert scene.to_str() == before
     inertia = wm.mass_matrix(model, [0.0])[0, 0]
     assert model.actuators.bias[0, :3] == pytest.approx([0.0, -100.0, -2.0 * np.sqrt(100.0 * inertia)])
 

@@ -172,9 +172,10 @@ def _law(actuator: Actuator) -> dict[str, Any]:
     if kind == "general":
         assert isinstance(value, GeneralParam)
         law["gain_kind"], law["gain"] = _GAINS[value.gain], value.gainprm
-        law["bias_kind"], law["bias"] = _BIASES[value.bias], value.biasprm
+        law["bias_kind"], law["bias"] = _BIASES[value.bias], np.array(value.biasprm)
         law["activation_kind"], law["activation"] = _ACTIVATIONS[value.dyntype], value.dynprm
         law["activation_early"], law["activation_range"] = value.actearly, _range(value.actrange)
+        law["damping_ratio"] = value.damping_ratio
     elif kind == "position":
         assert isinstance(value, PositionParam)
         absolute = value.damping_type is DampingType.Kv

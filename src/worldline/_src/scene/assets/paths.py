@@ -178,14 +178,15 @@ class PathPolicy:
             if status.st_size > self.file_bytes:
                 raise SceneError(f"{path}: given {status.st_size} bytes; allowed: {self.file_bytes}")
             with path.open("rb") as file:
-                data = file.read(self.file_bytes + 1)
+                # one byte more than it says it has: asking for the limit would reserve the limit
+                data = file.read(status.st_size + 1)
         except (OSError, ValueError) as error:
             if isinstance(error, SceneError):
                 raise
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise FileMissing(f"{path}: cannot be read: {reason}") from None
-        if len(data) > self.file_bytes:
-            raise SceneError(f"{path}: given more than {self.file_bytes} bytes")
+        if len(data) > status.st_size:
+            raise SceneError(f"{path}: grew while it was read")
         return data
 
     def stored(self, path: Path) -> str:
