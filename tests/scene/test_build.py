@@ -61,6 +61,18 @@ def test_the_reference_coordinate_is_that_of_the_drawn_pose():
     assert wm.forward_kinematics(model, [0.0])[0, 2] == pytest.approx(0.5)
 
 
+def test_the_reference_angle_of_a_hinge_is_that_of_the_drawn_pose():
+    model = msd.build(
+        mjcf(
+            "<body name='a'><joint axis='0 0 1' ref='90'/><geom size='.1'/><body name='b' pos='1 0 0'/></body>"
+        )
+    )
+    assert model.joint_q == pytest.approx([0.5 * np.pi])
+    tip = model.body_index("b")
+    assert wm.forward_kinematics(model, [0.5 * np.pi])[tip, :3] == pytest.approx([1, 0, 0], abs=1e-15)
+    assert wm.forward_kinematics(model, [0.0])[tip, :3] == pytest.approx([0, -1, 0], abs=1e-15)
+
+
 def test_welded_subtrees_add_their_mass():
     parts = "<geom size='.1'/><body name='b' pos='1 0 0'><geom size='.1'/></body>"
     model = msd.build(mjcf(f"<body name='a'><joint axis='0 0 1'/>{parts}</body>"))

@@ -17,8 +17,8 @@ import pytest
 from worldline import msd
 from worldline._src.errors import ArgumentError
 
-HANG = 10.0
-"""Seconds of processor time after which a refusal is no refusal; real ones take milliseconds."""
+HANG = 3.0
+"""Seconds of processor time a refusal may take; the slowest was measured at 0.9 s on a quiet machine."""
 
 
 @pytest.mark.parametrize("value", [(1, 2, 3), [1.0, 2.0, 3.0], np.array([1, 2, 3]), np.float32([1, 2, 3])])
