@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import worldline.model as wm
 from builders import add_box, empty_state, robot, single
@@ -145,21 +146,14 @@ def test_orientations_need_not_be_unit():
     assert np.allclose(back(model, state)[0], q2, atol=EXACT)
 
 
+GAPS = [0.0, 1e-16, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-4, 0.02]
+
+
 @pytest.mark.parametrize("order", ["xyz", "zxz"])
-@pytest.mark.parametrize(
-    "gap",
-    [
-        0.0,
-        1e-15,
-        1e-8,
-        1e-6,
-        1e-4,
-        0.02,
-    ],
-)
+@pytest.mark.parametrize("gap", GAPS)
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_near_gimbal_lock_poses_and_velocities_are_met(order, gap, sign):
-    """Angles and rates are not unique there, but what they do is; in the lock itself, only the pose."""
+    """Angles and rates are not unique there, but what they do is, in the lock itself too."""
     rng = np.random.default_rng(7)
     model = single(
         "euler", order=order, parent_xform=random_pose(rng), child_xform=random_pose(rng)
@@ -167,10 +161,24 @@ def test_near_gimbal_lock_poses_and_velocities_are_met(order, gap, sign):
     q = rng.uniform(-3.0, 3.0, (WORLDS, 3))
     q[:, 1] = sign * ((np.pi / 2 if order == "xyz" else 0.0) - gap)
     v = rng.normal(size=(WORLDS, 3))
-    if gap < 1e-9:
-        # in the lock itself a pose has many angles; those found may not let the body turn as it did
-        v[:] = 0.0
     round_trip(model, q, v)
+
+
+@pytest.mark.parametrize("gap", GAPS)
+@pytest.mark.parametrize("rates", [(1, 1, 1), (1, 0, 1), (1, 1e-12, 1), (0, 1, 0), (1e-6, 1e-3, 10)])
+def test_near_gimbal_lock_of_oblique_axes(gap, rates):
+    """Outer axes that meet when the middle one, at 50 degrees to both, has turned by 0.7."""
+    rng = np.random.default_rng(9)
+    bend = np.deg2rad(50.0)
+    a, b = np.array([0.0, 0.0, 1.0]), np.array([np.sin(bend), 0.0, np.cos(bend)])
+    c = Rotation.from_rotvec(-0.7 * b).apply(a)
+    model = on_random_frames(
+        rng, lambda m, **k: m.add_joint_d6(angular_axes=[JointDofConfig(axis=e) for e in (a, b, c)], **k)
+    )
+    n = model.joint_dof_count
+    q = rng.uniform(-3.0, 3.0, (WORLDS, n))
+    q[:, 1::3] = 0.7 + gap
+    round_trip(model, q, np.tile(rates, (WORLDS, n // 3)) * rng.normal(size=(WORLDS, n)))
 
 
 @pytest.mark.parametrize("order", ["xyz", "zxz", "yxy"])

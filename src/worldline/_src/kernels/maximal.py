@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.joints import AXES, BALL, FREE, SCREW
-from worldline._src.scalar.ops import absolute, constant, maximum, nearest, sqrt, where
+from worldline._src.scalar.ops import absolute, constant, maximum, minimum, nearest, sqrt, where
 from worldline._src.scalar.trigonometry import atan2, sincos
 from worldline._src.spatial.rotation import (
     Mat3,
@@ -28,7 +28,13 @@ from worldline._src.spatial.rotation import (
 )
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, scale, sub
 
+_PI = 3.141592653589793
 _TWO_PI = 6.283185307179586
+
+# below this sine between the outer axes of three turns the rates of the outer two lose digits
+_NEAR_LOCK = 1e-8
+# an angle about an axis is known to this, divided by the sine between the outer axes
+_ANGLE_NOISE = 1e-14
 
 
 @inline
@@ -69,26 +75,54 @@ def _turn_of(R, a):
 
 
 @inline
+def _angle_between(a, b):
+    """The angle between two unit vectors, exact where they coincide."""
+    side = cross(a, b)
+    return atan2(sqrt(dot(side, side)), dot(a, b))
+
+
+@inline
 def _middle_turn(R, a, b, c):
     """The middle angle of R = R(a, .) R(b, x) R(c, .): the solution closest to zero."""
     ab = dot(a, b)
     bc = dot(b, c)
-    A = dot(a, c) - ab * bc
-    B = dot(a, cross(b, c))
-    rho = sqrt(A * A + B * B)
     image = rotate(R, c)
-    x = (dot(a, image) - ab * bc) / rho
-    # for perpendicular neighbours the sine is a length, exact where the cosine is flat
-    square = absolute(ab) + absolute(bc) < 1e-12
-    side = cross(a, image)
-    y2 = where(square, dot(side, side), maximum(1.0 - x * x, constant(0.0, x)))
-    spread = atan2(sqrt(y2), x)
-    base = atan2(B, A)
+    # the angle at b of the spherical triangle (a, b, image) by half angles, exact where a meets the image
+    alpha = _angle_between(a, b)
+    beta = _angle_between(b, c)
+    gamma = _angle_between(a, image)
+    half = 0.5 * (alpha + beta + gamma)
+    zero = constant(0.0, half)
+    s0, _ = sincos(half)
+    s1, _ = sincos(half - alpha)
+    s2, _ = sincos(half - beta)
+    s3, _ = sincos(half - gamma)
+    spread = 2.0 * atan2(sqrt(maximum(s1 * s2, zero)), sqrt(maximum(s0 * s3, zero)))
+    # for perpendicular neighbours it is the side itself
+    spread = where(absolute(ab) + absolute(bc) < 1e-12, gamma, spread)
+    base = atan2(dot(a, cross(b, c)), dot(a, c) - ab * bc)
     low = base - spread
     high = base + spread
     low = low - _TWO_PI * nearest(low / _TWO_PI)
     high = high - _TWO_PI * nearest(high / _TWO_PI)
     return where(absolute(low) < absolute(high) - 1e-12, low, high)
+
+
+@inline
+def _gimbal_correction(a, w_b, image, w):
+    """What to add to the first angle near gimbal lock, so that the middle axis meets the velocity `w`.
+
+    Where the outer axes coincide up to `gap`, the first angle is known from the pose only to round-off / gap,
+    and a middle axis off by that much asks for outer rates that lose the digits of `w`. Within that freedom
+    the angle is chosen so that no such rates are needed; the last angle then makes up the pose.
+    """
+    side = cross(a, image)
+    gap = sqrt(dot(side, side))
+    zero = constant(0.0, gap)
+    turn = _turn_between(a, w_b, w)
+    turn = turn - _PI * nearest(turn / _PI)
+    freedom = _ANGLE_NOISE / maximum(gap, constant(_ANGLE_NOISE, gap))
+    return where(gap < _NEAR_LOCK, maximum(minimum(turn, freedom * _PI), -freedom * _PI), zero)
 
 
 @inline
@@ -104,7 +138,7 @@ def _split(e, a):
 def _unit(a):
     """Direction and inverse length of a vector; both zero when there is none to speak of."""
     n2 = dot(a, a)
-    lost = n2 < 1e-20
+    lost = n2 < 1e-26
     inverse = where(lost, constant(0.0, n2), 1.0 / sqrt(where(lost, constant(1.0, n2), n2)))
     return scale(a, inverse), inverse
 
@@ -185,7 +219,9 @@ def _axis_coordinates(tree, anchor, i, R, t, v, w, q_out, v_out):
         if turns == 3:
             y = _middle_turn(R, a, b, c)
             R_b = _axis_rotation(b, y)
-            x = _turn_between(a, rotate(R_b, c), rotate(R, c))
+            image = rotate(R, c)
+            x = _turn_between(a, rotate(R_b, c), image)
+            x = x + _gimbal_correction(a, rotate(_axis_rotation(a, x), b), image, w)
             R_a = _axis_rotation(a, x)
             rest = mat_mul(transpose(mat_mul(R_a, R_b)), R)
             w_b = rotate(R_a, b)
