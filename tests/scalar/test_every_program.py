@@ -10,11 +10,12 @@ import pytest
 from trees import KINDS, random_tree
 from worldline._src.model.fields import BY_NAME, extent
 from worldline._src.scalar.lanes import native_width
-from worldline._src.step import programs, runner
-from worldline._src.step.evaluate import WITH_GRAVITY, _new_arena, compiled, evaluate
+from worldline._src.step import programs, runner, stepping
+from worldline._src.step.evaluate import WITH_GRAVITY, compiled, evaluate, new_arena
 from worldline.model import forward_kinematics, integrate, random_configuration
 
-PROGRAMS = [pytest.param(p, id=f"{p.name}-{len(p.operands)}") for p in programs.ALL]
+EVERY = (*programs.ALL, *stepping.PROGRAMS)
+PROGRAMS = [pytest.param(p, id=f"{p.name}-{len(p.operands)}-{len(p.stages)}") for p in EVERY]
 WORLDS = 11  # not a multiple of the lanes
 
 
@@ -28,6 +29,13 @@ def operands(model, program, rng, worlds):
             values.append(q)
         elif name == "q_other":
             values.append(integrate(model, q, 0.5 * rng.normal(size=(worlds, model.joint_dof_count))))
+        elif name == "state":
+            values.append(np.concatenate([q, rng.normal(size=(worlds, model.joint_dof_count))], axis=1))
+        elif name == "controls":
+            rest = rng.normal(size=(worlds, 2 * model.joint_dof_count))
+            values.append(np.concatenate([random_configuration(model, rng, worlds=worlds), rest], axis=1))
+        elif name == "time_step":
+            values.append(rng.uniform(1e-3, 1e-2, (worlds, 1)))
         elif name == "body_q":
             values.append(forward_kinematics(model, q))
         else:
@@ -73,7 +81,7 @@ def run_dual(model, program, values, slopes, args):
     pairs = [np.stack([x, dx], axis=-1).reshape(-1) for x, dx in zip(values, slopes, strict=True)]
     pairs += [np.zeros(0)] * (4 - len(pairs))
     out = np.empty(2 * int(table[9]))
-    data = _new_arena(model, "dual")
+    data = new_arena(model, "dual")
     stages, run = compiled(program, "dual"), runner.runner("dual")
     run(stages, model.arenas.index, model.arenas.constant, args, data, table, *pairs, out, 0, 1, 0)
     return out[0::2].reshape(plan_shape), out[1::2].reshape(plan_shape)

@@ -62,7 +62,9 @@ _KERNEL_SOURCES = (
     "kernels",
     "model/fields.py",
     "model/views.py",
-    "step",
+    "step/runner.py",
+    "step/stages.py",
+    "step/step_stages.py",
 )
 
 

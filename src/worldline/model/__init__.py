@@ -48,6 +48,8 @@ from worldline._src.step.dynamics import (
     random_configuration,
     solve_mass_matrix,
 )
+from worldline._src.step.simulation import Simulation, StepFailure
+from worldline._src.step.stepping import MultibodyIntegrationFamily, step
 
 __all__ = [
     "ActuatorMode",
@@ -59,7 +61,10 @@ __all__ = [
     "JointType",
     "Model",
     "ModelBuilder",
+    "MultibodyIntegrationFamily",
+    "Simulation",
     "State",
+    "StepFailure",
     "bias_forces",
     "center_of_mass",
     "center_of_mass_acceleration",
@@ -90,4 +95,5 @@ __all__ = [
     "potential_energy",
     "random_configuration",
     "solve_mass_matrix",
+    "step",
 ]

@@ -16,7 +16,7 @@ import numpy as np
 
 from worldline._src.kernels import joints as code
 from worldline._src.model.fields import FIELDS, HEADER, SIZES, SLOT, extent
-from worldline._src.model.kinds import JointType
+from worldline._src.model.kinds import ActuatorMode, JointType
 from worldline._src.spatial.poses import Array, quaternion, rotation
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ class Arenas(NamedTuple):
     index: np.ndarray
     constant: np.ndarray
     data_size: int
+    """Doubles of a data arena for one world."""
+    step_size: int
+    """Doubles of a data arena without what grows with the square of the size, which a step does not need."""
     offsets: dict[str, int]
     sizes: dict[str, int]
 
@@ -81,6 +84,7 @@ def compile_arenas(model: Model) -> Arenas:
         "nq": nq,
         "nv": nv,
         "nqv": nq + nv,
+        "nqvv": nq + 2 * nv,
         "nbody": nbody,
         "nresult": max(7 * nbody, nv * nv, 6 * nv, nq + nv, 6),
     }
@@ -97,7 +101,7 @@ def compile_arenas(model: Model) -> Arenas:
     for field in FIELDS:
         index[SLOT[field.name]] = offsets[field.name]
 
-    arenas = Arenas(index, constant, ends["data"], offsets, sizes)
+    arenas = Arenas(index, constant, ends["data"], offsets["result"], offsets, sizes)
     _fill_tree(model, tree, arenas)
     fill_constants(model, arenas)
     return arenas
@@ -209,3 +213,11 @@ def fill_constants(model: Model, arenas: Arenas) -> None:
     view["dof_stiffness"][:] = model.joint_stiffness
     view["q_rest"][:] = model.joint_spring_ref
     view["gravity"][:] = model.gravity
+    mode = model.joint_act_mode
+    follows = (mode == ActuatorMode.POSITION) | (mode == ActuatorMode.POSITION_VELOCITY)
+    view["dof_target_ke"][:] = np.where(follows, model.joint_target_ke, 0.0)
+    view["dof_target_kd"][:] = np.where(follows | (mode == ActuatorMode.VELOCITY), model.joint_target_kd, 0.0)
+    view["dof_effort_limit"][:] = model.joint_effort_limit
+    view["dof_velocity_limit"][:] = model.joint_velocity_limit
+    view["dof_lower"][:] = model.joint_limit_lower
+    view["dof_upper"][:] = model.joint_limit_upper

@@ -17,8 +17,9 @@ from typing import Literal
 
 Space = Literal["index", "constant", "data"]
 
-SIZES = ("nlink", "nq", "nv", "nqv", "nbody", "nresult")
-"""Symbolic sizes: links with the world, coordinates, velocities, their sum, bodies, the longest result."""
+SIZES = ("nlink", "nq", "nv", "nqv", "nqvv", "nbody", "nresult")
+"""Symbolic sizes: links with the world, coordinates, velocities, nq + nv, nq + 2 nv, bodies, the longest
+result."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,14 @@ FIELDS: tuple[Field, ...] = (
     Field("dof_stiffness", "constant", ("nv",), "[N/m or N m/rad]"),
     Field("q_rest", "constant", ("nq",), "coordinates where springs are relaxed"),
     Field("gravity", "constant", (3,), "[m/s^2], world axes"),
+    # drives and limits of a step
+    Field("dof_drive", "index", ("nv",), "what a command means: kernels/drives.py"),
+    Field("dof_target_ke", "constant", ("nv",), "gain on position error [N/m or N m/rad]"),
+    Field("dof_target_kd", "constant", ("nv",), "gain on velocity error [N s/m or N m s/rad]"),
+    Field("dof_effort_limit", "constant", ("nv",), "bound of commanded forces [N or N m]"),
+    Field("dof_velocity_limit", "constant", ("nv",), "[m/s or rad/s]"),
+    Field("dof_lower", "constant", ("nv",), "lower position limit, minus infinity for none [m or rad]"),
+    Field("dof_upper", "constant", ("nv",), "upper position limit, infinity for none [m or rad]"),
     # operands of a call
     Field("q", "data", ("nq",), "coordinates"),
     Field("q_other", "data", ("nq",), "second coordinates, of differences and interpolation"),
@@ -92,7 +101,16 @@ FIELDS: tuple[Field, ...] = (
     Field("fraction", "data", (1,), "how far to interpolate"),
     Field("body_q", "data", ("nbody", 7), "position and xyzw of the body origin"),
     Field("body_qd", "data", ("nbody", 6), "linear velocity of the centre of mass, angular velocity"),
-    Field("result", "data", ("nresult",), "what the call returns"),
+    Field("time_step", "data", (1,), "[s]"),
+    Field("state", "data", ("nqv",), "coordinates, then velocities, in and out of a step"),
+    Field("controls", "data", ("nqvv",), "target coordinates, target velocities, forces, in one row"),
+    Field("body_f", "data", ("nbody", 6), "force at the centre of mass, torque; world axes"),
+    # control and clock of a world that steps in place
+    Field("force", "data", ("nv",), "commanded generalized forces"),
+    Field("q_target", "data", ("nq",), "coordinates that position drives lead to"),
+    Field("v_target", "data", ("nv",), "velocities that drives lead to, or prescribed velocities"),
+    Field("a_target", "data", ("nv",), "prescribed accelerations"),
+    Field("clock", "data", (2,), "steps since the start, steps since the time was last set"),
     # depends on q
     Field("link_R", "data", ("nlink", 9), "rotation of the kernel link, world axes"),
     Field("link_p", "data", ("nlink", 3), "position relative to the reference point [m]"),
@@ -113,6 +131,13 @@ FIELDS: tuple[Field, ...] = (
     Field("dof_u", "data", ("nv",), "force a joint sees"),
     # mass matrix
     Field("link_crb", "data", ("nlink", 10), "composite inertia of the subtree"),
+    # integrators: the state at the start of a step, and sums over its parts
+    Field("q_start", "data", ("nq",), "coordinates at the start of a step"),
+    Field("v_start", "data", ("nv",), "velocities at the start of a step"),
+    Field("v_sum", "data", ("nv",), "weighted sum of velocities over the parts of a step"),
+    Field("a_sum", "data", ("nv",), "weighted sum of accelerations over the parts of a step"),
+    # what only some calls need and grows with the square of the size; a world that steps has none of it
+    Field("result", "data", ("nresult",), "what the call returns"),
     Field("M", "data", ("nv", "nv"), "mass matrix; entries off the tree's pattern stay zero"),
     Field("L", "data", ("nv", "nv"), "factor of M = L^T L, lower, off-pattern entries stay zero"),
 )

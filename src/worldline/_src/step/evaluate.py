@@ -76,7 +76,7 @@ def _plan(model: Model, program: Program) -> _Plan:
     if not program.partial:
         _require_articulations(model, program.name)
     if program.needs_inertia != "no":
-        _require_inertia(model, program.name, program.needs_inertia == "all")
+        require_inertia(model, program.name, program.needs_inertia == "all")
     cores = [extent(BY_NAME[name].shape, arenas.sizes) for name in program.operands]
     # offsets of operands and result, then how many numbers each has
     table = np.full(10, -1, np.int64)
@@ -98,7 +98,7 @@ def _require_articulations(model: Model, what: str) -> None:
         )
 
 
-def _require_inertia(model: Model, what: str, kinematic_too: bool) -> None:
+def require_inertia(model: Model, what: str, kinematic_too: bool) -> None:
     """The mass matrix must have an inverse; one generic position shows that it has."""
     from worldline._src.step.dynamics import mass_matrix, random_configuration
 
@@ -124,9 +124,10 @@ def _require_inertia(model: Model, what: str, kinematic_too: bool) -> None:
     )
 
 
-def _new_arena(model: Model, scalar: str) -> np.ndarray:
+def new_arena(model: Model, scalar: str, size: int | None = None) -> np.ndarray:
+    """A data arena for a scalar, of `size` numbers a world, with the world's own row filled in."""
     width = SCALARS[scalar][1]
-    data = aligned_zeros(model.arenas.data_size * width)
+    data = aligned_zeros((model.arenas.data_size if size is None else size) * width)
     # the world's row: identity rotation, everything else zero
     ones = 1 if scalar == "dual" else width
     for field, entries in (("link_R", (0, 4, 8)), ("link_Q", (3,))):
@@ -136,11 +137,12 @@ def _new_arena(model: Model, scalar: str) -> np.ndarray:
     return data
 
 
-def _addresses(program: Program, scalar: str) -> Any:
+def stage_addresses(stages: tuple[Stage, ...], scalar: str = "float") -> Any:
+    """Where the machine code of stages is, compiled when missing; without a compiler the stages themselves."""
     if DISABLED:
-        return program.stages
+        return stages
     kind = SCALARS[scalar][0]
-    return np.array([stage.address(kind) for stage in program.stages], np.int64)
+    return np.array([stage.address(kind) for stage in stages], np.int64)
 
 
 _programs: dict[tuple[Program, str], Any] = {}
@@ -153,7 +155,7 @@ def compiled(program: Program, scalar: str) -> Any:
     key = (program, scalar)
     found = _programs.get(key)
     if found is None:
-        found = _programs[key] = _addresses(program, scalar)
+        found = _programs[key] = stage_addresses(program.stages, scalar)
     return found
 
 
@@ -263,7 +265,7 @@ def evaluate(
         try:
             data = stock.pop()
         except IndexError:
-            data = _new_arena(model, scalar)
+            data = new_arena(model, scalar)
         bad = run(
             stages, arenas[0], arenas[1], args, data, plan.table, x0, x1, x2, x3, flat, low, high, flags
         )

@@ -185,6 +185,71 @@ def _run_dual(program, m, c, args, d, table, x0, x1, x2, x3, out, low, high, fla
     return -1
 
 
+@inline
+def _all_finite(x, start, n):
+    """True when none of `n` numbers is infinite or not a number."""
+    bits = vector(pointer_as(x, int64), start, n)
+    bad = 0
+    for k in range(n):
+        bad |= 1 if (bits[k] & _EXPONENT) == _EXPONENT else 0
+    return bad == 0
+
+
+@entry
+def _advance(program, m, c, args, d, table, n):
+    """Up to `n` steps of one world in place; returns how many were good.
+
+    table: offset and number of coordinates and of velocities, offsets of the copies of both and of the
+    clock. A step that leaves a number that is not finite is taken back: coordinates and velocities are
+    those of the last good step, and everything else shows what went wrong.
+    """
+    q, nq, v, nv, q_kept, v_kept, clock = table[0], table[1], table[2], table[3], table[4], table[5], table[6]
+    for step in range(n):
+        for k in range(nq):
+            d[q_kept + k] = d[q + k]
+        for k in range(nv):
+            d[v_kept + k] = d[v + k]
+        for k in range(program.shape[0]):
+            call_stage(program[k], pointer(m), pointer(c), pointer(args), pointer(d))
+        if not (_all_finite(d, q, nq) and _all_finite(d, v, nv)):
+            for k in range(nq):
+                d[q + k] = d[q_kept + k]
+            for k in range(nv):
+                d[v + k] = d[v_kept + k]
+            return step
+        d[clock] += 1.0
+        d[clock + 1] += 1.0
+    return n
+
+
+@entry
+def _call(program, m, c, args, d):
+    """Run a program once on an arena that already has its operands."""
+    for k in range(program.shape[0]):
+        call_stage(program[k], pointer(m), pointer(c), pointer(args), pointer(d))
+
+
+def _call_python(program, m, c, args, d):
+    for stage in program:
+        stage(m, c, args, d)
+
+
+def _advance_python(program, m, c, args, d, table, n):
+    """The same loop as plain Python; program is a tuple of stages."""
+    q, nq, v, nv, q_kept, v_kept, clock = (int(x) for x in table)
+    for step in range(n):
+        d[q_kept : q_kept + nq] = d[q : q + nq]
+        d[v_kept : v_kept + nv] = d[v : v + nv]
+        for stage in program:
+            stage(m, c, args, d)
+        if not (np.isfinite(d[q : q + nq]).all() and np.isfinite(d[v : v + nv]).all()):
+            d[q : q + nq] = d[q_kept : q_kept + nq]
+            d[v : v + nv] = d[v_kept : v_kept + nv]
+            return step
+        d[clock : clock + 2] += 1.0
+    return n
+
+
 def _run_python(program, m, c, args, d, table, x0, x1, x2, x3, out, low, high, flags):
     """The same loop as plain Python, for tracing and debugging; program is a tuple of stages."""
     if flags & CHECK:
@@ -215,7 +280,35 @@ RUNNERS = {
     "lanes8": _run_lanes8,
     "dual": _run_dual,
 }
+_ADVANCE_SIGNATURE = f"({', '.join([_INTS, _INTS, _FLOATS, _INTS, _FLOATS, _INTS])}, int64)"
+_CALL_SIGNATURE = f"({', '.join([_INTS, _INTS, _FLOATS, _INTS, _FLOATS])})"
 _ready: dict[str, Any] = {}
+
+
+def caller() -> Any:
+    """Compiled code that runs a program once on an arena."""
+    run = _ready.get("call")
+    if run is None:
+        run = _call_python
+        if not DISABLED:
+            run = _call
+            with announced("the call of a program"):
+                run.compile(_CALL_SIGNATURE)
+        _ready["call"] = run
+    return run
+
+
+def advancer() -> Any:
+    """The compiled loop over steps of one world; compiled on first use and announced then."""
+    run = _ready.get("advance")
+    if run is None:
+        run = _advance_python
+        if not DISABLED:
+            run = _advance
+            with announced("the loop over steps"):
+                run.compile(_ADVANCE_SIGNATURE)
+        _ready["advance"] = run
+    return run
 
 
 def runner(name: str) -> Any:

@@ -1,0 +1,240 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""One world that steps in place: a model, the arena that holds its state, the program of its step.
+
+The arrays of a `Simulation` are views into the arena, so a step copies nothing and enters compiled code
+once for any number of steps. Constants are a copy of the model's, because a step may treat degrees of
+freedom as prescribed or damping as inertia where the model does not.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+
+from worldline._src.errors import OperationError
+from worldline._src.jit import Stage
+from worldline._src.kernels import drives
+from worldline._src.model.compile import constant_views
+from worldline._src.model.fields import BY_NAME, extent
+from worldline._src.model.model import Model
+from worldline._src.spatial.poses import Array
+from worldline._src.step import runner
+from worldline._src.step import stages as s
+from worldline._src.step import step_stages as t
+from worldline._src.step.evaluate import (
+    WITH_GRAVITY,
+    Program,
+    compiled,
+    new_arena,
+    require_inertia,
+    stage_addresses,
+)
+from worldline._src.step.stepping import MultibodyIntegrationFamily, model_needs, step_stages
+
+_POSES = Program("poses", (t.refresh_poses,), ("q",), ("q",), ("nbody", 7))
+_TWISTS = Program(
+    "velocities", (s.positions, s.link_velocities, t.refresh_twists), ("q", "v"), ("q", "v"), ("nbody", 6)
+)
+_CHUNK_SECONDS = 0.02
+"""Compiled code returns to Python about this often, so that an interrupt is seen."""
+
+
+class StepFailure(OperationError):
+    """A step left a state that is not finite; the world has the state of the last good step.
+
+    Attributes:
+        body: Label of the first body that failed.
+        quantity: What was not finite there: force, acceleration, velocity or position.
+        frame: Number of the step that failed.
+    """
+
+    def __init__(self, body: str, quantity: str, frame: int) -> None:
+        self.body, self.quantity, self.frame = body, quantity, frame
+        super().__init__(
+            f"step {frame}: {quantity} of '{body}' is not finite; the world is as it was before it"
+        )
+
+    def __reduce__(self):
+        return type(self), (self.body, self.quantity, self.frame)
+
+
+class Simulation:
+    """One world of a model that steps in place."""
+
+    def __init__(self, model: Model, time_step: float, family: MultibodyIntegrationFamily) -> None:
+        self.model = model
+        self.family = family
+        self.drive = np.zeros(model.joint_dof_count, np.int64)
+        """What every degree of freedom makes of its command; kernels/drives.py."""
+        self.data = new_arena(model, "float", model.arenas.step_size)
+        self.q = self._view("q")
+        self.v = self._view("v")
+        self.a = self._view("a")
+        self.tau = self._view("tau")
+        self.force = self._view("force")
+        self.q_target = self._view("q_target")
+        self.v_target = self._view("v_target")
+        self.a_target = self._view("a_target")
+        self.body_f = self._view("body_f")
+        self.body_q = self._view("body_q")
+        self.body_qd = self._view("body_qd")
+        self.clock = self._view("clock")
+        self._h = self._view("time_step")
+        self._h[0] = time_step
+        self.q[:] = model.joint_q
+        self.v[:] = model.joint_qd
+        self.q_target[:] = model.joint_q
+        offsets = model.arenas.offsets
+        sizes = model.arenas.sizes
+        self._table = np.array(
+            [
+                offsets["q"],
+                sizes["nq"],
+                offsets["v"],
+                sizes["nv"],
+                offsets["q_start"],
+                offsets["v_start"],
+                offsets["clock"],
+            ],
+            np.int64,
+        )
+        self._poses_fresh = self._twists_fresh = False
+        self._stages: tuple[Stage, ...] | None = None
+        self._wrenches = False
+
+    def _view(self, name: str) -> Array:
+        shape = extent(BY_NAME[name].shape, self.model.arenas.sizes)
+        start = self.model.arenas.offsets[name]
+        return self.data[start : start + math.prod(shape)].reshape(shape)
+
+    # ---- reading
+
+    def written(self) -> None:
+        """Coordinates were written: poses and velocities of bodies are out of date."""
+        self._poses_fresh = self._twists_fresh = False
+
+    def velocities_written(self) -> None:
+        """Velocities were written: velocities of bodies are out of date."""
+        self._twists_fresh = False
+
+    def fresh_poses(self) -> Array:
+        """Position and xyzw of every body, up to date, (body_count, 7); a view."""
+        if not self._poses_fresh:
+            self._run(_POSES)
+            self._poses_fresh = True
+        return self.body_q
+
+    def fresh_velocities(self) -> Array:
+        """Velocity of the centre of mass, angular velocity, of every body, (body_count, 6); a view."""
+        if not self._twists_fresh:
+            self._run(_TWISTS)
+            self._twists_fresh = True
+        return self.body_qd
+
+    def _run(self, program: Program) -> None:
+        """Run a reading program once; the clock and the copies of the state are put back by the loop."""
+        arenas = self.model.arenas
+        runner.caller()(compiled(program, "float"), arenas.index, arenas.constant, WITH_GRAVITY, self.data)
+
+    # ---- stepping
+
+    @property
+    def time_step(self) -> float:
+        """[s]"""
+        return float(self._h[0])
+
+    @time_step.setter
+    def time_step(self, value: float) -> None:
+        self._h[0] = value
+        self.reconfigure()
+
+    def reconfigure(self) -> None:
+        """The model, a drive or an option changed: prepare again before the next step."""
+        self._stages = None
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages of a step as they will run."""
+        if self._stages is None or bool(self.body_f.any()) != self._wrenches:
+            self._prepare()
+        assert self._stages is not None
+        return self._stages
+
+    def _prepare(self) -> None:
+        model = self.model
+        prescribed = self.drive >= drives.VELOCITY
+        require_inertia(model, "step", kinematic_too=False)
+        self._wrenches = bool(self.body_f.any())
+        needs = model_needs(model, wrenches=self._wrenches, prescribed=bool(prescribed.any()))
+        stages = step_stages(self.family, needs)
+        arenas = model.arenas._replace(index=model.arenas.index.copy(), constant=model.arenas.constant.copy())
+        view = constant_views(arenas)
+        view["dof_drive"][:] = self.drive
+        view["dof_mobile"][prescribed] = 0.0
+        if self.family is MultibodyIntegrationFamily.IMPLICIT_DAMPING:
+            # M + h D in the place of M makes damping implicit
+            view["dof_armature"][:] += self.time_step * (view["dof_damping"] + view["dof_target_kd"])
+        self._index, self._constant = arenas.index, arenas.constant
+        self._addresses = stage_addresses(stages)
+        self._advance = runner.advancer()
+        self._stages = stages
+
+    def step(self, n: int) -> None:
+        """Make `n` steps; see `StepFailure` for what happens when a state is not finite."""
+        if self._stages is None or self.body_f.any() != self._wrenches:
+            self._prepare()
+        self._poses_fresh = self._twists_fresh = False
+        if n == 1:
+            done = self._advance(
+                self._addresses, self._index, self._constant, WITH_GRAVITY, self.data, self._table, 1
+            )
+            if done != 1:
+                self._fail()
+            return
+        self._step_many(n)
+
+    def _step_many(self, n: int) -> None:
+        """Many steps in portions that end often enough for an interrupt to be seen between two steps."""
+        portion = 1
+        while n > 0:
+            started = time.perf_counter()
+            many = min(portion, n)
+            done = self._advance(
+                self._addresses, self._index, self._constant, WITH_GRAVITY, self.data, self._table, many
+            )
+            if done != many:
+                self._fail()
+            n -= many
+            spent = time.perf_counter() - started
+            if spent < 0.5 * _CHUNK_SECONDS:
+                portion *= 2 if spent > 0.1 * _CHUNK_SECONDS else 8
+            elif spent > 2.0 * _CHUNK_SECONDS:
+                portion = max(1, portion // 2)
+
+    def _fail(self) -> None:
+        """Say which body and which quantity of it was the first that was not finite."""
+        frame = int(self.clock[0]) + 1
+        for what, array in (("force", self.tau), ("acceleration", self.a)):
+            bad = np.flatnonzero(~np.isfinite(array))
+            if bad.size:
+                raise StepFailure(self.dof_body(int(bad[0])), what, frame)
+        # forces and accelerations were finite, so what they add up to was too large
+        largest = int(np.argmax(np.abs(self.v) + np.abs(self.time_step * self.a)))
+        raise StepFailure(self.dof_body(largest), "velocity", frame)
+
+    def dof_body(self, d: int) -> str:
+        """Label of the body that a degree of freedom moves."""
+        model = self.model
+        joint = int(np.searchsorted(model.joint_qd_start, d, side="right")) - 1
+        return model.body_label[int(model.joint_child[joint])]
+
+
+def compile_all() -> None:
+    """Compile what worlds that step in place need beyond the programs of `stepping.py`."""
+    runner.caller()
+    runner.advancer()
+    for stages in ((t.no_drive_forces,), *(program.stages for program in (_POSES, _TWISTS))):
+        stage_addresses(stages)

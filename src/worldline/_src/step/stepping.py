@@ -1,0 +1,213 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""A physics step as a program of stages, and steps on arrays.
+
+Drives and passive forces, articulated-body dynamics, integration on the manifold, limits. A stage that has
+nothing to do for a model is left out, which changes no bit of the result.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError, CapabilityError, nearest_name
+from worldline._src.jit import Stage
+from worldline._src.model.model import Control, Model, State
+from worldline._src.spatial.poses import Array
+from worldline._src.step import stages as s
+from worldline._src.step import step_stages as t
+from worldline._src.step.dynamics import integrate, neutral
+from worldline._src.step.evaluate import WITH_GRAVITY, Program, evaluate, is_count
+
+
+class MultibodyIntegrationFamily(Enum):
+    """How velocities and coordinates advance within a step."""
+
+    SEMI_IMPLICIT = "semi-implicit"
+    """Semi-implicit Euler: first order, bounded energy error, one evaluation a step."""
+    IMPLICIT_DAMPING = "implicit-damping"
+    """Semi-implicit Euler with joint and drive damping implicit: stable for any damping."""
+    RUNGE_KUTTA_4 = "runge-kutta-4"
+    """Runge-Kutta of order four on the manifold: four evaluations a step, for smooth motion."""
+    VARIATIONAL = "variational"
+    """Discrete Euler-Lagrange equations: second order, energy error bounded over long times."""
+
+    @classmethod
+    def of(cls, value: MultibodyIntegrationFamily | str) -> MultibodyIntegrationFamily:
+        """A member from itself, its name or its text, such as "semi-implicit"."""
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, str):
+            key = value.strip().lower().replace("_", "-").replace(" ", "-")
+            for member in cls:
+                if member.value == key:
+                    return member
+        names = [member.value for member in cls]
+        hint = nearest_name(str(value), names)
+        raise ArgumentError(f"integration_family must be one of {', '.join(names)}, got {value!r}{hint}")
+
+
+class Needs(NamedTuple):
+    """What a model needs from a step beyond what every step does."""
+
+    drives: bool = False
+    """Commands and drives."""
+    passive: bool = False
+    """Springs and dampers."""
+    prescribed: bool = False
+    """Degrees of freedom with prescribed accelerations."""
+    limits: bool = False
+    """Position limits."""
+    wrenches: bool = False
+    """Forces on bodies."""
+
+
+ALL_NEEDS = Needs(True, True, True, True, True)
+
+
+def _dynamics(needs: Needs) -> tuple[Stage, ...]:
+    """From coordinates and velocities to accelerations."""
+    chosen: list[Stage] = [s.positions, s.link_velocities]
+    chosen.append(t.center_forces if needs.wrenches else s.no_wrenches)
+    chosen.append(t.drive_forces if needs.drives else t.no_drive_forces)
+    if needs.passive:
+        chosen += [s.spring_displacements, s.add_passive_forces]
+    if needs.prescribed:
+        chosen.append(t.prescribe)
+    chosen.append(t.accelerations)
+    if needs.prescribed:
+        chosen.append(t.keep_prescribed)
+    return tuple(chosen)
+
+
+@cache
+def step_stages(family: MultibodyIntegrationFamily, needs: Needs = ALL_NEEDS) -> tuple[Stage, ...]:
+    """The stages of one step, in the order they run."""
+    chosen: list[Stage] = []
+    if needs.prescribed:
+        chosen.append(t.prescribed_speeds)
+    dynamics = _dynamics(needs)
+    if family in (
+        MultibodyIntegrationFamily.SEMI_IMPLICIT,
+        MultibodyIntegrationFamily.IMPLICIT_DAMPING,
+    ):
+        chosen += [*dynamics, t.semi_implicit_euler]
+    else:
+        raise CapabilityError(f"integration family '{family.value}' is not available")
+    if needs.limits:
+        chosen.append(t.stop_at_limits)
+    return tuple(chosen)
+
+
+def model_needs(model: Model, *, wrenches: bool = True, prescribed: bool = False) -> Needs:
+    """What a step of this model has to do."""
+    return Needs(
+        drives=True,
+        passive=bool(model.joint_stiffness.any() or model.joint_damping.any()),
+        prescribed=prescribed,
+        limits=bool(np.isfinite(model.joint_limit_lower).any() or np.isfinite(model.joint_limit_upper).any()),
+        wrenches=wrenches,
+    )
+
+
+@cache
+def step_program(family: MultibodyIntegrationFamily, needs: Needs, steps: int) -> Program:
+    """`steps` steps of state and controls, given in rows and returned in rows."""
+    return Program(
+        "step",
+        (t.unpack_state, *step_stages(family, needs) * steps, t.pack_state),
+        ("state", "controls", "body_f", "time_step"),
+        ("state", "control", "body_f", "dt"),
+        ("nqv",),
+        result="state",
+        needs_inertia="mobile",
+    )
+
+
+PROGRAMS = (step_program(MultibodyIntegrationFamily.SEMI_IMPLICIT, ALL_NEEDS, 1),)
+"""A step of every family with all that may be needed, for warming the compile cache and for tests."""
+
+
+def target_configuration(model: Model, target_pos: Array) -> Array:
+    """Coordinates of position targets, which are given one number per degree of freedom.
+
+    Ball and free joints take a rotation vector.
+    """
+    shape = target_pos.shape[:-1]
+    start = np.broadcast_to(neutral(model), (*shape, model.joint_coord_count)).copy()
+    return integrate(model, start, target_pos)
+
+
+def step(
+    model: Model,
+    state: State,
+    control: Control | None = None,
+    *,
+    steps: int = 1,
+    dt: float | None = None,
+    integration_family: MultibodyIntegrationFamily | str = MultibodyIntegrationFamily.SEMI_IMPLICIT,
+    threads: int = 1,
+    lanes: int | None = None,
+) -> None:
+    """Advance the generalized coordinates of a state, one world or many, in place.
+
+    Commanded forces and drives of `control` and the forces `state.body_f` are held over all steps; contact
+    and closures are not part of it. `state.body_q` and `state.body_qd` are left alone: `eval_fk` when you
+    want them. On error nothing changes.
+
+    Args:
+        model: the model.
+        state: joint_q and joint_qd are advanced.
+        control: forces and targets; those of the model when None.
+        steps: how many steps to make.
+        dt: time step [s]; the model's own when None.
+        integration_family: how to integrate.
+        threads: processors to use for many worlds, 0 for all.
+        lanes: worlds per instruction; chosen when None.
+
+    Example:
+        >>> from worldline.model import ModelBuilder, step
+        >>> builder = ModelBuilder()
+        >>> ball = builder.add_body(mass=1.0, inertia=((0.1, 0, 0), (0, 0.1, 0), (0, 0, 0.1)))
+        >>> model = builder.finalize()
+        >>> state = model.state()
+        >>> step(model, state, steps=10, dt=0.01)
+        >>> state.joint_qd.round(3).tolist()
+        [0.0, 0.0, -0.981, 0.0, 0.0, 0.0]
+    """
+    if not is_count(steps) or steps < 0:
+        raise ArgumentError(f"steps must be a non-negative step count, got {steps!r}")
+    if steps == 0:
+        return
+    h = float(model.time_step if dt is None else dt)
+    if not (np.isfinite(h) and h > 0.0):
+        raise ArgumentError(f"dt must be positive and finite, got {dt!r}")
+    family = MultibodyIntegrationFamily.of(integration_family)
+    control = model.control() if control is None else control
+    nq = model.joint_coord_count
+    targets = target_configuration(model, control.joint_target_pos)
+    rows = np.concatenate([state.joint_q, state.joint_qd], axis=-1)
+    controls = np.concatenate([targets, control.joint_target_vel, control.joint_f], axis=-1)
+    # a long program would only be a long list of addresses; cut it so that lists stay short
+    needs = model_needs(model)
+    left = int(steps)
+    while left:
+        many = min(left, 256)
+        program = step_program(family, needs, many)
+        rows = evaluate(
+            model,
+            program,
+            (rows, controls, state.body_f, np.array([h])),
+            (rows.shape[-1],),
+            threads=threads,
+            lanes=lanes,
+            args=WITH_GRAVITY,
+        )
+        left -= many
+    if not np.isfinite(rows).all():
+        raise ArgumentError("the state is no longer finite; nothing was changed")
+    state.joint_q[...], state.joint_qd[...] = rows[..., :nq], rows[..., nq:]
