@@ -138,7 +138,7 @@ def new_arena(model: Model, scalar: str, size: int | None = None) -> np.ndarray:
 
 
 def stage_addresses(stages: tuple[Stage, ...], scalar: str = "float") -> Any:
-    """Where the machine code of stages is, compiled when missing; without a compiler the stages themselves."""
+    """Addresses of the machine code of stages, compiled when missing; without a compiler the stages."""
     if DISABLED:
         return stages
     kind = SCALARS[scalar][0]
