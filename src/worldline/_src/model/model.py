@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.model.compile import Arenas, compile_arenas, fill_constants
-from worldline._src.model.kinds import BodyFlags
+from worldline._src.model.kinds import ActuatorMode, BodyFlags
 from worldline._src.model.tables import Actuators, Keyframes, Sites, Tendons, find_label
 from worldline._src.spatial.poses import Array
 
@@ -259,6 +260,24 @@ class Model:
         if self.world_count == 1:
             return value.copy()
         return np.repeat(value[None], self.world_count, axis=0)
+
+    def set_kinematic(self, body: int, kinematic: bool) -> None:
+        """Make a body follow prescribed motion, or move by forces again."""
+        flags = np.array(self.body_flags)
+        flags[body] = BodyFlags.KINEMATIC if kinematic else BodyFlags.DYNAMIC
+        vars(self)["body_flags"] = flags
+        fill_constants(self, self.arenas)
+        self._lock()
+        self.scratch.clear()
+
+    def set_actuator_modes(self, dofs: slice, modes: Sequence[ActuatorMode]) -> None:
+        """Which targets the drives of some degrees of freedom follow."""
+        row = np.array(self.joint_act_mode)
+        row[dofs] = modes
+        vars(self)["joint_act_mode"] = row
+        fill_constants(self, self.arenas)
+        self._lock()
+        self.scratch.clear()
 
     def update(self, **arrays: Any) -> None:
         """Replace parameter arrays, all or none: `model.update(joint_armature=..., gravity=...)`.

@@ -27,7 +27,7 @@ from worldline._src.scene.values import StiffnessDamping
 from worldline._src.scene.world import World
 from worldline._src.spatial.poses import Array, compose, rotation, transform
 
-_MODES = {
+MODES = {
     TargetMode.None_: ActuatorMode.NONE,
     TargetMode.Position: ActuatorMode.POSITION,
     TargetMode.Velocity: ActuatorMode.VELOCITY,
@@ -243,7 +243,7 @@ def _config(dof: JointDof, axis: Any) -> JointDofConfig:
         friction=dof.friction_loss,
         effort_limit=dof.effort_limit,
         velocity_limit=dof.velocity_limit,
-        actuator_mode=_MODES[dof.target_mode],
+        actuator_mode=MODES[dof.target_mode],
     )
 
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -80,18 +80,34 @@ def build(world: World, *, library: AssetLibrary | None = None) -> Model:
         >>> msd.build(scene).joint_label
         ['hinge']
     """
+    return compile_scene(world, library).model
+
+
+class CompiledScene(NamedTuple):
+    """A model, and where the objects of the scene went."""
+
+    model: Model
+    trees: SceneTrees
+
+
+def compile_scene(
+    world: World, library: AssetLibrary | None = None, *, only_trees: bool = False
+) -> CompiledScene:
+    """What `build` does, with the way back to the scene's objects; `only_trees` leaves out all tables."""
     with slow(f"building {world.name or 'a scene'}"):
-        world.validate()
+        if not only_trees:
+            world.validate()
         trees = add_trees(world, library)
         _place_joints(world, trees)
         model = trees.builder.finalize()
     model.time_step = world.simulate_option.timestep
     _settle_springs(model, trees)
-    model.tendons = _tendons(world, trees, model)
-    model.sites = _sites(world, trees)
-    model.actuators = _actuators(world, trees, model)
-    model.keyframes = _keyframes(world, trees, model)
-    return model
+    if not only_trees:
+        model.tendons = _tendons(world, trees, model)
+        model.sites = _sites(world, trees)
+        model.actuators = _actuators(world, trees, model)
+        model.keyframes = _keyframes(world, trees, model)
+    return CompiledScene(model, trees)
 
 
 def _place_joints(world: World, trees: SceneTrees) -> None:

@@ -120,6 +120,13 @@ class Simulation:
         """Velocities were written: velocities of bodies are out of date."""
         self._twists_fresh = False
 
+    def forces_written(self) -> None:
+        """body_f was written: the next step looks whether there are any."""
+        forces = bool(self.body_f.any())
+        if forces != self._wrenches:
+            self._wrenches = forces
+            self._stages = None
+
     def fresh_poses(self) -> Array:
         """Position and xyzw of every body, up to date, (body_count, 7); a view."""
         if not self._poses_fresh:
@@ -158,7 +165,7 @@ class Simulation:
     @property
     def stages(self) -> tuple[Stage, ...]:
         """The stages of a step as they will run."""
-        if self._stages is None or bool(self.body_f.any()) != self._wrenches:
+        if self._stages is None:
             self._prepare()
         assert self._stages is not None
         return self._stages
@@ -167,7 +174,6 @@ class Simulation:
         model = self.model
         prescribed = self.drive >= drives.VELOCITY
         require_inertia(model, "step", kinematic_too=False)
-        self._wrenches = bool(self.body_f.any())
         needs = model_needs(model, wrenches=self._wrenches, prescribed=bool(prescribed.any()))
         stages = step_stages(self.family, needs)
         arenas = model.arenas._replace(index=model.arenas.index.copy(), constant=model.arenas.constant.copy())
@@ -184,7 +190,7 @@ class Simulation:
 
     def step(self, n: int) -> None:
         """Make `n` steps; see `StepFailure` for what happens when a state is not finite."""
-        if self._stages is None or self.body_f.any() != self._wrenches:
+        if self._stages is None:
             self._prepare()
         self._poses_fresh = self._twists_fresh = False
         if n == 1:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from worldline._src.jit import stage
 from worldline._src.kernels import aba, configuration, drives, integrators, poses, velocities
+from worldline._src.model.fields import SLOT
 from worldline._src.model.views import (
     acceleration_view,
     articulated_view,
@@ -19,7 +20,6 @@ from worldline._src.model.views import (
     field_view,
     inertia_view,
     limit_view,
-    maximal_view,
     operand_view,
     pose_view,
     position_view,
@@ -28,7 +28,10 @@ from worldline._src.model.views import (
     turn_view,
     velocity_view,
 )
+from worldline._src.scalar.memory import vector
 from worldline._src.scalar.ops import constant
+
+_BODY_Q, _BODY_QD, _NBODY = SLOT["body_q"], SLOT["body_qd"], SLOT["nbody"]
 
 
 @stage
@@ -152,7 +155,7 @@ def refresh_poses(m, c, args, d):
         body_view(m, c, d),
         operand_view(m, c, d).q,
         pose_view(m, c, d),
-        maximal_view(m, c, d).body_q,
+        vector(d, m[_BODY_Q], 7 * m[_NBODY]),
     )
 
 
@@ -165,5 +168,5 @@ def refresh_twists(m, c, args, d):
         inertia_view(m, c, d),
         position_view(m, c, d),
         velocity_view(m, c, d),
-        maximal_view(m, c, d).body_qd,
+        vector(d, m[_BODY_QD], 6 * m[_NBODY]),
     )

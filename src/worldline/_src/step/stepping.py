@@ -103,6 +103,18 @@ def step_stages(family: MultibodyIntegrationFamily, needs: Needs = ALL_NEEDS) ->
     return tuple(chosen)
 
 
+def available_families() -> tuple[MultibodyIntegrationFamily, ...]:
+    """The families that this build can step with."""
+    found = []
+    for family in MultibodyIntegrationFamily:
+        try:
+            step_stages(family)
+        except CapabilityError:
+            continue
+        found.append(family)
+    return tuple(found)
+
+
 def model_needs(model: Model, *, wrenches: bool = True, prescribed: bool = False) -> Needs:
     """What a step of this model has to do."""
     return Needs(

@@ -1,0 +1,146 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Mass, velocity, momentum and energy of one body, the same for rigid bodies and links."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from worldline._src.facade import values
+from worldline._src.facade.frame import Frame
+from worldline._src.facade.values import TransformLike, VectorLike
+from worldline._src.scene.bodies import Link as SceneLink
+from worldline._src.spatial.poses import Array
+
+if TYPE_CHECKING:
+    from worldline._src.facade.world import World
+
+
+class MassiveFrame(Frame):
+    """A frame that moves with a body of the model."""
+
+    def __init__(self, world: World, link: SceneLink) -> None:
+        super().__init__(world)
+        self._link = link
+
+    def _kind(self) -> str:
+        return type(self).__name__
+
+    def _index(self) -> tuple[Any, int]:
+        """The runtime and the index of the body in its model."""
+        runtime = self._live()
+        return runtime, runtime.link_body[id(self._link)]
+
+    def _pose(self) -> Array:
+        runtime = self._live()
+        return runtime.sim.fresh_poses()[runtime.link_body[id(self._link)]]
+
+    # ---- mass properties
+
+    @property
+    def mass(self) -> float:
+        """[kg]"""
+        runtime, b = self._index()
+        return float(runtime.model.body_mass[b])
+
+    @mass.setter
+    def mass(self, value: float) -> None:
+        runtime, b = self._index()
+        mass = values.positive(value, f"{self._kind()} mass")
+        self._give_inertial(runtime, b)
+        masses = np.array(runtime.model.body_mass)
+        masses[b] = mass
+        runtime.update(body_mass=masses)
+        self._link.inertial.mass = mass
+
+    @property
+    def inertia(self) -> Array:
+        """About the centre of mass, axes of this frame [kg m^2], (3, 3)."""
+        runtime, b = self._index()
+        return runtime.model.body_inertia[b].copy()
+
+    @inertia.setter
+    def inertia(self, value: TransformLike) -> None:
+        runtime, b = self._index()
+        inertia = values.inertia_of(value, f"{self._kind()} inertia")
+        self._give_inertial(runtime, b)
+        inertias = np.array(runtime.model.body_inertia)
+        inertias[b] = inertia
+        runtime.update(body_inertia=inertias)
+        self._link.inertial.full_inertia = inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
+
+    @property
+    def center_of_mass(self) -> Array:
+        """In this frame [m], (3,)."""
+        runtime, b = self._index()
+        return runtime.model.body_com[b].copy()
+
+    @center_of_mass.setter
+    def center_of_mass(self, value: VectorLike) -> None:
+        runtime, b = self._index()
+        center = values.vector3(value, f"{self._kind()} center of mass")
+        self._give_inertial(runtime, b)
+        centers = np.array(runtime.model.body_com)
+        centers[b] = center
+        runtime.update(body_com=centers)
+        self._link.inertial.pos = center
+
+    def _give_inertial(self, runtime: Any, b: int) -> None:
+        """Write computed mass properties into the description, so that one can be changed alone."""
+        given, model = self._link.inertial, runtime.model
+        given.mass = float(model.body_mass[b])
+        given.pos = model.body_com[b].copy()
+        given.diag_inertia = given.orientation = None
+        moments = model.body_inertia[b]
+        given.full_inertia = moments[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
+
+    # ---- motion
+
+    def _velocity(self) -> tuple[Array, Array, Array]:
+        """Velocity of the origin, angular velocity, centre of mass from the origin; world axes."""
+        runtime, b = self._index()
+        twist = runtime.sim.fresh_velocities()[b]
+        R = values.matrix_of(runtime.sim.fresh_poses()[b])[:3, :3]
+        lever = R @ runtime.model.body_com[b]
+        angular = twist[3:].copy()
+        return twist[:3] - np.cross(angular, lever), angular, lever
+
+    @property
+    def linear_velocity(self) -> Array:
+        """Velocity of the origin, world axes [m/s], (3,)."""
+        return self._velocity()[0]
+
+    @property
+    def angular_velocity(self) -> Array:
+        """World axes [rad/s], (3,)."""
+        return self._velocity()[1]
+
+    @property
+    def linear_momentum(self) -> Array:
+        """World axes [kg m/s], (3,)."""
+        runtime, b = self._index()
+        return runtime.model.body_mass[b] * runtime.sim.fresh_velocities()[b, :3]
+
+    @property
+    def angular_momentum(self) -> Array:
+        """About the centre of mass, world axes [kg m^2/s], (3,)."""
+        runtime, b = self._index()
+        R = values.matrix_of(runtime.sim.fresh_poses()[b])[:3, :3]
+        return R @ runtime.model.body_inertia[b] @ R.T @ runtime.sim.fresh_velocities()[b, 3:]
+
+    @property
+    def kinetic_energy(self) -> float:
+        """[J]"""
+        runtime, b = self._index()
+        v = runtime.sim.fresh_velocities()[b]
+        return float(0.5 * (runtime.model.body_mass[b] * (v[:3] @ v[:3]) + self.angular_momentum @ v[3:]))
+
+    @property
+    def potential_energy(self) -> float:
+        """In the gravity field, zero with the centre of mass at the world's origin [J]."""
+        runtime, b = self._index()
+        lever = self._velocity()[2]
+        height = runtime.sim.fresh_poses()[b, :3] + lever
+        return float(-runtime.model.body_mass[b] * (runtime.model.gravity @ height))

@@ -1,0 +1,103 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""One degree of freedom of a joint."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from worldline._src.facade import values
+
+if TYPE_CHECKING:
+    from worldline._src.facade.joint import Joint
+
+
+def _entry(name: str, doc: str, *, writable: bool = True) -> property:
+    """A property that is one entry of a vector of the joint."""
+
+    def read(self: DegreeOfFreedom) -> float:
+        return float(getattr(self._joint, name)[self._index])
+
+    def write(self: DegreeOfFreedom, value: float) -> None:
+        vector = getattr(self._joint, name)
+        vector[self._index] = values.real(value, f"{name} of {self.name}")
+        setattr(self._joint, name, vector)
+
+    return property(read, write if writable else None, doc=doc)
+
+
+class DegreeOfFreedom:
+    """One number of a joint: a view of the entry of the joint's vectors, with plain floats.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> world = sx.World()
+        >>> arm = world.add_multibody("arm")
+        >>> _ = arm.add_link("tip", joint=sx.JointSpec(name="hinge"))
+        >>> arm.dofs[0].position = 0.3
+        >>> arm.joints["hinge"].position.tolist()
+        [0.3]
+    """
+
+    __slots__ = ("_index", "_joint")
+
+    def __init__(self, joint: Joint, index: int) -> None:
+        self._joint = joint
+        self._index = index
+
+    @property
+    def name(self) -> str:
+        """The joint's name; with the number of the freedom where a joint has several."""
+        return self._joint.name if self._joint.num_dofs == 1 else f"{self._joint.name}.{self._index}"
+
+    @property
+    def joint(self) -> Joint:
+        """The joint it belongs to."""
+        return self._joint
+
+    @property
+    def index_in_joint(self) -> int:
+        """Which entry of the joint's vectors it is."""
+        return self._index
+
+    @property
+    def is_valid(self) -> bool:
+        """False once the joint was removed."""
+        return self._joint.is_valid
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DegreeOfFreedom):
+            return NotImplemented
+        return self._joint is other._joint and self._index == other._index
+
+    def __hash__(self) -> int:
+        return hash((id(self._joint), self._index))
+
+    def __repr__(self) -> str:
+        return f"DegreeOfFreedom('{self.name}')"
+
+    position = _entry("position", "[m or rad]")
+    velocity = _entry("velocity", "[m/s or rad/s]")
+    acceleration = _entry("acceleration", "Of the last step [m/s^2 or rad/s^2].", writable=False)
+    force = _entry("force", "Commanded effort [N or N m].")
+    command_velocity = _entry("command_velocity", "Speed to follow [m/s or rad/s].")
+    command_acceleration = _entry("command_acceleration", "Acceleration to realise [m/s^2 or rad/s^2].")
+    target_position = _entry("target_position", "Where the drive leads [m or rad].")
+    target_velocity = _entry("target_velocity", "Speed the drive leads to [m/s or rad/s].")
+    target_stiffness = _entry("target_stiffness", "Gain on position error [N/m or N m/rad].")
+    target_damping = _entry("target_damping", "Gain on velocity error [N s/m or N m s/rad].")
+    spring_stiffness = _entry("spring_stiffness", "[N/m or N m/rad]")
+    rest_position = _entry("rest_position", "Where the spring is relaxed [m or rad].")
+    damping_coefficient = _entry("damping_coefficient", "[N s/m or N m s/rad]")
+    coulomb_friction = _entry("coulomb_friction", "Dry friction [N or N m].")
+    armature = _entry("armature", "Added inertia [kg or kg m^2].")
+    velocity_limit = _entry("velocity_limits", "Largest speed [m/s or rad/s].")
+    effort_limit = _entry("effort_limits", "Largest commanded effort [N or N m].")
+    position_lower_limit = _entry("position_lower_limits", "[m or rad]", writable=False)
+    position_upper_limit = _entry("position_upper_limits", "[m or rad]", writable=False)
+
+    def set_position_limits(self, lower: float, upper: float) -> None:
+        """Both limits of this degree of freedom [m or rad]; infinity for none."""
+        low, high = self._joint.position_lower_limits, self._joint.position_upper_limits
+        low[self._index], high[self._index] = lower, upper
+        self._joint.set_position_limits(low, high)

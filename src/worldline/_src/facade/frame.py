@@ -1,0 +1,220 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Coordinate frames: the world's, those of bodies and links, and named frames on any of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError, OperationError
+from worldline._src.facade import values
+from worldline._src.facade.handle import Handle
+from worldline._src.facade.values import TransformLike
+from worldline._src.scene.bodies import Frame as SceneFrame
+from worldline._src.spatial.poses import Array, compose, inverse
+
+if TYPE_CHECKING:
+    from worldline._src.facade.world import World
+
+_IDENTITY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+
+
+class Frame(Handle):
+    """A place to measure from. Poses are 4x4 arrays, positions in metres, quaternions xyzw.
+
+    Every read is up to date, whatever was written before, and returns a copy.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> world = sx.World()
+        >>> box = world.add_rigid_body("box", position=(0, 0, 1))
+        >>> tool = world.add_fixed_frame("tool", box)
+        >>> tool.translation.tolist()
+        [0.0, 0.0, 1.0]
+    """
+
+    @staticmethod
+    def world() -> Frame:
+        """The frame of every world: name "world", its own parent."""
+        return _WORLD_FRAME
+
+    def _pose(self) -> Array:
+        """Position and xyzw in the world frame; may be a view."""
+        raise NotImplementedError
+
+    @property
+    def transform(self) -> Array:
+        """Pose in the world frame, 4x4."""
+        return values.matrix_of(self._pose())
+
+    @property
+    def translation(self) -> Array:
+        """Position of the origin in the world frame [m], (3,)."""
+        return self._pose()[:3].copy()
+
+    @property
+    def rotation(self) -> Array:
+        """Rotation from this frame to the world, (3, 3)."""
+        return values.matrix_of(self._pose())[:3, :3].copy()
+
+    @property
+    def quaternion(self) -> Array:
+        """Orientation in the world frame, xyzw, (4,)."""
+        return self._pose()[3:].copy()
+
+    @property
+    def parent_frame(self) -> Frame:
+        """The frame this one is described in."""
+        return _WORLD_FRAME
+
+    @property
+    def local_transform(self) -> Array:
+        """Pose in the parent frame, 4x4; for links this includes the motion of the joint."""
+        return values.matrix_of(compose(inverse(self.parent_frame._pose().copy()), self._pose().copy()))
+
+    @property
+    def is_world(self) -> bool:
+        """True for the world's own frame."""
+        return False
+
+    def relative_transform(self, to: Frame, expressed_in: Frame | None = None) -> Array:
+        """Pose of this frame seen from another, 4x4.
+
+        Args:
+            to: the frame to measure from.
+            expressed_in: axes of the result; those of `to` when None.
+        """
+        self._same_world(to)
+        pose = compose(inverse(to._pose().copy()), self._pose().copy())
+        if expressed_in is None:
+            return values.matrix_of(pose)
+        self._same_world(expressed_in)
+        turn = compose(inverse(expressed_in._pose().copy()), to._pose().copy())
+        turn[:3] = 0.0
+        return values.matrix_of(compose(turn, pose))
+
+    def _same_world(self, other: object) -> None:
+        if not isinstance(other, Frame):
+            raise values.ShapeError(f"a frame, body or link is needed, got {other!r}")
+        other._require_alive()
+        if not (self.is_world or other.is_world) and other._world is not self._world:
+            raise ArgumentError(f"frame '{other.name}' belongs to a different world")
+
+    def __repr__(self) -> str:
+        state = "" if self._alive else ", not valid"
+        return f"{type(self).__name__}('{self.name}'{state})"
+
+
+class _WorldFrame(Frame):
+    """The one frame that belongs to every world."""
+
+    def __init__(self) -> None:
+        super().__init__(cast("World", None))
+
+    @property
+    def name(self) -> str:
+        return "world"
+
+    @property
+    def is_world(self) -> bool:
+        return True
+
+    def _pose(self) -> Array:
+        return _IDENTITY
+
+    @property
+    def parent_frame(self) -> Frame:
+        return self
+
+
+_WORLD_FRAME = _WorldFrame()
+
+
+class _PlacedFrame(Frame):
+    """A named frame with a constant pose in another frame."""
+
+    def __init__(self, world: World, description: SceneFrame, parent: Frame) -> None:
+        super().__init__(world)
+        self._frame = description
+        self._parent = parent
+
+    @property
+    def name(self) -> str:
+        return self._frame.name or ""
+
+    def _pose(self) -> Array:
+        if not self._alive:
+            self._refuse()
+        # up the chain with a loop: a long chain of frames is no reason to run out of stack
+        pose = self._local()
+        above: Any = self._parent
+        while isinstance(above, _PlacedFrame):
+            above._require_alive()
+            pose = compose(above._local(), pose)
+            above = above._parent
+        return pose if above.is_world else compose(above._pose().copy(), pose)
+
+    def _local(self) -> Array:
+        frame = self._frame
+        return np.concatenate([frame.position, frame.orientation])
+
+    @property
+    def parent_frame(self) -> Frame:
+        """The frame this one is fixed to; assigning another keeps the pose in the parent."""
+        self._require_alive()
+        return self._parent
+
+    @parent_frame.setter
+    def parent_frame(self, parent: Frame) -> None:
+        self._require_alive()
+        self._same_world(parent)
+        above: Any = parent
+        while isinstance(above, _PlacedFrame):
+            if above is self:
+                raise OperationError(
+                    f"frame '{self.name}' on '{parent.name}' would make a cyclic frame hierarchy"
+                )
+            above = above._parent
+        self._parent = parent
+        self._world._frame_moved(self)
+
+    @property
+    def local_transform(self) -> Array:
+        """Pose in the parent frame, 4x4."""
+        self._require_alive()
+        return values.matrix_of(self._local())
+
+    def _place(self, pose: Array) -> None:
+        self._frame.position, self._frame.orientation = pose[:3], pose[3:]
+
+
+class FixedFrame(_PlacedFrame):
+    """A named frame fixed to a body, a link or another frame."""
+
+
+class FreeFrame(_PlacedFrame):
+    """A named frame that may be placed anywhere at any time."""
+
+    @property
+    def local_transform(self) -> Array:
+        """Pose in the parent frame, 4x4."""
+        self._require_alive()
+        return values.matrix_of(self._local())
+
+    @local_transform.setter
+    def local_transform(self, value: TransformLike) -> None:
+        self._require_alive()
+        self._place(values.pose_of(value, f"FreeFrame '{self.name}' local_transform"))
+
+    @property
+    def transform(self) -> Array:
+        """Pose in the world frame, 4x4."""
+        return values.matrix_of(self._pose())
+
+    @transform.setter
+    def transform(self, value: TransformLike) -> None:
+        self._require_alive()
+        pose = values.pose_of(value, f"FreeFrame '{self.name}' transform")
+        self._place(compose(inverse(self._parent._pose().copy()), pose))

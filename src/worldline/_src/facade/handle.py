@@ -1,0 +1,68 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""What all handles share: they belong to a World, keep it alive, and die loudly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from worldline._src.errors import OperationError
+
+if TYPE_CHECKING:
+    from worldline._src.facade.runtime import Runtime
+    from worldline._src.facade.world import World
+
+
+class Handle:
+    """An object of a World. One entity has one handle, so `==` and `is` say the same.
+
+    Handles keep their World alive. Reading and writing one handle from several threads is as safe as any
+    Python object: not while a step of the same World runs in another thread.
+    """
+
+    _world: World
+    _alive: bool
+    _gone: str
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._alive = True
+        self._gone = ""
+
+    @property
+    def is_valid(self) -> bool:
+        """False once the object was removed or its World cleared."""
+        return self._alive
+
+    @property
+    def name(self) -> str:
+        """Unique among its kind within its owner."""
+        raise NotImplementedError
+
+    def is_same_instance_as(self, other: object) -> bool:
+        """True for the same entity of the same World."""
+        return self is other
+
+    def _kill(self, why: str) -> None:
+        self._alive = False
+        self._gone = why
+
+    def _live(self) -> Runtime:
+        """The compiled world, brought up to date with the description; refuses a dead handle."""
+        if not self._alive:
+            self._refuse()
+        world = self._world
+        return world._runtime or world._compile()
+
+    def _require_alive(self) -> None:
+        if not self._alive:
+            self._refuse()
+
+    def _refuse(self) -> None:
+        raise OperationError(
+            f"this {type(self).__name__} handle ('{self.name}') is not valid any more: {self._gone}"
+        )
+
+    def _require_design(self, what: str) -> None:
+        self._require_alive()
+        self._world._require_design(what)

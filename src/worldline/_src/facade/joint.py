@@ -1,0 +1,422 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""A joint of a multibody: its state, its commands and everything that resists or limits it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError, OperationError
+from worldline._src.facade import joint_parameters as parameters
+from worldline._src.facade import values
+from worldline._src.facade.handle import Handle
+from worldline._src.facade.joint_coordinates import from_coordinates, to_coordinates
+from worldline._src.facade.kinds import (
+    ActuatorType,
+    JointType,
+    actuator_type,
+    drive_type,
+    joint_type,
+    member,
+)
+from worldline._src.facade.values import VectorLike
+from worldline._src.scene.joints import FreeJoint
+from worldline._src.scene.joints import Joint as SceneJoint
+from worldline._src.spatial.poses import Array
+
+if TYPE_CHECKING:
+    from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
+    from worldline._src.facade.link import Link
+    from worldline._src.facade.multibody import Multibody
+
+_WITH_AXIS = {
+    JointType.REVOLUTE,
+    JointType.PRISMATIC,
+    JointType.SCREW,
+    JointType.UNIVERSAL,
+    JointType.PLANAR,
+    JointType.TRANSLATIONAL_2D,
+    JointType.CABLE,
+}
+_WITH_AXIS2 = {JointType.UNIVERSAL, JointType.PLANAR, JointType.TRANSLATIONAL_2D}
+_SCALAR = (JointType.SPHERICAL, JointType.FLOATING, JointType.DISTANCE)
+
+
+class Joint(Handle):
+    """A joint. All vectors have one number per degree of freedom, also when there is one.
+
+    Positions of SPHERICAL joints are rotation vectors; those of FLOATING joints a translation and a rotation
+    vector. Velocities of SPHERICAL joints are angular velocities in the child's axes, those of FLOATING
+    joints the velocity of the origin in the parent's axes, then the angular velocity in the child's.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> world = sx.World()
+        >>> arm = world.add_multibody("arm")
+        >>> tip = arm.add_link("tip", joint=sx.JointSpec(name="hinge", axis=(0, 1, 0)))
+        >>> hinge = arm.joints["hinge"]
+        >>> hinge.position = [0.5]
+        >>> hinge.position.tolist()
+        [0.5]
+    """
+
+    def __init__(
+        self, multibody: Multibody, joint: SceneJoint | FreeJoint, child: Link, name: str | None = None
+    ) -> None:
+        super().__init__(multibody._world)
+        self._multibody = multibody
+        self._joint = joint
+        self._child = child
+        self._fallback = name or ""
+
+    def _what(self, quantity: str) -> str:
+        return f"Joint {quantity} of '{self.name}': Joint {quantity}"
+
+    @property
+    def name(self) -> str:
+        """Unique among the joints of the multibody."""
+        return self._multibody._local_name(self._joint.name) if self._joint.name else self._fallback
+
+    @property
+    def type(self) -> JointType:
+        """What motion the joint leaves free."""
+        self._require_alive()
+        return JointType.FLOATING if isinstance(self._joint, FreeJoint) else joint_type(self._joint.type_)
+
+    @property
+    def multibody(self) -> Multibody:
+        """The multibody the joint belongs to."""
+        self._require_alive()
+        return self._multibody
+
+    @property
+    def num_dofs(self) -> int:
+        """Number of degrees of freedom."""
+        self._require_alive()
+        return 6 if isinstance(self._joint, FreeJoint) else self._joint.sizes[1]
+
+    @property
+    def dofs(self) -> list[DegreeOfFreedom]:
+        """The degrees of freedom one by one."""
+        from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
+
+        self._require_alive()
+        return [DegreeOfFreedom(self, k) for k in range(self.num_dofs)]
+
+    @property
+    def child_link(self) -> Link:
+        """The link the joint moves."""
+        self._require_alive()
+        return self._child
+
+    @property
+    def parent_link(self) -> Link:
+        """The link the joint stands on."""
+        self._require_alive()
+        if self._child._parent is None:
+            raise OperationError(f"joint '{self.name}': its parent endpoint is the world, not a link")
+        return self._child._parent
+
+    @property
+    def parent_rigid_body(self) -> Any:
+        """Joints of a multibody connect links."""
+        raise OperationError(f"joint '{self.name}': its parent endpoint is not a rigid body")
+
+    @property
+    def child_rigid_body(self) -> Any:
+        """Joints of a multibody connect links."""
+        raise OperationError(f"joint '{self.name}': its child endpoint is not a rigid body")
+
+    # ---- state
+
+    @property
+    def position(self) -> Array:
+        """[m or rad], (num_dofs,)."""
+        runtime = self._live()
+        q = runtime.sim.q[runtime.q_slice(self._joint)]
+        return q.copy() if self.type not in _SCALAR else from_coordinates(q)
+
+    @position.setter
+    def position(self, value: VectorLike) -> None:
+        runtime = self._live()
+        q = runtime.q_slice(self._joint)
+        runtime.sim.q[q] = self._coordinates(value, self._what("position"))
+        runtime.sim.written()
+
+    def _coordinates(self, value: VectorLike, what: str) -> Array:
+        numbers = values.dof_vector(value, self.num_dofs, what)
+        return numbers if self.type not in _SCALAR else to_coordinates(numbers)
+
+    @property
+    def velocity(self) -> Array:
+        """[m/s or rad/s], (num_dofs,)."""
+        runtime = self._live()
+        return runtime.sim.v[runtime.v_slice(self._joint)].copy()
+
+    @velocity.setter
+    def velocity(self, value: VectorLike) -> None:
+        runtime = self._live()
+        runtime.sim.v[runtime.v_slice(self._joint)] = values.dof_vector(
+            value, self.num_dofs, self._what("velocity")
+        )
+        runtime.sim.velocities_written()
+
+    @property
+    def acceleration(self) -> Array:
+        """Of the last step, zero before the first [m/s^2 or rad/s^2], (num_dofs,)."""
+        runtime = self._live()
+        return runtime.sim.a[runtime.v_slice(self._joint)].copy()
+
+    # ---- commands
+
+    @property
+    def actuator_type(self) -> ActuatorType:
+        """What the joint makes of its commands."""
+        self._require_alive()
+        if isinstance(self._joint, FreeJoint):
+            return ActuatorType.FORCE
+        return actuator_type(self._joint.drive)
+
+    @actuator_type.setter
+    def actuator_type(self, value: ActuatorType) -> None:
+        kind = member(ActuatorType, value, f"actuator_type of joint '{self.name}'")
+        runtime = self._live()
+        if isinstance(self._joint, FreeJoint):
+            if kind is not ActuatorType.FORCE:
+                raise ArgumentError(f"the floating base '{self.name}' only takes ActuatorType.FORCE")
+            return
+        self._joint.drive = drive_type(kind)
+        runtime.set_drive(self._joint)
+        self._world._configuration_changed()
+
+    def _command(self, name: str) -> Array:
+        runtime = self._live()
+        return getattr(runtime.sim, name)[runtime.v_slice(self._joint)].copy()
+
+    def _set_command(self, name: str, value: VectorLike, quantity: str) -> None:
+        runtime = self._live()
+        numbers = values.dof_vector(value, self.num_dofs, self._what(quantity))
+        getattr(runtime.sim, name)[runtime.v_slice(self._joint)] = numbers
+
+    @property
+    def force(self) -> Array:
+        """Commanded effort, held until changed [N or N m], (num_dofs,)."""
+        return self._command("force")
+
+    @force.setter
+    def force(self, value: VectorLike) -> None:
+        self._set_command("force", value, "force")
+
+    @property
+    def command_velocity(self) -> Array:
+        """Speed that VELOCITY and SERVO actuators follow [m/s or rad/s], (num_dofs,)."""
+        return self._command("v_target")
+
+    @command_velocity.setter
+    def command_velocity(self, value: VectorLike) -> None:
+        self._set_command("v_target", value, "command velocity")
+
+    @property
+    def command_acceleration(self) -> Array:
+        """What ACCELERATION actuators realise [m/s^2 or rad/s^2], (num_dofs,)."""
+        return self._command("a_target")
+
+    @command_acceleration.setter
+    def command_acceleration(self, value: VectorLike) -> None:
+        self._set_command("a_target", value, "command acceleration")
+
+    @property
+    def target_position(self) -> Array:
+        """Where the position drive leads [m or rad], (num_dofs,)."""
+        runtime = self._live()
+        q = runtime.sim.q_target[runtime.q_slice(self._joint)]
+        return q.copy() if self.type not in _SCALAR else from_coordinates(q)
+
+    @target_position.setter
+    def target_position(self, value: VectorLike) -> None:
+        runtime = self._live()
+        coordinates = self._coordinates(value, self._what("target position"))
+        runtime.sim.q_target[runtime.q_slice(self._joint)] = coordinates
+
+    @property
+    def target_velocity(self) -> Array:
+        """Speed that the drive leads to [m/s or rad/s], (num_dofs,)."""
+        return self._command("v_target")
+
+    @target_velocity.setter
+    def target_velocity(self, value: VectorLike) -> None:
+        self._set_command("v_target", value, "target velocity")
+
+    # ---- parameters; one number for all degrees of freedom, or one for each
+
+    @property
+    def target_stiffness(self) -> Array:
+        """Gain of the drive on position error [N/m or N m/rad], (num_dofs,); 0 turns it off."""
+        return parameters.get(self, "joint_target_ke")
+
+    @target_stiffness.setter
+    def target_stiffness(self, value: float | VectorLike) -> None:
+        parameters.set_non_negative(self, "joint_target_ke", value, "target stiffness")
+
+    @property
+    def target_damping(self) -> Array:
+        """Gain of the drive on velocity error [N s/m or N m s/rad], (num_dofs,)."""
+        return parameters.get(self, "joint_target_kd")
+
+    @target_damping.setter
+    def target_damping(self, value: float | VectorLike) -> None:
+        parameters.set_non_negative(self, "joint_target_kd", value, "target damping")
+
+    @property
+    def spring_stiffness(self) -> Array:
+        """[N/m or N m/rad], (num_dofs,)."""
+        return parameters.get(self, "joint_stiffness")
+
+    @spring_stiffness.setter
+    def spring_stiffness(self, value: float | VectorLike) -> None:
+        parameters.set_non_negative(self, "joint_stiffness", value, "spring stiffness")
+
+    @property
+    def rest_position(self) -> Array:
+        """Where the spring is relaxed [m or rad], (num_dofs,)."""
+        return parameters.get_rest(self)
+
+    @rest_position.setter
+    def rest_position(self, value: VectorLike) -> None:
+        parameters.set_rest(self, value)
+
+    @property
+    def damping_coefficient(self) -> Array:
+        """[N s/m or N m s/rad], (num_dofs,)."""
+        return parameters.get(self, "joint_damping")
+
+    @damping_coefficient.setter
+    def damping_coefficient(self, value: float | VectorLike) -> None:
+        parameters.set_non_negative(self, "joint_damping", value, "damping coefficient")
+
+    @property
+    def coulomb_friction(self) -> Array:
+        """Dry friction [N or N m], (num_dofs,)."""
+        return parameters.get(self, "joint_friction")
+
+    @coulomb_friction.setter
+    def coulomb_friction(self, value: float | VectorLike) -> None:
+        parameters.set_non_negative(self, "joint_friction", value, "Coulomb friction")
+        self._world._configuration_changed()
+
+    @property
+    def armature(self) -> Array:
+        """Added inertia on the diagonal of the mass matrix [kg or kg m^2], (num_dofs,)."""
+        return parameters.get(self, "joint_armature")
+
+    @armature.setter
+    def armature(self, value: float | VectorLike) -> None:
+        parameters.set_non_negative(self, "joint_armature", value, "armature")
+
+    @property
+    def position_lower_limits(self) -> Array:
+        """[m or rad], (num_dofs,), minus infinity for none."""
+        return parameters.get(self, "joint_limit_lower")
+
+    @property
+    def position_upper_limits(self) -> Array:
+        """[m or rad], (num_dofs,), infinity for none."""
+        return parameters.get(self, "joint_limit_upper")
+
+    def set_position_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
+        """Both limits, each a number for all degrees of freedom or one for each; infinity for none."""
+        parameters.set_position_limits(self, lower, upper)
+
+    @property
+    def velocity_limits(self) -> Array:
+        """Largest speed [m/s or rad/s], (num_dofs,), infinity for none."""
+        return parameters.get(self, "joint_velocity_limit")
+
+    @velocity_limits.setter
+    def velocity_limits(self, value: float | VectorLike) -> None:
+        parameters.set_limit(self, "joint_velocity_limit", value, "velocity limits")
+
+    @property
+    def effort_limits(self) -> Array:
+        """Largest commanded effort [N or N m], (num_dofs,), infinity for none."""
+        return parameters.get(self, "joint_effort_limit")
+
+    @effort_limits.setter
+    def effort_limits(self, value: float | VectorLike) -> None:
+        parameters.set_limit(self, "joint_effort_limit", value, "effort limits")
+
+    # ---- geometry
+
+    @property
+    def axis(self) -> Array:
+        """Unit axis in the joint frame, (3,)."""
+        return self._axis_of("axis", _WITH_AXIS)
+
+    @axis.setter
+    def axis(self, value: VectorLike) -> None:
+        self._set_axis("axis", value, _WITH_AXIS)
+
+    @property
+    def axis2(self) -> Array:
+        """Second unit axis in the joint frame, (3,)."""
+        return self._axis_of("axis2", _WITH_AXIS2)
+
+    @axis2.setter
+    def axis2(self, value: VectorLike) -> None:
+        self._set_axis("axis2", value, _WITH_AXIS2)
+
+    def _axis_of(self, name: str, allowed: set[JointType]) -> Array:
+        self._require_alive()
+        if self.type not in allowed:
+            raise ArgumentError(f"joint '{self.name}' of type {self.type.name} has no {name}")
+        given = getattr(self._joint, name)
+        length = float(np.linalg.norm(given))
+        return np.array([0.0, 0.0, 1.0]) if length == 0.0 else given / length
+
+    def _set_axis(self, name: str, value: VectorLike, allowed: set[JointType]) -> None:
+        self._axis_of(name, allowed)
+        axis = values.direction(value, f"{name} of joint '{self.name}'")
+        self._require_design(f"changing the {name} of joint '{self.name}'")
+        setattr(self._joint, name, axis)
+        self._world._topology_changed()
+
+    @property
+    def pitch(self) -> float:
+        """Advance of a screw joint [m/rad]."""
+        self._require_screw()
+        assert isinstance(self._joint, SceneJoint)
+        return self._joint.pitch
+
+    @pitch.setter
+    def pitch(self, value: float) -> None:
+        self._require_screw()
+        number = values.real(value, f"pitch of joint '{self.name}'")
+        runtime = self._live()
+        assert isinstance(self._joint, SceneJoint)
+        runtime.update_dofs("joint_pitch", self._joint, np.array([number]))
+        self._joint.pitch = number
+
+    def _require_screw(self) -> None:
+        self._require_alive()
+        if self.type is not JointType.SCREW:
+            raise ArgumentError(f"joint '{self.name}' of type {self.type.name} has no pitch")
+
+    @property
+    def is_broken(self) -> bool:
+        """Joints of a tree do not break."""
+        self._require_alive()
+        return False
+
+    @property
+    def break_force(self) -> float:
+        """Joints of a tree do not break: infinite."""
+        self._require_alive()
+        return math.inf
+
+    def __repr__(self) -> str:
+        if not self._alive:
+            return f"Joint('{self.name}', not valid)"
+        return f"Joint('{self.name}', {self.type.name}, {self.num_dofs} dofs)"

@@ -1,0 +1,20 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Coordinates with a quaternion, shown as rotation vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from worldline._src.facade.values import quaternion_from_vector, rotation_vector
+from worldline._src.spatial.poses import Array
+
+
+def from_coordinates(q: Array) -> Array:
+    """[translation,] xyzw as [translation,] rotation vector."""
+    return np.concatenate([q[:-4], rotation_vector(q[-4:])])
+
+
+def to_coordinates(position: Array) -> Array:
+    """[translation,] rotation vector as [translation,] xyzw."""
+    return np.concatenate([position[:-3], quaternion_from_vector(position[-3:])])

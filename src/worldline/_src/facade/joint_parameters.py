@@ -1,0 +1,190 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of a joint's degrees of freedom: read from the model, written to model and description.
+
+In the description a joint has scalars for all of its freedoms, or a list `dofs` with settings of their own.
+Writing through a handle fills that list first, so that every freedom can differ.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError
+from worldline._src.facade import values
+from worldline._src.facade.values import VectorLike
+from worldline._src.scene.joints import FreeJoint, JointDof, TargetMode
+from worldline._src.scene.joints import Joint as SceneJoint
+from worldline._src.scene.values import Range
+from worldline._src.spatial.poses import Array
+
+if TYPE_CHECKING:
+    from worldline._src.facade.joint import Joint
+    from worldline._src.facade.runtime import Runtime
+
+_DESCRIBED = {
+    "joint_target_ke": "target_stiffness",
+    "joint_target_kd": "target_damping",
+    "joint_stiffness": "stiffness",
+    "joint_damping": "damping",
+    "joint_friction": "friction_loss",
+    "joint_armature": "armature",
+    "joint_velocity_limit": "velocity_limit",
+    "joint_effort_limit": "effort_limit",
+}
+"""Array of the model, and its field in a JointDof."""
+_FREE = {"joint_stiffness", "joint_damping", "joint_friction", "joint_armature"}
+
+
+def get(joint: Joint, name: str) -> Array:
+    """One parameter, a number for every degree of freedom."""
+    runtime = joint._live()
+    return getattr(runtime.model, name)[runtime.v_slice(joint._joint)].copy()
+
+
+def spread(joint: Joint, value: float | VectorLike, what: str) -> Array:
+    """A number for all degrees of freedom, or one for each."""
+    made = values.array(value, what)
+    if made.ndim == 0:
+        made = np.full(joint.num_dofs, float(made))
+    if made.shape != (joint.num_dofs,):
+        raise ArgumentError(
+            f"{what} of joint '{joint.name}' must be one number or {joint.num_dofs}, got {made.shape}"
+        )
+    if np.isnan(made).any():
+        raise ArgumentError(f"{what} of joint '{joint.name}' must not be NaN, got {made.tolist()}")
+    return made
+
+
+def set_non_negative(joint: Joint, name: str, value: float | VectorLike, what: str) -> None:
+    """A finite parameter that is zero or more."""
+    numbers = spread(joint, value, what)
+    if (numbers < 0.0).any() or not np.isfinite(numbers).all():
+        raise ArgumentError(
+            f"{what} of joint '{joint.name}' must be non-negative and finite, got {numbers.tolist()}"
+        )
+    _write(joint, {name: numbers})
+
+
+def set_limit(joint: Joint, name: str, value: float | VectorLike, what: str) -> None:
+    """A bound that is zero or more, infinity for none."""
+    numbers = spread(joint, value, what)
+    if (numbers < 0.0).any():
+        raise ArgumentError(f"{what} of joint '{joint.name}' must be non-negative, got {numbers.tolist()}")
+    _write(joint, {name: numbers})
+
+
+def set_position_limits(joint: Joint, lower: float | VectorLike, upper: float | VectorLike) -> None:
+    """Both position limits."""
+    low, high = spread(joint, lower, "lower limits"), spread(joint, upper, "upper limits")
+    if (low > high).any():
+        raise ArgumentError(
+            f"lower limits {low.tolist()} of '{joint.name}' must not exceed upper limits {high.tolist()}"
+        )
+    _write(joint, {"joint_limit_lower": low, "joint_limit_upper": high})
+
+
+def get_rest(joint: Joint) -> Array:
+    """Where the spring is relaxed."""
+    runtime = joint._live()
+    q = runtime.q_slice(joint._joint)
+    dofs = runtime.v_slice(joint._joint)
+    if q.stop - q.start != dofs.stop - dofs.start:
+        return np.zeros(joint.num_dofs)
+    return runtime.model.joint_spring_ref[q].copy()
+
+
+def set_rest(joint: Joint, value: VectorLike) -> None:
+    """Where the spring is relaxed, of joints whose coordinates are numbers."""
+    numbers = values.dof_vector(value, joint.num_dofs, f"Joint rest position of '{joint.name}'")
+    runtime = joint._live()
+    q = runtime.q_slice(joint._joint)
+    if q.stop - q.start != joint.num_dofs:
+        raise ArgumentError(f"springs of the {joint.type.name} joint '{joint.name}' are relaxed at zero")
+    dofs = _own_dofs(joint, runtime)
+    row = np.array(runtime.model.joint_spring_ref)
+    row[q] = numbers
+    runtime.update(joint_spring_ref=row)
+    for dof, number in zip(dofs, numbers.tolist(), strict=True):
+        dof.rest_position = number
+
+
+def _write(joint: Joint, changes: dict[str, Array]) -> None:
+    """The same numbers into the model and into the description; the model refuses first."""
+    runtime = joint._live()
+    given = joint._joint
+    if isinstance(given, FreeJoint):
+        _write_free(joint, runtime, given, changes)
+        return
+    rows = {}
+    for name, numbers in changes.items():
+        rows[name] = np.array(getattr(runtime.model, name))
+        rows[name][runtime.v_slice(given)] = numbers
+    driven = {"joint_target_ke", "joint_target_kd"} & set(changes)
+    dofs = _own_dofs(joint, runtime)
+    runtime.update(**rows)
+    if "joint_limit_lower" in changes:
+        pairs = zip(changes["joint_limit_lower"].tolist(), changes["joint_limit_upper"].tolist(), strict=True)
+        for dof, (low, high) in zip(dofs, pairs, strict=True):
+            dof.pos_limit = Range(lower=low, upper=high)
+    for name, field in _DESCRIBED.items():
+        if name in changes:
+            for dof, number in zip(dofs, changes[name].tolist(), strict=True):
+                setattr(dof, field, number)
+    if driven:
+        _set_modes(joint, runtime, dofs)
+
+
+def _set_modes(joint: Joint, runtime: Runtime, dofs: list[JointDof]) -> None:
+    """A drive follows what it has gains for."""
+    for dof in dofs:
+        if dof.target_stiffness > 0.0:
+            dof.target_mode = TargetMode.PositionVelocity
+        else:
+            dof.target_mode = TargetMode.Velocity if dof.target_damping > 0.0 else TargetMode.None_
+    runtime.set_target_modes(joint._joint, [dof.target_mode for dof in dofs])
+
+
+def _write_free(joint: Joint, runtime: Runtime, given: FreeJoint, changes: dict[str, Array]) -> None:
+    for name, numbers in changes.items():
+        if name not in _FREE:
+            raise ArgumentError(f"the floating base '{joint.name}' has no {name.removeprefix('joint_')}")
+        if (numbers != numbers[0]).any():
+            raise ArgumentError(
+                f"the floating base '{joint.name}' takes one number for all of its freedoms, "
+                f"got {numbers.tolist()}"
+            )
+    for name, numbers in changes.items():
+        runtime.update_dofs(name, given, numbers)
+        setattr(given, _DESCRIBED[name], float(numbers[0]))
+
+
+def _own_dofs(joint: Joint, runtime: Runtime) -> list[JointDof]:
+    """The joint's list of own settings, filled from its scalars when it has none."""
+    given = joint._joint
+    if isinstance(given, FreeJoint):
+        raise ArgumentError(f"the floating base '{joint.name}' has no settings of this kind")
+    if not given.dofs:
+        given.dofs = described(given, runtime)
+    return given.dofs
+
+
+def described(given: SceneJoint, runtime: Runtime) -> list[JointDof]:
+    """One JointDof for every freedom, with the numbers the model has."""
+    model, dofs = runtime.model, runtime.v_slice(given)
+    q = runtime.q_slice(given)
+    scalar = q.stop - q.start == dofs.stop - dofs.start
+    made = []
+    for k, d in enumerate(range(dofs.start, dofs.stop)):
+        made.append(
+            JointDof(
+                pos_limit=Range(
+                    lower=float(model.joint_limit_lower[d]), upper=float(model.joint_limit_upper[d])
+                ),
+                rest_position=float(model.joint_spring_ref[q.start + k]) if scalar else 0.0,
+                **{field: float(getattr(model, name)[d]) for name, field in _DESCRIBED.items()},
+            )
+        )
+    return made

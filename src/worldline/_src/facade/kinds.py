@@ -1,0 +1,187 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The closed sets of names of the facade, and how they stand for those of the description."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, TypeVar
+
+from worldline._src.errors import ArgumentError
+from worldline._src.scene import closures as scene_closures
+from worldline._src.scene.joints import DriveType
+from worldline._src.scene.joints import JointType as SceneJointType
+
+E = TypeVar("E", bound=Enum)
+
+
+class JointType(Enum):
+    """What motion a joint leaves free."""
+
+    FIXED = "fixed"
+    REVOLUTE = "revolute"
+    PRISMATIC = "prismatic"
+    SCREW = "screw"
+    UNIVERSAL = "universal"
+    SPHERICAL = "spherical"
+    PLANAR = "planar"
+    FLOATING = "floating"
+    EULER = "euler"
+    TRANSLATIONAL = "translational"
+    TRANSLATIONAL_2D = "translational-2d"
+    DISTANCE = "distance"
+    D6 = "d6"
+    CABLE = "cable"
+    CUSTOM = "custom"
+
+
+class ActuatorType(Enum):
+    """What a joint makes of its commands."""
+
+    FORCE = "force"
+    """`force` is applied, within the effort limits; drives add to it."""
+    PASSIVE = "passive"
+    """Commands are ignored; springs and dampers act."""
+    SERVO = "servo"
+    """`command_velocity` is followed within the effort limits."""
+    VELOCITY = "velocity"
+    """`command_velocity` is reached within one step, whatever the load."""
+    ACCELERATION = "acceleration"
+    """`command_acceleration` is realised exactly."""
+    LOCKED = "locked"
+    """The joint keeps its position."""
+    MIMIC = "mimic"
+    """The joint follows another joint."""
+
+
+class WorldSyncStage(Enum):
+    """Work that `World.sync` can be asked to do now."""
+
+    KINEMATICS = "kinematics"
+
+
+class UpdatePolicy(Enum):
+    """When a query brings what it reads up to date."""
+
+    IF_STALE = "if-stale"
+    """Only when something was written since; the default everywhere."""
+    ALWAYS = "always"
+    NEVER = "never"
+    """Read what is there, which may be out of date."""
+
+
+class RigidBodySolver(Enum):
+    """How free rigid bodies with contacts are solved."""
+
+    SEQUENTIAL_IMPULSE = "sequential-impulse"
+    IPC = "incremental-potential-contact"
+
+
+class ContactSolverMethod(Enum):
+    """How the constraints of a step are solved."""
+
+    SEQUENTIAL_IMPULSE = "sequential-impulse"
+    BOXED_LCP = "boxed-lcp"
+    NEWTON = "newton"
+
+
+class ContactGradientMode(Enum):
+    """Which derivative of contact a differentiable world returns."""
+
+    ANALYTIC = "analytic"
+    COMPLEMENTARITY_AWARE = "complementarity-aware"
+    PRE_CONTACT_SURROGATE = "pre-contact-surrogate"
+
+
+class ComputeAcceleratorPolicy(Enum):
+    """Whether other devices than the processor may be used."""
+
+    CPU_ONLY = "cpu-only"
+    PREFER_ACCELERATED = "prefer-accelerated"
+
+
+class LoopClosureFamily(Enum):
+    """What the two endpoints of a closure share."""
+
+    RIGID = "Rigid"
+    POINT = "Point"
+    DISTANCE = "Distance"
+    AXIS = "Axis"
+
+
+class LoopClosureResidualCoordinates(Enum):
+    """The axes a residual is given in."""
+
+    WORLD = "world"
+
+
+class ClosureKinematicsPolicy(Enum):
+    """What a kinematics update does about a closure."""
+
+    RESIDUAL_ONLY = "ResidualOnly"
+    PROJECT = "Project"
+
+
+class ClosureDynamicsPolicy(Enum):
+    """What a step does about a closure."""
+
+    RESIDUAL_ONLY = "ResidualOnly"
+    SOLVE = "Solve"
+
+
+_SCENE_JOINTS = {
+    JointType.FIXED: SceneJointType.Fixed,
+    JointType.REVOLUTE: SceneJointType.Revolute,
+    JointType.PRISMATIC: SceneJointType.Slide,
+    JointType.SCREW: SceneJointType.Screw,
+    JointType.UNIVERSAL: SceneJointType.Universal,
+    JointType.SPHERICAL: SceneJointType.Ball,
+    JointType.PLANAR: SceneJointType.Planar,
+    JointType.FLOATING: SceneJointType.Free,
+    JointType.EULER: SceneJointType.Euler,
+    JointType.TRANSLATIONAL: SceneJointType.Translational,
+    JointType.TRANSLATIONAL_2D: SceneJointType.Translational2D,
+    JointType.DISTANCE: SceneJointType.Distance,
+    JointType.D6: SceneJointType.D6,
+    JointType.CABLE: SceneJointType.Cable,
+}
+_FACADE_JOINTS = {scene: facade for facade, scene in _SCENE_JOINTS.items()}
+_DRIVES = {kind: DriveType[kind.name.capitalize()] for kind in ActuatorType}
+_ACTUATORS = {drive: kind for kind, drive in _DRIVES.items()}
+
+
+def scene_joint_type(kind: JointType) -> SceneJointType:
+    """The description's name of a joint type."""
+    return _SCENE_JOINTS[kind]
+
+
+def joint_type(kind: SceneJointType) -> JointType:
+    """The facade's name of a joint type."""
+    return _FACADE_JOINTS[kind]
+
+
+def drive_type(kind: ActuatorType) -> DriveType:
+    """The description's name of an actuator type."""
+    return _DRIVES[kind]
+
+
+def actuator_type(kind: DriveType) -> ActuatorType:
+    """The facade's name of an actuator type."""
+    return _ACTUATORS[kind]
+
+
+def scene_family(family: LoopClosureFamily) -> scene_closures.LoopClosureFamily:
+    """The description's name of a closure family."""
+    return scene_closures.LoopClosureFamily[family.value]
+
+
+def member(kind: type[E], value: Any, what: str) -> E:
+    """`value` as a member of an enumeration, or an error that lists the members."""
+    if isinstance(value, kind):
+        return value
+    names = ", ".join(f"{kind.__name__}.{m.name}" for m in kind)
+    raise EnumError(f"{what} must be one of {names}; got {value!r}")
+
+
+class EnumError(ArgumentError, TypeError):
+    """A value that is not a member of the enumeration asked for."""

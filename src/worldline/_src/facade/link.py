@@ -1,0 +1,119 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""A link of a multibody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from worldline._src.facade import values
+from worldline._src.facade.body_state import MassiveFrame
+from worldline._src.facade.frame import Frame
+from worldline._src.facade.values import VectorLike
+from worldline._src.scene.bodies import Body
+from worldline._src.scene.bodies import Link as SceneLink
+
+if TYPE_CHECKING:
+    from worldline._src.facade.joint import Joint
+    from worldline._src.facade.multibody import Multibody
+
+
+class Link(MassiveFrame):
+    """A body of a multibody's tree; its pose follows from the joints between it and the world.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> world = sx.World()
+        >>> arm = world.add_multibody("arm")
+        >>> base = arm.add_link("base")
+        >>> tip = arm.add_link("tip", parent=base, joint=sx.JointSpec(name="hinge"))
+        >>> tip.parent_joint.name, tip.parent_link.name
+        ('hinge', 'base')
+    """
+
+    def __init__(self, multibody: Multibody, body: Body, link: SceneLink, parent: Link | None) -> None:
+        super().__init__(multibody._world, link)
+        self._multibody = multibody
+        self._body = body
+        self._parent = parent
+
+    @property
+    def name(self) -> str:
+        """Unique among the links of the multibody."""
+        return self._multibody._local_name(self._link.name)
+
+    @property
+    def multibody(self) -> Multibody:
+        """The multibody the link belongs to."""
+        self._require_alive()
+        return self._multibody
+
+    @property
+    def parent_link(self) -> Link | None:
+        """The link it hangs on, None at roots."""
+        self._require_alive()
+        return self._parent
+
+    @property
+    def child_links(self) -> list[Link]:
+        """The links that hang on it, in construction order."""
+        self._require_alive()
+        return [link for link in self._multibody.links if link._parent is self]
+
+    @property
+    def parent_frame(self) -> Frame:
+        """The parent link, or the world at roots."""
+        self._require_alive()
+        return Frame.world() if self._parent is None else self._parent
+
+    @property
+    def parent_joint(self) -> Joint:
+        """The joint that moves the link against its parent; a handle that is not valid at fixed roots."""
+        self._require_alive()
+        return self._multibody._joint_above(self)
+
+    @property
+    def parent_joints(self) -> list[Joint]:
+        """All joints between the link and its parent, outermost first; usually one."""
+        self._require_alive()
+        return [joint for joint in self._multibody.joints if joint._child is self]
+
+    def apply_force(
+        self,
+        force: VectorLike,
+        point: VectorLike = (0.0, 0.0, 0.0),
+        force_in_world_frame: bool = True,
+        point_in_world_frame: bool = False,
+    ) -> None:
+        """A force at a point of the link, for the next step only.
+
+        Args:
+            force: [N], (3,).
+            point: where it acts [m], (3,).
+            force_in_world_frame: axes of the force: the world's, or the link's.
+            point_in_world_frame: frame of the point: the world's, or the link's.
+        """
+        push = values.vector3(force, f"Link '{self.name}' force")
+        place = values.vector3(point, f"Link '{self.name}' point")
+        runtime, b = self._index()
+        X = values.matrix_of(runtime.sim.fresh_poses()[b])
+        if not force_in_world_frame:
+            push = X[:3, :3] @ push
+        if not point_in_world_frame:
+            place = X[:3, :3] @ place + X[:3, 3]
+        lever = place - (X[:3, :3] @ runtime.model.body_com[b] + X[:3, 3])
+        runtime.apply_once(b, np.concatenate([push, np.cross(lever, push)]))
+
+    def apply_torque(self, torque: VectorLike, torque_in_world_frame: bool = True) -> None:
+        """A torque on the link, for the next step only [N m], (3,)."""
+        moment = values.vector3(torque, f"Link '{self.name}' torque")
+        runtime, b = self._index()
+        if not torque_in_world_frame:
+            moment = self.rotation @ moment
+        runtime.apply_once(b, np.concatenate([np.zeros(3), moment]))
+
+    def remove(self) -> None:
+        """Take the link and all that hangs on it out, in design mode or within `World.edit()`."""
+        self._multibody._remove_link(self)

@@ -1,0 +1,339 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Loop closures: spatial relations between two frames, beside the trees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError
+from worldline._src.facade import values
+from worldline._src.facade.frame import Frame
+from worldline._src.facade.handle import Handle
+from worldline._src.facade.kinds import (
+    ClosureDynamicsPolicy,
+    ClosureKinematicsPolicy,
+    LoopClosureFamily,
+    LoopClosureResidualCoordinates,
+    member,
+    scene_family,
+)
+from worldline._src.facade.options import Options, _flag
+from worldline._src.facade.values import TransformLike
+from worldline._src.scene import closures as described
+from worldline._src.spatial.poses import Array, compose, inverse
+
+if TYPE_CHECKING:
+    from worldline._src.facade.world import World
+
+_IDENTITY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+
+
+class LoopClosureSpec:
+    """What a closure connects; endpoints are symmetric.
+
+    Args:
+        frame_a: a frame, body or link.
+        frame_b: another.
+        family: what the endpoints share.
+        offset_a: pose of the endpoint in frame_a, 4x4; identity when None.
+        offset_b: pose of the endpoint in frame_b, 4x4; identity when None.
+        distance: kept by the DISTANCE family [m].
+    """
+
+    def __init__(
+        self,
+        frame_a: Frame,
+        frame_b: Frame,
+        family: LoopClosureFamily = LoopClosureFamily.RIGID,
+        offset_a: TransformLike | None = None,
+        offset_b: TransformLike | None = None,
+        distance: float = 0.0,
+    ) -> None:
+        for name, frame in (("frame_a", frame_a), ("frame_b", frame_b)):
+            if not isinstance(frame, Frame):
+                raise values.ShapeError(f"{name} must be a frame, body or link, got {frame!r}")
+        self.frame_a = frame_a
+        self.frame_b = frame_b
+        self.family = member(LoopClosureFamily, family, "family of a loop closure")
+        self.offset_a = np.eye(4) if offset_a is None else _transform(offset_a, "offset_a")
+        self.offset_b = np.eye(4) if offset_b is None else _transform(offset_b, "offset_b")
+        self.distance = values.non_negative(distance, "distance of a loop closure")
+
+    def __repr__(self) -> str:
+        return f"LoopClosureSpec({self.family.name}, '{self.frame_a.name}', '{self.frame_b.name}')"
+
+
+def _transform(value: TransformLike, what: str) -> Array:
+    values.pose_of(value, what)
+    return values.array(value, what)
+
+
+class LoopClosureRuntimePolicy(Options):
+    """What is done about a closure while the world runs; a value that is assigned as a whole."""
+
+    _checks = {  # noqa: RUF012 - one table for the class
+        "enabled": _flag("LoopClosureRuntimePolicy enabled"),
+        "kinematics": lambda v: member(ClosureKinematicsPolicy, v, "kinematics policy"),
+        "dynamics": lambda v: member(ClosureDynamicsPolicy, v, "dynamics policy"),
+    }
+
+    enabled: bool
+    kinematics: ClosureKinematicsPolicy
+    dynamics: ClosureDynamicsPolicy
+
+    def __init__(
+        self,
+        enabled: bool = True,
+        kinematics: ClosureKinematicsPolicy = ClosureKinematicsPolicy.RESIDUAL_ONLY,
+        dynamics: ClosureDynamicsPolicy = ClosureDynamicsPolicy.RESIDUAL_ONLY,
+    ) -> None:
+        self.enabled = enabled
+        self.kinematics = kinematics
+        self.dynamics = dynamics
+
+
+class LoopClosureResidual(NamedTuple):
+    """How far a closure is from being closed: endpoint A minus endpoint B."""
+
+    value: Array
+    """RIGID: translation, then the rotation vector taking B to A; POINT: translation; AXIS: translation, then
+    the two components of A's z axis across B's; DISTANCE: distance minus what is kept. World [m, rad]."""
+    norm: float
+    translation: Array
+    """Position of A minus position of B, world axes [m], (3,)."""
+    rotation: Array
+    """Rotation vector taking B to A, world axes [rad], (3,)."""
+    coordinates: LoopClosureResidualCoordinates
+    enabled: bool
+    is_active: bool
+    """True when a stage acts on the closure."""
+    force: Array | None
+    """Force of the closure, None when nothing was solved."""
+
+    @property
+    def is_force_available(self) -> bool:
+        """Whether a stage solved for the force."""
+        return self.force is not None
+
+
+class LoopClosure(Handle):
+    """A closure of a loop. Its topology is fixed; whether and how it acts is a policy.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> world = sx.World()
+        >>> a, b = world.add_rigid_body("a"), world.add_rigid_body("b", position=(0, 0, 2))
+        >>> closure = world.add_loop_closure("rod", frame_a=a, frame_b=b,
+        ...     family=sx.LoopClosureFamily.DISTANCE, distance=1.5)
+        >>> closure.compute_residual().value.tolist()
+        [0.5]
+    """
+
+    def __init__(self, world: World, description: described.LoopClosure, spec: LoopClosureSpec) -> None:
+        super().__init__(world)
+        self._closure = description
+        self._spec = spec
+
+    @property
+    def name(self) -> str:
+        """Unique among the closures of the World."""
+        return self._closure.name or ""
+
+    @property
+    def frame_a(self) -> Frame:
+        """First endpoint."""
+        self._require_alive()
+        return self._spec.frame_a
+
+    @property
+    def frame_b(self) -> Frame:
+        """Second endpoint."""
+        self._require_alive()
+        return self._spec.frame_b
+
+    @property
+    def offset_a(self) -> Array:
+        """Pose of the endpoint in frame_a, 4x4."""
+        self._require_alive()
+        return self._spec.offset_a.copy()
+
+    @property
+    def offset_b(self) -> Array:
+        """Pose of the endpoint in frame_b, 4x4."""
+        self._require_alive()
+        return self._spec.offset_b.copy()
+
+    @property
+    def family(self) -> LoopClosureFamily:
+        """What the endpoints share."""
+        self._require_alive()
+        return self._spec.family
+
+    @property
+    def distance(self) -> float:
+        """Distance kept by the DISTANCE family [m]."""
+        self._require_alive()
+        return self._spec.distance
+
+    @property
+    def runtime_policy(self) -> LoopClosureRuntimePolicy:
+        """A copy; assign it back to change it."""
+        self._require_alive()
+        return LoopClosureRuntimePolicy(
+            self._closure.enabled,
+            ClosureKinematicsPolicy(self._closure.kinematics.name),
+            ClosureDynamicsPolicy(self._closure.dynamics.name),
+        )
+
+    @runtime_policy.setter
+    def runtime_policy(self, value: LoopClosureRuntimePolicy) -> None:
+        self._require_alive()
+        if not isinstance(value, LoopClosureRuntimePolicy):
+            raise values.ShapeError(f"runtime_policy must be a LoopClosureRuntimePolicy, got {value!r}")
+        self._closure.enabled = value.enabled
+        self._closure.kinematics = described.ClosureKinematicsPolicy[value.kinematics.value]
+        self._closure.dynamics = described.ClosureDynamicsPolicy[value.dynamics.value]
+        self._world._configuration_changed()
+
+    def _change(self, **fields: Any) -> None:
+        policy = self.runtime_policy
+        for name, value in fields.items():
+            setattr(policy, name, value)
+        self.runtime_policy = policy
+
+    @property
+    def enabled(self) -> bool:
+        """Whether the policies apply."""
+        return self.runtime_policy.enabled
+
+    @enabled.setter
+    def enabled(self, value: bool) -> None:
+        self._change(enabled=value)
+
+    @property
+    def kinematics(self) -> ClosureKinematicsPolicy:
+        """What a kinematics update does about the closure."""
+        return self.runtime_policy.kinematics
+
+    @kinematics.setter
+    def kinematics(self, value: ClosureKinematicsPolicy) -> None:
+        self._change(kinematics=value)
+
+    @property
+    def dynamics(self) -> ClosureDynamicsPolicy:
+        """What a step does about the closure."""
+        return self.runtime_policy.dynamics
+
+    @dynamics.setter
+    def dynamics(self, value: ClosureDynamicsPolicy) -> None:
+        self._change(dynamics=value)
+
+    def compute_residual(self) -> LoopClosureResidual:
+        """How far the closure is from being closed now."""
+        self._require_alive()
+        spec = self._spec
+        A = compose(spec.frame_a._pose().copy(), values.pose_of(spec.offset_a, "offset_a"))
+        B = compose(spec.frame_b._pose().copy(), values.pose_of(spec.offset_b, "offset_b"))
+        gap = A[:3] - B[:3]
+        turn = compose(A, inverse(B))
+        rotation = values.rotation_vector(turn[3:])
+        if spec.family is LoopClosureFamily.RIGID:
+            value = np.concatenate([gap, rotation])
+        elif spec.family is LoopClosureFamily.POINT:
+            value = gap
+        elif spec.family is LoopClosureFamily.DISTANCE:
+            value = np.array([float(np.linalg.norm(gap)) - spec.distance])
+        else:
+            z = values.matrix_of(A)[:3, 2]
+            value = np.concatenate([gap, (values.matrix_of(B)[:3, :3].T @ z)[:2]])
+        return LoopClosureResidual(
+            value=value,
+            norm=float(np.linalg.norm(value)),
+            translation=gap,
+            rotation=rotation,
+            coordinates=LoopClosureResidualCoordinates.WORLD,
+            enabled=self._closure.enabled,
+            is_active=False,
+            force=None,
+        )
+
+    def _touches(self, frame: object) -> bool:
+        return self._spec.frame_a is frame or self._spec.frame_b is frame
+
+    def remove(self) -> None:
+        """Take the closure out of the World, in design mode or within `World.edit()`."""
+        self._world._remove_loop_closure(self)
+
+    def __repr__(self) -> str:
+        state = "" if self._alive else ", not valid"
+        return f"LoopClosure('{self.name}', {self._spec.family.name}{state})"
+
+
+def add_loop_closure(world: World, name: str | None, spec: LoopClosureSpec) -> LoopClosure:
+    """A closure, checked against this world, and its place in the description."""
+    from worldline._src.facade.construction import free_name
+
+    world._require_design("adding a loop closure")
+    for which, frame in (("frame_a", spec.frame_a), ("frame_b", spec.frame_b)):
+        world._own_frame(frame, which)
+    same = spec.frame_a is spec.frame_b
+    if same and np.allclose(spec.offset_a, spec.offset_b, atol=0.0):
+        raise ArgumentError(
+            f"the endpoints of a loop closure must be distinct, both are '{spec.frame_a.name}'"
+        )
+    if same:
+        raise ArgumentError(
+            f"the endpoints of a loop closure must be on distinct frames, both are on '{spec.frame_a.name}'"
+        )
+    chosen, number = free_name(
+        name, "loop_closure", world._loop_closures, world._numbers["loop_closure"], "loop closure"
+    )
+    made = described.LoopClosure(
+        name=chosen,
+        frame_a=world._frame_ref(spec.frame_a, spec.offset_a),
+        frame_b=world._frame_ref(spec.frame_b, spec.offset_b),
+        family=scene_family(spec.family),
+        distance=spec.distance,
+    )
+    handle = LoopClosure(world, made, spec)
+    world._numbers["loop_closure"] = number
+    world._scene.loop_closures.append(made)
+    world._loop_closures[chosen] = handle
+
+    def undo() -> None:
+        drop(world, handle, "its addition was undone")
+
+    world._noted(undo)
+    world._configuration_changed()
+    return handle
+
+
+def drop(world: World, handle: LoopClosure, why: str) -> None:
+    """Take a closure out of the description and the tables."""
+    rows = world._scene.loop_closures
+    for k, row in enumerate(rows):
+        if row is handle._closure:
+            del rows[k]
+            break
+    world._loop_closures.pop(handle.name, None)
+    handle._kill(why)
+
+
+def remove_loop_closure(handle: LoopClosure) -> None:
+    """Take a closure out of its world."""
+    world = handle._world
+    handle._require_design(f"removing loop closure '{handle.name}'")
+    order = list(world._loop_closures)
+    drop(world, handle, f"loop closure '{handle.name}' was removed")
+
+    def undo() -> None:
+        world._scene.loop_closures.append(handle._closure)
+        world._loop_closures[handle.name] = handle
+        for key in [key for key in order if key in world._loop_closures]:
+            world._loop_closures[key] = world._loop_closures.pop(key)
+        handle._alive = True
+
+    world._noted(undo)

@@ -1,0 +1,453 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""An articulated system: links, the joints between them, and the terms of its equations of motion."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError
+from worldline._src.facade import construction, values
+from worldline._src.facade.collections import DofCollection, JointCollection, LinkCollection
+from worldline._src.facade.handle import Handle
+from worldline._src.facade.joint_coordinates import from_coordinates, to_coordinates
+from worldline._src.facade.link import Link
+from worldline._src.facade.options import JointSpec
+from worldline._src.facade.values import VectorLike
+from worldline._src.model.model import Model
+from worldline._src.scene.bodies import Body
+from worldline._src.spatial.poses import Array
+from worldline._src.step import dynamics
+
+if TYPE_CHECKING:
+    from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
+    from worldline._src.facade.joint import Joint
+    from worldline._src.facade.runtime import Runtime
+    from worldline._src.facade.world import World
+
+
+class _Layout(NamedTuple):
+    """Where a multibody's numbers are in the arrays of the world, in construction order."""
+
+    runtime: Runtime
+    q: np.ndarray | slice
+    v: np.ndarray | slice
+    bodies: np.ndarray
+    q_first: int
+    v_first: int
+    order: np.ndarray
+    """Degrees of freedom within the multibody's block, in construction order."""
+    parts: list[tuple[slice, slice, bool]]
+    """Coordinates and degrees of freedom of every joint within the multibody, and whether they differ."""
+    scalar: bool
+
+
+class Multibody(Handle):
+    """An articulated system of links and joints.
+
+    Vectors and matrices have one entry per degree of freedom, joint after joint in construction order, as
+    `dofs` lists them. Closures never change their number.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> world = sx.World()
+        >>> arm = world.add_multibody("arm")
+        >>> base = arm.add_link("base")
+        >>> forearm = arm.add_link("forearm", parent=base, joint=sx.JointSpec(name="elbow"))
+        >>> arm.num_links, arm.num_dofs, arm.joints.names
+        (2, 1, ['elbow'])
+    """
+
+    def __init__(self, world: World, name: str) -> None:
+        super().__init__(world)
+        self._name = name
+        self._bodies: list[Body] = []
+        self._links: dict[str, Link] = {}
+        self._joints: dict[str, Joint] = {}
+        self._known: _Layout | None = None
+        self._link_number = self._joint_number = 0
+
+    # ---- names
+
+    @property
+    def name(self) -> str:
+        """Unique among the multibodies of the World; may be changed."""
+        return self._name
+
+    @name.setter
+    def name(self, value: str) -> None:
+        self._require_alive()
+        construction.rename_multibody(self, values.text(value, "multibody name"))
+
+    def _local_name(self, name: str | None) -> str:
+        """A name of the description without what makes it unique in the scene."""
+        return (name or "").removeprefix(f"{self._name}/")
+
+    # ---- topology
+
+    def add_link(
+        self,
+        name: str = "",
+        parent: Link | None = None,
+        joint: JointSpec | None = None,
+        *,
+        mass: float = 1.0,
+        inertia: VectorLike | None = None,
+        center_of_mass: VectorLike = (0.0, 0.0, 0.0),
+    ) -> Link:
+        """A new link.
+
+        Args:
+            name: unique within the multibody; made up when empty.
+            parent: the link it hangs on; None makes it a root.
+            joint: how it hangs there. A root without one is fixed to the world; a link with a parent and
+                without one is welded to it.
+            mass: [kg].
+            inertia: about the centre of mass, link axes [kg m^2], (3, 3); identity when None.
+            center_of_mass: in the link frame [m], (3,).
+        """
+        return construction.add_link(self, name, parent, joint, mass, inertia, center_of_mass)
+
+    def _remove_link(self, link: Link) -> None:
+        construction.remove_link(self, link)
+
+    def remove(self) -> None:
+        """Take the multibody out of the World, in design mode or within `World.edit()`."""
+        construction.remove_multibody(self)
+
+    @property
+    def links(self) -> LinkCollection:
+        """All links in construction order."""
+        self._require_alive()
+        return LinkCollection(self, lambda: self._links)
+
+    @property
+    def joints(self) -> JointCollection:
+        """All joints in construction order."""
+        self._require_alive()
+        return JointCollection(self, lambda: self._joints)
+
+    @property
+    def dofs(self) -> DofCollection:
+        """All degrees of freedom, in the order of vectors and matrices."""
+        self._require_alive()
+        return DofCollection(self._dof_members)
+
+    def _dof_members(self) -> dict[str, DegreeOfFreedom]:
+        return {dof.name: dof for joint in self._joints.values() for dof in joint.dofs}
+
+    @property
+    def link_names(self) -> list[str]:
+        """Names of the links in construction order."""
+        return self.links.names
+
+    @property
+    def joint_names(self) -> list[str]:
+        """Names of the joints in construction order."""
+        return self.joints.names
+
+    @property
+    def num_links(self) -> int:
+        """Number of links."""
+        return len(self.links)
+
+    @property
+    def num_joints(self) -> int:
+        """Number of joints."""
+        return len(self.joints)
+
+    @property
+    def num_dofs(self) -> int:
+        """Degrees of freedom of the tree."""
+        self._require_alive()
+        return sum(joint.num_dofs for joint in self._joints.values())
+
+    def get_link(self, name: str) -> Link | None:
+        """The link of that name, or None."""
+        return self.links.get(name)
+
+    def get_joint(self, name: str) -> Joint | None:
+        """The joint of that name, or None."""
+        return self.joints.get(name)
+
+    def has_link(self, name: str) -> bool:
+        """Whether there is a link of that name."""
+        return name in self.links
+
+    def has_joint(self, name: str) -> bool:
+        """Whether there is a joint of that name."""
+        return name in self.joints
+
+    def _joint_above(self, link: Link) -> Joint:
+        """The last joint between a link and its parent, or a handle that is not valid."""
+        for joint in reversed(self._joints.values()):
+            if joint._child is link:
+                return joint
+        return construction.no_joint(self, link)
+
+    def add_loop_closure(self, name: str | None = None, **keywords: Any) -> Any:
+        """A closure between two frames of this multibody; see `World.add_loop_closure`."""
+        self._require_alive()
+        for key in ("frame_a", "frame_b"):
+            end = keywords.get(key)
+            if isinstance(end, Link) and end._multibody is not self:
+                raise ArgumentError(f"{key} '{end.name}' does not belong to multibody '{self.name}'")
+        return self._world.add_loop_closure(name, **keywords)
+
+    # ---- where things are
+
+    def _layout(self, runtime: Runtime) -> _Layout:
+        known = self._known
+        if known is not None and known.runtime is runtime:
+            return known
+        q_rows: list[int] = []
+        v_rows: list[int] = []
+        parts = []
+        for joint in self._joints.values():
+            q, v = runtime.q_slice(joint._joint), runtime.v_slice(joint._joint)
+            nq, nv = q.stop - q.start, v.stop - v.start
+            parts.append(
+                (slice(len(q_rows), len(q_rows) + nq), slice(len(v_rows), len(v_rows) + nv), nq != nv)
+            )
+            q_rows += range(q.start, q.stop)
+            v_rows += range(v.start, v.stop)
+        bodies = np.array([runtime.body(link._link) for link in self._links.values()], np.int64)
+        q_first, v_first = min(q_rows, default=0), min(v_rows, default=0)
+        known = _Layout(
+            runtime,
+            _rows(q_rows),
+            _rows(v_rows),
+            bodies,
+            q_first,
+            v_first,
+            np.array(v_rows, np.int64) - v_first,
+            parts,
+            scalar=len(q_rows) == len(v_rows),
+        )
+        self._known = known
+        return known
+
+    def _body_rows(self, runtime: Runtime) -> np.ndarray:
+        return self._layout(runtime).bodies
+
+    def _positions(self, name: str) -> Array:
+        """Coordinates with rotation vectors in the place of quaternions."""
+        runtime = self._live()
+        where = self._layout(runtime)
+        q = getattr(runtime.sim, name)[where.q]
+        if where.scalar:
+            return q.copy() if isinstance(where.q, slice) else q
+        made = np.empty(self.num_dofs)
+        for part_q, part_v, turning in where.parts:
+            made[part_v] = from_coordinates(q[part_q]) if turning else q[part_q]
+        return made
+
+    def _set_positions(self, name: str, value: VectorLike, what: str) -> None:
+        runtime = self._live()
+        where = self._layout(runtime)
+        numbers = values.dof_vector(value, self.num_dofs, f"{what} of multibody '{self.name}'")
+        if where.scalar:
+            getattr(runtime.sim, name)[where.q] = numbers
+        else:
+            pieces = [to_coordinates(numbers[v]) if turning else numbers[v] for _, v, turning in where.parts]
+            getattr(runtime.sim, name)[where.q] = np.concatenate(pieces)
+        if name == "q":
+            runtime.sim.written()
+
+    def _dof_vector(self, name: str) -> Array:
+        runtime = self._live()
+        return np.array(getattr(runtime.sim, name)[self._layout(runtime).v])
+
+    def _set_dof_vector(self, name: str, value: VectorLike, what: str) -> None:
+        runtime = self._live()
+        numbers = values.dof_vector(value, self.num_dofs, f"{what} of multibody '{self.name}'")
+        getattr(runtime.sim, name)[self._layout(runtime).v] = numbers
+        if name == "v":
+            runtime.sim.velocities_written()
+
+    def _dof_parameter(self, name: str) -> Array:
+        runtime = self._live()
+        return np.array(getattr(runtime.model, name)[self._layout(runtime).v])
+
+    # ---- equations of motion
+
+    def _terms(self) -> tuple[Model, Array, Array, np.ndarray]:
+        """A model of this multibody alone, its coordinates and velocities, and the order of its freedoms."""
+        runtime = self._live()
+        if not self._bodies:
+            raise ArgumentError(f"multibody '{self.name}' has no links")
+        # the same bodies in the same order: within the arrays of the world they are one block
+        model = runtime.submodel(self._bodies)
+        where = self._layout(runtime)
+        q = runtime.sim.q[where.q_first : where.q_first + model.joint_coord_count]
+        v = runtime.sim.v[where.v_first : where.v_first + model.joint_dof_count]
+        return model, q, v, where.order
+
+    @property
+    def mass_matrix(self) -> Array:
+        """Joint-space inertia [kg, kg m, kg m^2], (num_dofs, num_dofs)."""
+        model, q, _, order = self._terms()
+        return dynamics.mass_matrix(model, q)[np.ix_(order, order)]
+
+    @property
+    def inverse_mass_matrix(self) -> Array:
+        """Inverse of the mass matrix, (num_dofs, num_dofs)."""
+        model, q, _, order = self._terms()
+        return dynamics.mass_matrix_inverse(model, q)[np.ix_(order, order)]
+
+    @property
+    def coriolis_forces(self) -> Array:
+        """Velocity products C(q, v) v, on the left of M a + C v + g = tau [N or N m], (num_dofs,)."""
+        model, q, v, order = self._terms()
+        return dynamics.coriolis_forces(model, q, v)[order]
+
+    @property
+    def gravity_forces(self) -> Array:
+        """Gravity terms g(q), on the left of M a + C v + g = tau [N or N m], (num_dofs,)."""
+        model, q, _, order = self._terms()
+        return dynamics.gravity_forces(model, q)[order]
+
+    @property
+    def coriolis_and_gravity_forces(self) -> Array:
+        """Their sum [N or N m], (num_dofs,)."""
+        model, q, v, order = self._terms()
+        return dynamics.bias_forces(model, q, v)[order]
+
+    def compute_inverse_dynamics(self, acceleration: VectorLike) -> Array:
+        """Efforts that realise accelerations in the present state, (num_dofs,); armature included.
+
+        Springs and dampers act by themselves, so what they do is not asked of the efforts.
+        """
+        model, q, v, order = self._terms()
+        a = self._given(acceleration, "acceleration")
+        return dynamics.inverse_dynamics(model, q, v, _scattered(a, order))[order]
+
+    def compute_forward_dynamics(self, force: VectorLike) -> Array:
+        """Accelerations for given efforts in the present state, springs and dampers included, (num_dofs,)."""
+        model, q, v, order = self._terms()
+        tau = self._given(force, "force")
+        return dynamics.forward_dynamics(model, q, v, _scattered(tau, order))[order]
+
+    def compute_impulse_response(self, impulse: VectorLike) -> Array:
+        """Change of velocity by a generalized impulse, (num_dofs,)."""
+        model, q, _, order = self._terms()
+        push = self._given(impulse, "impulse")
+        return dynamics.impulse_response(model, q, _scattered(push, order))[order]
+
+    def _given(self, value: VectorLike, what: str) -> Array:
+        numbers = values.array(value, what)
+        if numbers.shape != (self.num_dofs,):
+            raise ArgumentError(
+                f"the length of the {what} must match the {self.num_dofs} degrees of freedom of "
+                f"'{self.name}', got shape {numbers.shape}"
+            )
+        return numbers
+
+    def _own(self, link: Link) -> Link:
+        if not isinstance(link, Link) or link._multibody is not self:
+            name = getattr(link, "name", link)
+            raise ArgumentError(f"link {name!r} does not belong to multibody '{self.name}'")
+        link._require_alive()
+        return link
+
+    def get_world_jacobian(self, link: Link, point: VectorLike = (0.0, 0.0, 0.0)) -> Array:
+        """Angular, then linear velocity of a point of a link, world axes, per unit velocity, (6, num_dofs).
+
+        Args:
+            link: a link of this multibody.
+            point: in the link frame [m], (3,).
+        """
+        self._own(link)
+        model, q, _, order = self._terms()
+        rows = self._layout(self._live()).bodies
+        body = int(self._live().body(link._link) - rows.min())
+        place = values.vector3(point, "point")
+        return dynamics.jacobian(model, q, body, point=place)[:, order]
+
+    def get_jacobian(self, link: Link, point: VectorLike = (0.0, 0.0, 0.0)) -> Array:
+        """The same in the axes of the link."""
+        J = self.get_world_jacobian(link, point)
+        R = link.rotation
+        return np.concatenate([R.T @ J[:3], R.T @ J[3:]])
+
+    def get_linear_jacobian(self, link: Link, point: VectorLike = (0.0, 0.0, 0.0)) -> Array:
+        """Velocity of a point of a link, world axes, (3, num_dofs)."""
+        return self.get_world_jacobian(link, point)[3:]
+
+    def get_angular_jacobian(self, link: Link) -> Array:
+        """Angular velocity of a link, world axes, (3, num_dofs)."""
+        return self.get_world_jacobian(link)[:3]
+
+    @property
+    def mass(self) -> float:
+        """Mass of all links [kg]."""
+        return float(self.links.masses.sum())
+
+    @property
+    def center_of_mass(self) -> Array:
+        """World frame [m], (3,)."""
+        model, q, _, _ = self._terms()
+        return dynamics.center_of_mass(model, q)
+
+    @property
+    def center_of_mass_velocity(self) -> Array:
+        """World axes [m/s], (3,)."""
+        model, q, v, _ = self._terms()
+        return dynamics.center_of_mass_velocity(model, q, v)
+
+    @property
+    def center_of_mass_jacobian(self) -> Array:
+        """World axes, (3, num_dofs)."""
+        model, q, _, order = self._terms()
+        return dynamics.center_of_mass_jacobian(model, q)[:, order]
+
+    @property
+    def linear_momentum(self) -> Array:
+        """World axes [kg m/s], (3,)."""
+        model, q, v, _ = self._terms()
+        return dynamics.momentum(model, q, v)[3:]
+
+    @property
+    def angular_momentum(self) -> Array:
+        """About the centre of mass, world axes [kg m^2/s], (3,)."""
+        model, q, v, _ = self._terms()
+        return dynamics.momentum(model, q, v)[:3]
+
+    @property
+    def centroidal_momentum_matrix(self) -> Array:
+        """Angular, then linear momentum about the centre of mass per unit velocity, (6, num_dofs)."""
+        model, q, _, order = self._terms()
+        return dynamics.centroidal_momentum_matrix(model, q)[:, order]
+
+    @property
+    def kinetic_energy(self) -> float:
+        """[J], armature included."""
+        model, q, v, _ = self._terms()
+        return float(dynamics.kinetic_energy(model, q, v))
+
+    @property
+    def potential_energy(self) -> float:
+        """In the gravity field and in springs [J]."""
+        model, q, _, _ = self._terms()
+        return float(dynamics.potential_energy(model, q))
+
+    def __repr__(self) -> str:
+        if not self._alive:
+            return f"Multibody('{self.name}', not valid)"
+        return f"Multibody('{self.name}', {self.num_links} links, {self.num_dofs} dofs)"
+
+
+def _rows(rows: list[int]) -> np.ndarray | slice:
+    """Row numbers, as a slice where they are one."""
+    if rows and rows == list(range(rows[0], rows[0] + len(rows))):
+        return slice(rows[0], rows[0] + len(rows))
+    return np.array(rows, np.int64)
+
+
+def _scattered(numbers: Array, order: np.ndarray) -> Array:
+    """From the order of the multibody to that of its model."""
+    made = np.empty(len(numbers))
+    made[order] = numbers
+    return made

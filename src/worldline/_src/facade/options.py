@@ -1,0 +1,380 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Value objects that say what to make: fields are checked when set, and values are copied when used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError
+from worldline._src.facade import values
+from worldline._src.facade.kinds import (
+    ComputeAcceleratorPolicy,
+    ContactGradientMode,
+    ContactSolverMethod,
+    JointType,
+    RigidBodySolver,
+    member,
+)
+from worldline._src.facade.values import TransformLike, VectorLike
+from worldline._src.spatial.poses import Array
+from worldline._src.step.stepping import MultibodyIntegrationFamily
+
+
+class Options:
+    """Base of value objects: named fields, each with a check, equality by value, an honest repr."""
+
+    _checks: dict[str, Callable[[Any], Any]]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        check = self._checks.get(name)
+        if check is None:
+            known = ", ".join(sorted(self._checks))
+            raise AttributeError(f"{type(self).__name__} has no field '{name}'; it has {known}")
+        object.__setattr__(self, name, check(value))
+
+    def __getattribute__(self, name: str) -> Any:
+        value = object.__getattribute__(self, name)
+        # arrays are handed out as copies, so that every change goes through a check
+        return value.copy() if type(value) is np.ndarray else value
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in self._checks)
+
+    __hash__ = None  # type: ignore[assignment] # they can change
+
+    def __repr__(self) -> str:
+        def show(value: Any) -> str:
+            return repr(value.tolist()) if isinstance(value, np.ndarray) else repr(value)
+
+        inner = ", ".join(f"{name}={show(getattr(self, name))}" for name in self._checks)
+        return f"{type(self).__name__}({inner})"
+
+    def copy(self) -> Any:
+        """An independent copy."""
+        made = object.__new__(type(self))
+        for name in self._checks:
+            object.__setattr__(made, name, getattr(self, name))
+        return made
+
+
+def _flag(what: str) -> Callable[[Any], bool]:
+    def check(value: Any) -> bool:
+        if not isinstance(value, (bool, np.bool_)):
+            raise values.ShapeError(f"{what} must be True or False, got {value!r}")
+        return bool(value)
+
+    return check
+
+
+class RigidBodyOptions(Options):
+    """How a rigid body starts.
+
+    Args:
+        mass: [kg], positive.
+        inertia: about the centre of mass, body axes [kg m^2], (3, 3).
+        position: of the body's origin, which is its centre of mass, world frame [m], (3,).
+        orientation: xyzw, (4,); made unit.
+        linear_velocity: world axes [m/s], (3,).
+        angular_velocity: world axes [rad/s], (3,).
+        is_static: the body never moves.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> sx.RigidBodyOptions(mass=2.0).mass
+        2.0
+    """
+
+    _checks = {  # noqa: RUF012 - one table for the class
+        "mass": lambda v: values.positive(v, "RigidBodyOptions mass: mass"),
+        "inertia": lambda v: values.inertia_of(v, "RigidBodyOptions inertia: inertia"),
+        "position": lambda v: values.vector3(v, "RigidBodyOptions: position"),
+        "orientation": lambda v: values.quaternion_of(v, "RigidBodyOptions: orientation"),
+        "linear_velocity": lambda v: values.vector3(v, "RigidBodyOptions: linear velocity"),
+        "angular_velocity": lambda v: values.vector3(v, "RigidBodyOptions: angular velocity"),
+        "is_static": _flag("RigidBodyOptions is_static"),
+    }
+
+    mass: float
+    inertia: Array
+    position: Array
+    orientation: Array
+    linear_velocity: Array
+    angular_velocity: Array
+    is_static: bool
+
+    def __init__(
+        self,
+        mass: float = 1.0,
+        inertia: VectorLike | TransformLike | None = None,
+        position: VectorLike = (0.0, 0.0, 0.0),
+        orientation: VectorLike = (0.0, 0.0, 0.0, 1.0),
+        linear_velocity: VectorLike = (0.0, 0.0, 0.0),
+        angular_velocity: VectorLike = (0.0, 0.0, 0.0),
+        is_static: bool = False,
+    ) -> None:
+        self.mass = mass
+        self.inertia = np.eye(3) if inertia is None else inertia  # type: ignore[assignment] # checked
+        self.position = position  # type: ignore[assignment]
+        self.orientation = orientation  # type: ignore[assignment]
+        self.linear_velocity = linear_velocity  # type: ignore[assignment]
+        self.angular_velocity = angular_velocity  # type: ignore[assignment]
+        self.is_static = is_static
+
+
+def _optional(check: Callable[[Any, str], Any], what: str) -> Callable[[Any], Any]:
+    return lambda v: None if v is None else check(v, what)
+
+
+class JointSpec(Options):
+    """How a link hangs on its parent: child = parent * transform_to_parent * motion * transform_from_parent.
+
+    Mind the names: `transform_to_parent` is the pose of the joint in the parent link,
+    `transform_from_parent` the pose of the child link in the moved joint.
+
+    Args:
+        name: of the joint; made up when empty.
+        type: what motion is free.
+        axis: in the joint frame, (3,), any length but zero; z when None.
+        axis2: second axis of universal, planar and 2-D translational joints, (3,); x when None.
+        transform_to_parent: pose of the joint in the parent link, 4x4.
+        transform_from_parent: pose of the child link in the moved joint, 4x4.
+        parent_anchor: position of the joint in the parent, for joints between bodies, (3,).
+        child_anchor: position of the joint in the child, for joints between bodies, (3,).
+        pitch: advance of a screw joint [m/rad].
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> sx.JointSpec(name="elbow", type=sx.JointType.REVOLUTE, axis=(0, 1, 0)).name
+        'elbow'
+    """
+
+    _checks = {  # noqa: RUF012 - one table for the class
+        "name": lambda v: values.text(v, "JointSpec name"),
+        "type": lambda v: member(JointType, v, "JointSpec type"),
+        "axis": lambda v: values.direction(v, "JointSpec axis"),
+        "axis2": lambda v: values.direction(v, "JointSpec axis2"),
+        "transform_to_parent": lambda v: _checked_transform(v, "JointSpec transform_to_parent"),
+        "transform_from_parent": lambda v: _checked_transform(v, "JointSpec transform_from_parent"),
+        "parent_anchor": _optional(values.vector3, "JointSpec parent_anchor"),
+        "child_anchor": _optional(values.vector3, "JointSpec child_anchor"),
+        "pitch": lambda v: values.real(v, "JointSpec pitch"),
+    }
+
+    name: str
+    type: JointType
+    axis: Array
+    axis2: Array
+    transform_to_parent: Array
+    transform_from_parent: Array
+    parent_anchor: Array | None
+    child_anchor: Array | None
+    pitch: float
+
+    def __init__(
+        self,
+        name: str = "",
+        type: JointType = JointType.REVOLUTE,
+        axis: VectorLike | None = None,
+        axis2: VectorLike | None = None,
+        transform_to_parent: TransformLike | None = None,
+        transform_from_parent: TransformLike | None = None,
+        parent_anchor: VectorLike | None = None,
+        child_anchor: VectorLike | None = None,
+        pitch: float = 0.0,
+    ) -> None:
+        self.name = name
+        self.type = type
+        self.axis = (0.0, 0.0, 1.0) if axis is None else axis  # type: ignore[assignment] # checked
+        self.axis2 = (1.0, 0.0, 0.0) if axis2 is None else axis2  # type: ignore[assignment]
+        self.transform_to_parent = np.eye(4) if transform_to_parent is None else transform_to_parent  # type: ignore[assignment]
+        self.transform_from_parent = np.eye(4) if transform_from_parent is None else transform_from_parent  # type: ignore[assignment]
+        self.parent_anchor = parent_anchor  # type: ignore[assignment]
+        self.child_anchor = child_anchor  # type: ignore[assignment]
+        self.pitch = pitch
+        self.check_axes()
+
+    def check_axes(self) -> None:
+        """Axes that must span a plane do."""
+        if self.type in (JointType.UNIVERSAL, JointType.PLANAR, JointType.TRANSLATIONAL_2D):
+            a, b = self.axis, self.axis2
+            if np.linalg.norm(np.cross(a, b)) < 1e-9 * np.linalg.norm(a) * np.linalg.norm(b):
+                raise ArgumentError(
+                    f"JointSpec of a {self.type.name} joint: axis and axis2 must not be parallel, "
+                    f"got {a.tolist()} and {b.tolist()}"
+                )
+
+
+def _checked_transform(value: Any, what: str) -> Array:
+    values.pose_of(value, what)
+    return values.array(value, what)
+
+
+def _positive_count(what: str) -> Callable[[Any], int]:
+    def check(value: Any) -> int:
+        number = values.count(value, what)
+        if number < 1:
+            raise ArgumentError(f"{what} must be at least 1, got {number}")
+        return number
+
+    return check
+
+
+class MultibodyOptions(Options):
+    """How multibodies are integrated; a value that is assigned as a whole.
+
+    Args:
+        integration_family: a member of `MultibodyIntegrationFamily`, or its text such as "semi-implicit".
+        variational_max_iterations: of the root finding of a variational step.
+        variational_tolerance: residual at which it stops.
+    """
+
+    _checks = {  # noqa: RUF012 - one table for the class
+        "integration_family": MultibodyIntegrationFamily.of,
+        "variational_max_iterations": _positive_count("MultibodyOptions variational_max_iterations"),
+        "variational_tolerance": lambda v: values.positive(v, "MultibodyOptions variational_tolerance"),
+    }
+
+    integration_family: MultibodyIntegrationFamily
+    variational_max_iterations: int
+    variational_tolerance: float
+
+    def __init__(
+        self,
+        integration_family: MultibodyIntegrationFamily | str = MultibodyIntegrationFamily.SEMI_IMPLICIT,
+        variational_max_iterations: int = 100,
+        variational_tolerance: float = 1e-10,
+    ) -> None:
+        self.integration_family = integration_family  # type: ignore[assignment] # checked
+        self.variational_max_iterations = variational_max_iterations
+        self.variational_tolerance = variational_tolerance
+
+
+class DeactivationOptions(Options):
+    """When resting islands fall asleep.
+
+    Args:
+        enabled: whether they do.
+        linear_speed_threshold: [m/s].
+        angular_speed_threshold: [rad/s].
+        generalized_speed_threshold: of joints [m/s or rad/s].
+        time_until_sleep: quiet time before sleep [s].
+        wake_threshold_scale: how much faster than the thresholds wakes.
+        disturbance_force_threshold: force that wakes [N].
+    """
+
+    _checks = {  # noqa: RUF012 - one table for the class
+        "enabled": _flag("DeactivationOptions enabled"),
+        **{
+            name: (lambda v, name=name: values.non_negative(v, f"DeactivationOptions {name}"))
+            for name in (
+                "linear_speed_threshold",
+                "angular_speed_threshold",
+                "generalized_speed_threshold",
+                "time_until_sleep",
+                "wake_threshold_scale",
+                "disturbance_force_threshold",
+            )
+        },
+    }
+
+    enabled: bool
+    linear_speed_threshold: float
+    angular_speed_threshold: float
+    generalized_speed_threshold: float
+    time_until_sleep: float
+    wake_threshold_scale: float
+    disturbance_force_threshold: float
+
+    def __init__(
+        self,
+        enabled: bool = False,
+        linear_speed_threshold: float = 1e-3,
+        angular_speed_threshold: float = 1e-3,
+        generalized_speed_threshold: float = 1e-3,
+        time_until_sleep: float = 0.5,
+        wake_threshold_scale: float = 2.0,
+        disturbance_force_threshold: float = 1e-9,
+    ) -> None:
+        self.enabled = enabled
+        self.linear_speed_threshold = linear_speed_threshold
+        self.angular_speed_threshold = angular_speed_threshold
+        self.generalized_speed_threshold = generalized_speed_threshold
+        self.time_until_sleep = time_until_sleep
+        self.wake_threshold_scale = wake_threshold_scale
+        self.disturbance_force_threshold = disturbance_force_threshold
+
+
+def _instance(kind: type, what: str) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        if not isinstance(value, kind):
+            raise values.ShapeError(f"{what} must be a {kind.__name__}, got {value!r}")
+        return value.copy()
+
+    return check
+
+
+class WorldOptions(Options):
+    """Everything a World can be told when it is made, under the names of its keywords."""
+
+    _checks = {  # noqa: RUF012 - one table for the class
+        "time_step": lambda v: values.positive(v, "World time_step"),
+        "gravity": lambda v: values.vector3(v, "World gravity"),
+        "differentiable": _flag("World differentiable"),
+        "rigid_body_solver": lambda v: member(RigidBodySolver, v, "World rigid_body_solver"),
+        "multibody_options": _instance(MultibodyOptions, "World multibody_options"),
+        "contact_solver_method": lambda v: member(ContactSolverMethod, v, "World contact_solver_method"),
+        "contact_gradient_mode": lambda v: member(ContactGradientMode, v, "World contact_gradient_mode"),
+        "compute_accelerator_policy": lambda v: member(
+            ComputeAcceleratorPolicy, v, "World compute_accelerator_policy"
+        ),
+        "deactivation_options": _instance(DeactivationOptions, "World deactivation_options"),
+    }
+
+    time_step: float
+    gravity: Array
+    differentiable: bool
+    rigid_body_solver: RigidBodySolver
+    multibody_options: MultibodyOptions
+    contact_solver_method: ContactSolverMethod
+    contact_gradient_mode: ContactGradientMode
+    compute_accelerator_policy: ComputeAcceleratorPolicy
+    deactivation_options: DeactivationOptions
+
+    def __init__(
+        self,
+        time_step: float = 0.001,
+        gravity: VectorLike | None = None,
+        differentiable: bool = False,
+        rigid_body_solver: RigidBodySolver = RigidBodySolver.SEQUENTIAL_IMPULSE,
+        multibody_options: MultibodyOptions | None = None,
+        contact_solver_method: ContactSolverMethod = ContactSolverMethod.SEQUENTIAL_IMPULSE,
+        contact_gradient_mode: ContactGradientMode = ContactGradientMode.ANALYTIC,
+        compute_accelerator_policy: ComputeAcceleratorPolicy = ComputeAcceleratorPolicy.CPU_ONLY,
+        deactivation_options: DeactivationOptions | None = None,
+    ) -> None:
+        self.time_step = time_step
+        self.gravity = (0.0, 0.0, -9.81) if gravity is None else gravity  # type: ignore[assignment] # checked
+        self.differentiable = differentiable
+        self.rigid_body_solver = rigid_body_solver
+        self.multibody_options = MultibodyOptions() if multibody_options is None else multibody_options
+        self.contact_solver_method = contact_solver_method
+        self.contact_gradient_mode = contact_gradient_mode
+        self.compute_accelerator_policy = compute_accelerator_policy
+        self.deactivation_options = (
+            DeactivationOptions() if deactivation_options is None else deactivation_options
+        )
+
+
+def positive_or_infinite(value: Any, what: str) -> float:
+    """A limit: zero or more, infinity allowed."""
+    number = math.inf if value is None else float(value)
+    if math.isnan(number) or number < 0.0:
+        raise ArgumentError(f"{what} must be non-negative, got {number}")
+    return number

@@ -1,0 +1,258 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a World compiles to: the model of its description, the world that steps, and who is where in it.
+
+A runtime is made anew when the topology of the description changes; state is carried over by object, so
+handles never notice. Parameters are written to both, the description and the model.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from worldline._src.facade.kinds import ActuatorType, actuator_type
+from worldline._src.kernels import drives
+from worldline._src.model.model import Model
+from worldline._src.model.scene_trees import MODES
+from worldline._src.scene.bodies import Body, BodyKind, Hierarchy, Link
+from worldline._src.scene.joints import FreeJoint, Joint, TargetMode
+from worldline._src.scene.world import World as Scene
+from worldline._src.spatial.poses import Array
+from worldline._src.step.build import compile_scene
+from worldline._src.step.simulation import Simulation
+from worldline._src.step.stepping import MultibodyIntegrationFamily
+
+DRIVES = {
+    ActuatorType.FORCE: drives.FORCE,
+    ActuatorType.PASSIVE: drives.PASSIVE,
+    ActuatorType.VELOCITY: drives.VELOCITY,
+    ActuatorType.ACCELERATION: drives.ACCELERATION,
+    ActuatorType.LOCKED: drives.LOCKED,
+}
+"""Actuator types a step can follow, and their codes in the kernels."""
+
+
+class _JointState(NamedTuple):
+    owner: Any
+    q: Array
+    v: Array
+    a: Array
+    force: Array
+    q_target: Array
+    v_target: Array
+    a_target: Array
+
+
+class _BodyState(NamedTuple):
+    owner: Any
+    held: Array
+    once: Array
+
+
+class Snapshot(NamedTuple):
+    """State and commands by the objects of the description."""
+
+    joints: dict[int, _JointState]
+    bodies: dict[int, _BodyState]
+    clock: Array
+
+
+class Runtime:
+    """The compiled side of a World."""
+
+    def __init__(self, scene: Scene, time_step: float, family: MultibodyIntegrationFamily) -> None:
+        self.scene = scene
+        built = compile_scene(scene)
+        self.model: Model = built.model
+        self.link_body = built.trees.link_body
+        self.joint_index = built.trees.joint_index
+        self.sim = Simulation(self.model, time_step, family)
+        self.held = np.zeros((self.model.body_count, 6))
+        """Forces at centres of mass and torques that stay, world axes."""
+        self.once = np.zeros((self.model.body_count, 6))
+        """The same for the next step only."""
+        self._once_set = False
+        self._submodels: dict[int, Model] = {}
+        for body in scene.hierarchy.bodies:
+            self.set_body_kind(body)
+        for joint in self._joints():
+            self.set_drive(joint)
+
+    # ---- who is where
+
+    def _joints(self) -> list[Joint]:
+        return [
+            joint
+            for link in self.scene.hierarchy.links()
+            for joint in link.joints
+            if id(joint) in self.joint_index
+        ]
+
+    def body(self, link: Link) -> int:
+        """Index of the body of a link."""
+        return self.link_body[id(link)]
+
+    def joint(self, joint: Joint | FreeJoint) -> int:
+        """Index of a joint."""
+        return self.joint_index[id(joint)]
+
+    def q_slice(self, joint: Joint | FreeJoint) -> slice:
+        """Coordinates of a joint; none of a fixed one."""
+        j = self.joint_index.get(id(joint))
+        if j is None:
+            return slice(0, 0)
+        starts = self.model.joint_q_start
+        return slice(int(starts[j]), int(starts[j + 1]))
+
+    def v_slice(self, joint: Joint | FreeJoint) -> slice:
+        """Degrees of freedom of a joint; none of a fixed one."""
+        j = self.joint_index.get(id(joint))
+        if j is None:
+            return slice(0, 0)
+        starts = self.model.joint_qd_start
+        return slice(int(starts[j]), int(starts[j + 1]))
+
+    # ---- parameters
+
+    def update(self, **arrays: Any) -> None:
+        """Change parameter arrays of the model; what was derived from them is made again when needed."""
+        self.model.update(**arrays)
+        self.parameters_changed()
+
+    def parameters_changed(self) -> None:
+        """The model's numbers changed: prepare again, and let poses be computed again."""
+        self._submodels.clear()
+        self.sim.reconfigure()
+        self.sim.written()
+
+    def update_dofs(self, name: str, joint: Joint | FreeJoint, numbers: Array) -> None:
+        """Change one parameter of a joint's degrees of freedom in the model."""
+        row = np.array(getattr(self.model, name))
+        row[self.v_slice(joint)] = numbers
+        self.update(**{name: row})
+
+    def set_drive(self, joint: Joint) -> None:
+        """What the joint makes of its commands, as the description says."""
+        kind = DRIVES.get(actuator_type(joint.drive))
+        if kind is not None and id(joint) in self.joint_index:
+            self.sim.drive[self.v_slice(joint)] = kind
+            self.sim.reconfigure()
+
+    def set_target_modes(self, joint: Joint | FreeJoint, modes: list[TargetMode]) -> None:
+        """Which targets the drives of a joint follow."""
+        self.model.set_actuator_modes(self.v_slice(joint), [MODES[mode] for mode in modes])
+        self.parameters_changed()
+
+    def set_body_kind(self, body: Body) -> None:
+        """Static and kinematic bodies are not moved by forces; static ones not by their velocity either."""
+        if body.free is None or id(body.free) not in self.joint_index:
+            return
+        dofs, b = self.v_slice(body.free), self.body(body.link)
+        held = body.kind is not BodyKind.Dynamic
+        if bool(self.model.body_kinematic[b]) != held:
+            self.model.set_kinematic(b, held)
+            self.parameters_changed()
+        if body.kind is BodyKind.Static:
+            self.sim.v[dofs] = 0.0
+            self.sim.velocities_written()
+
+    def submodel(self, bodies: list[Body]) -> Model:
+        """A model of some bodies alone, for their dynamics terms; kept until a parameter changes."""
+        key = id(bodies[0])
+        known = self._submodels.get(key)
+        if known is None:
+            part = Scene(
+                hierarchy=Hierarchy(),
+                simulate_option=self.scene.simulate_option,
+                compile_options=self.scene.compile_options,
+                assets=self.scene.assets,
+                source_path=self.scene.source_path,
+            )
+            part.hierarchy.bodies.extend(bodies)
+            known = compile_scene(part, only_trees=True).model
+            known.update(gravity=self.model.gravity)
+            self._submodels[key] = known
+        return known
+
+    # ---- stepping
+
+    def apply_once(self, body: int, wrench: Array) -> None:
+        """A force at the centre of mass and a torque for the next step only."""
+        self.once[body] += wrench
+        self._once_set = True
+
+    def hold(self, body: int, wrench: Array) -> None:
+        """A force at the centre of mass and a torque that stay."""
+        self.held[body] = wrench
+        self.sim.body_f[:] = self.held
+        self.sim.forces_written()
+
+    def step(self, n: int) -> None:
+        """Make `n` steps; what was applied once acts in the first."""
+        if not self._once_set:
+            self.sim.step(n)
+            return
+        try:
+            self.sim.body_f[:] = self.held + self.once
+            self.sim.forces_written()
+            self.sim.step(1)
+        finally:
+            self.once[:] = 0.0
+            self._once_set = False
+            self.sim.body_f[:] = self.held
+            self.sim.forces_written()
+        if n > 1:
+            self.sim.step(n - 1)
+
+    # ---- state
+
+    def snapshot(self) -> Snapshot:
+        """State and commands of every object, to be carried to another runtime."""
+        sim, joints = self.sim, {}
+        for body in self.scene.hierarchy.bodies:
+            owned: list[Any] = [body.free] if body.free is not None else []
+            owned += [joint for link in body.link.walk() for joint in link.joints]
+            for joint in owned:
+                if id(joint) in self.joint_index:
+                    q, v = self.q_slice(joint), self.v_slice(joint)
+                    joints[id(joint)] = _JointState(
+                        joint,
+                        *(
+                            array[q if name.startswith("q") else v].copy()
+                            for name, array in self._fields(sim)
+                        ),
+                    )
+        links = {
+            id(link): _BodyState(link, self.held[b].copy(), self.once[b].copy())
+            for link in self.scene.hierarchy.links()
+            if (b := self.link_body.get(id(link))) is not None
+        }
+        return Snapshot(joints, links, sim.clock.copy())
+
+    @staticmethod
+    def _fields(sim: Simulation) -> list[tuple[str, Array]]:
+        return [(name, getattr(sim, name)) for name in _JointState._fields[1:]]
+
+    def restore(self, saved: Snapshot) -> None:
+        """Take over what a snapshot knows of objects that are still here; others keep their start."""
+        sim = self.sim
+        for key, kept in saved.joints.items():
+            if key in self.joint_index:
+                q, v = self.q_slice(kept.owner), self.v_slice(kept.owner)
+                if len(kept.q) == q.stop - q.start and len(kept.v) == v.stop - v.start:
+                    for name, array in self._fields(sim):
+                        array[q if name.startswith("q") else v] = getattr(kept, name)
+        for key, wrench in saved.bodies.items():
+            b = self.link_body.get(key)
+            if b is not None:
+                self.held[b], self.once[b] = wrench.held, wrench.once
+        self._once_set = bool(self.once.any())
+        sim.body_f[:] = self.held
+        sim.forces_written()
+        sim.clock[:] = saved.clock
+        sim.written()
+        for body in self.scene.hierarchy.bodies:
+            if body.kind is BodyKind.Static:
+                self.set_body_kind(body)

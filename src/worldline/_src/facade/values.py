@@ -1,0 +1,191 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""What users pass in, checked and turned into small arrays; what users get back, as fresh arrays.
+
+A 4x4 transform stands for a pose; inside, poses are 7 numbers (position, xyzw).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from worldline._src.errors import ArgumentError
+from worldline._src.spatial.poses import Array, quaternion
+
+VectorLike = Sequence[float] | Array
+TransformLike = Sequence[Sequence[float]] | Array
+_ISFINITE = math.isfinite
+
+
+class ShapeError(ArgumentError, TypeError):
+    """A value of the wrong type or shape."""
+
+
+def real(value: Any, what: str) -> float:
+    """A finite number."""
+    if isinstance(value, (bool, str, bytes)) or not isinstance(value, (int, float, np.floating, np.integer)):
+        raise ShapeError(f"{what} must be a number, got {value!r}")
+    number = float(value)
+    if not _ISFINITE(number):
+        raise ArgumentError(f"{what} must be finite, got {number}")
+    return number
+
+
+def positive(value: Any, what: str) -> float:
+    """A number greater than zero."""
+    number = value if type(value) is float else _number(value, what)
+    if not (_ISFINITE(number) and number > 0.0):
+        raise ArgumentError(f"{what} must be positive and finite, got {number}")
+    return number
+
+
+def non_negative(value: Any, what: str) -> float:
+    """A number not less than zero."""
+    number = _number(value, what)
+    if not (_ISFINITE(number) and number >= 0.0):
+        raise ArgumentError(f"{what} must be non-negative and finite, got {number}")
+    return number
+
+
+def _number(value: Any, what: str) -> float:
+    if isinstance(value, (bool, str, bytes)) or not isinstance(value, (int, float, np.floating, np.integer)):
+        raise ShapeError(f"{what} must be a number, got {value!r}")
+    return float(value)
+
+
+def array(value: Any, what: str) -> Array:
+    """Numbers of any shape as float64; texts, flags and complex numbers are not numbers."""
+    try:
+        made = np.asarray(value)
+    except ValueError as error:
+        raise ShapeError(f"{what}: rows of unequal length") from error
+    if made.dtype.kind not in "fiu":
+        raise ShapeError(f"{what} must be numbers, got {value!r}")
+    return made.astype(np.float64)
+
+
+def vector3(value: Any, what: str) -> Array:
+    """Three finite numbers."""
+    made = array(value, what)
+    if made.shape != (3,):
+        raise ShapeError(f"{what} must be 3 numbers, got {value!r}")
+    if not np.isfinite(made).all():
+        raise ArgumentError(f"{what} must contain only finite values, got {made.tolist()}")
+    return made
+
+
+def direction(value: Any, what: str) -> Array:
+    """A vector that is not zero, as it was given."""
+    made = vector3(value, what)
+    if float(np.linalg.norm(made)) < 1e-12:
+        raise ArgumentError(f"{what} must be finite and non-zero, got {made.tolist()}")
+    return made
+
+
+def dof_vector(value: Any, n: int, what: str) -> Array:
+    """`n` finite numbers in a 1-D array; a bare number is refused, also for n = 1."""
+    made = value if type(value) is np.ndarray and value.dtype == np.float64 else array(value, what)
+    if made.ndim != 1:
+        raise ShapeError(f"{what}: Expected a 1-D vector of length {n}, got shape {made.shape}")
+    if made.shape[0] != n:
+        raise ArgumentError(f"{what} dimension is {n}, got {made.shape[0]} numbers")
+    if not np.isfinite(made).all():
+        raise ArgumentError(f"{what} must contain only finite values, got {made.tolist()}")
+    return made
+
+
+def quaternion_of(value: Any, what: str) -> Array:
+    """Four numbers xyzw, made unit."""
+    made = array(value, what)
+    if made.shape != (4,):
+        raise ShapeError(f"{what} must be 4 numbers (xyzw), got {value!r}")
+    length = float(np.linalg.norm(made))
+    if not _ISFINITE(length) or length < 1e-12:
+        raise ArgumentError(f"{what} must be finite and non-zero, got {made.tolist()}")
+    return made / length
+
+
+def inertia_of(value: Any, what: str) -> Array:
+    """A symmetric positive definite 3x3 matrix."""
+    made = array(value, what)
+    if made.shape == (3,):
+        made = np.diag(made)
+    if made.shape != (3, 3):
+        raise ShapeError(f"{what} must be a 3x3 matrix, got {value!r}")
+    scale = float(np.abs(made).max()) if np.isfinite(made).all() else math.inf
+    if (
+        not _ISFINITE(scale)
+        or float(np.abs(made - made.T).max()) > 1e-9 * scale
+        or float(np.linalg.eigvalsh(made)[0]) <= 0.0
+    ):
+        raise ArgumentError(f"{what} must be symmetric positive definite, got {made.tolist()}")
+    return 0.5 * (made + made.T)
+
+
+def pose_of(value: Any, what: str) -> Array:
+    """A 4x4 transform as position and xyzw."""
+    made = array(value, what)
+    if made.shape != (4, 4):
+        raise ShapeError(f"{what}: Expected a 4x4 matrix, got shape {made.shape}")
+    if not np.isfinite(made).all():
+        raise ArgumentError(f"{what} must contain only finite values")
+    if float(np.abs(made[3] - (0.0, 0.0, 0.0, 1.0)).max()) > 1e-9:
+        raise ArgumentError(f"{what}: the last row must be 0 0 0 1, got {made[3].tolist()}")
+    R = made[:3, :3]
+    if float(np.abs(R @ R.T - np.eye(3)).max()) > 1e-6 or float(np.linalg.det(R)) < 0.0:
+        raise ArgumentError(f"{what}: rotation must be orthonormal and right-handed, got {R.tolist()}")
+    return np.concatenate([made[:3, 3], quaternion(R)])
+
+
+def matrix_of(pose: Array) -> Array:
+    """Position and xyzw as a new 4x4 transform."""
+    px, py, pz, x, y, z, w = pose.tolist()
+    # plain floats: on arrays this small NumPy's overhead is ten times the arithmetic
+    xx, yy, zz = x * x, y * y, z * z
+    xy, xz, yz, wx, wy, wz = x * y, x * z, y * z, w * x, w * y, w * z
+    return np.array(
+        (
+            (1.0 - 2.0 * (yy + zz), 2.0 * (xy - wz), 2.0 * (xz + wy), px),
+            (2.0 * (xy + wz), 1.0 - 2.0 * (xx + zz), 2.0 * (yz - wx), py),
+            (2.0 * (xz - wy), 2.0 * (yz + wx), 1.0 - 2.0 * (xx + yy), pz),
+            (0.0, 0.0, 0.0, 1.0),
+        )
+    )
+
+
+def rotation_vector(xyzw: ArrayLike) -> Array:
+    """The rotation vector of a unit quaternion, of at most half a turn."""
+    x, y, z, w = np.asarray(xyzw, np.float64).tolist()
+    if w < 0.0:
+        x, y, z, w = -x, -y, -z, -w
+    s = math.sqrt(x * x + y * y + z * z)
+    k = 2.0 / w if s < 1e-12 else 2.0 * math.atan2(s, w) / s
+    return np.array((k * x, k * y, k * z))
+
+
+def quaternion_from_vector(r: ArrayLike) -> Array:
+    """The unit quaternion xyzw of a rotation vector."""
+    x, y, z = np.asarray(r, np.float64).tolist()
+    angle = math.sqrt(x * x + y * y + z * z)
+    # sin(a/2)/a by its series where the quotient loses digits
+    k = 0.5 - angle * angle / 48.0 if angle < 1e-4 else math.sin(0.5 * angle) / angle
+    return np.array((k * x, k * y, k * z, math.cos(0.5 * angle)))
+
+
+def count(value: Any, what: str) -> int:
+    """A whole number; True and False are not."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise ShapeError(f"{what} must be a whole number, got {value!r}")
+    return int(value)
+
+
+def text(value: Any, what: str) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise ShapeError(f"{what} must be a text, got {value!r}")
+    return value

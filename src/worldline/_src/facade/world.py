@@ -1,0 +1,594 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The World: owns time, topology, state and stepping, and hands the work to the modules beside it.
+
+In design mode objects are added and removed; in simulation mode time passes. Between the two lies one
+check of everything. A World holds a scene description, a runtime compiled from it when something is read or
+stepped, and the tables of its handles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError, OperationError
+from worldline._src.facade import capabilities, construction, loop_closure, values
+from worldline._src.facade.collections import NamedCollection
+from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
+from worldline._src.facade.kinds import (
+    ComputeAcceleratorPolicy,
+    ContactGradientMode,
+    ContactSolverMethod,
+    LoopClosureFamily,
+    RigidBodySolver,
+    WorldSyncStage,
+    member,
+)
+from worldline._src.facade.link import Link
+from worldline._src.facade.loop_closure import LoopClosure, LoopClosureSpec
+from worldline._src.facade.multibody import Multibody
+from worldline._src.facade.options import (
+    DeactivationOptions,
+    MultibodyOptions,
+    RigidBodyOptions,
+    WorldOptions,
+)
+from worldline._src.facade.rigid_body import RigidBody
+from worldline._src.facade.runtime import Runtime, Snapshot
+from worldline._src.facade.values import TransformLike, VectorLike
+from worldline._src.scene.closures import FrameRef
+from worldline._src.scene.world import World as Scene
+from worldline._src.spatial.poses import Array
+
+_COUNTERS = ("rigid_body", "multibody", "loop_closure", "free_frame", "fixed_frame")
+
+
+class World:
+    """A simulated world.
+
+    Args:
+        time_step: [s], positive.
+        gravity: [m/s^2], (3,); (0, 0, -9.81) when None.
+        differentiable: whether steps can be derived.
+        rigid_body_solver: method for free rigid bodies.
+        multibody_options: how multibodies are integrated.
+        contact_solver_method: how constraints are solved.
+        contact_gradient_mode: which derivative of contact is returned.
+        compute_accelerator_policy: where work may run.
+        deactivation_options: when resting islands fall asleep.
+        options: all of the above as one value; other arguments must then be left out.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> world = sx.World(time_step=0.001)
+        >>> box = world.add_rigid_body("box", mass=1.0, position=(0.0, 0.0, 0.5))
+        >>> world.step(n=100)
+        >>> round(world.time, 9), box.translation.round(6).tolist()
+        (0.1, [0.0, 0.0, 0.450459])
+    """
+
+    def __init__(
+        self,
+        time_step: float = 0.001,
+        *,
+        gravity: VectorLike | None = None,
+        differentiable: bool = False,
+        rigid_body_solver: RigidBodySolver = RigidBodySolver.SEQUENTIAL_IMPULSE,
+        multibody_options: MultibodyOptions | None = None,
+        contact_solver_method: ContactSolverMethod = ContactSolverMethod.SEQUENTIAL_IMPULSE,
+        contact_gradient_mode: ContactGradientMode = ContactGradientMode.ANALYTIC,
+        compute_accelerator_policy: ComputeAcceleratorPolicy = ComputeAcceleratorPolicy.CPU_ONLY,
+        deactivation_options: DeactivationOptions | None = None,
+        options: WorldOptions | None = None,
+    ) -> None:
+        given = WorldOptions(
+            time_step,
+            gravity,
+            differentiable,
+            rigid_body_solver,
+            multibody_options,
+            contact_solver_method,
+            contact_gradient_mode,
+            compute_accelerator_policy,
+            deactivation_options,
+        )
+        if options is not None:
+            if not isinstance(options, WorldOptions):
+                raise values.ShapeError(f"options must be a WorldOptions, got {options!r}")
+            if given != WorldOptions():
+                raise ArgumentError("give World its options as one value or as keywords, not both")
+            given = options.copy()
+        self._start(given)
+
+    def _start(self, options: WorldOptions) -> None:
+        """An empty world in design mode."""
+        self._options = options
+        self._scene = Scene()
+        self._runtime: Runtime | None = None
+        self._carried: Snapshot | None = None
+        self._simulating = False
+        self._checked = False
+        self._journal: list[Callable[[], None]] | None = None
+        self._time_start = 0.0
+        self._initial: Snapshot | None = None
+        self._initial_time = 0.0
+        self._numbers = dict.fromkeys(_COUNTERS, 0)
+        self._rigid_bodies: dict[str, RigidBody] = {}
+        self._multibodies: dict[str, Multibody] = {}
+        self._frames: dict[str, FixedFrame | FreeFrame] = {}
+        self._loop_closures: dict[str, LoopClosure] = {}
+
+    # ---- time and options
+
+    @property
+    def time_step(self) -> float:
+        """[s]"""
+        return self._options.time_step
+
+    @time_step.setter
+    def time_step(self, value: float) -> None:
+        time = self.time
+        self._options.time_step = value
+        if self._runtime is not None:
+            self._runtime.sim.time_step = self._options.time_step
+        self._set_time(time)
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]: what was last set, and the time step for every step since."""
+        if self._runtime is not None:
+            steps = float(self._runtime.sim.clock[1])
+        else:
+            steps = 0.0 if self._carried is None else float(self._carried.clock[1])
+        return self._time_start + steps * self._options.time_step
+
+    @time.setter
+    def time(self, value: float) -> None:
+        self._set_time(values.non_negative(value, "World time"))
+
+    def _set_time(self, time: float) -> None:
+        self._time_start = time
+        if self._runtime is not None:
+            self._runtime.sim.clock[1] = 0.0
+        elif self._carried is not None:
+            self._carried.clock[1] = 0.0
+
+    @property
+    def frame(self) -> int:
+        """Number of steps made."""
+        if self._runtime is not None:
+            return int(self._runtime.sim.clock[0])
+        return 0 if self._carried is None else int(self._carried.clock[0])
+
+    @property
+    def gravity(self) -> Array:
+        """[m/s^2], (3,)."""
+        return self._options.gravity
+
+    @gravity.setter
+    def gravity(self, value: VectorLike) -> None:
+        self._options.gravity = value  # type: ignore[assignment] # checked
+        if self._runtime is not None:
+            self._runtime.update(gravity=self._options.gravity)
+
+    @property
+    def dtype(self) -> np.dtype[np.float64]:
+        """The scalar of all arrays: double precision."""
+        return np.dtype(np.float64)
+
+    @property
+    def is_simulation_mode(self) -> bool:
+        """False while objects may be added and removed, True once time passes."""
+        return self._simulating
+
+    @property
+    def is_differentiable(self) -> bool:
+        """Whether steps can be derived."""
+        return self._options.differentiable
+
+    @property
+    def options(self) -> WorldOptions:
+        """All options as one value; a copy."""
+        return self._options.copy()
+
+    @property
+    def rigid_body_solver(self) -> RigidBodySolver:
+        """Method for free rigid bodies."""
+        return self._options.rigid_body_solver
+
+    @rigid_body_solver.setter
+    def rigid_body_solver(self, value: RigidBodySolver) -> None:
+        self._options.rigid_body_solver = value
+        self._configuration_changed()
+
+    @property
+    def multibody_options(self) -> MultibodyOptions:
+        """How multibodies are integrated; a copy, assign it back to change it."""
+        return self._options.multibody_options.copy()
+
+    @multibody_options.setter
+    def multibody_options(self, value: MultibodyOptions) -> None:
+        self._options.multibody_options = value
+        if self._runtime is not None:
+            self._runtime.sim.family = value.integration_family
+            self._runtime.sim.reconfigure()
+        self._configuration_changed()
+
+    @property
+    def contact_solver_method(self) -> ContactSolverMethod:
+        """How constraints are solved."""
+        return self._options.contact_solver_method
+
+    @contact_solver_method.setter
+    def contact_solver_method(self, value: ContactSolverMethod) -> None:
+        self._options.contact_solver_method = value
+        self._configuration_changed()
+
+    @property
+    def contact_gradient_mode(self) -> ContactGradientMode:
+        """Which derivative of contact is returned."""
+        return self._options.contact_gradient_mode
+
+    @contact_gradient_mode.setter
+    def contact_gradient_mode(self, value: ContactGradientMode) -> None:
+        self._options.contact_gradient_mode = value
+        self._configuration_changed()
+
+    @property
+    def compute_accelerator_policy(self) -> ComputeAcceleratorPolicy:
+        """Where work may run."""
+        return self._options.compute_accelerator_policy
+
+    @compute_accelerator_policy.setter
+    def compute_accelerator_policy(self, value: ComputeAcceleratorPolicy) -> None:
+        self._options.compute_accelerator_policy = value
+        self._configuration_changed()
+
+    @property
+    def deactivation_options(self) -> DeactivationOptions:
+        """When resting islands fall asleep; a copy, assign it back to change it."""
+        return self._options.deactivation_options.copy()
+
+    @deactivation_options.setter
+    def deactivation_options(self, value: DeactivationOptions) -> None:
+        self._options.deactivation_options = value
+        self._configuration_changed()
+
+    @property
+    def deactivation_enabled(self) -> bool:
+        """Whether resting islands fall asleep."""
+        return self._options.deactivation_options.enabled
+
+    # ---- objects
+
+    @property
+    def rigid_bodies(self) -> NamedCollection[RigidBody]:
+        """All rigid bodies in construction order."""
+        return NamedCollection("rigid body", lambda: self._rigid_bodies)
+
+    @property
+    def multibodies(self) -> NamedCollection[Multibody]:
+        """All multibodies in construction order."""
+        return NamedCollection("multibody", lambda: self._multibodies)
+
+    @property
+    def loop_closures(self) -> NamedCollection[LoopClosure]:
+        """All loop closures in construction order."""
+        return NamedCollection("loop closure", lambda: self._loop_closures)
+
+    @property
+    def frames(self) -> NamedCollection[FixedFrame | FreeFrame]:
+        """All named frames in construction order."""
+        return NamedCollection("frame", lambda: self._frames)
+
+    @property
+    def num_rigid_bodies(self) -> int:
+        """Number of rigid bodies."""
+        return len(self._rigid_bodies)
+
+    @property
+    def num_multibodies(self) -> int:
+        """Number of multibodies."""
+        return len(self._multibodies)
+
+    @property
+    def num_loop_closures(self) -> int:
+        """Number of loop closures."""
+        return len(self._loop_closures)
+
+    @property
+    def num_dofs(self) -> int:
+        """Degrees of freedom of all multibodies."""
+        return sum(robot.num_dofs for robot in self._multibodies.values())
+
+    def get_rigid_body(self, name: str) -> RigidBody | None:
+        """The rigid body of that name, or None."""
+        return self._rigid_bodies.get(name)
+
+    def get_multibody(self, name: str) -> Multibody | None:
+        """The multibody of that name, or None."""
+        return self._multibodies.get(name)
+
+    def get_loop_closure(self, name: str) -> LoopClosure | None:
+        """The loop closure of that name, or None."""
+        return self._loop_closures.get(name)
+
+    def get_frame(self, name: str) -> FixedFrame | FreeFrame | None:
+        """The named frame of that name, or None."""
+        return self._frames.get(name)
+
+    def has_rigid_body(self, name: str) -> bool:
+        """Whether there is a rigid body of that name."""
+        return name in self._rigid_bodies
+
+    def has_multibody(self, name: str) -> bool:
+        """Whether there is a multibody of that name."""
+        return name in self._multibodies
+
+    def has_loop_closure(self, name: str) -> bool:
+        """Whether there is a loop closure of that name."""
+        return name in self._loop_closures
+
+    def add_rigid_body(
+        self,
+        name: str = "",
+        options: RigidBodyOptions | None = None,
+        *,
+        mass: float | None = None,
+        inertia: VectorLike | TransformLike | None = None,
+        position: VectorLike | None = None,
+        orientation: VectorLike | None = None,
+        linear_velocity: VectorLike | None = None,
+        angular_velocity: VectorLike | None = None,
+        fixed: bool | None = None,
+        kinematic: bool = False,
+    ) -> RigidBody:
+        """A new rigid body; keywords override the options.
+
+        Args:
+            name: unique; made up when empty.
+            options: how it starts.
+            mass, inertia, position, orientation, linear_velocity, angular_velocity: as in RigidBodyOptions.
+            fixed: the body never moves.
+            kinematic: the body follows its velocity and feels no forces.
+        """
+        if options is not None and not isinstance(options, RigidBodyOptions):
+            raise values.ShapeError(f"options must be a RigidBodyOptions, got {options!r}")
+        chosen = RigidBodyOptions() if options is None else options.copy()
+        given = {
+            "mass": mass,
+            "inertia": inertia,
+            "position": position,
+            "orientation": orientation,
+            "linear_velocity": linear_velocity,
+            "angular_velocity": angular_velocity,
+            "is_static": fixed,
+        }
+        for field, value in given.items():
+            if value is not None:
+                setattr(chosen, field, value)
+        return construction.add_rigid_body(self, name, chosen, kinematic)
+
+    def add_multibody(self, name: str = "") -> Multibody:
+        """A new multibody without links."""
+        self._require_design("adding a multibody")
+        chosen, self._numbers["multibody"] = construction.free_name(
+            name, "multibody", self._multibodies, self._numbers["multibody"], "multibody"
+        )
+        made = Multibody(self, chosen)
+        self._multibodies[chosen] = made
+
+        def undo() -> None:
+            self._multibodies.pop(made.name, None)
+            made._kill("its addition was undone")
+
+        self._noted(undo)
+        return made
+
+    def add_free_frame(self, name: str = "", *, parent: Frame | None = None) -> FreeFrame:
+        """A named frame that may be placed at any time; on the world when `parent` is None."""
+        made = construction.add_frame(self, name, parent, None, free=True)
+        assert isinstance(made, FreeFrame)
+        return made
+
+    def add_fixed_frame(self, name: str, parent: Frame, offset: TransformLike | None = None) -> FixedFrame:
+        """A named frame with a constant pose (4x4) in a body, link or frame."""
+        made = construction.add_frame(self, name, parent, offset, free=False)
+        assert isinstance(made, FixedFrame)
+        return made
+
+    def add_loop_closure(
+        self,
+        name: str | LoopClosureSpec | None = None,
+        spec: LoopClosureSpec | None = None,
+        *,
+        frame_a: Frame | None = None,
+        frame_b: Frame | None = None,
+        family: LoopClosureFamily = LoopClosureFamily.RIGID,
+        offset_a: TransformLike | None = None,
+        offset_b: TransformLike | None = None,
+        distance: float = 0.0,
+    ) -> LoopClosure:
+        """A closure between two frames, from a spec or from keywords; see `LoopClosureSpec`."""
+        if isinstance(name, LoopClosureSpec):
+            name, spec = None, name
+        if spec is None:
+            if frame_a is None or frame_b is None:
+                raise ArgumentError("a loop closure needs frame_a and frame_b, or a LoopClosureSpec")
+            spec = LoopClosureSpec(frame_a, frame_b, family, offset_a, offset_b, distance)
+        return loop_closure.add_loop_closure(self, name, spec)
+
+    def _remove_rigid_body(self, body: RigidBody) -> None:
+        construction.remove_rigid_body(body)
+
+    def _remove_loop_closure(self, closure: LoopClosure) -> None:
+        loop_closure.remove_loop_closure(closure)
+
+    # ---- lifecycle
+
+    def validate_topology(self) -> None:
+        """Check everything that entering simulation mode checks, and change nothing."""
+        self._compile_if_needed()
+        capabilities.require_topology(self)
+
+    def enter_simulation_mode(self) -> None:
+        """End design mode: check everything, compile, and remember the state that `reset` returns to."""
+        if self._simulating:
+            raise OperationError("the World is already in simulation mode")
+        self.validate_topology()
+        self._simulating = True
+        self._remember()
+
+    def _remember(self) -> None:
+        self._initial = self._live().snapshot()
+        self._initial_time = self.time
+
+    def reset(self) -> None:
+        """Back to the state, commands, time and frame at which simulation mode was entered."""
+        if not self._simulating or self._initial is None:
+            raise OperationError("reset needs simulation mode; enter_simulation_mode() or step() first")
+        self._live().restore(self._initial)
+        self._set_time(self._initial_time)
+
+    def clear(self) -> None:
+        """An empty world in design mode with the options a new World has; all handles become invalid."""
+        for table in (self._rigid_bodies, self._frames, self._loop_closures):
+            for handle in table.values():
+                handle._kill("its World was cleared")
+        for robot in self._multibodies.values():
+            for handle in (*robot._links.values(), *robot._joints.values(), robot):
+                handle._kill("its World was cleared")
+        self._start(WorldOptions())
+
+    def step(self, n: int = 1) -> None:
+        """Advance time by `n` steps, complete on return; enters simulation mode when n is positive.
+
+        Interrupting with Ctrl-C stops between two steps. A step whose result is not finite raises
+        `StepFailure`, which names the first body and quantity, and leaves the state of the step before.
+        """
+        if n.__class__ is not int:
+            n = values.count(n, "n of step")
+        if n <= 0:
+            if n < 0:
+                raise ArgumentError(f"step needs a non-negative step count, got {n}")
+            return
+        runtime = self._runtime
+        if runtime is None or not self._checked:
+            runtime = self._ready()
+        runtime.step(n)
+
+    def _ready(self) -> Runtime:
+        """In simulation mode, compiled, and with all that is asked for available."""
+        if not self._simulating:
+            self.enter_simulation_mode()
+        runtime = self._live()
+        capabilities.require_step(self)
+        self._checked = True
+        return runtime
+
+    def sync(self, stage: WorldSyncStage = WorldSyncStage.KINEMATICS) -> None:
+        """Bring poses and velocities up to date now; time does not pass.
+
+        Reads are up to date anyway; this places the work.
+        """
+        member(WorldSyncStage, stage, "stage of sync")
+        if not self._simulating:
+            raise OperationError("sync needs simulation mode; enter_simulation_mode() or step() first")
+        capabilities.require_kinematics(self)
+        runtime = self._live()
+        runtime.sim.fresh_poses()
+        runtime.sim.fresh_velocities()
+
+    def update_kinematics(self) -> None:
+        """The same as `sync(WorldSyncStage.KINEMATICS)`."""
+        self.sync(WorldSyncStage.KINEMATICS)
+
+    # ---- between description and runtime
+
+    def _live(self) -> Runtime:
+        return self._runtime or self._compile()
+
+    def _compile_if_needed(self) -> None:
+        if self._runtime is None:
+            self._compile()
+
+    def _compile(self) -> Runtime:
+        """Build the model of the description as it is now, and carry the state over."""
+        self._write_options()
+        made = Runtime(
+            self._scene, self._options.time_step, self._options.multibody_options.integration_family
+        )
+        if self._carried is not None:
+            made.restore(self._carried)
+            self._carried = None
+        self._runtime = made
+        return made
+
+    def _write_options(self) -> None:
+        """Put what the World says into the description."""
+        option = self._scene.simulate_option
+        option.timestep = self._options.time_step
+        option.gravity = self._options.gravity.tolist()
+
+    def _require_design(self, what: str) -> None:
+        if self._simulating and self._journal is None:
+            raise OperationError(
+                f"{what} is not possible in simulation mode; use `with world.edit():`, or clear()"
+            )
+
+    def _topology_changed(self, undo: Callable[[], None] | None = None) -> None:
+        """Compile again before the next read; state is carried over by object."""
+        if self._runtime is not None:
+            self._carried = self._runtime.snapshot()
+            self._runtime = None
+        self._checked = False
+        self._noted(undo)
+
+    def _noted(self, undo: Callable[[], None] | None) -> None:
+        """Within `edit()`, remember how to take a change back."""
+        if undo is not None and self._journal is not None:
+            self._journal.append(undo)
+
+    def _names_changed(self) -> None:
+        self._topology_changed()
+
+    def _configuration_changed(self) -> None:
+        """Look again before the next step whether all that is asked for is available."""
+        self._checked = False
+
+    def _own_frame(self, frame: object, what: str) -> None:
+        """Refuse what is no frame, dead, or of another world."""
+        if not isinstance(frame, Frame):
+            raise values.ShapeError(f"{what} must be a frame, body or link, got {frame!r}")
+        frame._require_alive()
+        if not frame.is_world and frame._world is not self:
+            raise ArgumentError(
+                f"{what} '{frame.name}' belongs to a different world; only frames of this World can be used"
+            )
+
+    def _frame_ref(self, frame: Frame, offset: Array) -> FrameRef:
+        """A pose on a frame, as the description names it."""
+        pose = values.pose_of(offset, "offset")
+        link = frame._link.name if isinstance(frame, (RigidBody, Link)) else None
+        named = frame.name if isinstance(frame, (FixedFrame, FreeFrame)) else None
+        return FrameRef(link=link, frame=named, position=pose[:3], orientation=pose[3:])
+
+    def _frame_moved(self, frame: Any) -> None:
+        """Write the parent of a named frame into the description."""
+        parent = frame._parent
+        frame._frame.parent_link = parent._link.name if isinstance(parent, (RigidBody, Link)) else None
+        frame._frame.parent_frame = parent.name if isinstance(parent, (FixedFrame, FreeFrame)) else None
+
+    def _rename_in_scene(self, new: dict[str, str]) -> None:
+        """New names for links and joints everywhere in the description."""
+        construction.rename_in_scene(self._scene, new)
+
+    def __repr__(self) -> str:
+        mode = "simulation" if self._simulating else "design"
+        return (
+            f"World({mode} mode, time {self.time:g} s, {self.num_rigid_bodies} rigid bodies, "
+            f"{self.num_multibodies} multibodies)"
+        )

@@ -1,0 +1,99 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The object facade: build or load a world, step it, read it.
+
+>>> from worldline import simulation as sx
+>>> world = sx.World(time_step=0.001)
+>>> box = world.add_rigid_body("box", mass=1.0, position=(0.0, 0.0, 0.5))
+>>> world.step(n=100)
+>>> round(world.time, 9), box.translation.round(6).tolist()
+(0.1, [0.0, 0.0, 0.450459])
+"""
+
+from numpy import float64
+
+from worldline._src.facade.capabilities import Capability, capabilities
+from worldline._src.facade.collections import (
+    DofCollection,
+    JointCollection,
+    LinkCollection,
+    NamedCollection,
+)
+from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
+from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
+from worldline._src.facade.joint import Joint
+from worldline._src.facade.kinds import (
+    ActuatorType,
+    ClosureDynamicsPolicy,
+    ClosureKinematicsPolicy,
+    ComputeAcceleratorPolicy,
+    ContactGradientMode,
+    ContactSolverMethod,
+    JointType,
+    LoopClosureFamily,
+    LoopClosureResidualCoordinates,
+    RigidBodySolver,
+    UpdatePolicy,
+    WorldSyncStage,
+)
+from worldline._src.facade.link import Link
+from worldline._src.facade.loop_closure import (
+    LoopClosure,
+    LoopClosureResidual,
+    LoopClosureRuntimePolicy,
+    LoopClosureSpec,
+)
+from worldline._src.facade.multibody import Multibody
+from worldline._src.facade.options import (
+    DeactivationOptions,
+    JointSpec,
+    MultibodyOptions,
+    RigidBodyOptions,
+    WorldOptions,
+)
+from worldline._src.facade.rigid_body import RigidBody
+from worldline._src.facade.world import World
+from worldline._src.step.simulation import StepFailure
+from worldline._src.step.stepping import MultibodyIntegrationFamily
+
+__all__ = [
+    "ActuatorType",
+    "Capability",
+    "ClosureDynamicsPolicy",
+    "ClosureKinematicsPolicy",
+    "ComputeAcceleratorPolicy",
+    "ContactGradientMode",
+    "ContactSolverMethod",
+    "DeactivationOptions",
+    "DegreeOfFreedom",
+    "DofCollection",
+    "FixedFrame",
+    "Frame",
+    "FreeFrame",
+    "Joint",
+    "JointCollection",
+    "JointSpec",
+    "JointType",
+    "Link",
+    "LinkCollection",
+    "LoopClosure",
+    "LoopClosureFamily",
+    "LoopClosureResidual",
+    "LoopClosureResidualCoordinates",
+    "LoopClosureRuntimePolicy",
+    "LoopClosureSpec",
+    "Multibody",
+    "MultibodyIntegrationFamily",
+    "MultibodyOptions",
+    "NamedCollection",
+    "RigidBody",
+    "RigidBodyOptions",
+    "RigidBodySolver",
+    "StepFailure",
+    "UpdatePolicy",
+    "World",
+    "WorldOptions",
+    "WorldSyncStage",
+    "capabilities",
+    "float64",
+]
