@@ -1,6 +1,10 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""A line on the screen for work that takes longer than a person likes to wait in silence."""
+"""A line on the screen for work that takes longer than a person likes to wait in silence.
+
+Most work is done long before, so waiting for it must cost next to nothing: one thread looks after all of it,
+a few times a second, and goes away when there has been nothing to look after for a while.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,23 @@ from collections.abc import Iterator
 PATIENCE = 1.0
 """Seconds before a line appears."""
 
+_GLANCE = 0.1
+_IDLE_GLANCES = 30
+_lock = threading.Lock()
+_jobs: list[_Job] = []
+_watched = False
+
+
+class _Job:
+    """Work under way: what it is, when it is to be spoken of, and whether it was."""
+
+    __slots__ = ("due", "said", "what")
+
+    def __init__(self, what: str, due: float) -> None:
+        self.what = what
+        self.due = due
+        self.said = False
+
 
 def say(text: str, end: str = "\n") -> None:
     """Write to standard error, unless WORLDLINE_QUIET is set."""
@@ -21,18 +42,50 @@ def say(text: str, end: str = "\n") -> None:
         print(text, end=end, file=sys.stderr, flush=True)
 
 
+def _watch() -> None:
+    global _watched
+    idle = 0
+    while True:
+        time.sleep(_GLANCE)
+        with _lock:
+            idle = 0 if _jobs else idle + 1
+            if idle > _IDLE_GLANCES:
+                _watched = False
+                return
+            now = time.perf_counter()
+            for job in _jobs:
+                if now >= job.due and not job.said:
+                    job.said = True
+                    say(f"worldline: {job.what} ...", end="")
+
+
+def _forget() -> None:
+    """A forked process has the list of jobs but not the thread that watches it, nor a sound lock."""
+    global _watched, _lock
+    _watched, _lock = False, threading.Lock()
+    _jobs.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
 @contextlib.contextmanager
 def slow(what: str) -> Iterator[None]:
     """Show a line once the work inside has taken a second, and how long it took in the end."""
+    global _watched
     start = time.perf_counter()
-    timer = threading.Timer(PATIENCE, say, (f"worldline: {what} ...",), {"end": ""})
-    timer.daemon = True
-    timer.start()
+    job = _Job(what, start + PATIENCE)
+    with _lock:
+        _jobs.append(job)
+        if not _watched:
+            _watched = True
+            threading.Thread(target=_watch, name="worldline progress", daemon=True).start()
     try:
         yield
     finally:
-        timer.cancel()
-        taken = time.perf_counter() - start
-        if taken >= PATIENCE:
-            timer.join()
-            say(f" {taken:.1f} s")
+        with _lock:
+            if job in _jobs:
+                _jobs.remove(job)
+        if job.said:
+            say(f" {time.perf_counter() - start:.1f} s")

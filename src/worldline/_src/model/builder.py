@@ -9,6 +9,7 @@ ints that remember their builder, so that a link of another builder is caught an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -118,7 +119,8 @@ class ModelBuilder:
         """
         label = self._label(label, "link")
         pose = transform(xform, f"xform of link '{label}'")
-        mass = float(numbers(mass, (), f"mass of link '{label}'"))
+        if type(mass) is not float or not math.isfinite(mass):
+            mass = float(numbers(mass, (), f"mass of link '{label}'"))
         center = numbers(com, (3,), f"com of link '{label}'")
         moments = np.zeros((3, 3))
         if inertia is not None:

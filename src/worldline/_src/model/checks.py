@@ -60,6 +60,8 @@ UPDATABLE = (
 
 def check_body(mass: float, inertia: Array, what: str) -> None:
     """Mass and inertia that some body can have; zero mass needs zero inertia."""
+    if _is_plain_body(mass, inertia):
+        return
     if not np.isfinite(mass) or mass < 0.0:
         raise ArgumentError(f"{what}: mass must be finite and not negative, got {mass}")
     if not np.isfinite(inertia).all():
@@ -76,6 +78,25 @@ def check_body(mass: float, inertia: Array, what: str) -> None:
             f"{what}: no body has the principal moments {moments.tolist()}; they must not be negative "
             "and none may exceed the sum of the other two"
         )
+
+
+def _is_plain_body(mass: float, inertia: Array) -> bool:
+    """Whether a body obviously has these; `check_body` finds the words for what it does not.
+
+    Moments obey all rules when the second moments of mass, half the trace less the inertia, are positive
+    definite, which the leading minors of that matrix tell.
+    """
+    (a, d, e), (d2, b, f), (e2, f2, c) = inertia.tolist()
+    if mass == 0.0:
+        return not (a or b or c or d or e or f or d2 or e2 or f2)
+    if not (0.0 < mass < np.inf and d == d2 and e == e2 and f == f2):
+        return False
+    half = 0.5 * (a + b + c)
+    x, y, z = half - a, half - b, half - c
+    least = 1e-12 * half
+    minor = x * y - d * d
+    whole = z * minor - x * f * f - y * e * e - 2.0 * d * e * f
+    return x > least and minor > least * half and whole > least * half * half and half < np.inf
 
 
 def unit_quaternions(q: Array, ends: Iterable[int], what: str) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from worldline._src.kernels import joints as code
 from worldline._src.model.fields import FIELDS, HEADER, SIZES, SLOT, extent
 from worldline._src.model.kinds import ActuatorMode, JointType
-from worldline._src.spatial.poses import Array, quaternion, rotation
+from worldline._src.spatial.poses import Array, cross, quaternions, rotations, turned
 
 if TYPE_CHECKING:
     from worldline._src.model.model import Model
@@ -36,22 +36,15 @@ class Arenas(NamedTuple):
     sizes: dict[str, int]
 
 
-def axis_frame(axis: Array) -> Array:
-    """A rotation that takes z to the unit vector `axis`; exact for coordinate axes."""
-    for k, sign in ((2, 1.0), (0, 1.0), (1, 1.0), (2, -1.0), (0, -1.0), (1, -1.0)):
-        unit = np.zeros(3)
-        unit[k] = sign
-        if np.array_equal(axis, unit):
-            frame = np.zeros((3, 3))
-            frame[:, 2] = unit
-            frame[(k + 1) % 3, 0] = 1.0
-            frame[:, 1] = np.cross(frame[:, 2], frame[:, 0])
-            return frame
-    helper = np.zeros(3)
-    helper[int(np.argmin(np.abs(axis)))] = 1.0
-    x = np.cross(helper, axis)
-    x /= np.linalg.norm(x)
-    return np.stack([x, np.cross(axis, x), axis], axis=1)
+def axis_frames(axes: Array) -> Array:
+    """Rotations that take z to each of some unit vectors, shape (n, 3, 3); exact for coordinate axes."""
+    eye = np.eye(3)
+    size = np.abs(axes)
+    x = cross(eye[np.argmin(size, axis=1)], axes)
+    x /= np.sqrt(np.sum(x * x, axis=1))[:, None]
+    plain = np.count_nonzero(size, axis=1) == 1
+    x[plain] = eye[(np.argmax(size[plain], axis=1) + 1) % 3]
+    return np.stack([x, cross(axes, x), axes], axis=2)
 
 
 def _kind(joint_type: int) -> int:
@@ -76,7 +69,7 @@ def _column_kinds(joint_type: int, linear: int, angular: int) -> list[int]:
 
 def compile_arenas(model: Model) -> Arenas:
     """Lay out the arenas of a model and fill in its constants."""
-    tree = [j for j in range(model.joint_count) if model.joint_articulation[j] >= 0]
+    tree = np.flatnonzero(model.joint_articulation >= 0)
     nv, nq, nbody = model.joint_dof_count, model.joint_coord_count, model.body_count
     nlink = len(tree) + 1
     sizes = dict.fromkeys(SIZES, 0) | {
@@ -119,91 +112,102 @@ def constant_views(arenas: Arenas) -> dict[str, np.ndarray]:
     return views
 
 
-def _fill_tree(model: Model, tree: list[int], arenas: Arenas) -> None:
+def _fill_tree(model: Model, tree: np.ndarray, arenas: Arenas) -> None:
+    """Topology; gathered in plain lists, since single entries of arrays are slow to write."""
     view = constant_views(arenas)
-    link_of_body = {int(model.joint_child[j]): i for i, j in enumerate(tree, start=1)}
-    last_dof = [-1] * (len(tree) + 1)
-    children = [0] * (len(tree) + 1)
-    for name in ("link_parent", "link_root"):
-        view[name][0] = 0
+    children = model.joint_child[tree]
+    above = dict(zip(children.tolist(), range(1, len(tree) + 1), strict=True))
+    parent = [0, *(above.get(body, 0) for body in model.joint_parent[tree].tolist())]
+    starts, ends = model.joint_qd_start[tree], model.joint_qd_start[tree + 1]
+    types = model.joint_type[tree].tolist()
+    dims = model.joint_dof_dim[tree].tolist()
+    last = [-1] * len(parent)
+    root = list(range(len(parent)))
+    turning = [0]
+    columns: dict[int, tuple[int, int, int, int]] = {}
+    spans = zip(starts.tolist(), ends.tolist(), types, dims, strict=True)
+    for i, (start, end, joint_type, (linear, angular)) in enumerate(spans, start=1):
+        p = parent[i]
+        root[i] = root[p] if p else i
+        kinds = _column_kinds(joint_type, linear, angular)
+        turning.append(sum(k in (code.TURN, code.SCREW) for k in kinds))
+        before, dof = -1, last[p]
+        for kind, d in zip(kinds, range(start, end), strict=True):
+            columns[d] = kind, int(kind != code.ANGULAR or before != kind), i, dof
+            before, dof = kind, d
+        last[i] = dof
+    view["link_parent"][:] = parent
+    view["link_root"][:] = root
+    view["link_kind"][1:] = list(map(_kind, types))
+    view["link_body"][1:] = children
+    view["body_link"][children] = np.arange(1, len(parent))
+    view["link_q_start"][1:] = model.joint_q_start[tree]
+    view["link_v_start"][1:] = starts
+    view["link_v_end"][1:] = ends
+    view["dof_axis_count"][:] = turning
     view["dof_parent"][:] = -1
-    view["body_link"][:] = 0
-    for i, j in enumerate(tree, start=1):
-        p = link_of_body.get(int(model.joint_parent[j]), 0)
-        linear, angular = (int(n) for n in model.joint_dof_dim[j])
-        v0, v1 = int(model.joint_qd_start[j]), int(model.joint_qd_start[j + 1])
-        kinds = _column_kinds(int(model.joint_type[j]), linear, angular)
-        view["link_parent"][i] = p
-        view["link_root"][i] = i if p == 0 else view["link_root"][p]
-        view["link_kind"][i] = _kind(int(model.joint_type[j]))
-        view["link_body"][i] = model.joint_child[j]
-        view["body_link"][model.joint_child[j]] = i
-        view["link_q_start"][i] = model.joint_q_start[j]
-        view["link_v_start"][i] = v0
-        view["link_v_end"][i] = v1
-        view["dof_axis_count"][i] = sum(k in (code.TURN, code.SCREW) for k in kinds)
-        above = last_dof[p]
-        for k, d in enumerate(range(v0, v1)):
-            view["dof_kind"][d] = kinds[k]
-            view["dof_block"][d] = int(kinds[k] != code.ANGULAR or k == 0 or kinds[k - 1] != kinds[k])
-            view["dof_link"][d] = i
-            view["dof_parent"][d] = above
-            above = d
-        last_dof[i] = above
-        children[p] += 1
-    view["link_leaf"][:] = [int(n == 0) for n in children]
+    if columns:
+        rows = np.array(list(columns.values()), np.int64)
+        for name, column in zip(("dof_kind", "dof_block", "dof_link", "dof_parent"), rows.T, strict=True):
+            view[name][list(columns)] = column
+    view["link_leaf"][:] = np.bincount(parent[1:], minlength=len(parent)) == 0
     # tip to base, the child with the highest number reaches its parent first
-    parent = view["link_parent"]
-    seen: set[int] = set()
-    for i in range(len(tree), 0, -1):
-        view["link_first"][i] = int(int(parent[i]) not in seen)
-        seen.add(int(parent[i]))
+    first = dict(zip(parent[1:], range(1, len(parent)), strict=True))
+    view["link_first"][list(first.values())] = 1
 
 
 def fill_constants(model: Model, arenas: Arenas) -> None:
-    """Write everything that may change without changing the topology."""
+    """Write everything that may change without changing the topology; all links at once."""
     view = constant_views(arenas)
-    joint_of = {int(c): j for j, c in enumerate(model.joint_child) if model.joint_articulation[j] >= 0}
+    tree = np.flatnonzero(model.joint_articulation >= 0)
+    body, parent = view["link_body"][1:], view["link_parent"][1:]
+    starts, ends = model.joint_qd_start[tree], model.joint_qd_start[tree + 1]
+    X_p, X_c = model.joint_X_p[tree], model.joint_X_c[tree]
     eye = np.eye(3)
-    post: list[tuple[Array, Array]] = [(eye, np.zeros(3))]
-    view["link_R_pre"][0] = view["link_R_post"][0] = eye.reshape(-1)
-    kinematic = model.body_kinematic
-    for i, body in enumerate(view["link_body"][1:].tolist(), start=1):
-        j = joint_of[body]
-        d0, d1 = int(model.joint_qd_start[j]), int(model.joint_qd_start[j + 1])
-        X_p, X_c = model.joint_X_p[j], model.joint_X_c[j]
-        R_p, R_c = rotation(X_p), rotation(X_c)
-        R_child, p_child = R_c.T, -R_c.T @ X_c[:3]
-        frames = [eye]
-        if view["link_kind"][i] == code.AXES:
-            frames = [axis_frame(model.joint_axis[d]) for d in range(d0, d1)]
-            for before, here, d in zip(frames, frames[1:], range(d0 + 1, d1), strict=False):
-                view["dof_R_pre"][d] = (before.T @ here).reshape(-1)
-                view["dof_Q_pre"][d] = quaternion(before.T @ here)
+    R_p, R_c = rotations(X_p), rotations(X_c)
+    R_child = R_c.transpose(0, 2, 1)
+    p_child = -turned(R_child, X_c[:, :3])
 
-        R_parent, p_parent = post[int(view["link_parent"][i])]
-        R_pre = R_parent @ R_p @ frames[0]
-        view["link_R_pre"][i] = R_pre.reshape(-1)
-        view["link_Q_pre"][i] = quaternion(R_pre)
-        view["link_turned"][i] = int(not np.array_equal(R_pre, eye))
-        view["link_p_pre"][i] = p_parent + R_parent @ X_p[:3]
-        R_post, p_post = frames[-1].T @ R_child, frames[-1].T @ p_child
-        post.append((R_post, p_post))
-        view["link_R_post"][i] = R_post.reshape(-1)
-        view["link_Q_post"][i] = quaternion(R_post)
-        view["link_p_post"][i] = p_post
-        moved = not (np.array_equal(R_post, eye) and not p_post.any())
-        view["link_offset"][i] = int(moved)
-        view["link_R_anchor"][i] = R_p.reshape(-1)
-        view["link_p_anchor"][i] = X_p[:3]
-        view["link_R_child"][i] = R_child.reshape(-1)
-        view["link_p_child"][i] = p_child
+    R_first, R_last = np.repeat(eye[None], len(tree), axis=0), np.repeat(eye[None], len(tree), axis=0)
+    axes = view["link_kind"][1:] == code.AXES
+    if axes.any():
+        frames = axis_frames(model.joint_axis)
+        R_first[axes], R_last[axes] = frames[starts[axes]], frames[ends[axes] - 1]
+        follows = np.zeros(model.joint_dof_count, bool)
+        follows[1:] = (view["dof_link"][1:] == view["dof_link"][:-1]) & (view["dof_link"][1:] > 0)
+        follows &= view["link_kind"][view["dof_link"]] == code.AXES
+        if follows.any():
+            later = np.flatnonzero(follows)
+            between = frames[later - 1].transpose(0, 2, 1) @ frames[later]
+            view["dof_R_pre"][later] = between.reshape(-1, 9)
+            view["dof_Q_pre"][later] = quaternions(between)
 
-        inertia = R_post @ model.body_inertia[body] @ R_post.T
-        view["link_mass"][i] = model.body_mass[body]
-        view["link_com"][i] = p_post + R_post @ model.body_com[body]
-        view["link_inertia"][i] = inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
-        view["dof_mobile"][d0:d1] = 0.0 if kinematic[body] else 1.0
+    R_back = R_last.transpose(0, 2, 1)
+    R_post, p_post = R_back @ R_child, turned(R_back, p_child)
+    view["link_R_post"][0] = view["link_R_pre"][0] = eye.reshape(-1)
+    view["link_R_post"][1:] = R_post.reshape(-1, 9)
+    view["link_Q_post"][1:] = quaternions(R_post)
+    view["link_p_post"][1:] = p_post
+    view["link_offset"][1:] = (R_post != eye).any(axis=(1, 2)) | p_post.any(axis=1)
+
+    # the parent's body frame lies at its own link_R_post, link_p_post; that of the world is the identity
+    R_parent = view["link_R_post"][parent].reshape(-1, 3, 3)
+    R_pre = R_parent @ R_p @ R_first
+    view["link_R_pre"][1:] = R_pre.reshape(-1, 9)
+    view["link_Q_pre"][1:] = quaternions(R_pre)
+    view["link_turned"][1:] = (R_pre != eye).any(axis=(1, 2))
+    view["link_p_pre"][1:] = view["link_p_post"][parent] + turned(R_parent, X_p[:, :3])
+    view["link_R_anchor"][1:] = R_p.reshape(-1, 9)
+    view["link_p_anchor"][1:] = X_p[:, :3]
+    view["link_R_child"][1:] = R_child.reshape(-1, 9)
+    view["link_p_child"][1:] = p_child
+
+    inertia = R_post @ model.body_inertia[body] @ R_post.transpose(0, 2, 1)
+    view["link_mass"][1:] = model.body_mass[body]
+    view["link_com"][1:] = p_post + turned(R_post, model.body_com[body])
+    view["link_inertia"][1:] = inertia[:, [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+    view["dof_mobile"][:] = np.where(model.body_kinematic[view["link_body"][view["dof_link"]]], 0.0, 1.0)
+    view["dof_mobile"][view["dof_link"] == 0] = 0.0
 
     view["dof_axis"][:] = model.joint_axis
     view["dof_pitch"][:] = model.joint_pitch

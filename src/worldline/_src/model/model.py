@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -170,7 +171,6 @@ class Model:
     """Length of joint_qd."""
     articulation_count: int = field(init=False)
     """Number of articulations in one world."""
-    arenas: Arenas = field(init=False, repr=False)
     scratch: dict[Any, Any] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -179,8 +179,12 @@ class Model:
         self.joint_coord_count = int(self.joint_q_start[-1])
         self.joint_dof_count = int(self.joint_qd_start[-1])
         self.articulation_count = len(self.articulation_label)
-        self.arenas = compile_arenas(self)
         self._lock()
+
+    @cached_property
+    def arenas(self) -> Arenas:
+        """What the kernels read; made when it is first needed, so that a model may be changed before."""
+        return compile_arenas(self)
 
     def _lock(self) -> None:
         for value in vars(self).values():
@@ -201,7 +205,6 @@ class Model:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, scratch={})
-        self.arenas = compile_arenas(self)
         self._lock()
 
     def __repr__(self) -> str:
@@ -287,7 +290,8 @@ class Model:
         from worldline._src.model.checks import check_update
 
         vars(self).update(check_update(self, arrays))
-        fill_constants(self, self.arenas)
+        if "arenas" in vars(self):
+            fill_constants(self, self.arenas)
         self._lock()
         # programs were laid out for bodies that could be moved; look again
         self.scratch.clear()

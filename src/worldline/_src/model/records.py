@@ -21,6 +21,9 @@ PerDof = float | Sequence[float] | Array
 """One number for all degrees of freedom of a joint, or one each."""
 
 
+_LARGEST = np.finfo(float).max
+
+
 @dataclass(frozen=True, kw_only=True)
 class JointDofConfig:
     """One degree of freedom of a joint: its axis, limits, drive and passive forces.
@@ -49,6 +52,8 @@ class JointDofConfig:
 
     def checked(self, what: str) -> JointDofConfig:
         """This configuration with every rule checked and the target inside its limits."""
+        if self._is_plain():
+            return self
         for name in ("limit_ke", "limit_kd", "target_ke", "target_kd", "damping", "stiffness"):
             _non_negative(getattr(self, name), f"{what}: {name}")
         for name in ("armature", "friction"):
@@ -74,6 +79,34 @@ class JointDofConfig:
             nearest = lower if np.isfinite(lower) else upper
             return replace(self, target_pos=middle if np.isfinite(middle) else nearest)
         return self
+
+    def _is_plain(self) -> bool:
+        """Whether it obviously keeps every rule; the long way round finds the words for what does not."""
+        sizes = (
+            self.limit_ke,
+            self.limit_kd,
+            self.target_ke,
+            self.target_kd,
+            self.damping,
+            self.stiffness,
+            self.armature,
+            self.friction,
+        )
+        bounds = (self.effort_limit, self.velocity_limit)
+        return (
+            all(type(size) is float and 0.0 <= size <= _LARGEST for size in sizes)
+            and all(type(bound) is float and 0.0 <= bound for bound in bounds)
+            and type(self.target_vel) is float
+            and type(self.spring_ref) is float
+            and abs(self.target_vel) <= _LARGEST
+            and abs(self.spring_ref) <= _LARGEST
+            and type(self.target_pos) is float
+            and abs(self.target_pos) <= _LARGEST
+            and type(self.limit_lower) is float
+            and type(self.limit_upper) is float
+            and self.limit_lower <= self.target_pos <= self.limit_upper
+            and (self.actuator_mode is None or type(self.actuator_mode) is ActuatorMode)
+        )
 
     def mode(self) -> ActuatorMode:
         """The drive mode: what was asked for, else what the gains imply."""
@@ -104,6 +137,9 @@ class DofOptions(TypedDict, total=False):
     effort_limit: PerDof
     velocity_limit: PerDof
     actuator_mode: ActuatorMode | Sequence[ActuatorMode] | None
+
+
+_DOF_OPTIONS = frozenset(DofOptions.__annotations__)
 
 
 class JointOptions(TypedDict, total=False):
@@ -166,6 +202,9 @@ def _non_negative(value: float, what: str, largest: float = np.finfo(float).max)
         raise ArgumentError(f"{what} must be a number that is {finite}not negative, got {value!r}")
 
 
+_UNIT = np.eye(3)
+
+
 def axis_vector(axis: AxisLike, what: str) -> Array:
     """A unit vector from an `Axis`, one of "x", "y", "z", or three numbers."""
     if isinstance(axis, str):
@@ -173,7 +212,7 @@ def axis_vector(axis: AxisLike, what: str) -> Array:
             raise ArgumentError(f"{what} must be x, y, z or 3 numbers, got '{axis}'")
         axis = Axis("xyz".index(axis.lower()))
     if isinstance(axis, Axis):
-        return np.eye(3)[int(axis)]
+        return _UNIT[int(axis)].copy()
     vector = numbers(axis, (3,), what)
     length = math.hypot(*vector)
     if length < 1e-12:
@@ -188,12 +227,17 @@ class AxisJointOptions(JointOptions, DofOptions, total=False):
 
 def split_options(options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Keywords of the frames, keywords of the degrees of freedom."""
-    dof = {k: v for k, v in options.items() if k in DofOptions.__annotations__}
-    return {k: v for k, v in options.items() if k not in dof}, dof
+    frames: dict[str, Any] = {}
+    dof: dict[str, Any] = {}
+    for name, value in options.items():
+        (dof if name in _DOF_OPTIONS else frames)[name] = value
+    return frames, dof
 
 
 def configured(axes: Sequence[AxisLike], options: dict[str, Any]) -> list[JointDofConfig]:
     """One configuration per axis; an option is one value for all of them, or one each."""
+    if not any(isinstance(value, (list, tuple, np.ndarray)) for value in options.values()):
+        return [JointDofConfig(axis=axis, **options) for axis in axes]
     rows: list[dict[str, Any]] = [{} for _ in axes]
     for name, value in options.items():
         values = [value] * len(axes)
@@ -220,7 +264,7 @@ def require_not_parallel(axis: AxisLike, axis2: AxisLike, what: str) -> None:
 
 
 def require_independent(axes: list[Array], what: str) -> None:
-    if axes and np.linalg.matrix_rank(np.array(axes), tol=1e-6) < len(axes):
+    if len(axes) > 1 and np.linalg.matrix_rank(np.array(axes), tol=1e-6) < len(axes):
         raise ArgumentError(f"{what} must be independent, got {[a.tolist() for a in axes]}")
 
 

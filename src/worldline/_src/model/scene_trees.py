@@ -102,7 +102,7 @@ def _mass_properties(world: World, library: AssetLibrary) -> dict[int, MassPrope
 
 
 def _pose(position: Array, rotation: Array) -> Array:
-    return transform(np.concatenate([position, rotation]), "pose")
+    return transform(np.array([*position.tolist(), *rotation.tolist()]), "pose")
 
 
 def _add_link(
@@ -172,7 +172,7 @@ def _add_joint(
     frames: dict[str, Any] = {
         "parent": parent,
         "child": child,
-        "parent_xform": compose(local, compose(anchor, _reference(joint))),
+        "parent_xform": compose(local, compose(anchor, _reference(joint)) if joint.ref_ else anchor),
         "child_xform": anchor,
         "label": joint.name,
     }
@@ -186,7 +186,7 @@ def _add_joint(
 
 
 def _axis(joint: Joint) -> Array:
-    return joint.axis if np.any(joint.axis) else np.array([0.0, 0.0, 1.0])
+    return joint.axis if any(joint.axis.tolist()) else np.array([0.0, 0.0, 1.0])
 
 
 def _reference(joint: Joint) -> Array:

@@ -12,6 +12,7 @@ fault, and neither compare nor convert arrays. msgspec still does the JSON and m
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, dataclass_transform
 
@@ -93,6 +94,7 @@ class Struct(Part):
     _positional: ClassVar[bool] = False
     _copied: ClassVar[tuple[tuple[str, Kind[Any, Any]], ...]] = ()
     _naming: ClassVar[tuple[tuple[str, Kind[Any, Any]], ...] | None] = None
+    _checks: ClassVar[Callable[[dict[str, Any], Probe, str], None] | None] = None
     __hash__ = None  # type: ignore[assignment]
 
     def __init_subclass__(cls, kw_only: bool = True, **more: Any) -> None:
@@ -109,6 +111,7 @@ class Struct(Part):
         cls._positional = not kw_only
         cls._copied = tuple((n, f.kind) for n, f in fields.items() if not f.kind.immutable)
         cls._naming = None
+        cls._checks = None
         cls.__match_args__ = tuple(fields) if not kw_only else ()
         cls.__signature__ = _signature(fields, kw_only)
         lines = [f"    {name}: {f.doc}" for name, f in cls._fields.items() if f.doc]
@@ -120,6 +123,10 @@ class Struct(Part):
             given = self._named(args, given)
         values = self.__dict__
         values.update(self._constants)
+        if not given:
+            for name, make in self._factories:
+                values[name] = make()
+            return
         for name, make in self._factories:
             if name not in given:
                 values[name] = make()
@@ -221,8 +228,7 @@ class Struct(Part):
                 kind.check(values[name], probe, f"{path}.{name}")
             return
         before = len(probe.problems)
-        for name, known in self._fields.items():
-            known.kind.check(values[name], probe, f"{path}.{name}")
+        (type(self)._checks or field_checks(type(self)))(values, probe, path)
         rule = probe.rules.get(type(self))
         if rule is not None and len(probe.problems) == before:
             # rules may rely on types that have just been checked
@@ -257,6 +263,33 @@ class Struct(Part):
             if found is not FAILED:
                 made.__dict__[key] = found
         return made
+
+
+def field_checks(cls: type[Struct]) -> Callable[[dict[str, Any], Probe, str], None]:
+    """A function that checks all fields of a class, made once for it.
+
+    A scene has thousands of fields, and nearly all hold a default or an ordinary number. The function is
+    written out as code, as `dataclasses` does, so that each of those costs a comparison and not a call.
+    """
+    names: dict[str, Any] = {"inf": math.inf}
+    lines = ["def check(values, probe, path):"]
+    for index, (name, known) in enumerate(cls._fields.items()):
+        kind = known.kind
+        names[f"k{index}"] = kind
+        sound = [text.format(k=f"k{index}") for text in (kind.sound(),) if text]
+        if known.factory is None:
+            probe = Probe()
+            kind.check(known.default, probe, "")
+            if not (probe.problems or probe.references or probe.names):
+                names[f"d{index}"] = known.default
+                sound.insert(0, f"v is d{index}")
+        lines.append(f"    v = values[{name!r}]")
+        call = f"k{index}.check(v, probe, path + {'.' + name!r})"
+        lines.append(f"    if not ({' or '.join(sound)}): {call}" if sound else f"    {call}")
+    lines.append("    return None")
+    exec("\n".join(lines), names)  # noqa: S102  names of fields are Python names
+    cls._checks = staticmethod(names["check"])
+    return names["check"]
 
 
 def _signature(fields: dict[str, Field], kw_only: bool) -> inspect.Signature:

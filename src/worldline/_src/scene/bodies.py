@@ -126,6 +126,9 @@ class Children(Kind["Iterable[Link]", "list[Link]"]):
 
         probe.later(work)
 
+    def sound(self) -> str:
+        return "type(v) is list and not v"
+
     def identical(self, a: list[Link], b: list[Link]) -> bool:
         # only asked of defaults, which have no children
         return not a and not b

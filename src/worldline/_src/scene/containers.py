@@ -46,6 +46,10 @@ class OptionalOf(Kind[S | None, T | None]):
         if value is not None:
             self.item.check(value, probe, path)
 
+    def sound(self) -> str:
+        inner = self.item.sound().replace("{k}", "{k}.item")
+        return f"v is None or {inner}" if inner else "v is None"
+
     def identical(self, a: T | None, b: T | None) -> bool:
         return a is b if a is None or b is None else self.item.identical(a, b)
 
@@ -159,6 +163,9 @@ class ListOf(Kind[Iterable[S], list[T]]):
         for index, entry in enumerate(value):
             self.item.check(entry, probe, f"{path}[{index}]")
 
+    def sound(self) -> str:
+        return "" if self.length else "type(v) is list and not v"
+
     def identical(self, a: list[T], b: list[T]) -> bool:
         return len(a) == len(b) and all(map(self.item.identical, a, b))
 
@@ -227,6 +234,9 @@ class TableOf(Kind[Mapping[str, S], dict[str, T]]):
             elif self.namespace is not None:
                 probe.name(self.namespace, key, f"{path}[{key!r:.80}]")
             self.item.check(entry, probe, f"{path}[{key!r:.80}]")
+
+    def sound(self) -> str:
+        return "type(v) is dict and not v"
 
     def identical(self, a: dict[str, T], b: dict[str, T]) -> bool:
         # the order of a table is written, so it counts

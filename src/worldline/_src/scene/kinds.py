@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import numbers
 import reprlib
+import sys
 from collections.abc import Callable
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -31,6 +32,7 @@ WORLD: Final = "world"
 FAILED: Final = object()
 """What `Kind.read` returns after it noted a problem."""
 
+_LARGEST: Final = sys.float_info.max
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = 60
 
@@ -109,6 +111,13 @@ class Kind(Generic[S, T]):
         except Rejected as rejected:
             probe.reject(path + rejected.path, rejected.given, rejected.allowed)
 
+    def sound(self) -> str:
+        """A quick test that says of most sound values that `check` has nothing to do with them.
+
+        Python for the value `v`, with `{k}` for this kind; empty when there is none.
+        """
+        return ""
+
     def rename(self, value: T, new: Rename) -> T:
         """The value with every scene name in it replaced."""
         return value
@@ -138,6 +147,9 @@ class Flag(Kind[bool, bool]):
         if isinstance(value, np.bool_):
             return bool(value)
         raise self.reject(value)
+
+    def sound(self) -> str:
+        return "v is True or v is False"
 
     def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
         return {"type": "boolean"}
@@ -185,6 +197,11 @@ class Real(Kind[float, float]):
         words += [f"> {above:g}"] if above is not None else []
         words += [f"<= {maximum:g}"] if maximum is not None else []
         self.allowed = "a number" + (" " + " and ".join(words) if words else "")
+        # every valid number and no other lies within these
+        self.least = max(-math.inf if infinite else -_LARGEST, -math.inf if minimum is None else minimum)
+        if above is not None:
+            self.least = max(self.least, math.nextafter(above, math.inf))
+        self.greatest = min(math.inf if infinite else _LARGEST, math.inf if maximum is None else maximum)
 
     def __call__(self, value: float) -> float:
         if type(value) is float:
@@ -200,11 +217,7 @@ class Real(Kind[float, float]):
 
     def is_valid(self, value: float) -> bool:
         """Whether a number lies within the bounds; NaN never does."""
-        return self.is_number(value) and not (
-            (self.minimum is not None and value < self.minimum)
-            or (self.above is not None and value <= self.above)
-            or (self.maximum is not None and value > self.maximum)
-        )
+        return self.least <= value <= self.greatest
 
     def identical(self, a: float, b: float) -> bool:
         return a == b and (a != 0.0 or math.copysign(1.0, a) == math.copysign(1.0, b))
@@ -221,10 +234,15 @@ class Real(Kind[float, float]):
         return super().read(raw, source, path)
 
     def check(self, value: Any, probe: Probe, path: str) -> None:
+        if type(value) is float and self.least <= value <= self.greatest:
+            return
         if type(value) is not float:
             probe.reject(path, describe(value), self.allowed)
         elif not (self.is_valid(value) if probe.values else self.is_number(value)):
             probe.reject(path, repr(value), self.allowed)
+
+    def sound(self) -> str:
+        return f"type(v) is float and {self.least!r} <= v <= {self.greatest!r}"
 
     def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
         number: dict[str, Any] = {"type": "number"}
@@ -259,6 +277,9 @@ class Integer(Kind[int, int]):
         outside = type(value) is int and not self.minimum <= value <= self.maximum
         if type(value) is not int or (outside and probe.values):
             probe.reject(path, describe(value), self.allowed)
+
+    def sound(self) -> str:
+        return f"type(v) is int and {self.minimum} <= v <= {self.maximum}"
 
     def schema(self, definitions: dict[str, Any]) -> dict[str, Any]:
         return {"type": "integer", "minimum": self.minimum, "maximum": self.maximum}

@@ -149,6 +149,39 @@ def primitive(
     return MassProperties(total, np.zeros(3), np.diag(total * shape_moments(shape, size, shell)))
 
 
+def placed_primitive(
+    shape: ShapeType,
+    size: Sequence[float],
+    position: Array,
+    rotation: Array,
+    *,
+    density: float = 1000.0,
+    mass: float | None = None,
+    shell: bool = False,
+) -> MassProperties:
+    """A primitive seen from the frame in which it has the given pose; `placed` of `primitive`, but quicker."""
+    if shape in _MASSLESS:
+        return NOTHING
+    content = shape_content(shape, size, shell)
+    total = density * content if mass is None else mass
+    xx, yy, zz = _mean_squares(shape, size, shell) if content > 0.0 else (0.0, 0.0, 0.0)
+    a, b, c = total * (yy + zz), total * (xx + zz), total * (xx + yy)
+    if a == b == c:
+        return MassProperties(total, position, np.array(((a, 0.0, 0.0), (0.0, a, 0.0), (0.0, 0.0, a))))
+    (p, q, r), (s, t, u), (v, w, x) = rotation_matrix(rotation).tolist()
+    d, e, f = (
+        p * s * a + q * t * b + r * u * c,
+        p * v * a + q * w * b + r * x * c,
+        s * v * a + t * w * b + u * x * c,
+    )
+    i, j, k = (
+        p * p * a + q * q * b + r * r * c,
+        s * s * a + t * t * b + u * u * c,
+        v * v * a + w * w * b + x * x * c,
+    )
+    return MassProperties(total, position, np.array(((i, d, e), (d, j, f), (e, f, k))))
+
+
 # meshes
 
 
@@ -240,9 +273,11 @@ def given_properties(inertial: Inertia, from_geoms: MassProperties) -> MassPrope
 def bounded(part: MassProperties, least_mass: float = 0.0, least_moment: float = 0.0) -> MassProperties:
     """Mass and principal moments raised to a bound."""
     mass = max(part.mass, least_mass)
-    moments, rotation = principal_axes(part.inertia)
-    if not least_moment > 0.0 or moments[2] >= least_moment:
+    if not least_moment > 0.0:
         # without a bound even impossible moments stay as they are
+        return part._replace(mass=mass)
+    moments, rotation = principal_axes(part.inertia)
+    if moments[2] >= least_moment:
         return part._replace(mass=mass)
     turn = rotation_matrix(rotation)
     raised = np.maximum(moments, least_moment)

@@ -115,6 +115,9 @@ class Enumeration(Kind[E | str, E]):
             raise Rejected(describe(value), self.allowed + hint(value, self.by_name))
         raise self.reject(value)
 
+    def sound(self) -> str:
+        return "type(v) is {k}.members"
+
     def plain(self, value: E, writer: Writer) -> Any:
         return value.name
 

@@ -59,6 +59,7 @@ class Variant(Part):
 
     _cases: ClassVar[dict[str, Payload]] = {}
     _tags: ClassVar[dict[str, str]] = {}
+    _written: ClassVar[dict[str, str]] = {}
     __hash__ = None  # type: ignore[assignment]
     _variant: str
     _data: Any
@@ -68,6 +69,7 @@ class Variant(Part):
         if cases is not None:
             cls._cases = cases
             cls._tags = {"".join(map(str.capitalize, n.split("_"))): n for n in cases}
+            cls._written = {n: tag for tag, n in cls._tags.items()}
 
     def __init__(self) -> None:
         made = ", ".join(f"{type(self).__name__}.{case}(...)" for case in self._cases)
@@ -152,7 +154,7 @@ class Variant(Part):
 
     @property
     def _tag(self) -> str:
-        return "".join(map(str.capitalize, self._variant.split("_")))
+        return self._written[self._variant]
 
     # the walks; see kinds.Kind for what each does
 

@@ -20,6 +20,9 @@ VectorLike = Sequence[float] | NDArray[Any]
 TableLike = Sequence[Sequence[float]] | NDArray[Any]
 
 
+_DOUBLE = np.dtype(np.float64)
+
+
 def _floats(value: Any) -> list[float] | None:
     """A flat sequence of real numbers as a list, None for anything else."""
     if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
@@ -68,6 +71,13 @@ class Numbers(Kind[VectorLike, list[float]]):
         return list(value)
 
     def check(self, value: Any, probe: Probe, path: str) -> None:
+        least, greatest = self.item.least, self.item.greatest
+        if type(value) is list and self.length in (None, len(value)):
+            for item in value:
+                if type(item) is not float or not least <= item <= greatest:
+                    break
+            else:
+                return
         found = _floats(value) if type(value) is list else None
         if found is None or (self.length is not None and len(found) != self.length):
             probe.reject(path, describe(value), self.allowed)
@@ -86,6 +96,7 @@ class Vector(Kind[VectorLike, Array]):
     def __init__(self, length: int | None = None, *, nonzero: bool = False) -> None:
         self.length = length
         self.nonzero = nonzero
+        self._shape = None if length is None else (length,)
         self.allowed = "finite numbers" if length is None else f"{length} finite numbers"
         if nonzero:
             self.allowed += ", not all zero"
@@ -106,6 +117,11 @@ class Vector(Kind[VectorLike, Array]):
         return value.copy()
 
     def check(self, value: Any, probe: Probe, path: str) -> None:
+        if type(value) is np.ndarray and value.dtype is _DOUBLE and value.shape == self._shape:
+            items = value.tolist()
+            # a sum is finite when its terms are, or nearly so: one that overflows is looked at below
+            if math.isfinite(sum(items)) and not (self.nonzero and not any(items)):
+                return
         shape = value.shape if isinstance(value, np.ndarray) and value.dtype == np.float64 else None
         if shape is None or len(shape) != 1 or self.length not in (None, shape[0]):
             probe.reject(path, describe(value), self.allowed)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -20,6 +21,10 @@ IDENTITY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 def numbers(value: VectorLike, shape: tuple[int, ...], what: str) -> Array:
     """A finite float array of the wanted shape, or an ArgumentError that says what came instead."""
+    if type(value) is np.ndarray and value.shape == shape and value.dtype == np.float64 and value.size < 10:
+        # plain floats: on arrays this small NumPy's overhead is ten times the arithmetic
+        if all(map(math.isfinite, value.ravel().tolist())):
+            return value.copy()
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -40,7 +45,7 @@ def transform(value: VectorLike | None, what: str) -> Array:
     if value is None:
         return IDENTITY.copy()
     pose = numbers(value, (7,), what)
-    length = float(np.linalg.norm(pose[3:]))
+    length = math.hypot(*pose[3:].tolist())
     if length < 1e-12:
         raise ArgumentError(f"{what} needs a quaternion (xyzw) that is not zero, got {pose.tolist()}")
     # a unit quaternion stays as it was given, to the last bit
@@ -116,3 +121,46 @@ def inverse(a: Array) -> Array:
     px, py, pz, x, y, z, w = a.tolist()
     rx, ry, rz = _turned((-x, -y, -z, w), (px, py, pz))
     return np.array([-rx, -ry, -rz, -x, -y, -z, w])
+
+
+# many at once, for what is done to all links of a model
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Cross products of rows, shape (n, 3)."""
+    return a[:, [1, 2, 0]] * b[:, [2, 0, 1]] - a[:, [2, 0, 1]] * b[:, [1, 2, 0]]
+
+
+def turned(R: Array, v: Array) -> Array:
+    """Vectors (n, 3), each turned by its matrix (n, 3, 3)."""
+    return (R @ v[:, :, None])[:, :, 0]
+
+
+def rotations(poses: Array) -> Array:
+    """The rotation matrices of poses (n, 7), shape (n, 3, 3)."""
+    x, y, z, w = poses[:, 3:].T
+    entries = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.array(entries).transpose(2, 0, 1)
+
+
+def quaternions(R: Array) -> Array:
+    """xyzw of rotation matrices (n, 3, 3), w >= 0, shape (n, 4)."""
+    a, b, c = R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]
+    d, e, f = R[:, 0, 1] + R[:, 1, 0], R[:, 0, 2] + R[:, 2, 0], R[:, 1, 2] + R[:, 2, 1]
+    x, y, z = R[:, 0, 0], R[:, 1, 1], R[:, 2, 2]
+    outer = np.array(
+        [
+            [1 + x - y - z, d, e, a],
+            [d, 1 - x + y - z, f, b],
+            [e, f, 1 - x - y + z, c],
+            [a, b, c, 1 + x + y + z],
+        ]
+    )
+    best = np.argmax(outer[[0, 1, 2, 3], [0, 1, 2, 3]], axis=0)
+    rows = outer[best, :, np.arange(len(R))]
+    rows = rows / np.sqrt(np.sum(rows * rows, axis=1))[:, None]
+    return np.where(rows[:, 3:] < 0.0, -rows, rows)

@@ -37,7 +37,7 @@ from worldline._src.scene.mass_properties import (
     in_groups,
     mesh_properties,
     placed,
-    primitive,
+    placed_primitive,
 )
 from worldline._src.scene.options import CoACDConfig, CompileOptions, InertiaSource, ShapeFit
 from worldline._src.scene.poses import Pose, multiply, normalized
@@ -196,9 +196,13 @@ class AssetLibrary:
         if geom.shape is ShapeType.Mesh:
             own = mesh_properties(self.integrals(geom), density=density, mass=mass)
             return placed(own, geom.position, geom.orientation)
-        shape = self.resolved(geom)
-        own = primitive(shape.shape, list(shape.size), density=density, mass=mass, shell=geom.shell_inertia)
-        return placed(own, shape.position, shape.rotation)
+        shape, size, position, rotation = geom.shape, geom.size, geom.position, geom.orientation
+        if geom.mesh is not None:
+            fit = self.resolved(geom)
+            size, position, rotation = fit.size.tolist(), fit.position, fit.rotation
+        return placed_primitive(
+            shape, size, position, rotation, density=density, mass=mass, shell=geom.shell_inertia
+        )
 
     def link_properties(self, link: Link, options: CompileOptions | None = None) -> MassProperties:
         """Mass properties of a link under the scene's compile options, but for its total mass."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
@@ -57,13 +58,27 @@ class PathPolicy:
         allow_outside: bool = False,
         file_bytes: int = LIMITS.file_bytes,
     ) -> None:
-        self.base = None if base is None else _real(base)
+        # made absolute now, since the working directory may change before it is asked for
+        self._base = None if base is None else base.absolute()
         self.asset_dirs = tuple(_real(directory) for directory in asset_dirs)
         self.allow_outside = allow_outside
         self.file_bytes = file_bytes
-        self.package = None if self.base is None else _package_root(self.base)
-        roots = [self.base, self.package, *self.asset_dirs]
-        self._roots: list[Path] = [root for root in roots if root is not None]
+
+    # only scenes that refer to files need to know where they stand
+
+    @cached_property
+    def base(self) -> Path | None:
+        """Directory of the scene file."""
+        return None if self._base is None else _real(self._base)
+
+    @cached_property
+    def package(self) -> Path | None:
+        """Directory of the package that the scene file belongs to."""
+        return None if self.base is None else _package_root(self.base)
+
+    @cached_property
+    def _roots(self) -> list[Path]:
+        return [root for root in (self.base, self.package, *self.asset_dirs) if root is not None]
 
     @classmethod
     def of(cls, file_path: Path | None, options: Any) -> PathPolicy:

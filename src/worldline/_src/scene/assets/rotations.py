@@ -13,10 +13,12 @@ from worldline._src.scene.vectors import Array
 
 def rotation_matrix(rotation: Array) -> Array:
     """The matrix of a quaternion of any length but zero."""
-    norm = float(np.linalg.norm(rotation))
+    # plain floats: on arrays this small NumPy's overhead is ten times the arithmetic
+    x, y, z, w = rotation.tolist()
+    norm = math.hypot(x, y, z, w)
     if not norm > 0.0:
         return np.eye(3)
-    x, y, z, w = (float(part) / norm for part in rotation)
+    x, y, z, w = x / norm, y / norm, z / norm, w / norm
     return np.array(
         [
             [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],

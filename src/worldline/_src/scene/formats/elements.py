@@ -48,7 +48,6 @@ class Element:
         self,
         tag: str,
         attributes: dict[str, str] | None = None,
-        *,
         text: str = "",
         file: str | None = None,
         line: int | None = None,
@@ -236,12 +235,13 @@ def _convert(tree: Any, file: str | None) -> Element:
 
 def _plain(source: Any, file: str | None, parent: Element | None, position: int) -> Element:
     text = source.text
+    # by place, and not through `attrib`, which makes an object of its own: there may be very many of these
     return Element(
         source.tag,
-        dict(source.attrib),
-        text=text.strip() if text else "",
-        file=file,
-        line=source.sourceline,
-        parent=parent,
-        position=position,
+        dict(source.items()),
+        text.strip() if text else "",
+        file,
+        source.sourceline,
+        parent,
+        position,
     )

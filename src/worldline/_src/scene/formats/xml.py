@@ -62,6 +62,11 @@ class Log:
         self.report = Report()
         self._seen: set[Any] = set()
 
+    @property
+    def size(self) -> int:
+        """How many problems and notes there are."""
+        return len(self.problems) + len(self.report)
+
     def problem(self, element: Element, message: str) -> None:
         """Notes a problem; the reading ends at once when there are too many."""
         self.add(element.problem(message))
@@ -119,14 +124,17 @@ class Layers(tuple[Element, ...]):
     """Elements that give defaults, the most general first.
 
     Attributes:
-        names: Every attribute that any of them gives.
+        holders: For every attribute that any of them gives, the last one that does.
+        lists: Lists of numbers that were read before, by what was asked for.
     """
 
-    names: frozenset[str]
+    holders: dict[str, Element]
+    lists: dict[Any, list[float] | None]
 
     def __new__(cls, elements: Iterable[Element] = ()) -> Layers:
         made = super().__new__(cls, elements)
-        made.names = frozenset().union(*(element.attributes for element in made))
+        made.holders = {name: element for element in made for name in element.attributes}
+        made.lists = {}
         return made
 
 
@@ -163,12 +171,16 @@ class Attributes:
         self._own = element.attributes
         self._layers = layers = layers if isinstance(layers, Layers) else Layers(layers)
         # most attributes are given nowhere, which one look finds out
-        self._given = layers.names
+        self._given = layers.holders
         self._read: set[str] = set()
 
     def __contains__(self, name: str) -> bool:
         """Whether the element or one of its layers gives the attribute; does not count as reading it."""
         return name in self._own or name in self._given
+
+    def gives_any(self, names: frozenset[str]) -> bool:
+        """Whether the element or one of its layers gives any of some attributes; does not read them."""
+        return not (names.isdisjoint(self._own) and names.isdisjoint(self._given))
 
     def is_own(self, name: str) -> bool:
         """Whether the element itself gives the attribute; does not count as reading it."""
@@ -180,7 +192,18 @@ class Attributes:
         The attributes count as read.
         """
         self._read.update(names)
-        return (id(self._layers), *map(self._own.get, names))
+        own, given = self._own, self._given
+        found: list[Any] = []
+        for name in names:
+            found.append(own.get(name))
+            if name in given:
+                texts = [layer.attributes.get(name) for layer in self._layers]
+                found.append(tuple(text for text in texts if text is not None))
+        return tuple(found)
+
+    def rest(self, names: frozenset[str]) -> tuple[Any, ...]:
+        """What the values of all attributes but some depend on; see `key`. Does not count as reading them."""
+        return (id(self._layers), *[pair for pair in self._own.items() if pair[0] not in names])
 
     def mark(self, *names: str) -> None:
         """Counts attributes as read."""
@@ -188,11 +211,7 @@ class Attributes:
 
     def holder(self, name: str) -> Element:
         """The element that gives the attribute in the end; this one when none does."""
-        if name not in self._own and name in self._given:
-            for layer in reversed(self._layers):
-                if name in layer.attributes:
-                    return layer
-        return self.element
+        return self.element if name in self._own else self._given.get(name, self.element)
 
     def nearest(self, names: Iterable[str]) -> tuple[Element, list[str]]:
         """The most specific element that gives any of the attributes, and which of them it gives.
@@ -212,7 +231,7 @@ class Attributes:
         self._read.add(name)
         found = self._own.get(name)
         if found is None and name in self._given:
-            return self.holder(name).attributes.get(name)
+            return self._given[name].attributes[name]
         return found
 
     def required_text(self, name: str) -> str:
@@ -240,6 +259,9 @@ class Attributes:
 
     def integer(self, name: str, default: T = None) -> int | T:
         """A whole number within 32 bits."""
+        if name not in self._own and name not in self._given:
+            self._read.add(name)
+            return default
         value = self.real(name, None)
         if value is None:
             return default
@@ -250,9 +272,12 @@ class Attributes:
 
     def real(self, name: str, default: T = None, *, infinite: bool = False) -> float | T:
         """A finite number, or an infinite one where that is allowed."""
-        found = self.text(name)
+        self._read.add(name)
+        found = self._own.get(name)
         if found is None:
-            return default
+            if name not in self._given:
+                return default
+            found = self._given[name].attributes[name]
         value = number(found.strip(), infinite)
         if value is None:
             self._reject(name, "a number" if infinite else "a finite number")
@@ -283,13 +308,31 @@ class Attributes:
         if not inherited and name not in self._own:
             return out
         most = least if most is None else most
-        for layer in (*self._layers, self.element) if inherited else (self.element,):
-            found = layer.attributes.get(name)
-            if found is None:
-                continue
-            values = self._numbers(layer, name, found, least, most, infinite)
+        if inherited:
+            values = self._inherited(name, least, most, infinite)
+            if values is not None:
+                out = list(values) if out is None else values + out[len(values) :]
+        found = self._own.get(name)
+        if found is not None:
+            values = self._numbers(self.element, name, found, least, most, infinite)
             if values is not None:
                 out = values if out is None else values + out[len(values) :]
+        return out
+
+    def _inherited(self, name: str, least: int, most: int, infinite: bool) -> list[float] | None:
+        """What the layers make of a list together; read once for all elements of a class."""
+        key = (name, least, most, infinite)
+        if key in self._layers.lists:
+            return self._layers.lists[key]
+        out = None
+        before = self.log.size
+        for layer in self._layers:
+            found = layer.attributes.get(name)
+            values = None if found is None else self._numbers(layer, name, found, least, most, infinite)
+            if values is not None:
+                out = values if out is None else values + out[len(values) :]
+        if self.log.size == before:
+            self._layers.lists[key] = out
         return out
 
     def table(self, name: str, columns: int) -> Array | None:

@@ -65,10 +65,11 @@ Target = Joint | FreeJoint | JointTendon | SpatialTendon
 
 def references(element: Element) -> list[Reference]:
     """What an actuator acts on."""
+    attributes = element.attributes
     return [
-        Reference(element, name, (_SPACES[name],), element.get(name) or "")
+        Reference(element, name, (_SPACES[name],), attributes[name])
         for name in TRANSMISSIONS
-        if element.get(name)
+        if attributes.get(name)
     ]
 
 
@@ -170,7 +171,9 @@ class _Actuators:
 
     def _common(self, name: str | None, target: ActuatorTarget) -> Actuator:
         a, reading, scope = self.a, self.reading, self.scope
-        length = Attributes(self.element, self.log).reals("lengthrange", 2, default=(0.0, 0.0)) or [0.0, 0.0]
+        length = [0.0, 0.0]
+        if a.is_own("lengthrange"):
+            length = Attributes(self.element, self.log).reals("lengthrange", 2) or length
         control = reading.limits_of(a, "ctrllimited", "ctrlrange", scope)
         if self.element.tag in ("damper", "adhesion"):
             # these push one way only, and have to say how far

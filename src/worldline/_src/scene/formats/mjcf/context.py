@@ -104,18 +104,19 @@ class Reading:
         self.meshes: dict[str, MeshFacts] = {}
         self.done: set[tuple[int, str]] = set()
         self.later: list[Callable[[], None]] = []
-        self.memo = Memo()
+        self.memo = Memo(self.log)
         self._models: dict[Path, Source] = {}
         root = parse_model(source, file, self.policy, self.log)
         self.root = Scope(Source(root, file, self.log))
-        if file is not None:
-            self._models[file.resolve()] = self.root.source
+        self._file = None if file is None else file.absolute()
 
     def model(self, element: Element, source: Source) -> Source | None:
         """The model file that an `asset/model` element names, read once; None after noting a problem."""
         reference = Attributes(element, self.log).required_text("file")
         if not reference:
             return None
+        if not self._models and self._file is not None:
+            self._models[self._file.resolve()] = self.root.source
         try:
             path = self.policy.resolve(reference, base=source.directory)
             known = self._models.get(path)
@@ -184,6 +185,9 @@ class Reading:
 
         A range says by itself whether it limits when the file wants so, which it does unless told otherwise.
         """
+        if name not in a and flag not in a:
+            a.mark(name, flag)
+            return None
         ends = a.reals(name, 2, default=(0.0, 0.0), infinite=True) or [0.0, 0.0]
         limited = a.choice(flag, {"true": True, "false": False, "auto": None}, None)
         if limited is None:

@@ -47,6 +47,7 @@ _IGNORED: Final = {
 GROUPS: Final = 7
 
 
+_PLACED: Final = frozenset(("name", "class", "size", "fromto", "pos", *ORIENTATION))
 _PHYSICS: Final = ("condim", "solref", "solimp", "density", "solmix", "friction")
 
 
@@ -88,29 +89,41 @@ def read_geom(
 ) -> Geometry | None:
     """A geom, its pose seen from its link; None when it is left out."""
     a = reading.attributes(element, scope, childclass)
-    log = reading.log
-    shape = a.choice("type", SHAPES, ShapeType.Sphere)
-    if shape is None or element.find("plugin") is not None:
-        log.left_out(element, "a shape given by a plugin's signed distance field")
+    if element.children and element.find("plugin") is not None:
+        reading.log.left_out(element, "a shape given by a plugin's signed distance field")
+        return None
+    # geoms of a class often differ by their name, place and size only
+    key = ("geom", id(scope.source), scope.prefix, *a.rest(_PLACED))
+    geom = reading.memo.get(key, lambda: _read_unplaced(reading, a, scope))
+    if geom is None:
         return None
     size = a.reals("size", 1, 3, default=(0.0, 0.0, 0.0)) or [0.0, 0.0, 0.0]
     if min(size) < 0.0:
         a.reject("size", f"given {size}; allowed: sizes >= 0")
         size = [abs(x) for x in size]
-    placement = _read_frame(a, scope, shape.name, size, frame)
+    position, rotation = _read_frame(a, scope, geom.shape.name, size, frame)
+    fields = geom.__dict__
+    fields["name"] = reading.names.own(scope, element, "geom")
+    fields["size"], fields["position"], fields["orientation"] = size, vector(position), vector(rotation)
+    _check(a, geom)
+    return geom
+
+
+def _read_unplaced(reading: Reading, a: Attributes, scope: Scope) -> Geometry | None:
+    """A geom without name, place and size; None when it is left out."""
+    element, log = a.element, reading.log
+    shape = a.choice("type", SHAPES, ShapeType.Sphere)
+    if shape is None:
+        log.left_out(element, "a shape given by a plugin's signed distance field")
+        return None
     margin, gap = a.real("margin", 0.0), a.real("gap", 0.0)
     mesh = reading.asset(a, "mesh", "mesh", scope)
     if mesh is not None and not reading.meshes[mesh].available:
         log.left_out(element, f"a geom of the mesh '{mesh}', which is left out")
         return None
-    position, rotation = placement
     geom = fresh(
         Geometry,
-        name=reading.names.own(scope, element, "geom"),
         shape=shape,
-        size=size,
-        position=vector(position),
-        orientation=vector(rotation),
         # the scene counts from where contact is looked for, the file from where it pushes
         margin=margin + gap,
         gap=gap,
@@ -136,7 +149,7 @@ def read_geom(
     coefficients = a.reals("fluidcoef", 1, 5, default=_FLUID)
     if a.choice("fluidshape", {"none": False, "ellipsoid": True}, False):
         geom.fluid_coefficients = coefficients
-    _check(a, geom)
+    a.mark(*_PLACED)
     reading.finish(a, _IGNORED)
     return geom
 

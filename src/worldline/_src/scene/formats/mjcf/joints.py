@@ -29,6 +29,7 @@ TYPES: Final = {
     "ball": JointType.Ball,
     "free": JointType.Free,
 }
+_PLACED: Final = frozenset(("name", "class", "pos", "axis", "range", "ref"))
 _IGNORED: Final = {
     "user": "the numbers of a user's own have no place at single objects of a scene",
     "springyield": "springs that give way for good are not modelled",
@@ -44,6 +45,9 @@ def joint_type(reading: Reading, element: Element, scope: Scope, childclass: str
 
 def read_linear(a: Attributes, name: str) -> float:
     """The linear coefficient of a spring or damper; the others are noted."""
+    if name not in a:
+        a.mark(name)
+        return 0.0
     coefficients = a.reals(name, 1, 3, default=(0.0, 0.0, 0.0)) or [0.0, 0.0, 0.0]
     if any(coefficients[1:]):
         message = f"attribute '{name}': only the linear coefficient of the polynomial is kept"
@@ -67,19 +71,19 @@ def read_joint(
 ) -> Joint:
     """A hinge, slide or ball joint, seen from its link."""
     a = reading.attributes(element, scope, childclass)
-    kind = a.choice("type", TYPES, JointType.Revolute)
-    # the length of a slide joint is no angle
-    angle = 1.0 if kind is JointType.Slide else scope.compiler.angle
+    # joints of a class often differ by their name, place and range only
+    key = ("joint", id(scope.source), *a.rest(_PLACED))
+    joint = reading.memo.get(key, lambda: _read_unplaced(reading, a, scope))
+    kind = joint.type_
+    angle = _angle(kind, scope)
     limit = reading.limits_of(a, "limited", "range", scope, angle)
-    force = reading.limits_of(a, "actuatorfrclimited", "actuatorfrcrange", scope)
     position = a.reals("pos", 3, default=(0.0, 0.0, 0.0)) or (0.0, 0.0, 0.0)
     axis = a.reals("axis", 3, default=(0.0, 0.0, 1.0)) or (0.0, 0.0, 1.0)
-    ref, springref = a.real("ref", 0.0), a.real("springref", 0.0)
+    ref = a.real("ref", 0.0)
     direction: tuple[float, ...] | None = (0.0, 0.0, 0.0)
     if kind is JointType.Ball:
         # its axis and its references mean nothing, and only the upper end of its range counts
-        ref = springref = 0.0
-        force = None
+        ref = 0.0
         if limit is not None and limit.lower != 0.0:
             a.reject(
                 "range", "given a lower end other than 0; allowed: 0 and the largest angle of a ball joint"
@@ -91,13 +95,29 @@ def read_joint(
             direction = (0.0, 0.0, 1.0)
     if frame is not HERE:
         position, direction = frame.apply(position), turn(frame.rotation, direction)
+    fields = joint.__dict__
+    fields["name"] = reading.names.own(scope, element, "joint")
+    fields["pos"], fields["axis"], fields["ref_"] = vector(position), vector(direction), ref * angle
+    fields["pos_limit"] = limit or fresh(Range)
+    return joint
+
+
+def _angle(kind: JointType, scope: Scope) -> float:
+    """What a number of the file is in radians; the length of a slide joint is no angle."""
+    return 1.0 if kind is JointType.Slide else scope.compiler.angle
+
+
+def _read_unplaced(reading: Reading, a: Attributes, scope: Scope) -> Joint:
+    """A joint without name, place, axis and range."""
+    kind = a.choice("type", TYPES, JointType.Revolute)
+    force = reading.limits_of(a, "actuatorfrclimited", "actuatorfrcrange", scope)
+    rest = a.real("springref", 0.0) * _angle(kind, scope)
+    if kind is JointType.Ball:
+        # it has no direction to be forced in, nor a single coordinate to rest at
+        force, rest = None, 0.0
     joint = fresh(
         Joint,
-        name=reading.names.own(scope, element, "joint"),
         type_=kind,
-        pos=vector(position),
-        axis=vector(direction),
-        ref_=ref * angle,
         armature=_non_negative(a, "armature"),
         friction_loss=_non_negative(a, "frictionloss"),
         friction_damping=reading.memo.get(
@@ -110,10 +130,10 @@ def read_joint(
         margin=a.real("margin", 0.0),
         group=read_group(a),
         actuator_gravcomp=a.flag("actuatorgravcomp", False),
-        pos_limit=limit or fresh(Range),
         actuator_force_limit=force,
-        spring_damper=_read_spring_damper(a, springref * angle),
+        spring_damper=_read_spring_damper(a, rest),
     )
+    a.mark(*_PLACED, "limited")
     reading.finish(a, _IGNORED)
     return joint
 

@@ -19,6 +19,7 @@ from worldline._src.scene.formats.xml import Attributes
 Vec = tuple[float, float, float]
 Quat = tuple[float, float, float, float]
 
+_FORMS: Final = frozenset(ORIENTATION)
 _TINY: Final = 1e-14
 _NO_TURN: Final[Quat] = (0.0, 0.0, 0.0, 1.0)
 
@@ -68,13 +69,13 @@ def turn(rotation: Quat, vector: Sequence[float]) -> Vec:
 
 def unit(vector: Sequence[float]) -> tuple[float, ...] | None:
     """A vector at length one, None when it is too short to have a direction."""
-    largest = max(map(abs, vector))
+    largest = max(max(vector), -min(vector))
     if largest < _TINY:
         return None
     # squares of large numbers would overflow
     scaled = [x / largest for x in vector]
-    length = math.sqrt(sum(x * x for x in scaled))
-    return tuple(x / length for x in scaled)
+    length = math.sqrt(sum([x * x for x in scaled]))
+    return tuple([x / length for x in scaled])
 
 
 def from_wxyz(wxyz: Sequence[float]) -> Quat | None:
@@ -155,7 +156,7 @@ def read_rotation(a: Attributes, compiler: Compiler) -> Quat | None:
 
     The most specific element that gives any form decides.
     """
-    if not any(name in a for name in ORIENTATION):
+    if not a.gives_any(_FORMS):
         a.mark(*ORIENTATION)
         return None
     holder, given = a.nearest(ORIENTATION)

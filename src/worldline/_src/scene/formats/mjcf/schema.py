@@ -369,8 +369,8 @@ def check(root: Element, log: Log) -> None:
             for name in _unknown(element, rule):
                 near = hint(name, sorted(rule.attributes))
                 log.problem(element, f"unknown attribute '{name[:60]}' of <{element.tag}>{near}")
-        for name in _SHORT:
-            if len(element.attributes.get(name, "")) > MOST_LETTERS:
+        for name, value in element.attributes.items():
+            if len(value) > MOST_LETTERS and name in _SHORT:
                 log.problem(element, f"attribute '{name}': more than {MOST_LETTERS} letters")
                 log.raise_any()
         for child in reversed(element.children):

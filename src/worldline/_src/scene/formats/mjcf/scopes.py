@@ -158,9 +158,10 @@ class Names:
 
     def has(self, namespaces: Sequence[str], name: str) -> bool:
         """Whether something of one of the namespaces has a name."""
-        if name == WORLD and "link" in namespaces:
-            return True
-        return any(name in self._known.get(namespace, ()) for namespace in namespaces)
+        for namespace in namespaces:
+            if name in self._known.get(namespace, ()):
+                return True
+        return name == WORLD and "link" in namespaces
 
     def has_within(self, scope: Scope, namespaces: Sequence[str], name: str) -> bool:
         """Whether something that came in a scope, or in one within it, has a name."""
