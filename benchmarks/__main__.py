@@ -10,7 +10,7 @@ import platform
 
 from rich.console import Console
 
-NAMES = ("tree_dynamics", "growth", "call_cost", "start_up")
+NAMES = ("tree_dynamics", "growth", "call_cost", "start_up", "loading")
 
 
 def main() -> None:

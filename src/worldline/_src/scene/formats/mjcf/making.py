@@ -8,7 +8,7 @@ of their own. Such parts are read once for a class and then copied, so that each
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,10 +28,12 @@ def maker(value: S) -> Callable[[], S] | None:
     What there is to copy is found out once, so a copy takes a tenth of what `base.clone` takes.
     """
     make: Any = None
-    if isinstance(value, Struct | Variant):
-        make = _object_maker(type(value), value.__dict__)
+    if isinstance(value, Struct):
+        make = _object_maker(value, [name for name, _ in value._copied])
+    elif isinstance(value, Variant):
+        make = _object_maker(value, ["_data"])
     elif isinstance(value, dict):
-        shared, parts = _parts(value)
+        shared, parts = _parts(value, list(value))
         make = shared.copy if not parts else lambda: shared | {name: part() for name, part in parts}
     elif isinstance(value, list) and any(map(maker, value)):
         items = [maker(entry) or (lambda entry=entry: entry) for entry in value]
@@ -41,16 +43,21 @@ def maker(value: S) -> Callable[[], S] | None:
     return make
 
 
-def _parts(values: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[str, Callable[[], Any]]]]:
-    """What copies share of some values, and makers of the others, whose places are kept."""
-    found = {name: maker(value) for name, value in values.items()}
-    shared = {name: None if found[name] else value for name, value in values.items()}
-    return shared, [(name, make) for name, make in found.items() if make]
+def _parts(
+    values: dict[str, Any], changing: Iterable[str]
+) -> tuple[dict[str, Any], list[tuple[str, Callable[[], Any]]]]:
+    """The values as copies share them, and makers of those that copies do not share."""
+    parts = []
+    for name in changing:
+        make = maker(values[name])
+        if make is not None:
+            parts.append((name, make))
+    return values.copy(), parts
 
 
-def _object_maker(cls: type, values: dict[str, Any]) -> Callable[[], Any]:
-    shared, parts = _parts(values)
-    new = object.__new__
+def _object_maker(value: Struct | Variant, changing: Iterable[str]) -> Callable[[], Any]:
+    shared, parts = _parts(value.__dict__, changing)
+    cls, new = type(value), object.__new__
 
     def make() -> Any:
         made = new(cls)
@@ -74,7 +81,7 @@ def fresh(cls: type[N], **values: Any) -> N:
     """
     known = _PLAIN.get(cls)
     if known is None:
-        known = _PLAIN[cls] = _parts(cls().__dict__)
+        known = _PLAIN[cls] = _parts(cls().__dict__, [name for name, _ in cls._copied])
     shared, parts = known
     made = object.__new__(cls)
     fields = made.__dict__

@@ -1,0 +1,133 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""From a file to a model, side by side with MuJoCo: a humanoid, and a robot with 30 MB of meshes.
+
+The first load of the meshes meets an empty asset cache, the second a full one. MuJoCo, too, keeps what it made
+of a mesh, but only within a process, so its first load is that of a new process; imports do not count.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+MESHES = 12
+ROWS = 160
+"""A mesh is a bumpy ball of 2 ROWS (ROWS - 1) triangles, 50 bytes each in an STL file."""
+
+LOAD = {
+    "worldline": (
+        "from worldline import msd\nimport lxml.etree, trimesh\n"
+        "hinge = '<body><joint/><geom size=\"1\"/></body>'\n"
+        "msd.build(msd.from_str('<mujoco><worldbody>' + hinge + '</worldbody></mujoco>'))\n"
+        "load = lambda: msd.build(msd.from_file({file!r}))\n"
+    ),
+    "mujoco": "import mujoco\nload = lambda: mujoco.MjModel.from_xml_path({file!r})\n",
+}
+CLOCK = (
+    "import time\n"
+    "def clocked():\n"
+    "    start = time.perf_counter(); load(); return time.perf_counter() - start\n"
+    "print(clocked(), min(clocked() for _ in range({repeats})))\n"
+)
+
+
+HUMANOIDS = (
+    ("humanoid of gymnasium", "gymnasium", "envs/mujoco/assets/humanoid.xml"),
+    ("humanoid of dm_control", "dm_control", "suite/humanoid.xml"),
+)
+
+
+def humanoids() -> list[tuple[str, Path]]:
+    """MuJoCo's humanoid as installed packages ship it; that of dm_control has textures to make."""
+    found = []
+    for label, package, inside in HUMANOIDS:
+        spec = importlib.util.find_spec(package)
+        path = None if spec is None or spec.origin is None else Path(spec.origin).parent / inside
+        if path is not None and path.exists():
+            found.append((label, path))
+    return found
+
+
+def write_ball(path: Path, seed: int) -> None:
+    """A closed bumpy surface as a binary STL file."""
+    rng = np.random.default_rng(seed)
+    wave = rng.integers(2, 7, size=2)
+    polar, around = np.meshgrid(
+        np.linspace(0.0, np.pi, ROWS + 1), np.linspace(0.0, 2 * np.pi, ROWS + 1), indexing="ij"
+    )
+    radius = 0.05 * (1.0 + 0.1 * np.sin(wave[0] * polar) ** 2 * np.cos(wave[1] * around))
+    grid = radius[..., None] * np.stack(
+        [np.sin(polar) * np.cos(around), np.sin(polar) * np.sin(around), np.cos(polar)], axis=-1
+    )
+    # neighbours have to share their corners to the last bit
+    grid[:, -1], grid[0], grid[-1] = grid[:, 0], grid[0, 0], grid[-1, 0]
+    a, b, c, d = grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:]
+    triangles = np.concatenate([np.stack([a, b, c], axis=2)[1:-1], np.stack([a, c, d], axis=2)[1:-1]])
+    caps = np.concatenate([np.stack([a, b, c], axis=2)[:1], np.stack([a, c, d], axis=2)[-1:]])
+    faces = np.concatenate([triangles.reshape(-1, 3, 3), caps.reshape(-1, 3, 3)])
+    record = np.zeros(len(faces), [("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("flags", "<u2")])
+    record["corners"] = faces
+    path.write_bytes(b"\0" * 80 + np.uint32(len(faces)).tobytes() + record.tobytes())
+
+
+def write_robot(folder: Path) -> Path:
+    """A chain whose links are meshes."""
+    assets, bodies, ends = [], [], []
+    for k in range(MESHES):
+        write_ball(folder / f"part{k}.stl", k)
+        assets.append(f'<mesh name="part{k}" file="part{k}.stl"/>')
+        bodies.append(f'<body name="link{k}" pos="0 0 0.1"><joint name="hinge{k}" axis="0 1 0"/>')
+        bodies.append(f'<geom type="mesh" mesh="part{k}"/>')
+        ends.append("</body>")
+    text = f"<mujoco><asset>{''.join(assets)}</asset><worldbody>{''.join(bodies + ends)}</worldbody></mujoco>"
+    robot = folder / "robot.xml"
+    robot.write_text(text)
+    return robot
+
+
+def load_times(engine: str, file: Path, cache: Path, repeats: int) -> tuple[float, float]:
+    """Seconds of the first load in a new process, and of the best of some more in it."""
+    code = LOAD[engine].format(file=str(file)) + CLOCK.format(repeats=repeats)
+    kept = {"WORLDLINE_CACHE_DIR": str(cache), "WORLDLINE_QUIET": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **kept}
+    )
+    first, later = map(float, done.stdout.split()[-2:])
+    return first, later
+
+
+def run(console: Console) -> None:
+    """Print the table."""
+    table = Table(title="loading, milliseconds; asked: at most 3 times MuJoCo")
+    for column in ("scene", "load", "Worldline", "MuJoCo", "ratio"):
+        table.add_column(column, justify="left" if column in ("scene", "load") else "right")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        robot = write_robot(folder)
+        size = sum(path.stat().st_size for path in folder.glob("*.stl")) / 1e6
+        scenes = [(label, file, 40) for label, file in humanoids()]
+        scenes.append((f"{MESHES} meshes, {size:.0f} MB", robot, 3))
+        for label, file, repeats in scenes:
+            cache = folder / f"cache {label}"
+            ours, theirs = (
+                load_times("worldline", file, cache, repeats),
+                load_times("mujoco", file, cache, repeats),
+            )
+            again = load_times("worldline", file, cache, repeats)
+            rows = (
+                ("first, nothing cached", ours[0], theirs[0]),
+                ("first of a process, assets cached", again[0], theirs[0]),
+                ("again", min(ours[1], again[1]), theirs[1]),
+            )
+            for what, our, their in rows:
+                table.add_row(label, what, f"{our * 1e3:.1f}", f"{their * 1e3:.1f}", f"{our / their:.1f}")
+    console.print(table)
