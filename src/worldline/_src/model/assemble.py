@@ -38,6 +38,7 @@ def assemble(builder: ModelBuilder) -> Model:
         body_flags=np.array([int(builder.link_flags(i)) for i in range(len(links))], np.int64),
         body_q=np.array([link.xform for link in links]).reshape(-1, 7),
         body_qd=np.zeros((len(links), 6)),
+        body_gravcomp=_floats([link.gravcomp for link in links]),
         joint_label=[joint.label for joint in joints],
         joint_type=np.array([int(joint.kind) for joint in joints], np.int64),
         joint_parent=np.array([joint.parent for joint in joints], np.int64),

@@ -102,6 +102,7 @@ class ModelBuilder:
         is_kinematic: bool = False,
         label: str | None = None,
         check_inertia: bool = True,
+        gravcomp: float = 0.0,
     ) -> int:
         """A bare body that joints will connect.
 
@@ -113,6 +114,7 @@ class ModelBuilder:
             is_kinematic: the body follows prescribed motion; only for children of the world.
             label: unique name; made up when None.
             check_inertia: False takes moments that no body can have, as some files give them.
+            gravcomp: share of its weight that it is relieved of by a passive force; 1 makes it float.
 
         Returns:
             The index of the link.
@@ -127,7 +129,10 @@ class ModelBuilder:
             moments = numbers(inertia, (3, 3), f"inertia of link '{label}'")
         if check_inertia:
             check_body(mass, moments, f"link '{label}'")
-        link = LinkRecord(label, pose, mass, center, 0.5 * (moments + moments.T), bool(is_kinematic))
+        if type(gravcomp) is not float or not math.isfinite(gravcomp):
+            gravcomp = float(numbers(gravcomp, (), f"gravcomp of link '{label}'"))
+        moments = 0.5 * (moments + moments.T)
+        link = LinkRecord(label, pose, mass, center, moments, bool(is_kinematic), gravcomp=gravcomp)
         self._labels["link"].add(label)
         self.links.append(link)
         return BuilderIndex(len(self.links) - 1, self)

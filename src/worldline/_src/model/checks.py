@@ -42,6 +42,7 @@ UPDATABLE = (
     "body_inertia",
     "body_q",
     "body_qd",
+    "body_gravcomp",
     "joint_X_p",
     "joint_X_c",
     "joint_q",

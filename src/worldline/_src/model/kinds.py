@@ -33,6 +33,36 @@ class BodyFlags(IntFlag):
     ALL = 3
 
 
+class ShapeKind(IntEnum):
+    """Shapes; sizes are half sizes, long shapes lie along their z axis.
+
+    PLANE: half x, half y, both 0 for an infinite one, normal z; SPHERE: radius; CAPSULE, CYLINDER, CONE:
+    radius, half length; BOX: half x, y, z; ELLIPSOID: semi-axes; HFIELD: half x, half y.
+    Meshes have none.
+    """
+
+    PLANE = 0
+    SPHERE = 1
+    CAPSULE = 2
+    BOX = 3
+    CYLINDER = 4
+    CONE = 5
+    ELLIPSOID = 6
+    HULL = 7
+    MESH = 8
+    HFIELD = 9
+
+
+class ShapeFlags(IntFlag):
+    """What a shape takes part in."""
+
+    NONE = 0
+    COLLIDES = 1
+    """It can touch something: its collision group or its mask is not empty."""
+    DECOMPOSED = 2
+    """Its mesh is asked to be cut into convex parts."""
+
+
 class Axis(IntEnum):
     """A coordinate axis, wherever a unit vector is accepted."""
 

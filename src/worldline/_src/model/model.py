@@ -13,8 +13,18 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.model.compile import Arenas, compile_arenas, fill_constants
+from worldline._src.model.constraint_tables import (
+    Closures,
+    Couplers,
+    DistanceSprings,
+    Equalities,
+    LoopJoints,
+)
 from worldline._src.model.kinds import ActuatorMode, BodyFlags
-from worldline._src.model.tables import Actuators, Keyframes, Sites, Tendons, find_label
+from worldline._src.model.sensor_tables import Sensors
+from worldline._src.model.shape_tables import Assets, ContactPairs, Frames, Shapes, Sites
+from worldline._src.model.tables import Actuators, JointForces, Keyframes, Tendons, find_label
+from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
 
 
@@ -85,6 +95,9 @@ class Model:
     body_qd: Array
     """Initial velocities of the bodies, shape (body_count, 6)."""
 
+    body_gravcomp: Array
+    """Share of its weight that a body is relieved of; 1 makes it float. Shape (body_count,)."""
+
     joint_label: list[str]
     joint_type: np.ndarray
     """`JointType` of every joint."""
@@ -152,14 +165,42 @@ class Model:
     world_count: int = 1
     time_step: float = 0.001
     """Time step a scene asks for [s]."""
+    shapes: Shapes | None = None
+    """Shapes on bodies and on the world; None when there are none."""
+    assets: Assets = field(default_factory=Assets)
+    """Meshes and height fields of the shapes."""
+
+    # of the scene the model was built from; None for a model that was built by code
+    option: SimulateOption | None = None
+    """Solver, integrator and switches a scene asks for."""
     actuators: Actuators | None = None
-    """Actuators of the scene the model was built from."""
     tendons: Tendons | None = None
-    """Tendons of the scene the model was built from."""
+    joint_forces: JointForces | None = None
+    """How limits and dry friction of the joints answer."""
     sites: Sites | None = None
-    """Sites of the scene the model was built from."""
+    cameras: Frames | None = None
+    lights: Frames | None = None
+    frames: Frames | None = None
+    """Named frames."""
+    contact_pairs: ContactPairs | None = None
+    """Shapes that always may touch, with parameters of their own."""
+    excluded_bodies: np.ndarray | None = None
+    """Pairs of bodies that never touch, -1 for the world, lower first, shape (k, 2)."""
+    self_collision_root: np.ndarray | None = None
+    """Bodies with the same number never touch each other, unless it is -1. Shape (body_count,)."""
+    mocap_bodies: np.ndarray | None = None
+    """Bodies whose pose is set from outside, in the order of keyframes."""
+    equalities: Equalities | None = None
+    closures: Closures | None = None
+    couplers: Couplers | None = None
+    distance_springs: DistanceSprings | None = None
+    loop_joints: LoopJoints | None = None
+    """Joints between bodies that trees move already."""
+    sensors: Sensors | None = None
     keyframes: Keyframes | None = None
-    """Saved states of the scene the model was built from."""
+    """Saved states."""
+    material_label: list[str] = field(default_factory=list)
+    texture_label: list[str] = field(default_factory=list)
 
     body_count: int = field(init=False)
     """Number of bodies in one world."""

@@ -162,6 +162,7 @@ class LinkRecord:
     is_kinematic: bool
     moved_by: int = -1
     """The joint of an articulation that moves it."""
+    gravcomp: float = 0.0
 
 
 @dataclass

@@ -47,6 +47,8 @@ class SceneTrees(NamedTuple):
     """Joint of every Joint and FreeJoint, by the id of the object."""
     softness: list[tuple[int, float, float]]
     """Joints whose spring is given by frequency and damping ratio, with both numbers."""
+    joints: dict[int, Joint | FreeJoint]
+    """What each joint of the Model came from; welds came from nothing."""
 
 
 def add_trees(world: World, library: AssetLibrary | None = None) -> SceneTrees:
@@ -55,7 +57,7 @@ def add_trees(world: World, library: AssetLibrary | None = None) -> SceneTrees:
     option = world.simulate_option
     gravity = EARTH if option.gravity is None else option.gravity
     builder = ModelBuilder(gravity=(0.0, 0.0, 0.0) if option.disable_gravity else gravity)
-    trees = SceneTrees(builder, {}, {}, [])
+    trees = SceneTrees(builder, {}, {}, [], {})
     properties = _mass_properties(world, library)
     problems: list[Problem] = []
     for label, bodies in _multibodies(world):
@@ -131,6 +133,7 @@ def _add_link(
         is_kinematic=base and (body.mocap or body.kind is not BodyKind.Dynamic),
         label=link.name or None,
         check_inertia=link.inertial.is_checked,
+        gravcomp=link.gravcomp,
     )
     trees.link_body[id(link)] = int(index)
     if joints:
@@ -167,6 +170,7 @@ def _add_joint(
         record.linear = [replace(d, **passive) for d in record.linear]
         record.angular = [replace(d, **passive) for d in record.angular]
         trees.joint_index[id(joint)] = int(index)
+        trees.joints[int(index)] = joint
         return
     anchor = _pose(joint.pos, joint.orientation)
     frames: dict[str, Any] = {
@@ -183,6 +187,7 @@ def _add_joint(
     if spring is not None:
         trees.softness.append((int(index), *spring))
     trees.joint_index[id(joint)] = int(index)
+    trees.joints[int(index)] = joint
 
 
 def _axis(joint: Joint) -> Array:

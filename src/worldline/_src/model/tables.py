@@ -1,16 +1,21 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Tables a Model carries beside its trees: actuators, keyframes, sites. One row an object."""
+"""Tables a Model carries beside its trees: actuators, tendons, keyframes. One row an object.
+
+Shapes and poses are in `shape_tables`, contact and limit laws in `force_tables`, closures and equalities in
+`constraint_tables`, sensors in `sensor_tables`. Every table is plain columns, read-only, with labels.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 
 from worldline._src.errors import NotFoundError, nearest_name
+from worldline._src.model.force_tables import ForceModels, FrictionModels, Lockable
 from worldline._src.spatial.poses import Array
 
 
@@ -51,16 +56,10 @@ class ActivationKind(IntEnum):
     MUSCLE = 4
 
 
-class _Table:
+class Table(Lockable):
     """Read-only arrays with one row a label."""
 
     label: list[str]
-
-    def __post_init__(self) -> None:
-        for f in fields(self):  # type: ignore[arg-type] # subclasses are dataclasses
-            value = getattr(self, f.name)
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
 
     def __len__(self) -> int:
         return len(self.label)
@@ -79,7 +78,7 @@ def find_label(labels: Sequence[str], label: str, what: str) -> int:
 
 
 @dataclass(eq=False)
-class Actuators(_Table):
+class Actuators(Table):
     """Actuators in the order of the control vector.
 
     With length l, its rate l' and activation (or control) u, the force is gain u + bias; FIXED gain is g0,
@@ -120,7 +119,7 @@ class Actuators(_Table):
 
 
 @dataclass(eq=False)
-class Keyframes(_Table):
+class Keyframes(Table):
     """Saved states, in the layouts of the Model."""
 
     label: list[str]
@@ -132,25 +131,70 @@ class Keyframes(_Table):
     """Shape (n, joint_dof_count)."""
     control: Array
     """Shape (n, actuators)."""
+    activation: Array
+    """Activations of actuators with dynamics, shape (n, actuators); not a number where not given."""
+    mocap_q: Array
+    """Poses of the mocap bodies in the order of `Model.mocap_bodies`, shape (n, mocap bodies, 7)."""
+
+
+class PathKind(IntEnum):
+    """What a spatial tendon meets on its way; `Tendons.path_index` is an index of that kind."""
+
+    SITE = 0
+    SHAPE = 1
+    PULLEY = 2
 
 
 @dataclass(eq=False)
-class Sites(_Table):
-    """Named poses on bodies."""
-
-    label: list[str]
-    body: np.ndarray
-    """Body of every site, -1 for the world."""
-    xform: Array
-    """Pose in the body, position [m] and xyzw, shape (n, 7)."""
-
-
-@dataclass(eq=False)
-class Tendons(_Table):
-    """Fixed tendons: length = sum of coefficient times coordinate over joints of one axis."""
+class Tendons(Table):
+    """Tendons: fixed ones first, whose length is a sum over joints, then those that run through space."""
 
     label: list[str]
     coefficients: Array
     """Length per coordinate, by degree of freedom, shape (n, joint_dof_count); zero for spatial tendons."""
     spatial: np.ndarray
     """True for tendons that run over sites and shapes."""
+    path_start: np.ndarray
+    """First node of the path of every tendon, then the number of nodes; fixed tendons have none."""
+    path_kind: np.ndarray
+    """`PathKind` of every node."""
+    path_index: np.ndarray
+    """Site or shape of every node, -1 for a pulley."""
+    path_side: np.ndarray
+    """Site on whose side the tendon wraps around the shape, -1 for none."""
+    path_divisor: Array
+    """What lengths after a pulley are divided by; 1 for other nodes."""
+    stiffness: Array
+    """[N/m]."""
+    damping: Array
+    """[N s/m]."""
+    rest: Array
+    """Lengths between which the spring is at rest [m], shape (n, 2); not a number: that of the start."""
+    friction: Array
+    """Dry friction [N]."""
+    friction_force: FrictionModels
+    """How soft the dry friction is."""
+    limit: Array
+    """Bounds of the length [m], shape (n, 2), infinite where there are none."""
+    limit_force: ForceModels
+    """How the limits answer."""
+    margin: Array
+    """Distance from a limit at which it becomes active [m]."""
+    armature: Array
+    """Inertia of its speed [kg]."""
+    force_range: Array
+    """Bounds on the sum of actuator forces [N], shape (n, 2)."""
+
+
+@dataclass(eq=False)
+class JointForces(Lockable):
+    """How limits and dry friction of the joints answer, one row a joint of the Model."""
+
+    limit: ForceModels
+    margin: Array
+    """Distance from a limit at which it becomes active [m, rad]."""
+    friction: FrictionModels
+    force_range: Array
+    """Bounds on the sum of actuator forces [N, N m], shape (n, 2), infinite where there are none."""
+    actuated_gravcomp: np.ndarray
+    """True where gravity compensation counts as actuator force and not as passive force."""

@@ -287,7 +287,7 @@ def field_checks(cls: type[Struct]) -> Callable[[dict[str, Any], Probe, str], No
         call = f"k{index}.check(v, probe, path + {'.' + name!r})"
         lines.append(f"    if not ({' or '.join(sound)}): {call}" if sound else f"    {call}")
     lines.append("    return None")
-    exec("\n".join(lines), names)  # noqa: S102  names of fields are Python names
+    exec("\n".join(lines), names)
     cls._checks = staticmethod(names["check"])
     return names["check"]
 

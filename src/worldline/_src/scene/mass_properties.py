@@ -159,7 +159,7 @@ def placed_primitive(
     mass: float | None = None,
     shell: bool = False,
 ) -> MassProperties:
-    """A primitive seen from the frame in which it has the given pose; `placed` of `primitive`, but quicker."""
+    """A primitive seen from the frame in which it has the given pose: `placed` of `primitive`, quickly."""
     if shape in _MASSLESS:
         return NOTHING
     content = shape_content(shape, size, shell)

@@ -10,16 +10,35 @@ import numpy as np
 
 from worldline._src.errors import SceneError
 from worldline._src.model.model import Model
+from worldline._src.model.scene_constraints import (
+    closure_table,
+    coupler_table,
+    equality_table,
+    joint_forces,
+    loop_joint_table,
+    spring_table,
+    tendon_table,
+)
+from worldline._src.model.scene_index import SceneIndex, labels, pose
+from worldline._src.model.scene_sensors import sensor_table
+from worldline._src.model.scene_shapes import (
+    excluded_bodies,
+    frame_table,
+    light_table,
+    pair_table,
+    quiet_subtrees,
+    shape_table,
+    site_table,
+)
 from worldline._src.model.scene_trees import SceneTrees, add_trees
+from worldline._src.model.shape_tables import Assets
 from worldline._src.model.tables import (
     ActivationKind,
     Actuators,
     BiasKind,
     GainKind,
     Keyframes,
-    Sites,
     TargetKind,
-    Tendons,
 )
 from worldline._src.progress import slow
 from worldline._src.scene.actuators import (
@@ -32,11 +51,12 @@ from worldline._src.scene.actuators import (
     PositionParam,
 )
 from worldline._src.scene.assets.library import AssetLibrary
+from worldline._src.scene.base import clone
 from worldline._src.scene.joints import Joint
 from worldline._src.scene.layout import layout
 from worldline._src.scene.values import Range
 from worldline._src.scene.world import World
-from worldline._src.spatial.poses import Array, transform
+from worldline._src.spatial.poses import Array
 from worldline._src.step.dynamics import mass_matrix, mass_matrix_inverse
 
 _GAINS = {
@@ -97,17 +117,45 @@ def compile_scene(
     with slow(f"building {world.name or 'a scene'}"):
         if not only_trees:
             world.validate()
+        library = AssetLibrary(world) if library is None else library
         trees = add_trees(world, library)
         _place_joints(world, trees)
         model = trees.builder.finalize()
-    model.time_step = world.simulate_option.timestep
-    _settle_springs(model, trees)
-    if not only_trees:
-        model.tendons = _tendons(world, trees, model)
-        model.sites = _sites(world, trees)
-        model.actuators = _actuators(world, trees, model)
-        model.keyframes = _keyframes(world, trees, model)
+        model.time_step = world.simulate_option.timestep
+        _settle_springs(model, trees)
+        if not only_trees:
+            _add_tables(world, SceneIndex(world, trees), library, model)
+            model.actuators = _actuators(world, trees, model)
+            model.keyframes = _keyframes(world, trees, model)
     return CompiledScene(model, trees)
+
+
+def _add_tables(world: World, index: SceneIndex, library: AssetLibrary, model: Model) -> None:
+    """Everything beside the trees that later stages read."""
+    hierarchy = world.hierarchy
+    model.option = clone(world.simulate_option)
+    model.material_label, model.texture_label = list(world.assets.materials), list(world.assets.textures)
+    model.assets = Assets(library)
+    model.shapes = shape_table(index.geoms, library, model.material_label)
+    model.sites = site_table(index)
+    cameras = [(body, pose(c.position, c.orientation)) for body, c in index.cameras]
+    model.cameras = frame_table([camera.name for _, camera in index.cameras], cameras, "camera")
+    model.lights = light_table(world, index)
+    model.frames = frame_table([frame.name for frame in world.frames], index.frames, "frame")
+    model.contact_pairs = pair_table(world, index)
+    model.excluded_bodies = excluded_bodies(world, index)
+    model.self_collision_root = quiet_subtrees(world, index, model.body_count)
+    mocaps = [index.trees.link_body[id(body.link)] for body in hierarchy.bodies if body.mocap]
+    model.mocap_bodies = np.array(mocaps, np.int64)
+    model.tendons = tendon_table(world, index, model.joint_dof_count)
+    objects = [index.trees.joints.get(j) for j in range(model.joint_count)]
+    model.joint_forces = joint_forces(index, objects)
+    model.equalities = equality_table(world, index, model.body_q)
+    model.closures = closure_table(world, index)
+    model.couplers = coupler_table(world, index)
+    model.distance_springs = spring_table(world, index)
+    model.loop_joints = loop_joint_table(world, index)
+    model.sensors = sensor_table(world, index)
 
 
 def _place_joints(world: World, trees: SceneTrees) -> None:
@@ -130,35 +178,6 @@ def _settle_springs(model: Model, trees: SceneTrees) -> None:
         stiffness[dofs] = frequency * frequency * seen[dofs]
         damping[dofs] = 2.0 * frequency * ratio * seen[dofs]
     model.update(joint_stiffness=stiffness, joint_damping=damping)
-
-
-def _labels(names: list[str | None], what: str) -> list[str]:
-    return [name or f"{what}_{k:03d}" for k, name in enumerate(names, start=1)]
-
-
-def _sites(world: World, trees: SceneTrees) -> Sites:
-    places = [(-1, site) for site in world.hierarchy.sites]
-    for link in world.hierarchy.links():
-        places += [(trees.link_body[id(link)], site) for site in link.sites]
-    poses = [transform(np.concatenate([s.position, s.orientation]), "site") for _, s in places]
-    return Sites(
-        _labels([site.name for _, site in places], "site"),
-        np.array([body for body, _ in places], np.int64),
-        np.array(poses).reshape(-1, 7),
-    )
-
-
-def _tendons(world: World, trees: SceneTrees, model: Model) -> Tendons:
-    fixed, spatial = world.tendon_set.joint_tendons, world.tendon_set.spatial_tendons
-    rows = np.zeros((len(fixed) + len(spatial), model.joint_dof_count))
-    for k, tendon in enumerate(fixed):
-        for node in tendon.joints:
-            rows[k, model.joint_qd_start[model.joint_index(node.joint_name)]] = node.weight
-    return Tendons(
-        _labels([t.name for t in (*fixed, *spatial)], "tendon"),
-        rows,
-        np.array([False] * len(fixed) + [True] * len(spatial), bool),
-    )
 
 
 def _range(given: Range | None) -> tuple[float, float]:
@@ -252,7 +271,7 @@ def _actuators(world: World, trees: SceneTrees, model: Model) -> Actuators:
 
     n = len(rows)
     return Actuators(
-        label=_labels([a.name for a in rows], "actuator"),
+        label=labels([a.name for a in rows], "actuator"),
         target_kind=np.array([t[0] for t in targets], np.int64),
         target=np.array([t[1] for t in targets], np.int64),
         reference=np.array([t[2] for t in targets], np.int64),
@@ -307,4 +326,35 @@ def _keyframes(world: World, trees: SceneTrees, model: Model) -> Keyframes:
         if frame.ctrl.size:
             controls[k] = frame.ctrl
     times = [np.nan if frame.time is None else frame.time for frame in frames]
-    return Keyframes(_labels([f.name for f in frames], "keyframe"), np.array(times), q, v, controls)
+    return Keyframes(
+        labels([f.name for f in frames], "keyframe"),
+        np.array(times, np.float64),
+        q,
+        v,
+        controls,
+        _activations(world, model),
+        _mocap_poses(world, model),
+    )
+
+
+def _activations(world: World, model: Model) -> Array:
+    """Activations of keyframes, spread over the actuators that have some."""
+    assert model.actuators is not None
+    moving = np.flatnonzero(model.actuators.activation_kind != ActivationKind.NONE)
+    found = np.full((len(world.keyframes), len(world.actuators)), np.nan)
+    for k, frame in enumerate(world.keyframes):
+        if frame.act.size == moving.size:
+            found[k, moving] = frame.act
+    return found
+
+
+def _mocap_poses(world: World, model: Model) -> Array:
+    """Poses of mocap bodies; those that a keyframe does not give are the drawn ones."""
+    assert model.mocap_bodies is not None
+    found = np.tile(model.body_q[model.mocap_bodies], (len(world.keyframes), 1, 1))
+    for k, frame in enumerate(world.keyframes):
+        if frame.mocap_pos.size:
+            found[k, :, :3] = frame.mocap_pos
+        if frame.mocap_quat.size:
+            found[k, :, 3:] = frame.mocap_quat / np.linalg.norm(frame.mocap_quat, axis=1, keepdims=True)
+    return found

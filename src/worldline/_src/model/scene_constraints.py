@@ -1,0 +1,320 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""From the constraints of a scene to the constraint tables of a Model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from worldline._src.errors import Problem, SceneError
+from worldline._src.model.constraint_tables import (
+    ClosureFamily,
+    Closures,
+    Couplers,
+    DistanceSprings,
+    Equalities,
+    EqualityKind,
+    LoopJoints,
+)
+from worldline._src.model.force_tables import force_models, friction_models
+from worldline._src.model.kinds import JointType
+from worldline._src.model.scene_index import SceneIndex, labels, shared_when_empty
+from worldline._src.model.tables import JointForces, PathKind, Tendons
+from worldline._src.scene import joints as described
+from worldline._src.scene.closures import (
+    ClosureDynamicsPolicy,
+    ClosureKinematicsPolicy,
+    CouplerMode,
+    LoopClosureFamily,
+)
+from worldline._src.scene.constraints import EqualityConnect, EqualityWeld
+from worldline._src.scene.joints import FreeJoint, Joint
+from worldline._src.scene.tendons import SpatialTendon
+from worldline._src.scene.values import Range
+from worldline._src.scene.world import World
+from worldline._src.spatial.poses import IDENTITY, Array, compose, inverse, transform
+
+_FAMILIES = {
+    LoopClosureFamily.Rigid: ClosureFamily.RIGID,
+    LoopClosureFamily.Point: ClosureFamily.POINT,
+    LoopClosureFamily.Distance: ClosureFamily.DISTANCE,
+    LoopClosureFamily.Axis: ClosureFamily.AXIS,
+}
+_JOINTS = {
+    described.JointType.Revolute: JointType.REVOLUTE,
+    described.JointType.Slide: JointType.PRISMATIC,
+    described.JointType.Screw: JointType.SCREW,
+    described.JointType.Universal: JointType.UNIVERSAL,
+    described.JointType.Planar: JointType.PLANAR,
+    described.JointType.Euler: JointType.EULER,
+    described.JointType.Translational: JointType.TRANSLATIONAL,
+    described.JointType.Translational2D: JointType.TRANSLATIONAL,
+    described.JointType.Ball: JointType.BALL,
+    described.JointType.Free: JointType.FREE,
+    described.JointType.Fixed: JointType.FIXED,
+    described.JointType.D6: JointType.D6,
+    described.JointType.Distance: JointType.DISTANCE,
+    described.JointType.Cable: JointType.CABLE,
+}
+_End = tuple[int, Array]
+
+
+def _range(given: Range | None) -> tuple[float, float]:
+    return (-np.inf, np.inf) if given is None else (given.lower, given.upper)
+
+
+def _bodies(ends: Sequence[_End]) -> np.ndarray:
+    return np.array([body for body, _ in ends], np.int64)
+
+
+def _poses(ends: Sequence[_End]) -> Array:
+    return np.array([X for _, X in ends], np.float64).reshape(-1, 7)
+
+
+def _floats(values: Sequence[Any], *shape: int) -> Array:
+    return np.array(values, np.float64).reshape(len(values), *shape)
+
+
+class _Ends:
+    """The two ends of points and welds; what a scene leaves open is taken from the drawn pose."""
+
+    def __init__(self, index: SceneIndex, body_q: Array) -> None:
+        self.index = index
+        self.body_q = body_q
+
+    def _body(self, name: str | None) -> int:
+        return -1 if name is None else self.index.body[name]
+
+    def _site(self, name: str) -> _End:
+        body, site = self.index.sites[self.index.site[name]]
+        pose = transform(np.array([*site.position.tolist(), *site.orientation.tolist()]), "site")
+        return body, pose
+
+    def _X_W(self, body: int) -> Array:
+        return IDENTITY if body < 0 else self.body_q[body]
+
+    def connect(self, equality: EqualityConnect) -> tuple[_End, _End]:
+        value = equality.connect_type.value
+        if equality.connect_type.variant == "site_pair":
+            return self._site(value["site_a"]), self._site(value["site_b"])
+        a, b = self._body(value["link_a"]), self._body(value["link_b"])
+        anchor = np.array([*value["anchor"].tolist(), 0.0, 0.0, 0.0, 1.0])
+        other = compose(inverse(self._X_W(b)), compose(self._X_W(a), anchor))
+        return (a, anchor), (b, other)
+
+    def weld(self, equality: EqualityWeld) -> tuple[_End, _End]:
+        value = equality.weld_type.value
+        if equality.weld_type.variant == "site_pair":
+            return self._site(value["site_a"]), self._site(value["site_b"])
+        a, b = self._body(value["link_a"]), self._body(value["link_b"])
+        anchor = np.array([*value["anchor"].tolist(), 0.0, 0.0, 0.0, 1.0])
+        given = value["relative_pose"]
+        X_ab = compose(inverse(self._X_W(a)), self._X_W(b)) if given is None else transform(given, "weld")
+        return (a, compose(X_ab, anchor)), (b, anchor)
+
+
+def _equalities(world: World) -> tuple[Any, ...]:
+    made = world.equality_constraint_set
+    return (*made.connects, *made.welds, *made.joints, *made.tendons)
+
+
+@shared_when_empty(_equalities)
+def equality_table(world: World, index: SceneIndex, body_q: Array) -> Equalities:
+    """Columns of all equality constraints."""
+    made = world.equality_constraint_set
+    ends = _Ends(index, body_q)
+    nowhere: _End = (-1, IDENTITY)
+    rows: list[tuple[Any, ...]] = []
+    for connect in made.connects:
+        rows.append((EqualityKind.CONNECT, *ends.connect(connect), 1.0, -1, -1, (0.0,) * 5))
+    for weld in made.welds:
+        scale = weld.weld_type.value["torque_scale"]
+        rows.append((EqualityKind.WELD, *ends.weld(weld), scale, -1, -1, (0.0,) * 5))
+    for joint in made.joints:
+        second = -1 if joint.joint_b is None else index.joint[joint.joint_b]
+        first = index.joint[joint.joint_a]
+        rows.append((EqualityKind.JOINT, nowhere, nowhere, 1.0, first, second, joint.polycoeff))
+    for tendon in made.tendons:
+        second = -1 if tendon.tendon_b is None else index.tendon[tendon.tendon_b]
+        first = index.tendon[tendon.tendon_a]
+        rows.append((EqualityKind.TENDON, nowhere, nowhere, 1.0, first, second, tendon.polycoeff))
+    everything = _equalities(world)
+    return Equalities(
+        label=labels([equality.name for equality in everything], "equality"),
+        kind=np.array([row[0] for row in rows], np.int64),
+        active=np.array([equality.active for equality in everything], bool),
+        body_a=_bodies([row[1] for row in rows]),
+        X_a=_poses([row[1] for row in rows]),
+        body_b=_bodies([row[2] for row in rows]),
+        X_b=_poses([row[2] for row in rows]),
+        torque_scale=_floats([row[3] for row in rows]),
+        first=np.array([row[4] for row in rows], np.int64),
+        second=np.array([row[5] for row in rows], np.int64),
+        polynomial=_floats([row[6] for row in rows], 5),
+        force=force_models([equality.spring for equality in everything]),
+    )
+
+
+@shared_when_empty(lambda world: world.loop_closures)
+def closure_table(world: World, index: SceneIndex) -> Closures:
+    """Columns of all loop closures."""
+    rows = world.loop_closures
+    a, b = [index.end(row.frame_a) for row in rows], [index.end(row.frame_b) for row in rows]
+    return Closures(
+        label=labels([row.name for row in rows], "closure"),
+        family=np.array([_FAMILIES[row.family] for row in rows], np.int64),
+        body_a=_bodies(a),
+        X_a=_poses(a),
+        body_b=_bodies(b),
+        X_b=_poses(b),
+        distance=_floats([row.distance for row in rows]),
+        enabled=np.array([row.enabled for row in rows], bool),
+        projected=np.array([row.kinematics is ClosureKinematicsPolicy.Project for row in rows], bool),
+        solved=np.array([row.dynamics is ClosureDynamicsPolicy.Solve for row in rows], bool),
+        collides=np.array([row.allow_collision for row in rows], bool),
+        force=force_models([row.spring for row in rows]),
+    )
+
+
+@shared_when_empty(lambda world: world.couplers)
+def coupler_table(world: World, index: SceneIndex) -> Couplers:
+    """Columns of all gears."""
+    rows = world.couplers
+    joints = index.trees.builder.joints
+    follow, lead, problems = [], [], []
+    for k, row in enumerate(rows):
+        for name, dof, into in ((row.joint, row.joint_dof, follow), (row.reference, row.reference_dof, lead)):
+            joint = joints[index.joint[name]]
+            if dof >= joint.velocities:
+                given = f"given degree of freedom {dof} of joint {name!r}; allowed: below {joint.velocities}"
+                problems.append(Problem(f"$.couplers[{k}]", given))
+            into.append((joint.v_start + dof, joint.start + dof))
+    if problems:
+        raise SceneError("the scene cannot be built", problems)
+    return Couplers(
+        label=labels([row.name for row in rows], "coupler"),
+        dof=np.array([dof for dof, _ in follow], np.int64),
+        reference=np.array([dof for dof, _ in lead], np.int64),
+        coordinate=np.array([q for _, q in follow], np.int64),
+        reference_coordinate=np.array([q for _, q in lead], np.int64),
+        multiplier=_floats([row.multiplier for row in rows]),
+        offset=_floats([row.offset for row in rows]),
+        one_way=np.array([row.mode is CouplerMode.Mimic for row in rows], bool),
+        active=np.array([row.active for row in rows], bool),
+        force=force_models([row.spring for row in rows]),
+    )
+
+
+@shared_when_empty(lambda world: world.distance_springs)
+def spring_table(world: World, index: SceneIndex) -> DistanceSprings:
+    """Columns of the springs in space."""
+    rows = world.distance_springs
+    a, b = [index.end(row.frame_a) for row in rows], [index.end(row.frame_b) for row in rows]
+    return DistanceSprings(
+        label=labels([row.name for row in rows], "spring"),
+        body_a=_bodies(a),
+        X_a=_poses(a),
+        body_b=_bodies(b),
+        X_b=_poses(b),
+        rest=_floats([row.rest_length for row in rows]),
+        stiffness=_floats([row.stiffness for row in rows]),
+        damping=_floats([row.damping for row in rows]),
+        active=np.array([row.active for row in rows], bool),
+    )
+
+
+@shared_when_empty(lambda world: world.joints)
+def loop_joint_table(world: World, index: SceneIndex) -> LoopJoints:
+    """Columns of the joints beside the trees."""
+    rows = world.joints
+    a, b = [index.end(row.parent) for row in rows], [index.end(row.child) for row in rows]
+    return LoopJoints(
+        label=labels([row.joint.name for row in rows], "joint"),
+        kind=np.array([_JOINTS[row.joint.type_] for row in rows], np.int64),
+        body_a=_bodies(a),
+        X_a=_poses(a),
+        body_b=_bodies(b),
+        X_b=_poses(b),
+        axis=_floats([row.joint.axis for row in rows], 3),
+        axis2=_floats([row.joint.axis2 for row in rows], 3),
+        pitch=_floats([row.joint.pitch for row in rows]),
+        limit=_floats([_range(row.joint.pos_limit) for row in rows], 2),
+        break_force=_floats([row.break_force for row in rows]),
+        stiffness=_floats(
+            [
+                (r.projection.start_stiffness, r.projection.linear_stiffness, r.projection.angular_stiffness)
+                for r in rows
+            ],
+            3,
+        ),
+    )
+
+
+def tendon_table(world: World, index: SceneIndex, dofs: int) -> Tendons:
+    """Columns of all tendons, fixed ones first."""
+    fixed, spatial = world.tendon_set.joint_tendons, world.tendon_set.spatial_tendons
+    tendons = (*fixed, *spatial)
+    joints = index.trees.builder.joints
+    coefficients = np.zeros((len(tendons), dofs))
+    for k, tendon in enumerate(fixed):
+        for node in tendon.joints:
+            coefficients[k, joints[index.joint[node.joint_name]].v_start] = node.weight
+    nodes = [_path(tendon, index) for tendon in spatial]
+    flat = [node for path in nodes for node in path]
+    counts = [0] * len(fixed) + [len(path) for path in nodes]
+    springs = [(0.0, 0.0) if t.spring is None else (t.spring.k, t.spring.d) for t in tendons]
+    return Tendons(
+        label=labels([t.name for t in tendons], "tendon"),
+        coefficients=coefficients,
+        spatial=np.array([False] * len(fixed) + [True] * len(spatial), bool),
+        path_start=np.array([0, *np.cumsum(counts, dtype=np.int64)], np.int64),
+        path_kind=np.array([node[0] for node in flat], np.int64),
+        path_index=np.array([node[1] for node in flat], np.int64),
+        path_side=np.array([node[2] for node in flat], np.int64),
+        path_divisor=_floats([node[3] for node in flat]),
+        stiffness=_floats([k for k, _ in springs]),
+        damping=_floats([d for _, d in springs]),
+        rest=_floats([_rest(t.spring_length.variant, t.spring_length.value) for t in tendons], 2),
+        friction=_floats([t.frictionloss for t in tendons]),
+        friction_force=friction_models([t.friction_damping for t in tendons]),
+        limit=_floats([_range(t.limit) for t in tendons], 2),
+        limit_force=force_models([t.limit_force for t in tendons]),
+        margin=_floats([t.margin for t in tendons]),
+        armature=_floats([t.armature for t in tendons]),
+        force_range=_floats([_range(t.actuator_force_limit) for t in tendons], 2),
+    )
+
+
+def _rest(variant: str, value: Any) -> tuple[float, float]:
+    if variant == "automatic":
+        return np.nan, np.nan
+    return _range(value) if variant == "range" else (value, value)
+
+
+def _path(tendon: SpatialTendon, index: SceneIndex) -> list[tuple[PathKind, int, int, float]]:
+    found = []
+    for node in tendon.path:
+        value = node.value
+        if node.variant == "site":
+            found.append((PathKind.SITE, index.site[value], -1, 1.0))
+        elif node.variant == "geom":
+            side = -1 if value["side_site"] is None else index.site[value["side_site"]]
+            found.append((PathKind.SHAPE, index.shape[value["geom"]], side, 1.0))
+        else:
+            found.append((PathKind.PULLEY, -1, -1, value))
+    return found
+
+
+def joint_forces(index: SceneIndex, objects: Sequence[Joint | FreeJoint | None]) -> JointForces:
+    """How limits and dry friction answer, one row a joint of the Model; None for welds."""
+    jointed = [joint if isinstance(joint, Joint) else None for joint in objects]
+    return JointForces(
+        limit=force_models([None if j is None else j.limit_force for j in jointed]),
+        margin=_floats([0.0 if j is None else j.margin for j in jointed]),
+        friction=friction_models([None if j is None else j.friction_damping for j in objects]),
+        force_range=_floats([_range(None if j is None else j.actuator_force_limit) for j in jointed], 2),
+        actuated_gravcomp=np.array([j is not None and j.actuator_gravcomp for j in jointed], bool),
+    )

@@ -1,0 +1,216 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""From the geoms, sites and pairs of a scene to the shape tables of a Model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from worldline._src.model.force_tables import ForceModels, force_models
+from worldline._src.model.kinds import ShapeFlags, ShapeKind
+from worldline._src.model.scene_index import SceneIndex, labels, pose, shared_when_empty, upright
+from worldline._src.model.shape_tables import CombineKind, ContactPairs, Frames, Shapes, Sites
+from worldline._src.scene.assets.library import AssetLibrary
+from worldline._src.scene.contact import CombineRule
+from worldline._src.scene.geometry import Geometry, ShapeType, Site, SiteShape
+from worldline._src.scene.world import World
+from worldline._src.spatial.poses import Array, transform
+
+_KINDS = {
+    ShapeType.Plane: ShapeKind.PLANE,
+    ShapeType.InfinitePlane: ShapeKind.PLANE,
+    ShapeType.Sphere: ShapeKind.SPHERE,
+    ShapeType.Capsule: ShapeKind.CAPSULE,
+    ShapeType.Box: ShapeKind.BOX,
+    ShapeType.Cylinder: ShapeKind.CYLINDER,
+    ShapeType.Ellipsoid: ShapeKind.ELLIPSOID,
+    ShapeType.Mesh: ShapeKind.MESH,
+    ShapeType.HField: ShapeKind.HFIELD,
+}
+_SITE_KINDS = {
+    SiteShape.Sphere: ShapeKind.SPHERE,
+    SiteShape.Capsule: ShapeKind.CAPSULE,
+    SiteShape.Box: ShapeKind.BOX,
+    SiteShape.Cylinder: ShapeKind.CYLINDER,
+    SiteShape.Ellipsoid: ShapeKind.ELLIPSOID,
+}
+_RULES = {
+    CombineRule.Maximum: CombineKind.MAXIMUM,
+    CombineRule.GeometricMean: CombineKind.GEOMETRIC_MEAN,
+    CombineRule.Average: CombineKind.AVERAGE,
+    CombineRule.Minimum: CombineKind.MINIMUM,
+    CombineRule.Product: CombineKind.PRODUCT,
+}
+_LENGTHS = {
+    ShapeType.Sphere: 1,
+    ShapeType.Capsule: 2,
+    ShapeType.Cylinder: 2,
+    ShapeType.Plane: 2,
+    ShapeType.InfinitePlane: 0,
+    ShapeType.Mesh: 0,
+    ShapeType.HField: 0,
+}
+_NONE4, _NONE5 = (math.nan,) * 4, (math.nan,) * 5
+
+
+def shape_table(
+    places: Sequence[tuple[int, Geometry]], library: AssetLibrary, materials: Sequence[str] = ()
+) -> Shapes:
+    """Columns of geoms, each with its body; primitives that name a mesh are fitted to it here."""
+    geoms = [geom for _, geom in places]
+    physics = [geom.physics_material for geom in geoms]
+    meshes = {name: i for i, name in enumerate(library.assets.meshes)}
+    hfields = {name: i for i, name in enumerate(library.assets.hfields)}
+    material = {name: i for i, name in enumerate(materials)}
+    placed = [_placed(geom, library) for geom in geoms]
+    return Shapes(
+        label=labels([geom.name for geom in geoms], "shape"),
+        kind=np.array([_KINDS[geom.shape] for geom in geoms], np.int64),
+        body=np.array([body for body, _ in places], np.int64),
+        xform=np.array([xform for xform, _ in placed], np.float64).reshape(-1, 7),
+        size=np.array([size for _, size in placed], np.float64).reshape(-1, 3),
+        source=np.array([_source(geom, meshes, hfields) for geom in geoms], np.int64),
+        scale=np.array(
+            [(1.0, 1.0, 1.0) if geom.mesh_scale is None else geom.mesh_scale.tolist() for geom in geoms]
+        ).reshape(-1, 3),
+        flags=np.array([_flags(geom, library) for geom in geoms], np.int64),
+        group=np.array([geom.collision_mask.collide_group for geom in geoms], np.int64),
+        mask=np.array([geom.collision_mask.collide_with for geom in geoms], np.int64),
+        margin=np.array([geom.margin for geom in geoms], np.float64),
+        gap=np.array([geom.gap for geom in geoms], np.float64),
+        priority=np.array([geom.priority for geom in geoms], np.int64),
+        condim=np.array([p.condim for p in physics], np.int64),
+        friction=np.array([p.friction for p in physics], np.float64).reshape(-1, 3),
+        friction_rule=np.array([_RULES[p.friction_rule] for p in physics], np.int64),
+        restitution=np.array(
+            [math.nan if p.restitution is None else p.restitution for p in physics], np.float64
+        ),
+        restitution_rule=np.array([_RULES[p.restitution_rule] for p in physics], np.int64),
+        force=force_models([p.contact_model for p in physics]),
+        mix=np.array([p.force_mix for p in physics], np.float64),
+        fluid=np.array([geom.fluid_coefficients or _NONE5 for geom in geoms], np.float64).reshape(-1, 5),
+        visual_group=np.array([geom.visual.group for geom in geoms], np.int64),
+        rgba=np.array([geom.visual.color or _NONE4 for geom in geoms], np.float64).reshape(-1, 4),
+        material=np.array([material.get(geom.visual.material or "", -1) for geom in geoms], np.int64),
+    )
+
+
+def _placed(geom: Geometry, library: AssetLibrary) -> tuple[list[float], list[float]]:
+    """Pose and half sizes."""
+    if geom.mesh is None or geom.shape is ShapeType.Mesh:
+        count = _LENGTHS.get(geom.shape, 3)
+        size = geom.size[:count] + [0.0] * (3 - count)
+        if geom.hfield is not None:
+            size = [*(0.5 * x for x in library.assets.hfields[geom.hfield].size), 0.0]
+        return pose(geom.position, geom.orientation).tolist(), size
+    fit = library.resolved(geom)
+    return pose(fit.position, fit.rotation).tolist(), fit.size.tolist()
+
+
+def _source(geom: Geometry, meshes: dict[str, int], hfields: dict[str, int]) -> int:
+    if geom.shape is ShapeType.HField:
+        return hfields[geom.hfield or ""]
+    return meshes[geom.mesh] if geom.mesh is not None and geom.shape is ShapeType.Mesh else -1
+
+
+def _flags(geom: Geometry, library: AssetLibrary) -> ShapeFlags:
+    mask = geom.collision_mask
+    flags = ShapeFlags.COLLIDES if mask.collide_group or mask.collide_with else ShapeFlags.NONE
+    if (
+        geom.mesh is not None
+        and geom.shape is ShapeType.Mesh
+        and library.assets.meshes[geom.mesh].value["acd"]
+    ):
+        flags |= ShapeFlags.DECOMPOSED
+    return flags
+
+
+def site_table(index: SceneIndex) -> Sites:
+    """Columns of sites; both ends of a long one give its pose and its length."""
+    placed = [_site(site) for _, site in index.sites]
+    return Sites(
+        label=labels([site.name for _, site in index.sites], "site"),
+        body=np.array([body for body, _ in index.sites], np.int64),
+        xform=np.array([xform for xform, _ in placed], np.float64).reshape(-1, 7),
+        kind=np.array([_SITE_KINDS[site.shape] for _, site in index.sites], np.int64),
+        size=np.array([size for _, size in placed], np.float64).reshape(-1, 3),
+    )
+
+
+def _site(site: Site) -> tuple[list[float], list[float]]:
+    if site.from_to is None:
+        return pose(site.position, site.orientation).tolist(), site.size
+    ends = np.array(site.from_to).reshape(2, 3)
+    line = ends[1] - ends[0]
+    half = 0.5 * math.hypot(*line.tolist())
+    turn = upright(0.5 * line / half)
+    radius = site.size[0]
+    long = site.shape in (SiteShape.Capsule, SiteShape.Cylinder)
+    size = [radius, half, 0.0] if long else [radius, radius, half]
+    xform = transform(np.array([*(0.5 * (ends[0] + ends[1])).tolist(), *turn]), "site")
+    return xform.tolist(), [radius, 0.0, 0.0] if site.shape is SiteShape.Sphere else size
+
+
+def light_table(world: World, index: SceneIndex) -> Frames:
+    """Columns of lights, which shine along minus z of their frames."""
+    lights = [(-1, light) for light in world.hierarchy.lights]
+    lights += [(body, light) for body, link in index.links for light in link.lights]
+    places = []
+    for body, light in lights:
+        back = -light.direction / (math.hypot(*light.direction.tolist()) or 1.0)
+        places.append((body, transform([*light.position.tolist(), *upright(back)], "light")))
+    return frame_table([light.name for _, light in lights], places, "light")
+
+
+def frame_table(names: Sequence[str | None], places: Sequence[tuple[int, Array]], what: str) -> Frames:
+    """Columns of things that are only a pose on a body."""
+    return Frames(
+        label=labels(names, what),
+        body=np.array([body for body, _ in places], np.int64),
+        xform=np.array([xform for _, xform in places], np.float64).reshape(-1, 7),
+    )
+
+
+@shared_when_empty(lambda world: world.contact_pairs)
+def pair_table(world: World, index: SceneIndex) -> ContactPairs:
+    """Columns of the pairs with parameters of their own."""
+    pairs = world.contact_pairs
+    force: ForceModels = force_models([pair.contact_model for pair in pairs])
+    return ContactPairs(
+        label=labels([pair.name for pair in pairs], "pair"),
+        shapes=np.array(
+            [(index.shape[pair.geom_a], index.shape[pair.geom_b]) for pair in pairs], np.int64
+        ).reshape(-1, 2),
+        condim=np.array([pair.condim for pair in pairs], np.int64),
+        friction=np.array([pair.friction for pair in pairs], np.float64).reshape(-1, 5),
+        force=force,
+        friction_force=force_models(
+            [p.contact_model if p.friction_model is None else p.friction_model for p in pairs]
+        ),
+        margin=np.array([pair.margin for pair in pairs], np.float64),
+        gap=np.array([pair.gap for pair in pairs], np.float64),
+    )
+
+
+def excluded_bodies(world: World, index: SceneIndex) -> np.ndarray:
+    """Pairs of bodies that never touch, -1 for the world, lower first, shape (k, 2)."""
+    pairs = [sorted((index.body[a], index.body[b])) for a, b in world.collision_ignores.link_pairs]
+    return np.array(pairs, np.int64).reshape(-1, 2)
+
+
+def quiet_subtrees(world: World, index: SceneIndex, bodies: int) -> np.ndarray:
+    """For every body the topmost one above it whose subtree does not touch itself, -1 for none."""
+    found = np.full(bodies, -1, np.int64)
+    for body in world.hierarchy.bodies:
+        stack = [(body.link, -1)]
+        while stack:
+            link, above = stack.pop()
+            here = index.trees.link_body[id(link)]
+            if above < 0 and link.disable_self_collision:
+                above = here
+            found[here] = above
+            stack.extend((child, above) for child in link.children)
+    return found
