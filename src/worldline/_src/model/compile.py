@@ -204,6 +204,7 @@ def fill_constants(model: Model, arenas: Arenas) -> None:
 
     inertia = R_post @ model.body_inertia[body] @ R_post.transpose(0, 2, 1)
     view["link_mass"][1:] = model.body_mass[body]
+    view["link_gravcomp"][1:] = model.body_gravcomp[body]
     view["link_com"][1:] = p_post + turned(R_post, model.body_com[body])
     view["link_inertia"][1:] = inertia[:, [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
     view["dof_mobile"][:] = np.where(model.body_kinematic[view["link_body"][view["dof_link"]]], 0.0, 1.0)

@@ -75,6 +75,7 @@ FIELDS: tuple[Field, ...] = (
     # mass and passive properties
     Field("link_mass", "constant", ("nlink",), "mass [kg]"),
     Field("link_com", "constant", ("nlink", 3), "centre of mass in the kernel link [m]"),
+    Field("link_gravcomp", "constant", ("nlink",), "share of the weight that is taken off"),
     Field("link_inertia", "constant", ("nlink", 6), "about the centre of mass, link axes [kg m^2]"),
     Field("dof_armature", "constant", ("nv",), "added inertia [kg or kg m^2]"),
     Field("dof_mobile", "constant", ("nv",), "0 for degrees of freedom of kinematic bodies, else 1"),

@@ -220,6 +220,7 @@ class Model:
         self.joint_coord_count = int(self.joint_q_start[-1])
         self.joint_dof_count = int(self.joint_qd_start[-1])
         self.articulation_count = len(self.articulation_label)
+        self._relieved = bool(self.body_gravcomp.any())
         self._lock()
 
     @cached_property
@@ -258,6 +259,11 @@ class Model:
     def body_kinematic(self) -> np.ndarray:
         """True for bodies that follow prescribed motion."""
         return (self.body_flags & BodyFlags.KINEMATIC) != 0
+
+    @property
+    def is_relieved(self) -> bool:
+        """Whether any body is relieved of a share of its weight."""
+        return self._relieved
 
     @property
     def orphan_joints(self) -> list[int]:
@@ -331,6 +337,7 @@ class Model:
         from worldline._src.model.checks import check_update
 
         vars(self).update(check_update(self, arrays))
+        self._relieved = bool(self.body_gravcomp.any())
         if "arenas" in vars(self):
             fill_constants(self, self.arenas)
         self._lock()

@@ -94,6 +94,7 @@ OperandView, operand_view = _view(
     "OperandView", "q", "q_other", "v", "a", "tau", "wrench", "point", "fraction", "result"
 )
 FieldView, field_view = _view("FieldView", "gravity")
+ReliefView, relief_view = _view("ReliefView", "link_gravcomp", "gravity")
 MaximalView, maximal_view = _view("MaximalView", "body_q", "body_qd")
 DriveView, drive_view = _view("DriveView", "dof_drive", "dof_target_ke", "dof_target_kd", "dof_effort_limit")
 LimitView, limit_view = _view("LimitView", "dof_velocity_limit", "dof_lower", "dof_upper")

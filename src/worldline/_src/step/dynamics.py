@@ -209,6 +209,8 @@ def inverse_dynamics(
     program = programs.INVERSE_DYNAMICS
     if wrenches is not None:
         operands, program = (*operands, wrenches), programs.INVERSE_DYNAMICS_WRENCHES
+    if model.is_relieved:
+        program = programs.RELIEVED[id(program)]
     shape = (model.joint_dof_count,)
     return evaluate(model, program, operands, shape, out, threads, lanes, WITH_GRAVITY)
 
@@ -279,9 +281,14 @@ def passive_forces(
     threads: int = 1,
     lanes: int | None = None,
 ) -> Array:
-    """Forces of joint springs and dampers, -k (q - q_rest) - b qd, shape ([worlds,] nv)."""
+    """Forces of joint springs and dampers, -k (q - q_rest) - b qd, and of gravity compensation.
+
+    Returns:
+        Shape ([worlds,] joint_dof_count) [N, N m].
+    """
     shape = (model.joint_dof_count,)
-    return evaluate(model, programs.PASSIVE_FORCES, (q, qd), shape, out, threads, lanes)
+    program = programs.PASSIVE_FORCES_RELIEVED if model.is_relieved else programs.PASSIVE_FORCES
+    return evaluate(model, program, (q, qd), shape, out, threads, lanes)
 
 
 def forward_dynamics(
@@ -316,6 +323,8 @@ def forward_dynamics(
     program = programs.FORWARD_DYNAMICS
     if wrenches is not None:
         operands, program = (*operands, wrenches), programs.FORWARD_DYNAMICS_WRENCHES
+    if model.is_relieved:
+        program = programs.RELIEVED[id(program)]
     shape = (model.joint_dof_count,)
     return evaluate(model, program, operands, shape, out, threads, lanes, WITH_GRAVITY)
 

@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from worldline._src.jit import Stage
 from worldline._src.step import stages as s
 from worldline._src.step.evaluate import Program
 
@@ -79,6 +82,32 @@ FORWARD_DYNAMICS_WRENCHES = Program(
 PASSIVE_FORCES = Program(
     "passive_forces", (s.spring_displacements, s.passive_forces), ("q", "v"), ("q", "qd"), ("nv",)
 )
+
+
+def _compensated(program: Program, *after: Stage) -> Program:
+    """A program for models with gravity compensation, which is one more force on links."""
+    chosen: list[Stage] = []
+    for stage in program.stages:
+        chosen += [stage, s.compensate_gravity] if stage in (s.no_wrenches, s.wrenches) else [stage]
+    return replace(program, stages=(*chosen, *after))
+
+
+INVERSE_DYNAMICS_RELIEVED = _compensated(INVERSE_DYNAMICS)
+INVERSE_DYNAMICS_WRENCHES_RELIEVED = _compensated(INVERSE_DYNAMICS_WRENCHES)
+FORWARD_DYNAMICS_RELIEVED = _compensated(FORWARD_DYNAMICS)
+FORWARD_DYNAMICS_WRENCHES_RELIEVED = _compensated(FORWARD_DYNAMICS_WRENCHES)
+PASSIVE_FORCES_RELIEVED = _compensated(
+    replace(PASSIVE_FORCES, stages=(*_POSE, s.no_wrenches, *PASSIVE_FORCES.stages)), s.add_link_forces
+)
+RELIEVED = {
+    id(INVERSE_DYNAMICS): INVERSE_DYNAMICS_RELIEVED,
+    id(INVERSE_DYNAMICS_WRENCHES): INVERSE_DYNAMICS_WRENCHES_RELIEVED,
+    id(FORWARD_DYNAMICS): FORWARD_DYNAMICS_RELIEVED,
+    id(FORWARD_DYNAMICS_WRENCHES): FORWARD_DYNAMICS_WRENCHES_RELIEVED,
+    id(PASSIVE_FORCES): PASSIVE_FORCES_RELIEVED,
+}
+"""For models with gravity compensation, by the program they take the place of."""
+
 MASS_MATRIX = Program("mass_matrix", _MASS, ("q",), ("q",), ("nv", "nv"), result="M")
 MASS_MATRIX_INVERSE = Program(
     "mass_matrix_inverse", (*_FACTOR, s.invert_mass_matrix), ("q",), ("q",), ("nv", "nv"), needs_inertia="all"

@@ -14,6 +14,7 @@ from worldline._src.kernels import (
     centroidal,
     configuration,
     crba,
+    gravity_compensation,
     jacobian,
     kinematics,
     mass_factor,
@@ -38,6 +39,7 @@ from worldline._src.model.views import (
     passive_view,
     pose_view,
     position_view,
+    relief_view,
     tree_view,
     turn_view,
     velocity_view,
@@ -183,6 +185,28 @@ def wrenches(m, c, args, d):
         position_view(m, c, d),
         operand_view(m, c, d).wrench,
         acceleration_view(m, c, d).link_F,
+    )
+
+
+@stage
+def compensate_gravity(m, c, args, d):
+    """poses -> link forces with the weights that are compensated taken off."""
+    gravity_compensation.compensate(
+        inertia_view(m, c, d),
+        position_view(m, c, d),
+        relief_view(m, c, d),
+        acceleration_view(m, c, d).link_F,
+    )
+
+
+@stage
+def add_link_forces(m, c, args, d):
+    """poses, link forces -> result grows by what minus the link forces do to the joints."""
+    gravity_compensation.add_joint_forces(
+        tree_view(m, c, d),
+        position_view(m, c, d),
+        acceleration_view(m, c, d).link_F,
+        operand_view(m, c, d).result,
     )
 
 

@@ -64,15 +64,19 @@ class Needs(NamedTuple):
     """Position limits."""
     wrenches: bool = False
     """Forces on bodies."""
+    gravcomp: bool = False
+    """Gravity compensation."""
 
 
-ALL_NEEDS = Needs(True, True, True, True, True)
+ALL_NEEDS = Needs(True, True, True, True, True, True)
 
 
 def _dynamics(needs: Needs) -> tuple[Stage, ...]:
     """From coordinates and velocities to accelerations."""
     chosen: list[Stage] = [s.positions, s.link_velocities]
     chosen.append(t.center_forces if needs.wrenches else s.no_wrenches)
+    if needs.gravcomp:
+        chosen.append(s.compensate_gravity)
     chosen.append(t.drive_forces if needs.drives else t.no_drive_forces)
     if needs.passive:
         chosen += [s.spring_displacements, s.add_passive_forces]
@@ -123,6 +127,7 @@ def model_needs(model: Model, *, wrenches: bool = True, prescribed: bool = False
         prescribed=prescribed,
         limits=bool(np.isfinite(model.joint_limit_lower).any() or np.isfinite(model.joint_limit_upper).any()),
         wrenches=wrenches,
+        gravcomp=model.is_relieved,
     )
 
 

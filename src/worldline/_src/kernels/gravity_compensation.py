@@ -1,0 +1,37 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Gravity compensation: a passive force at the centre of mass that takes a share of a body's weight."""
+
+from __future__ import annotations
+
+from worldline._src.jit import kernel
+from worldline._src.kernels.links import center_of_mass
+from worldline._src.scalar.ops import constant
+from worldline._src.spatial.motion import Force, add_force, load_force, load_motion, power, store_spatial
+from worldline._src.spatial.vec3 import Vec3, cross
+
+
+@kernel
+def compensate(inertia, pos, relief, link_F_out):
+    """Take the compensating forces off link_F, which holds minus the external wrenches. O(n)."""
+    g = relief.gravity
+    for i in range(1, relief.link_gravcomp.shape[0]):
+        c = center_of_mass(inertia, pos, i)
+        weight = relief.link_gravcomp[i] * inertia.link_mass[i]
+        # the force is against the weight, and its negative is along it
+        f = Vec3(constant(g[0] * weight, c.x), constant(g[1] * weight, c.x), constant(g[2] * weight, c.x))
+        F = Force(cross(c, f), f)
+        store_spatial(link_F_out, i, add_force(load_force(link_F_out, i), F))
+
+
+@kernel
+def add_joint_forces(tree, pos, link_F_out, tau_out):
+    """Add what minus link_F does to the joints, tip to base; link_F is summed up on the way. O(n)."""
+    parent, v_start, v_end = tree.link_parent, tree.link_v_start, tree.link_v_end
+    for i in range(parent.shape[0] - 1, 0, -1):
+        F = load_force(link_F_out, i)
+        for d in range(v_start[i], v_end[i]):
+            tau_out[d] = tau_out[d] - power(F, load_motion(pos.dof_S, d))
+        p = parent[i]
+        if p > 0:
+            store_spatial(link_F_out, p, add_force(load_force(link_F_out, p), F))
