@@ -13,7 +13,8 @@ array([-0.979])
 """
 
 from worldline._src.model.builder import ModelBuilder
-from worldline._src.model.kinds import ActuatorMode, Axis, BodyFlags, JointType
+from worldline._src.model.builder_shapes import ShapeConfig
+from worldline._src.model.kinds import ActuatorMode, Axis, BodyFlags, JointType, ShapeFlags, ShapeKind
 from worldline._src.model.model import Control, Model, State
 from worldline._src.model.records import JointDofConfig
 from worldline._src.model.selection import ArticulationView
@@ -62,6 +63,9 @@ __all__ = [
     "Model",
     "ModelBuilder",
     "MultibodyIntegrationFamily",
+    "ShapeConfig",
+    "ShapeFlags",
+    "ShapeKind",
     "Simulation",
     "State",
     "StepFailure",

@@ -19,6 +19,7 @@ from typing_extensions import Unpack
 
 from worldline._src.errors import ArgumentError
 from worldline._src.model.assemble import assemble
+from worldline._src.model.builder_shapes import ShapeConfig, add_shape_table
 from worldline._src.model.checks import check_body
 from worldline._src.model.kinds import Axis, BodyFlags, JointType
 from worldline._src.model.model import Model
@@ -37,6 +38,7 @@ from worldline._src.model.records import (
     require_turning,
     split_options,
 )
+from worldline._src.model.shape_methods import ShapeMethods
 from worldline._src.spatial.poses import (
     VectorLike,
     compose,
@@ -60,7 +62,7 @@ class BuilderIndex(int):
         return int, (int(self),)
 
 
-class ModelBuilder:
+class ModelBuilder(ShapeMethods):
     """Collects links, joints and articulations and turns them into a `Model`.
 
     Example:
@@ -74,8 +76,10 @@ class ModelBuilder:
     """
 
     JointDofConfig = JointDofConfig
+    ShapeConfig = ShapeConfig
 
     def __init__(self, gravity: VectorLike = (0.0, 0.0, -9.81)) -> None:
+        super().__init__()
         self.gravity: VectorLike = numbers(gravity, (3,), "gravity")
         """[m/s^2], world axes; may be written."""
         self.links: list[LinkRecord] = []
@@ -88,7 +92,12 @@ class ModelBuilder:
         """Initial velocities; entries may be written."""
         self.joint_f: list[float] = []
         """Initial generalized forces; entries may be written."""
-        self._labels: dict[str, set[str]] = {"link": set(), "joint": set(), "articulation": set()}
+        self._labels: dict[str, set[str]] = {
+            "link": set(),
+            "joint": set(),
+            "articulation": set(),
+            "shape": set(),
+        }
 
     # ---- links
 
@@ -443,9 +452,14 @@ class ModelBuilder:
         from worldline._src.model.topology import check_complete
 
         check_complete(self, skip_validation_joints)
-        return assemble(self)
+        model = assemble(self)
+        add_shape_table(self, model)
+        return model
 
     # ---- lookups
+
+    def _indexed(self, index: int) -> int:
+        return BuilderIndex(index, self)
 
     def _label(self, label: str | None, what: str) -> str:
         taken = self._labels[what]

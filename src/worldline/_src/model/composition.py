@@ -61,8 +61,30 @@ def copy_into(builder: ModelBuilder, other: ModelBuilder, prefix: str, xform: Ar
         if joint.parent < 0 and joint.kind != JointType.FREE:
             copied.X_p = compose(xform, joint.X_p)
         builder.joints.append(copied)
+    _copy_shapes(builder, other, prefix, xform, links)
     for label, owned in other.articulations:
         builder.articulations.append((prefix + label, [j + joints for j in owned]))
+
+
+def _copy_shapes(builder: ModelBuilder, other: ModelBuilder, prefix: str, xform: Array, links: int) -> None:
+    """Shapes of the copies; those of the other world move along. Meshes get names of their own."""
+    if not other.shapes:
+        return
+    from worldline._src.scene.base import clone
+    from worldline._src.scene.poses import multiply
+
+    names = {}
+    for name, mesh in other.assets.meshes.items():
+        names[name] = f"mesh_{len(builder.assets.meshes) + 1:03d}"
+        builder.assets.meshes[names[name]] = mesh
+    for body, geom in other.shapes:
+        copied = clone(geom)
+        copied.name = prefix + copied.name
+        copied.mesh = None if geom.mesh is None else names[geom.mesh]
+        if body < 0:
+            copied.position = xform[:3] + rotation(xform) @ copied.position
+            copied.orientation = multiply(xform[3:], copied.orientation)
+        builder.shapes.append((_shifted(body, links), copied))
 
 
 def _shifted(index: int, by: int) -> int:

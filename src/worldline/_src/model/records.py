@@ -150,6 +150,14 @@ class JointOptions(TypedDict, total=False):
     label: str | None
 
 
+class ShapeOptions(TypedDict, total=False):
+    """Keywords shared by all shapes: pose in the body, material, label."""
+
+    xform: VectorLike | None
+    cfg: Any
+    label: str | None
+
+
 @dataclass
 class LinkRecord:
     """A link as it was added."""
