@@ -10,7 +10,14 @@ import platform
 
 from rich.console import Console
 
-NAMES = ("tree_dynamics", "growth", "call_cost", "start_up", "loading")
+NAMES = (
+    "tree_dynamics",
+    "growth",
+    "call_cost",
+    "start_up",
+    "loading",
+    "lcp",
+)
 
 
 def main() -> None:

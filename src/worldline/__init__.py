@@ -4,6 +4,7 @@
 
 Public modules, loaded when they are first used:
 
+- `worldline.lcp`: linear complementarity problems and their solvers;
 - `worldline.model`: models as arrays, and kinematics and dynamics of trees on one world or on many;
 - `worldline.msd`: the scene description and its files.
 """
@@ -14,12 +15,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from worldline import model, msd
+    from worldline import lcp, model, msd
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "model", "msd"]
+__all__ = ["__version__", "lcp", "model", "msd"]
 
-_MODULES = frozenset({"model", "msd"})
+_MODULES = frozenset({"lcp", "model", "msd"})
 
 
 def __getattr__(name: str) -> Any:

@@ -20,8 +20,16 @@ CHAINS = (
     ("errors", "progress", "jit", "scalar", "spatial", "kernels", "model", "step", "facade", "viewer"),
     ("errors", "progress", "jit", "scalar", "spatial", "kernels", "model", "step", "facade", "cli"),
     ("errors", "progress", "scene", "model", "step", "facade", "cli"),
+    ("errors", "progress", "jit", "scalar", "spatial", "kernels", "lcp", "facade", "cli"),
 )
-FORBIDDEN = (("kernels", "model"), ("scene", "jit"), ("scene", "scalar"), ("model", "step"))
+FORBIDDEN = (
+    ("kernels", "model"),
+    ("scene", "jit"),
+    ("scene", "scalar"),
+    ("model", "step"),
+    ("kernels", "lcp"),
+    ("lcp", "model"),
+)
 
 
 def imports(path: Path) -> set[str]:

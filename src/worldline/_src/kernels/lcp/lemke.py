@@ -1,0 +1,116 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Lemke's complementary pivoting for problems with lower bounds only."""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels.lcp.problem import LIMIT_REACHED, RAY, SOLVED
+
+
+@inline
+def _pivot(T_io, row, column):
+    """Make `column` a unit column with its one in `row`."""
+    width = T_io.shape[1]
+    inverse = 1.0 / T_io[row, column]
+    for j in range(width):
+        T_io[row, j] *= inverse
+    T_io[row, column] = 1.0
+    for i in range(T_io.shape[0]):
+        factor = T_io[i, column]
+        if i != row and factor != 0.0:
+            for j in range(width):
+                T_io[i, j] -= factor * T_io[row, j]
+            T_io[i, column] = 0.0
+
+
+@inline
+def _leaving_row(T, basis, entering, smallest_pivot):
+    """The row whose variable reaches zero first, ties broken lexicographically; -1 for none.
+
+    Comparing ratios of the slack columns after those of the right-hand side is what keeps degenerate
+    problems from cycling [Cottle, Pang, Stone 2009, section 4.9]. The artificial variable wins ties.
+    """
+    n = T.shape[0]
+    artificial, rhs = 2 * n, 2 * n + 1
+    best = -1
+    for i in range(n):
+        if T[i, entering] <= smallest_pivot:
+            continue
+        if best < 0:
+            best = i
+            continue
+        column = rhs
+        for step in range(n + 1):
+            a = T[i, column] / T[i, entering]
+            c = T[best, column] / T[best, entering]
+            close = 1e-12 * (1.0 + abs(a) + abs(c))
+            if column == rhs and abs(a - c) <= close:
+                if basis[best] == artificial:
+                    break
+                if basis[i] == artificial:
+                    best = i
+                    break
+            if a < c - close:
+                best = i
+                break
+            if a > c + close:
+                break
+            column = step
+    return best
+
+
+@kernel
+def lemke(problem, max_iterations, T_out, basis_out, x_out):
+    """Solve x >= lo, w >= 0, (x - lo) w = 0 [Cottle, Pang, Stone 2009, section 4.4].
+
+    T_out is (n, 2 n + 2): columns of w, of z = x - lo, of the artificial variable, and the right-hand
+    side of w - A z - e z0 = q. Processes every copositive-plus matrix (all monotone problems) and every
+    P-matrix; ends on a ray otherwise, or when there is no solution. Returns (code, pivots).
+    """
+    A, b, lo = problem.A, problem.b, problem.lo
+    n = b.shape[0]
+    artificial, rhs = 2 * n, 2 * n + 1
+
+    # tableau with the slacks basic; the most negative right-hand side leaves first
+    row = -1
+    largest = 0.0
+    for i in range(n):
+        q = -b[i]
+        for j in range(n):
+            q += A[i, j] * lo[j]
+            T_out[i, j] = 0.0
+            T_out[i, n + j] = -A[i, j]
+            largest = max(largest, abs(A[i, j]))
+        T_out[i, i] = 1.0
+        T_out[i, artificial] = -1.0
+        T_out[i, rhs] = q
+        basis_out[i] = i
+        x_out[i] = lo[i]
+        if q < 0.0 and (row < 0 or q <= T_out[row, rhs]):
+            row = i
+    if row < 0:
+        return SOLVED, 0
+
+    smallest_pivot = 1e-11 * max(1.0, largest)
+    entering = artificial
+    code = LIMIT_REACHED
+    pivots = 0
+    while pivots < max_iterations:
+        _pivot(T_out, row, entering)
+        leaving = basis_out[row]
+        basis_out[row] = entering
+        pivots += 1
+        if leaving == artificial:
+            code = SOLVED
+            break
+        entering = leaving + n if leaving < n else leaving - n
+        row = _leaving_row(T_out, basis_out, entering, smallest_pivot)
+        if row < 0:
+            code = RAY
+            break
+
+    for i in range(n):
+        if n <= basis_out[i] < artificial:
+            x_out[basis_out[i] - n] = lo[basis_out[i] - n] + T_out[i, rhs]
+    return code, pivots
