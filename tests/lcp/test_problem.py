@@ -86,6 +86,7 @@ def test_kinds():
     assert LcpProblem(np.eye(2), [1, 2]).kind is LcpKind.STANDARD
     assert LcpProblem(np.eye(2), [1, 2], -INF).kind is LcpKind.LINEAR
     assert LcpProblem(np.eye(2), [1, 2], 0, 1).kind is LcpKind.BOXED
+    assert LcpProblem(np.eye(2), [1, 2], [0, -7]).kind is LcpKind.LOWER
     assert LcpProblem(np.eye(2), [1, 2], [0, -INF]).kind is LcpKind.BOXED
     assert friction().kind is LcpKind.BOXED_FRICTION
     assert LcpProblem(np.zeros((0, 0)), []).kind is LcpKind.STANDARD

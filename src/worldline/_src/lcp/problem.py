@@ -17,12 +17,13 @@ from worldline._src.kernels.lcp import problem as arrays
 class LcpKind(enum.Enum):
     """What shape of problem it is, from the narrowest to the widest.
 
-    LINEAR has no bounds at all; STANDARD has lo = 0 and hi = infinity in every row; BOXED has any
-    bounds; BOXED_FRICTION has rows whose bounds depend on other rows.
+    LINEAR has no bounds at all; STANDARD has lo = 0 and hi = infinity in every row; LOWER has
+    any finite lo and hi = infinity; BOXED has any bounds; BOXED_FRICTION has rows whose bounds depend on other rows.
     """
 
     LINEAR = "linear"
     STANDARD = "standard"
+    LOWER = "bounded below"
     BOXED = "boxed"
     BOXED_FRICTION = "boxed with friction index"
 
@@ -50,13 +51,15 @@ class LcpProblem:
         array([1.3333, 2.3333])
     """
 
-    __slots__ = ("A", "b", "findex", "hi", "lo")
+    __slots__ = ("A", "_arrays", "_kind", "b", "findex", "hi", "lo")
 
     A: np.ndarray
     b: np.ndarray
     lo: np.ndarray
     hi: np.ndarray
     findex: np.ndarray
+    _arrays: arrays.Problem
+    _kind: LcpKind
 
     def __init__(self, A: Any, b: Any, lo: Any = None, hi: Any = None, findex: Any = None) -> None:
         matrix = _numbers("A", A)
@@ -80,6 +83,8 @@ class LcpProblem:
         for name, array in (("A", matrix), ("b", right), ("lo", low), ("hi", high), ("findex", index)):
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+        object.__setattr__(self, "_arrays", arrays.Problem(matrix, right, low, high, index))
+        object.__setattr__(self, "_kind", _kind(low, high, index))
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a problem is fixed once made; make a new LcpProblem to change '{name}'")
@@ -102,13 +107,7 @@ class LcpProblem:
     @property
     def kind(self) -> LcpKind:
         """What shape of problem it is."""
-        if (self.findex >= 0).any():
-            return LcpKind.BOXED_FRICTION
-        if len(self) and np.isneginf(self.lo).all() and np.isposinf(self.hi).all():
-            return LcpKind.LINEAR
-        if (self.lo == 0.0).all() and np.isposinf(self.hi).all():
-            return LcpKind.STANDARD
-        return LcpKind.BOXED
+        return self._kind
 
     def slack(self, x: Any) -> np.ndarray:
         """w = A x - b, (n,)."""
@@ -127,7 +126,17 @@ class LcpProblem:
 
     def arrays(self) -> arrays.Problem:
         """The problem as kernels take it."""
-        return arrays.Problem(self.A, self.b, self.lo, self.hi, self.findex)
+        return self._arrays
+
+
+def _kind(low: np.ndarray, high: np.ndarray, index: np.ndarray) -> LcpKind:
+    if (index >= 0).any():
+        return LcpKind.BOXED_FRICTION
+    if len(index) and np.isneginf(low).all() and np.isposinf(high).all():
+        return LcpKind.LINEAR
+    if np.isfinite(low).all() and np.isposinf(high).all():
+        return LcpKind.STANDARD if (low == 0.0).all() else LcpKind.LOWER
+    return LcpKind.BOXED
 
 
 def _numbers(name: str, given: Any) -> np.ndarray:

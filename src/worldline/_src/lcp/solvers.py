@@ -113,6 +113,7 @@ class LcpSolver:
     category: ClassVar[str]
     supports_boxed: ClassVar[bool] = True
     supports_friction_index: ClassVar[bool] = True
+    used: ClassVar[bool] = False  # whether this process has its machine code already
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -121,7 +122,7 @@ class LcpSolver:
         """Whether this method can be given the problem at all."""
         if problem.kind is LcpKind.BOXED_FRICTION:
             return self.supports_friction_index
-        return self.supports_boxed or problem.kind is LcpKind.STANDARD or _lower_bounds_only(problem)
+        return self.supports_boxed or problem.kind in (LcpKind.STANDARD, LcpKind.LOWER)
 
     def solve(self, problem: LcpProblem, guess: Any = None, options: LcpOptions | None = None) -> LcpResult:
         """Solve a problem.
@@ -148,8 +149,12 @@ class LcpSolver:
         x = _start(problem, guess)
         code, iterations = 0, 0
         if len(problem):
-            with announced(f"the {self.name} method"):
+            if type(self).used:
                 code, iterations = self._run(problem, x, options)
+            else:
+                with announced(f"the {self.name} method"):
+                    code, iterations = self._run(problem, x, options)
+                type(self).used = True
         return self._finish(problem, x, int(code), int(iterations), options.tolerance)
 
     def _run(self, problem: LcpProblem, x_io: np.ndarray, options: LcpOptions) -> tuple[int, int]:
@@ -161,7 +166,7 @@ class LcpSolver:
         status, message = LcpStatus.SUCCESS, ""
         if not np.isfinite(x).all():
             status, message = LcpStatus.NUMERICAL_ERROR, "numbers became infinite or undefined"
-            x = _start(problem, None)
+            x = np.clip(np.zeros(len(problem)), problem.lo, problem.hi)
         found, w = measure(problem, x)
         if message == "" and not found.residual <= tolerance:
             status, message = _FAULTS.get(
@@ -293,17 +298,10 @@ def solve(
 
 
 def _start(problem: LcpProblem, guess: Any) -> np.ndarray:
-    """A point inside the bounds, next to the guess."""
-    x = np.zeros(len(problem))
-    if guess is not None:
-        given = np.array(guess, dtype=float)
-        if given.shape != x.shape:
-            raise ArgumentError(f"guess must have shape {x.shape}, got shape {given.shape}")
-        x = np.where(np.isfinite(given), given, 0.0)
-    plain = problem.findex < 0
-    x = np.where(plain, np.clip(x, problem.lo, problem.hi), x)
-    return np.ascontiguousarray(np.clip(x, *problem.bounds(x)))
-
-
-def _lower_bounds_only(problem: LcpProblem) -> bool:
-    return bool(np.isfinite(problem.lo).all() and np.isposinf(problem.hi).all())
+    """The guess as an array of its own; kernels move it into the bounds."""
+    if guess is None:
+        return np.zeros(len(problem))
+    given = np.array(guess, dtype=float)
+    if given.shape != problem.b.shape:
+        raise ArgumentError(f"guess must have shape {problem.b.shape}, got shape {given.shape}")
+    return np.where(np.isfinite(given), given, 0.0)

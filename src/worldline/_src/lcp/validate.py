@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from worldline._src.errors import ArgumentError
-from worldline._src.jit import announced
 from worldline._src.kernels.lcp.problem import Measure
 from worldline._src.lcp import entries
 from worldline._src.lcp.problem import LcpProblem
@@ -38,8 +37,7 @@ class LcpValidation(NamedTuple):
 def measure(problem: LcpProblem, x: np.ndarray) -> tuple[Measure, np.ndarray]:
     """Residuals and slack of `x`."""
     w = np.empty(len(problem))
-    with announced("LCP measures"):
-        return Measure(*entries.measure(problem.arrays(), x, w)), w
+    return entries.measure(problem.arrays(), x, w), w
 
 
 def validate(problem: LcpProblem, x: Any, tolerance: float = 1e-8) -> LcpValidation:

@@ -39,19 +39,19 @@ SWEEPS = 30
 @inline
 def exchange(T_io, k):
     """Swap the roles of x_k and w_k in the tableau; doing it twice changes nothing."""
-    n = T_io.shape[0]
-    inverse = 1.0 / T_io[k, k]
-    T_io[k, k] = 0.0
-    for i in range(n):
-        factor = T_io[i, k] * inverse
+    pivot = T_io[k]
+    inverse = 1.0 / pivot[k]
+    for i in range(T_io.shape[0]):
+        # rows as arrays of their own: the compiler then sees that they do not overlap, and vectorises
+        target = T_io[i]
+        factor = target[k] * inverse
         if i != k and factor != 0.0:
-            T_io[i, k] = 0.0
-            for j in range(n):
-                T_io[i, j] -= factor * T_io[k, j]
-            T_io[i, k] = factor
-    for j in range(n):
-        T_io[k, j] *= -inverse
-    T_io[k, k] = inverse
+            for j in range(pivot.shape[0]):
+                target[j] -= factor * pivot[j]
+            target[k] = factor
+    for j in range(pivot.shape[0]):
+        pivot[j] *= -inverse
+    pivot[k] = inverse
 
 
 @inline

@@ -33,12 +33,15 @@ def eliminate(G_io, x_io):
             for j in range(k, n):
                 G_io[k, j], G_io[best, j] = G_io[best, j], G_io[k, j]
             x_io[k], x_io[best] = x_io[best], x_io[k]
-        inverse = 1.0 / G_io[k, k]
+        pivot = G_io[k]
+        inverse = 1.0 / pivot[k]
         for i in range(k + 1, n):
-            factor = G_io[i, k] * inverse
+            # rows as arrays of their own: the compiler then sees that they do not overlap, and vectorises
+            target = G_io[i]
+            factor = target[k] * inverse
             if factor != 0.0:
                 for j in range(k + 1, n):
-                    G_io[i, j] -= factor * G_io[k, j]
+                    target[j] -= factor * pivot[j]
                 x_io[i] -= factor * x_io[k]
 
     # back substitution

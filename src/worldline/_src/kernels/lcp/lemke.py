@@ -11,17 +11,19 @@ from worldline._src.kernels.lcp.problem import LIMIT_REACHED, RAY, SOLVED
 @inline
 def _pivot(T_io, row, column):
     """Make `column` a unit column with its one in `row`."""
-    width = T_io.shape[1]
-    inverse = 1.0 / T_io[row, column]
-    for j in range(width):
-        T_io[row, j] *= inverse
-    T_io[row, column] = 1.0
+    pivot = T_io[row]
+    inverse = 1.0 / pivot[column]
+    for j in range(pivot.shape[0]):
+        pivot[j] *= inverse
+    pivot[column] = 1.0
     for i in range(T_io.shape[0]):
-        factor = T_io[i, column]
+        # rows as arrays of their own: the compiler then sees that they do not overlap, and vectorises
+        target = T_io[i]
+        factor = target[column]
         if i != row and factor != 0.0:
-            for j in range(width):
-                T_io[i, j] -= factor * T_io[row, j]
-            T_io[i, column] = 0.0
+            for j in range(pivot.shape[0]):
+                target[j] -= factor * pivot[j]
+            target[column] = 0.0
 
 
 @inline
