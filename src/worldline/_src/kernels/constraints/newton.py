@@ -1,0 +1,315 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""A primal Newton method for constraint rows: the acceleration that minimises
+
+    (a - a_smooth)^T M (a - a_smooth) / 2 + sum of the potentials s(J a - aref) of all rows.
+
+The potentials are convex with a continuous gradient, so Newton steps with an exact line search find the
+one minimum from anywhere, and from a good guess one or two steps do. The Hessian M + J^T D J changes only by
+the rows that changed sides; it is factored anew in each iteration, since for the sizes of robots a dense
+factorisation of machine vectors costs no more than a few rank-one updates of it.
+
+A stage keeps the arrays of `NewtonWork` in its data arena, hands the acceleration of the last step in a_io
+as the guess, and reads forces of all rows from force_out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels.constraints.cone import cone_measures, sliding_hessian
+from worldline._src.kernels.constraints.row_forces import row_forces, row_slopes
+from worldline._src.kernels.constraints.tip_factor import tip_factor, tip_solve
+from worldline._src.scalar.ops import sqrt
+from worldline._src.scalar.packed import PACK, load_pack, load_row, pack_of, store_pack, store_row, sum_pack
+
+
+class NewtonOptions(NamedTuple):
+    """When to stop.
+
+    tolerance: relative to the trace of M, of both the gradient and the fall of the cost in a step.
+    iterations: most Newton steps.
+    line_tolerance: slope left by the line search, relative to the slope at its start.
+    line_iterations: most evaluations in a line search.
+    """
+
+    tolerance: float
+    iterations: int
+    line_tolerance: float
+    line_iterations: int
+
+
+class NewtonWork(NamedTuple):
+    """Scratch for nv padded to `width` and a capacity of rows.
+
+    H, L: (width, width). vectors: (8, width). cone: (6, width) and (6, 6). slack: (5, capacity).
+    changed: (capacity,) integers.
+    """
+
+    H: Any
+    L: Any
+    vectors: Any
+    cone_J: Any
+    cone_C: Any
+    slack: Any
+    changed: Any
+
+
+class NewtonStats(NamedTuple):
+    """How a solve went: steps taken, whether a stopping rule was met, scaled gradient, final cost."""
+
+    iterations: int
+    converged: bool
+    gradient: float
+    cost: float
+
+
+@inline
+def _times(matrix, n, x, y_out):
+    """y = matrix x for the first n rows; padded columns."""
+    width = x.shape[0]
+    for i in range(n):
+        total = pack_of(0.0)
+        for j in range(0, width, PACK):
+            total = total + load_row(matrix, i, j) * load_pack(x, j)
+        y_out[i] = sum_pack(total)
+
+
+@inline
+def _add_row(J, k, weight, nv, H_io):
+    """H += weight J_k^T J_k, lower triangle in whole packs."""
+    for i in range(nv):
+        x = J[k, i]
+        if x != 0.0:
+            x = x * weight
+            for j in range(0, i + 1, PACK):
+                store_row(H_io, i, j, load_row(H_io, i, j) + x * load_row(J, k, j))
+
+
+@inline
+def _add_four_rows(J, rows_of, at, weights, old, nv, H_io):
+    """The same for four rows at once, which saves three of four passes over H."""
+    k0, k1, k2, k3 = rows_of[at], rows_of[at + 1], rows_of[at + 2], rows_of[at + 3]
+    w0, w1, w2, w3 = weights[k0] - old[k0], weights[k1] - old[k1], weights[k2] - old[k2], weights[k3] - old[k3]
+    for i in range(nv):
+        x0, x1, x2, x3 = J[k0, i] * w0, J[k1, i] * w1, J[k2, i] * w2, J[k3, i] * w3
+        if x0 != 0.0 or x1 != 0.0 or x2 != 0.0 or x3 != 0.0:
+            for j in range(0, i + 1, PACK):
+                h = load_row(H_io, i, j) + x0 * load_row(J, k0, j) + x1 * load_row(J, k1, j)
+                h = h + x2 * load_row(J, k2, j) + x3 * load_row(J, k3, j)
+                store_row(H_io, i, j, h)
+
+
+@inline
+def _change_rows(rows, n, nv, weight, old_io, changed_out, H_io):
+    """Bring H to the present weights of springs; only rows whose weight changed cost anything."""
+    count = 0
+    for k in range(n):
+        # sliding cones are marked by a negative weight and are no part of H
+        if weight[k] < 0.0:
+            weight[k] = 0.0
+        if weight[k] != old_io[k]:
+            changed_out[count] = k
+            count += 1
+    done = 0
+    while count - done >= 4:
+        _add_four_rows(rows.J, changed_out, done, weight, old_io, nv, H_io)
+        done += 4
+    for at in range(done, count):
+        k = changed_out[at]
+        _add_row(rows.J, k, weight[k] - old_io[k], nv, H_io)
+    for at in range(count):
+        k = changed_out[at]
+        old_io[k] = weight[k]
+
+
+@inline
+def _add_cone(rows, k, jar, N, T, nv, C_out, CJ_out, H_io):
+    """H += J^T C J of a sliding cone."""
+    J = rows.J
+    dim = rows.dim[k]
+    sliding_hessian(rows, k, jar, N, T, C_out)
+    for i in range(dim):
+        for j in range(0, J.shape[1], PACK):
+            total = pack_of(0.0)
+            for r in range(dim):
+                total = total + C_out[i, r] * load_row(J, k + r, j)
+            store_row(CJ_out, i, j, total)
+    for i in range(nv):
+        for r in range(dim):
+            x = J[k + r, i]
+            if x != 0.0:
+                for j in range(0, i + 1, PACK):
+                    store_row(H_io, i, j, load_row(H_io, i, j) + x * load_row(CJ_out, r, j))
+
+
+@inline
+def _gradient(rows, n, force, Ma, out):
+    """M (a - a_smooth) - J^T force."""
+    width = Ma.shape[0]
+    for j in range(0, width, PACK):
+        store_pack(out, j, load_pack(Ma, j))
+    for k in range(n):
+        f = force[k]
+        if f != 0.0:
+            for j in range(0, width, PACK):
+                store_pack(out, j, load_pack(out, j) - f * load_row(rows.J, k, j))
+
+
+@inline
+def _line_search(rows, n, jar, jv, slope, bend, options, trial_out):
+    """The step that brings the slope of the cost along jv to zero.
+
+    `slope` and `bend` are those of the quadratic part. A Newton iteration on the slope, kept inside a bracket
+    by bisection.
+    """
+    first, second = row_slopes(rows, n, jar, jv, 0.0, trial_out)
+    start = slope + first
+    if not start < 0.0:
+        return 0.0
+    low, high = 0.0, 0.0
+    step = -start / (bend + second)
+    for _ in range(options.line_iterations):
+        first, second = row_slopes(rows, n, jar, jv, step, trial_out)
+        here = slope + step * bend + first
+        if abs(here) <= -options.line_tolerance * start:
+            break
+        if here < 0.0:
+            low = step
+        else:
+            high = step
+        step = step - here / (bend + second)
+        if step <= low or (high > 0.0 and step >= high):
+            step = 0.5 * (low + high) if high > 0.0 else 2.0 * low
+    return step
+
+
+@kernel
+def newton(M, a_smooth, rows, n, options, work_out, force_out, a_io):
+    """Solve `n` rows from the guess in a_io; see the module.
+
+    M is (nv, width), symmetric, zero past column nv; a_smooth, a_io (nv,); force_out (capacity,). The better
+    of the guess and a_smooth is the start. O(nv^3 / 6 + rows nv^2 / 2) for the first iteration.
+    """
+    H, L, vectors, slack = work_out.H, work_out.L, work_out.vectors, work_out.slack
+    nv = a_smooth.shape[0]
+    width = vectors.shape[1]
+    delta, Ma, gradient, p, Mp, inverse, trial_a = (
+        vectors[0],
+        vectors[1],
+        vectors[2],
+        vectors[3],
+        vectors[4],
+        vectors[5],
+        vectors[6],
+    )
+    jar, jv, weight, old, trial = slack[0], slack[1], slack[2], slack[3], slack[4]
+
+    # cost at a_smooth
+    trace = 0.0
+    for i in range(width):
+        delta[i] = 0.0
+        Ma[i] = 0.0
+        p[i] = 0.0
+        trial_a[i] = 0.0
+    for i in range(nv):
+        trace += M[i, i]
+        trial_a[i] = a_smooth[i]
+    scale = 1.0 / trace
+    _times(rows.J, n, trial_a, jar)
+    for k in range(n):
+        jar[k] -= rows.aref[k]
+    cost = row_forces(rows, n, jar, force_out, weight)
+
+    # cost at the guess, if it is lower that is the start
+    for i in range(nv):
+        delta[i] = a_io[i] - a_smooth[i]
+    _times(M, nv, delta, Ma)
+    _times(rows.J, n, delta, jv)
+    kinetic = 0.0
+    for i in range(nv):
+        kinetic += 0.5 * delta[i] * Ma[i]
+    for k in range(n):
+        trial[k] = jar[k] + jv[k]
+    guessed = kinetic + row_forces(rows, n, trial, force_out, weight)
+    if guessed < cost:
+        cost = guessed
+        for k in range(n):
+            jar[k] = trial[k]
+    else:
+        for i in range(width):
+            delta[i] = 0.0
+            Ma[i] = 0.0
+        cost = row_forces(rows, n, jar, force_out, weight)
+
+    # the Hessian starts as M without rows
+    for i in range(nv):
+        for j in range(0, i + 1, PACK):
+            store_row(H, i, j, load_row(M, i, j))
+    for k in range(n):
+        old[k] = 0.0
+
+    converged = False
+    iteration = 0
+    norm = 0.0
+    while True:
+        _gradient(rows, n, force_out, Ma, gradient)
+        norm = 0.0
+        for i in range(nv):
+            norm += gradient[i] * gradient[i]
+        norm = scale * sqrt(norm)
+        if norm < options.tolerance:
+            converged = True
+        if converged or iteration >= options.iterations:
+            break
+
+        # Hessian, factor, direction
+        _change_rows(rows, n, nv, weight, old, work_out.changed, H)
+        for i in range(nv):
+            for j in range(0, i + 1, PACK):
+                store_row(L, i, j, load_row(H, i, j))
+        k = 0
+        while k < n:
+            if rows.dim[k] > 0:
+                if force_out[k] > 0.0 and weight[k] == 0.0:
+                    _, N, T = cone_measures(rows, k, jar)
+                    _add_cone(rows, k, jar, N, T, nv, work_out.cone_C, work_out.cone_J, L)
+                k += rows.dim[k]
+            else:
+                k += 1
+        tip_factor(nv, L, inverse)
+        for i in range(nv):
+            p[i] = -gradient[i]
+        tip_solve(nv, L, inverse, p)
+
+        # exact line search
+        _times(M, nv, p, Mp)
+        _times(rows.J, n, p, jv)
+        slope = 0.0
+        bend = 0.0
+        for i in range(nv):
+            slope += p[i] * Ma[i]
+            bend += p[i] * Mp[i]
+        step = _line_search(rows, n, jar, jv, slope, bend, options, trial)
+        iteration += 1
+        if step == 0.0:
+            converged = True
+            break
+
+        # move; products follow without new multiplications
+        kinetic = 0.0
+        for i in range(nv):
+            delta[i] += step * p[i]
+            Ma[i] += step * Mp[i]
+            kinetic += 0.5 * delta[i] * Ma[i]
+        for k in range(n):
+            jar[k] += step * jv[k]
+        before = cost
+        cost = kinetic + row_forces(rows, n, jar, force_out, weight)
+        if scale * (before - cost) < options.tolerance:
+            converged = True
+
+    for i in range(nv):
+        a_io[i] = a_smooth[i] + delta[i]
+    return NewtonStats(iteration, converged, norm, cost)

@@ -1,0 +1,104 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Forces, cost and curvature of all rows at given slacks, and their slopes along a line."""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline
+from worldline._src.kernels.constraints.cone import (
+    OPEN,
+    SLIDING,
+    STICKING,
+    cone_measures,
+    sliding_forces,
+    sliding_slopes,
+)
+from worldline._src.kernels.constraints.rows import CONE, EQUALITY, FRICTION
+
+
+@inline
+def plain_zone(rows, k, r):
+    """Whether row `k` is a spring at slack `r`, and otherwise its constant force."""
+    kind = rows.kind[k]
+    if kind == EQUALITY:
+        return True, 0.0
+    if kind == FRICTION:
+        reach = rows.bound[k]
+        pull = rows.D[k] * r
+        if pull > reach:
+            return False, -reach
+        if pull < -reach:
+            return False, reach
+        return True, 0.0
+    return r < 0.0, 0.0
+
+
+@inline
+def row_forces(rows, n, jar, force_out, weight_out):
+    """Forces at slacks jar, and the weight of each row in the Hessian; returns the cost.
+
+    Rows that are springs have weight D, others zero; a sliding cone has weight -1 in its first row and
+    zero in the others: it brings a block of its own.
+    """
+    cost = 0.0
+    k = 0
+    while k < n:
+        if rows.kind[k] == CONE:
+            end = k + rows.dim[k]
+            zone, N, T = cone_measures(rows, k, jar)
+            for j in range(k, end):
+                weight = rows.D[j] if zone == STICKING else 0.0
+                pull = weight * jar[j]
+                weight_out[j] = weight
+                force_out[j] = -pull
+                cost += 0.5 * pull * jar[j]
+            if zone == SLIDING:
+                weight_out[k] = -1.0
+                cost += sliding_forces(rows, k, jar, N, T, force_out)
+            k = end
+        else:
+            r = jar[k]
+            spring, constant = plain_zone(rows, k, r)
+            if spring:
+                weight_out[k] = rows.D[k]
+                force_out[k] = -rows.D[k] * r
+                cost += 0.5 * rows.D[k] * r * r
+            else:
+                weight_out[k] = 0.0
+                force_out[k] = constant
+                if constant != 0.0:
+                    cost -= constant * r + 0.5 * constant * constant / rows.D[k]
+            k += 1
+    return cost
+
+
+@inline
+def row_slopes(rows, n, jar, jv, step, trial_out):
+    """First and second derivative of the cost of all rows at jar + step jv along jv."""
+    first = 0.0
+    second = 0.0
+    k = 0
+    for i in range(n):
+        trial_out[i] = jar[i] + step * jv[i]
+    while k < n:
+        if rows.kind[k] == CONE:
+            end = k + rows.dim[k]
+            zone, N, T = cone_measures(rows, k, trial_out)
+            if zone == STICKING:
+                for j in range(k, end):
+                    first += rows.D[j] * trial_out[j] * jv[j]
+                    second += rows.D[j] * jv[j] * jv[j]
+            elif zone != OPEN:
+                slope, bend = sliding_slopes(rows, k, trial_out, jv, N, T)
+                first += slope
+                second += bend
+            k = end
+        else:
+            spring, constant = plain_zone(rows, k, trial_out[k])
+            if spring:
+                first += rows.D[k] * trial_out[k] * jv[k]
+                second += rows.D[k] * jv[k] * jv[k]
+            else:
+                first -= constant * jv[k]
+            k += 1
+    return first, second
