@@ -62,6 +62,7 @@ _KERNEL_SOURCES = (
     "kernels",
     "model/fields.py",
     "model/views.py",
+    "step/integrator_stages.py",
     "step/runner.py",
     "step/stages.py",
     "step/step_stages.py",

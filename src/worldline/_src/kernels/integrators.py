@@ -4,18 +4,23 @@
 
 from __future__ import annotations
 
-from worldline._src.jit import kernel
+from worldline._src.jit import inline, kernel
 from worldline._src.kernels.joints import AXES
 from worldline._src.scalar.ops import clamp, constant, maximum, minimum, where
+
+
+@inline
+def within_velocity_limit(limit, d, v):
+    """A velocity taken to the bound where it is beyond, as it may be after an impulse."""
+    bound = limit.dof_velocity_limit[d]
+    return clamp(v, constant(-bound, v), constant(bound, v))
 
 
 @kernel
 def accelerate(limit, a, h, v_io):
     """v grows by h a and stays within the velocity limits."""
     for d in range(a.shape[0]):
-        bound = limit.dof_velocity_limit[d]
-        # a limit never speeds up what is already faster, as after an impulse; it takes it to the bound
-        v_io[d] = clamp(v_io[d] + h * a[d], constant(-bound, a[d]), constant(bound, a[d]))
+        v_io[d] = within_velocity_limit(limit, d, v_io[d] + h * a[d])
 
 
 @kernel

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from worldline._src.model.model import Model
 
 
+DEFAULT_SOLVER = (1e-10, 100.0)
+"""Tolerance and most iterations of the variational integrator."""
+
+
 class Arenas(NamedTuple):
     """What all worlds of a model share, in the form the kernels read."""
 
@@ -226,3 +230,4 @@ def fill_constants(model: Model, arenas: Arenas) -> None:
     view["dof_velocity_limit"][:] = model.joint_velocity_limit
     view["dof_lower"][:] = model.joint_limit_lower
     view["dof_upper"][:] = model.joint_limit_upper
+    view["solver_options"][:] = DEFAULT_SOLVER

@@ -91,6 +91,7 @@ FIELDS: tuple[Field, ...] = (
     Field("dof_velocity_limit", "constant", ("nv",), "[m/s or rad/s]"),
     Field("dof_lower", "constant", ("nv",), "lower position limit, minus infinity for none [m or rad]"),
     Field("dof_upper", "constant", ("nv",), "upper position limit, infinity for none [m or rad]"),
+    Field("solver_options", "constant", (2,), "tolerance and most iterations of the variational integrator"),
     # operands of a call
     Field("q", "data", ("nq",), "coordinates"),
     Field("q_other", "data", ("nq",), "second coordinates, of differences and interpolation"),
@@ -137,6 +138,18 @@ FIELDS: tuple[Field, ...] = (
     Field("v_start", "data", ("nv",), "velocities at the start of a step"),
     Field("v_sum", "data", ("nv",), "weighted sum of velocities over the parts of a step"),
     Field("a_sum", "data", ("nv",), "weighted sum of accelerations over the parts of a step"),
+    Field("v_part", "data", ("nv",), "rate of the displacement since the start of a step"),
+    # variational integrator
+    Field("link_H", "data", ("nlink", 6), "momentum of a link, or of the subtree it carries"),
+    Field("dof_p", "data", ("nv",), "generalized momenta"),
+    Field("dof_f", "data", ("nv",), "rates of the generalized momenta"),
+    Field("dof_gap", "data", ("nv",), "momenta that the equations of a step still miss"),
+    Field("dof_extra", "data", ("nv",), "added to the inertia by dampers and springs"),
+    Field("p_start", "data", ("nv",), "generalized momenta at the start of a step"),
+    Field("p_end", "data", ("nv",), "generalized momenta at the end of a step"),
+    Field("displacement", "data", ("nv",), "how far a step moves the coordinates"),
+    Field("impulse", "data", ("nv",), "generalized impulse of a step, axes of its middle"),
+    Field("solver_report", "data", (3,), "iterations of a step, 1 if not solved, last correction"),
     # what only some calls need and grows with the square of the size; a world that steps has none of it
     Field("result", "data", ("nresult",), "what the call returns"),
     Field("M", "data", ("nv", "nv"), "mass matrix; entries off the tree's pattern stay zero"),

@@ -100,7 +100,12 @@ DriveView, drive_view = _view("DriveView", "dof_drive", "dof_target_ke", "dof_ta
 LimitView, limit_view = _view("LimitView", "dof_velocity_limit", "dof_lower", "dof_upper")
 ControlView, control_view = _view("ControlView", "force", "q_target", "v_target", "a_target")
 StepView, step_view = _view("StepView", "time_step", "body_f", "state", "controls")
-StartView, start_view = _view("StartView", "q_start", "v_start", "v_sum", "a_sum")
+StartView, start_view = _view("StartView", "q_start", "v_start", "v_sum", "a_sum", "v_part")
+MoveView, move_view = _view("MoveView", "p_start", "displacement", "impulse", "solver_report")
+MomentumView, momentum_view = _view(
+    "MomentumView", "link_H", "dof_p", "dof_f", "dof_gap", "dof_extra", "p_end"
+)
+SolverView, solver_view = _view("SolverView", "solver_options")
 PositionView, position_view = _view("PositionView", "link_R", "link_p", "link_origin", "dof_S")
 VelocityView, velocity_view = _view("VelocityView", "link_V", "link_c")
 AccelerationView, acceleration_view = _view("AccelerationView", "link_A", "link_F")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 
+from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
@@ -67,6 +68,27 @@ def _select(typingctx, condition, a, b):
 @overload(where, jit_options=INLINE_OPTIONS)
 def _where(condition, a, b):
     return lambda condition, a, b: _select(condition, a, b)
+
+
+def any_of(condition):
+    """Whether a condition holds in any world: how a loop learns that every lane is done."""
+    return condition
+
+
+@intrinsic
+def _any_lane(typingctx, mask):
+    def codegen(context, builder, sig, args):
+        bits = builder.bitcast(args[0], ir.IntType(mask.width))
+        return builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
+
+    return types.boolean(mask), codegen
+
+
+@overload(any_of, jit_options=INLINE_OPTIONS)
+def _any_of(condition):
+    if isinstance(condition, MaskType):
+        return lambda condition: _any_lane(condition)
+    return lambda condition: condition
 
 
 def constant(number, like):

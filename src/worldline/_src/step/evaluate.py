@@ -222,8 +222,12 @@ def evaluate(
     threads: int = 1,
     lanes: int | None = None,
     args: np.ndarray = NO_ARGS,
+    constant: np.ndarray | None = None,
 ) -> Array:
-    """Run a program on one world or on many; `shape` is the result's shape for one world."""
+    """Run a program on one world or on many; `shape` is the result's shape for one world.
+
+    `constant` takes the place of the model's constants, for programs that see them otherwise.
+    """
     plan = model.scratch.get(program)
     if plan is None:
         plan = model.scratch[program] = _plan(model, program)
@@ -259,6 +263,7 @@ def evaluate(
         ready = plan.ready[scalar] = (compiled(program, scalar), runner.runner(scalar), stock)
     stages, run, stock = ready
     arenas = model.arenas
+    constants = arenas.constant if constant is None else constant
 
     def chunk(low: int, high: int, flags: int) -> int:
         # arenas nobody uses wait in a list; taking from it and adding to it are atomic
@@ -267,7 +272,7 @@ def evaluate(
         except IndexError:
             data = new_arena(model, scalar)
         bad = run(
-            stages, arenas[0], arenas[1], args, data, plan.table, x0, x1, x2, x3, flat, low, high, flags
+            stages, arenas[0], constants, args, data, plan.table, x0, x1, x2, x3, flat, low, high, flags
         )
         stock.append(data)
         return bad

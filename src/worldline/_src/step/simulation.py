@@ -32,8 +32,15 @@ from worldline._src.step.evaluate import (
     require_inertia,
     stage_addresses,
 )
-from worldline._src.step.stepping import MultibodyIntegrationFamily, model_needs, step_stages
+from worldline._src.step.stepping import (
+    MultibodyIntegrationFamily,
+    VariationalOptions,
+    adapt_constants,
+    model_needs,
+    step_stages,
+)
 
+_DEFAULT_VARIATIONAL = VariationalOptions()
 _POSES = Program("poses", (t.refresh_poses,), ("q",), ("q",), ("nbody", 7))
 _TWISTS = Program(
     "velocities", (s.positions, s.link_velocities, t.refresh_twists), ("q", "v"), ("q", "v"), ("nbody", 6)
@@ -43,19 +50,19 @@ _CHUNK_SECONDS = 0.02
 
 
 class StepFailure(OperationError):
-    """A step left a state that is not finite; the world has the state of the last good step.
+    """A step left a state that is not finite, or its equations unsolved; the world is as it was before.
 
     Attributes:
         body: Label of the first body that failed.
-        quantity: What was not finite there: force, acceleration, velocity or position.
+        quantity: What was not finite there: force, acceleration, velocity or position; "solution" when the
+            equations of a variational step were not solved.
         frame: Number of the step that failed.
     """
 
     def __init__(self, body: str, quantity: str, frame: int) -> None:
         self.body, self.quantity, self.frame = body, quantity, frame
-        super().__init__(
-            f"step {frame}: {quantity} of '{body}' is not finite; the world is as it was before it"
-        )
+        missing = "was not found" if quantity == "solution" else "is not finite"
+        super().__init__(f"step {frame}: {quantity} of '{body}' {missing}; the world is as it was before it")
 
     def __reduce__(self):
         return type(self), (self.body, self.quantity, self.frame)
@@ -64,9 +71,16 @@ class StepFailure(OperationError):
 class Simulation:
     """One world of a model that steps in place."""
 
-    def __init__(self, model: Model, time_step: float, family: MultibodyIntegrationFamily) -> None:
+    def __init__(
+        self,
+        model: Model,
+        time_step: float,
+        family: MultibodyIntegrationFamily,
+        variational: VariationalOptions = _DEFAULT_VARIATIONAL,
+    ) -> None:
         self.model = model
         self.family = family
+        self.variational = variational.checked()
         self.drive = np.zeros(model.joint_dof_count, np.int64)
         """What every degree of freedom makes of its command; kernels/drives.py."""
         self.data = new_arena(model, "float", model.arenas.step_size)
@@ -82,6 +96,8 @@ class Simulation:
         self.body_q = self._view("body_q")
         self.body_qd = self._view("body_qd")
         self.clock = self._view("clock")
+        self.solver_report = self._view("solver_report")
+        """Of the last variational step: iterations, 1 if not solved, the last correction of velocities."""
         self._h = self._view("time_step")
         self._h[0] = time_step
         self.q[:] = model.joint_q
@@ -180,9 +196,7 @@ class Simulation:
         view = constant_views(arenas)
         view["dof_drive"][:] = self.drive
         view["dof_mobile"][prescribed] = 0.0
-        if self.family is MultibodyIntegrationFamily.IMPLICIT_DAMPING:
-            # M + h D in the place of M makes damping implicit
-            view["dof_armature"][:] += self.time_step * (view["dof_damping"] + view["dof_target_kd"])
+        adapt_constants(view, self.family, self.time_step, self.variational)
         self._index, self._constant = arenas.index, arenas.constant
         self._addresses = stage_addresses(stages)
         self._advance = runner.advancer()
@@ -223,6 +237,9 @@ class Simulation:
     def _fail(self) -> None:
         """Say which body and which quantity of it was the first that was not finite."""
         frame = int(self.clock[0]) + 1
+        if self.family is MultibodyIntegrationFamily.VARIATIONAL and self.solver_report[1] != 0.0:
+            largest = int(np.argmax(np.abs(self._view("dof_gap"))))
+            raise StepFailure(self.dof_body(largest), "solution", frame)
         for what, array in (("force", self.tau), ("acceleration", self.a)):
             bad = np.flatnonzero(~np.isfinite(array))
             if bad.size:

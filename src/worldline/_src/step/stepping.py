@@ -14,10 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, CapabilityError, nearest_name
+from worldline._src.errors import ArgumentError, nearest_name
 from worldline._src.jit import Stage
+from worldline._src.kernels import drives
+from worldline._src.model.compile import DEFAULT_SOLVER, constant_views
 from worldline._src.model.model import Control, Model, State
 from worldline._src.spatial.poses import Array
+from worldline._src.step import integrator_stages as g
 from worldline._src.step import stages as s
 from worldline._src.step import step_stages as t
 from worldline._src.step.dynamics import integrate, neutral
@@ -34,7 +37,7 @@ class MultibodyIntegrationFamily(Enum):
     RUNGE_KUTTA_4 = "runge-kutta-4"
     """Runge-Kutta of order four on the manifold: four evaluations a step, for smooth motion."""
     VARIATIONAL = "variational"
-    """Discrete Euler-Lagrange equations: second order, energy error bounded over long times."""
+    """Discrete Euler-Lagrange equations: second order, energy error bounded over long times, momenta kept."""
 
     @classmethod
     def of(cls, value: MultibodyIntegrationFamily | str) -> MultibodyIntegrationFamily:
@@ -49,6 +52,23 @@ class MultibodyIntegrationFamily(Enum):
         names = [member.value for member in cls]
         hint = nearest_name(str(value), names)
         raise ArgumentError(f"integration_family must be one of {', '.join(names)}, got {value!r}{hint}")
+
+
+class VariationalOptions(NamedTuple):
+    """How the equations of a variational step are solved."""
+
+    max_iterations: int = int(DEFAULT_SOLVER[1])
+    """Most quasi-Newton steps; a time step that needs more fails."""
+    tolerance: float = DEFAULT_SOLVER[0]
+    """Largest correction of a velocity, relative to the largest velocity or to one [m/s or rad/s]."""
+
+    def checked(self) -> VariationalOptions:
+        """Itself; raises when a value makes no sense."""
+        if not is_count(self.max_iterations) or self.max_iterations < 1:
+            raise ArgumentError(f"max_iterations must be a positive count, got {self.max_iterations!r}")
+        if not (np.isfinite(self.tolerance) and self.tolerance > 0.0):
+            raise ArgumentError(f"tolerance must be positive and finite, got {self.tolerance!r}")
+        return self
 
 
 class Needs(NamedTuple):
@@ -94,14 +114,15 @@ def step_stages(family: MultibodyIntegrationFamily, needs: Needs = ALL_NEEDS) ->
     chosen: list[Stage] = []
     if needs.prescribed:
         chosen.append(t.prescribed_speeds)
-    dynamics = _dynamics(needs)
-    if family in (
-        MultibodyIntegrationFamily.SEMI_IMPLICIT,
-        MultibodyIntegrationFamily.IMPLICIT_DAMPING,
-    ):
-        chosen += [*dynamics, t.semi_implicit_euler]
+    if family is MultibodyIntegrationFamily.VARIATIONAL:
+        chosen += [s.positions, s.link_velocities, g.variational_start, g.variational_solve]
+        chosen += [g.variational_finish, s.positions, s.link_velocities, g.variational_velocities]
+    elif family is MultibodyIntegrationFamily.RUNGE_KUTTA_4:
+        parts = (g.runge_kutta_first, g.runge_kutta_second, g.runge_kutta_third, g.runge_kutta_last)
+        for part in parts:
+            chosen += [*_dynamics(needs), part]
     else:
-        raise CapabilityError(f"integration family '{family.value}' is not available")
+        chosen += [*_dynamics(needs), t.semi_implicit_euler]
     if needs.limits:
         chosen.append(t.stop_at_limits)
     return tuple(chosen)
@@ -131,6 +152,31 @@ def model_needs(model: Model, *, wrenches: bool = True, prescribed: bool = False
     )
 
 
+def adapt_constants(
+    view: dict[str, np.ndarray],
+    family: MultibodyIntegrationFamily,
+    h: float,
+    variational: VariationalOptions,
+) -> None:
+    """Change a copy of a model's constants, given as views, to those a family steps with."""
+    if family is MultibodyIntegrationFamily.IMPLICIT_DAMPING:
+        # M + h D in the place of M makes damping implicit; only drives that command forces damp
+        driven = view["dof_drive"] == drives.FORCE
+        view["dof_armature"][:] += h * (view["dof_damping"] + np.where(driven, view["dof_target_kd"], 0.0))
+    view["solver_options"][:] = variational.tolerance, variational.max_iterations
+
+
+def _step_constants(
+    model: Model, family: MultibodyIntegrationFamily, h: float, variational: VariationalOptions
+) -> np.ndarray | None:
+    """A copy of the model's constants for steps of a family; None when the model's own will do."""
+    if family is not MultibodyIntegrationFamily.IMPLICIT_DAMPING and variational == VariationalOptions():
+        return None
+    arenas = model.arenas._replace(constant=model.arenas.constant.copy())
+    adapt_constants(constant_views(arenas), family, h, variational)
+    return arenas.constant
+
+
 @cache
 def step_program(family: MultibodyIntegrationFamily, needs: Needs, steps: int) -> Program:
     """`steps` steps of state and controls, given in rows and returned in rows."""
@@ -145,7 +191,7 @@ def step_program(family: MultibodyIntegrationFamily, needs: Needs, steps: int) -
     )
 
 
-PROGRAMS = (step_program(MultibodyIntegrationFamily.SEMI_IMPLICIT, ALL_NEEDS, 1),)
+PROGRAMS = tuple(step_program(family, ALL_NEEDS, 1) for family in MultibodyIntegrationFamily)
 """A step of every family with all that may be needed, for warming the compile cache and for tests."""
 
 
@@ -167,6 +213,8 @@ def step(
     steps: int = 1,
     dt: float | None = None,
     integration_family: MultibodyIntegrationFamily | str = MultibodyIntegrationFamily.SEMI_IMPLICIT,
+    max_iterations: int = VariationalOptions().max_iterations,
+    tolerance: float = VariationalOptions().tolerance,
     threads: int = 1,
     lanes: int | None = None,
 ) -> None:
@@ -182,7 +230,10 @@ def step(
         control: forces and targets; those of the model when None.
         steps: how many steps to make.
         dt: time step [s]; the model's own when None.
-        integration_family: how to integrate.
+        integration_family: how to integrate; docs/integrators.md tells which to choose.
+        max_iterations: most iterations of a variational step; a step that needs more fails.
+        tolerance: largest last correction of a velocity of a variational step, relative to the largest
+            velocity or to one [m/s or rad/s].
         threads: processors to use for many worlds, 0 for all.
         lanes: worlds per instruction; chosen when None.
 
@@ -204,6 +255,7 @@ def step(
     if not (np.isfinite(h) and h > 0.0):
         raise ArgumentError(f"dt must be positive and finite, got {dt!r}")
     family = MultibodyIntegrationFamily.of(integration_family)
+    constants = _step_constants(model, family, h, VariationalOptions(max_iterations, tolerance).checked())
     control = model.control() if control is None else control
     nq = model.joint_coord_count
     targets = target_configuration(model, control.joint_target_pos)
@@ -223,8 +275,19 @@ def step(
             threads=threads,
             lanes=lanes,
             args=WITH_GRAVITY,
+            constant=constants,
         )
+        if not np.isfinite(rows).all():
+            _refuse(rows, family, max_iterations)
         left -= many
-    if not np.isfinite(rows).all():
-        raise ArgumentError("the state is no longer finite; nothing was changed")
     state.joint_q[...], state.joint_qd[...] = rows[..., :nq], rows[..., nq:]
+
+
+def _refuse(rows: Array, family: MultibodyIntegrationFamily, max_iterations: int) -> None:
+    """Say which world has no state after a step."""
+    bad = ~np.isfinite(rows).all(axis=-1)
+    where = f" in world {int(np.flatnonzero(bad)[0])}" if rows.ndim > 1 else ""
+    what = "the state is no longer finite"
+    if family is MultibodyIntegrationFamily.VARIATIONAL:
+        what += f" or a step was not solved in {max_iterations} iterations"
+    raise ArgumentError(f"{what}{where}; nothing was changed")

@@ -1,0 +1,91 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Generalized momenta of a tree, and the forces that change them.
+
+The momentum of a degree of freedom is the momentum H of what it carries, projected on its column S. Its
+rate is the force on what it carries, projected on S, plus the pull dS/dt . H of the moving column, which
+is the derivative of the kinetic energy by the coordinate. The column's carrier is the parent, moved by
+the blocks of the joint before it, as in `velocities.py`; for the columns of an orientation this gives the
+derivative along body axes with the body's own rates held.
+"""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels.links import center_of_mass
+from worldline._src.spatial.inertia import load_sym3, sym_mul
+from worldline._src.spatial.motion import (
+    Force,
+    add_force,
+    add_motion,
+    cross_motion,
+    load_force,
+    load_motion,
+    power,
+    scale_motion,
+    store_spatial,
+    velocity_at,
+)
+from worldline._src.spatial.rotation import load_mat3, rotate, rotate_back
+from worldline._src.spatial.vec3 import Vec3, add, cross, scale, sub
+
+
+@inline
+def link_momentum(inertia, pos, i, V):
+    """Momentum of link `i` moving with `V`, about the tree's reference point, world axes."""
+    R = load_mat3(pos.link_R, i)
+    c = center_of_mass(inertia, pos, i)
+    spin = rotate(R, sym_mul(load_sym3(inertia.link_inertia, i), rotate_back(R, V.ang)))
+    P = scale(velocity_at(V, c), inertia.link_mass[i])
+    return Force(add(spin, cross(c, P)), P)
+
+
+@kernel
+def momenta(tree, inertia, pos, vel, v, link_H_out, dof_p_out):
+    """Generalized momenta M v, tip to base. Needs poses and velocities current. O(n)."""
+    parent, v_start, v_end = tree.link_parent, tree.link_v_start, tree.link_v_end
+
+    for i in range(1, parent.shape[0]):
+        store_spatial(link_H_out, i, link_momentum(inertia, pos, i, load_motion(vel.link_V, i)))
+    for i in range(parent.shape[0] - 1, 0, -1):
+        H = load_force(link_H_out, i)
+        for d in range(v_start[i], v_end[i]):
+            dof_p_out[d] = power(H, load_motion(pos.dof_S, d)) + inertia.dof_armature[d] * v[d]
+        p = parent[i]
+        if p > 0:
+            store_spatial(link_H_out, p, add_force(load_force(link_H_out, p), H))
+
+
+@kernel
+def weights(inertia, pos, gravity, link_F_io):
+    """Add minus the weight of every link to its force."""
+    g = Vec3(gravity[0], gravity[1], gravity[2])
+    for i in range(1, link_F_io.shape[0]):
+        f = scale(g, inertia.link_mass[i])
+        F = load_force(link_F_io, i)
+        moment = cross(center_of_mass(inertia, pos, i), f)
+        store_spatial(link_F_io, i, Force(sub(F.ang, moment), sub(F.lin, f)))
+
+
+@kernel
+def momentum_rates(tree, pos, vel, v, tau, link_H, link_F_io, dof_f_out):
+    """Generalized forces that change the momenta: tau, forces on links, the pull of moving columns.
+
+    Needs momenta of subtrees in link_H and minus the forces on links, weights too, in link_F. O(n).
+    """
+    parent, v_start, v_end = tree.link_parent, tree.link_v_start, tree.link_v_end
+
+    for i in range(parent.shape[0] - 1, 0, -1):
+        p = parent[i]
+        F = load_force(link_F_io, i)
+        H = load_force(link_H, i)
+        V = load_motion(vel.link_V, p)
+        carrier = V
+        for d in range(v_start[i], v_end[i]):
+            S = load_motion(pos.dof_S, d)
+            if tree.dof_block[d] == 1:
+                carrier = V
+            dof_f_out[d] = tau[d] + (power(H, cross_motion(carrier, S)) - power(F, S))
+            V = add_motion(V, scale_motion(S, v[d]))
+        if p > 0:
+            store_spatial(link_F_io, p, add_force(load_force(link_F_io, p), F))
