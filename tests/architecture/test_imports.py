@@ -21,6 +21,8 @@ CHAINS = (
     ("errors", "progress", "jit", "scalar", "spatial", "kernels", "model", "step", "facade", "cli"),
     ("errors", "progress", "scene", "model", "step", "facade", "cli"),
     ("errors", "progress", "jit", "scalar", "spatial", "kernels", "lcp", "facade", "cli"),
+    ("errors", "progress", "jit", "scalar", "spatial", "kernels", "collision", "step", "facade", "cli"),
+    ("errors", "progress", "scene", "collision", "step", "facade"),
 )
 FORBIDDEN = (
     ("kernels", "model"),
@@ -29,6 +31,8 @@ FORBIDDEN = (
     ("model", "step"),
     ("kernels", "lcp"),
     ("lcp", "model"),
+    ("kernels", "collision"),
+    ("collision", "step"),
 )
 
 

@@ -1,0 +1,149 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The collision detector: an interface, and the makers of what implements it."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+
+from worldline._src.collision.group import CollisionGroup, CollisionObject
+from worldline._src.collision.results import (
+    CollisionOption,
+    CollisionResult,
+    DistanceOption,
+    DistanceResult,
+    PairDistances,
+    RaycastOption,
+    RaycastResult,
+)
+from worldline._src.collision.shapes import CollisionShape
+from worldline._src.errors import ArgumentError, CapabilityError, nearest_name
+from worldline._src.spatial.poses import Array, VectorLike
+
+
+class CollisionDetector(abc.ABC):
+    """Answers collision, distance and ray queries about groups of objects.
+
+    A query reads the poses the objects have now and changes nothing.
+
+    Example:
+        >>> from worldline.collision import CollisionDetector, CollisionShape
+        >>> detector = CollisionDetector.create("native")
+        >>> group = detector.create_group()
+        >>> floor = group.add(CollisionShape.plane(), static=True)
+        >>> crate = group.add(CollisionShape.box((0.5, 0.5, 0.5)), pose=(0, 0, 0.49, 0, 0, 0, 1))
+        >>> result = detector.collide(group)
+        >>> len(result), result.depths.round(6).tolist(), result.normals[0].tolist()
+        (4, [0.01, 0.01, 0.01, 0.01], [0.0, 0.0, 1.0])
+    """
+
+    name: ClassVar[str] = ""
+    _makers: ClassVar[dict[str, Callable[[], CollisionDetector]]] = {}
+
+    @staticmethod
+    def create(name: str = "native") -> CollisionDetector:
+        """The detector of a name: "native", or "coal" where that package is installed."""
+        maker = CollisionDetector._makers.get(name)
+        if maker is None:
+            known = sorted(CollisionDetector._makers)
+            raise ArgumentError(
+                f"no collision detector {name!r}; there are {', '.join(known)}{nearest_name(name, known)}"
+            )
+        return maker()
+
+    @staticmethod
+    def register(name: str, maker: Callable[[], CollisionDetector]) -> None:
+        """Make a detector available under a name."""
+        CollisionDetector._makers[name] = maker
+
+    @staticmethod
+    def available() -> list[str]:
+        """Names that `create` knows."""
+        return sorted(CollisionDetector._makers)
+
+    def create_group(self) -> CollisionGroup:
+        """A new empty group."""
+        return CollisionGroup()
+
+    @abc.abstractmethod
+    def collide(
+        self,
+        group: CollisionGroup,
+        other: CollisionGroup | None = None,
+        option: CollisionOption | None = None,
+    ) -> CollisionResult:
+        """Contacts within a group, or between the objects of two groups."""
+
+    @abc.abstractmethod
+    def distances(self, group: CollisionGroup, pairs: VectorLike) -> PairDistances:
+        """Signed distances of pairs of objects, (n, 2) numbers in the group, all in one call.
+
+        For objects of several shapes it is that of the closest or deepest two shapes.
+        """
+
+    @abc.abstractmethod
+    def distance(
+        self,
+        group: CollisionGroup,
+        other: CollisionGroup | None = None,
+        option: DistanceOption | None = None,
+    ) -> DistanceResult:
+        """The closest pair within a group, or between two groups; filters apply."""
+
+    def raycast(
+        self,
+        group: CollisionGroup,
+        start: VectorLike,
+        end: VectorLike,
+        option: RaycastOption | None = None,
+    ) -> RaycastResult:
+        """Nearest hits of rays from `start` to `end`, (3,) or (n, 3), world [m]."""
+        raise CapabilityError(f"the {self.name} detector has no ray queries")
+
+    def overlap(
+        self, group: CollisionGroup, shape: CollisionShape, pose: VectorLike
+    ) -> list[CollisionObject]:
+        """Objects of a group that a shape at a pose overlaps."""
+        probe = self.create_group()
+        probe.add(shape, pose=pose)
+        found = self.collide(group, probe)
+        hit = np.unique(found.objects[found.depths >= 0.0, 0])
+        return [group[int(k)] for k in hit]
+
+    def closest_point(self, group: CollisionGroup, point: VectorLike) -> DistanceResult:
+        """The object closest to a point: object_a and point_a are it and its surface point.
+
+        The distance is negative inside.
+        """
+        probe = self.create_group()
+        tiny = 1e-9
+        probe.add(CollisionShape.sphere(tiny), pose=np.concatenate([np.asarray(point, float), [0, 0, 0, 1]]))
+        found = self.distance(group, probe)
+        return DistanceResult(
+            found.distance + tiny,
+            found.normal,
+            found.point_a,
+            np.asarray(point, float),
+            found.object_a,
+            None,
+        )
+
+
+def rays_of(start: VectorLike, end: VectorLike) -> tuple[Array, Array]:
+    """Starts and ends of rays as two arrays, (n, 3)."""
+    a, b = np.atleast_2d(np.array(start, dtype=np.float64)), np.atleast_2d(np.array(end, dtype=np.float64))
+    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != 3 or b.shape[1] != 3:
+        raise ArgumentError(
+            f"rays need starts and ends of 3 numbers each, got shapes {a.shape} and {b.shape}"
+        )
+    rows = max(len(a), len(b))
+    if len(a) not in (1, rows) or len(b) not in (1, rows):
+        raise ArgumentError(f"rays need as many starts as ends, got {len(a)} and {len(b)}")
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        raise ArgumentError("rays need finite starts and ends")
+    shape = (rows, 3)
+    return np.ascontiguousarray(np.broadcast_to(a, shape)), np.ascontiguousarray(np.broadcast_to(b, shape))

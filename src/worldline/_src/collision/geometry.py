@@ -1,0 +1,187 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""What collision needs to know of hulls, triangle surfaces and height fields, worked out once.
+
+Vertices are moved so that the middle of their box is the origin; `centre` says where it was. Hulls get
+polygonal faces (coplanar triangles joined) and the neighbours of every vertex, surfaces a tree of boxes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError
+from worldline._src.kernels.broadphase.bvh import BUILD_STACK, BUILD_WORK, build_tree
+from worldline._src.scene.assets.hulls import convex_hull
+from worldline._src.scene.vectors import Array
+
+_COPLANAR = 1.0e-9
+"""Relative height below which neighbouring triangles of a hull are one face."""
+_NO_INTS = np.zeros(0, np.int64)
+
+
+class GeometryData(NamedTuple):
+    """Arrays of one hull or surface, indices from zero; see the columns of the collision tables."""
+
+    centre: Array
+    half_size: Array
+    vertices: Array
+    face_plane: Array = np.zeros((0, 4))
+    face_start: np.ndarray = _NO_INTS
+    face_corner: np.ndarray = _NO_INTS
+    near_start: np.ndarray = _NO_INTS
+    near: np.ndarray = _NO_INTS
+    tri: np.ndarray = np.zeros((0, 4), np.int64)
+    tri_edge: Array = np.zeros((0, 9))
+    node_index: np.ndarray = np.zeros((0, 2), np.int64)
+    node_box: Array = np.zeros((0, 6))
+
+
+def centred(vertices: Array) -> tuple[Array, Array, Array]:
+    """The vertices about the middle of their box, that middle, and half the box's size."""
+    low, high = vertices.min(axis=0), vertices.max(axis=0)
+    centre = 0.5 * (low + high)
+    return np.ascontiguousarray(vertices - centre), centre, 0.5 * (high - low)
+
+
+def hull_geometry(points: Array) -> GeometryData:
+    """The convex hull of points: vertices, faces and neighbours.
+
+    Raises:
+        ArgumentError: The points lie on one line.
+    """
+    mesh = convex_hull(np.asarray(points, dtype=np.float64), where="convex shape")
+    vertices, centre, half = centred(mesh.vertices)
+    triangles = mesh.triangles.astype(np.int64)
+    faces, planes = _polygons(vertices, triangles)
+    start = np.cumsum([0, *(len(face) for face in faces)])
+    near_start, near = _neighbours(len(vertices), triangles)
+    return GeometryData(centre, half, vertices, planes, start, np.concatenate(faces), near_start, near)
+
+
+def _neighbours(count: int, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
+    edges = np.unique(np.concatenate([edges, edges[:, ::-1]]), axis=0)
+    start = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(edges[:, 0], minlength=count), out=start[1:])
+    return start, np.ascontiguousarray(edges[:, 1])
+
+
+def _polygons(vertices: Array, triangles: np.ndarray) -> tuple[list[np.ndarray], Array]:
+    """Join coplanar neighbouring triangles; corner lists and (normal, offset) of every face."""
+    extent = float(np.abs(vertices).max())
+    a, b, c = (vertices[triangles[:, k]] for k in range(3))
+    normals = np.cross(b - a, c - a)
+    areas = np.linalg.norm(normals, axis=1)
+    units = normals / np.where(areas > 0.0, areas, 1.0)[:, None]
+    thin = areas <= 1e-12 * extent * extent
+    other: dict[tuple[int, int], int] = {}
+    for t, (i, j, k) in enumerate(triangles.tolist()):
+        other[i, j] = other[j, k] = other[k, i] = t
+    # largest first, so that the plane of a face is that of its largest triangle
+    face = np.full(len(triangles), -1)
+    faces, planes = [], []
+    for seed in np.argsort(-areas, kind="stable"):
+        if face[seed] >= 0 or thin[seed]:
+            continue
+        n, offset = units[seed], float(units[seed] @ a[seed])
+        number, queue = len(planes), [int(seed)]
+        face[seed] = number
+        while queue:
+            i, j, k = triangles[queue.pop()].tolist()
+            for edge in ((j, i), (k, j), (i, k)):
+                t = other.get(edge, -1)
+                if t < 0 or face[t] >= 0:
+                    continue
+                flat = np.abs(vertices[triangles[t]] @ n - offset).max() <= _COPLANAR * extent
+                if flat and (thin[t] or units[t] @ n > 0.5):
+                    face[t] = number
+                    queue.append(t)
+        members = triangles[face == number]
+        ring = _ring(members)
+        height = float((vertices[ring] @ n).max())
+        faces.append(ring)
+        planes.append([*n, height])
+    return faces, np.array(planes)
+
+
+def _ring(triangles: np.ndarray) -> np.ndarray:
+    """The outline of triangles that hang together, counter-clockwise."""
+    edges = {(i, j) for t in triangles.tolist() for i, j in zip(t, t[1:] + t[:1], strict=True)}
+    step = {i: j for i, j in edges if (j, i) not in edges}
+    first = min(step)
+    ring, here = [first], step[first]
+    while here != first and len(ring) <= len(step):
+        ring.append(here)
+        here = step[here]
+    return np.array(ring, np.int64)
+
+
+def surface_geometry(vertices: Array, triangles: np.ndarray) -> GeometryData:
+    """A triangle surface with its tree; triangles without area are left out.
+
+    Raises:
+        ArgumentError: No triangle has any area.
+    """
+    points, centre, half = centred(np.asarray(vertices, dtype=np.float64))
+    return _with_tree(points, np.asarray(triangles, np.int64), centre, half, base=None)
+
+
+def field_geometry(heights: Array, size: Array, base: float) -> GeometryData:
+    """A height field: two triangles a cell, solid from the surface down to `base` below zero height.
+
+    Row 0 lies at -y, columns run along +x. Half the field's box is its half size, with the base as bottom.
+    """
+    rows, columns = heights.shape
+    x = np.linspace(-0.5 * size[0], 0.5 * size[0], columns)
+    y = np.linspace(-0.5 * size[1], 0.5 * size[1], rows)
+    grid_x, grid_y = np.meshgrid(x, y)
+    points = np.stack([grid_x, grid_y, heights], axis=-1).reshape(-1, 3)
+    i = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).reshape(-1)
+    first = np.stack([i, i + 1, i + columns], axis=1)
+    second = np.stack([i + 1, i + columns + 1, i + columns], axis=1)
+    triangles = np.stack([first, second], axis=1).reshape(-1, 3)
+    bottom = min(-base, float(heights.min()))
+    low, high = points.min(axis=0), points.max(axis=0)
+    low[2] = bottom
+    centre = 0.5 * (low + high)
+    half = 0.5 * (high - low)
+    return _with_tree(points - centre, triangles, centre, half, base=-half[2])
+
+
+def _with_tree(
+    points: Array, triangles: np.ndarray, centre: Array, half: Array, base: float | None
+) -> GeometryData:
+    a, b, c = (points[triangles[:, k]] for k in range(3))
+    normals = np.cross(b - a, c - a)
+    # twice the area over the longest edge squared; below this no normal can be told
+    longest = np.maximum(((b - a) ** 2).sum(1), np.maximum(((c - b) ** 2).sum(1), ((a - c) ** 2).sum(1)))
+    proper = np.flatnonzero(np.linalg.norm(normals, axis=1) > 1e-14 * longest)
+    if not len(proper):
+        raise ArgumentError(f"a mesh needs a triangle with some area; all {len(triangles)} given have none")
+    a, b, c = a[proper], b[proper], c[proper]
+    box = np.concatenate([np.minimum(a, np.minimum(b, c)), np.maximum(a, np.maximum(b, c))], axis=1)
+    if base is not None:
+        box[:, 2] = base
+    count = len(proper)
+    order = np.arange(count)
+    node_index = np.zeros((2 * count, 2), np.int64)
+    node_box = np.zeros((2 * count, 6))
+    nodes = build_tree(
+        box, order, np.zeros(3 * BUILD_STACK, np.int64), np.zeros(BUILD_WORK), node_index, node_box
+    )
+    chosen = proper[order]
+    tri = np.concatenate([triangles[chosen], chosen[:, None]], axis=1)
+    a, b, c = a[order], b[order], c[order]
+    edge = np.concatenate([a, b - a, c - a], axis=1)
+    return GeometryData(
+        centre,
+        half,
+        np.ascontiguousarray(points),
+        tri=tri,
+        tri_edge=edge,
+        node_index=node_index[:nodes].copy(),
+        node_box=node_box[:nodes].copy(),
+    )

@@ -1,0 +1,239 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The native detector: Worldline's own kernels."""
+
+from __future__ import annotations
+
+import weakref
+from typing import ClassVar
+
+import numpy as np
+
+from worldline._src.collision.detector import CollisionDetector, rays_of
+from worldline._src.collision.group import CollisionGroup
+from worldline._src.collision.results import (
+    CollisionOption,
+    CollisionResult,
+    DistanceOption,
+    DistanceResult,
+    PairDistances,
+    RaycastOption,
+    RaycastResult,
+)
+from worldline._src.collision.scene import NativeScene
+from worldline._src.errors import ArgumentError
+from worldline._src.kernels.narrowphase.dispatch import pair_family
+from worldline._src.kernels.narrowphase.tables import SKIP
+from worldline._src.spatial.poses import VectorLike
+
+_NO_POINT = np.zeros(3)
+
+
+class NativeDetector(CollisionDetector):
+    """Worldline's own detector: every shape against every other, compiled once per machine."""
+
+    name: ClassVar[str] = "native"
+
+    def __init__(self) -> None:
+        self._scenes: weakref.WeakKeyDictionary[CollisionGroup, NativeScene] = weakref.WeakKeyDictionary()
+
+    def scene(self, group: CollisionGroup, other: CollisionGroup | None = None) -> NativeScene:
+        """The tables of a group, kept while its objects and filters stay; those of two are made anew."""
+        if other is not None:
+            return NativeScene(group, other)
+        scene = self._scenes.get(group)
+        if scene is None or not scene.is_current:
+            scene = self._scenes[group] = NativeScene(group)
+        return scene
+
+    def collide(
+        self,
+        group: CollisionGroup,
+        other: CollisionGroup | None = None,
+        option: CollisionOption | None = None,
+    ) -> CollisionResult:
+        option = option or CollisionOption()
+        groups = (group, other or group)
+        if not len(group) or (other is not None and not len(other)):
+            return _contacts(None, np.zeros((0, 7)), np.zeros((0, 6), np.int64), groups)
+        scene = self.scene(group, other)
+        rows, ids = scene.contacts(option.margin)
+        limit = 1 if option.stop_at_first else option.max_contacts
+        if limit is not None and len(rows) > limit:
+            # the deepest, in the order they were found
+            chosen = np.sort(np.argsort(-rows[:, 6], kind="stable")[:limit])
+            rows, ids = rows[chosen], ids[chosen]
+        return _contacts(scene, rows, ids, groups)
+
+    def distances(self, group: CollisionGroup, pairs: VectorLike) -> PairDistances:
+        wanted = np.asarray(pairs)
+        if wanted.ndim != 2 or wanted.shape[1] != 2 or not np.issubdtype(wanted.dtype, np.integer):
+            raise ArgumentError(f"pairs must be n x 2 integers, got {wanted.dtype} {wanted.shape}")
+        if len(wanted) and (
+            wanted.min() < 0 or wanted.max() >= len(group) or (wanted[:, 0] == wanted[:, 1]).any()
+        ):
+            raise ArgumentError(f"pairs must name two different objects 0 to {len(group) - 1}")
+        scene = self.scene(group)
+        if len(scene.shape_body) == len(group):
+            _refuse_skipped(scene, wanted)
+            rows = scene.distances(wanted)
+        else:
+            rows = _of_compounds(scene, wanted)
+        return PairDistances(
+            rows[:, 0].copy(), rows[:, 1:4].copy(), rows[:, 4:7].copy(), rows[:, 7:10].copy()
+        )
+
+    def distance(
+        self,
+        group: CollisionGroup,
+        other: CollisionGroup | None = None,
+        option: DistanceOption | None = None,
+    ) -> DistanceResult:
+        option = option or DistanceOption()
+        nothing = DistanceResult(np.inf, _NO_POINT.copy(), _NO_POINT.copy(), _NO_POINT.copy(), None, None)
+        if not len(group) or (other is not None and not len(other)):
+            return nothing
+        scene = self.scene(group, other)
+        pairs = _all_pairs(scene, option.upper_bound)
+        if not len(pairs):
+            return nothing
+        rows = scene.distances(pairs)
+        best = int(np.argmin(rows[:, 0]))
+        if not rows[best, 0] <= option.upper_bound:
+            return nothing
+        row, (i, j) = rows[best].copy(), scene.shape_body[pairs[best]].tolist()
+        second = other if other is not None else group
+        flip = other is not None and i >= len(group)
+        if flip:
+            i, j = j, i
+            row = np.concatenate([row[:1], -row[1:4], row[7:10], row[4:7]])
+        if other is not None:
+            j -= len(group)
+        return DistanceResult(float(row[0]), row[1:4], row[4:7], row[7:10], group[i], second[j])
+
+    def raycast(
+        self,
+        group: CollisionGroup,
+        start: VectorLike,
+        end: VectorLike,
+        option: RaycastOption | None = None,
+    ) -> RaycastResult:
+        a, b = rays_of(start, end)
+        if option is not None and option.all_hits:
+            return self._all_hits(group, a, b)
+        if not len(group):
+            return _hits(
+                None, a, b, np.full(len(a), np.inf), np.zeros_like(a), np.full((len(a), 2), -1), group
+            )
+        scene = self.scene(group)
+        share, normal, hit = scene.cast(a, b)
+        return _hits(scene, a, b, share, normal, hit, group)
+
+    def _all_hits(self, group: CollisionGroup, a: np.ndarray, b: np.ndarray) -> RaycastResult:
+        """Every object on one ray, nearest first."""
+        if len(a) != 1:
+            raise ArgumentError(f"all_hits takes one ray at a time, got {len(a)}")
+        scene = self.scene(group)
+        parts = [scene.cast(a, b, only=k) for k in range(len(group))]
+        share = np.concatenate([p[0] for p in parts]) if parts else np.zeros(0)
+        hitting = np.flatnonzero(share <= 1.0)
+        order = hitting[np.argsort(share[hitting], kind="stable")]
+        normal = np.concatenate([p[1] for p in parts])[order] if parts else np.zeros((0, 3))
+        hit = np.concatenate([p[2] for p in parts])[order] if parts else np.zeros((0, 2), np.int64)
+        many = (len(order), 3)
+        return _hits(
+            scene, np.broadcast_to(a, many), np.broadcast_to(b, many), share[order], normal, hit, group
+        )
+
+
+def _contacts(scene: NativeScene | None, rows: np.ndarray, ids: np.ndarray, groups: tuple) -> CollisionResult:
+    objects = ids[:, 2:4].copy()
+    shapes = ids[:, 0:2].copy()
+    if scene is not None:
+        shapes -= scene.first_shape[objects]
+        if groups[0] is not groups[1]:
+            objects[:, 1] -= len(groups[0])
+    return CollisionResult(
+        rows[:, 0:3].copy(), rows[:, 3:6].copy(), rows[:, 6].copy(), objects, shapes, ids[:, 4].copy(), groups
+    )
+
+
+def _refuse_skipped(scene: NativeScene, pairs: np.ndarray) -> None:
+    """Half spaces among themselves, and height fields with them, have no distance."""
+    kinds = scene.arenas.column["shape_type"]
+    present = np.unique(kinds)
+    bad = [(a, b) for a in present for b in present if pair_family(int(a), int(b)) == SKIP]
+    for a, b in bad:
+        if ((kinds[pairs[:, 0]] == a) & (kinds[pairs[:, 1]] == b)).any():
+            raise ArgumentError("planes and height fields have no distance from each other")
+
+
+def _of_compounds(scene: NativeScene, pairs: np.ndarray) -> np.ndarray:
+    """The closest two shapes of every pair of objects."""
+    best = np.full((len(pairs), 10), np.inf)
+    shapes = [np.flatnonzero(scene.shape_body == k) for k in range(int(scene.shape_body[-1]) + 1)]
+    every, owner = [], []
+    for row, (a, b) in enumerate(pairs.tolist()):
+        for i in shapes[a].tolist():
+            for j in shapes[b].tolist():
+                every.append((i, j))
+                owner.append(row)
+    table = np.array(every, np.int64).reshape(-1, 2)
+    _refuse_skipped(scene, table)
+    rows = scene.distances(table)
+    for row, found in zip(owner, rows, strict=True):
+        if found[0] < best[row, 0]:
+            best[row] = found
+    return best
+
+
+def _all_pairs(scene: NativeScene, bound: float) -> np.ndarray:
+    """Pairs of shapes the filters allow and whose boxes are within a distance of each other."""
+    bound = min(bound, 1e9)
+    reach = min(bound, _reach(scene))
+    while True:
+        count = scene.find_pairs(margin=reach)
+        if count or reach >= bound:
+            pairs = scene.candidates().copy()
+            kinds = scene.arenas.column["shape_type"]
+            keep = [pair_family(int(kinds[i]), int(kinds[j])) != SKIP for i, j in pairs.tolist()]
+            pairs = pairs[np.array(keep, bool)]
+            if len(pairs) or reach >= bound:
+                return _within(scene, pairs, bound)
+        reach = min(bound, 8.0 * reach)
+
+
+def _within(scene: NativeScene, pairs: np.ndarray, bound: float) -> np.ndarray:
+    """Widen the search to the distance of the best pair found: a pair farther by box may be closer."""
+    if not len(pairs):
+        return pairs
+    best = float(scene.distances(pairs)[:, 0].min())
+    scene.find_pairs(margin=min(bound, max(best, 0.0)))
+    wide = scene.candidates().copy()
+    kinds = scene.arenas.column["shape_type"]
+    keep = np.array([pair_family(int(kinds[i]), int(kinds[j])) != SKIP for i, j in wide.tolist()], bool)
+    return wide[keep] if keep.any() else pairs
+
+
+def _reach(scene: NativeScene) -> float:
+    """A first guess of the distance to look within: a typical size."""
+    scene.find_pairs()
+    box = scene.arenas.column["box"]
+    sides = np.minimum((box[:, 3:] - box[:, :3]).max(axis=1), 1e6)
+    return float(max(np.median(sides), 1e-6))
+
+
+def _hits(scene, a, b, share, normal, hit, group) -> RaycastResult:
+    missed = ~(share <= 1.0)
+    fraction = np.where(missed, np.inf, share)
+    points = a + (b - a) * np.where(missed, 1.0, share)[:, None]
+    shapes = hit[:, 0].copy()
+    objects = np.full(len(shapes), -1)
+    if scene is not None:
+        objects = np.where(missed, -1, scene.shape_body[np.maximum(shapes, 0)])
+        shapes = np.where(missed, -1, shapes - scene.first_shape[np.maximum(objects, 0)])
+    normals = np.where(missed[:, None], 0.0, normal)
+    return RaycastResult(fraction, points, normals, objects, shapes, np.where(missed, -1, hit[:, 1]), group)
+
+
+CollisionDetector.register("native", NativeDetector)

@@ -1,0 +1,107 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""World poses of shapes and their axis-aligned boxes, grown by the margin."""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline, kernel, stage
+from worldline._src.kernels.narrowphase.tables import (
+    CAPSULE,
+    CONE,
+    CYLINDER,
+    ELLIPSOID,
+    PLANE,
+    SPHERE,
+    place_view,
+    placed_view,
+)
+from worldline._src.kernels.narrowphase.values import load_position, load_rotation
+from worldline._src.scalar.ops import absolute, maximum, minimum, sqrt
+from worldline._src.spatial.rotation import mat_mul, rotate
+from worldline._src.spatial.vec3 import Vec3, add
+
+EVERYWHERE = 1.0e30
+"""Half the size of the box of a half space."""
+
+
+@inline
+def _disc(axis, radius):
+    """Half sizes of the box of a disc at right angles to `axis`."""
+    return Vec3(
+        radius * sqrt(maximum(0.0 * axis.x, 1.0 - axis.x * axis.x)),
+        radius * sqrt(maximum(0.0 * axis.y, 1.0 - axis.y * axis.y)),
+        radius * sqrt(maximum(0.0 * axis.z, 1.0 - axis.z * axis.z)),
+    )
+
+
+@inline
+def shape_box(kind, size, R):
+    """Lowest and highest coordinates of a shape about its own origin, in world axes."""
+    if kind == PLANE:
+        return Vec3(-EVERYWHERE, -EVERYWHERE, -EVERYWHERE), Vec3(EVERYWHERE, EVERYWHERE, EVERYWHERE)
+    axis = Vec3(R.xz, R.yz, R.zz)
+    if kind == SPHERE:
+        half = Vec3(size.x, size.x, size.x)
+    elif kind == CAPSULE:
+        half = Vec3(
+            absolute(axis.x) * size.y + size.x,
+            absolute(axis.y) * size.y + size.x,
+            absolute(axis.z) * size.y + size.x,
+        )
+    elif kind == CYLINDER:
+        rim = _disc(axis, size.x)
+        half = Vec3(
+            absolute(axis.x) * size.y + rim.x,
+            absolute(axis.y) * size.y + rim.y,
+            absolute(axis.z) * size.y + rim.z,
+        )
+    elif kind == CONE:
+        # the base disc at -half of the axis and the apex at +half
+        rim = _disc(axis, size.x)
+        x, y, z = axis.x * size.y, axis.y * size.y, axis.z * size.y
+        low = Vec3(minimum(-x - rim.x, x), minimum(-y - rim.y, y), minimum(-z - rim.z, z))
+        return low, Vec3(maximum(rim.x - x, x), maximum(rim.y - y, y), maximum(rim.z - z, z))
+    elif kind == ELLIPSOID:
+        xx, xy, xz = R.xx * size.x, R.xy * size.y, R.xz * size.z
+        yx, yy, yz = R.yx * size.x, R.yy * size.y, R.yz * size.z
+        zx, zy, zz = R.zx * size.x, R.zy * size.y, R.zz * size.z
+        half = Vec3(
+            sqrt(xx * xx + xy * xy + xz * xz),
+            sqrt(yx * yx + yy * yy + yz * yz),
+            sqrt(zx * zx + zy * zy + zz * zz),
+        )
+    else:
+        # boxes, and everything with vertices by the half sizes of its local box
+        half = Vec3(
+            absolute(R.xx) * size.x + absolute(R.xy) * size.y + absolute(R.xz) * size.z,
+            absolute(R.yx) * size.x + absolute(R.yy) * size.y + absolute(R.yz) * size.z,
+            absolute(R.zx) * size.x + absolute(R.zy) * size.y + absolute(R.zz) * size.z,
+        )
+    return Vec3(-half.x, -half.y, -half.z), half
+
+
+@kernel
+def place_shapes(shapes, out):
+    """Body poses -> shape poses and boxes."""
+    X_WS, box = out.shape_X_W, out.box
+    X_WB, X_BS = shapes.body_X_W, shapes.shape_X_BS
+    for i in range(shapes.shape_type.shape[0]):
+        b = shapes.shape_body[i]
+        R_WB = load_rotation(X_WB, b)
+        p = add(load_position(X_WB, b), rotate(R_WB, load_position(X_BS, i)))
+        R = mat_mul(R_WB, load_rotation(X_BS, i))
+        X_WS[i, 0], X_WS[i, 1], X_WS[i, 2] = p.x, p.y, p.z
+        X_WS[i, 3], X_WS[i, 4], X_WS[i, 5] = R.xx, R.xy, R.xz
+        X_WS[i, 6], X_WS[i, 7], X_WS[i, 8] = R.yx, R.yy, R.yz
+        X_WS[i, 9], X_WS[i, 10], X_WS[i, 11] = R.zx, R.zy, R.zz
+        size = Vec3(shapes.shape_size[i, 0], shapes.shape_size[i, 1], shapes.shape_size[i, 2])
+        low, high = shape_box(shapes.shape_type[i], size, R)
+        margin = shapes.shape_margin[i]
+        box[i, 0], box[i, 1], box[i, 2] = p.x + low.x - margin, p.y + low.y - margin, p.z + low.z - margin
+        box[i, 3], box[i, 4], box[i, 5] = p.x + high.x + margin, p.y + high.y + margin, p.z + high.z + margin
+
+
+@stage
+def place(m, c, args, d):
+    """Body poses -> shape poses and boxes."""
+    place_shapes(place_view(m, c, args, d), placed_view(m, c, args, d))

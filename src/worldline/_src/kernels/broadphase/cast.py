@@ -1,0 +1,119 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Many rays against all shapes of a world: walk the trees of boxes, then ask the shapes.
+
+Needs the trees current. Rays are segments from start to end; results are shares of that way. The nearest
+hit wins; of equally near ones, the shape of the lower number.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from worldline._src.jit import DISABLED, announced, entry, inline, outline
+from worldline._src.kernels.broadphase.bvh import inverse_of, ray_box
+from worldline._src.kernels.broadphase.tree import (
+    CHILD_A,
+    CHILD_B,
+    FIXED,
+    FIXED_ROOT,
+    LEAF,
+    MOVING,
+    MOVING_ROOT,
+    PLANES,
+)
+from worldline._src.kernels.narrowphase.emit import load_size
+from worldline._src.kernels.narrowphase.rays import MISS, ray_shape
+from worldline._src.kernels.narrowphase.tables import (
+    geom_view,
+    shape_view,
+    surface_view,
+    tree_view,
+    work_view,
+)
+from worldline._src.kernels.narrowphase.values import load_position, load_rotation
+from worldline._src.scalar.memory import pointer
+from worldline._src.spatial.rotation import rotate, rotate_back
+from worldline._src.spatial.vec3 import Vec3, load_vec3, store_vec3, sub
+
+
+@outline
+def _ask(shapes, geoms, surfaces, s, o, d, limit, stack):
+    """Shape `s` against a ray: (parameter, normal in the world, triangle)."""
+    X = shapes.shape_X_W
+    R = load_rotation(X, s)
+    local_o, local_d = rotate_back(R, sub(o, load_position(X, s))), rotate_back(R, d)
+    kind, size, g = shapes.shape_type[s], load_size(shapes, s), shapes.shape_geom[s]
+    t, n, tri = ray_shape(kind, size, g, geoms, surfaces, local_o, local_d, limit, stack)
+    return t, rotate(R, n), tri
+
+
+@inline
+def _cast_one(shapes, geoms, surfaces, tree, stack, o, d, only):
+    """The nearest hit of one ray, or of one shape alone when `only` is one."""
+    best, hit, triangle, normal = MISS, -1, -1, Vec3(0.0, 0.0, 0.0)
+    inverse = inverse_of(d)
+    root = tree.tree_root
+    planes = root[MOVING] + root[FIXED]
+    top = 0
+    for k in range(2):
+        start = root[MOVING_ROOT] if k == 0 else root[FIXED_ROOT]
+        if start >= 0:
+            stack[top] = start
+            top += 1
+    extra = 0
+    while top > 0 or extra < root[PLANES]:
+        if top > 0:
+            top -= 1
+            node = stack[top]
+            limit = best if best < 1.0 else 1.0
+            if ray_box(tree.tree_box, node, o, inverse, limit) > 1e299:
+                continue
+            s = tree.tree_node[node, LEAF]
+            if s < 0:
+                # the nearer child on top
+                a, b = tree.tree_node[node, CHILD_A], tree.tree_node[node, CHILD_B]
+                near_a = ray_box(tree.tree_box, a, o, inverse, limit)
+                near_b = ray_box(tree.tree_box, b, o, inverse, limit)
+                if near_a < near_b:
+                    a, b = b, a
+                stack[top], stack[top + 1] = a, b
+                top += 2
+                continue
+        else:
+            s = tree.tree_order[planes + extra]
+            extra += 1
+        if only >= 0 and shapes.shape_body[s] != only:
+            continue
+        limit = best if best < 1.0 else 1.0
+        t, n, tri = _ask(shapes, geoms, surfaces, s, o, d, limit, stack)
+        if t < best or (t == best and s < hit):
+            best, hit, triangle, normal = t, s, tri, n
+    return best, hit, triangle, normal
+
+
+@inline
+def _cast(m, c, args, d, start, end, only, out, normal_out, hit_out):
+    shapes, geoms = shape_view(m, c, args, d), geom_view(m, c, args, d)
+    surfaces, tree = surface_view(m, c, args, d), tree_view(m, c, args, d)
+    stack = work_view(m, c, args, d).iwork
+    for k in range(start.shape[0]):
+        o = load_vec3(start, k)
+        t, s, tri, n = _cast_one(shapes, geoms, surfaces, tree, stack, o, sub(load_vec3(end, k), o), only)
+        out[k] = t
+        store_vec3(normal_out, k, n)
+        hit_out[k, 0], hit_out[k, 1] = s, tri
+
+
+@entry
+def _cast_entry(m, c, args, d, start, end, only, out, normal_out, hit_out):
+    _cast(pointer(m), pointer(c), pointer(args), pointer(d), start, end, only, out, normal_out, hit_out)
+
+
+def cast_rays(m: Any, c: Any, args: Any, d: Any, start: Any, end: Any, only: int, *outs: Any) -> None:
+    """Cast rays; `only` is a body that alone is asked, or -1. Outputs: share, normal, (shape, triangle)."""
+    if DISABLED:
+        _cast(m, c, args, d, start, end, only, *outs)
+        return
+    with announced("rays"):
+        _cast_entry(m, c, args, d, start, end, only, *outs)

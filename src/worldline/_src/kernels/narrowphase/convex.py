@@ -1,0 +1,148 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Any two convex shapes: distance by GJK, penetration by EPA, boxes by their axes, then the manifold.
+
+Contacts are left as candidates in the work space, in the frame of the first shape. In distance mode there is
+exactly one answer: the closest points or the deepest.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from worldline._src.jit import inline
+from worldline._src.kernels.narrowphase.box_box import box_axes, box_corner_points, box_edge_points
+from worldline._src.kernels.narrowphase.gjk import APART, BEYOND, FROM_A, FROM_B, SIMPLEX, weighted
+from worldline._src.kernels.narrowphase.links import (
+    EPA_LINK,
+    GJK_LINK,
+    MANIFOLD_LINK,
+    call_link,
+    load3,
+    load_found,
+    load_status,
+    put_limit,
+    put_normal,
+    put_problem,
+)
+from worldline._src.kernels.narrowphase.manifold import CANDIDATE, CANDIDATE_ROW, put_candidate
+from worldline._src.kernels.narrowphase.tables import DISTANCE_MODE
+from worldline._src.kernels.narrowphase.values import Closest, add_scaled
+from worldline._src.scalar.ops import absolute, sqrt
+from worldline._src.spatial.vec3 import Vec3, add, dot, scale
+
+WITNESS = 16383.0
+"""Feature of a contact that comes from the closest points and not from faces."""
+
+
+class Arena(NamedTuple):
+    """The four arenas, to call links with."""
+
+    m: Any
+    c: Any
+    args: Any
+    d: Any
+
+
+@inline
+def nothing(distance, normal):
+    """A pair too far apart to have closest points."""
+    zero = Vec3(0.0, 0.0, 0.0)
+    return Closest(distance, normal, zero, zero)
+
+
+@inline
+def convex_closest(arena, work, A, B, limit):
+    """Closest points of the two shapes of the problem, in A's frame; farther than `limit` they are 1e300."""
+    radius = A.radius + B.radius
+    put_limit(work, limit + radius)
+    call_link(GJK_LINK, arena.m, arena.c, arena.args, arena.d)
+    status, n, _ = load_status(work)
+    if status == BEYOND:
+        return nothing(1e300, Vec3(0.0, 0.0, 1.0))
+    if status == APART:
+        v = weighted(work, SIMPLEX, n)
+        length = sqrt(dot(v, v))
+        normal = scale(v, -1.0 / length)
+        a, b = weighted(work, FROM_A, n), weighted(work, FROM_B, n)
+        distance = length - radius
+    else:
+        call_link(EPA_LINK, arena.m, arena.c, arena.args, arena.d)
+        found = load_found(work)
+        normal, a, b = found.normal, found.point_a, found.point_b
+        distance = found.distance - radius
+    return Closest(distance, normal, add_scaled(a, normal, A.radius), add_scaled(b, normal, -B.radius))
+
+
+@inline
+def face_contacts(arena, work, normal, margin):
+    """Candidates of the manifold for a normal; returns how many."""
+    put_normal(work, normal)
+    put_limit(work, margin)
+    call_link(MANIFOLD_LINK, arena.m, arena.c, arena.args, arena.d)
+    count, _, _ = load_status(work)
+    return count
+
+
+@inline
+def deepest(work, count):
+    """The offset of the deepest candidate."""
+    best = CANDIDATE
+    for k in range(1, count):
+        at = CANDIDATE + CANDIDATE_ROW * k
+        if work[at + 3] > work[best + 3]:
+            best = at
+    return best
+
+
+@inline
+def with_witness(work, count, found, size):
+    """Add the closest points where no candidate is as deep: a rim may reach below its polygon's corners."""
+    depth = -found.distance
+    if count > 0 and work[deepest(work, count) + 3] >= depth - 1e-3 * absolute(depth) - 1e-7 * size:
+        return count
+    kept = 3 if count == 4 else count
+    middle = scale(add(found.point_a, found.point_b), 0.5)
+    put_candidate(work, kept, middle, depth, WITNESS)
+    return kept + 1
+
+
+@inline
+def convex_pair(arena, work, A, B, row_a, row_b, R, p, margin, mode):
+    """Contacts of two convex shapes, none beyond `margin`: (count of candidates, Closest).
+
+    The normal of the Closest is that of all candidates.
+    """
+    put_problem(work, A, B, R, p, row_a, row_b)
+    found = convex_closest(arena, work, A, B, margin)
+    if found.distance > margin:
+        return 0, found
+    if mode == DISTANCE_MODE:
+        return 1, found
+    count = face_contacts(arena, work, found.normal, margin)
+    return with_witness(work, count, found, sqrt(dot(p, p))), found
+
+
+@inline
+def box_pair(arena, work, A, B, R, p, margin, mode):
+    """The same for two boxes: overlapping ones by their axes, others as any convex pair."""
+    size = A.size.x + A.size.y + A.size.z + B.size.x + B.size.y + B.size.z
+    gap, normal, axis = box_axes(A.size, B.size, R, p, margin)
+    if gap > margin:
+        return 0, nothing(gap, normal)
+    if gap > 1e-9 * size:
+        return convex_pair(arena, work, A, B, -1, -1, R, p, margin, mode)
+    if axis >= 6:
+        a, b = box_edge_points(A.size, B.size, R, p, normal, axis)
+        put_candidate(work, 0, scale(add(a, b), 0.5), -gap, 16384.0 + axis)
+        return 1, Closest(gap, normal, a, b)
+    put_problem(work, A, B, R, p, -1, -1)
+    count = face_contacts(arena, work, normal, margin)
+    if count == 0:
+        a, b = box_corner_points(B.size, R, p, normal, gap)
+        put_candidate(work, 0, scale(add(a, b), 0.5), -gap, WITNESS)
+        return 1, Closest(gap, normal, a, b)
+    # the deepest contact stands for the pair
+    at = deepest(work, count)
+    middle, half = load3(work, at), 0.5 * work[at + 3]
+    return count, Closest(gap, normal, add_scaled(middle, normal, half), add_scaled(middle, normal, -half))

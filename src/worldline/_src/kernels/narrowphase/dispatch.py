@@ -1,0 +1,187 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""From candidate pairs to contacts: sort the pairs by family, then one stage a family.
+
+Every stage is compiled and cached alone, and only when a scene has pairs of its family. The order of
+contacts is that of the families and, within one, that of the pairs.
+"""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline, kernel, stage
+from worldline._src.kernels.narrowphase.closed import ball_pairs, flat_pairs, round_pairs
+from worldline._src.kernels.narrowphase.convex import Arena, box_pair, convex_pair
+from worldline._src.kernels.narrowphase.emit import emit_closest, emit_contact, ordered, pair_margin
+from worldline._src.kernels.narrowphase.epa import solve_epa
+from worldline._src.kernels.narrowphase.gjk import solve_gjk
+from worldline._src.kernels.narrowphase.links import EPA_LINK, GJK_LINK, LINKED, MANIFOLD_LINK, load3
+from worldline._src.kernels.narrowphase.manifold import CANDIDATE, CANDIDATE_ROW, solve_manifold
+from worldline._src.kernels.narrowphase.support import load_convex
+from worldline._src.kernels.narrowphase.surface import surface_pairs
+from worldline._src.kernels.narrowphase.tables import (
+    BALL,
+    BOX,
+    CAPSULE,
+    CONTACTS,
+    CONVEX,
+    DISTANCE_MODE,
+    ELLIPSOID,
+    FAMILY_COUNT,
+    FLAT,
+    HFIELD,
+    MESH,
+    MODE,
+    PAIRS,
+    PLANE,
+    ROUND,
+    SKIP,
+    SPHERE,
+    SURFACE,
+    bucket_view,
+    contact_view,
+    geom_view,
+    shape_view,
+    surface_view,
+    work_view,
+)
+from worldline._src.kernels.narrowphase.values import load_position, load_rotation
+from worldline._src.spatial.rotation import mat_mul, rotate, rotate_back, transpose
+from worldline._src.spatial.vec3 import sub
+
+
+def pair_family(type_a, type_b):
+    """The family of a pair of types; SKIP for pairs of fixed things without a meaningful distance."""
+    low, high = (type_a, type_b) if type_a <= type_b else (type_b, type_a)
+    if low == PLANE:
+        return SKIP if high == PLANE or high == HFIELD else FLAT
+    if high >= MESH:
+        return SKIP if low == HFIELD else SURFACE
+    if high <= CAPSULE:
+        return ROUND
+    if low == SPHERE and high <= ELLIPSOID:
+        return BALL
+    return CONVEX
+
+
+_family = inline(pair_family)
+
+
+@kernel
+def sort_pairs(shape_type, buckets):
+    """Stable counting sort of the candidate pairs by family."""
+    start, pair = buckets.bucket_start, buckets.pair
+    count = buckets.counter[PAIRS]
+    for f in range(FAMILY_COUNT + 1):
+        start[f] = 0
+    for q in range(count):
+        start[_family(shape_type[pair[q, 0]], shape_type[pair[q, 1]]) + 1] += 1
+    for f in range(FAMILY_COUNT):
+        start[f + 1] += start[f]
+    for q in range(count):
+        f = _family(shape_type[pair[q, 0]], shape_type[pair[q, 1]])
+        buckets.bucket[start[f]] = q
+        start[f] += 1
+    for f in range(FAMILY_COUNT, 0, -1):
+        start[f] = start[f - 1]
+    start[0] = 0
+
+
+@kernel
+def convex_pairs(arena, shapes, geom, buckets, work, out):
+    """Convex shapes without a closed form against each other."""
+    X, mode = shapes.shape_X_W, buckets.counter[MODE]
+    for k in range(buckets.bucket_start[CONVEX], buckets.bucket_start[CONVEX + 1]):
+        q = buckets.bucket[k]
+        a, b, flip = ordered(shapes, buckets.pair[q, 0], buckets.pair[q, 1])
+        origin, R_WA = load_position(X, a), load_rotation(X, a)
+        R = mat_mul(transpose(R_WA), load_rotation(X, b))
+        p = rotate_back(R_WA, sub(load_position(X, b), origin))
+        margin = 1e150 if mode == DISTANCE_MODE else pair_margin(shapes, a, b)
+        A, B = load_convex(shapes, geom, a), load_convex(shapes, geom, b)
+        if A.kind == BOX and B.kind == BOX:
+            count, found = box_pair(arena, work, A, B, R, p, margin, mode)
+        else:
+            row_a, row_b = shapes.shape_geom[a], shapes.shape_geom[b]
+            count, found = convex_pair(arena, work, A, B, row_a, row_b, R, p, margin, mode)
+        n = rotate(R_WA, found.normal)
+        if mode == DISTANCE_MODE:
+            point_a, point_b = rotate(R_WA, found.point_a), rotate(R_WA, found.point_b)
+            emit_closest(out, q, flip, origin, found.distance, n, point_a, point_b)
+            continue
+        for c in range(count):
+            at = CANDIDATE + CANDIDATE_ROW * c
+            where, feature = rotate(R_WA, load3(work, at)), int(work[at + 4])
+            emit_contact(shapes, out, q, a, b, flip, origin, where, n, work[at + 3], feature)
+
+
+@stage
+def narrow_sort(m, c, args, d):
+    """Candidate pairs -> buckets by family; clears the contacts."""
+    buckets = bucket_view(m, c, args, d)
+    buckets.counter[CONTACTS] = 0
+    sort_pairs(shape_view(m, c, args, d).shape_type, buckets)
+
+
+@stage
+def narrow_round(m, c, args, d):
+    """Spheres and capsules."""
+    round_pairs(shape_view(m, c, args, d), bucket_view(m, c, args, d), contact_view(m, c, args, d))
+
+
+@stage
+def narrow_flat(m, c, args, d):
+    """Half spaces against the rest."""
+    flat_pairs(
+        shape_view(m, c, args, d),
+        geom_view(m, c, args, d),
+        bucket_view(m, c, args, d),
+        work_view(m, c, args, d),
+        contact_view(m, c, args, d),
+    )
+
+
+@stage
+def narrow_ball(m, c, args, d):
+    """Spheres against boxes, cylinders, cones, ellipsoids."""
+    ball_pairs(shape_view(m, c, args, d), bucket_view(m, c, args, d), contact_view(m, c, args, d))
+
+
+@stage
+def narrow_convex(m, c, args, d):
+    """Other convex pairs."""
+    convex_pairs(
+        Arena(m, c, args, d),
+        shape_view(m, c, args, d),
+        geom_view(m, c, args, d).geom,
+        bucket_view(m, c, args, d),
+        work_view(m, c, args, d).work,
+        contact_view(m, c, args, d),
+    )
+
+
+@stage
+def narrow_surface(m, c, args, d):
+    """Meshes and height fields against the rest."""
+    surface_pairs(
+        Arena(m, c, args, d),
+        shape_view(m, c, args, d),
+        surface_view(m, c, args, d),
+        bucket_view(m, c, args, d),
+        work_view(m, c, args, d),
+        contact_view(m, c, args, d),
+    )
+
+
+FAMILY_STAGES = {
+    ROUND: narrow_round,
+    FLAT: narrow_flat,
+    BALL: narrow_ball,
+    CONVEX: narrow_convex,
+    SURFACE: narrow_surface,
+}
+"""The stage of every family that has one."""
+
+FAMILY_LINKS = {CONVEX: (GJK_LINK, EPA_LINK, MANIFOLD_LINK), SURFACE: (GJK_LINK, EPA_LINK, MANIFOLD_LINK)}
+"""The links a family calls; the others call none."""
+
+LINKED.update({GJK_LINK: solve_gjk, EPA_LINK: solve_epa, MANIFOLD_LINK: solve_manifold})

@@ -1,0 +1,303 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Least penetration of two overlapping convex cores by the expanding-polytope algorithm.
+
+Grows a polytope inside A - B from the simplex that GJK ended with, always at the face closest to the origin,
+until the support plane shows that this face is on the boundary. Faces are searched one by one: there are at
+most 252. A flat difference (a point in a triangle) has depth zero along its normal.
+"""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline, kernel, outline, stage
+from worldline._src.kernels.narrowphase.gjk import (
+    FROM_A,
+    FROM_B,
+    SIMPLEX,
+    difference_support,
+    triangle_weights,
+)
+from worldline._src.kernels.narrowphase.links import (
+    load3,
+    load_problem,
+    load_status,
+    put_found,
+    store3,
+)
+from worldline._src.kernels.narrowphase.tables import hull_view, work_view
+from worldline._src.kernels.narrowphase.values import Closest, TINY, across, add_scaled, negative
+from worldline._src.scalar.ops import sqrt
+from worldline._src.spatial.vec3 import Vec3, cross, dot, scale, sub
+
+MAX_POINTS = 128
+_MAX_FACES = 254
+_POINT = 64
+_FACE = _POINT + 9 * MAX_POINTS
+_EDGE = 3 * 256
+_FLAT = 1.0e-11
+"""Thickness over extent of A - B below which it counts as flat."""
+_PROVEN = 1.0e-11
+"""Gap over extent between the closest face and its support plane at which the search ends."""
+
+
+@outline
+def _support(A, B, R, p, hulls, work, iwork, d):
+    # called from several places, and not merged into each
+    return difference_support(A, B, R, p, hulls, work, iwork, d)
+
+
+@inline
+def _load_point(work, k):
+    return load3(work, _POINT + 9 * k)
+
+
+@inline
+def _add_point(work, k, a, b):
+    store3(work, _POINT + 9 * k, sub(a, b))
+    store3(work, _POINT + 9 * k + 3, a)
+    store3(work, _POINT + 9 * k + 6, b)
+
+
+@inline
+def _add_face(work, iwork, f, i, j, k):
+    """Face `f` over three points, counter-clockwise from outside; False when it has no area."""
+    a = _load_point(work, i)
+    n = cross(sub(_load_point(work, j), a), sub(_load_point(work, k), a))
+    n2 = dot(n, n)
+    iwork[3 * f], iwork[3 * f + 1], iwork[3 * f + 2] = i, j, k
+    if n2 < TINY:
+        return False
+    n = scale(n, 1.0 / sqrt(n2))
+    store3(work, _FACE + 4 * f, n)
+    work[_FACE + 4 * f + 3] = dot(n, a)
+    return True
+
+
+@outline
+def _first_tetrahedron(A, B, R, p, hulls, work, iwork, n, extent):
+    """Four points of A - B with volume, begun with the simplex of GJK.
+
+    Returns (points found, normal): with fewer than four, A - B is flat and the normal is across it.
+    """
+    for k in range(n):
+        store3(work, _POINT + 9 * k, load3(work, SIMPLEX + 3 * k))
+        store3(work, _POINT + 9 * k + 3, load3(work, FROM_A + 3 * k))
+        store3(work, _POINT + 9 * k + 6, load3(work, FROM_B + 3 * k))
+    # a simplex that is already flat begins again from its first point
+    if n == 4:
+        o = _load_point(work, 0)
+        m = cross(sub(_load_point(work, 1), o), sub(_load_point(work, 2), o))
+        volume = dot(m, sub(_load_point(work, 3), o))
+        if volume * volume > (_FLAT * extent) ** 2 * dot(m, m) and dot(m, m) > TINY:
+            return 4, m
+        n = 3
+    if n == 3:
+        o = _load_point(work, 0)
+        m = cross(sub(_load_point(work, 1), o), sub(_load_point(work, 2), o))
+        if dot(m, m) <= (_FLAT * extent * extent) ** 2:
+            n = 2
+    if n == 2:
+        u = sub(_load_point(work, 1), _load_point(work, 0))
+        if dot(u, u) <= (_FLAT * extent) ** 2:
+            n = 1
+    if n < 1:
+        a, b = _support(A, B, R, p, hulls, work, iwork, Vec3(1.0, 0.0, 0.0))
+        _add_point(work, 0, a, b)
+        n = 1
+    o = _load_point(work, 0)
+    if n == 1:
+        # a second point, away from the first
+        best = (_FLAT * extent) ** 2
+        for k in range(6):
+            s = 1.0 if k % 2 == 0 else -1.0
+            d = Vec3(s if k < 2 else 0.0, s if 2 <= k < 4 else 0.0, s if k >= 4 else 0.0)
+            a, b = _support(A, B, R, p, hulls, work, iwork, d)
+            w = sub(sub(a, b), o)
+            if dot(w, w) > best:
+                best = dot(w, w)
+                _add_point(work, 1, a, b)
+                n = 2
+        if n == 1:
+            return 1, Vec3(0.0, 0.0, 1.0)
+    u = sub(_load_point(work, 1), o)
+    if n == 2:
+        # a third, away from the line
+        x = across(u)
+        x = scale(x, 1.0 / sqrt(dot(x, x)))
+        y = cross(u, x)
+        y = scale(y, 1.0 / sqrt(dot(y, y)))
+        uu = dot(u, u)
+        best = (_FLAT * extent) ** 2 * uu
+        for k in range(6):
+            c = 1.0 if k % 3 == 0 else 0.5
+            s = 0.0 if k % 3 == 0 else (0.8660254037844386 if k % 3 == 1 else -0.8660254037844386)
+            f = 1.0 if k < 3 else -1.0
+            d = add_scaled(scale(x, f * c), y, s)
+            a, b = _support(A, B, R, p, hulls, work, iwork, d)
+            m = cross(u, sub(sub(a, b), o))
+            if dot(m, m) > best:
+                best = dot(m, m)
+                _add_point(work, 2, a, b)
+                n = 3
+        if n == 2:
+            return 2, x
+    m = cross(u, sub(_load_point(work, 2), o))
+    m = scale(m, 1.0 / sqrt(dot(m, m)))
+    # a fourth, away from the plane
+    best = _FLAT * extent
+    for k in range(2):
+        a, b = _support(A, B, R, p, hulls, work, iwork, m if k == 0 else negative(m))
+        h = dot(m, sub(sub(a, b), o))
+        h = h if h > 0.0 else -h
+        if h > best:
+            best = h
+            _add_point(work, 3, a, b)
+            n = 4
+    return n, m
+
+
+@inline
+def _add_edge(iwork, count, i, j):
+    """Keep the edge i-j unless its other direction is there: then it is not on the rim."""
+    for k in range(count):
+        if iwork[_EDGE + 2 * k] == j and iwork[_EDGE + 2 * k + 1] == i:
+            count -= 1
+            iwork[_EDGE + 2 * k] = iwork[_EDGE + 2 * count]
+            iwork[_EDGE + 2 * k + 1] = iwork[_EDGE + 2 * count + 1]
+            return count
+    iwork[_EDGE + 2 * count] = i
+    iwork[_EDGE + 2 * count + 1] = j
+    return count + 1
+
+
+@inline
+def _open_faces(work, iwork, faces, w, slack):
+    """Take out the faces that `w` is in front of; returns faces left and edges of the rim."""
+    edges = 0
+    f = 0
+    while f < faces:
+        n = load3(work, _FACE + 4 * f)
+        if dot(n, w) - work[_FACE + 4 * f + 3] > slack and edges < 250:
+            i, j, k = iwork[3 * f], iwork[3 * f + 1], iwork[3 * f + 2]
+            edges = _add_edge(iwork, edges, i, j)
+            edges = _add_edge(iwork, edges, j, k)
+            edges = _add_edge(iwork, edges, k, i)
+            faces -= 1
+            for e in range(3):
+                iwork[3 * f + e] = iwork[3 * faces + e]
+            for e in range(4):
+                work[_FACE + 4 * f + e] = work[_FACE + 4 * faces + e]
+        else:
+            f += 1
+    return faces, edges
+
+
+@kernel
+def epa(A, B, R, p, hulls, work, iwork, n, extent):
+    """Depth, unit normal from A to B, and the deepest points of A and of B, all in A's frame."""
+    points, m = _first_tetrahedron(A, B, R, p, hulls, work, iwork, n, extent)
+    a0, b0 = load3(work, _POINT + 3), load3(work, _POINT + 6)
+    if points < 4:
+        return _flat_answer(work, points, m)
+
+    # faces outward: seen from the fourth point, the first three run clockwise
+    o = _load_point(work, 0)
+    turn = dot(
+        cross(sub(_load_point(work, 1), o), sub(_load_point(work, 2), o)), sub(_load_point(work, 3), o)
+    )
+    i, j = (1, 2) if turn < 0.0 else (2, 1)
+    _add_face(work, iwork, 0, 0, i, j)
+    _add_face(work, iwork, 1, 0, j, 3)
+    _add_face(work, iwork, 2, j, i, 3)
+    _add_face(work, iwork, 3, i, 0, 3)
+    faces = 4
+
+    slack = 1e-15 * extent
+    depth, normal, point_a, point_b = 1e300, Vec3(0.0, 0.0, 1.0), a0, b0
+    for _ in range(MAX_POINTS):
+        best = 0
+        for f in range(1, faces):
+            if work[_FACE + 4 * f + 3] < work[_FACE + 4 * best + 3]:
+                best = f
+        normal_f = load3(work, _FACE + 4 * best)
+        height = work[_FACE + 4 * best + 3]
+        a, b = _support(A, B, R, p, hulls, work, iwork, normal_f)
+        w = sub(a, b)
+        reach = dot(normal_f, w)
+        # the support plane is a translation that separates for sure; keep the shortest
+        if reach < depth:
+            depth, normal = reach, normal_f
+            point_a, point_b = _face_points(work, iwork, best, normal_f, height)
+        if reach - height <= _PROVEN * extent or points == MAX_POINTS:
+            break
+        left, edges = _open_faces(work, iwork, faces, w, slack)
+        if left + edges > _MAX_FACES or edges < 3:
+            break
+        _add_point(work, points, a, b)
+        proper = True
+        for e in range(edges):
+            i, j = iwork[_EDGE + 2 * e], iwork[_EDGE + 2 * e + 1]
+            proper = _add_face(work, iwork, left + e, i, j, points) and proper
+        faces = left + edges
+        points += 1
+        if not proper:
+            break
+    return depth, normal, point_a, point_b
+
+
+@inline
+def _face_points(work, iwork, f, n, height):
+    """Points of A and B that meet at the point of face `f` closest to the origin."""
+    i, j, k = 9 * iwork[3 * f], 9 * iwork[3 * f + 1], 9 * iwork[3 * f + 2]
+    shift = scale(n, -height)
+    u, v, w = triangle_weights(
+        add_scaled(load3(work, _POINT + i), shift, 1.0),
+        add_scaled(load3(work, _POINT + j), shift, 1.0),
+        add_scaled(load3(work, _POINT + k), shift, 1.0),
+    )
+    a = _POINT + 3
+    point_a = Vec3(
+        u * work[a + i] + v * work[a + j] + w * work[a + k],
+        u * work[a + i + 1] + v * work[a + j + 1] + w * work[a + k + 1],
+        u * work[a + i + 2] + v * work[a + j + 2] + w * work[a + k + 2],
+    )
+    b = _POINT + 6
+    point_b = Vec3(
+        u * work[b + i] + v * work[b + j] + w * work[b + k],
+        u * work[b + i + 1] + v * work[b + j + 1] + w * work[b + k + 1],
+        u * work[b + i + 2] + v * work[b + j + 2] + w * work[b + k + 2],
+    )
+    return point_a, point_b
+
+
+@inline
+def _flat_answer(work, points, m):
+    """A - B is a point, a line or a plane through the origin: no depth, the normal across it."""
+    u, v, w = 1.0, 0.0, 0.0
+    if points == 3:
+        u, v, w = triangle_weights(_load_point(work, 0), _load_point(work, 1), _load_point(work, 2))
+    elif points == 2:
+        u, v, w = triangle_weights(_load_point(work, 0), _load_point(work, 1), _load_point(work, 1))
+    a, b = _POINT + 3, _POINT + 6
+    j, k = 9 if points > 1 else 0, 18 if points > 2 else 0
+    point_a = Vec3(
+        u * work[a] + v * work[a + j] + w * work[a + k],
+        u * work[a + 1] + v * work[a + j + 1] + w * work[a + k + 1],
+        u * work[a + 2] + v * work[a + j + 2] + w * work[a + k + 2],
+    )
+    point_b = Vec3(
+        u * work[b] + v * work[b + j] + w * work[b + k],
+        u * work[b + 1] + v * work[b + j + 1] + w * work[b + k + 1],
+        u * work[b + 2] + v * work[b + j + 2] + w * work[b + k + 2],
+    )
+    return 0.0, m, point_a, point_b
+
+
+@stage
+def solve_epa(m, c, args, d):
+    """Problem and simplex of GJK -> deepest points of the cores."""
+    space = work_view(m, c, args, d)
+    A, B, R, p = load_problem(space.work)
+    _, n, extent = load_status(space.work)
+    depth, normal, a, b = epa(A, B, R, p, hull_view(m, c, args, d), space.work, space.iwork, n, extent)
+    put_found(space.work, Closest(-depth, normal, a, b))

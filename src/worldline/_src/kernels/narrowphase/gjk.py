@@ -1,0 +1,248 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Distance of two convex cores by the Gilbert-Johnson-Keerthi algorithm.
+
+Works in the frame of the first shape on A - B, whose point closest to the origin is sought. The simplex of at
+most four points lies in the work space, each with the points of A and B it came from. It ends when the
+support plane proves the distance, when nothing gets better, or after a fixed number of steps.
+"""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline, kernel, outline, stage
+from worldline._src.kernels.narrowphase.links import (
+    load3,
+    load_limit,
+    load_problem,
+    put_status,
+    store3,
+)
+from worldline._src.kernels.narrowphase.support import HINT, support
+from worldline._src.kernels.narrowphase.tables import hull_view, work_view
+from worldline._src.kernels.narrowphase.values import TINY, negative
+from worldline._src.scalar.ops import sqrt
+from worldline._src.spatial.rotation import rotate, rotate_back
+from worldline._src.spatial.vec3 import Vec3, add, cross, dot, sub
+
+APART, BEYOND, OVERLAP = 0, 1, 2
+_STEPS = 96
+_PROVEN = 1.0e-13
+"""Relative gap between squared distance and its proven lower bound at which the search ends."""
+_TOUCHING = 1.0e-22
+"""Squared distance over squared extent of A - B below which the cores count as touching."""
+
+# the simplex in the work space: points of A - B, of A, of B, and weights
+SIMPLEX, FROM_A, FROM_B, WEIGHT = 0, 12, 24, 36
+
+
+@inline
+def difference_support(A, B, R, p, hulls, work, iwork, d):
+    """Support points of A and of B, both in A's frame, for A - B along `d`."""
+    a = support(A, hulls, work, iwork, HINT, d)
+    b = add(p, rotate(R, support(B, hulls, work, iwork, HINT + 1, negative(rotate_back(R, d)))))
+    return a, b
+
+
+@inline
+def _segment_weights(a, b):
+    """Weights of the point of a segment closest to the origin."""
+    u = sub(b, a)
+    n2 = dot(u, u)
+    t = -dot(a, u)
+    if t <= 0.0 or n2 < TINY:
+        return 1.0, 0.0
+    if t >= n2:
+        return 0.0, 1.0
+    t /= n2
+    return 1.0 - t, t
+
+
+@outline
+def triangle_weights(a, b, c):
+    """Weights of the point of a triangle closest to the origin, by Voronoi regions [Ericson 2005, 5.1.5]."""
+    ab, ac = sub(b, a), sub(c, a)
+    d1, d2 = -dot(ab, a), -dot(ac, a)
+    if d1 <= 0.0 and d2 <= 0.0:
+        return 1.0, 0.0, 0.0
+    d3, d4 = -dot(ab, b), -dot(ac, b)
+    if d3 >= 0.0 and d4 <= d3:
+        return 0.0, 1.0, 0.0
+    d5, d6 = -dot(ab, c), -dot(ac, c)
+    if d6 >= 0.0 and d5 <= d6:
+        return 0.0, 0.0, 1.0
+    vc = d1 * d4 - d3 * d2
+    if vc <= 0.0 and d1 >= 0.0 and d3 <= 0.0 and d1 > d3:
+        t = d1 / (d1 - d3)
+        return 1.0 - t, t, 0.0
+    vb = d5 * d2 - d1 * d6
+    if vb <= 0.0 and d2 >= 0.0 and d6 <= 0.0 and d2 > d6:
+        t = d2 / (d2 - d6)
+        return 1.0 - t, 0.0, t
+    va = d3 * d6 - d5 * d4
+    e1, e2 = d4 - d3, d5 - d6
+    if va <= 0.0 and e1 >= 0.0 and e2 >= 0.0 and e1 + e2 > 0.0:
+        t = e1 / (e1 + e2)
+        return 0.0, 1.0 - t, t
+    total = va + vb + vc
+    if total <= 0.0:
+        # no area: the closest end is good enough to go on from
+        return 1.0, 0.0, 0.0
+    return va / total, vb / total, vc / total
+
+
+@inline
+def _outside(a, b, c, d):
+    """Whether the origin is not on the same side of triangle abc as `d`."""
+    n = cross(sub(b, a), sub(c, a))
+    here, there = -dot(a, n), dot(sub(d, a), n)
+    # a flat tetrahedron has no inside
+    return here * there <= 0.0 or there * there <= 1e-26 * dot(n, n) * dot(d, d)
+
+
+@inline
+def _tetrahedron_weights(work):
+    """Set the weights of a full simplex; True when the origin is inside."""
+    a, b = load3(work, SIMPLEX), load3(work, SIMPLEX + 3)
+    c, d = load3(work, SIMPLEX + 6), load3(work, SIMPLEX + 9)
+    best = 1e300
+    inside = True
+    for face in range(4):
+        x, y, z, other = a, b, c, d
+        if face == 1:
+            x, y, z, other = a, b, d, c
+        elif face == 2:
+            x, y, z, other = a, c, d, b
+        elif face == 3:
+            x, y, z, other = b, c, d, a
+        if not _outside(x, y, z, other):
+            continue
+        inside = False
+        u, v, w = triangle_weights(x, y, z)
+        q = Vec3(
+            u * x.x + v * y.x + w * z.x,
+            u * x.y + v * y.y + w * z.y,
+            u * x.z + v * y.z + w * z.z,
+        )
+        n2 = dot(q, q)
+        if n2 < best:
+            best = n2
+            work[WEIGHT] = u if face < 3 else 0.0
+            work[WEIGHT + 1] = v if face < 2 else (0.0 if face == 2 else u)
+            work[WEIGHT + 2] = w if face == 0 else (0.0 if face == 1 else v)
+            work[WEIGHT + 3] = 0.0 if face == 0 else w
+    return inside
+
+
+@inline
+def _set_weights(work, n):
+    """Weights of the simplex point closest to the origin; True when a tetrahedron holds it."""
+    if n == 1:
+        work[WEIGHT] = 1.0
+        return False
+    a, b = load3(work, SIMPLEX), load3(work, SIMPLEX + 3)
+    if n == 2:
+        u, v = _segment_weights(a, b)
+        work[WEIGHT], work[WEIGHT + 1] = u, v
+        return False
+    if n == 3:
+        u, v, w = triangle_weights(a, b, load3(work, SIMPLEX + 6))
+        work[WEIGHT], work[WEIGHT + 1], work[WEIGHT + 2] = u, v, w
+        return False
+    return _tetrahedron_weights(work)
+
+
+@inline
+def _drop_unused(work, n):
+    """Keep the points with weight; returns how many."""
+    kept = 0
+    for k in range(n):
+        if work[WEIGHT + k] > 0.0:
+            if kept != k:
+                work[WEIGHT + kept] = work[WEIGHT + k]
+                for e in range(3):
+                    work[SIMPLEX + 3 * kept + e] = work[SIMPLEX + 3 * k + e]
+                    work[FROM_A + 3 * kept + e] = work[FROM_A + 3 * k + e]
+                    work[FROM_B + 3 * kept + e] = work[FROM_B + 3 * k + e]
+            kept += 1
+    return kept
+
+
+@inline
+def weighted(work, at, n):
+    """The weighted sum of `n` points from offset `at` on."""
+    x, y, z = 0.0, 0.0, 0.0
+    for k in range(n):
+        w = work[WEIGHT + k]
+        x += w * work[at + 3 * k]
+        y += w * work[at + 3 * k + 1]
+        z += w * work[at + 3 * k + 2]
+    return Vec3(x, y, z)
+
+
+@inline
+def _known(work, n, w):
+    """Whether `w` is a point of the simplex already."""
+    found = False
+    for k in range(n):
+        at = SIMPLEX + 3 * k
+        if work[at] == w.x and work[at + 1] == w.y and work[at + 2] == w.z:
+            found = True
+    return found
+
+
+@kernel
+def gjk(A, B, R, p, hulls, work, iwork, limit):
+    """Closest points of the cores of A and B; R and p are the pose of B in A.
+
+    Returns (status, points in the simplex, extent of A - B). APART: the weights in the work space give the
+    closest points. BEYOND: farther than `limit`. OVERLAP: the simplex holds the origin, or nearly.
+    """
+    v = negative(p)
+    if dot(v, v) < TINY:
+        v = Vec3(1.0, 0.0, 0.0)
+    vv = 1e300
+    n = 0
+    extent = 0.0
+    status = APART
+    for _ in range(_STEPS):
+        a, b = difference_support(A, B, R, p, hulls, work, iwork, negative(v))
+        w = sub(a, b)
+        ww = dot(w, w)
+        if ww > extent:
+            extent = ww
+        if n > 0:
+            vw = dot(v, w)
+            if vw > 0.0 and vw * vw > limit * limit * vv:
+                status = BEYOND
+                break
+            if vv - vw <= _PROVEN * vv + 1e-16 * sqrt(vv * extent) or _known(work, n, w):
+                break
+        store3(work, SIMPLEX + 3 * n, w)
+        store3(work, FROM_A + 3 * n, a)
+        store3(work, FROM_B + 3 * n, b)
+        if _set_weights(work, n + 1):
+            status = OVERLAP
+            n += 1
+            break
+        kept = _drop_unused(work, n + 1)
+        v_new = weighted(work, SIMPLEX, kept)
+        vv_new = dot(v_new, v_new)
+        n = kept
+        if vv_new <= _TOUCHING * extent:
+            status = OVERLAP
+            break
+        worse = vv_new >= vv
+        v, vv = v_new, vv_new
+        if worse:
+            break
+    return status, n, sqrt(extent)
+
+
+@stage
+def solve_gjk(m, c, args, d):
+    """Problem -> status, simplex and weights."""
+    space = work_view(m, c, args, d)
+    A, B, R, p = load_problem(space.work)
+    limit = load_limit(space.work)
+    status, n, extent = gjk(A, B, R, p, hull_view(m, c, args, d), space.work, space.iwork, limit)
+    put_status(space.work, status, n, extent)

@@ -1,0 +1,146 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Solvers that several stages share, called through their address.
+
+Merged into every stage that needs them, GJK, EPA and the manifold would be compiled many times over. Each is
+a stage of its own instead: a caller puts the problem into the work space, calls the link, and reads the
+outcome there. Addresses are the first numbers of the args arena.
+"""
+
+from __future__ import annotations
+
+from worldline._src.jit import DISABLED, Stage, inline
+from worldline._src.kernels.narrowphase.support import Convex
+from worldline._src.kernels.narrowphase.values import Closest
+from worldline._src.scalar.memory import call_stage
+from worldline._src.spatial.rotation import Mat3
+from worldline._src.spatial.vec3 import Vec3
+
+GJK_LINK, EPA_LINK, MANIFOLD_LINK = range(3)
+LINKED: dict[int, Stage] = {}
+"""The stage of every link; filled where the stages are defined."""
+
+# the problem: two convex shapes, the pose of the second in the first, a bound, rows of geom
+_A, _B, _R, _P, _LIMIT, _ROWS, _NORMAL = 5600, 5607, 5614, 5623, 5626, 5627, 5629
+# the outcome: status or count, points of the simplex, extent; distance, normal, points
+_STATUS, _POINTS, _EXTENT, _FOUND = 5640, 5641, 5642, 5643
+
+
+def _call_python(k, m, c, args, d):
+    LINKED[k](m, c, args, d)
+
+
+@inline
+def _call_compiled(k, m, c, args, d):
+    call_stage(args[k], m, c, args, d)
+
+
+call_link = _call_python if DISABLED else _call_compiled
+"""call_link(k, m, c, args, d): run link `k`."""
+
+
+@inline
+def load3(work, at):
+    """Three numbers of the work space."""
+    return Vec3(work[at], work[at + 1], work[at + 2])
+
+
+@inline
+def store3(work, at, v):
+    work[at] = v.x
+    work[at + 1] = v.y
+    work[at + 2] = v.z
+
+
+@inline
+def _put_convex(work, at, shape):
+    work[at] = shape.kind
+    store3(work, at + 1, shape.size)
+    work[at + 4] = shape.radius
+    work[at + 5] = shape.first
+    work[at + 6] = shape.count
+
+
+@inline
+def _load_convex(work, at):
+    return Convex(int(work[at]), load3(work, at + 1), work[at + 4], int(work[at + 5]), int(work[at + 6]))
+
+
+@inline
+def put_problem(work, A, B, R, p, row_a, row_b):
+    """Two convex shapes with their rows of geom; R and p are the pose of B in A."""
+    _put_convex(work, _A, A)
+    _put_convex(work, _B, B)
+    store3(work, _R, Vec3(R.xx, R.xy, R.xz))
+    store3(work, _R + 3, Vec3(R.yx, R.yy, R.yz))
+    store3(work, _R + 6, Vec3(R.zx, R.zy, R.zz))
+    store3(work, _P, p)
+    work[_ROWS] = row_a
+    work[_ROWS + 1] = row_b
+
+
+@inline
+def load_problem(work):
+    """A, B, R, p as they were put."""
+    r = _R
+    R = Mat3(
+        *(work[r], work[r + 1], work[r + 2]),
+        *(work[r + 3], work[r + 4], work[r + 5]),
+        *(work[r + 6], work[r + 7], work[r + 8]),
+    )
+    return _load_convex(work, _A), _load_convex(work, _B), R, load3(work, _P)
+
+
+@inline
+def load_rows(work):
+    """Rows of geom of both shapes."""
+    return int(work[_ROWS]), int(work[_ROWS + 1])
+
+
+@inline
+def put_limit(work, limit):
+    """The distance beyond which nobody asks."""
+    work[_LIMIT] = limit
+
+
+@inline
+def load_limit(work):
+    return work[_LIMIT]
+
+
+@inline
+def put_normal(work, n):
+    """The contact normal a manifold is wanted for."""
+    store3(work, _NORMAL, n)
+
+
+@inline
+def load_normal(work):
+    return load3(work, _NORMAL)
+
+
+@inline
+def put_status(work, status, points, extent):
+    """How GJK ended; or the number of contacts of a manifold, alone."""
+    work[_STATUS] = status
+    work[_POINTS] = points
+    work[_EXTENT] = extent
+
+
+@inline
+def load_status(work):
+    return int(work[_STATUS]), int(work[_POINTS]), work[_EXTENT]
+
+
+@inline
+def put_found(work, found):
+    """Closest points, or the deepest, in A's frame."""
+    work[_FOUND] = found.distance
+    store3(work, _FOUND + 1, found.normal)
+    store3(work, _FOUND + 4, found.point_a)
+    store3(work, _FOUND + 7, found.point_b)
+
+
+@inline
+def load_found(work):
+    return Closest(work[_FOUND], load3(work, _FOUND + 1), load3(work, _FOUND + 4), load3(work, _FOUND + 7))

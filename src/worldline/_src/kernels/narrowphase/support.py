@@ -1,0 +1,142 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Support mapping: the farthest point of a convex shape in a direction.
+
+Spheres and capsules are their core, a point or a segment, and a radius that is added afterwards: distances
+to them are exact. A few loose vertices (a triangle, a prism of a height field) lie in the work space.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from worldline._src.jit import inline
+from worldline._src.kernels.narrowphase.tables import (
+    BOX,
+    CAPSULE,
+    CONE,
+    CYLINDER,
+    ELLIPSOID,
+    HULL,
+    SPHERE,
+    TYPE_COUNT,
+    VERTEX_COUNT,
+    VERTEX_FIRST,
+)
+from worldline._src.kernels.narrowphase.values import TINY
+from worldline._src.scalar.ops import sqrt, where
+from worldline._src.spatial.vec3 import Vec3
+
+LOOSE = TYPE_COUNT
+"""Type of a convex shape whose vertices lie in the work space."""
+
+CLIMB = 32
+"""Hulls with more vertices are climbed from neighbour to neighbour instead of searched."""
+
+HINT = 1280
+"""Offset in the integer work space of the vertices the last climbs ended at."""
+
+
+class Convex(NamedTuple):
+    """A convex core: type, sizes, radius around it, and its vertices where it has some."""
+
+    kind: Any
+    size: Any
+    radius: Any
+    first: Any
+    count: Any
+
+
+@inline
+def load_convex(shapes, geom, i):
+    """The core of shape `i`."""
+    kind = shapes.shape_type[i]
+    size = Vec3(shapes.shape_size[i, 0], shapes.shape_size[i, 1], shapes.shape_size[i, 2])
+    radius = 0.0
+    if kind == SPHERE or kind == CAPSULE:
+        radius = size.x
+    first = 0
+    count = 0
+    if kind == HULL:
+        g = shapes.shape_geom[i]
+        first = geom[g, VERTEX_FIRST]
+        count = geom[g, VERTEX_COUNT]
+    return Convex(kind, size, radius, first, count)
+
+
+@inline
+def hull_support(hulls, first, count, d, iwork, hint):
+    """The vertex of a hull farthest along `d`, by number."""
+    vertex = hulls.vertex
+    best = first
+    if count <= CLIMB:
+        reach = vertex[first, 0] * d.x + vertex[first, 1] * d.y + vertex[first, 2] * d.z
+        for k in range(first + 1, first + count):
+            value = vertex[k, 0] * d.x + vertex[k, 1] * d.y + vertex[k, 2] * d.z
+            if value > reach:
+                reach = value
+                best = k
+        return best
+    if first <= iwork[hint] < first + count:
+        best = iwork[hint]
+    reach = vertex[best, 0] * d.x + vertex[best, 1] * d.y + vertex[best, 2] * d.z
+    # every step goes strictly up, so there are fewer steps than vertices
+    for _ in range(count):
+        here = best
+        for e in range(hulls.near_start[here], hulls.near_start[here + 1]):
+            k = hulls.near[e]
+            value = vertex[k, 0] * d.x + vertex[k, 1] * d.y + vertex[k, 2] * d.z
+            if value > reach:
+                reach = value
+                best = k
+        if best == here:
+            break
+    iwork[hint] = best
+    return best
+
+
+@inline
+def support(shape, hulls, work, iwork, hint, d):
+    """The farthest point of a convex core along `d` (any length), in the shape's frame."""
+    kind, size = shape.kind, shape.size
+    if kind == BOX:
+        return Vec3(
+            where(d.x < 0.0, -size.x, size.x),
+            where(d.y < 0.0, -size.y, size.y),
+            where(d.z < 0.0, -size.z, size.z),
+        )
+    if kind == CAPSULE:
+        return Vec3(0.0, 0.0, where(d.z < 0.0, -size.y, size.y))
+    if kind == SPHERE:
+        return Vec3(0.0, 0.0, 0.0)
+    if kind == HULL:
+        k = hull_support(hulls, shape.first, shape.count, d, iwork, hint)
+        return Vec3(hulls.vertex[k, 0], hulls.vertex[k, 1], hulls.vertex[k, 2])
+    if kind == LOOSE:
+        best = shape.first
+        reach = work[best] * d.x + work[best + 1] * d.y + work[best + 2] * d.z
+        for k in range(1, shape.count):
+            at = shape.first + 3 * k
+            value = work[at] * d.x + work[at + 1] * d.y + work[at + 2] * d.z
+            if value > reach:
+                reach = value
+                best = at
+        return Vec3(work[best], work[best + 1], work[best + 2])
+    if kind == ELLIPSOID:
+        x, y, z = size.x * d.x, size.y * d.y, size.z * d.z
+        n2 = x * x + y * y + z * z
+        if n2 < TINY:
+            return Vec3(size.x, 0.0, 0.0)
+        k = 1.0 / sqrt(n2)
+        return Vec3(size.x * x * k, size.y * y * k, size.z * z * k)
+    # cylinder and cone: a disc, or the apex
+    rho = sqrt(d.x * d.x + d.y * d.y)
+    ratio = size.x / where(rho > 1e-75, rho, 1.0)
+    x, y = d.x * ratio, d.y * ratio
+    if rho <= 1e-75:
+        x, y = size.x, 0.0
+    if kind == CONE:
+        if size.y * d.z > size.x * rho - size.y * d.z:
+            return Vec3(0.0, 0.0, size.y)
+        return Vec3(x, y, -size.y)
+    return Vec3(x, y, where(d.z < 0.0, -size.y, size.y))

@@ -1,0 +1,264 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Triangle surfaces and height fields against convex shapes and against each other.
+
+The tree of the surface is walked with the box of the convex shape in the surface's frame; every triangle met
+is a convex shape of its own, two-sided and without thickness. Under a triangle of a height field the ground
+is solid down to its base: a prism. Contacts of many triangles are grouped by normal, four points a group.
+"""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline, kernel, outline
+from worldline._src.kernels.broadphase.aabb import shape_box
+from worldline._src.kernels.narrowphase.convex import convex_pair
+from worldline._src.kernels.narrowphase.emit import (
+    emit_closest,
+    emit_contact,
+    load_size,
+    ordered,
+    pair_margin,
+)
+from worldline._src.kernels.narrowphase.links import load3, store3
+from worldline._src.kernels.narrowphase.manifold import (
+    CANDIDATE,
+    CANDIDATE_ROW,
+    keep_four,
+    put_candidate,
+)
+from worldline._src.kernels.narrowphase.support import LOOSE, Convex, load_convex
+from worldline._src.kernels.narrowphase.tables import (
+    DISTANCE_MODE,
+    HFIELD,
+    MESH,
+    MODE,
+    NODE_FIRST,
+    SURFACE,
+    TRI_COUNT,
+    TRI_FIRST,
+)
+from worldline._src.kernels.narrowphase.values import Closest, load_position, load_rotation
+from worldline._src.spatial.rotation import mat_mul, rotate, rotate_back, transpose
+from worldline._src.spatial.vec3 import Vec3, dot, sub
+
+LOOSE_A, LOOSE_B = 4160, 4180
+_GATHER = 4864
+_GATHER_ROW = 7
+MAX_GATHERED = 96
+"""Contacts of one surface pair gathered before they are grouped."""
+_TAG = 1600
+_STACK = 1300
+STACK_SIZE = 128
+GROUPS = 4
+"""Groups of like normals that one surface pair may have, four contacts each."""
+_ALIKE = 0.94
+"""Cosine between normals of one group."""
+
+
+@inline
+def load_triangle(surfaces, t, prism, depth, work, at):
+    """Put triangle `t` into the work space; a prism goes down to z = depth. Returns its convex core."""
+    for k in range(3):
+        v = surfaces.tri[t, k]
+        x, y, z = surfaces.vertex[v, 0], surfaces.vertex[v, 1], surfaces.vertex[v, 2]
+        store3(work, at + 3 * k, Vec3(x, y, z))
+        if prism:
+            store3(work, at + 9 + 3 * k, Vec3(x, y, depth))
+    return Convex(LOOSE, Vec3(0.0, 0.0, 0.0), 0.0, at, 6 if prism else 3)
+
+
+@inline
+def loose_box(A, R, p, work):
+    """Box of a loose triangle A in the frame of B, for B at pose R, p in A."""
+    low, high = Vec3(1e300, 1e300, 1e300), Vec3(-1e300, -1e300, -1e300)
+    for k in range(A.count):
+        v = rotate_back(R, sub(load3(work, A.first + 3 * k), p))
+        low = Vec3(min(low.x, v.x), min(low.y, v.y), min(low.z, v.z))
+        high = Vec3(max(high.x, v.x), max(high.y, v.y), max(high.z, v.z))
+    return low, high
+
+
+@inline
+def convex_box(A, R, p, work):
+    """Box of A in the frame of B, for B at pose R, p in A."""
+    if A.kind == LOOSE:
+        return loose_box(A, R, p, work)
+    low, high = shape_box(A.kind, A.size, transpose(R))
+    o = rotate_back(R, p)
+    return sub(low, o), sub(high, o)
+
+
+@inline
+def _axis_gap(low, high, other_low, other_high):
+    gap = other_low - high if other_low > high else low - other_high
+    return gap if gap > 0.0 else 0.0
+
+
+@inline
+def box_gap(surfaces, node, low, high):
+    """Squared distance of a tree node's box from a box."""
+    box = surfaces.node_box
+    x = _axis_gap(low.x, high.x, box[node, 0], box[node, 3])
+    y = _axis_gap(low.y, high.y, box[node, 1], box[node, 4])
+    z = _axis_gap(low.z, high.z, box[node, 2], box[node, 5])
+    return x * x + y * y + z * z
+
+
+@inline
+def _gather(work, iwork, held, count, n, tag):
+    """Move `count` candidates with normal `n` into the gathered list."""
+    for c in range(count):
+        if held >= MAX_GATHERED:
+            break
+        at, source = _GATHER + _GATHER_ROW * held, CANDIDATE + CANDIDATE_ROW * c
+        store3(work, at, load3(work, source))
+        store3(work, at + 3, n)
+        work[at + 6] = work[source + 3]
+        iwork[_TAG + held] = (tag << 33) + int(work[source + 4])
+        held += 1
+    return held
+
+
+@inline
+def _thin_out(work, iwork, held):
+    """Make room: keep the deeper half of what was gathered."""
+    while held > MAX_GATHERED // 2:
+        worst = 0
+        for k in range(1, held):
+            if work[_GATHER + _GATHER_ROW * k + 6] < work[_GATHER + _GATHER_ROW * worst + 6]:
+                worst = k
+        held -= 1
+        iwork[_TAG + worst] = iwork[_TAG + held]
+        for e in range(_GATHER_ROW):
+            work[_GATHER + _GATHER_ROW * worst + e] = work[_GATHER + _GATHER_ROW * held + e]
+    return held
+
+
+@outline
+def walk_surface(arena, A, row_a, surfaces, g, R, p, space, limit, ground, mode, held, best):
+    """Every triangle of surface `g` near the convex shape A: contacts gathered, or the closest kept.
+
+    R and p are the pose of the surface in A. `ground` is the base of a height field, a number above 1e299
+    for a mesh. Returns contacts held and the Closest so far.
+    """
+    work, iwork = space.work, space.iwork
+    low, high = convex_box(A, R, p, work)
+    first_node, first_tri = surfaces.geom[g, NODE_FIRST], surfaces.geom[g, TRI_FIRST]
+    prism = ground < 1e299
+    iwork[_STACK] = first_node
+    top = 1
+    while top > 0:
+        top -= 1
+        node = iwork[_STACK + top]
+        gap2 = box_gap(surfaces, node, low, high)
+        reach = limit if best.distance > limit else (best.distance if best.distance > 0.0 else 0.0)
+        if gap2 > reach * reach:
+            continue
+        start, count = surfaces.node_index[node, 0], surfaces.node_index[node, 1]
+        if count == 0:
+            # the nearer child is looked at first
+            left, right = first_node + start, first_node + start + 1
+            if box_gap(surfaces, left, low, high) < box_gap(surfaces, right, low, high):
+                left, right = right, left
+            if top + 2 <= STACK_SIZE:
+                iwork[_STACK + top] = left
+                iwork[_STACK + top + 1] = right
+                top += 2
+            continue
+        for t in range(first_tri + start, first_tri + start + count):
+            B = load_triangle(surfaces, t, prism, ground, work, LOOSE_B)
+            bound = reach if mode == DISTANCE_MODE and best.distance > 0.0 else limit
+            found_count, found = convex_pair(arena, work, A, B, row_a, -1, R, p, bound, mode)
+            if found_count == 0:
+                continue
+            if mode == DISTANCE_MODE:
+                if found.distance < best.distance:
+                    best = found
+            else:
+                if held + found_count > MAX_GATHERED:
+                    held = _thin_out(work, iwork, held)
+                held = _gather(work, iwork, held, found_count, found.normal, surfaces.tri[t, 3])
+    return held, best
+
+
+@inline
+def _emit_groups(shapes, out, work, iwork, q, a, b, flip, origin, R_WA, held):
+    """Group what was gathered by normal, deepest first, and write four contacts of each group."""
+    for _ in range(GROUPS):
+        lead = -1
+        for k in range(held):
+            if lead < 0 or work[_GATHER + _GATHER_ROW * k + 6] > work[_GATHER + _GATHER_ROW * lead + 6]:
+                lead = k
+        if lead < 0:
+            break
+        n = load3(work, _GATHER + _GATHER_ROW * lead + 3)
+        count, k = 0, 0
+        while k < held:
+            at = _GATHER + _GATHER_ROW * k
+            if dot(n, load3(work, at + 3)) >= _ALIKE or k == lead:
+                # the candidate remembers its place in the list of tags and normals
+                put_candidate(work, count, load3(work, at), work[at + 6], float(k))
+                count += 1
+            k += 1
+        kept = keep_four(work, 0, count)
+        for c in range(kept):
+            at = CANDIDATE + CANDIDATE_ROW * c
+            k = int(work[at + 4])
+            m = load3(work, _GATHER + _GATHER_ROW * k + 3)
+            emit_contact(
+                shapes, out, q, a, b, flip, origin, rotate(R_WA, load3(work, at)), rotate(R_WA, m),
+                work[at + 3], iwork[_TAG + k],
+            )  # fmt: skip
+        held = _drop_group(work, iwork, held, n, lead)
+
+
+@inline
+def _drop_group(work, iwork, held, n, lead):
+    """Take a group out of the gathered list."""
+    kept = 0
+    for k in range(held):
+        at = _GATHER + _GATHER_ROW * k
+        if dot(n, load3(work, at + 3)) >= _ALIKE or k == lead:
+            continue
+        if kept != k:
+            for e in range(_GATHER_ROW):
+                work[_GATHER + _GATHER_ROW * kept + e] = work[at + e]
+            iwork[_TAG + kept] = iwork[_TAG + k]
+        kept += 1
+    return kept
+
+
+@kernel
+def surface_pairs(arena, shapes, surfaces, buckets, space, out):
+    """Meshes and height fields, always the second shape, against the rest."""
+    X, work, iwork = shapes.shape_X_W, space.work, space.iwork
+    for k in range(buckets.bucket_start[SURFACE], buckets.bucket_start[SURFACE + 1]):
+        q = buckets.bucket[k]
+        a, b, flip = ordered(shapes, buckets.pair[q, 0], buckets.pair[q, 1])
+        origin, R_WA = load_position(X, a), load_rotation(X, a)
+        R = mat_mul(transpose(R_WA), load_rotation(X, b))
+        p = rotate_back(R_WA, sub(load_position(X, b), origin))
+        mode = buckets.counter[MODE]
+        limit = 1e150 if mode == DISTANCE_MODE else pair_margin(shapes, a, b)
+        g = shapes.shape_geom[b]
+        ground = -load_size(shapes, b).z if shapes.shape_type[b] == HFIELD else 1e300
+        zero = Vec3(0.0, 0.0, 0.0)
+        best = Closest(1e300, Vec3(0.0, 0.0, 1.0), zero, zero)
+        held = 0
+        # a convex shape against the surface, or every triangle of a surface in turn
+        solid = shapes.shape_type[a] < MESH
+        h = shapes.shape_geom[a]
+        start, count = (0, 1) if solid else (surfaces.geom[h, TRI_FIRST], surfaces.geom[h, TRI_COUNT])
+        for t in range(start, start + count):
+            if solid:
+                A = load_convex(shapes, surfaces.geom, a)
+            else:
+                A = load_triangle(surfaces, t, False, 0.0, work, LOOSE_A)
+            held, best = walk_surface(arena, A, h, surfaces, g, R, p, space, limit, ground, mode, held, best)
+        if mode == DISTANCE_MODE:
+            emit_closest(
+                out, q, flip, origin, best.distance, rotate(R_WA, best.normal),
+                rotate(R_WA, best.point_a), rotate(R_WA, best.point_b),
+            )  # fmt: skip
+        else:
+            _emit_groups(shapes, out, work, iwork, q, a, b, flip, origin, R_WA, held)
