@@ -132,7 +132,8 @@ def newton_work(nv: int, capacity: int) -> NewtonWork:
         block(6, width),
         block(6, 6),
         block(5, capacity),
-        np.zeros(capacity, dtype=np.int64),
+        *(np.zeros(capacity, dtype=np.int64) for _ in range(3)),
+        *(np.zeros(width, dtype=np.int64) for _ in range(4)),
     )
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.constraints.cone import cone_measures, sliding_hessian
+from worldline._src.kernels.constraints.cone import SLIDING, cone_measures, sliding_hessian
 from worldline._src.kernels.constraints.row_forces import row_forces, row_slopes
 from worldline._src.kernels.constraints.tip_factor import tip_factor, tip_solve
 from worldline._src.scalar.ops import sqrt
@@ -44,7 +44,7 @@ class NewtonWork(NamedTuple):
     """Scratch for nv padded to `width` and a capacity of rows.
 
     H, L: (width, width). vectors: (8, width). cone: (6, width) and (6, 6). slack: (5, capacity).
-    changed: (capacity,) integers.
+    changed, row_first, row_end: (capacity,) integers. M_first, M_end, H_first, L_first: (width,) integers.
     """
 
     H: Any
@@ -54,6 +54,12 @@ class NewtonWork(NamedTuple):
     cone_C: Any
     slack: Any
     changed: Any
+    row_first: Any
+    row_end: Any
+    M_first: Any
+    M_end: Any
+    H_first: Any
+    L_first: Any
 
 
 class NewtonStats(NamedTuple):
@@ -66,44 +72,77 @@ class NewtonStats(NamedTuple):
 
 
 @inline
-def _times(matrix, n, x, y_out):
-    """y = matrix x for the first n rows; padded columns."""
-    width = x.shape[0]
+def _spans(matrix, n, first_out, end_out):
+    """Where the packs of each row that are not zero begin and end."""
+    width = matrix.shape[1]
+    for i in range(n):
+        low = 0
+        while low < width - PACK and _is_zero(matrix, i, low):
+            low += PACK
+        high = width
+        while high > low + PACK and _is_zero(matrix, i, high - PACK):
+            high -= PACK
+        first_out[i] = low
+        end_out[i] = high
+
+
+@inline
+def _is_zero(matrix, i, j):
+    return (
+        matrix[i, j] == 0.0
+        and matrix[i, j + 1] == 0.0
+        and matrix[i, j + 2] == 0.0
+        and matrix[i, j + 3] == 0.0
+    )
+
+
+@inline
+def _times(matrix, n, first, end, x, y_out):
+    """y = matrix x for the first n rows, over their spans."""
     for i in range(n):
         total = pack_of(0.0)
-        for j in range(0, width, PACK):
+        for j in range(first[i], end[i], PACK):
             total = total + load_row(matrix, i, j) * load_pack(x, j)
         y_out[i] = sum_pack(total)
 
 
 @inline
-def _add_row(J, k, weight, nv, H_io):
+def _add_row(J, k, weight, first, end, H_io):
     """H += weight J_k^T J_k, lower triangle in whole packs."""
-    for i in range(nv):
+    for i in range(first, end):
         x = J[k, i]
         if x != 0.0:
             x = x * weight
-            for j in range(0, i + 1, PACK):
+            for j in range(first, i + 1, PACK):
                 store_row(H_io, i, j, load_row(H_io, i, j) + x * load_row(J, k, j))
 
 
 @inline
-def _add_four_rows(J, rows_of, at, weights, old, nv, H_io):
+def _add_four_rows(J, four, weights, first, end, H_io):
     """The same for four rows at once, which saves three of four passes over H."""
-    k0, k1, k2, k3 = rows_of[at], rows_of[at + 1], rows_of[at + 2], rows_of[at + 3]
-    w0, w1, w2, w3 = weights[k0] - old[k0], weights[k1] - old[k1], weights[k2] - old[k2], weights[k3] - old[k3]
-    for i in range(nv):
+    k0, k1, k2, k3 = four
+    w0, w1, w2, w3 = weights
+    for i in range(first, end):
         x0, x1, x2, x3 = J[k0, i] * w0, J[k1, i] * w1, J[k2, i] * w2, J[k3, i] * w3
         if x0 != 0.0 or x1 != 0.0 or x2 != 0.0 or x3 != 0.0:
-            for j in range(0, i + 1, PACK):
+            for j in range(first, i + 1, PACK):
                 h = load_row(H_io, i, j) + x0 * load_row(J, k0, j) + x1 * load_row(J, k1, j)
                 h = h + x2 * load_row(J, k2, j) + x3 * load_row(J, k3, j)
                 store_row(H_io, i, j, h)
 
 
 @inline
-def _change_rows(rows, n, nv, weight, old_io, changed_out, H_io):
+def _widen(first_io, low, high):
+    """Rows low to high - 1 of H now begin at column `low` at the latest."""
+    for i in range(low, high):
+        if first_io[i] > low:
+            first_io[i] = low
+
+
+@inline
+def _change_rows(rows, n, weight, spans, old_io, changed_out, H_io):
     """Bring H to the present weights of springs; only rows whose weight changed cost anything."""
+    first, end = spans.row_first, spans.row_end
     count = 0
     for k in range(n):
         # sliding cones are marked by a negative weight and are no part of H
@@ -112,48 +151,81 @@ def _change_rows(rows, n, nv, weight, old_io, changed_out, H_io):
         if weight[k] != old_io[k]:
             changed_out[count] = k
             count += 1
-    done = 0
-    while count - done >= 4:
-        _add_four_rows(rows.J, changed_out, done, weight, old_io, nv, H_io)
-        done += 4
-    for at in range(done, count):
-        k = changed_out[at]
-        _add_row(rows.J, k, weight[k] - old_io[k], nv, H_io)
+    at = 0
+    while at < count:
+        k0 = changed_out[at]
+        low, high = first[k0], end[k0]
+        if at + 4 <= count and first[changed_out[at + 3]] == low and end[changed_out[at + 3]] == high:
+            k1, k2, k3 = changed_out[at + 1], changed_out[at + 2], changed_out[at + 3]
+            low = min(low, min(first[k1], first[k2]))
+            high = max(high, max(end[k1], end[k2]))
+            change = (
+                weight[k0] - old_io[k0],
+                weight[k1] - old_io[k1],
+                weight[k2] - old_io[k2],
+                weight[k3] - old_io[k3],
+            )
+            _add_four_rows(rows.J, (k0, k1, k2, k3), change, low, high, H_io)
+            at += 4
+        else:
+            _add_row(rows.J, k0, weight[k0] - old_io[k0], low, high, H_io)
+            at += 1
+        _widen(spans.H_first, low, high)
     for at in range(count):
         k = changed_out[at]
         old_io[k] = weight[k]
 
 
 @inline
-def _add_cone(rows, k, jar, N, T, nv, C_out, CJ_out, H_io):
+def _add_cone(rows, k, low, high, C, CJ_out, H_io):
     """H += J^T C J of a sliding cone."""
     J = rows.J
     dim = rows.dim[k]
-    sliding_hessian(rows, k, jar, N, T, C_out)
     for i in range(dim):
-        for j in range(0, J.shape[1], PACK):
-            total = pack_of(0.0)
-            for r in range(dim):
-                total = total + C_out[i, r] * load_row(J, k + r, j)
+        for j in range(low, high, PACK):
+            total = C[i, 0] * load_row(J, k, j)
+            for r in range(1, dim):
+                total = total + C[i, r] * load_row(J, k + r, j)
             store_row(CJ_out, i, j, total)
-    for i in range(nv):
-        for r in range(dim):
+    for i in range(low, high):
+        x0, x1, x2 = J[k, i], J[k + 1, i], J[k + 2, i]
+        for j in range(low, i + 1, PACK):
+            h = load_row(H_io, i, j) + x0 * load_row(CJ_out, 0, j)
+            store_row(H_io, i, j, h + x1 * load_row(CJ_out, 1, j) + x2 * load_row(CJ_out, 2, j))
+        for r in range(3, dim):
             x = J[k + r, i]
-            if x != 0.0:
-                for j in range(0, i + 1, PACK):
-                    store_row(H_io, i, j, load_row(H_io, i, j) + x * load_row(CJ_out, r, j))
+            for j in range(low, i + 1, PACK):
+                store_row(H_io, i, j, load_row(H_io, i, j) + x * load_row(CJ_out, r, j))
 
 
 @inline
-def _gradient(rows, n, force, Ma, out):
+def _add_sliding_cones(rows, n, jar, weight, spans, work_out, L_io, first_io):
+    """Add the blocks of all sliding cones to the matrix to be factored."""
+    k = 0
+    while k < n:
+        dim = rows.dim[k]
+        if dim > 0 and weight[k] == 0.0:
+            zone, N, T = cone_measures(rows, k, jar)
+            if zone == SLIDING:
+                low, high = spans.row_first[k], spans.row_end[k]
+                for r in range(k + 1, k + dim):
+                    low = min(low, spans.row_first[r])
+                    high = max(high, spans.row_end[r])
+                sliding_hessian(rows, k, jar, N, T, work_out.cone_C)
+                _add_cone(rows, k, low, high, work_out.cone_C, work_out.cone_J, L_io)
+                _widen(first_io, low, high)
+        k += max(dim, 1)
+
+
+@inline
+def _gradient(rows, n, spans, force, Ma, out):
     """M (a - a_smooth) - J^T force."""
-    width = Ma.shape[0]
-    for j in range(0, width, PACK):
+    for j in range(0, Ma.shape[0], PACK):
         store_pack(out, j, load_pack(Ma, j))
     for k in range(n):
         f = force[k]
         if f != 0.0:
-            for j in range(0, width, PACK):
+            for j in range(spans.row_first[k], spans.row_end[k], PACK):
                 store_pack(out, j, load_pack(out, j) - f * load_row(rows.J, k, j))
 
 
@@ -206,6 +278,12 @@ def newton(M, a_smooth, rows, n, options, work_out, force_out, a_io):
     )
     jar, jv, weight, old, trial = slack[0], slack[1], slack[2], slack[3], slack[4]
 
+    # where rows are not zero
+    M_first, M_end, H_first, L_first = work_out.M_first, work_out.M_end, work_out.H_first, work_out.L_first
+    row_first, row_end = work_out.row_first, work_out.row_end
+    _spans(M, nv, M_first, M_end)
+    _spans(rows.J, n, row_first, row_end)
+
     # cost at a_smooth
     trace = 0.0
     for i in range(width):
@@ -217,7 +295,7 @@ def newton(M, a_smooth, rows, n, options, work_out, force_out, a_io):
         trace += M[i, i]
         trial_a[i] = a_smooth[i]
     scale = 1.0 / trace
-    _times(rows.J, n, trial_a, jar)
+    _times(rows.J, n, row_first, row_end, trial_a, jar)
     for k in range(n):
         jar[k] -= rows.aref[k]
     cost = row_forces(rows, n, jar, force_out, weight)
@@ -225,8 +303,8 @@ def newton(M, a_smooth, rows, n, options, work_out, force_out, a_io):
     # cost at the guess, if it is lower that is the start
     for i in range(nv):
         delta[i] = a_io[i] - a_smooth[i]
-    _times(M, nv, delta, Ma)
-    _times(rows.J, n, delta, jv)
+    _times(M, nv, M_first, M_end, delta, Ma)
+    _times(rows.J, n, row_first, row_end, delta, jv)
     kinetic = 0.0
     for i in range(nv):
         kinetic += 0.5 * delta[i] * Ma[i]
@@ -245,6 +323,7 @@ def newton(M, a_smooth, rows, n, options, work_out, force_out, a_io):
 
     # the Hessian starts as M without rows
     for i in range(nv):
+        H_first[i] = M_first[i]
         for j in range(0, i + 1, PACK):
             store_row(H, i, j, load_row(M, i, j))
     for k in range(n):
@@ -254,7 +333,7 @@ def newton(M, a_smooth, rows, n, options, work_out, force_out, a_io):
     iteration = 0
     norm = 0.0
     while True:
-        _gradient(rows, n, force_out, Ma, gradient)
+        _gradient(rows, n, work_out, force_out, Ma, gradient)
         norm = 0.0
         for i in range(nv):
             norm += gradient[i] * gradient[i]
@@ -265,27 +344,20 @@ def newton(M, a_smooth, rows, n, options, work_out, force_out, a_io):
             break
 
         # Hessian, factor, direction
-        _change_rows(rows, n, nv, weight, old, work_out.changed, H)
+        _change_rows(rows, n, weight, work_out, old, work_out.changed, H)
         for i in range(nv):
+            L_first[i] = H_first[i]
             for j in range(0, i + 1, PACK):
                 store_row(L, i, j, load_row(H, i, j))
-        k = 0
-        while k < n:
-            if rows.dim[k] > 0:
-                if force_out[k] > 0.0 and weight[k] == 0.0:
-                    _, N, T = cone_measures(rows, k, jar)
-                    _add_cone(rows, k, jar, N, T, nv, work_out.cone_C, work_out.cone_J, L)
-                k += rows.dim[k]
-            else:
-                k += 1
-        tip_factor(nv, L, inverse)
+        _add_sliding_cones(rows, n, jar, weight, work_out, work_out, L, L_first)
+        tip_factor(nv, L_first, L, inverse)
         for i in range(nv):
             p[i] = -gradient[i]
-        tip_solve(nv, L, inverse, p)
+        tip_solve(nv, L_first, L, inverse, p)
 
         # exact line search
-        _times(M, nv, p, Mp)
-        _times(rows.J, n, p, jv)
+        _times(M, nv, M_first, M_end, p, Mp)
+        _times(rows.J, n, row_first, row_end, p, jv)
         slope = 0.0
         bend = 0.0
         for i in range(nv):
