@@ -66,6 +66,7 @@ _KERNEL_SOURCES = (
     "step/runner.py",
     "step/stages.py",
     "step/step_stages.py",
+    "step/constraint_stages.py",
 )
 
 

@@ -142,6 +142,7 @@ def _fill_tree(model: Model, tree: np.ndarray, arenas: Arenas) -> None:
         last[i] = dof
     view["link_parent"][:] = parent
     view["link_root"][:] = root
+    view["link_last"][:] = last
     view["link_kind"][1:] = list(map(_kind, types))
     view["link_body"][1:] = children
     view["body_link"][children] = np.arange(1, len(parent))

@@ -55,6 +55,7 @@ FIELDS: tuple[Field, ...] = (
     Field("dof_block", "index", ("nv",), "1 where the columns after it move with what came before"),
     Field("dof_link", "index", ("nv",), "kernel link a velocity belongs to"),
     Field("dof_parent", "index", ("nv",), "velocity before this one on the way to the world, or -1"),
+    Field("link_last", "index", ("nlink",), "last velocity that moves the link, or -1"),
     Field("dof_axis_count", "index", ("nlink",), "columns of the joint that turn, at its end"),
     # geometry, joint frames turned so that the axis is local z
     Field("link_R_pre", "constant", ("nlink", 9), "rotation from parent link to joint"),

@@ -276,6 +276,11 @@ class Model:
         held = set(self.joint_child[self.joint_articulation >= 0].tolist())
         return [b for b in range(self.body_count) if b not in held]
 
+    def link_of_body(self) -> np.ndarray:
+        """Kernel link of every body, 0 for those in no tree."""
+        sizes, offsets = self.arenas.sizes, self.arenas.offsets
+        return self.arenas.index[offsets["body_link"] : offsets["body_link"] + sizes["nbody"]]
+
     def body_index(self, label: str) -> int:
         """The body with this label; a KeyError with the nearest label if there is none."""
         return find_label(self.body_label, label, "body")

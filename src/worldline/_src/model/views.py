@@ -77,6 +77,7 @@ InertiaView, inertia_view = _view(
     "dof_mobile",
 )
 DofView, dof_view = _view("DofView", "dof_link", "dof_parent", "dof_mobile")
+ChainView, chain_view = _view("ChainView", "dof_parent", "link_last", "dof_mobile")
 PassiveView, passive_view = _view("PassiveView", "dof_damping", "dof_stiffness", "q_rest")
 AnchorView, anchor_view = _view(
     "AnchorView",

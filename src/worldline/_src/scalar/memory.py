@@ -106,6 +106,35 @@ def pointer_as(typingctx, array, scalar):
 
 
 @intrinsic
+def _address_as(typingctx, address, scalar):
+    kind = types.CPointer(scalar.instance_type)
+
+    def codegen(context, builder, sig, args):
+        return builder.inttoptr(args[0], context.get_data_type(scalar.instance_type).as_pointer())
+
+    return kind(types.int64, scalar), codegen
+
+
+_known_blocks: dict[int, np.ndarray] = {}
+
+
+def _block_at(address, scalar):
+    return _known_blocks[int(address)]
+
+
+address_as = _block_at if DISABLED else _address_as
+"""address_as(address, scalar): an integer as the address of elements of a Numba type."""
+
+
+def address_of(block: np.ndarray) -> int:
+    """The address of a block of memory, for stages that reach it through `address_as`; keep the block alive."""
+    address = block.ctypes.data
+    if DISABLED:
+        _known_blocks[address] = block
+    return address
+
+
+@intrinsic
 def call_stage(typingctx, address, m, c, args, d):
     """Call a stage through the address of its machine code."""
     kinds = (m, c, args, d)

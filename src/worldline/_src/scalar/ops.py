@@ -17,7 +17,7 @@ from numba.extending import intrinsic, overload
 from worldline._src.jit import INLINE_OPTIONS
 from worldline._src.scalar import dual as _dual
 from worldline._src.scalar.dual import DualType
-from worldline._src.scalar.lanes import LanesType, MaskType, vector_intrinsic
+from worldline._src.scalar.lanes import LanesType, MaskType, splat, vector_intrinsic
 
 
 def widest(*kinds: types.Type) -> types.Type | None:
@@ -68,27 +68,6 @@ def _select(typingctx, condition, a, b):
 @overload(where, jit_options=INLINE_OPTIONS)
 def _where(condition, a, b):
     return lambda condition, a, b: _select(condition, a, b)
-
-
-def any_of(condition):
-    """Whether a condition holds in any world: how a loop learns that every lane is done."""
-    return condition
-
-
-@intrinsic
-def _any_lane(typingctx, mask):
-    def codegen(context, builder, sig, args):
-        bits = builder.bitcast(args[0], ir.IntType(mask.width))
-        return builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
-
-    return types.boolean(mask), codegen
-
-
-@overload(any_of, jit_options=INLINE_OPTIONS)
-def _any_of(condition):
-    if isinstance(condition, MaskType):
-        return lambda condition: _any_lane(condition)
-    return lambda condition: condition
 
 
 def constant(number, like):
@@ -163,6 +142,62 @@ def _nearest(typingctx, x):
 @overload(nearest, jit_options=INLINE_OPTIONS)
 def _nearest_overload(x):
     return lambda x: _nearest(x)
+
+
+def power(x, exponent):
+    """x to a real exponent, for x >= 0; the exponent is a number of the model, not a scalar."""
+    return x**exponent
+
+
+@intrinsic
+def _power(typingctx, x, exponent):
+    scalar = widest(x)
+    if scalar is None:
+        return None
+
+    def codegen(context, builder, sig, args):
+        x, p = args
+        if isinstance(scalar, LanesType):
+            return vector_intrinsic(builder, "pow", [x, splat(builder, p, scalar.width)])
+        if not isinstance(scalar, DualType):
+            return vector_intrinsic(builder, "pow", [x, p])
+        value, slope = _dual.parts(context, builder, x)
+        less = builder.fsub(p, context.get_constant(types.float64, 1.0))
+        factor = builder.fmul(p, vector_intrinsic(builder, "pow", [value, less]))
+        return _dual.make(
+            context, builder, vector_intrinsic(builder, "pow", [value, p]), builder.fmul(factor, slope)
+        )
+
+    return scalar(scalar, types.float64), codegen
+
+
+@overload(power, jit_options=INLINE_OPTIONS)
+def _power_overload(x, exponent):
+    return lambda x, exponent: _power(x, exponent)
+
+
+def any_of(condition):
+    """Whether a condition holds in any world: the one way from a mask to a branch."""
+    return bool(condition)
+
+
+@intrinsic
+def _any_of(typingctx, condition):
+    if not isinstance(condition, (MaskType, types.Boolean)):
+        return None
+
+    def codegen(context, builder, sig, args):
+        if not isinstance(condition, MaskType):
+            return args[0]
+        bits = builder.bitcast(args[0], ir.IntType(condition.width))
+        return builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
+
+    return types.boolean(condition), codegen
+
+
+@overload(any_of, jit_options=INLINE_OPTIONS)
+def _any_of_overload(condition):
+    return lambda condition: _any_of(condition)
 
 
 def absolute(x):

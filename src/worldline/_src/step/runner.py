@@ -13,12 +13,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import int64
+from numba import float64, int64
 
 from worldline._src.jit import DISABLED, announced, entry, inline, outline
 from worldline._src.scalar.dual import DUAL
 from worldline._src.scalar.lanes import LANES4, LANES8
 from worldline._src.scalar.memory import (
+    address_as,
     call_stage,
     gather_block,
     pointer,
@@ -196,26 +197,33 @@ def _all_finite(x, start, n):
 
 
 @entry
-def _advance(program, m, c, args, d, table, n):
+def _advance(program, sets, keep, d, table, n):
     """Up to `n` steps of one world in place; returns how many were good.
 
-    table: offset and number of coordinates and of velocities, offsets of the copies of both and of the
-    clock. A step that leaves a number that is not finite is taken back: coordinates and velocities are
-    those of the last good step, and everything else shows what went wrong.
+    program: address and set of arenas of every stage. sets: addresses of m, c, args, d of every set. keep: what
+    is put back when a step fails: its set, where it is, how many numbers, where the copy is. table: offset and
+    number of coordinates and of velocities in the arena `d` of the trees, and offset of the clock.
     """
-    q, nq, v, nv, q_kept, v_kept, clock = table[0], table[1], table[2], table[3], table[4], table[5], table[6]
+    q, nq, v, nv, clock = table[0], table[1], table[2], table[3], table[4]
     for step in range(n):
-        for k in range(nq):
-            d[q_kept + k] = d[q + k]
-        for k in range(nv):
-            d[v_kept + k] = d[v + k]
+        for r in range(keep.shape[0]):
+            block = vector(address_as(sets[keep[r, 0], 3], float64), 0, keep[r, 3] + keep[r, 2])
+            for k in range(keep[r, 2]):
+                block[keep[r, 3] + k] = block[keep[r, 1] + k]
         for k in range(program.shape[0]):
-            call_stage(program[k], pointer(m), pointer(c), pointer(args), pointer(d))
+            s = program[k, 1]
+            call_stage(
+                program[k, 0],
+                address_as(sets[s, 0], int64),
+                address_as(sets[s, 1], float64),
+                address_as(sets[s, 2], int64),
+                address_as(sets[s, 3], float64),
+            )
         if not (_all_finite(d, q, nq) and _all_finite(d, v, nv)):
-            for k in range(nq):
-                d[q + k] = d[q_kept + k]
-            for k in range(nv):
-                d[v + k] = d[v_kept + k]
+            for r in range(keep.shape[0]):
+                block = vector(address_as(sets[keep[r, 0], 3], float64), 0, keep[r, 3] + keep[r, 2])
+                for k in range(keep[r, 2]):
+                    block[keep[r, 1] + k] = block[keep[r, 3] + k]
             return step
         d[clock] += 1.0
         d[clock + 1] += 1.0
@@ -234,17 +242,16 @@ def _call_python(program, m, c, args, d):
         stage(m, c, args, d)
 
 
-def _advance_python(program, m, c, args, d, table, n):
-    """The same loop as plain Python; program is a tuple of stages."""
-    q, nq, v, nv, q_kept, v_kept, clock = (int(x) for x in table)
+def _advance_python(program, sets, keep, d, table, n):
+    """The same loop as plain Python; program is pairs of stage and set, sets are tuples of arrays."""
+    q, nq, v, nv, clock = (int(x) for x in table)
     for step in range(n):
-        d[q_kept : q_kept + nq] = d[q : q + nq]
-        d[v_kept : v_kept + nv] = d[v : v + nv]
-        for stage in program:
-            stage(m, c, args, d)
+        kept = [(sets[r[0]][3], r[1], sets[r[0]][3][r[1] : r[1] + r[2]].copy()) for r in keep.tolist()]
+        for stage, s in program:
+            stage(*sets[s])
         if not (np.isfinite(d[q : q + nq]).all() and np.isfinite(d[v : v + nv]).all()):
-            d[q : q + nq] = d[q_kept : q_kept + nq]
-            d[v : v + nv] = d[v_kept : v_kept + nv]
+            for block, start, values in kept:
+                block[start : start + len(values)] = values
             return step
         d[clock : clock + 2] += 1.0
     return n
@@ -280,7 +287,8 @@ RUNNERS = {
     "lanes8": _run_lanes8,
     "dual": _run_dual,
 }
-_ADVANCE_SIGNATURE = f"({', '.join([_INTS, _INTS, _FLOATS, _INTS, _FLOATS, _INTS])}, int64)"
+_TABLE = "int64[:, ::1]"
+_ADVANCE_SIGNATURE = f"({', '.join([_TABLE, _TABLE, _TABLE, _FLOATS, _INTS])}, int64)"
 _CALL_SIGNATURE = f"({', '.join([_INTS, _INTS, _FLOATS, _INTS, _FLOATS])})"
 _ready: dict[str, Any] = {}
 

@@ -14,16 +14,18 @@ import time
 
 import numpy as np
 
-from worldline._src.errors import OperationError
+from worldline._src.errors import CapabilityError, OperationError
 from worldline._src.jit import Stage
 from worldline._src.kernels import drives
 from worldline._src.model.compile import constant_views
 from worldline._src.model.fields import BY_NAME, extent
 from worldline._src.model.model import Model
+from worldline._src.scalar.memory import address_of
 from worldline._src.spatial.poses import Array
 from worldline._src.step import runner
 from worldline._src.step import stages as s
 from worldline._src.step import step_stages as t
+from worldline._src.step.constraints import TREE, Constraints
 from worldline._src.step.evaluate import (
     WITH_GRAVITY,
     Program,
@@ -34,8 +36,10 @@ from worldline._src.step.evaluate import (
 )
 from worldline._src.step.stepping import (
     MultibodyIntegrationFamily,
+    Needs,
     VariationalOptions,
     adapt_constants,
+    dynamics_stages,
     model_needs,
     step_stages,
 )
@@ -77,13 +81,19 @@ class Simulation:
         time_step: float,
         family: MultibodyIntegrationFamily,
         variational: VariationalOptions = _DEFAULT_VARIATIONAL,
+        constraints: Constraints | None = None,
     ) -> None:
         self.model = model
+        self.constraints = constraints
+        """Contacts, limits, dry friction and actuators; None for motion without them."""
         self.family = family
         self.variational = variational.checked()
         self.drive = np.zeros(model.joint_dof_count, np.int64)
         """What every degree of freedom makes of its command; kernels/drives.py."""
-        self.data = new_arena(model, "float", model.arenas.step_size)
+        whole = constraints is not None and (
+            constraints.constrains or family is MultibodyIntegrationFamily.IMPLICIT_DAMPING
+        )
+        self.data = new_arena(model, "float", None if whole else model.arenas.step_size)
         self.q = self._view("q")
         self.v = self._view("v")
         self.a = self._view("a")
@@ -106,17 +116,16 @@ class Simulation:
         offsets = model.arenas.offsets
         sizes = model.arenas.sizes
         self._table = np.array(
+            [offsets["q"], sizes["nq"], offsets["v"], sizes["nv"], offsets["clock"]], np.int64
+        )
+        self._keep = np.array(
             [
-                offsets["q"],
-                sizes["nq"],
-                offsets["v"],
-                sizes["nv"],
-                offsets["q_start"],
-                offsets["v_start"],
-                offsets["clock"],
+                (TREE, offsets["q"], sizes["nq"], offsets["q_start"]),
+                (TREE, offsets["v"], sizes["nv"], offsets["v_start"]),
             ],
             np.int64,
         )
+        self._index = self._constant = np.zeros(0)
         self._poses_fresh = self._twists_fresh = False
         self._stages: tuple[Stage, ...] | None = None
         self._wrenches = False
@@ -191,16 +200,48 @@ class Simulation:
         prescribed = self.drive >= drives.VELOCITY
         require_inertia(model, "step", kinematic_too=False)
         needs = model_needs(model, wrenches=self._wrenches, prescribed=bool(prescribed.any()))
-        stages = step_stages(self.family, needs)
+        program = self._program(needs)
         arenas = model.arenas._replace(index=model.arenas.index.copy(), constant=model.arenas.constant.copy())
         view = constant_views(arenas)
         view["dof_drive"][:] = self.drive
         view["dof_mobile"][prescribed] = 0.0
-        adapt_constants(view, self.family, self.time_step, self.variational)
+        if self.constraints is None:
+            adapt_constants(view, self.family, self.time_step, self.variational)
         self._index, self._constant = arenas.index, arenas.constant
-        self._addresses = stage_addresses(stages)
+        sets = [(self._index, self._constant, WITH_GRAVITY, self.data)]
+        if self.constraints is not None:
+            self.constraints.connect(self._index, self._constant, self.data, self.time_step)
+            sets += self.constraints.sets()
+        self._stages = tuple(stage for stage, _ in program)
+        where = [place for _, place in program]
         self._advance = runner.advancer()
-        self._stages = stages
+        if runner.DISABLED:
+            self._call = (tuple(program), sets, self._keep, self.data, self._table)
+            return
+        addresses = stage_addresses(self._stages)
+        self._call = (
+            np.ascontiguousarray(np.stack([addresses, np.array(where, np.int64)], axis=1)),
+            np.array([[address_of(block) for block in row] for row in sets], np.int64),
+            self._keep,
+            self.data,
+            self._table,
+        )
+        self._sets = sets  # keeps the memory alive
+
+    def _program(self, needs: Needs) -> list[tuple[Stage, int]]:
+        """The stages of a step, with the arenas they run on."""
+        if self.constraints is None:
+            return [(stage, TREE) for stage in step_stages(self.family, needs)]
+        if self.family not in (
+            MultibodyIntegrationFamily.SEMI_IMPLICIT,
+            MultibodyIntegrationFamily.IMPLICIT_DAMPING,
+        ):
+            raise CapabilityError(
+                f"integration family '{self.family.value}' does not step with contacts, limits or actuators"
+            )
+        implicit = self.family is MultibodyIntegrationFamily.IMPLICIT_DAMPING
+        first = [(t.prescribed_speeds, TREE)] if needs.prescribed else []
+        return [*first, *self.constraints.step_stages(dynamics_stages(needs), implicit)]
 
     def step(self, n: int) -> None:
         """Make `n` steps; see `StepFailure` for what happens when a state is not finite."""
@@ -208,9 +249,7 @@ class Simulation:
             self._prepare()
         self._poses_fresh = self._twists_fresh = False
         if n == 1:
-            done = self._advance(
-                self._addresses, self._index, self._constant, WITH_GRAVITY, self.data, self._table, 1
-            )
+            done = self._advance(*self._call, 1)
             if done != 1:
                 self._fail()
             return
@@ -222,9 +261,7 @@ class Simulation:
         while n > 0:
             started = time.perf_counter()
             many = min(portion, n)
-            done = self._advance(
-                self._addresses, self._index, self._constant, WITH_GRAVITY, self.data, self._table, many
-            )
+            done = self._advance(*self._call, many)
             if done != many:
                 self._fail()
             n -= many

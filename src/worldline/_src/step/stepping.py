@@ -91,7 +91,7 @@ class Needs(NamedTuple):
 ALL_NEEDS = Needs(True, True, True, True, True, True)
 
 
-def _dynamics(needs: Needs) -> tuple[Stage, ...]:
+def dynamics_stages(needs: Needs) -> tuple[Stage, ...]:
     """From coordinates and velocities to accelerations."""
     chosen: list[Stage] = [s.positions, s.link_velocities]
     chosen.append(t.center_forces if needs.wrenches else s.no_wrenches)
@@ -120,9 +120,9 @@ def step_stages(family: MultibodyIntegrationFamily, needs: Needs = ALL_NEEDS) ->
     elif family is MultibodyIntegrationFamily.RUNGE_KUTTA_4:
         parts = (g.runge_kutta_first, g.runge_kutta_second, g.runge_kutta_third, g.runge_kutta_last)
         for part in parts:
-            chosen += [*_dynamics(needs), part]
+            chosen += [*dynamics_stages(needs), part]
     else:
-        chosen += [*_dynamics(needs), t.semi_implicit_euler]
+        chosen += [*dynamics_stages(needs), t.semi_implicit_euler]
     if needs.limits:
         chosen.append(t.stop_at_limits)
     return tuple(chosen)

@@ -1,0 +1,83 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of arrays in four arenas: what they are called, how they are laid out, and the views of them.
+
+A part of a step that has arrays of its own (constraint rows, say) lists them once as columns. The list
+gives the layout in Python and the named tuples that kernels receive.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from worldline._src.jit import inline
+from worldline._src.scalar.memory import aligned_zeros, matrix, vector
+
+
+class Column(NamedTuple):
+    """One array: its arena (m, c, args or d), its shape by symbols, and what it holds."""
+
+    name: str
+    space: str
+    shape: tuple[str | int, ...]
+    doc: str
+
+
+class Table:
+    """Columns over four arenas; the m arena starts with the sizes, then the offset of every column."""
+
+    def __init__(self, sizes: Sequence[str], columns: Sequence[Column]) -> None:
+        self.sizes = tuple(sizes)
+        self.columns = tuple(columns)
+        self.by_name = {column.name: column for column in columns}
+        names = (*sizes, *self.by_name)
+        self.slot = {name: k for k, name in enumerate(names)}
+        self.header = -(-len(names) // 8) * 8
+
+    def view(self, name: str, *fields: str) -> Any:
+        """A named tuple of columns, and the function of (m, c, args, d) that cuts it from the arenas."""
+        view = namedtuple(name, fields)  # type: ignore[misc] # the fields come from the table
+        view.__doc__ = "\n".join(f"{f}: {self.by_name[f].doc}" for f in fields)
+        cuts = []
+        for field in fields:
+            column = self.by_name[field]
+            sizes = ", ".join(str(s) if isinstance(s, int) else f"m[{self.slot[s]}]" for s in column.shape)
+            cut = "vector" if len(column.shape) == 1 else "matrix"
+            cuts.append(f"{cut}({column.space}, m[{self.slot[field]}], {sizes})")
+        source = f"def build(m, c, args, d):\n    return {name}({', '.join(cuts)})\n"
+        scope: dict[str, Any] = {"vector": vector, "matrix": matrix, name: view}
+        exec(compile(source, f"<view {name}>", "exec"), scope)
+        return view, inline(scope["build"])
+
+    def lay_out(self, sizes: dict[str, int]) -> Block:
+        """Arenas for these sizes, all zero."""
+        return Block(self, sizes)
+
+
+class Block:
+    """Four arenas and the columns in them as arrays."""
+
+    def __init__(self, table: Table, sizes: dict[str, int]) -> None:
+        ends = {"m": table.header, "c": 0, "args": 0, "d": 0}
+        places = {}
+        for column in table.columns:
+            shape = tuple(s if isinstance(s, int) else sizes[s] for s in column.shape)
+            places[column.name] = (ends[column.space], shape)
+            # whole cache lines, so that rows of machine vectors do not straddle more than they must
+            ends[column.space] += -(-int(np.prod(shape)) // 8) * 8
+        self.sizes = sizes
+        self.m = np.zeros(max(ends["m"], 1), np.int64)
+        self.c = aligned_zeros(max(ends["c"], 1))
+        self.args = np.zeros(max(ends["args"], 1), np.int64)
+        self.d = aligned_zeros(max(ends["d"], 1))
+        blocks = {"m": self.m, "c": self.c, "args": self.args, "d": self.d}
+        self.m[: len(table.sizes)] = [sizes[name] for name in table.sizes]
+        self.column: dict[str, Any] = {}
+        for column in table.columns:
+            at, shape = places[column.name]
+            self.m[table.slot[column.name]] = at
+            self.column[column.name] = blocks[column.space][at : at + int(np.prod(shape))].reshape(shape)

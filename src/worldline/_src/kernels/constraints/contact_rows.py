@@ -1,0 +1,221 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of contacts: combine what two shapes say, and write a cone or a pyramid for every contact point."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels.constraints.impedance import (
+    elliptic_first_regularizer,
+    elliptic_other_regularizer,
+    pyramid_regularizer,
+    regularized_friction,
+)
+from worldline._src.kernels.constraints.jacobians import add_point_motion, clear_rows, row_velocity
+from worldline._src.kernels.constraints.laws import answer, load_law, mixed_law
+from worldline._src.kernels.constraints.rows import CONE, UNILATERAL
+from worldline._src.kernels.constraints.tables import (
+    CONTACT_COUNT,
+    DROPPED,
+    ELLIPTIC,
+    FIRST_CONTACT_ROW,
+    RATIO,
+    ROWS,
+    SAFE,
+    STEP,
+)
+from worldline._src.scalar.ops import maximum, minimum, sqrt
+from worldline._src.spatial.vec3 import Vec3
+
+_LEAST_FRICTION = 1e-5
+
+
+class Meeting(NamedTuple):
+    """What two touching shapes agree on."""
+
+    condim: Any
+    sliding: Any
+    spinning: Any
+    rolling: Any
+    law: Any
+    margin: Any
+
+
+@inline
+def _combined(rule, x, y):
+    """Two coefficients as one; the rules of CombineKind."""
+    made = maximum(x, y)
+    if rule == 1:
+        made = sqrt(x * y)
+    if rule == 2:
+        made = 0.5 * (x + y)
+    if rule == 3:
+        made = minimum(x, y)
+    if rule == 4:
+        made = x * y
+    return made
+
+
+@inline
+def meeting(shapes, a, b):
+    """Priority first; shapes of equal priority combine."""
+    friction, laws, contact = shapes.shape_friction, shapes.shape_law, shapes.shape_contact
+    # contact pushes below the sum of margins less the sum of gaps
+    margin = contact[a, 0] + contact[b, 0] - (contact[a, 1] + contact[b, 1])
+    winner = a
+    if shapes.shape_priority[b] > shapes.shape_priority[a]:
+        winner = b
+    law = load_law(laws, winner)
+    condim = shapes.shape_condim[winner]
+    s, t, r = friction[winner, 0], friction[winner, 1], friction[winner, 2]
+    if shapes.shape_priority[a] == shapes.shape_priority[b]:
+        rule = min(shapes.shape_rule[a, 0], shapes.shape_rule[b, 0])
+        condim = max(shapes.shape_condim[a], shapes.shape_condim[b])
+        s = _combined(rule, friction[a, 0], friction[b, 0])
+        t = _combined(rule, friction[a, 1], friction[b, 1])
+        r = _combined(rule, friction[a, 2], friction[b, 2])
+        law = mixed_law(load_law(laws, a), load_law(laws, b), contact[a, 2], contact[b, 2])
+    if s < _LEAST_FRICTION and condim > 1:
+        # no friction to speak of: rows that could not push would only cost
+        condim = 1
+    return Meeting(
+        condim, s, max(t, _LEAST_FRICTION), max(r, _LEAST_FRICTION), law, margin
+    )
+
+
+@inline
+def _set_frame(normal, k, frame_out):
+    """Axes of a contact in rows: normal, then two tangents."""
+    x = normal
+    helper = Vec3(0.0, 1.0, 0.0)
+    if x.y > 0.5 or x.y < -0.5:
+        helper = Vec3(0.0, 0.0, 1.0)
+    s = helper.x * x.x + helper.y * x.y + helper.z * x.z
+    y = Vec3(helper.x - s * x.x, helper.y - s * x.y, helper.z - s * x.z)
+    n = 1.0 / sqrt(y.x * y.x + y.y * y.y + y.z * y.z)
+    y = Vec3(y.x * n, y.y * n, y.z * n)
+    frame_out[k, 0], frame_out[k, 1], frame_out[k, 2] = x.x, x.y, x.z
+    frame_out[k, 3], frame_out[k, 4], frame_out[k, 5] = y.x, y.y, y.z
+    frame_out[k, 6] = x.y * y.z - x.z * y.y
+    frame_out[k, 7] = x.z * y.x - x.x * y.z
+    frame_out[k, 8] = x.x * y.y - x.y * y.x
+
+
+@inline
+def _friction_of(met, j):
+    """Coefficient of friction direction `j`, 1 to 5."""
+    mu = met.sliding
+    if j == 3:
+        mu = met.spinning
+    if j > 3:
+        mu = met.rolling
+    return mu
+
+
+@inline
+def _cone(rows, notes, met, base, v, first, r, weights, option):
+    """An elliptic cone: normal, then friction directions that share its regularizer."""
+    h, dim = option[STEP], met.condim
+    u = row_velocity(base, 0, v)
+    normal = answer(met.law, r, u, weights[0], h, option[SAFE] != 0.0)
+    R1 = elliptic_first_regularizer(normal.R, option[RATIO])
+    for j in range(dim):
+        k = first + j
+        for d in range(base.shape[1]):
+            rows.J[k, d] = base[j, d]
+        rows.kind[k] = CONE
+        rows.dim[k] = dim if j == 0 else 0
+        notes.residual[k] = r if j == 0 else 0.0
+        if j == 0:
+            rows.aref[k], rows.D[k] = normal.aref, 1.0 / normal.R
+            rows.bound[k] = regularized_friction(met.sliding, R1, normal.R)
+        else:
+            mu = _friction_of(met, j)
+            R = R1 if j == 1 else elliptic_other_regularizer(R1, met.sliding, mu)
+            rows.aref[k], rows.D[k] = -normal.friction_damping * row_velocity(base, j, v), 1.0 / R
+            rows.bound[k] = mu
+
+
+@inline
+def _pyramid(rows, notes, met, base, v, first, r, weights, option):
+    """Edges normal +- mu tangent of a linearised cone, all with one regularizer."""
+    h, dim = option[STEP], met.condim
+    width = base.shape[1]
+    shared = 0.0
+    for j in range(1, dim):
+        mu = _friction_of(met, j)
+        A = weights[0] + mu * mu * (weights[0] if j < 3 else weights[1])
+        for side in range(2):
+            k = first + 2 * (j - 1) + side
+            s = mu if side == 0 else -mu
+            for d in range(width):
+                rows.J[k, d] = base[0, d] + s * base[j, d]
+            edge = answer(met.law, r, row_velocity(rows.J, k, v), A, h, option[SAFE] != 0.0)
+            if k == first:
+                shared = pyramid_regularizer(edge.R, met.sliding, option[RATIO])
+            rows.kind[k], rows.dim[k] = UNILATERAL, 0
+            rows.aref[k], rows.D[k], rows.bound[k] = edge.aref, 1.0 / shared, 0.0
+            notes.residual[k] = r
+
+
+@kernel
+def contact_rows(hits, bodies, shapes, v, rows_out, notes_out, frames_out):
+    """Rows of every contact that pushes. Rows past the capacity are counted, not written.
+
+    `hits` has the contacts of the collision tables and the way to their bodies, `bodies` the trees.
+    """
+    counter, option = notes_out.counter, bodies.option
+    base, frame, contact_row = frames_out.base, frames_out.frame, frames_out.contact_row
+    n = counter[ROWS]
+    counter[FIRST_CONTACT_ROW] = n
+    found = min(hits.counter[0], hits.contact.shape[0], contact_row.shape[0])
+    dropped = max(0, hits.counter[0] - found)
+    counter[CONTACT_COUNT] = found
+
+    for k in range(found):
+        contact_row[k, 0], contact_row[k, 1] = -1, 0
+        a, b = hits.contact_id[k, 0], hits.contact_id[k, 1]
+        met = meeting(shapes, a, b)
+        # the error of the row: distance above what contact keeps
+        r = -hits.contact[k, 6] - met.margin
+        if r >= 0.0 and met.law.kind != 0.0:
+            continue
+        condim = met.condim
+        elliptic = option[ELLIPTIC] != 0.0
+        count = 1
+        if condim > 1:
+            count = condim if elliptic else 2 * (condim - 1)
+        if n + count > rows_out.kind.shape[0]:
+            dropped += 1
+            continue
+        _set_frame(Vec3(hits.contact[k, 3], hits.contact[k, 4], hits.contact[k, 5]), k, frame)
+        axes = frame[k].reshape(3, 3)
+        point = Vec3(hits.contact[k, 0], hits.contact[k, 1], hits.contact[k, 2])
+        body_a, body_b = hits.contact_id[k, 2], hits.contact_id[k, 3]
+        clear_rows(base, 0, condim)
+        add_point_motion(bodies.dof, bodies.tree, bodies.pos, bodies.body_link[body_a], point, axes, condim, -1.0, base, 0)
+        add_point_motion(bodies.dof, bodies.tree, bodies.pos, bodies.body_link[body_b], point, axes, condim, 1.0, base, 0)
+        weight = bodies.body_invweight
+        weights = (weight[body_a, 0] + weight[body_b, 0], weight[body_a, 1] + weight[body_b, 1])
+
+        if condim == 1:
+            for d in range(base.shape[1]):
+                rows_out.J[n, d] = base[0, d]
+            made = answer(met.law, r, row_velocity(base, 0, v), weights[0], option[STEP], option[SAFE] != 0.0)
+            rows_out.aref[n], rows_out.D[n], rows_out.bound[n] = made.aref, 1.0 / made.R, 0.0
+            rows_out.kind[n], rows_out.dim[n] = UNILATERAL, 0
+            notes_out.residual[n] = r
+        elif elliptic:
+            _cone(rows_out, notes_out, met, base, v, n, r, weights, option)
+        else:
+            _pyramid(rows_out, notes_out, met, base, v, n, r, weights, option)
+        contact_row[k, 0], contact_row[k, 1] = n, condim
+        for row in range(n, n + count):
+            notes_out.row_of[row, 0], notes_out.row_of[row, 1] = 3, k
+        for j in range(5):
+            frames_out.mu[k, j] = _friction_of(met, j + 1)
+        n += count
+    counter[ROWS] = n
+    counter[DROPPED] += dropped

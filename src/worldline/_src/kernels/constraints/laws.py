@@ -1,0 +1,167 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""From a law and the state of a row to its reference acceleration and regularizer.
+
+All laws end in the same two numbers, so solvers know none of them:
+
+    HARD                 the row reaches a velocity within the step: what removes the share erp of the error, or
+                         what bounces back; the regularizer is next to nothing
+    FORCE_SPRING         a force -k r - d v taken at the end of the step, which is stable for any k and d
+    ACCELERATION_SPRING  the same per unit of the inertia that the row sees
+    IMPEDANCE            the profile of `impedance.py` on an acceleration spring
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from worldline._src.jit import inline
+from worldline._src.kernels.constraints.impedance import Spring, impedance, reference_acceleration, regularizer
+from worldline._src.kernels.constraints.tables import (
+    ACCELERATION_SPRING,
+    BOUNCINESS,
+    D0,
+    DAMPING,
+    DIRECT,
+    DMAX,
+    ERP,
+    FORCE_SPRING,
+    HARD,
+    KIND,
+    MIDDLE,
+    POWER,
+    STIFFNESS,
+    WIDTH,
+)
+from worldline._src.scalar.ops import clamp, constant, maximum, where
+
+_LEAST, _MOST = 1e-4, 1.0 - 1e-4
+HARDNESS = 1e-7
+"""Regularizer of a hard row, as a share of the inverse inertia that it sees."""
+SOFTEST = 1e-12
+
+
+class Law(NamedTuple):
+    """One law; the numbers are those of a `*_law` column."""
+
+    kind: Any
+    stiffness: Any
+    damping: Any
+    d0: Any
+    dmax: Any
+    width: Any
+    middle: Any
+    power: Any
+    direct: Any
+    bounciness: Any
+    erp: Any
+
+
+class Answer(NamedTuple):
+    """What a row wants: reference acceleration, regularizer, damping of its friction rows."""
+
+    aref: Any
+    R: Any
+    friction_damping: Any
+
+
+@inline
+def load_law(laws, k):
+    """Row `k` of a column of laws."""
+    return Law(
+        laws[k, KIND],
+        laws[k, STIFFNESS],
+        laws[k, DAMPING],
+        laws[k, D0],
+        laws[k, DMAX],
+        laws[k, WIDTH],
+        laws[k, MIDDLE],
+        laws[k, POWER],
+        laws[k, DIRECT],
+        laws[k, BOUNCINESS],
+        laws[k, ERP],
+    )
+
+
+@inline
+def law_spring(law, h, safe):
+    """Stiffness and damping per unit of inertia; a time constant below two steps is kept out when `safe`."""
+    k, d = law.stiffness, law.damping
+    if safe and law.direct == 0.0 and d * h > 1.0:
+        # the time constant is 2 / d
+        share = 1.0 / (d * h)
+        k, d = k * share * share, d * share
+    dw = clamp(law.dmax, _LEAST, _MOST)
+    return Spring(k / (dw * dw), d / dw)
+
+
+@inline
+def answer(law, r, v, inverse_inertia, h, safe):
+    """Reference acceleration and regularizer of a row with error r and velocity v.
+
+    The error is negative where a one-sided row is violated; a bounce is asked for where the row closes.
+    """
+    A = maximum(inverse_inertia, constant(SOFTEST, r))
+    if law.kind == HARD:
+        # a share of the error goes in this step, or the row bounces; what is still apart may just close
+        wanted = -law.erp * r / h
+        if law.bounciness > 0.0:
+            wanted = maximum(wanted, where(v < 0.0, -law.bounciness * v, wanted))
+        wanted = where(r > 0.0, -r / h, wanted)
+        return Answer((wanted - v) / h, HARDNESS * A, constant(1.0 / h, r))
+    if law.kind == FORCE_SPRING or law.kind == ACCELERATION_SPRING:
+        k, d = law.stiffness, law.damping
+        give = h * (k * h + d)
+        aref = -(k * (r + h * v) + d * v) / give
+        D = constant(give, r)
+        if law.kind == ACCELERATION_SPRING:
+            D = give / A
+        return Answer(aref, 1.0 / D, constant(1.0 / h, r))
+    spring = law_spring(law, h, safe)
+    share = impedance(r, law.d0, law.dmax, law.width, law.middle, law.power)
+    return Answer(
+        reference_acceleration(spring, share, r, v), regularizer(share, A), constant(spring.damping, r)
+    )
+
+
+@inline
+def mixed_law(a, b, weight_a, weight_b):
+    """The law of two that meet: the lower kind wins, equal ones are averaged by their weights."""
+    if a.kind < b.kind:
+        return a
+    if b.kind < a.kind:
+        return b
+    total = weight_a + weight_b
+    x = 0.5
+    if total > SOFTEST:
+        x = weight_a / total
+    y = 1.0 - x
+    k, d, direct = x * a.stiffness + y * b.stiffness, x * a.damping + y * b.damping, 0.0
+    if a.kind > ACCELERATION_SPRING:
+        if a.direct != 0.0 or b.direct != 0.0:
+            # given as such, the stiffer one counts
+            direct = 1.0
+            if a.direct != 0.0 and b.direct != 0.0:
+                k, d = max(a.stiffness, b.stiffness), max(a.damping, b.damping)
+            elif a.direct != 0.0:
+                k, d = a.stiffness, a.damping
+            else:
+                k, d = b.stiffness, b.damping
+        elif a.damping > 0.0 and b.damping > 0.0 and a.stiffness > 0.0 and b.stiffness > 0.0:
+            # time constants and damping ratios are what is averaged
+            t = x * 2.0 / a.damping + y * 2.0 / b.damping
+            z = x * 0.5 * a.damping / a.stiffness**0.5 + y * 0.5 * b.damping / b.stiffness**0.5
+            k, d = 1.0 / (t * t * z * z), 2.0 / t
+    return Law(
+        a.kind,
+        k,
+        d,
+        x * a.d0 + y * b.d0,
+        x * a.dmax + y * b.dmax,
+        x * a.width + y * b.width,
+        x * a.middle + y * b.middle,
+        x * a.power + y * b.power,
+        direct,
+        max(a.bounciness, b.bounciness),
+        x * a.erp + y * b.erp,
+    )

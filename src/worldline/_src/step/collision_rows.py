@@ -1,0 +1,104 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""From the shapes and bodies of a Model to rows of the collision tables.
+
+Body 0 of the collision tables is the world, body b + 1 is body b of the Model. Planes are half spaces whatever
+their size, as in the engines whose files have them; meshes count by their convex hull.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from worldline._src.collision.arenas import BodyRow, ShapeRow
+from worldline._src.collision.shapes import CollisionShape
+from worldline._src.model.kinds import ShapeFlags, ShapeKind
+from worldline._src.model.model import Model
+from worldline._src.spatial.poses import Array
+
+
+def collision_shape(model: Model, k: int) -> CollisionShape:
+    """Row `k` of the shapes of a model as a shape of the collision tables."""
+    shapes = model.shapes
+    assert shapes is not None
+    kind, size, place = ShapeKind(int(shapes.kind[k])), shapes.size[k].tolist(), shapes.xform[k]
+    if kind is ShapeKind.PLANE:
+        return CollisionShape.plane(local_transform=place)
+    if kind is ShapeKind.SPHERE:
+        return CollisionShape.sphere(size[0], local_transform=place)
+    if kind is ShapeKind.CAPSULE:
+        return CollisionShape.capsule(size[0], size[1], local_transform=place)
+    if kind is ShapeKind.BOX:
+        return CollisionShape.box(size, local_transform=place)
+    if kind is ShapeKind.CYLINDER:
+        return CollisionShape.cylinder(size[0], size[1], local_transform=place)
+    if kind is ShapeKind.CONE:
+        return CollisionShape.cone(size[0], size[1], local_transform=place)
+    if kind is ShapeKind.ELLIPSOID:
+        return CollisionShape.ellipsoid(size, local_transform=place)
+    assert model.assets is not None
+    source = int(shapes.source[k])
+    if kind is ShapeKind.HFIELD:
+        field = model.assets.hfield(source)
+        return CollisionShape.height_field(field.heights, field.size, base=field.base, local_transform=place)
+    points: Array = model.assets.hull(source).vertices * shapes.scale[k]
+    return CollisionShape.convex(points, local_transform=place)
+
+
+def shape_rows(model: Model) -> list[tuple[int, ShapeRow]]:
+    """The shapes of a model that can touch something, with their row in the model's table."""
+    shapes = model.shapes
+    if shapes is None:
+        return []
+    made = []
+    for k in np.flatnonzero(shapes.flags & ShapeFlags.COLLIDES).tolist():
+        row = ShapeRow(
+            collision_shape(model, k),
+            int(shapes.body[k]) + 1,
+            float(shapes.margin[k]),
+            int(shapes.group[k]),
+            int(shapes.mask[k]),
+        )
+        made.append((k, row))
+    return made
+
+
+def body_rows(model: Model, *, parents: bool = True) -> list[BodyRow]:
+    """What the pair filters know of the bodies, the world first.
+
+    Bodies welded together count as one; a body and the one its joint stands on do not touch unless that is
+    the world.
+    """
+    weld, parent = list(range(model.body_count + 1)), [-1] * (model.body_count + 1)
+    shaped = set() if model.shapes is None else set((model.shapes.body + 1).tolist())
+    massless = [False, *(model.body_mass == 0.0).tolist()]
+    for j in range(model.joint_count):
+        child, above = int(model.joint_child[j]) + 1, int(model.joint_parent[j]) + 1
+        # between several joints of one link stand bodies of nothing: the parent is the one before them
+        nothing = above != 0 and massless[above] and above not in shaped
+        if model.joint_qd_start[j] == model.joint_qd_start[j + 1]:
+            weld[child], parent[child] = weld[above], parent[above]
+        else:
+            parent[child] = parent[above] if nothing and parent[above] >= 0 else weld[above]
+    quiet = model.self_collision_root
+    rows = []
+    for b in range(model.body_count + 1):
+        tree = -1 if quiet is None or b == 0 else int(quiet[b - 1])
+        rows.append(BodyRow(weld[b] == 0, weld[b], parent[b] if parents else -1, tree))
+    return rows
+
+
+def excluded_keys(model: Model, rows: Sequence[ShapeRow]) -> list[int]:
+    """Keys of pairs of shapes whose bodies are excluded from touching."""
+    if model.excluded_bodies is None:
+        return []
+    by_body: dict[int, list[int]] = {}
+    for k, row in enumerate(rows):
+        by_body.setdefault(row.body, []).append(k)
+    keys = []
+    for a, b in (model.excluded_bodies + 1).tolist():
+        for i in by_body.get(a, ()):
+            keys += [min(i, j) * len(rows) + max(i, j) for j in by_body.get(b, ())]
+    return keys

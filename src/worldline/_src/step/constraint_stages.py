@@ -1,0 +1,223 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The constraint stages of a step: actuators, poses for collision, rows, the solve.
+
+Their arenas are those of `kernels/constraints/tables.py`; the trees and the collision tables are reached
+through the addresses at the front of `args`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from numba import float64, int64
+
+from worldline._src.jit import inline, stage
+from worldline._src.kernels import actuation, body_matrices, crba
+from worldline._src.kernels.constraints import contact_rows as contacts
+from worldline._src.kernels.constraints import joint_rows as joints
+from worldline._src.kernels.constraints import solve as solving
+from worldline._src.kernels.constraints.tables import (
+    CONTACT_COUNT,
+    DROPPED,
+    HIT_ARGS,
+    HIT_D,
+    HIT_M,
+    ROWS,
+    TREE_C,
+    TREE_D,
+    TREE_M,
+    actuator_view,
+    contact_frame_view,
+    friction_view,
+    limit_view,
+    link_view,
+    row_note_view,
+    row_view,
+    shape_law_view,
+    solve_view,
+    weight_view,
+    work_view,
+)
+from worldline._src.kernels.narrowphase import tables as hits
+from worldline._src.model.views import (
+    articulated_view,
+    body_view,
+    chain_view,
+    control_view,
+    dof_view,
+    drive_view,
+    inertia_view,
+    mass_view,
+    operand_view,
+    passive_view,
+    position_view,
+    step_view,
+    tree_view,
+)
+from worldline._src.scalar.memory import address_as, matrix, vector
+
+_CONTACT, _CONTACT_ID = hits.SLOT["contact"], hits.SLOT["contact_id"]
+_COUNTER, _NCONTACT = hits.SLOT["counter"], hits.SLOT["ncontact"]
+_BODY_X, _NBODY = hits.SLOT["body_X_W"], hits.SLOT["nbody"]
+
+
+class Bodies(NamedTuple):
+    """Trees as rows see them."""
+
+    dof: Any
+    tree: Any
+    pos: Any
+    body_link: Any
+    body_invweight: Any
+    option: Any
+
+
+class Hits(NamedTuple):
+    """The contacts of the collision tables."""
+
+    counter: Any
+    contact: Any
+    contact_id: Any
+
+
+@inline
+def _tree(args):
+    """The arenas of the trees: m, c, d."""
+    return address_as(args[TREE_M], int64), address_as(args[TREE_C], float64), address_as(args[TREE_D], float64)
+
+
+@stage
+def begin_rows(m, c, args, d):
+    """-> no rows yet."""
+    counter = link_view(m, c, args, d).counter
+    counter[ROWS] = 0
+    counter[DROPPED] = 0
+    counter[CONTACT_COUNT] = 0
+
+
+@stage
+def actuator_forces(m, c, args, d):
+    """q, v, controls, activations -> tau grows by the forces of actuators."""
+    tm, tc, td = _tree(args)
+    operands = operand_view(tm, tc, td)
+    actuation.actuator_forces(
+        actuator_view(m, c, args, d), link_view(m, c, args, d).option, operands.q, operands.v, operands.tau
+    )
+
+
+@stage
+def advance_activations(m, c, args, d):
+    """activations, their rates -> activations a step later."""
+    actuation.advance_activations(actuator_view(m, c, args, d), link_view(m, c, args, d).option)
+
+
+@stage
+def place_bodies(m, c, args, d):
+    """link poses -> poses of bodies in the collision tables."""
+    tm, tc, td = _tree(args)
+    hm, hd = address_as(args[HIT_M], int64), address_as(args[HIT_D], float64)
+    body_matrices.body_matrices(
+        tree_view(tm, tc, td),
+        body_view(tm, tc, td),
+        position_view(tm, tc, td),
+        weight_view(m, c, args, d).body_link,
+        matrix(hd, hm[_BODY_X], hm[_NBODY], 12),
+    )
+
+
+@stage
+def friction_rows(m, c, args, d):
+    """v -> rows of dry friction."""
+    tm, tc, td = _tree(args)
+    joints.friction_rows(
+        friction_view(m, c, args, d),
+        weight_view(m, c, args, d),
+        operand_view(tm, tc, td).v,
+        row_view(m, c, args, d),
+        row_note_view(m, c, args, d),
+    )
+
+
+@stage
+def limit_rows(m, c, args, d):
+    """q, v -> rows of limits."""
+    tm, tc, td = _tree(args)
+    operands = operand_view(tm, tc, td)
+    joints.limit_rows(
+        limit_view(m, c, args, d),
+        weight_view(m, c, args, d),
+        operands.q,
+        operands.v,
+        row_view(m, c, args, d),
+        row_note_view(m, c, args, d),
+    )
+
+
+@stage
+def contact_rows(m, c, args, d):
+    """contacts, v -> rows of contacts."""
+    tm, tc, td = _tree(args)
+    hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
+    hd = address_as(args[HIT_D], float64)
+    weights = weight_view(m, c, args, d)
+    contacts.contact_rows(
+        Hits(
+            vector(ha, hm[_COUNTER], 8),
+            matrix(hd, hm[_CONTACT], hm[_NCONTACT], 7),
+            matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6),
+        ),
+        Bodies(
+            chain_view(tm, tc, td),
+            tree_view(tm, tc, td),
+            position_view(tm, tc, td),
+            weights.body_link,
+            weights.body_invweight,
+            weights.option,
+        ),
+        shape_law_view(m, c, args, d),
+        operand_view(tm, tc, td).v,
+        row_view(m, c, args, d),
+        row_note_view(m, c, args, d),
+        contact_frame_view(m, c, args, d),
+    )
+
+
+@stage
+def mass_for_rows(m, c, args, d):
+    """poses -> M, when there are rows."""
+    if link_view(m, c, args, d).counter[ROWS] > 0:
+        tm, tc, td = _tree(args)
+        mass, inertia, pos = mass_view(tm, tc, td), inertia_view(tm, tc, td), position_view(tm, tc, td)
+        crba.composites(tree_view(tm, tc, td), inertia, pos, mass.link_crb)
+        crba.crba(dof_view(tm, tc, td), inertia, pos, mass.link_crb, mass.M)
+
+
+@stage
+def solve_rows(m, c, args, d):
+    """M, a, rows -> a with constraints, forces of rows, generalized constraint forces."""
+    tm, tc, td = _tree(args)
+    solving.solve_rows(
+        chain_view(tm, tc, td),
+        mass_view(tm, tc, td).M,
+        row_view(m, c, args, d),
+        work_view(m, c, args, d),
+        solve_view(m, c, args, d),
+        control_view(tm, tc, td).a_target,
+        operand_view(tm, tc, td).a,
+    )
+
+
+@stage
+def damp_implicitly(m, c, args, d):
+    """a, M -> a with joint damping taken at the end of the step."""
+    tm, tc, td = _tree(args)
+    solving.damp_implicitly(
+        dof_view(tm, tc, td),
+        passive_view(tm, tc, td),
+        drive_view(tm, tc, td),
+        step_view(tm, tc, td).time_step[0],
+        mass_view(tm, tc, td),
+        articulated_view(tm, tc, td).dof_u,
+        operand_view(tm, tc, td).a,
+    )

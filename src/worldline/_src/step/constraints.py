@@ -1,0 +1,363 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The constraint part of a world that steps: its arenas, filled from the tables of a Model.
+
+Shapes that can touch go to the collision tables, in the same order as their laws here. Limits, dry friction
+and actuators become rows of their own columns. What a scene asks for and no stage does is named in
+`Constraints.missing`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from worldline._src.collision.arenas import Arenas as HitArenas
+from worldline._src.jit import Stage
+from worldline._src.kernels.broadphase.aabb import place
+from worldline._src.kernels.broadphase.pairs import broad
+from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, FAMILY_STAGES, narrow_sort, pair_family
+from worldline._src.kernels.narrowphase.run import set_links
+from worldline._src.kernels.narrowphase.tables import SKIP
+from worldline._src.model.force_tables import ForceModels
+from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
+from worldline._src.model.model import Model
+from worldline._src.model.tables import ActivationKind, BiasKind, GainKind, TargetKind
+from worldline._src.scalar.memory import address_of
+from worldline._src.scalar.packed import padded
+from worldline._src.scene.options import SimulateOption
+from worldline._src.spatial.poses import Array
+from worldline._src.step import constraint_stages as s
+from worldline._src.step import stages, step_stages
+from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_rows
+from worldline._src.step.inverse_weights import inverse_weights
+
+TREE, ROWS, HITS = 0, 1, 2
+"""Sets of arenas that the stages of a step run on."""
+
+_ROOM = 64
+"""Contacts that a world has room for beyond those its number of shapes suggests."""
+
+
+class Constraints:
+    """What holds, limits, drives and touches in one world."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        option = model.option or SimulateOption()
+        self.option = option
+        self.missing = _missing(model, option)
+        """What the model asks for that no stage does."""
+        off = option.disable_constraints
+        kept = [] if off or option.disable_contacts else shape_rows(model)
+        self.shapes = np.array([k for k, _ in kept], np.int64)
+        """Rows of `Model.shapes` in the order of the collision tables."""
+        limited = np.zeros(0, np.int64) if off or option.disable_limit else _limited(model)
+        rubbing = np.zeros(0, np.int64) if off else np.flatnonzero(model.joint_friction > 0.0)
+        actuators = np.zeros(0, np.int64) if option.disable_actuators else _working(model, option)
+        self._lay_out(len(limited), len(rubbing), len(actuators))
+        self._fill_bodies()
+        self._fill_shapes()
+        self._fill_limits(limited)
+        self._fill_friction(rubbing)
+        self._fill_actuators(actuators)
+        self._fill_options(option)
+        self.hits: HitArenas | None = None
+        self._hit_stages: tuple[Stage, ...] = ()
+        if kept:
+            self._make_hits(kept, option)
+
+    # ---- layout
+
+    def _lay_out(self, limits: int, frictions: int, actuators: int) -> None:
+        model = self.model
+        nv = model.joint_dof_count
+        contacts = _ROOM + 4 * len(self.shapes) if len(self.shapes) else 0
+        table = model.actuators
+        states = 0 if table is None else int(np.count_nonzero(table.activation_kind))
+        self.sizes = {
+            "nv": nv,
+            "width": max(padded(nv), 4),
+            "nbody": model.body_count + 1,
+            "nshape": len(self.shapes),
+            "nlimit": limits,
+            "nfriction": frictions,
+            "nequality": 0,
+            "nrow": 2 * limits + frictions + 6 * contacts + 1,
+            "ncontact": contacts,
+            "nu": actuators,
+            "na": states,
+        }
+        block = t.TABLE.lay_out(self.sizes)
+        self.block = block
+        self.column = block.column
+
+    def _fill_bodies(self) -> None:
+        self.column["body_link"][1:] = self.model.link_of_body()
+        translation, body = inverse_weights(self.model)
+        self.column["dof_invweight"][:] = translation
+        self.column["body_invweight"][1:] = body
+
+    def _fill_shapes(self) -> None:
+        shapes = self.model.shapes
+        if shapes is None or not len(self.shapes):
+            return
+        rows = self.shapes
+        column = self.column
+        column["shape_priority"][:] = shapes.priority[rows]
+        column["shape_condim"][:] = shapes.condim[rows]
+        column["shape_rule"][:, 0] = shapes.friction_rule[rows]
+        column["shape_rule"][:, 1] = shapes.restitution_rule[rows]
+        column["shape_friction"][:] = shapes.friction[rows]
+        column["shape_law"][:] = law_rows(shapes.force)[rows]
+        column["shape_contact"][:, 0] = shapes.margin[rows]
+        column["shape_contact"][:, 1] = shapes.gap[rows]
+        column["shape_contact"][:, 2] = shapes.mix[rows]
+        bouncing = np.isfinite(shapes.restitution[rows])
+        column["shape_law"][bouncing, t.BOUNCINESS] = shapes.restitution[rows][bouncing]
+        if self.option.friction_model == 0:
+            column["shape_condim"][:] = 1
+
+    def _fill_limits(self, limited: np.ndarray) -> None:
+        model, column = self.model, self.column
+        if not limited.size:
+            return
+        joint = joint_of_dofs(model)[limited]
+        ball = model.joint_type[joint] == JointType.BALL
+        column["limit_dof"][:] = limited
+        column["limit_q"][:] = np.where(
+            ball, model.joint_q_start[joint], limited - model.joint_qd_start[joint] + model.joint_q_start[joint]
+        )
+        column["limit_kind"][:] = ball
+        column["limit_bound"][:, 0] = model.joint_limit_lower[limited]
+        column["limit_bound"][:, 1] = model.joint_limit_upper[limited]
+        if model.joint_forces is not None:
+            column["limit_law"][:] = law_rows(model.joint_forces.limit)[joint]
+            column["limit_bound"][:, 2] = model.joint_forces.margin[joint]
+        else:
+            column["limit_law"][:, t.ERP] = 1.0
+
+    def _fill_friction(self, rubbing: np.ndarray) -> None:
+        model, column = self.model, self.column
+        if not rubbing.size:
+            return
+        column["friction_dof"][:] = rubbing
+        column["friction_law"][:, 0] = model.joint_friction[rubbing]
+        column["friction_law"][:, 2:] = 1.0
+        if model.joint_forces is not None:
+            laws, joint = model.joint_forces.friction, joint_of_dofs(model)[rubbing]
+            column["friction_law"][:, 1] = laws.damping[joint]
+            column["friction_law"][:, 2] = np.where(laws.damping[joint] > 0.0, laws.impedance[joint], 1.0)
+            column["friction_law"][:, 3] = np.maximum(laws.dmax[joint], 1e-4)
+
+    def _fill_actuators(self, working: np.ndarray) -> None:
+        model, column = self.model, self.column
+        column["dof_force_range"][:] = (-np.inf, np.inf)
+        if model.joint_forces is not None:
+            column["dof_force_range"][:] = model.joint_forces.force_range[joint_of_dofs(model)]
+        column["dof_q"][:] = scalar_coordinates(model)
+        table = model.actuators
+        self.actuators = working
+        if table is None or not working.size:
+            return
+        state = np.cumsum(table.activation_kind != ActivationKind.NONE) - 1
+        column["act_kind"][:, 0] = table.gain_kind[working]
+        column["act_kind"][:, 1] = table.bias_kind[working]
+        column["act_kind"][:, 2] = table.activation_kind[working]
+        column["act_kind"][:, 3] = np.where(table.activation_kind[working] != 0, state[working], -1)
+        column["act_kind"][:, 4] = table.activation_early[working]
+        numbers = column["act_number"]
+        numbers[:, 0:10], numbers[:, 10:20] = table.gain[working], table.bias[working]
+        numbers[:, 20:30] = table.activation[working]
+        numbers[:, 30:32] = table.control_range[working]
+        if self.option.disable_control_clamp:
+            numbers[:, 30:32] = (-np.inf, np.inf)
+        numbers[:, 32:34], numbers[:, 34:36] = table.force_range[working], table.activation_range[working]
+        for row, u in enumerate(working.tolist()):
+            moment = actuator_moment(model, u)
+            column["act_moment"][row] = moment
+            moved = np.flatnonzero(moment)
+            column["act_span"][row] = (moved[0], moved[-1] + 1) if moved.size else (0, 0)
+
+    def _fill_options(self, option: SimulateOption) -> None:
+        numbers = self.column["option"]
+        numbers[t.RATIO] = option.impedance_ratio
+        numbers[t.TOLERANCE] = option.constraint_solver_tolerance
+        numbers[t.NEWTON_STEPS] = max(option.constraint_solver_iterations, 1)
+        numbers[t.LINE_TOLERANCE] = max(option.line_search_tolerance, 1e-9)
+        numbers[t.LINE_STEPS] = max(option.line_search_iterations, 1)
+        numbers[t.ELLIPTIC] = float(option.friction_model == 1)
+        numbers[t.SAFE] = float(not option.disable_reference_safety)
+
+    def _make_hits(self, kept: list, option: SimulateOption) -> None:
+        rows = [row for _, row in kept]
+        contacts = self.sizes["ncontact"]
+        self.hits = HitArenas(
+            rows,
+            body_rows(self.model, parents=not option.disable_parent_filter),
+            ignored=excluded_keys(self.model, rows),
+            contacts=contacts,
+        )
+        types = sorted({int(row.shape.type) for row in rows})
+        families = sorted({pair_family(a, b) for a in types for b in types} - {SKIP})
+        set_links(tuple(sorted({link for f in families for link in FAMILY_LINKS.get(f, ())})), self.hits.args)
+        self._hit_stages = (place, broad, narrow_sort, *(FAMILY_STAGES[f] for f in families))
+
+    # ---- what a step runs
+
+    @property
+    def drives(self) -> bool:
+        """Whether there are actuators."""
+        return self.sizes["nu"] > 0
+
+    @property
+    def constrains(self) -> bool:
+        """Whether there can be any row."""
+        return bool(self.sizes["nlimit"] or self.sizes["nfriction"] or self.sizes["nshape"])
+
+    def row_stages(self) -> list[tuple[Stage, int]]:
+        """The stages between smooth accelerations and integration, with the arenas they run on."""
+        chosen: list[tuple[Stage, int]] = [(s.begin_rows, ROWS)]
+        if self.sizes["nfriction"]:
+            chosen.append((s.friction_rows, ROWS))
+        if self.sizes["nlimit"]:
+            chosen.append((s.limit_rows, ROWS))
+        if self.hits is not None:
+            chosen.append((s.place_bodies, ROWS))
+            chosen += [(stage, HITS) for stage in self._hit_stages]
+            chosen.append((s.contact_rows, ROWS))
+        return chosen
+
+    def step_stages(self, dynamics: tuple[Stage, ...], implicit: bool) -> list[tuple[Stage, int]]:
+        """A whole step around the stages of smooth dynamics.
+
+        Actuators act after the drives set tau; rows are solved between accelerations and integration.
+        """
+        chosen: list[tuple[Stage, int]] = []
+        for stage in dynamics:
+            chosen.append((stage, TREE))
+            if self.drives and stage in (step_stages.drive_forces, step_stages.no_drive_forces):
+                chosen.append((s.actuator_forces, ROWS))
+        if self.constrains:
+            chosen += self.row_stages()
+            if implicit:
+                chosen += [(stages.composites, TREE), (stages.mass_matrix, TREE)]
+            else:
+                chosen.append((s.mass_for_rows, ROWS))
+            chosen.append((s.solve_rows, ROWS))
+        elif implicit:
+            chosen += [(stages.composites, TREE), (stages.mass_matrix, TREE)]
+        if implicit:
+            chosen.append((s.damp_implicitly, ROWS))
+        chosen.append((step_stages.semi_implicit_euler, TREE))
+        if self.sizes["na"]:
+            chosen.append((s.advance_activations, ROWS))
+        return chosen
+
+    def sets(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+        """The arenas of rows, then those of collision."""
+        block = self.block
+        hits = block if self.hits is None else self.hits
+        return [(block.m, block.c, block.args, block.d), (hits.m, hits.c, hits.args, hits.d)]
+
+    def connect(self, index: np.ndarray, constant: np.ndarray, data: np.ndarray, h: float) -> None:
+        """Tell the stages where the arenas of the trees are, and the time step."""
+        link = self.column["link"]
+        link[t.TREE_M], link[t.TREE_C], link[t.TREE_D] = map(address_of, (index, constant, data))
+        if self.hits is not None:
+            link[t.HIT_M], link[t.HIT_C] = address_of(self.hits.m), address_of(self.hits.c)
+            link[t.HIT_ARGS], link[t.HIT_D] = address_of(self.hits.args), address_of(self.hits.d)
+        self.column["option"][t.STEP] = h
+
+
+def law_rows(force: ForceModels) -> Array:
+    """Laws as rows of numbers; see kernels/constraints/tables.py."""
+    made = np.zeros((len(force), t.LAW))
+    made[:, t.KIND] = force.kind
+    made[:, t.STIFFNESS], made[:, t.DAMPING] = force.stiffness, force.damping
+    made[:, t.D0 : t.POWER + 1] = force.impedance
+    made[:, t.DIRECT] = force.direct
+    made[:, t.BOUNCINESS], made[:, t.ERP] = force.bounciness, force.erp
+    return made
+
+
+def joint_of_dofs(model: Model) -> np.ndarray:
+    """Joint of every degree of freedom."""
+    return np.repeat(np.arange(model.joint_count), np.diff(model.joint_qd_start))
+
+
+def scalar_coordinates(model: Model) -> np.ndarray:
+    """Coordinate of every degree of freedom that is a number of its own, -1 of others."""
+    joint = joint_of_dofs(model)
+    q = np.arange(model.joint_dof_count) - model.joint_qd_start[joint] + model.joint_q_start[joint]
+    turning = np.isin(model.joint_type[joint], list(QUATERNION_JOINTS))
+    return np.where(turning, -1, q)
+
+
+def _limited(model: Model) -> np.ndarray:
+    """Degrees of freedom with limits; of a ball joint the first."""
+    joint = joint_of_dofs(model)
+    finite = np.isfinite(model.joint_limit_lower) | np.isfinite(model.joint_limit_upper)
+    ball = model.joint_type[joint] == JointType.BALL
+    first = np.arange(model.joint_dof_count) == model.joint_qd_start[joint]
+    free = np.isin(model.joint_type[joint], [JointType.FREE, JointType.DISTANCE])
+    return np.flatnonzero(finite & ~free & (~ball | first))
+
+
+_JOINTS = (TargetKind.JOINT, TargetKind.JOINT_IN_PARENT)
+
+
+def _working(model: Model, option: SimulateOption) -> np.ndarray:
+    """Actuators that act."""
+    if model.actuators is None:
+        return np.zeros(0, np.int64)
+    return np.flatnonzero(~np.isin(model.actuators.group, option.disabled_actuator_groups))
+
+
+def actuator_moment(model: Model, u: int) -> Array:
+    """How the length of an actuator changes with the degrees of freedom."""
+    table = model.actuators
+    assert table is not None
+    moment = np.zeros(model.joint_dof_count)
+    target = int(table.target[u])
+    if table.target_kind[u] in _JOINTS:
+        dofs = slice(int(model.joint_qd_start[target]), int(model.joint_qd_start[target + 1]))
+        moment[dofs] = table.gear[u, : dofs.stop - dofs.start]
+    elif table.target_kind[u] == TargetKind.TENDON and model.tendons is not None:
+        moment = table.gear[u, 0] * model.tendons.coefficients[target]
+    return moment
+
+
+def _missing(model: Model, option: SimulateOption) -> list[str]:
+    """What the tables ask for that no stage does."""
+    found: list[str] = []
+    off = option.disable_constraints
+    if not (off or option.disable_equality) and model.equalities is not None and model.equalities.active.any():
+        found.append("equality constraints")
+    if not (off or option.disable_contacts) and model.contact_pairs is not None and len(model.contact_pairs):
+        found.append("contact pairs with parameters of their own")
+    for table, what in (
+        (model.couplers, "joint couplers"),
+        (model.distance_springs, "distance springs"),
+        (model.loop_joints, "world-owned joints"),
+    ):
+        if table is not None and len(table):
+            found.append(what)
+    table = model.actuators
+    if table is not None and len(table) and not option.disable_actuators:
+        for u in _working(model, option).tolist():
+            name = table.label[u]
+            kind, target = table.target_kind[u], int(table.target[u])
+            if kind in _JOINTS and model.joint_type[target] in QUATERNION_JOINTS:
+                found.append(f"actuator '{name}' on a ball or free joint")
+            elif kind == TargetKind.TENDON and model.tendons is not None and model.tendons.spatial[target]:
+                found.append(f"actuator '{name}' on a spatial tendon")
+            elif kind not in (*_JOINTS, TargetKind.TENDON):
+                found.append(f"actuator '{name}' on a site, body or slider-crank")
+            elif GainKind.MUSCLE == table.gain_kind[u] or BiasKind.MUSCLE == table.bias_kind[u]:
+                found.append(f"muscle '{name}'")
+            elif table.activation_kind[u] == ActivationKind.MUSCLE:
+                found.append(f"muscle '{name}'")
+    if option.density > 0.0 or option.viscosity > 0.0:
+        found.append("forces of a medium (density, viscosity)")
+    return found

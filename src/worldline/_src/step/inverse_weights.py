@@ -1,0 +1,59 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Inverse inertias that constraint rows see, taken once at the start position.
+
+Soft constraints scale their regularizer by the inverse inertia of what they act on. The exact one changes
+with the pose; this estimate does not, which keeps the meaning of their parameters the same everywhere.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from worldline._src.model.kinds import JointType
+from worldline._src.model.model import Model
+from worldline._src.spatial.poses import Array
+from worldline._src.step.dynamics import jacobian, mass_matrix
+
+_SMALL = 1e-15
+
+
+def inverse_weights(model: Model) -> tuple[Array, Array]:
+    """Of degrees of freedom, (joint_dof_count,), and of bodies: translation and rotation, (body_count, 2).
+
+    Degrees of freedom of a ball joint share their mean, and so do the two halves of a free joint. Bodies are
+    looked at in their centre of mass; a body that can only move one way takes that for the other too.
+    """
+    nv = model.joint_dof_count
+    bodies = np.zeros((model.body_count, 2))
+    if nv == 0:
+        return np.zeros(0), bodies
+    q = np.array(model.joint_q)
+    M = mass_matrix(model, q)
+    held = np.repeat(model.body_kinematic[model.joint_child], np.diff(model.joint_qd_start))
+    free = np.flatnonzero(~held)
+    inverse = np.zeros((nv, nv))
+    if free.size:
+        # a degree of freedom without inertia has nothing to be scaled by
+        inverse[np.ix_(free, free)] = np.linalg.pinv(M[np.ix_(free, free)], hermitian=True)
+
+    dofs = np.diagonal(inverse).copy()
+    for j in range(model.joint_count):
+        start, end = int(model.joint_qd_start[j]), int(model.joint_qd_start[j + 1])
+        kind = model.joint_type[j]
+        if kind in (JointType.FREE, JointType.DISTANCE):
+            dofs[start : start + 3] = dofs[start : start + 3].mean()
+            dofs[start + 3 : end] = dofs[start + 3 : end].mean()
+        elif kind == JointType.BALL:
+            dofs[start:end] = dofs[start:end].mean()
+
+    for b in range(model.body_count):
+        J = jacobian(model, q, b, model.body_com[b])
+        A = np.einsum("ri,ij,rj->r", J, inverse, J)
+        turn, move = float(A[:3].mean()), float(A[3:].mean())
+        if move < _SMALL < turn:
+            move = turn
+        elif turn < _SMALL < move:
+            turn = move
+        bodies[b] = move, turn
+    return dofs, bodies
