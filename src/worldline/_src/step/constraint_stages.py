@@ -59,6 +59,7 @@ from worldline._src.scalar.memory import address_as, matrix, vector
 
 _CONTACT, _CONTACT_ID = hits.SLOT["contact"], hits.SLOT["contact_id"]
 _COUNTER, _NCONTACT = hits.SLOT["counter"], hits.SLOT["ncontact"]
+_SHAPE_TYPE, _SHAPE_X, _NSHAPE = hits.SLOT["shape_type"], hits.SLOT["shape_X_W"], hits.SLOT["nshape"]
 _BODY_X, _NBODY = hits.SLOT["body_X_W"], hits.SLOT["nbody"]
 
 
@@ -79,6 +80,8 @@ class Hits(NamedTuple):
     counter: Any
     contact: Any
     contact_id: Any
+    shape_type: Any
+    shape_X_W: Any
 
 
 @inline
@@ -166,6 +169,8 @@ def contact_rows(m, c, args, d):
             vector(ha, hm[_COUNTER], 8),
             matrix(hd, hm[_CONTACT], hm[_NCONTACT], 7),
             matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6),
+            vector(hm, hm[_SHAPE_TYPE], hm[_NSHAPE]),
+            matrix(hd, hm[_SHAPE_X], hm[_NSHAPE], 12),
         ),
         Bodies(
             chain_view(tm, tc, td),

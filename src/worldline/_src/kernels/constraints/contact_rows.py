@@ -26,10 +26,13 @@ from worldline._src.kernels.constraints.tables import (
     SAFE,
     STEP,
 )
+from worldline._src.kernels.narrowphase.tables import CAPSULE, PLANE
 from worldline._src.scalar.ops import maximum, minimum, sqrt
 from worldline._src.spatial.vec3 import Vec3
 
 _LEAST_FRICTION = 1e-5
+_UPRIGHT = 1.0 - 1e-12
+"""Square of the cosine above which an axis is along the normal."""
 
 
 class Meeting(NamedTuple):
@@ -86,12 +89,32 @@ def meeting(shapes, a, b):
 
 
 @inline
-def _set_frame(normal, k, frame_out):
-    """Axes of a contact in rows: normal, then two tangents."""
-    x = normal
+def _first_tangent(hits, a, b, normal):
+    """Where the first tangent points before it is made square to the normal.
+
+    Capsules on planes take their own axis, so that the edges of a linearised cone turn with them.
+    """
     helper = Vec3(0.0, 1.0, 0.0)
-    if x.y > 0.5 or x.y < -0.5:
+    if normal.y > 0.5 or normal.y < -0.5:
         helper = Vec3(0.0, 0.0, 1.0)
+    kind_a, kind_b = hits.shape_type[a], hits.shape_type[b]
+    lying = -1
+    if kind_a == PLANE and kind_b == CAPSULE:
+        lying = b
+    if kind_b == PLANE and kind_a == CAPSULE:
+        lying = a
+    if lying >= 0:
+        X = hits.shape_X_W
+        axis = Vec3(X[lying, 5], X[lying, 8], X[lying, 11])
+        along = axis.x * normal.x + axis.y * normal.y + axis.z * normal.z
+        if along * along < _UPRIGHT:
+            helper = axis
+    return helper
+
+
+@inline
+def _set_frame(x, helper, k, frame_out):
+    """Axes of a contact in rows: normal, then two tangents."""
     s = helper.x * x.x + helper.y * x.y + helper.z * x.z
     y = Vec3(helper.x - s * x.x, helper.y - s * x.y, helper.z - s * x.z)
     n = 1.0 / sqrt(y.x * y.x + y.y * y.y + y.z * y.z)
@@ -190,7 +213,8 @@ def contact_rows(hits, bodies, shapes, v, rows_out, notes_out, frames_out):
         if n + count > rows_out.kind.shape[0]:
             dropped += 1
             continue
-        _set_frame(Vec3(hits.contact[k, 3], hits.contact[k, 4], hits.contact[k, 5]), k, frame)
+        normal = Vec3(hits.contact[k, 3], hits.contact[k, 4], hits.contact[k, 5])
+        _set_frame(normal, _first_tangent(hits, a, b, normal), k, frame)
         axes = frame[k].reshape(3, 3)
         point = Vec3(hits.contact[k, 0], hits.contact[k, 1], hits.contact[k, 2])
         body_a, body_b = hits.contact_id[k, 2], hits.contact_id[k, 3]
