@@ -1,0 +1,218 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The generic row kernels as functions of NumPy arrays, for one world and for four worlds in lanes.
+
+Arrays of several worlds have the world as their last axis, which is the memory order of lanes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from worldline._src.jit import entry, inline
+from worldline._src.kernels.constraints import body_pgs as bodies_kernel
+from worldline._src.kernels.constraints import delassus as delassus_kernel
+from worldline._src.kernels.constraints import dual_pgs as dual_kernel
+from worldline._src.kernels.constraints import impedance as imp
+from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts
+from worldline._src.kernels.constraints.dual_pgs import DualRows
+from worldline._src.scalar.lanes import LANES4
+from worldline._src.scalar.memory import aligned_zeros, matrix, pointer_as, vector
+from worldline._src.spatial.vec3 import Vec3
+
+LANES = 4
+
+
+def aligned(array):
+    """A copy of an array on a boundary that vector loads need."""
+    array = np.asarray(array, dtype=float)
+    copy = aligned_zeros(array.size).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+@entry
+def dual_one(A, c, bound, active, kind, dim, n, tolerance, sweeps, local, taken, force):
+    rows = DualRows(A, c, bound, active, kind, dim)
+    dual_kernel.dual_pgs(rows, n, tolerance, sweeps, local, taken, force)
+
+
+@entry
+def dual_lanes(A, c, bound, active, kind, dim, n, tolerance, sweeps, local, taken, force):
+    size = kind.shape[0]
+    rows = DualRows(
+        matrix(pointer_as(A, LANES4), 0, size, size),
+        vector(pointer_as(c, LANES4), 0, size),
+        vector(pointer_as(bound, LANES4), 0, size),
+        vector(pointer_as(active, LANES4), 0, size),
+        kind,
+        dim,
+    )
+    dual_kernel.dual_pgs(
+        rows,
+        n,
+        tolerance,
+        sweeps,
+        vector(pointer_as(local, LANES4), 0, 12),
+        vector(pointer_as(taken, LANES4), 0, 1),
+        vector(pointer_as(force, LANES4), 0, size),
+    )
+
+
+def dual_pgs(A, c, bound, active, kind, dim, tolerance=1e-12, sweeps=5000, guess=None):
+    """Forces and sweeps taken; one world, or four when c has a second axis."""
+    lanes = np.ndim(c) == 2
+    tail = (LANES,) if lanes else ()
+    n = len(kind)
+    arrays = [aligned(np.broadcast_to(x, (*shape, *tail))) for x, shape in ((A, (n, n)), (c, (n,)))]
+    arrays += [aligned(np.broadcast_to(x, (n, *tail))) for x in (bound, active)]
+    force = aligned(np.zeros((n, *tail)) if guess is None else guess)
+    local, taken = aligned(np.zeros((12, *tail))), aligned(np.zeros((1, *tail)))
+    call = dual_lanes if lanes else dual_one
+    integers = np.array(kind, dtype=np.int64), np.array(dim, dtype=np.int64)
+    call(*arrays, *integers, n, tolerance, sweeps, local, taken, force)
+    return force, taken[0]
+
+
+@entry
+def delassus(J, K, R, n, A):
+    delassus_kernel.delassus(J, K, R, n, A)
+
+
+@entry
+def impedance_one(r, solimp, out):
+    for i in range(r.shape[0]):
+        out[i] = imp.impedance(r[i], solimp[0], solimp[1], solimp[2], solimp[3], solimp[4])
+
+
+@entry
+def impedance_lanes(r, solimp, out):
+    values, results = pointer_as(r, LANES4), pointer_as(out, LANES4)
+    for i in range(r.shape[0] // 4):
+        results[i] = imp.impedance(values[i], solimp[0], solimp[1], solimp[2], solimp[3], solimp[4])
+
+
+@entry
+def soft_row(r, v, inverse_inertia, solref, solimp, least_time, out):
+    """d, aref and R of one row."""
+    d = imp.impedance(r, solimp[0], solimp[1], solimp[2], solimp[3], solimp[4])
+    spring = imp.row_spring(solref[0], solref[1], solimp[1], least_time)
+    out[0] = d
+    out[1] = imp.reference_acceleration(spring, d, r, v)
+    out[2] = imp.regularizer(d, inverse_inertia)
+
+
+@entry
+def friction_regularizers(R_normal, ratio, mu_first, mu, out):
+    R_first = imp.elliptic_first_regularizer(R_normal, ratio)
+    out[0] = R_first
+    out[1] = imp.elliptic_other_regularizer(R_first, mu_first, mu)
+    out[2] = imp.regularized_friction(mu_first, R_first, R_normal)
+    out[3] = imp.pyramid_regularizer(R_normal, mu_first, ratio)
+
+
+@inline
+def _row(array, i):
+    return Vec3(array[i, 0], array[i, 1], array[i, 2])
+
+
+@inline
+def _solve_bodies(contacts, axes, arms, bodies, count, tolerance, sweeps, taken, impulse):
+    for c in range(count):
+        three = (_row(axes, 3 * c), _row(axes, 3 * c + 1), _row(axes, 3 * c + 2))
+        bodies_kernel.prepare_contact(bodies, c, _row(arms, 2 * c), _row(arms, 2 * c + 1), three, contacts)
+    bodies_kernel.warm_start(contacts, count, bodies, impulse)
+    bodies_kernel.body_pgs(contacts, count, tolerance, sweeps, taken, bodies, impulse)
+
+
+@entry
+def bodies_one(contacts, axes, arms, bodies, count, tolerance, sweeps, taken, impulse):
+    _solve_bodies(contacts, axes, arms, bodies, count, tolerance, sweeps, taken, impulse)
+
+
+@entry
+def bodies_lanes(contacts, axes, arms, bodies, count, tolerance, sweeps, taken, impulse):
+    seen = BodyContacts(
+        contacts.a,
+        contacts.b,
+        contacts.shape,
+        matrix(pointer_as(contacts.axes, LANES4), 0, contacts.axes.shape[0], 3),
+        matrix(pointer_as(contacts.arm_a, LANES4), 0, contacts.arm_a.shape[0], 3),
+        matrix(pointer_as(contacts.arm_b, LANES4), 0, contacts.arm_b.shape[0], 3),
+        matrix(pointer_as(contacts.spin_a, LANES4), 0, contacts.spin_a.shape[0], 3),
+        matrix(pointer_as(contacts.spin_b, LANES4), 0, contacts.spin_b.shape[0], 3),
+        matrix(pointer_as(contacts.block, LANES4), 0, contacts.block.shape[0], 8),
+        vector(pointer_as(contacts.target, LANES4), 0, contacts.target.shape[0]),
+        vector(pointer_as(contacts.R, LANES4), 0, contacts.R.shape[0]),
+        vector(pointer_as(contacts.mu, LANES4), 0, contacts.mu.shape[0]),
+        vector(pointer_as(contacts.active, LANES4), 0, contacts.active.shape[0]),
+    )
+    moving = Bodies(
+        matrix(pointer_as(bodies.linear, LANES4), 0, bodies.linear.shape[0], 3),
+        matrix(pointer_as(bodies.angular, LANES4), 0, bodies.angular.shape[0], 3),
+        vector(pointer_as(bodies.inverse_mass, LANES4), 0, bodies.inverse_mass.shape[0]),
+        matrix(pointer_as(bodies.inverse_inertia, LANES4), 0, bodies.inverse_inertia.shape[0], 6),
+    )
+    _solve_bodies(
+        seen,
+        matrix(pointer_as(axes, LANES4), 0, axes.shape[0], 3),
+        matrix(pointer_as(arms, LANES4), 0, arms.shape[0], 3),
+        moving,
+        count,
+        tolerance,
+        sweeps,
+        vector(pointer_as(taken, LANES4), 0, taken.shape[0]),
+        vector(pointer_as(impulse, LANES4), 0, impulse.shape[0]),
+    )
+
+
+class Scene(NamedTuple):
+    """Free bodies and contacts between them; the last body is the world."""
+
+    a: np.ndarray
+    b: np.ndarray
+    axes: np.ndarray
+    arms: np.ndarray
+    linear: np.ndarray
+    angular: np.ndarray
+    inverse_mass: np.ndarray
+    inverse_inertia: np.ndarray
+    mu: np.ndarray
+    target: np.ndarray
+    R: np.ndarray
+    active: np.ndarray
+
+
+def stacked(scenes: list[Scene]) -> Scene:
+    """Four worlds of one layout, the world as the last axis."""
+    first = scenes[0]
+    return Scene(
+        first.a, first.b, *(np.stack(x, axis=-1) for x in zip(*(s[2:] for s in scenes), strict=True))
+    )
+
+
+def solve_bodies(scene: Scene, shape=0, tolerance=1e-13, sweeps=20_000, guess=None):
+    """Impulses (3 contacts,), velocities after them, and sweeps taken."""
+    nc = len(scene.a)
+    tail = scene.mu.shape[1:]
+    shapes = np.full(nc, shape, dtype=np.int64)
+    rooms = [aligned(np.zeros((3 * nc, 3, *tail))) for _ in range(5)]
+    contacts = BodyContacts(
+        np.array(scene.a, dtype=np.int64),
+        np.array(scene.b, dtype=np.int64),
+        shapes,
+        *rooms,
+        aligned(np.zeros((nc, 8, *tail))),
+        *(aligned(x) for x in (scene.target, scene.R, scene.mu, scene.active)),
+    )
+    bodies = Bodies(
+        *(aligned(x) for x in (scene.linear, scene.angular, scene.inverse_mass, scene.inverse_inertia))
+    )
+    taken = aligned(np.zeros((1, *tail)))
+    impulse = aligned(np.zeros((3 * nc, *tail)) if guess is None else guess)
+    call = bodies_lanes if tail else bodies_one
+    axes, arms = aligned(scene.axes), aligned(scene.arms)
+    call(contacts, axes, arms, bodies, nc, tolerance, sweeps, taken, impulse)
+    return impulse, bodies.linear, bodies.angular, taken[0]
