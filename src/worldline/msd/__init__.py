@@ -14,6 +14,7 @@ Variants are made by their cases, such as `ActuatorTarget.joint("elbow")`.
 
 from typing import TYPE_CHECKING, Any
 
+from worldline._src.errors import Problem, SceneError
 from worldline._src.scene.actuators import (
     Actuator,
     ActuatorTarget,
@@ -328,6 +329,7 @@ __all__ = [
     "PositionParam",
     "PositionTrack",
     "Probe",
+    "Problem",
     "ProjectionPolicy",
     "Range",
     "ReadOptions",
@@ -335,6 +337,7 @@ __all__ = [
     "ReportEntry",
     "RigidBodySolver",
     "RotationTrack",
+    "SceneError",
     "SceneStatistic",
     "SensorSet",
     "ShapeFit",
