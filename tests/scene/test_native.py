@@ -9,6 +9,7 @@ import math
 import resource
 import struct
 import time
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -401,3 +402,23 @@ def test_arguments_of_the_wrong_type() -> None:
         msd.from_str("{}", format="mjfc")
     with pytest.raises(ArgumentError, match="asset_dirs: given 'dir'"):
         msd.from_str("{}", format="msd", asset_dirs="dir")
+
+
+def test_native_files_reach_no_assets_outside_their_directory(tmp_path) -> None:
+    inside, outside = tmp_path / "scene", tmp_path / "elsewhere"
+    inside.mkdir()
+    outside.mkdir()
+    cube = (Path(__file__).parents[1] / "data" / "cube.stl").read_bytes()
+    (outside / "cube.stl").write_bytes(cube)
+    world = msd.World()
+    world.assets.meshes["m"] = msd.MeshSource.path(str(outside / "cube.stl"))
+    for suffix in (".json", ".msgpack"):
+        file = inside / f"scene{suffix}"
+        world.to_file(file)
+        with pytest.raises(SceneError, match="outside the directories that may be read"):
+            msd.from_file(file)
+        assert msd.from_file(file, allow_outside=True) == world
+        assert msd.from_file(file, asset_dirs=[outside]) == world
+    with pytest.raises(SceneError, match="outside"):
+        msd.from_msgpack(world.to_msgpack())
+    assert msd.from_msgpack(world.to_msgpack(), asset_dirs=[outside]) == world

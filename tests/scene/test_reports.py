@@ -216,3 +216,16 @@ def test_modules_of_the_description_do_not_import_formats() -> None:
             with open(spec.origin) as file:
                 top = [line for line in file if line.startswith(("from", "import"))]
             assert not [line for line in top if "scene.formats" in line], info.name
+
+
+def test_strict_loading_of_motion_lets_looks_pass() -> None:
+    looks = "<mujoco><visual><scale framewidth='2'/></visual><worldbody><body><geom size='1'/></body></worldbody></mujoco>"
+    assert [entry.may_move for entry in msd.from_str(looks).report.losses] == [False]
+    with pytest.raises(SceneError, match="1 parts would be lost"):
+        msd.from_str(looks, strict=True)
+    msd.from_str(looks, strict="motion")
+    moving = looks.replace("<geom", "<joint springdamper='1 1' type='free'/><geom")
+    with pytest.raises(SceneError, match="springdamper"):
+        msd.from_str(moving, strict="motion")
+    with pytest.raises(ValueError, match="allowed: True, False or 'motion'"):
+        msd.from_str(looks, strict="yes")  # type: ignore[arg-type]

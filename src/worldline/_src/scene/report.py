@@ -3,14 +3,15 @@
 """What became of a file's content when it was read.
 
 A reader notes what it approximated or left out, with the place it came from; nothing is dropped silently.
-Strict loading turns those two kinds of entries into an error.
+Strict loading turns those two kinds of entries into an error; strict loading of motion only those that may
+change how the scene moves, since hardly a file of a real robot is without some setting of a viewer.
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from worldline._src.errors import Problem, SceneError
 
@@ -21,6 +22,19 @@ class Fate(enum.Enum):
     Kept = "kept"
     Approximated = "approximated"
     LeftOut = "left out"
+
+
+LOOKS: Final = frozenset(
+    (
+        # MJCF
+        *("visual", "camera", "light", "texture", "material", "skin"),
+        # URDF: what controllers and their hardware are told
+        *("transmission", "safety_controller", "calibration"),
+        # SDF
+        *("scene", "gui", "spherical_coordinates"),
+    )
+)
+"""Elements that say nothing about motion; settings of another simulator (`gazebo`, `plugin`, `ode`) may."""
 
 
 class ReportEntry(NamedTuple):
@@ -39,6 +53,11 @@ class ReportEntry(NamedTuple):
     message: str
     file: str | None = None
     line: int | None = None
+
+    @property
+    def may_move(self) -> bool:
+        """Whether it may change how the scene moves; False for looks, viewers and hardware."""
+        return LOOKS.isdisjoint(step.partition("[")[0] for step in self.path.split("/"))
 
     def __str__(self) -> str:
         return f"{self.fate.value}: {Problem(self.path, self.message, self.file, self.line)}"
@@ -91,9 +110,14 @@ class Report:
         """Whether the scene says everything its file said."""
         return not self.losses
 
-    def raise_losses(self, headline: str = "strict loading") -> None:
-        """Raises a `SceneError` with every approximated or left-out part; nothing if there is none."""
-        losses = self.losses
+    def raise_losses(self, headline: str = "strict loading", *, motion_only: bool = False) -> None:
+        """Raises a `SceneError` with every approximated or left-out part; nothing if there is none.
+
+        Args:
+            headline: How the error begins.
+            motion_only: Only count what may change how the scene moves.
+        """
+        losses = [entry for entry in self.losses if entry.may_move or not motion_only]
         if losses:
             problems = [
                 Problem(entry.path, f"{entry.fate.value}: {entry.message}", entry.file, entry.line)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from worldline._src.errors import CapabilityError, Problem, SceneError
 from worldline._src.scene.asset_specs import AssetSpecs, MeshSource
 from worldline._src.scene.assets.paths import FileMissing, PathPolicy
+from worldline._src.scene.compose import is_rooted
 from worldline._src.scene.materials import Texture, TextureSource
 
 MESH_SUFFIXES: Final = (".stl", ".obj", ".dae", ".msh", ".glb", ".gltf", ".ply", ".off")
@@ -80,6 +81,9 @@ def check_assets(assets: AssetSpecs, policy: PathPolicy) -> list[Problem]:
     """A problem for every asset file that a scene may not reach; missing ones are found when loaded."""
     problems: list[Problem] = []
     for place, reference in _files(assets):
+        if policy.base is None and not policy.asset_dirs and not is_rooted(reference):
+            # relative to a file that is not known yet, so it leads nowhere
+            continue
         try:
             policy.resolve(reference)
         except FileMissing:
@@ -90,13 +94,16 @@ def check_assets(assets: AssetSpecs, policy: PathPolicy) -> list[Problem]:
 
 
 def _files(assets: AssetSpecs) -> Iterator[tuple[str, str]]:
+    # an entry that could not be read is None
     for name, mesh in assets.meshes.items():
-        if mesh.variant == "path":
+        if mesh is not None and mesh.variant == "path":
             yield f"$.assets.meshes[{name!r}]", mesh.value["path"]
     for name, hfield in assets.hfields.items():
-        if hfield.source_type.variant == "path":
+        if hfield is not None and hfield.source_type.variant == "path":
             yield f"$.assets.hfields[{name!r}]", hfield.source_type.value["path"]
     for name, texture in assets.textures.items():
+        if texture is None:
+            continue
         data: Any = texture.source.value
         faces = {"file": data}.items() if texture.source.variant == "file" else ()
         if texture.source.variant == "cube":

@@ -10,10 +10,12 @@ import stat
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from worldline._src.errors import ArgumentError, CapabilityError, Problem, SceneError
 from worldline._src.progress import slow
+from worldline._src.scene.assets.paths import PathPolicy
+from worldline._src.scene.assets.references import check_assets
 from worldline._src.scene.contexts import Gathering
 from worldline._src.scene.formats import native
 from worldline._src.scene.formats.detect import detect
@@ -23,6 +25,7 @@ from worldline._src.scene.limits import LIMITS, Limits
 from worldline._src.scene.validate import examine
 from worldline._src.scene.world import World
 
+Strict = bool | Literal["motion"]
 _TEXT_FORMATS = ("mjcf", "urdf", "sdf", "msd")
 
 
@@ -30,14 +33,14 @@ class ReadOptions(NamedTuple):
     """What every reader is told.
 
     Attributes:
-        strict: Anything approximated, left out or missing is an error.
+        strict: Anything approximated, left out or missing is an error; "motion" leaves out what is only seen.
         validate: Check the scene as a whole after reading.
         asset_dirs: Where to look for assets and `package://` besides the directory of the file.
         allow_outside: Let includes and assets lie outside those directories.
         limits: Bounds on the file and the scene.
     """
 
-    strict: bool = False
+    strict: Strict = False
     validate: bool = True
     asset_dirs: tuple[Path, ...] = ()
     allow_outside: bool = False
@@ -45,7 +48,7 @@ class ReadOptions(NamedTuple):
 
 
 def _options(
-    strict: bool,
+    strict: Strict,
     validate: bool,
     asset_dirs: Iterable[str | PathLike[str]],
     allow_outside: bool,
@@ -53,6 +56,8 @@ def _options(
 ) -> ReadOptions:
     if isinstance(asset_dirs, str | bytes | PathLike):
         raise ArgumentError(f"asset_dirs: given {describe(asset_dirs)}; allowed: a list of paths")
+    if strict not in (True, False, "motion"):
+        raise ArgumentError(f"strict: given {describe(strict)}; allowed: True, False or 'motion'")
     dirs = tuple(Path(directory) for directory in asset_dirs)
     return ReadOptions(strict, validate, dirs, allow_outside, limits)
 
@@ -60,7 +65,7 @@ def _options(
 def from_file(
     path: str | PathLike[str],
     *,
-    strict: bool = False,
+    strict: Strict = False,
     validate: bool = True,
     asset_dirs: Iterable[str | PathLike[str]] = (),
     allow_outside: bool = False,
@@ -70,7 +75,8 @@ def from_file(
 
     Args:
         path: The file; relative asset paths start at its directory.
-        strict: Raise if anything is approximated or left out instead of noting it in `report`.
+        strict: Raise if anything is approximated or left out instead of noting it in `report`; with
+            "motion", only if it may change how the scene moves, so looks and viewer settings do not count.
         validate: Check the scene as a whole; turn off to load an unfinished one.
         asset_dirs: Where to look for assets and `package://` besides the file's directory.
         allow_outside: Let includes and assets lie outside those directories.
@@ -124,7 +130,7 @@ def from_str(
     format: str = "mjcf",
     file_path: str | PathLike[str] | None = None,
     *,
-    strict: bool = False,
+    strict: Strict = False,
     validate: bool = True,
     asset_dirs: Iterable[str | PathLike[str]] = (),
     allow_outside: bool = False,
@@ -172,8 +178,10 @@ def from_msgpack(
     data: bytes,
     file_path: str | PathLike[str] | None = None,
     *,
-    strict: bool = False,
+    strict: Strict = False,
     validate: bool = True,
+    asset_dirs: Iterable[str | PathLike[str]] = (),
+    allow_outside: bool = False,
     limits: Limits = LIMITS,
 ) -> World:
     """Loads a scene from MSD msgpack; the quick form for scenes with meshes in them.
@@ -183,6 +191,8 @@ def from_msgpack(
         file_path: Relative asset paths start at the directory of this file.
         strict: See `from_file`.
         validate: See `from_file`.
+        asset_dirs: See `from_file`.
+        allow_outside: See `from_file`.
         limits: See `from_file`.
 
     Raises:
@@ -196,7 +206,7 @@ def from_msgpack(
     if not isinstance(data, bytes | bytearray | memoryview):
         raise ArgumentError(f"data: given {describe(data)}; allowed: bytes")
     file = None if file_path is None else os.fspath(file_path)
-    options = _options(strict, validate, (), False, limits)
+    options = _options(strict, validate, asset_dirs, allow_outside, limits)
     return _native(native.from_msgpack, bytes(data), file, options)
 
 
@@ -209,9 +219,12 @@ def _decoded(data: bytes, file: Path) -> str:
 
 
 def _native(read: Any, data: bytes, file: str | None, options: ReadOptions) -> World:
-    world, source = read(data, file=file, strict=options.strict, limits=options.limits)
+    world, source = read(data, file=file, strict=options.strict is True, limits=options.limits)
     if file is not None:
         world.source_path = os.path.abspath(file)
+    policy = PathPolicy.of(None if file is None else Path(file), options)
+    for problem in check_assets(world.assets, policy):
+        source.problem(problem.path, problem.message)
     return _finish(world, source, file, options)
 
 
@@ -243,7 +256,7 @@ def _finish(world: World, found: Gathering, file: str | None, options: ReadOptio
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         raise SceneError(f"{where}not a valid scene: {count}", problems)
     if options.strict:
-        world.report.raise_losses(f"{where}strict loading")
+        world.report.raise_losses(f"{where}strict loading", motion_only=options.strict == "motion")
     return world
 
 

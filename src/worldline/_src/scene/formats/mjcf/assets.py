@@ -132,6 +132,12 @@ def _mesh_inline(a: Attributes, transform: MeshTransform, name: str) -> MeshSour
     faces = a.table("face", 3)
     if vertices is None or not len(vertices):
         return None
+    with np.errstate(over="ignore"):
+        # the format keeps vertices in single precision
+        vertices = vertices.astype(np.float32).astype(np.float64)
+    if not np.isfinite(vertices).all():
+        a.reject("vertex", "given numbers too large for single precision")
+        return None
     try:
         if faces is None:
             if a.is_own("face"):

@@ -30,6 +30,8 @@ from worldline._src.scene.formats.mjcf.orientation import (
 from worldline._src.scene.formats.mjcf.scopes import Scope
 from worldline._src.scene.formats.xml import Attributes, Element
 from worldline._src.scene.joints import JointType
+from worldline._src.scene.mass_properties import in_groups
+from worldline._src.scene.options import CompileOptions, InertiaSource
 
 _LEFT_OUT: Final = {
     "flexcomp": "deformable objects are not modelled",
@@ -82,6 +84,18 @@ class Tree:
         while self.stack:
             element, place = self.stack.pop()
             self._read(element, place)
+        options = self.reading.world.compile_options
+        if options.bound_mass or options.bound_inertia:
+            self._place_bounds(options)
+
+    def _place_bounds(self, options: CompileOptions) -> None:
+        """Where mass lies that only a bound gives: as compiled models have it, as far from the body's origin
+        as that is from the origin of the parent."""
+        given = options.inertia_source is not InertiaSource.Given
+        for link in self.reading.world.hierarchy.links():
+            counted = given and any(in_groups(g.visual.group, options.inertia_groups) for g in link.geoms)
+            if link.inertial.mass is None and not counted:
+                link.inertial.pos = link.local_translation
 
     def _push(self, element: Element, place: Place) -> None:
         self.stack.extend((child, place) for child in reversed(element.children))
