@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a file to a model, side by side with MuJoCo: a humanoid, and a robot with 30 MB of meshes.
 
-The first load of the meshes meets an empty asset cache, the second a full one. MuJoCo, too, keeps what it made
-of a mesh, but only within a process, so its first load is that of a new process; imports do not count.
+The first load of the meshes meets an empty asset cache, the second a full one. MuJoCo, too, keeps what it
+made of a mesh, but only within a process, so its first load is that of a new process; imports do not count.
 """
 
 from __future__ import annotations

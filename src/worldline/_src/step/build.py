@@ -229,35 +229,31 @@ def _law(actuator: Actuator) -> dict[str, Any]:
     return law
 
 
-def _target(actuator: Actuator, trees: SceneTrees, model: Model) -> tuple[TargetKind, int, int, float]:
+def _target(actuator: Actuator, index: SceneIndex, model: Model) -> tuple[TargetKind, int, int, float]:
     """What an actuator acts on: kind, index, reference, rod."""
     variant, value = actuator.target.variant, actuator.target.value
     if variant in ("joint", "joint_in_parent"):
         kind = TargetKind.JOINT if variant == "joint" else TargetKind.JOINT_IN_PARENT
-        return kind, model.joint_index(value), -1, 0.0
+        return kind, index.joint[value], -1, 0.0
     if variant == "floating_base":
-        if value in model.joint_label:
-            return TargetKind.JOINT, model.joint_index(value), -1, 0.0
-        body = model.body_index(value)
-        return TargetKind.JOINT, int(np.flatnonzero(model.joint_child == body)[0]), -1, 0.0
+        if value in index.joint:
+            return TargetKind.JOINT, index.joint[value], -1, 0.0
+        return TargetKind.JOINT, int(np.flatnonzero(model.joint_child == index.body[value])[0]), -1, 0.0
     if variant == "tendon":
-        assert model.tendons is not None
-        return TargetKind.TENDON, model.tendons.index(value), -1, 0.0
+        return TargetKind.TENDON, index.tendon[value], -1, 0.0
     if variant == "link":
-        return TargetKind.BODY, model.body_index(value), -1, 0.0
-    assert model.sites is not None
+        return TargetKind.BODY, index.body[value], -1, 0.0
     if variant == "site":
         other = value["ref_site"]
-        reference = -1 if other is None else model.sites.index(other)
-        return TargetKind.SITE, model.sites.index(value["site"]), reference, 0.0
-    crank, slider = model.sites.index(value["crank_site"]), model.sites.index(value["slider_site"])
+        return TargetKind.SITE, index.site[value["site"]], -1 if other is None else index.site[other], 0.0
+    crank, slider = index.site[value["crank_site"]], index.site[value["slider_site"]]
     return TargetKind.SLIDER_CRANK, crank, slider, value["crank_length"]
 
 
-def _actuators(world: World, trees: SceneTrees, model: Model) -> Actuators:
+def _actuators(world: World, index: SceneIndex, model: Model) -> Actuators:
     rows = world.actuators
     laws = [_law(a) for a in rows]
-    targets = [_target(a, trees, model) for a in rows]
+    targets = [_target(a, index, model) for a in rows]
     diagonal = np.zeros(0)
     for actuator, law, target in zip(rows, laws, targets, strict=True):
         if law["damping_ratio"] is not None:
