@@ -1,0 +1,208 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""SDF files: includes, what is reported, what is refused."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from sdf_scenes import DATA, HANG, joint, links, load, model, poses, refused
+
+from worldline import msd
+from worldline._src.errors import SceneError
+
+# includes
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    for variable in ("GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH", "SDF_PATH"):
+        monkeypatch.delenv(variable, raising=False)
+    table = tmp_path / "models" / "table"
+    table.mkdir(parents=True)
+    (table / "model.config").write_text(
+        '<model><sdf version="1.4">old.sdf</sdf><sdf version="1.9">new.sdf</sdf></model>'
+    )
+    (table / "old.sdf").write_text('<sdf version="1.4"><model name="old"><link name="l"/></model></sdf>')
+    (table / "new.sdf").write_text(
+        '<sdf version="1.9"><model name="table"><pose>0 0 1 0 0 0</pose><link name="top">'
+        '<visual name="v"><geometry>'
+        "<mesh><uri>cube.stl</uri><scale>2 2 2</scale></mesh></geometry></visual></link></model></sdf>"
+    )
+    (table / "cube.stl").write_bytes((DATA / "cube.stl").read_bytes())
+    (tmp_path / "world").mkdir()
+    return tmp_path
+
+
+def include(uri: str, inside: str = "") -> str:
+    return f"<include><uri>{uri}</uri>{inside}</include>"
+
+
+def world_of(inside: str) -> str:
+    return f'<sdf version="1.9"><world name="w">{inside}</world></sdf>'
+
+
+def test_included_models_keep_their_own_files_and_version(shop):
+    text = world_of(
+        include("model://table")
+        + include("model://table", "<name>second</name><pose>3 0 0 0 0 0</pose><static>1</static>")
+    )
+    world = msd.from_str(text, "sdf", shop / "world" / "w.sdf", asset_dirs=[shop / "models"])
+    assert list(links(world)) == ["second::top", "table::top"]
+    found = poses(world)
+    assert (
+        found["table::top"][2, 3] == 1 and found["second::top"][0, 3] == 3 and found["second::top"][2, 3] == 0
+    )
+    kinds = [body.kind.name for body in world.hierarchy.bodies]
+    assert kinds == ["Static", "Dynamic"]
+    geom = links(world)["table::top"].geoms[0]
+    assert geom.mesh_scale.tolist() == [2, 2, 2] and list(world.assets.meshes) == ["cube"]
+    assert world.assets.meshes["cube"].value["path"] == str(shop / "models" / "table" / "cube.stl")
+
+
+def test_missing_includes_are_reported(shop):
+    world = msd.from_str(
+        world_of(include("model://chair") + include("x.sdf")), "sdf", shop / "world" / "w.sdf"
+    )
+    assert [entry.fate for entry in world.report.losses] == [msd.Fate.LeftOut] * 2
+    merged = f'<include merge="true"><uri>{shop / "models/table"}</uri></include>'
+    world = msd.from_str(world_of(merged), "sdf", shop / "world" / "w.sdf", asset_dirs=[shop])
+    assert "merging" in str(world.report)
+
+
+def test_includes_that_lead_out_are_refused(shop):
+    for uri in ("../models/table/new.sdf", str(shop / "models"), "https://fuel.gazebosim.org/x"):
+        message = refused(world_of(include(uri)), wrap=False, file_path=shop / "world" / "w.sdf")
+        assert "include[0]" in message and ("outside" in message or "network" in message)
+
+
+def test_files_that_include_themselves_are_refused(shop):
+    path = shop / "world" / "a.sdf"
+    path.write_text(f'<sdf version="1.9"><model name="a">{include("b.sdf")}</model></sdf>')
+    (shop / "world" / "b.sdf").write_text(
+        f'<sdf version="1.9"><model name="b">{include("a.sdf")}</model></sdf>'
+    )
+    start = time.process_time()
+    with pytest.raises(SceneError, match="includes itself"):
+        msd.from_file(path)
+    assert time.process_time() - start < HANG
+
+
+def test_includes_that_multiply_are_refused(shop):
+    for level in range(11):
+        inside = "".join(include(f"{level + 1}.sdf", f"<name>n{i}</name>") for i in range(4))
+        (shop / "world" / f"{level}.sdf").write_text(
+            f'<sdf version="1.9"><model name="m"><link name="a"/>{inside}</model></sdf>'
+        )
+    start = time.process_time()
+    with pytest.raises(SceneError, match="with all includes"):
+        msd.from_file(shop / "world" / "0.sdf")
+    assert time.process_time() - start < HANG
+
+
+# what is reported, and what is wrong
+
+
+def test_extensions_are_left_out_with_their_place():
+    world = load(
+        '<world name="w">\n<plugin name="p" filename="x"/>\n<light name="l" type="point"/>\n'
+        '<model name="m">\n'
+        '<link name="a">\n<sensor name="s" type="imu"/>\n<lnk/></link><plugin name="q"/></model></world>'
+    )
+    notes = [(entry.line, entry.path) for entry in world.report.losses]
+    assert notes == [
+        (2, "sdf/world[0]/plugin[0]"),
+        (3, "sdf/world[0]/light[0]"),
+        (7, "sdf/world[0]/model[0]/plugin[0]"),
+        (6, "sdf/world[0]/model[0]/link[0]/sensor[0]"),
+        (7, "sdf/world[0]/model[0]/link[0]/lnk[0]"),
+    ]
+
+
+def test_all_problems_come_at_once_with_lines_and_hints():
+    text = """<model name="m">
+      <link name="a"><inertial><mass>heavy</mass></inertial></link>
+      <link name="b"><collision name="c"><geometry><box><size>1 2</size></box></geometry></collision>
+        <visual name="v"><geometry><mesh/></geometry></visual></link>
+      <joint name="j" type="revolut"><parent>a</parent><child>b</child></joint>
+      <joint name="k" type="revolute"><parent>aa</parent><child>b</child><axis><xyz>0 0 0</xyz>
+        <dynamics><damping>-1</damping></dynamics></axis></joint>
+      <joint name="l" type="ball"><parent>a</parent></joint>
+      <joint name="n" type="fixed"><parent>a</parent><child>world</child></joint>
+      <joint name="o" type="fixed"><parent>a</parent><child>a</child></joint>
+      <static>maybe</static>
+    </model>"""
+    message = refused(text)
+    for part in (
+        ":2: sdf/model[0]/link[0]/inertial[0]/mass[0]: given 'heavy'; allowed: a finite number",
+        "given 2 values; allowed: 3 finite numbers",
+        "<uri> is required",
+        "given 'revolut'; allowed: revolute, continuous, prismatic, fixed, ball, universal, revolute2, screw",
+        "no link or frame 'aa'; did you mean 'a'",
+        "given a zero axis",
+        "<damping>: given -1.0",
+        "<child> is required",
+        "the child is the world",
+        "the same link",
+        "given 'maybe'; allowed: true, false, 1 or 0",
+    ):
+        assert part in message, part
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("<sdf/>", "attribute 'version'"),
+        ('<sdf version="1.9"/>', "neither a <world> nor a <model>"),
+        ('<sdf version="new"><model name="m"/></sdf>', "a version such as"),
+        ('<robot name="r"/>', "allowed: <sdf>"),
+        ('<sdf version="1.9"><model><link name="a"/></model></sdf>', "attribute 'name' is required"),
+        ('<sdf version="1.9"><model name="m"><link/></model></sdf>', "attribute 'name' is required"),
+        ("<sdf", "not well-formed"),
+        ('<!DOCTYPE s [<!ENTITY a "b">]><sdf version="1.9">&a;</sdf>', "document type"),
+    ],
+)
+def test_broken_files_are_refused(text, part):
+    assert part in refused(text, wrap=False)
+
+
+def test_deep_nesting_is_refused_at_once():
+    deep = '<model name="m">' * 300 + '<link name="a"/>' + "</model>" * 300
+    assert "models nested deeper than" in refused(deep)
+    chain = "".join(f'<link name="l{i}"/>' for i in range(3000))
+    chain += "".join(joint(f"j{i}", "fixed", f"l{i}", f"l{i + 1}") for i in range(2999))
+    start = time.process_time()
+    with pytest.raises(SceneError, match="deeper than 1024"):
+        model(chain)
+    assert time.process_time() - start < HANG
+
+
+def test_mutated_files_raise_nothing_else():
+    rng = np.random.default_rng(5)
+    original = (DATA / "frames.sdf").read_text()
+    words = [
+        "",
+        "nan",
+        "1e999",
+        "-1",
+        "a b c",
+        "world",
+        "first",
+        "0 0 0 0 0 0",
+        "true",
+        "__model__",
+        "arm::tool",
+    ]
+    for _ in range(100):
+        text = original
+        for _ in range(rng.integers(1, 5)):
+            opened = [i for i, c in enumerate(text) if c in '>"']
+            at = opened[rng.integers(len(opened))]
+            end = min((i for i in (text.find("<", at + 1), text.find('"', at + 1)) if i > 0), default=at + 1)
+            text = text[: at + 1] + words[rng.integers(len(words))] + text[end:]
+        try:
+            msd.from_str(text, "sdf")
+        except SceneError:
+            continue
