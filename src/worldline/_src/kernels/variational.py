@@ -12,7 +12,8 @@ L by the coordinates, and other forces) at the middle, its derivatives by q0 and
 where J, the right Jacobian of the exponential, and exp act on the body axes of orientations and are one
 for other coordinates (Marsden and West 2001 for the principle; Lee, Liu, Park and Srinivasa 2016 for trees
 in linear time). The left equation is solved for u by a quasi-Newton method whose matrix is M / h, with half
-the damping and a quarter of the stiffness of the joints; the right one gives the momenta at the end.
+the damping and a quarter of the stiffness of the joints; the gyroscopic part, of order h, is learned on
+the way by Anderson mixing. The right equation gives the momenta at the end.
 
 The state between steps is q and the velocity v = M(q)^-1 p of the momentum, so that a step needs nothing
 but q and v, and the map from (q, p) to (q1, p1) is symplectic. The discrete action has the symmetries of
@@ -27,7 +28,7 @@ from worldline._src.kernels.integrators import within_velocity_limit
 from worldline._src.kernels.joints import BALL, FREE
 from worldline._src.scalar.ops import absolute, constant, maximum, where
 from worldline._src.spatial.exponential import load_turn, right_jacobian, store_turn, turn_back
-from worldline._src.spatial.vec3 import add, scale, sub
+from worldline._src.spatial.vec3 import Vec3, add, cross, scale, sub
 
 NOISE = 1e4
 """Corrections below this many tolerances that no longer shrink are rounding, not divergence."""
@@ -77,43 +78,75 @@ def middle_velocities(displacement, h, v_out):
 
 
 @kernel
+def level_rotors(tree, inertia, v, dof_f_io):
+    """Armature on an orientation accelerates with its column and is not turned by the others.
+
+    As part of the momenta it would be; w x (A w) takes that back. It does no work.
+    """
+    A = inertia.dof_armature
+    for i in range(1, tree.link_kind.shape[0]):
+        if _turns(tree, i):
+            d = tree.link_v_end[i] - 3
+            w = load_turn(v, d)
+            spin = Vec3(w.x * A[d], w.y * A[d + 1], w.z * A[d + 2])
+            store_turn(dof_f_io, d, add(load_turn(dof_f_io, d), cross(w, spin)))
+
+
+@kernel
 def momentum_gap(tree, p_start, displacement, dof_p, dof_f, h, gap_out):
-    """p - J(u) p0 - 1/2 J(u/2) F: what the displacement u leaves of the first equation."""
+    """J(u) p0 + 1/2 J(u/2) F - p: what the displacement u leaves of the first equation."""
     for d in range(gap_out.shape[0]):
-        gap_out[d] = dof_p[d] - p_start[d] - 0.5 * h * dof_f[d]
+        gap_out[d] = p_start[d] + 0.5 * h * dof_f[d] - dof_p[d]
     for i in range(1, tree.link_kind.shape[0]):
         if _turns(tree, i):
             d = tree.link_v_end[i] - 3
             u = load_turn(displacement, d)
             F = scale(load_turn(dof_f, d), 0.5 * h)
             passed = add(right_jacobian(u, load_turn(p_start, d)), right_jacobian(scale(u, 0.5), F))
-            store_turn(gap_out, d, sub(load_turn(dof_p, d), passed))
+            store_turn(gap_out, d, sub(passed, load_turn(dof_p, d)))
 
 
 @kernel
-def correct(options, correction, dof_f, h, v, move_io):
-    """A quasi-Newton step where the equations are not solved yet, and whether they are now.
+def measure(options, correction, dof_f, h, v, move_io):
+    """Whether the equations are solved, from the velocity that their gap is worth.
 
-    `correction` is the velocity that the gap is worth. A world that is done keeps its displacement and
-    impulse while others in its lanes go on.
+    A world that is done keeps its impulse while others in its lanes go on.
     """
-    report, u, impulse = move_io.solver_report, move_io.displacement, move_io.impulse
+    report, impulse = move_io.solver_report, move_io.impulse
     tolerance = options[0]
     active = report[1] > 0.5
-    size, fastest = constant(0.0, h), constant(1.0, h)
+    size, fastest, finite = constant(0.0, h), constant(1.0, h), constant(0.0, h)
     for d in range(correction.shape[0]):
         size = maximum(size, absolute(correction[d]))
+        # the larger of a number and none is the number; this sum is not fooled
+        finite = finite + 0.0 * correction[d]
         fastest = maximum(fastest, absolute(v[d]))
-        u[d] = where(active, u[d] - h * correction[d], u[d])
         impulse[d] = where(active, h * dof_f[d], impulse[d])
-    size = size / fastest
+    size = size / fastest + finite
 
     one, zero = constant(1.0, h), constant(0.0, h)
-    open_ = where(size <= tolerance, zero, one)
+    missing = where(size <= tolerance, zero, one)
     stuck = where(size >= report[2], where(size <= NOISE * tolerance, one, zero), zero)
     report[0] = report[0] + where(active, one, zero)
-    report[1] = where(active, where(stuck > 0.5, zero, open_), report[1])
+    report[1] = where(active, where(stuck > 0.5, zero, missing), report[1])
     report[2] = where(active, size, report[2])
+
+
+@inline
+def longest_step(v):
+    """How far velocities may move in one iteration: half of the fastest, so that none runs away."""
+    fastest = constant(1.0, v[0])
+    for d in range(v.shape[0]):
+        fastest = maximum(fastest, absolute(v[d]))
+    return 0.5 * fastest
+
+
+@kernel
+def advance(active, step, h, displacement_io):
+    """Move the displacement by a step of the velocity, in worlds that are not done."""
+    moves = active > 0.5
+    for d in range(step.shape[0]):
+        displacement_io[d] = where(moves, displacement_io[d] + h * step[d], displacement_io[d])
 
 
 @kernel

@@ -104,7 +104,10 @@ StepView, step_view = _view("StepView", "time_step", "body_f", "state", "control
 StartView, start_view = _view("StartView", "q_start", "v_start", "v_sum", "a_sum", "v_part")
 MoveView, move_view = _view("MoveView", "p_start", "displacement", "impulse", "solver_report")
 MomentumView, momentum_view = _view(
-    "MomentumView", "link_H", "dof_p", "dof_f", "dof_gap", "dof_extra", "p_end"
+    "MomentumView", "link_H", "dof_p", "dof_f", "dof_gap", "dof_extra", "dof_S_kept", "p_end"
+)
+MixingView, mixing_view = _view(
+    "MixingView", "mix_x", "mix_f", "mix_g", "mix_x_last", "mix_f_last", "mix_g_last"
 )
 SolverView, solver_view = _view("SolverView", "solver_options")
 PositionView, position_view = _view("PositionView", "link_R", "link_p", "link_origin", "dof_S")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from worldline._src.jit import stage
 from worldline._src.kernels import (
+    anderson,
     configuration,
     drives,
     impulse_response,
@@ -25,6 +26,7 @@ from worldline._src.model.views import (
     inertia_view,
     joint_view,
     limit_view,
+    mixing_view,
     momentum_view,
     move_view,
     operand_view,
@@ -119,11 +121,10 @@ def variational_solve(m, c, args, d):
     step, options = step_view(m, c, d), solver_view(m, c, d).solver_options
     q_start, h = start_view(m, c, d).q_start, step.time_step[0]
     q, v, tau = operands.q, operands.v, operands.tau
-    half = constant(0.5, h)
+    half, mixing = constant(0.5, h), mixing_view(m, c, d)
 
     iteration = 0
     while iteration < options[1] and any_of(move.solver_report[1] > 0.5):
-        iteration += 1
         # the state half way
         configuration.integrate(tree, q_start, move.displacement, half, q)
         variational.middle_velocities(move.displacement, h, v)
@@ -142,11 +143,21 @@ def variational_solve(m, c, args, d):
         # momenta there, what is missing from them, and the displacement that makes up for it
         momentum.momenta(tree, inertia, pos, vel, v, mom.link_H, mom.dof_p)
         momentum.momentum_rates(tree, pos, vel, v, tau, mom.link_H, acc.link_F, mom.dof_f)
+        variational.level_rotors(tree, inertia, v, mom.dof_f)
         variational.momentum_gap(tree, move.p_start, move.displacement, mom.dof_p, mom.dof_f, h, mom.dof_gap)
-        impulse_response.impulse_response(
-            tree, inertia, pos, mom.dof_extra, mom.dof_gap, art, acc, operands.a
-        )
-        variational.correct(options, operands.a, mom.dof_f, h, v, move)
+        if iteration == 0:
+            # one matrix for all iterations: mixing compares what they found by it, and a factor costs
+            impulse_response.factor(tree, inertia, pos, mom.dof_extra, art)
+            for k in range(v.shape[0]):
+                for j in range(6):
+                    mom.dof_S_kept[k, j] = pos.dof_S[k, j]
+        impulse_response.respond(tree, inertia, mom.dof_S_kept, mom.dof_gap, art, acc, operands.a)
+        active = move.solver_report[1]
+        variational.measure(options, operands.a, mom.dof_f, h, v, move)
+        bound = variational.longest_step(v)
+        anderson.mix(iteration, operands.a, mom.dof_gap, bound, mixing, mom.dof_gap)
+        variational.advance(active, mom.dof_gap, h, move.displacement)
+        iteration += 1
 
 
 @stage
@@ -176,16 +187,9 @@ def variational_velocities(m, c, args, d):
     for k in range(operands.v.shape[0]):
         mom.dof_gap[k] = mom.p_end[k] - mom.dof_p[k]
         mom.dof_extra[k] = constant(0.0, h)
-    impulse_response.impulse_response(
-        tree,
-        inertia,
-        pos,
-        mom.dof_extra,
-        mom.dof_gap,
-        articulated_view(m, c, d),
-        acceleration_view(m, c, d),
-        mom.dof_p,
-    )
+    art, acc = articulated_view(m, c, d), acceleration_view(m, c, d)
+    impulse_response.factor(tree, inertia, pos, mom.dof_extra, art)
+    impulse_response.respond(tree, inertia, pos.dof_S, mom.dof_gap, art, acc, mom.dof_p)
     variational.end_velocities(
         limit_view(m, c, d),
         h,
