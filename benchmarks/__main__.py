@@ -17,6 +17,7 @@ NAMES = (
     "start_up",
     "loading",
     "lcp",
+    "integrators",
 )
 
 
