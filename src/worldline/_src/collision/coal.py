@@ -91,9 +91,10 @@ class CoalDetector(CollisionDetector):
     def __init__(self) -> None:
         self._coal = load_coal()
 
-    def _parts(self, group: CollisionGroup) -> list[list[tuple[Any, Any]]]:
-        """Coal's geometry and pose of every shape of every object."""
+    def _parts(self, group: CollisionGroup, known: dict[int, Any] | None = None) -> list[list[tuple[Any, Any]]]:
+        """Coal's geometry and pose of every shape of every object; shapes used twice are made once."""
         made = []
+        known = {} if known is None else known
         for item in group:
             parts = []
             for shape in item.shapes:
@@ -102,7 +103,9 @@ class CoalDetector(CollisionDetector):
                     move = np.concatenate([shape.geometry.centre, [0.0, 0.0, 0.0, 1.0]])
                     local = compose(local, move)
                 row = pose12(compose(item.pose, local))
-                parts.append((coal_geometry(shape), self._coal.Transform3s(row[3:].reshape(3, 3), row[:3])))
+                if id(shape) not in known:
+                    known[id(shape)] = coal_geometry(shape)
+                parts.append((known[id(shape)], self._coal.Transform3s(row[3:].reshape(3, 3), row[:3])))
             made.append(parts)
         return made
 

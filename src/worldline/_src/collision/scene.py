@@ -11,6 +11,7 @@ import numpy as np
 
 from worldline._src.collision.arenas import Arenas, BodyRow, ShapeRow, poses12
 from worldline._src.collision.group import CollisionGroup
+from worldline._src.collision.run import run_stages, set_links
 from worldline._src.jit import Stage
 from worldline._src.kernels.broadphase.aabb import place
 from worldline._src.kernels.broadphase.cast import cast_rays
@@ -22,7 +23,6 @@ from worldline._src.kernels.narrowphase.dispatch import (
     narrow_sort,
     pair_family,
 )
-from worldline._src.kernels.narrowphase.run import run_stages, set_links
 from worldline._src.kernels.narrowphase.tables import (
     CONTACT_MODE,
     CONTACTS,

@@ -187,7 +187,8 @@ class CollisionShape:
         table = np.array(heights, dtype=np.float64)
         if table.ndim != 2 or min(table.shape) < 2 or not np.isfinite(table).all():
             raise ArgumentError(
-                f"the heights of a height field must be 2 or more finite rows and columns, got shape {table.shape}"
+                "the heights of a height field must be 2 or more finite rows and columns, "
+                f"got shape {table.shape}"
             )
         if np.abs(table).max() > MAX_SIZE:
             raise ArgumentError(f"the heights of a height field must be below {MAX_SIZE:g} m")

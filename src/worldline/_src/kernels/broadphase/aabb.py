@@ -81,9 +81,9 @@ def shape_box(kind, size, R):
 
 
 @kernel
-def place_shapes(shapes, out):
+def place_shapes(shapes, placed_out):
     """Body poses -> shape poses and boxes."""
-    X_WS, box = out.shape_X_W, out.box
+    X_WS, box = placed_out.shape_X_W, placed_out.box
     X_WB, X_BS = shapes.body_X_W, shapes.shape_X_BS
     for i in range(shapes.shape_type.shape[0]):
         b = shapes.shape_body[i]

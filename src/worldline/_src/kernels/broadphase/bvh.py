@@ -127,7 +127,7 @@ def _partition(box, order, start, end, axis, last_bin):
 
 @entry
 def build_tree(box, order, stack, work, node_index_out, node_box_out):
-    """Build the tree over `box` (n, 6); `order` (n,) holds 0 to n - 1 and is rearranged. Returns its nodes."""
+    """Build the tree over `box` (n, 6); `order`, 0 to n - 1, is rearranged. Returns the number of nodes."""
     n = order.shape[0]
     nodes = 1
     stack[0], stack[1], stack[2] = 0, 0, n

@@ -178,8 +178,9 @@ def _lowest_below(X, box, plane, s):
 
 
 @kernel
-def find_pairs(rules, placed, margin, tree, stack, pairs):
+def find_pairs(rules, placed, tree_io, stack_io, pairs_io):
     """Boxes -> candidate pairs, sorted; counter[PAIRS] above the room means there was not enough."""
+    tree, pairs, stack = tree_io, pairs_io, stack_io
     counter, root = pairs.counter, tree.tree_root
     if root[BUILT] == 0:
         sort_shapes(tree, rules.shape_type, rules.shape_body, rules.body_fixed)
@@ -213,9 +214,9 @@ def find_pairs(rules, placed, margin, tree, stack, pairs):
     for q in range(held):
         i, j = rows[q, 0], rows[q, 1]
         if rules.shape_type[i] == PLANE:
-            meets = _lowest_below(placed.shape_X_W, box, i, j) <= margin[i]
+            meets = _lowest_below(placed.shape_X_W, box, i, j) <= placed.shape_margin[i]
         elif rules.shape_type[j] == PLANE:
-            meets = _lowest_below(placed.shape_X_W, box, j, i) <= margin[j]
+            meets = _lowest_below(placed.shape_X_W, box, j, i) <= placed.shape_margin[j]
         else:
             meets = overlap(box, i, box, j)
         if meets:
@@ -231,7 +232,6 @@ def broad(m, c, args, d):
     find_pairs(
         filter_view(m, c, args, d),
         placed,
-        placed.shape_margin,
         tree_view(m, c, args, d),
         work_view(m, c, args, d).iwork,
         pair_view(m, c, args, d),

@@ -15,7 +15,7 @@ from worldline._src.spatial.rotation import rotate, rotate_back
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, scale, sub
 
 _PREFER_FACES = 1.0e-9
-"""An edge pair must beat the faces by this much of the boxes' size: rounding may not turn faces into edges."""
+"""An edge pair must beat the faces by this much of the boxes' size, so that rounding cannot prefer it."""
 
 
 @inline

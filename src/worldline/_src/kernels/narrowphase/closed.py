@@ -58,9 +58,9 @@ def _middle(found):
 
 
 @kernel
-def round_pairs(shapes, buckets, out):
+def round_pairs(shapes, buckets, contacts_out):
     """Spheres and capsules against each other."""
-    X = shapes.shape_X_W
+    X, out = shapes.shape_X_W, contacts_out
     for k in range(buckets.bucket_start[ROUND], buckets.bucket_start[ROUND + 1]):
         q = buckets.bucket[k]
         a, b = buckets.pair[q, 0], buckets.pair[q, 1]
@@ -85,9 +85,9 @@ def round_pairs(shapes, buckets, out):
 
 
 @kernel
-def ball_pairs(shapes, buckets, out):
+def ball_pairs(shapes, buckets, contacts_out):
     """Spheres against boxes, cylinders, cones and ellipsoids."""
-    X = shapes.shape_X_W
+    X, out = shapes.shape_X_W, contacts_out
     for k in range(buckets.bucket_start[BALL], buckets.bucket_start[BALL + 1]):
         q = buckets.bucket[k]
         a, b, flip = ordered(shapes, buckets.pair[q, 0], buckets.pair[q, 1])
@@ -134,9 +134,9 @@ def _vertices_below(shapes, geoms, b, n, p, R, margin, work):
 
 
 @kernel
-def flat_pairs(shapes, geoms, buckets, space, out):
+def flat_pairs(shapes, geoms, buckets, space_io, contacts_out):
     """Half spaces against everything that is not one."""
-    X, work = shapes.shape_X_W, space.work
+    X, work, out = shapes.shape_X_W, space_io.work, contacts_out
     for k in range(buckets.bucket_start[FLAT], buckets.bucket_start[FLAT + 1]):
         q = buckets.bucket[k]
         a, b, flip = ordered(shapes, buckets.pair[q, 0], buckets.pair[q, 1])

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from worldline._src.jit import inline
 from worldline._src.kernels.narrowphase.box_box import box_axes, box_corner_points, box_edge_points
-from worldline._src.kernels.narrowphase.gjk import APART, BEYOND, FROM_A, FROM_B, SIMPLEX, weighted
+from worldline._src.kernels.narrowphase.gjk import APART, BEYOND, FROM_A, NEAREST, PROVEN, weighted
 from worldline._src.kernels.narrowphase.links import (
     EPA_LINK,
     GJK_LINK,
@@ -23,16 +23,23 @@ from worldline._src.kernels.narrowphase.links import (
     load_status,
     put_limit,
     put_normal,
+    put_position,
     put_problem,
 )
 from worldline._src.kernels.narrowphase.manifold import CANDIDATE, CANDIDATE_ROW, put_candidate
 from worldline._src.kernels.narrowphase.tables import DISTANCE_MODE
-from worldline._src.kernels.narrowphase.values import Closest, add_scaled
+from worldline._src.kernels.narrowphase.values import Closest, add_scaled, unit_or
 from worldline._src.scalar.ops import absolute, sqrt
-from worldline._src.spatial.vec3 import Vec3, add, dot, scale
+from worldline._src.spatial.vec3 import Vec3, add, dot, scale, sub
 
 WITNESS = 16383.0
 """Feature of a contact that comes from the closest points and not from faces."""
+
+
+_POLISH = 32
+"""Steps of polishing, at most."""
+_CLEAR = 1.0e-3
+"""How far apart shapes are moved for it, over their extent."""
 
 
 class Arena(NamedTuple):
@@ -52,23 +59,68 @@ def nothing(distance, normal):
 
 
 @inline
-def convex_closest(arena, work, A, B, limit):
+def _polished(arena, work, A, B, p, found, extent):
+    """Penetration to the last digits, from EPA's answer.
+
+    EPA proves the depth, but the foot of the origin may lie beside the face it ended at, and on round shapes
+    the normal is only as good as the square root of its tolerance. B is moved out along the normal until it
+    is clear; the closest points then give points that belong to each other, and a normal that is closer to
+    the best one, by a factor of depth over radius of curvature each time.
+    """
+    best = found
+    gap = _CLEAR * extent
+    aim, turn, stride = best.normal, Vec3(0.0, 0.0, 0.0), 0.0
+    for _ in range(_POLISH):
+        t = scale(aim, gap - best.distance)
+        put_position(work, add(p, t))
+        put_limit(work, 1e150)
+        call_link(GJK_LINK, arena.m, arena.c, arena.args, arena.d)
+        status, n, _ = load_status(work)
+        better = False
+        if status == APART:
+            v = load3(work, NEAREST)
+            normal = scale(v, -1.0 / sqrt(dot(v, v)))
+            depth = dot(normal, t) - work[PROVEN]
+            better = depth <= -best.distance + 1e-14 * extent
+        if better:
+            # where the surface curves like a sphere steps are short: longer ones while that pays
+            turn = sub(normal, best.normal)
+            a = weighted(work, FROM_A, n)
+            best = Closest(-depth, normal, a, sub(sub(a, v), t))
+            if dot(turn, turn) < 1e-20:
+                break
+            aim = unit_or(add_scaled(normal, turn, stride), normal)
+            stride = 2.0 * stride + 1.0
+        elif stride > 0.0:
+            aim, stride = best.normal, 0.0
+        else:
+            break
+    put_position(work, p)
+    return best
+
+
+@inline
+def convex_closest(arena, work, A, B, p, limit):
     """Closest points of the two shapes of the problem, in A's frame; farther than `limit` they are 1e300."""
     radius = A.radius + B.radius
     put_limit(work, limit + radius)
     call_link(GJK_LINK, arena.m, arena.c, arena.args, arena.d)
-    status, n, _ = load_status(work)
+    status, n, extent = load_status(work)
     if status == BEYOND:
         return nothing(1e300, Vec3(0.0, 0.0, 1.0))
     if status == APART:
-        v = weighted(work, SIMPLEX, n)
+        v = load3(work, NEAREST)
         length = sqrt(dot(v, v))
         normal = scale(v, -1.0 / length)
-        a, b = weighted(work, FROM_A, n), weighted(work, FROM_B, n)
+        a = weighted(work, FROM_A, n)
+        b = sub(a, v)
         distance = length - radius
     else:
         call_link(EPA_LINK, arena.m, arena.c, arena.args, arena.d)
         found = load_found(work)
+        miss = add_scaled(sub(found.point_a, found.point_b), found.normal, found.distance)
+        if dot(miss, miss) > (1e-10 * extent) ** 2:
+            found = _polished(arena, work, A, B, p, found, extent)
         normal, a, b = found.normal, found.point_a, found.point_b
         distance = found.distance - radius
     return Closest(distance, normal, add_scaled(a, normal, A.radius), add_scaled(b, normal, -B.radius))
@@ -114,7 +166,7 @@ def convex_pair(arena, work, A, B, row_a, row_b, R, p, margin, mode):
     The normal of the Closest is that of all candidates.
     """
     put_problem(work, A, B, R, p, row_a, row_b)
-    found = convex_closest(arena, work, A, B, margin)
+    found = convex_closest(arena, work, A, B, p, margin)
     if found.distance > margin:
         return 0, found
     if mode == DISTANCE_MODE:

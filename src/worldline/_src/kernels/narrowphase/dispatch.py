@@ -67,10 +67,10 @@ _family = inline(pair_family)
 
 
 @kernel
-def sort_pairs(shape_type, buckets):
+def sort_pairs(shape_type, buckets_io):
     """Stable counting sort of the candidate pairs by family."""
-    start, pair = buckets.bucket_start, buckets.pair
-    count = buckets.counter[PAIRS]
+    start, pair, bucket = buckets_io.bucket_start, buckets_io.pair, buckets_io.bucket
+    count = buckets_io.counter[PAIRS]
     for f in range(FAMILY_COUNT + 1):
         start[f] = 0
     for q in range(count):
@@ -79,7 +79,7 @@ def sort_pairs(shape_type, buckets):
         start[f + 1] += start[f]
     for q in range(count):
         f = _family(shape_type[pair[q, 0]], shape_type[pair[q, 1]])
-        buckets.bucket[start[f]] = q
+        bucket[start[f]] = q
         start[f] += 1
     for f in range(FAMILY_COUNT, 0, -1):
         start[f] = start[f - 1]
@@ -87,9 +87,10 @@ def sort_pairs(shape_type, buckets):
 
 
 @kernel
-def convex_pairs(arena, shapes, geom, buckets, work, out):
+def convex_pairs(arena, shapes, geom, buckets, work_io, contacts_out):
     """Convex shapes without a closed form against each other."""
     X, mode = shapes.shape_X_W, buckets.counter[MODE]
+    work, out = work_io, contacts_out
     for k in range(buckets.bucket_start[CONVEX], buckets.bucket_start[CONVEX + 1]):
         q = buckets.bucket[k]
         a, b, flip = ordered(shapes, buckets.pair[q, 0], buckets.pair[q, 1])

@@ -25,7 +25,7 @@ from worldline._src.kernels.narrowphase.links import (
     store3,
 )
 from worldline._src.kernels.narrowphase.tables import hull_view, work_view
-from worldline._src.kernels.narrowphase.values import Closest, TINY, across, add_scaled, negative
+from worldline._src.kernels.narrowphase.values import TINY, Closest, across, add_scaled, negative
 from worldline._src.scalar.ops import sqrt
 from worldline._src.spatial.vec3 import Vec3, cross, dot, scale, sub
 
@@ -36,7 +36,7 @@ _FACE = _POINT + 9 * MAX_POINTS
 _EDGE = 3 * 256
 _FLAT = 1.0e-11
 """Thickness over extent of A - B below which it counts as flat."""
-_PROVEN = 1.0e-11
+_PROVEN = 1.0e-8
 """Gap over extent between the closest face and its support plane at which the search ends."""
 
 
@@ -60,17 +60,23 @@ def _add_point(work, k, a, b):
 
 @inline
 def _add_face(work, iwork, f, i, j, k):
-    """Face `f` over three points, counter-clockwise from outside; False when it has no area."""
+    """Face `f` over three points, counter-clockwise from outside.
+
+    Points on one line, as on the straight sides of cylinders, leave a face without area. It is kept, for the
+    polytope to stay closed, but is never the closest and never in the way.
+    """
     a = _load_point(work, i)
-    n = cross(sub(_load_point(work, j), a), sub(_load_point(work, k), a))
+    u, v = sub(_load_point(work, j), a), sub(_load_point(work, k), a)
+    n = cross(u, v)
     n2 = dot(n, n)
     iwork[3 * f], iwork[3 * f + 1], iwork[3 * f + 2] = i, j, k
-    if n2 < TINY:
-        return False
+    if n2 <= 1e-26 * dot(u, u) * dot(v, v) or n2 < TINY:
+        store3(work, _FACE + 4 * f, Vec3(0.0, 0.0, 0.0))
+        work[_FACE + 4 * f + 3] = 1e300
+        return
     n = scale(n, 1.0 / sqrt(n2))
     store3(work, _FACE + 4 * f, n)
     work[_FACE + 4 * f + 3] = dot(n, a)
-    return True
 
 
 @outline
@@ -193,12 +199,19 @@ def _open_faces(work, iwork, faces, w, slack):
 
 
 @kernel
-def epa(A, B, R, p, hulls, work, iwork, n, extent):
-    """Depth, unit normal from A to B, and the deepest points of A and of B, all in A's frame."""
+def epa(hulls, space_io):
+    """Least penetration of the cores of the problem, from the simplex GJK left.
+
+    Leaves minus the depth, the unit normal from A to B and the deepest points, all in A's frame.
+    """
+    work, iwork = space_io.work, space_io.iwork
+    A, B, R, p = load_problem(work)
+    _, n, extent = load_status(work)
     points, m = _first_tetrahedron(A, B, R, p, hulls, work, iwork, n, extent)
     a0, b0 = load3(work, _POINT + 3), load3(work, _POINT + 6)
     if points < 4:
-        return _flat_answer(work, points, m)
+        put_found(work, _flat_answer(work, points, m))
+        return
 
     # faces outward: seen from the fourth point, the first three run clockwise
     o = _load_point(work, 0)
@@ -224,25 +237,23 @@ def epa(A, B, R, p, hulls, work, iwork, n, extent):
         a, b = _support(A, B, R, p, hulls, work, iwork, normal_f)
         w = sub(a, b)
         reach = dot(normal_f, w)
-        # the support plane is a translation that separates for sure; keep the shortest
-        if reach < depth:
+        # the support plane is a translation that separates for sure; keep the shortest. An early face may
+        # lie in the plane of the last: only the last has the origin's foot inside
+        proven = reach - height <= _PROVEN * extent
+        if reach < depth or (proven and reach <= depth + 1e-9 * extent):
             depth, normal = reach, normal_f
             point_a, point_b = _face_points(work, iwork, best, normal_f, height)
-        if reach - height <= _PROVEN * extent or points == MAX_POINTS:
+        if proven or points == MAX_POINTS:
             break
         left, edges = _open_faces(work, iwork, faces, w, slack)
         if left + edges > _MAX_FACES or edges < 3:
             break
         _add_point(work, points, a, b)
-        proper = True
         for e in range(edges):
-            i, j = iwork[_EDGE + 2 * e], iwork[_EDGE + 2 * e + 1]
-            proper = _add_face(work, iwork, left + e, i, j, points) and proper
+            _add_face(work, iwork, left + e, iwork[_EDGE + 2 * e], iwork[_EDGE + 2 * e + 1], points)
         faces = left + edges
         points += 1
-        if not proper:
-            break
-    return depth, normal, point_a, point_b
+    put_found(work, Closest(-depth, normal, point_a, point_b))
 
 
 @inline
@@ -290,14 +301,10 @@ def _flat_answer(work, points, m):
         u * work[b + 1] + v * work[b + j + 1] + w * work[b + k + 1],
         u * work[b + 2] + v * work[b + j + 2] + w * work[b + k + 2],
     )
-    return 0.0, m, point_a, point_b
+    return Closest(0.0, m, point_a, point_b)
 
 
 @stage
 def solve_epa(m, c, args, d):
     """Problem and simplex of GJK -> deepest points of the cores."""
-    space = work_view(m, c, args, d)
-    A, B, R, p = load_problem(space.work)
-    _, n, extent = load_status(space.work)
-    depth, normal, a, b = epa(A, B, R, p, hull_view(m, c, args, d), space.work, space.iwork, n, extent)
-    put_found(space.work, Closest(-depth, normal, a, b))
+    epa(hull_view(m, c, args, d), work_view(m, c, args, d))

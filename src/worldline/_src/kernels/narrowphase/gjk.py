@@ -19,20 +19,23 @@ from worldline._src.kernels.narrowphase.links import (
 )
 from worldline._src.kernels.narrowphase.support import HINT, support
 from worldline._src.kernels.narrowphase.tables import hull_view, work_view
-from worldline._src.kernels.narrowphase.values import TINY, negative
-from worldline._src.scalar.ops import sqrt
+from worldline._src.kernels.narrowphase.values import TINY, add_scaled, negative
+from worldline._src.scalar.ops import maximum, sqrt
 from worldline._src.spatial.rotation import rotate, rotate_back
-from worldline._src.spatial.vec3 import Vec3, add, cross, dot, sub
+from worldline._src.spatial.vec3 import Vec3, add, cross, dot, scale, sub
 
 APART, BEYOND, OVERLAP = 0, 1, 2
 _STEPS = 96
 _PROVEN = 1.0e-13
-"""Relative gap between squared distance and its proven lower bound at which the search ends."""
+"""Relative gap between the distance and its proven lower bound at which the search ends."""
+_IDLE = 6
+"""Steps without a better bound after which rounding has the last word."""
 _TOUCHING = 1.0e-22
 """Squared distance over squared extent of A - B below which the cores count as touching."""
 
-# the simplex in the work space: points of A - B, of A, of B, and weights
-SIMPLEX, FROM_A, FROM_B, WEIGHT = 0, 12, 24, 36
+# the simplex in the work space: points of A - B, of A, of B, weights, the point closest to the
+# origin, and the distance that the support plane across it proves
+SIMPLEX, FROM_A, FROM_B, WEIGHT, NEAREST, PROVEN = 0, 12, 24, 36, 40, 43
 
 
 @inline
@@ -180,6 +183,32 @@ def weighted(work, at, n):
 
 
 @inline
+def _nearest(work, n):
+    """The point of the simplex closest to the origin, by projection.
+
+    The weighted sum loses the direction when the points are nearly on a line, as they become on round
+    shapes; the normal of the triangle does not.
+    """
+    a = load3(work, SIMPLEX)
+    if n == 1:
+        return a
+    u = sub(load3(work, SIMPLEX + 3), a)
+    if n == 2:
+        return add_scaled(a, u, -dot(a, u) / dot(u, u))
+    # from the corner with the shortest edges, whose cross product is the most exact
+    b, c = load3(work, SIMPLEX + 3), load3(work, SIMPLEX + 6)
+    v, w = sub(c, b), sub(a, c)
+    uu, vv, ww = dot(u, u), dot(v, v), dot(w, w)
+    if uu >= vv and uu >= ww:
+        m = cross(v, w)
+    elif vv >= ww:
+        m = cross(w, u)
+    else:
+        m = cross(u, v)
+    return scale(m, dot(m, a) / dot(m, m))
+
+
+@inline
 def _known(work, n, w):
     """Whether `w` is a point of the simplex already."""
     found = False
@@ -191,31 +220,38 @@ def _known(work, n, w):
 
 
 @kernel
-def gjk(A, B, R, p, hulls, work, iwork, limit):
-    """Closest points of the cores of A and B; R and p are the pose of B in A.
+def gjk(hulls, space_io):
+    """Closest points of the cores of A and B of the problem.
 
-    Returns (status, points in the simplex, extent of A - B). APART: the weights in the work space give the
-    closest points. BEYOND: farther than `limit`. OVERLAP: the simplex holds the origin, or nearly.
+    Leaves how it ended, the points in the simplex and the extent of A - B. APART: the weights give the
+    closest points. BEYOND: farther than the limit. OVERLAP: the simplex holds the origin, or nearly.
     """
+    work, iwork = space_io.work, space_io.iwork
+    A, B, R, p = load_problem(work)
+    limit = load_limit(work)
     v = negative(p)
     if dot(v, v) < TINY:
         v = Vec3(1.0, 0.0, 0.0)
-    vv = 1e300
-    n = 0
-    extent = 0.0
+    # the distance lies between the best support plane seen, and the closest point seen
+    vv, least, proven, toward = 1e300, 1e300, -1e300, v
+    n, extent, idle = 0, 0.0, 0
     status = APART
     for _ in range(_STEPS):
         a, b = difference_support(A, B, R, p, hulls, work, iwork, negative(v))
         w = sub(a, b)
-        ww = dot(w, w)
-        if ww > extent:
-            extent = ww
+        extent = maximum(extent, dot(w, w))
         if n > 0:
-            vw = dot(v, w)
-            if vw > 0.0 and vw * vw > limit * limit * vv:
+            length = sqrt(vv)
+            plane = dot(v, w) / length
+            idle += 1
+            if plane > proven:
+                idle = idle if plane - proven < 1e-12 * length else 0
+                proven, toward = plane, scale(v, 1.0 / length)
+            if proven > limit:
                 status = BEYOND
                 break
-            if vv - vw <= _PROVEN * vv + 1e-16 * sqrt(vv * extent) or _known(work, n, w):
+            slack = _PROVEN * least + 1e-16 * sqrt(extent)
+            if least - proven <= slack or idle > _IDLE or _known(work, n, w):
                 break
         store3(work, SIMPLEX + 3 * n, w)
         store3(work, FROM_A + 3 * n, a)
@@ -224,25 +260,20 @@ def gjk(A, B, R, p, hulls, work, iwork, limit):
             status = OVERLAP
             n += 1
             break
-        kept = _drop_unused(work, n + 1)
-        v_new = weighted(work, SIMPLEX, kept)
-        vv_new = dot(v_new, v_new)
-        n = kept
-        if vv_new <= _TOUCHING * extent:
+        n = _drop_unused(work, n + 1)
+        v = _nearest(work, n)
+        vv = dot(v, v)
+        if vv <= _TOUCHING * extent:
             status = OVERLAP
             break
-        worse = vv_new >= vv
-        v, vv = v_new, vv_new
-        if worse:
-            break
-    return status, n, sqrt(extent)
+        if vv < least * least:
+            least = sqrt(vv)
+    store3(work, NEAREST, scale(toward, least))
+    work[PROVEN] = proven
+    put_status(work, status, n, sqrt(extent))
 
 
 @stage
 def solve_gjk(m, c, args, d):
     """Problem -> status, simplex and weights."""
-    space = work_view(m, c, args, d)
-    A, B, R, p = load_problem(space.work)
-    limit = load_limit(space.work)
-    status, n, extent = gjk(A, B, R, p, hull_view(m, c, args, d), space.work, space.iwork, limit)
-    put_status(space.work, status, n, extent)
+    gjk(hull_view(m, c, args, d), work_view(m, c, args, d))

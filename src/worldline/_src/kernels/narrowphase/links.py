@@ -80,6 +80,12 @@ def put_problem(work, A, B, R, p, row_a, row_b):
 
 
 @inline
+def put_position(work, p):
+    """Move B of the problem."""
+    store3(work, _P, p)
+
+
+@inline
 def load_problem(work):
     """A, B, R, p as they were put."""
     r = _R

@@ -173,13 +173,10 @@ def keep_four(work, first, count):
     return 4
 
 
-@kernel
-def manifold(A, B, row_a, row_b, R, p, faces, n, margin, work, first):
-    """Contact points of two shapes for a unit normal `n`, written as candidates from row `first` on.
-
-    R and p are the pose of B in A; everything is in A's frame. Returns the number of points, at most four,
-    zero when no two faces meet: then the closest points are the one contact.
-    """
+@inline
+def _clip_faces(A, B, R, p, faces, n, margin, work):
+    """The points where the faces toward each other meet; returns how many."""
+    row_a, row_b = load_rows(work)
     count_a, n_a, face_a = face_polygon(A, row_a, faces, n, work, POLYGON_A)
     along_a = dot(n_a, n)
     if count_a < 2 or (count_a == 2 and along_a < FACING):
@@ -215,19 +212,26 @@ def manifold(A, B, row_a, row_b, R, p, faces, n, margin, work, first):
     for k in range(count):
         x = load3(work, at + ROW * k)
         gap = dot(m, sub(x, o))
-        if gap < margin and first + found < MAX_CANDIDATES:
+        if gap < margin and found < MAX_CANDIDATES:
             middle = add_scaled(x, m, -0.5 * gap)
-            put_candidate(work, first + found, middle, -gap, code + work[at + ROW * k + 3])
+            put_candidate(work, found, middle, -gap, code + work[at + ROW * k + 3])
             found += 1
-    return keep_four(work, first, found)
+    return keep_four(work, 0, found)
+
+
+@kernel
+def manifold(faces, work_io):
+    """Contact points of the two shapes of the problem for its normal and margin, left as candidates.
+
+    Everything is in A's frame. The number of points, at most four, is left as status: zero when no two faces
+    meet, for then the closest points are the one contact.
+    """
+    work = work_io
+    A, B, R, p = load_problem(work)
+    put_status(work, _clip_faces(A, B, R, p, faces, load_normal(work), load_limit(work), work), 0, 0.0)
 
 
 @stage
 def solve_manifold(m, c, args, d):
     """Problem, normal and margin -> candidates and their count."""
-    work = work_view(m, c, args, d).work
-    A, B, R, p = load_problem(work)
-    row_a, row_b = load_rows(work)
-    faces = face_view(m, c, args, d)
-    count = manifold(A, B, row_a, row_b, R, p, faces, load_normal(work), load_limit(work), work, 0)
-    put_status(work, count, 0, 0.0)
+    manifold(face_view(m, c, args, d), work_view(m, c, args, d).work)

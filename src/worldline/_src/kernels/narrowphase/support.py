@@ -15,7 +15,6 @@ from worldline._src.kernels.narrowphase.tables import (
     BOX,
     CAPSULE,
     CONE,
-    CYLINDER,
     ELLIPSOID,
     HULL,
     SPHERE,

@@ -229,8 +229,9 @@ def _drop_group(work, iwork, held, n, lead):
 
 
 @kernel
-def surface_pairs(arena, shapes, surfaces, buckets, space, out):
+def surface_pairs(arena, shapes, surfaces, buckets, space_io, contacts_out):
     """Meshes and height fields, always the second shape, against the rest."""
+    space, out = space_io, contacts_out
     X, work, iwork = shapes.shape_X_W, space.work, space.iwork
     for k in range(buckets.bucket_start[SURFACE], buckets.bucket_start[SURFACE + 1]):
         q = buckets.bucket[k]

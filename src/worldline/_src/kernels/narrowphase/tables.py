@@ -18,14 +18,13 @@ One pass reads `body_X_W` (position and rotation matrix, 12 numbers a body) and 
 
 A contact row is position (3, world, halfway between the surfaces), normal (3, unit, from the first shape to
 the second) and depth (positive when they overlap). Its identity row is first shape, second shape, first body,
-second body, feature, pair; (pair of shapes, feature) stays the same while the same features touch. In distance
-mode every pair fills its own row of `closest` instead: distance (negative when they overlap), normal, the
-point of the first and the point of the second shape. More contacts than rows are counted but not written.
+second body, feature, pair; (pair of shapes, feature) stays the same while the same features touch. In
+distance mode every pair fills its own row of `closest` instead: distance (negative when they overlap),
+normal, the point of the first and the point of the second shape. More contacts than rows are counted but not written.
 """
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline
@@ -139,7 +138,7 @@ _BY_NAME = {column.name: column for column in COLUMNS}
 
 def _view(name: str, *fields: str) -> Any:
     """A named tuple of columns and the function that cuts it from the arenas."""
-    view = namedtuple(name, fields)  # type: ignore[misc] # the fields come from the table
+    view: Any = NamedTuple(name, [(f, Any) for f in fields])  # type: ignore[misc] # from the table
     view.__module__ = __name__
     view.__doc__ = "\n".join(f"{f}: {_BY_NAME[f].doc}" for f in fields)
     cuts = []
