@@ -21,6 +21,7 @@ from worldline._src.facade.collections import (
 )
 from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
+from worldline._src.facade.jobs import StepJob, StepProgress
 from worldline._src.facade.joint import Joint
 from worldline._src.facade.kinds import (
     ActuatorType,
@@ -51,10 +52,16 @@ from worldline._src.facade.options import (
     RigidBodyOptions,
     WorldOptions,
 )
+from worldline._src.facade.recording import Recording, RecordingError
+from worldline._src.facade.replay import Replay, ReplayCheck, ReplayDifference, ReplayIndexError
+from worldline._src.facade.replay_layout import LayoutError
 from worldline._src.facade.rigid_body import RigidBody
+from worldline._src.facade.state_space import StateSpace, StateVariable
 from worldline._src.facade.world import World
+from worldline._src.facade.world_state import WorldControl, WorldState
 from worldline._src.step.simulation import StepFailure
 from worldline._src.step.stepping import MultibodyIntegrationFamily
+from worldline.simulation import state
 
 __all__ = [
     "ActuatorType",
@@ -74,6 +81,7 @@ __all__ = [
     "JointCollection",
     "JointSpec",
     "JointType",
+    "LayoutError",
     "Link",
     "LinkCollection",
     "LoopClosure",
@@ -86,14 +94,27 @@ __all__ = [
     "MultibodyIntegrationFamily",
     "MultibodyOptions",
     "NamedCollection",
+    "Recording",
+    "RecordingError",
+    "Replay",
+    "ReplayCheck",
+    "ReplayDifference",
+    "ReplayIndexError",
     "RigidBody",
     "RigidBodyOptions",
     "RigidBodySolver",
+    "StateSpace",
+    "StateVariable",
     "StepFailure",
+    "StepJob",
+    "StepProgress",
     "UpdatePolicy",
     "World",
+    "WorldControl",
     "WorldOptions",
+    "WorldState",
     "WorldSyncStage",
     "capabilities",
     "float64",
+    "state",
 ]

@@ -193,6 +193,7 @@ class LoopClosure(Handle):
         self._require_alive()
         if not isinstance(value, LoopClosureRuntimePolicy):
             raise values.ShapeError(f"runtime_policy must be a LoopClosureRuntimePolicy, got {value!r}")
+        self._world._require_idle()
         self._closure.enabled = value.enabled
         self._closure.kinematics = described.ClosureKinematicsPolicy[value.kinematics.value]
         self._closure.dynamics = described.ClosureDynamicsPolicy[value.dynamics.value]

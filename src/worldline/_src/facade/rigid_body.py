@@ -237,6 +237,7 @@ class RigidBody(MassiveFrame):
     def friction(self, value: float) -> None:
         self._require_alive()
         self._friction = values.non_negative(value, "RigidBody friction")
+        self._world._configuration_changed()
 
     @property
     def restitution(self) -> float:
@@ -251,6 +252,7 @@ class RigidBody(MassiveFrame):
         if number > 1.0:
             raise ArgumentError(f"RigidBody restitution must be between 0 and 1, got {number}")
         self._restitution = number
+        self._world._configuration_changed()
 
     @property
     def is_sleeping(self) -> bool:

@@ -8,7 +8,7 @@ handles never notice. Parameters are written to both, the description and the mo
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from worldline._src.spatial.poses import Array
 from worldline._src.step.build import compile_scene
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.stepping import MultibodyIntegrationFamily
+
+if TYPE_CHECKING:
+    from worldline._src.facade.state_space import StateSpace
 
 DRIVES = {
     ActuatorType.FORCE: drives.FORCE,
@@ -75,6 +78,10 @@ class Runtime:
         """The same for the next step only."""
         self._once_set = False
         self._submodels: dict[int, Model] = {}
+        self.version = 0
+        """Grows whenever a parameter is written."""
+        self.spaces: dict[tuple[int, bool, bool], StateSpace] = {}
+        """State spaces of the whole world, kept while nothing in them changes."""
         for body in scene.hierarchy.bodies:
             self.set_body_kind(body)
         for joint in self._joints():
@@ -123,6 +130,7 @@ class Runtime:
 
     def parameters_changed(self) -> None:
         """The model's numbers changed: prepare again, and let poses be computed again."""
+        self.version += 1
         self._submodels.clear()
         self.sim.reconfigure()
         self.sim.written()
@@ -137,6 +145,7 @@ class Runtime:
         """What the joint makes of its commands, as the description says."""
         kind = DRIVES.get(actuator_type(joint.drive))
         if kind is not None and id(joint) in self.joint_index:
+            self.version += 1
             self.sim.drive[self.v_slice(joint)] = kind
             self.sim.reconfigure()
 
@@ -147,6 +156,7 @@ class Runtime:
 
     def set_body_kind(self, body: Body) -> None:
         """Static and kinematic bodies are not moved by forces; static ones not by their velocity either."""
+        self.version += 1
         if body.free is None or id(body.free) not in self.joint_index:
             return
         dofs, b = self.v_slice(body.free), self.body(body.link)
@@ -188,6 +198,17 @@ class Runtime:
         self.held[body] = wrench
         self.sim.body_f[:] = self.held
         self.sim.forces_written()
+
+    def set_wrenches(self, held: Array, once: Array) -> None:
+        """All forces on bodies: those that stay, and those of the next step."""
+        self.held[:], self.once[:] = held, once
+        self._once_set = bool(self.once.any())
+        self.sim.body_f[:] = self.held
+        self.sim.forces_written()
+
+    def tick(self, n: int) -> None:
+        """Let `n` time steps pass in which nothing moves by itself."""
+        self.sim.clock += n
 
     def step(self, n: int) -> None:
         """Make `n` steps; what was applied once acts in the first."""

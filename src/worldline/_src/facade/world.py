@@ -39,6 +39,7 @@ from worldline._src.facade.options import (
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.runtime import Runtime, Snapshot
 from worldline._src.facade.values import TransformLike, VectorLike
+from worldline._src.facade.world_members import WorldMembers
 from worldline._src.scene.closures import FrameRef
 from worldline._src.scene.world import World as Scene
 from worldline._src.spatial.poses import Array
@@ -46,7 +47,7 @@ from worldline._src.spatial.poses import Array
 _COUNTERS = ("rigid_body", "multibody", "loop_closure", "free_frame", "fixed_frame")
 
 
-class World:
+class World(WorldMembers):
     """A simulated world.
 
     Args:
@@ -105,6 +106,7 @@ class World:
 
     def _start(self, options: WorldOptions) -> None:
         """An empty world in design mode."""
+        self._start_members()
         self._options = options
         self._scene = Scene()
         self._runtime: Runtime | None = None
@@ -130,6 +132,7 @@ class World:
 
     @time_step.setter
     def time_step(self, value: float) -> None:
+        self._require_idle()
         time = self.time
         self._options.time_step = value
         if self._runtime is not None:
@@ -139,29 +142,17 @@ class World:
     @property
     def time(self) -> float:
         """Simulated time [s]: what was last set, and the time step for every step since."""
-        if self._runtime is not None:
-            steps = float(self._runtime.sim.clock[1])
-        else:
-            steps = 0.0 if self._carried is None else float(self._carried.clock[1])
-        return self._time_start + steps * self._options.time_step
+        return self._time_start + float(self._clock()[1]) * self._options.time_step
 
     @time.setter
     def time(self, value: float) -> None:
+        self._require_idle()
         self._set_time(values.non_negative(value, "World time"))
-
-    def _set_time(self, time: float) -> None:
-        self._time_start = time
-        if self._runtime is not None:
-            self._runtime.sim.clock[1] = 0.0
-        elif self._carried is not None:
-            self._carried.clock[1] = 0.0
 
     @property
     def frame(self) -> int:
         """Number of steps made."""
-        if self._runtime is not None:
-            return int(self._runtime.sim.clock[0])
-        return 0 if self._carried is None else int(self._carried.clock[0])
+        return int(self._clock()[0])
 
     @property
     def gravity(self) -> Array:
@@ -170,6 +161,7 @@ class World:
 
     @gravity.setter
     def gravity(self, value: VectorLike) -> None:
+        self._require_idle()
         self._options.gravity = value  # type: ignore[assignment] # checked
         if self._runtime is not None:
             self._runtime.update(gravity=self._options.gravity)
@@ -201,6 +193,7 @@ class World:
 
     @rigid_body_solver.setter
     def rigid_body_solver(self, value: RigidBodySolver) -> None:
+        self._require_idle()
         self._options.rigid_body_solver = value
         self._configuration_changed()
 
@@ -211,6 +204,7 @@ class World:
 
     @multibody_options.setter
     def multibody_options(self, value: MultibodyOptions) -> None:
+        self._require_idle()
         self._options.multibody_options = value
         if self._runtime is not None:
             self._runtime.sim.family = value.integration_family
@@ -224,6 +218,7 @@ class World:
 
     @contact_solver_method.setter
     def contact_solver_method(self, value: ContactSolverMethod) -> None:
+        self._require_idle()
         self._options.contact_solver_method = value
         self._configuration_changed()
 
@@ -234,6 +229,7 @@ class World:
 
     @contact_gradient_mode.setter
     def contact_gradient_mode(self, value: ContactGradientMode) -> None:
+        self._require_idle()
         self._options.contact_gradient_mode = value
         self._configuration_changed()
 
@@ -244,6 +240,7 @@ class World:
 
     @compute_accelerator_policy.setter
     def compute_accelerator_policy(self, value: ComputeAcceleratorPolicy) -> None:
+        self._require_idle()
         self._options.compute_accelerator_policy = value
         self._configuration_changed()
 
@@ -254,6 +251,7 @@ class World:
 
     @deactivation_options.setter
     def deactivation_options(self, value: DeactivationOptions) -> None:
+        self._require_idle()
         self._options.deactivation_options = value
         self._configuration_changed()
 
@@ -455,6 +453,7 @@ class World:
 
     def clear(self) -> None:
         """An empty world in design mode with the options a new World has; all handles become invalid."""
+        self._require_idle()
         for table in (self._rigid_bodies, self._frames, self._loop_closures):
             for handle in table.values():
                 handle._kill("its World was cleared")
@@ -478,6 +477,9 @@ class World:
         runtime = self._runtime
         if runtime is None or not self._checked:
             runtime = self._ready()
+        if self._recorder is not None:
+            self._recorder.step(runtime, n)
+            return
         runtime.step(n)
 
     def _ready(self) -> Runtime:
@@ -517,6 +519,7 @@ class World:
 
     def _compile(self) -> Runtime:
         """Build the model of the description as it is now, and carry the state over."""
+        self._require_idle()
         self._write_options()
         made = Runtime(
             self._scene, self._options.time_step, self._options.multibody_options.integration_family
@@ -534,6 +537,7 @@ class World:
         option.gravity = self._options.gravity.tolist()
 
     def _require_design(self, what: str) -> None:
+        self._require_idle()
         if self._simulating and self._journal is None:
             raise OperationError(
                 f"{what} is not possible in simulation mode; use `with world.edit():`, or clear()"
@@ -544,7 +548,7 @@ class World:
         if self._runtime is not None:
             self._carried = self._runtime.snapshot()
             self._runtime = None
-        self._checked = False
+        self._configuration_changed()
         self._noted(undo)
 
     def _noted(self, undo: Callable[[], None] | None) -> None:
@@ -558,6 +562,7 @@ class World:
     def _configuration_changed(self) -> None:
         """Look again before the next step whether all that is asked for is available."""
         self._checked = False
+        self._layout_edits += 1
 
     def _own_frame(self, frame: object, what: str) -> None:
         """Refuse what is no frame, dead, or of another world."""
@@ -581,6 +586,7 @@ class World:
         parent = frame._parent
         frame._frame.parent_link = parent._link.name if isinstance(parent, (RigidBody, Link)) else None
         frame._frame.parent_frame = parent.name if isinstance(parent, (FixedFrame, FreeFrame)) else None
+        self._layout_edits += 1
 
     def _rename_in_scene(self, new: dict[str, str]) -> None:
         """New names for links and joints everywhere in the description."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -51,6 +52,21 @@ _TWISTS = Program(
 )
 _CHUNK_SECONDS = 0.02
 """Compiled code returns to Python about this often, so that an interrupt is seen."""
+
+
+def portions(n: int) -> Iterator[int]:
+    """Cut `n` steps into portions of about `_CHUNK_SECONDS`, by how long the last one took."""
+    portion = 1
+    while n > 0:
+        started = time.perf_counter()
+        many = min(portion, n)
+        yield many
+        n -= many
+        spent = time.perf_counter() - started
+        if spent < 0.5 * _CHUNK_SECONDS:
+            portion *= 2 if spent > 0.1 * _CHUNK_SECONDS else 8
+        elif spent > 2.0 * _CHUNK_SECONDS:
+            portion = max(1, portion // 2)
 
 
 class StepFailure(OperationError):
@@ -257,19 +273,10 @@ class Simulation:
 
     def _step_many(self, n: int) -> None:
         """Many steps in portions that end often enough for an interrupt to be seen between two steps."""
-        portion = 1
-        while n > 0:
-            started = time.perf_counter()
-            many = min(portion, n)
+        for many in portions(n):
             done = self._advance(*self._call, many)
             if done != many:
                 self._fail()
-            n -= many
-            spent = time.perf_counter() - started
-            if spent < 0.5 * _CHUNK_SECONDS:
-                portion *= 2 if spent > 0.1 * _CHUNK_SECONDS else 8
-            elif spent > 2.0 * _CHUNK_SECONDS:
-                portion = max(1, portion // 2)
 
     def _fail(self) -> None:
         """Say which body and which quantity of it was the first that was not finite."""

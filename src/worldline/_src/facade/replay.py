@@ -1,0 +1,399 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Replay: every completed step leaves a frame, frames can be restored, and no branch is lost.
+
+Frames are rows of runtime state (`frame_rows.py`) that share the layout they were made in
+(`replay_layout.py`). Stepping after a restore starts a new branch that shares the frames before it; the
+branch that was left stays as it was. Where something was written between two steps, the state before the
+second step is kept too, so that every frame can be simulated again and compared bit for bit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError, NotFoundError, WorldlineError, nearest_name
+from worldline._src.facade import replay_layout, state_binding, values
+from worldline._src.facade.frame_rows import STEPS, FrameRows, same_bits, times
+from worldline._src.facade.recording import Recording
+from worldline._src.facade.replay_layout import Layout
+from worldline._src.facade.state_vectors import own_space
+from worldline._src.facade.world_state import WorldState, difference
+from worldline._src.spatial.poses import Array
+
+if TYPE_CHECKING:
+    from worldline._src.facade.runtime import Runtime
+    from worldline._src.facade.world import World
+
+FrameLike = int | tuple[str, int]
+"""A frame: its index on the current branch, or the name of a branch and an index on it."""
+
+
+class ReplayIndexError(WorldlineError, IndexError):
+    """There is no replay frame with that index."""
+
+
+class ReplayFrame(NamedTuple):
+    """One frame: a row of state, the layout it belongs to, and how it came about."""
+
+    row: Array
+    layout: Layout
+    before: Array | None = None
+    """State before the step, when it was not that of the frame before."""
+    is_tick: bool = False
+    """Made by a kinematics-only tick, not by a step."""
+
+
+class ReplayCheck(NamedTuple):
+    """What simulating a branch again gave; true when every frame came out bit for bit."""
+
+    matches: bool
+    frames: int
+    """Frames that were simulated again."""
+    first_mismatch: int | None = None
+    quantity: str | None = None
+    """First array that differs there: q, v, a ..."""
+    largest_error: float = 0.0
+    """Largest difference in that array."""
+
+    def __bool__(self) -> bool:
+        return self.matches
+
+
+class ReplayDifference(NamedTuple):
+    """How two frames differ: tangents from the first to the second, by state variable."""
+
+    is_equal: bool
+    """All runtime state is the same bit for bit."""
+    time: float
+    """[s]"""
+    difference: dict[str, Array]
+
+    @property
+    def largest(self) -> float:
+        """Largest number of all tangents."""
+        return max((float(np.abs(part).max()) for part in self.difference.values() if part.size), default=0.0)
+
+
+class _Branch:
+    def __init__(self, name: str, frames: list[ReplayFrame], labels: dict[str, int]) -> None:
+        self.name, self.frames, self.labels = name, frames, labels
+
+
+class Replay:
+    """Frames of a World, in branches; `World.replay`.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> world = sx.World()
+        >>> box = world.add_rigid_body("box")
+        >>> world.replay_recording_enabled = True
+        >>> world.step(n=10)
+        >>> world.restore_replay_frame(4)
+        >>> box.linear_velocity = (1, 0, 0)
+        >>> world.step(n=2)
+        >>> world.replay_frame_count, world.replay.branches
+        (7, ['main', 'branch_001'])
+        >>> bool(world.verify_replay())
+        True
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._enabled = False
+        self._branches: dict[str, _Branch] = {}
+        self._current = ""
+        self._cursor: int | None = None
+        self._rows: FrameRows | None = None
+        self._layout: tuple[Any, int, int, Layout] | None = None
+
+    # ---- recording
+
+    @property
+    def enabled(self) -> bool:
+        """Whether steps leave frames."""
+        return self._enabled
+
+    @enabled.setter
+    def enabled(self, value: bool) -> None:
+        if not isinstance(value, (bool, np.bool_)):
+            raise values.ShapeError(f"replay_recording_enabled: True or False is needed, got {value!r}")
+        if bool(value) == self._enabled:
+            return
+        if value:
+            first = self._frame(self._world._live())
+            self._restart(first)
+        self._enabled = bool(value)
+        self._world._recorder = self if self._enabled else None
+
+    def clear(self) -> None:
+        """Forget all frames and branches; when recording, the present state becomes frame 0."""
+        self._restart(self._frame(self._world._live()) if self._enabled else None)
+
+    def _restart(self, first: ReplayFrame | None) -> None:
+        self._branches = {} if first is None else {"main": _Branch("main", [first], {})}
+        self._current = "" if first is None else "main"
+        self._cursor = None if first is None else 0
+
+    def _frame_rows(self, runtime: Runtime) -> FrameRows:
+        if self._rows is None or self._rows.runtime is not runtime:
+            self._rows = FrameRows(runtime)
+        return self._rows
+
+    def _layout_now(self, runtime: Runtime) -> Layout:
+        """The layout of the World; captured again only after something in it was written."""
+        world, kept = self._world, self._layout
+        if kept is not None and kept[0] is runtime and kept[1:3] == (runtime.version, world._layout_edits):
+            return kept[3]
+        made = replay_layout.capture(world, runtime)
+        if kept is not None and made.change(kept[3]) is None:
+            made = kept[3]
+        self._layout = (runtime, runtime.version, world._layout_edits, made)
+        return made
+
+    def _frame(self, runtime: Runtime, before: Array | None = None, is_tick: bool = False) -> ReplayFrame:
+        row = self._frame_rows(runtime).capture(self._world)
+        return ReplayFrame(row, self._layout_now(runtime), before, is_tick)
+
+    def step(self, runtime: Runtime, n: int) -> None:
+        """Make `n` steps and a frame after each."""
+        self._advance(runtime, n, is_tick=False)
+
+    def tick(self, runtime: Runtime, n: int) -> None:
+        """Make `n` kinematics-only ticks and a frame after each."""
+        self._advance(runtime, n, is_tick=True)
+
+    def _advance(self, runtime: Runtime, n: int, is_tick: bool) -> None:
+        before: Array | None = self._frame_rows(runtime).capture(self._world)
+        if same_bits(before, self._here().row):
+            before = None
+        advance = runtime.tick if is_tick else runtime.step
+        clock, recorded = runtime.sim.clock, float(runtime.sim.clock[0])
+        try:
+            for _ in range(n):
+                advance(1)
+                self._append(self._frame(runtime, before, is_tick))
+                before = None
+                recorded += 1.0
+        except BaseException:
+            # an interrupt may fall between a step and its frame
+            if float(clock[0]) > recorded:
+                self._append(self._frame(runtime, before, is_tick))
+            raise
+
+    def _here(self) -> ReplayFrame:
+        assert self._cursor is not None
+        return self._branches[self._current].frames[self._cursor]
+
+    def _append(self, frame: ReplayFrame) -> None:
+        branch, cursor = self._branches[self._current], self._cursor
+        assert cursor is not None
+        if cursor + 1 < len(branch.frames):
+            branch = self._fork(branch, cursor)
+        branch.frames.append(frame)
+        self._cursor = cursor + 1
+
+    def _fork(self, branch: _Branch, cursor: int) -> _Branch:
+        labels = {label: k for label, k in branch.labels.items() if k <= cursor}
+        made = _Branch(self._free_name(), branch.frames[: cursor + 1], labels)
+        self._branches[made.name] = made
+        self._current = made.name
+        return made
+
+    def _free_name(self) -> str:
+        number = len(self._branches)
+        while f"branch_{number:03d}" in self._branches:
+            number += 1
+        return f"branch_{number:03d}"
+
+    # ---- looking
+
+    @property
+    def frame_count(self) -> int:
+        """Frames on the current branch, with those it shares with others."""
+        return len(self._branches[self._current].frames) if self._current else 0
+
+    @property
+    def cursor(self) -> int | None:
+        """The frame last recorded or restored; None before recording."""
+        return self._cursor
+
+    @property
+    def branches(self) -> list[str]:
+        """Names of all branches, the first is "main"."""
+        return list(self._branches)
+
+    @property
+    def branch(self) -> str | None:
+        """Name of the current branch; None before recording."""
+        return self._current or None
+
+    @property
+    def labels(self) -> dict[str, int]:
+        """Labelled frames of the current branch."""
+        return dict(self._branches[self._current].labels) if self._current else {}
+
+    def label(self, name: str, frame: int | None = None) -> None:
+        """Give a frame of the current branch a name; the frame at the cursor when None."""
+        key = values.text(name, "label of a replay frame")
+        if not key:
+            raise ArgumentError("the label of a replay frame cannot be empty")
+        at = self._cursor if frame is None else frame
+        self._find(0 if at is None else at)
+        assert at is not None
+        self._branches[self._current].labels[key] = int(at)
+
+    def _branch(self, name: str | None) -> _Branch:
+        if name is None:
+            name = self._current
+        found = self._branches.get(name)
+        if found is None:
+            raise NotFoundError(f"no replay branch '{name}'{nearest_name(name, self._branches)}")
+        return found
+
+    def _find(self, frame: FrameLike) -> tuple[_Branch, int]:
+        name, index = frame if isinstance(frame, tuple) else (None, frame)
+        at = values.count(index, "index of a replay frame")
+        branch = None if name is None and not self._current else self._branch(name)
+        if branch is None or not 0 <= at < len(branch.frames):
+            have = 0 if branch is None else len(branch.frames)
+            raise ReplayIndexError(f"replay frame {at} is out of range: there are {have}")
+        return branch, at
+
+    def frame_time(self, frame: FrameLike) -> float:
+        """Simulated time of a frame [s]."""
+        branch, at = self._find(frame)
+        return float(times(branch.frames[at].row))
+
+    def simulation_frame(self, frame: FrameLike) -> int:
+        """`World.frame` of a frame."""
+        branch, at = self._find(frame)
+        return int(branch.frames[at].row[STEPS])
+
+    def state(self, frame: FrameLike) -> WorldState:
+        """The state in a frame, with the World left as it is."""
+        branch, at = self._find(frame)
+        runtime, rows = self._fitting(branch.frames[at], f"replay frame {at}")
+        data = runtime.sim.data.copy()
+        rows.spread(branch.frames[at].row, data)
+        space = own_space(self._world, control=False, rigid_only=False)
+        binding = state_binding.bind(self._world, space, control=False)[1]
+        return WorldState(space, binding.read(data), binding.manifold)
+
+    def compare(self, first: FrameLike, second: FrameLike) -> ReplayDifference:
+        """How `second` differs from `first`, rotations as rotation vectors."""
+        a, b = self.state(first), self.state(second)
+        (branch_a, i), (branch_b, j) = self._find(first), self._find(second)
+        rows = branch_a.frames[i].row, branch_b.frames[j].row
+        tangent, at, parts = difference(a, b), 0, {}
+        for name, size in a.tangent_sizes.items():
+            parts[name] = tangent[at : at + size]
+            at += size
+        return ReplayDifference(same_bits(*rows), float(times(rows[1]) - times(rows[0])), parts)
+
+    # ---- restoring
+
+    def _fitting(self, frame: ReplayFrame, what: str) -> tuple[Runtime, FrameRows]:
+        runtime = self._world._live()
+        now = self._layout_now(runtime)
+        if frame.layout is not now:
+            frame.layout.require(now, what)
+        return runtime, self._frame_rows(runtime)
+
+    def restore(self, frame: FrameLike | str) -> None:
+        """Make the World what it was at a frame; handles stay, physics does not run again.
+
+        Args:
+            frame: an index on the current branch, (branch, index), or a label. A frame of another branch
+                makes that branch the current one.
+        """
+        if isinstance(frame, str):
+            known = self.labels
+            if frame not in known:
+                raise NotFoundError(f"no replay frame labelled '{frame}'{nearest_name(frame, known)}")
+            frame = known[frame]
+        branch, at = self._find(frame)
+        _, rows = self._fitting(branch.frames[at], f"replay frame {at}")
+        rows.load(self._world, branch.frames[at].row)
+        self._current, self._cursor = branch.name, at
+
+    def verify(self, branch: str | None = None) -> ReplayCheck:
+        """Simulate a branch again and compare every frame bit for bit; the World stays as it is."""
+        if branch is None and not self._current:
+            return ReplayCheck(True, 0)
+        frames = self._branch(branch).frames
+        for at, frame in enumerate(frames):
+            self._fitting(frame, f"replay frame {at}")
+        runtime = self._world._ready()
+        rows = self._frame_rows(runtime)
+        kept = rows.capture(self._world)
+        try:
+            return self._simulate_again(runtime, rows, frames)
+        finally:
+            rows.load(self._world, kept)
+
+    def _simulate_again(self, runtime: Runtime, rows: FrameRows, frames: list[ReplayFrame]) -> ReplayCheck:
+        rows.load(self._world, frames[0].row)
+        for at, frame in enumerate(frames[1:], 1):
+            if frame.before is not None:
+                rows.load(self._world, frame.before)
+            (runtime.tick if frame.is_tick else runtime.step)(1)
+            again = rows.capture(self._world)
+            if not same_bits(again, frame.row):
+                for name, part in rows.parts.items():
+                    if not same_bits(again[part], frame.row[part]):
+                        error = float(np.abs(again[part] - frame.row[part]).max())
+                        return ReplayCheck(False, at, at, name, error)
+                return ReplayCheck(False, at, at, "settings", float(np.abs(again - frame.row).max()))
+        return ReplayCheck(True, len(frames) - 1)
+
+    # ---- recordings
+
+    def recording(self, branch: str | None = None) -> Recording:
+        """The frames of a branch as arrays; a copy."""
+        frames = self._branch(branch).frames if branch or self._current else []
+        if not frames:
+            raise NotFoundError("nothing was recorded; set replay_recording_enabled first")
+        runtime, rows = self._fitting(frames[-1], f"replay frame {len(frames) - 1}")
+        for at, frame in enumerate(frames):
+            if frame.layout is not frames[-1].layout:
+                frame.layout.require(frames[-1].layout, f"replay frame {at}")
+        return Recording(
+            np.array([frame.row for frame in frames]),
+            state_binding.columns(self._world, runtime, rows),
+            frames[-1].layout,
+            {at: frame.before for at, frame in enumerate(frames) if frame.before is not None},
+            frozenset(at for at, frame in enumerate(frames) if frame.is_tick),
+        )
+
+    def _quaternions(self, rows: FrameRows) -> np.ndarray:
+        """Columns of a row that are quaternions, (n, 4)."""
+        space = own_space(self._world, control=False, rigid_only=False)
+        binding = state_binding.bind(self._world, space, control=False)[1]
+        return np.array(rows.columns(binding.rows))[binding.manifold.quaternions]
+
+    def add(self, recording: Recording, name: str | None = None) -> str:
+        """Take the frames of a recording over as a branch of their own, and make it the current one.
+
+        The World must have the layout the recording was made in; its state stays until a frame is restored.
+
+        Returns:
+            The name of the branch.
+        """
+        if not isinstance(recording, Recording):
+            raise values.ShapeError(f"a Recording is needed, got {recording!r}")
+        chosen = values.text(name, "name of a replay branch") if name is not None else ""
+        if chosen in self._branches:
+            raise ArgumentError(f"a replay branch named '{chosen}' already exists")
+        runtime = self._world._live()
+        now = self._layout_now(runtime)
+        recording._layout.require(now, "the recording")
+        rows = self._frame_rows(runtime)
+        frames = recording._frames(rows.capture(self._world).size, self._quaternions(rows))
+        chosen = chosen or ("main" if not self._branches else self._free_name())
+        made = [ReplayFrame(row, now, before, tick) for row, before, tick in frames]
+        self._branches[chosen] = _Branch(chosen, made, {})
+        self._current, self._cursor = chosen, len(made) - 1
+        return chosen

@@ -1,0 +1,334 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""From the names of variables to the numbers of a World, and back.
+
+State variables are `<multibody>.q` and `.dq`, the same for one joint (`arm.elbow.q`), `<rigid body>.pose`
+(position and xyzw) and `.velocity` (of the origin in world axes, then angular in body axes: the velocity
+that belongs to the pose). Control variables are `.force`, `.target_position`, `.target_velocity` and
+`.command_acceleration` of multibodies and joints, `.wrench` (held force, held torque) of rigid bodies.
+Positions of ball and floating joints are quaternions when the variable has as many numbers as there are
+coordinates, and rotation vectors, as in `joint.position`, when it has as many as there are degrees of
+freedom.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError, NotFoundError, OperationError, nearest_name
+from worldline._src.facade import values
+from worldline._src.facade.manifold import Manifold, Piece, exp, log
+from worldline._src.facade.state_space import StateSpace, StateVariable
+from worldline._src.facade.world_state import NamedVector, WorldControl, WorldState
+from worldline._src.scene.bodies import BodyKind
+from worldline._src.spatial.poses import Array
+
+if TYPE_CHECKING:
+    from worldline._src.facade.frame_rows import FrameRows
+    from worldline._src.facade.runtime import Runtime
+    from worldline._src.facade.world import World
+
+_JOINT_STATE = {"q": "q", "dq": "v"}
+_JOINT_CONTROL = {
+    "force": "force",
+    "target_position": "q_target",
+    "target_velocity": "v_target",
+    "command_acceleration": "a_target",
+}
+_BODY_STATE = {"pose": "q", "velocity": "v"}
+_BODY_CONTROL = {"wrench": "body_f"}
+_UNIT = 1e-12
+"""How far from one the length of a quaternion may be to be left as it is."""
+
+
+class _Found(NamedTuple):
+    """A variable: where its numbers are in the arena, and what they are."""
+
+    rows: np.ndarray
+    pieces: list[Piece]
+
+
+class Binding:
+    """A space bound to the arrays of one runtime."""
+
+    def __init__(self, world: World, runtime: Runtime, space: StateSpace, control: bool) -> None:
+        self.space = space
+        found = [_resolve(world, runtime, variable, control) for variable in space.variables]
+        self.rows = np.concatenate([f.rows for f in found]) if found else np.zeros(0, np.int64)
+        """Entries of the arena that hold the variables."""
+        self.manifold = Manifold(piece for f in found for piece in f.pieces)
+        self._turns = bool(len(self.manifold.vectors))
+        if self._turns:
+            # the arena has a quaternion where the variable has a rotation vector
+            stored = Manifold(
+                Piece.QUATERNION if piece is Piece.ROTATION_VECTOR else piece
+                for f in found
+                for piece in f.pieces
+            )
+            turned = [p is Piece.ROTATION_VECTOR for f in found for p in f.pieces if p is not Piece.NUMBER]
+            self._stored_numbers = stored.numbers
+            self._stored_plain = stored.quaternions[~np.array(turned)]
+            self._stored_turned = stored.quaternions[np.array(turned)]
+        self.static = _static_velocities(world, space) if not control else []
+
+    def read(self, data: Array) -> Array:
+        """The flat vector as the arena has it."""
+        y = data[self.rows]
+        if not self._turns:
+            return y
+        x = np.empty(self.manifold.dimension)
+        x[self.manifold.numbers] = y[self._stored_numbers]
+        x[self.manifold.quaternions] = y[self._stored_plain]
+        x[self.manifold.vectors] = log(y[self._stored_turned])
+        return x
+
+    def checked(self, x: Array) -> Array:
+        """A flat vector as it goes into the arena; raises for what cannot be a state."""
+        if not np.isfinite(x).all():
+            bad = int(np.flatnonzero(~np.isfinite(x))[0])
+            raise ArgumentError(f"{self._name(bad)} must be finite, got {x[bad]}")
+        for name, part in self.static:
+            if x[part].any():
+                raise ArgumentError(f"'{name}' must be zero, the body is static; got {x[part].tolist()}")
+        x = x.copy()
+        turns = x[self.manifold.quaternions]
+        lengths = np.linalg.norm(turns, axis=-1)
+        if (lengths < _UNIT).any():
+            bad = int(self.manifold.quaternions[int(np.argmin(lengths)), 0])
+            raise ArgumentError(f"the quaternion in {self._name(bad)} must be non-zero")
+        off = np.abs(lengths - 1.0) > _UNIT
+        if off.any():
+            x[self.manifold.quaternions[off]] = turns[off] / lengths[off, None]
+        if not self._turns:
+            return x
+        y = np.empty(len(self.rows))
+        y[self._stored_numbers] = x[self.manifold.numbers]
+        y[self._stored_plain] = x[self.manifold.quaternions]
+        y[self._stored_turned] = exp(x[self.manifold.vectors])
+        return y
+
+    def _name(self, k: int) -> str:
+        for variable in self.space.variables:
+            if k < variable.start_index + variable.dimension:
+                return f"'{variable.name}'[{k - variable.start_index}]"
+        raise AssertionError(k)
+
+    def write(self, runtime: Runtime, y: Array) -> None:
+        """Put checked numbers into the arena."""
+        sim = runtime.sim
+        sim.data[self.rows] = y
+        runtime.held[:] = sim.body_f
+        sim.forces_written()
+        sim.written()
+
+
+def bind(world: World, space: StateSpace, control: bool) -> tuple[Runtime, Binding]:
+    """A space bound to the World as it is now; the last binding of a space is kept."""
+    if not isinstance(space, StateSpace):
+        raise values.ShapeError(f"a StateSpace is needed, got {space!r}")
+    if not space.is_finalized:
+        raise OperationError("the state space must be finalized before it is used; call finalize()")
+    runtime = world._live()
+    kept = space.__dict__.get("_bound")
+    if kept is not None and kept[0]() is runtime and kept[1:3] == (runtime.version, control):
+        return runtime, kept[3]
+    made = Binding(world, runtime, space, control)
+    space.__dict__["_bound"] = (weakref.ref(runtime), runtime.version, control, made)
+    return runtime, made
+
+
+# ---- names
+
+
+def _resolve(world: World, runtime: Runtime, variable: StateVariable, control: bool) -> _Found:
+    owner, _, quantity = variable.name.rpartition(".")
+    for_joints, for_bodies = (_JOINT_CONTROL, _BODY_CONTROL) if control else (_JOINT_STATE, _BODY_STATE)
+    joints = _joints(world, owner) if quantity in for_joints else None
+    body = world._rigid_bodies.get(owner) if quantity in for_bodies else None
+    if body is not None:
+        found = _body_rows(runtime, body, for_bodies[quantity])
+    elif joints is not None:
+        found = _joint_rows(runtime, joints, for_joints[quantity], variable)
+    else:
+        raise _unknown(world, variable.name, owner, quantity, (*for_joints, *for_bodies))
+    if len(found.rows) == 0 or variable.dimension != sum(piece.value[0] for piece in found.pieces):
+        raise ArgumentError(
+            f"'{variable.name}' has {len(found.rows)} numbers, the space gives it {variable.dimension}"
+        )
+    return found
+
+
+def _unknown(
+    world: World, name: str, owner: str, quantity: str, allowed: tuple[str, ...]
+) -> ArgumentError | NotFoundError:
+    if quantity not in allowed:
+        return ArgumentError(f"'{name}' is no variable here; it must end in one of .{', .'.join(allowed)}")
+    names = [*world._rigid_bodies, *world._multibodies]
+    names += [f"{key}.{joint}" for key, robot in world._multibodies.items() for joint in robot._joints]
+    return NotFoundError(f"no owner '{owner}' of '{name}' in the World{nearest_name(owner, names)}")
+
+
+def _joints(world: World, owner: str) -> list[Any] | None:
+    """The joints a name stands for: all of a multibody, or one of `multibody.joint`."""
+    robot = world._multibodies.get(owner)
+    if robot is not None:
+        return [joint._joint for joint in robot._joints.values()]
+    for name, robot in world._multibodies.items():
+        if owner.startswith(f"{name}."):
+            joint = robot._joints.get(owner[len(name) + 1 :])
+            if joint is not None:
+                return [joint._joint]
+    return None
+
+
+def _joint_rows(runtime: Runtime, joints: list[Any], field: str, variable: StateVariable) -> _Found:
+    offset = runtime.model.arenas.offsets[field]
+    slices = [(runtime.q_slice(joint), runtime.v_slice(joint)) for joint in joints]
+    if not field.startswith("q"):
+        rows = [row for _, v in slices for row in range(v.start, v.stop)]
+        return _Found(np.array(rows, np.int64) + offset, [Piece.NUMBER] * len(rows))
+    rows = [row for q, _ in slices for row in range(q.start, q.stop)]
+    freedoms = sum(v.stop - v.start for _, v in slices)
+    turn = Piece.ROTATION_VECTOR if variable.dimension == freedoms != len(rows) else Piece.QUATERNION
+    pieces: list[Piece] = []
+    for q, v in slices:
+        n = q.stop - q.start
+        turning = n != v.stop - v.start
+        pieces += [Piece.NUMBER] * (n - 4) + [turn] if turning else [Piece.NUMBER] * n
+    return _Found(np.array(rows, np.int64) + offset, pieces)
+
+
+def _body_rows(runtime: Runtime, body: Any, field: str) -> _Found:
+    offset = runtime.model.arenas.offsets[field]
+    if field == "body_f":
+        start = offset + 6 * runtime.body(body._link)
+        return _Found(np.arange(start, start + 6), [Piece.NUMBER] * 6)
+    if field == "q":
+        q = runtime.q_slice(body._body.free)
+        return _Found(np.arange(q.start, q.stop) + offset, [Piece.NUMBER] * 3 + [Piece.QUATERNION])
+    v = runtime.v_slice(body._body.free)
+    return _Found(np.arange(v.start, v.stop) + offset, [Piece.NUMBER] * 6)
+
+
+def _static_velocities(world: World, space: StateSpace) -> list[tuple[str, slice]]:
+    return [
+        (variable.name, variable.slice)
+        for variable in space.variables
+        if variable.name.endswith(".velocity")
+        and (body := world._rigid_bodies.get(variable.name.removesuffix(".velocity"))) is not None
+        and body._body.kind is BodyKind.Static
+    ]
+
+
+# ---- spaces made from a World
+
+
+def state_space(world: World, *, rigid_only: bool = False) -> StateSpace:
+    """Poses of rigid bodies, coordinates of multibodies, then the velocities of both."""
+    runtime = world._live()
+    model = runtime.model
+    space = StateSpace()
+    robots = [] if rigid_only else [robot for robot in world._multibodies.values() if robot.num_dofs]
+    for name in world._rigid_bodies:
+        bound = np.array([np.inf] * 3 + [1.0] * 4)
+        space.add_variable(f"{name}.pose", 7, lower=-bound, upper=bound)
+    for robot in robots:
+        lower, upper = [], []
+        for joint in robot._joints.values():
+            q, v = runtime.q_slice(joint._joint), runtime.v_slice(joint._joint)
+            n = q.stop - q.start
+            if n == v.stop - v.start:
+                lower += model.joint_limit_lower[v].tolist()
+                upper += model.joint_limit_upper[v].tolist()
+            else:
+                lower += [-np.inf] * (n - 4) + [-1.0] * 4
+                upper += [np.inf] * (n - 4) + [1.0] * 4
+        space.add_variable(f"{robot.name}.q", len(lower), lower=lower, upper=upper)
+    for name in world._rigid_bodies:
+        space.add_variable(f"{name}.velocity", 6)
+    for robot in robots:
+        limit = robot._dof_parameter("joint_velocity_limit")
+        space.add_variable(f"{robot.name}.dq", robot.num_dofs, lower=-limit, upper=limit)
+    return space.finalize()
+
+
+def control_space(world: World, *, rigid_only: bool = False) -> StateSpace:
+    """Held forces and torques of rigid bodies, then commanded efforts of multibodies."""
+    world._live()
+    space = StateSpace()
+    for name in world._rigid_bodies:
+        space.add_variable(f"{name}.wrench", 6)
+    for robot in () if rigid_only else world._multibodies.values():
+        if robot.num_dofs:
+            limit = robot._dof_parameter("joint_effort_limit")
+            space.add_variable(f"{robot.name}.force", robot.num_dofs, lower=-limit, upper=limit)
+    return space.finalize()
+
+
+def controls_of(world: World, space: StateSpace) -> StateSpace:
+    """The space itself, or, when it only names state, the controls of the objects it names."""
+    allowed = {*_JOINT_CONTROL, *_BODY_CONTROL}
+    if any(name.rpartition(".")[2] in allowed for name in space.variable_names):
+        return space
+    made = StateSpace()
+    for name in space.variable_names:
+        owner, _, quantity = name.rpartition(".")
+        if quantity in _BODY_STATE and owner in world._rigid_bodies:
+            if not made.has_variable(f"{owner}.wrench"):
+                made.add_variable(f"{owner}.wrench", 6)
+        elif quantity in _JOINT_STATE and (joints := _joints(world, owner)) is not None:
+            freedoms = sum((s := world._live().v_slice(joint)).stop - s.start for joint in joints)
+            if not made.has_variable(f"{owner}.force"):
+                made.add_variable(f"{owner}.force", freedoms)
+        else:
+            raise _unknown(world, name, owner, quantity, (*_JOINT_STATE, *_BODY_STATE, *sorted(allowed)))
+    return made.finalize()
+
+
+# ---- reading and writing
+
+
+def get_state(world: World, space: StateSpace) -> WorldState:
+    """A copy of the state a space names."""
+    runtime, binding = bind(world, space, control=False)
+    return WorldState(space, binding.read(runtime.sim.data), binding.manifold)
+
+
+def get_control(world: World, space: StateSpace) -> WorldControl:
+    """A copy of the controls a space names."""
+    if isinstance(space, StateSpace) and space.is_finalized:
+        space = controls_of(world, space)
+    runtime, binding = bind(world, space, control=True)
+    return WorldControl(space, binding.read(runtime.sim.data))
+
+
+def put(world: World, given: NamedVector, control: bool) -> None:
+    """Check everything, then write everything."""
+    kind = WorldControl if control else WorldState
+    if not isinstance(given, kind):
+        raise values.ShapeError(f"a {kind.__name__} is needed, got {given!r}")
+    runtime, binding = bind(world, given.space, control)
+    binding.write(runtime, binding.checked(given.vector))
+
+
+def columns(world: World, runtime: Runtime, rows: FrameRows) -> dict[str, list[int]]:
+    """Where everything that has a name is in the rows of frames."""
+    offsets, made = runtime.model.arenas.offsets, {}
+    for name, body in world._rigid_bodies.items():
+        q, v = runtime.q_slice(body._body.free), runtime.v_slice(body._body.free)
+        held = rows.parts["held"].start + 6 * runtime.body(body._link)
+        made[f"{name}.pose"] = rows.columns(np.arange(q.start, q.stop) + offsets["q"])
+        made[f"{name}.velocity"] = rows.columns(np.arange(v.start, v.stop) + offsets["v"])
+        made[f"{name}.acceleration"] = rows.columns(np.arange(v.start, v.stop) + offsets["a"])
+        made[f"{name}.wrench"] = list(range(held, held + 6))
+    for name, robot in world._multibodies.items():
+        joints = [joint._joint for joint in robot._joints.values()]
+        for quantity, field in (_JOINT_STATE | {"ddq": "a"} | _JOINT_CONTROL).items():
+            part = runtime.q_slice if field.startswith("q") else runtime.v_slice
+            places = [row for joint in joints for row in range(*part(joint).indices(2**62))]
+            if places:
+                made[f"{name}.{quantity}"] = rows.columns(np.array(places) + offsets[field])
+    return made

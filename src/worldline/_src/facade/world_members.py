@@ -1,0 +1,306 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Members of World for state, replay and steps in the background; each hands on to the module that works."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from worldline._src.errors import CapabilityError, OperationError
+from worldline._src.facade import capabilities, jobs, keyframes, state_binding, state_vectors, values
+from worldline._src.facade.jobs import StepJob
+from worldline._src.facade.recording import Recording
+from worldline._src.facade.replay import Replay, ReplayCheck
+from worldline._src.facade.state_space import StateSpace
+from worldline._src.facade.values import VectorLike
+from worldline._src.facade.world_state import WorldControl, WorldState
+from worldline._src.spatial.poses import Array
+
+if TYPE_CHECKING:
+    from worldline._src.facade.runtime import Runtime, Snapshot
+    from worldline._src.facade.world import World
+
+
+class WorldMembers:
+    """State by name and as vectors, replay, jobs."""
+
+    if TYPE_CHECKING:
+        _runtime: Runtime | None
+        _carried: Snapshot | None
+        _time_start: float
+
+    def _start_members(self) -> None:
+        self._replay = Replay(cast("World", self))
+        self._recorder: Replay | None = None
+        self._job: StepJob | None = None
+        self._layout_edits = 0
+        """Grows with every change that handles make to the description alone."""
+
+    def _self(self) -> World:
+        return cast("World", self)
+
+    def _require_idle(self) -> None:
+        """Refuse while a job owns the World."""
+        if self._job is not None:
+            made, asked = self._job.progress
+            raise OperationError(
+                f"a step job runs ({made} of {asked} steps); wait for it or cancel it before using the World"
+            )
+
+    # ---- time
+
+    def _clock(self) -> Array:
+        """Steps since the start and since time was set; while a job runs, as they were when it started."""
+        if self._runtime is not None:
+            return self._runtime.sim.clock
+        if self._job is not None:
+            return self._job._clock
+        return np.zeros(2) if self._carried is None else self._carried.clock
+
+    def _set_time(self, time: float) -> None:
+        self._time_start = time
+        if self._runtime is not None:
+            self._runtime.sim.clock[1] = 0.0
+        elif self._carried is not None:
+            self._carried.clock[1] = 0.0
+
+    # ---- state by name
+
+    def state_space(self) -> StateSpace:
+        """The variables of the World's whole state, finalized.
+
+        `<rigid body>.pose` (position [m], xyzw) of every rigid body, `<multibody>.q` of every multibody; then
+        `<rigid body>.velocity` (of the origin in world axes [m/s], angular in body axes [rad/s]) and
+        `<multibody>.dq`. Bounds of q are the position limits, those of dq the velocity limits. Spaces made by
+        hand may also name single joints, `arm.elbow.q`.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box")
+            >>> world.state_space().variable_names
+            ['box.pose', 'box.velocity']
+        """
+        return state_vectors.own_space(self._self(), control=False, rigid_only=False)
+
+    def control_space(self) -> StateSpace:
+        """The variables of the World's controls, finalized.
+
+        `<rigid body>.wrench` (held force at the centre of mass [N] and torque [N m], world axes) and
+        `<multibody>.force` (commanded efforts). Spaces made by hand may also name
+        `<multibody>.target_position`, `.target_velocity`, `.command_acceleration`, and the same of single
+        joints.
+        """
+        return state_vectors.own_space(self._self(), control=True, rigid_only=False)
+
+    def get_state(self, space: StateSpace) -> WorldState:
+        """A copy of the state that the variables of a finalized space name."""
+        return state_binding.get_state(self._self(), space)
+
+    def set_state(self, state: WorldState) -> None:
+        """Write a whole state at once; on error nothing changes.
+
+        Numbers must be finite. Quaternions are made unit. Bounds are not enforced: see
+        `WorldState.is_within_bounds`. What the space does not name stays as it is.
+        """
+        state_binding.put(self._self(), state, control=False)
+
+    def get_control(self, space: StateSpace) -> WorldControl:
+        """A copy of the controls that a finalized space names; of a space of state, those of its owners."""
+        return state_binding.get_control(self._self(), space)
+
+    def set_control(self, control: WorldControl) -> None:
+        """Write controls at once; on error nothing changes."""
+        state_binding.put(self._self(), control, control=True)
+
+    # ---- state as vectors
+
+    @property
+    def state_vector(self) -> Array:
+        """All state as one vector in the layout of `state_space()`: configuration, then velocity.
+
+        A rigid body has 7 numbers (position, xyzw) and 6 velocities: the whole pose, not only where it is.
+        """
+        return state_vectors.get_vector(self._self())
+
+    @state_vector.setter
+    def state_vector(self, value: VectorLike) -> None:
+        state_vectors.set_vector(self._self(), value, "state_vector")
+
+    @property
+    def control_vector(self) -> Array:
+        """All controls as one vector in the layout of `control_space()`, (num_efforts,)."""
+        return state_vectors.get_vector(self._self(), control=True)
+
+    @control_vector.setter
+    def control_vector(self, value: VectorLike) -> None:
+        state_vectors.set_vector(self._self(), value, "control_vector", control=True)
+
+    @property
+    def rigid_body_state_vector(self) -> Array:
+        """Poses of all rigid bodies, then their velocities, (13 num_rigid_bodies,)."""
+        return state_vectors.get_vector(self._self(), rigid_only=True)
+
+    @rigid_body_state_vector.setter
+    def rigid_body_state_vector(self, value: VectorLike) -> None:
+        state_vectors.set_vector(self._self(), value, "rigid_body_state_vector", rigid_only=True)
+
+    @property
+    def rigid_body_control_vector(self) -> Array:
+        """Held force and torque of every rigid body, world axes, (num_rigid_body_efforts,)."""
+        return state_vectors.get_vector(self._self(), control=True, rigid_only=True)
+
+    @rigid_body_control_vector.setter
+    def rigid_body_control_vector(self, value: VectorLike) -> None:
+        state_vectors.set_vector(
+            self._self(), value, "rigid_body_control_vector", control=True, rigid_only=True
+        )
+
+    @property
+    def num_efforts(self) -> int:
+        """Length of `control_vector`: 6 per rigid body, and the degrees of freedom of the multibodies."""
+        return self.num_rigid_body_efforts + self._self().num_dofs
+
+    @property
+    def num_rigid_body_dofs(self) -> int:
+        """Degrees of freedom of the rigid bodies: 6 each."""
+        return 6 * self._self().num_rigid_bodies
+
+    @property
+    def num_rigid_body_efforts(self) -> int:
+        """Length of `rigid_body_control_vector`: 6 per rigid body."""
+        return 6 * self._self().num_rigid_bodies
+
+    # ---- replay
+
+    @property
+    def replay(self) -> Replay:
+        """Recorded frames, their branches, labels and checks."""
+        return self._replay
+
+    @property
+    def replay_recording_enabled(self) -> bool:
+        """Whether every completed step leaves a frame; turning it on starts anew with the present state."""
+        return self._replay.enabled
+
+    @replay_recording_enabled.setter
+    def replay_recording_enabled(self, value: bool) -> None:
+        self._require_idle()
+        self._replay.enabled = value
+
+    @property
+    def replay_frame_count(self) -> int:
+        """Frames on the current branch."""
+        return self._replay.frame_count
+
+    @property
+    def replay_cursor(self) -> int | None:
+        """The frame last recorded or restored; None before recording."""
+        return self._replay.cursor
+
+    def get_replay_frame_time(self, index: int) -> float:
+        """Simulated time of a frame of the current branch [s]."""
+        return self._replay.frame_time(index)
+
+    def get_replay_simulation_frame(self, index: int) -> int:
+        """`World.frame` at a frame of the current branch."""
+        return self._replay.simulation_frame(index)
+
+    def restore_replay_frame(self, index: int) -> None:
+        """Make the World what it was at a frame of the current branch, and continue from there.
+
+        Raises:
+            ReplayIndexError: there is no such frame.
+            LayoutError: the World is not built as it was; says what changed, and nothing is restored.
+        """
+        self._replay.restore(index)
+
+    def clear_replay_recording(self) -> None:
+        """Forget all frames; when recording, the present state becomes frame 0."""
+        self._require_idle()
+        self._replay.clear()
+
+    def verify_replay(self, branch: str | None = None) -> ReplayCheck:
+        """Simulate a branch again, the current one when None, and compare every frame bit for bit."""
+        return self._replay.verify(branch)
+
+    @property
+    def recording(self) -> Recording:
+        """The frames of the current branch as arrays; a copy."""
+        return self._replay.recording()
+
+    # ---- keyframes
+
+    @property
+    def keyframes(self) -> list[str]:
+        """Names of the states that the scene brought along."""
+        return keyframes.names(self._self())
+
+    def apply_keyframe(self, name: str) -> None:
+        """Take coordinates, velocities and, if it has one, the time of a keyframe of the scene."""
+        keyframes.apply(self._self(), name)
+
+    # ---- other ways to let time pass
+
+    def start_step(self, n: int = 1) -> StepJob:
+        """Step in the background; see `StepJob` for progress, cancelling and when results can be seen."""
+        return jobs.start_step(self._self(), n)
+
+    async def step_async(self, n: int = 1) -> int:
+        """Step without holding up the event loop; returns the number of steps made.
+
+        Cancelling the task stops at the end of a step and leaves the World there.
+
+        Example:
+            >>> import asyncio
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box")
+            >>> asyncio.run(world.step_async(n=100)), world.frame
+            (100, 100)
+        """
+        return await jobs.step_async(self._self(), n)
+
+    def step_kinematics(
+        self, n: int = 1, update_collision: bool = False, update_sensors: bool = False
+    ) -> None:
+        """Let time pass for motion that is written from outside: a kinematics-only tick.
+
+        Time advances by n time steps and `frame` by n; positions, velocities, forces and commands stay what
+        was written. Poses are up to date on return. When recording, every tick leaves a frame. Enters
+        simulation mode when n is positive.
+
+        Args:
+            n: number of ticks.
+            update_collision: also bring collision queries up to date.
+            update_sensors: also sample sensors.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World(time_step=0.5)
+            >>> box = world.add_rigid_body("box")
+            >>> box.translation = (1, 2, 3)
+            >>> world.step_kinematics(n=4)
+            >>> world.time, world.frame, box.translation.tolist()
+            (2.0, 4, [1.0, 2.0, 3.0])
+        """
+        count = jobs.step_count(n, "step_kinematics")
+        for name, wanted in (("update_collision", update_collision), ("update_sensors", update_sensors)):
+            if not isinstance(wanted, bool):
+                raise values.ShapeError(f"{name} must be True or False, got {wanted!r}")
+        if update_collision:
+            raise CapabilityError("step_kinematics: update_collision is not available")
+        if update_sensors:
+            raise CapabilityError("step_kinematics: update_sensors is not available")
+        if count == 0:
+            return
+        world = self._self()
+        if not world._simulating:
+            world.enter_simulation_mode()
+        capabilities.require_kinematics(world)
+        runtime: Runtime = world._live()
+        (runtime.tick if self._recorder is None else lambda k: self._replay.tick(runtime, k))(count)
+        runtime.sim.fresh_poses()
+        runtime.sim.fresh_velocities()

@@ -1,0 +1,195 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Copies of a World's state and controls as named flat vectors.
+
+A WorldState belongs to its user: changing it changes nothing in the World until `World.set_state` puts all
+of it back at once. It may outlive the World it came from and may be given to another one with the same names.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError, NotFoundError, nearest_name
+from worldline._src.facade import values
+from worldline._src.facade.manifold import Manifold
+from worldline._src.facade.state_space import StateSpace
+from worldline._src.facade.values import VectorLike
+from worldline._src.spatial.poses import Array
+
+
+class NamedVector:
+    """A flat vector whose parts have names."""
+
+    def __init__(self, space: StateSpace, vector: Array) -> None:
+        self._space = space
+        self._vector = vector
+
+    @property
+    def space(self) -> StateSpace:
+        """Names, sizes and bounds of the parts."""
+        return self._space
+
+    @property
+    def vector(self) -> Array:
+        """The flat vector, (space.dimension,): a view, writing to it changes this object and no World."""
+        return self._vector
+
+    @vector.setter
+    def vector(self, value: VectorLike) -> None:
+        self._vector[:] = values.dof_vector(value, self._space.dimension, "vector")
+
+    def _slice(self, name: str) -> slice:
+        variable = self._space.get_variable(name)
+        if variable is None:
+            raise NotFoundError(f"no variable '{name}'{nearest_name(name, self._space.variable_names)}")
+        return variable.slice
+
+    def __getitem__(self, name: str) -> Array:
+        return self._vector[self._slice(name)].copy()
+
+    def __setitem__(self, name: str, value: VectorLike) -> None:
+        part = self._slice(name)
+        self._vector[part] = values.dof_vector(value, part.stop - part.start, f"variable '{name}'")
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._space.has_variable(name)
+
+    def __len__(self) -> int:
+        return len(self._vector)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self._vector, dtype=dtype, copy=copy)
+
+    def is_within_bounds(self) -> bool:
+        """Whether every number is between the bounds of the space."""
+        low, high = self._space.lower_bounds, self._space.upper_bounds
+        return bool(((self._vector >= low) & (self._vector <= high)).all())
+
+    def copy(self) -> Self:
+        """Another one with the same numbers."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made._vector = self._vector.copy()
+        return made
+
+    def __repr__(self) -> str:
+        parts = (f"{v.name}={self._vector[v.slice].tolist()}" for v in self._space.variables)
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+class WorldState(NamedVector):
+    """A copy of state by name, from `World.get_state`.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> world = sx.World()
+        >>> box = world.add_rigid_body("box", position=(0, 0, 1))
+        >>> state = world.get_state(world.state_space())
+        >>> state["box.velocity"] = [1, 0, 0, 0, 0, 0]
+        >>> box.linear_velocity.tolist()
+        [0.0, 0.0, 0.0]
+        >>> world.set_state(state)
+        >>> box.linear_velocity.tolist()
+        [1.0, 0.0, 0.0]
+    """
+
+    def __init__(self, space: StateSpace, vector: Array, manifold: Manifold) -> None:
+        super().__init__(space, vector)
+        self._manifold = manifold
+
+    @property
+    def tangent_dimension(self) -> int:
+        """Numbers of a tangent: one per degree of freedom, three for a quaternion."""
+        return self._manifold.tangent_dimension
+
+    @property
+    def tangent_sizes(self) -> dict[str, int]:
+        """How many numbers of a tangent belong to each variable, in the order of the tangent."""
+        return {v.name: self._manifold.freedoms(v.slice) for v in self._space.variables}
+
+
+class WorldControl(NamedVector):
+    """A copy of commands by name, from `World.get_control`.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> world = sx.World(gravity=(0, 0, 0))
+        >>> box = world.add_rigid_body("box", mass=2.0)
+        >>> control = world.get_control(world.control_space())
+        >>> control["box.wrench"] = [4, 0, 0, 0, 0, 0]
+        >>> world.set_control(control)
+        >>> world.step(n=1000)
+        >>> box.linear_velocity.round(9).tolist()
+        [2.0, 0.0, 0.0]
+    """
+
+
+def difference(a: WorldState, b: WorldState) -> Array:
+    """The tangent that leads from state `a` to state `b`, rotations the short way, (tangent_dimension,).
+
+    Parts follow the variables of the space; a pose has its translation in world axes, then a rotation
+    vector in body axes.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> world = sx.World()
+        >>> box = world.add_rigid_body("box")
+        >>> a = world.get_state(world.state_space())
+        >>> box.quaternion = (0, 0, 1, 1)
+        >>> b = world.get_state(a.space)
+        >>> sx.state.difference(a, b)[:6].round(6).tolist()
+        [0.0, 0.0, 0.0, 0.0, 0.0, 1.570796]
+    """
+    _require_alike(a, b)
+    return a._manifold.difference(a._vector, b._vector)
+
+
+def integrate(state: WorldState, tangent: VectorLike) -> WorldState:
+    """The state to which a tangent leads; `integrate(a, difference(a, b))` is b.
+
+    Args:
+        state: where to start; not changed.
+        tangent: (state.tangent_dimension,).
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> world = sx.World()
+        >>> box = world.add_rigid_body("box")
+        >>> state = world.get_state(world.state_space())
+        >>> moved = sx.state.integrate(state, [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+        >>> moved["box.pose"].tolist()
+        [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+    """
+    step = values.dof_vector(tangent, state.tangent_dimension, "tangent")
+    return WorldState(state._space, state._manifold.integrate(state._vector, step), state._manifold)
+
+
+def interpolate(a: WorldState, b: WorldState, fraction: float) -> WorldState:
+    """The state a fraction of the way from `a` to `b`: 0 is a, 1 is b; rotations at constant speed.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> world = sx.World()
+        >>> box = world.add_rigid_body("box")
+        >>> a = world.get_state(world.state_space())
+        >>> b = a.copy()
+        >>> b["box.pose"] = [2, 0, 0, 0, 0, 0, 1]
+        >>> sx.state.interpolate(a, b, 0.5)["box.pose"].tolist()
+        [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+    """
+    share = values.real(fraction, "fraction")
+    return integrate(a, share * difference(a, b))
+
+
+def _require_alike(a: WorldState, b: WorldState) -> None:
+    if not isinstance(a, WorldState) or not isinstance(b, WorldState):
+        raise values.ShapeError(f"two WorldStates are needed, got {a!r} and {b!r}")
+    if a._space is not b._space and a._space.variable_names != b._space.variable_names:
+        raise ArgumentError(
+            f"states of different spaces: {a._space.variable_names} and {b._space.variable_names}"
+        )
+    if a._manifold.tangent_dimension != b._manifold.tangent_dimension or len(a) != len(b):
+        raise ArgumentError(f"states of different sizes: {len(a)} and {len(b)}")

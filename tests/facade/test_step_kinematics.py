@@ -1,0 +1,128 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Kinematics-only ticks and keyframes: time passes, nothing moves by itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from facade_worlds import arm_and_box
+from worldline import simulation as sx
+from worldline._src.scene.keyframes import Keyframe
+
+
+def test_a_tick_advances_time_and_frame_only():
+    world, arm = arm_and_box()
+    arm.joints.velocity = [1.0, 2.0]
+    world.rigid_bodies["box"].force = (1, 0, 0)
+    before = world.state_vector, world.control_vector
+    world.step_kinematics(n=3)
+    assert (world.frame, world.time) == (3, 0.03)
+    assert world.state_vector.tobytes() == before[0].tobytes()
+    assert world.control_vector.tobytes() == before[1].tobytes()
+    assert world.is_simulation_mode
+
+
+def test_no_ticks_do_nothing():
+    world, _ = arm_and_box()
+    world.step_kinematics(n=0)
+    assert not world.is_simulation_mode and world.frame == 0
+
+
+def test_a_negative_number_of_ticks_is_refused():
+    with pytest.raises(ValueError, match="non-negative step count"):
+        sx.World().step_kinematics(n=-1)
+
+
+@pytest.mark.parametrize("name", ["update_collision", "update_sensors"])
+def test_what_a_tick_cannot_update_is_refused(name):
+    world, _ = arm_and_box()
+    with pytest.raises(NotImplementedError, match=name):
+        world.step_kinematics(**{name: True})
+    assert world.frame == 0
+
+
+def test_poses_are_up_to_date_after_a_tick(monkeypatch):
+    world, arm = arm_and_box()
+    world.step_kinematics()
+    arm.joints.position = [0.3, 0.3]
+    world.step_kinematics()
+    sim = world._live().sim
+    monkeypatch.setattr(sim, "_run", lambda program: pytest.fail("computed again"))
+    _ = arm.links["lower"].transform, arm.links["lower"].linear_velocity
+
+
+def test_a_force_for_one_step_waits_for_a_step():
+    world, arm = arm_and_box()
+    other, other_arm = arm_and_box()
+    for a in (arm, other_arm):
+        a.links["lower"].apply_force((0, 0, 40))
+    world.step_kinematics()
+    world.step()
+    other.step()
+    assert world.state_vector.tobytes() == other.state_vector.tobytes()
+
+
+def test_scripted_motion_is_recorded_tick_by_tick():
+    world, arm = arm_and_box()
+    world.replay_recording_enabled = True
+    path = np.linspace(0.0, 1.0, 5)
+    for angle in path:
+        arm.joints["elbow"].position = [angle]
+        world.step_kinematics()
+    recording = world.recording
+    assert recording["arm.q"][1:, 1].tolist() == path.tolist()
+    np.testing.assert_allclose(recording.times, 0.01 * np.arange(6))
+    assert world.verify_replay()
+
+
+def test_several_ticks_leave_a_frame_each():
+    world, _ = arm_and_box()
+    world.replay_recording_enabled = True
+    world.step_kinematics(n=4)
+    assert world.replay_frame_count == 5
+
+
+# ---- keyframes
+
+
+def with_keyframes():
+    world, arm = arm_and_box()
+    _ = world.state_vector
+    box = [0, 0, 5, 0, 0, 0, 1]
+    world._scene.keyframes.append(Keyframe(name="home", dof_pos=[*box, 0.5, 0.6], time=2.0))
+    world._scene.keyframes.append(
+        Keyframe(name="flying", dof_pos=[*box, 0.0, 0.1], dof_vel=[1, 0, 0, 0, 0, 0, 0.2, 0.3])
+    )
+    world._topology_changed()
+    return world, arm
+
+
+def test_keyframes_are_listed():
+    assert with_keyframes()[0].keyframes == ["home", "flying"]
+    assert sx.World().keyframes == []
+
+
+def test_a_keyframe_is_applied_by_name():
+    world, arm = with_keyframes()
+    world.step(n=3)
+    world.apply_keyframe("home")
+    assert arm.joints.position.tolist() == [0.5, 0.6]
+    assert world.rigid_bodies["box"].translation.tolist() == [0, 0, 5]
+    assert world.time == 2.0
+
+
+def test_a_keyframe_without_time_leaves_time():
+    world, arm = with_keyframes()
+    world.step(n=3)
+    time = world.time
+    world.apply_keyframe("flying")
+    assert world.time == time
+    assert arm.joints.velocity.tolist() == [0.2, 0.3]
+    assert world.rigid_bodies["box"].linear_velocity.tolist() == [1, 0, 0]
+
+
+def test_an_unknown_keyframe():
+    with pytest.raises(KeyError, match="did you mean 'home'"):
+        with_keyframes()[0].apply_keyframe("hoem")
