@@ -43,6 +43,7 @@ from worldline._src.scene.bodies import (
     Hierarchy,
     Inertia,
     Link,
+    Multibody,
 )
 from worldline._src.scene.cameras import (
     Camera,
@@ -321,6 +322,7 @@ __all__ = [
     "MeshInertia",
     "MeshSource",
     "MeshTransform",
+    "Multibody",
     "MultibodyOptions",
     "ObjectType",
     "PhysicalParameter",

@@ -186,6 +186,10 @@ class _PlacedFrame(Frame):
         self._require_alive()
         return values.matrix_of(self._local())
 
+    def remove(self) -> None:
+        """Take the frame, and the frames on it, out of the World, in design mode or within `World.edit()`."""
+        self._world.remove(self)
+
     def _place(self, pose: Array) -> None:
         self._frame.position, self._frame.orientation = pose[:3], pose[3:]
 

@@ -63,14 +63,12 @@ class Joint(Handle):
         [0.5]
     """
 
-    def __init__(
-        self, multibody: Multibody, joint: SceneJoint | FreeJoint, child: Link, name: str | None = None
-    ) -> None:
+    def __init__(self, multibody: Multibody, joint: SceneJoint | FreeJoint, child: Link, label: str) -> None:
         super().__init__(multibody._world)
         self._multibody = multibody
         self._joint = joint
         self._child = child
-        self._fallback = name or ""
+        self._label = label
 
     def _what(self, quantity: str) -> str:
         return f"Joint {quantity} of '{self.name}': Joint {quantity}"
@@ -78,7 +76,7 @@ class Joint(Handle):
     @property
     def name(self) -> str:
         """Unique among the joints of the multibody."""
-        return self._multibody._local_name(self._joint.name) if self._joint.name else self._fallback
+        return self._label
 
     @property
     def type(self) -> JointType:

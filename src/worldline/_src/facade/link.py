@@ -33,8 +33,11 @@ class Link(MassiveFrame):
         ('hinge', 'base')
     """
 
-    def __init__(self, multibody: Multibody, body: Body, link: SceneLink, parent: Link | None) -> None:
+    def __init__(
+        self, multibody: Multibody, body: Body, link: SceneLink, parent: Link | None, label: str
+    ) -> None:
         super().__init__(multibody._world, link)
+        self._label = label
         self._multibody = multibody
         self._body = body
         self._parent = parent
@@ -42,7 +45,7 @@ class Link(MassiveFrame):
     @property
     def name(self) -> str:
         """Unique among the links of the multibody."""
-        return self._multibody._local_name(self._link.name)
+        return self._label
 
     @property
     def multibody(self) -> Multibody:
@@ -60,7 +63,7 @@ class Link(MassiveFrame):
     def child_links(self) -> list[Link]:
         """The links that hang on it, in construction order."""
         self._require_alive()
-        return [link for link in self._multibody.links if link._parent is self]
+        return [link for link in self._multibody._links.values() if link._parent is self]
 
     @property
     def parent_frame(self) -> Frame:
@@ -78,7 +81,7 @@ class Link(MassiveFrame):
     def parent_joints(self) -> list[Joint]:
         """All joints between the link and its parent, outermost first; usually one."""
         self._require_alive()
-        return [joint for joint in self._multibody.joints if joint._child is self]
+        return [joint for joint in self._multibody._joints.values() if joint._child is self]
 
     def apply_force(
         self,
@@ -116,4 +119,4 @@ class Link(MassiveFrame):
 
     def remove(self) -> None:
         """Take the link and all that hangs on it out, in design mode or within `World.edit()`."""
-        self._multibody._remove_link(self)
+        self._world.remove(self)

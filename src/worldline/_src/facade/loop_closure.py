@@ -266,7 +266,7 @@ class LoopClosure(Handle):
 
     def remove(self) -> None:
         """Take the closure out of the World, in design mode or within `World.edit()`."""
-        self._world._remove_loop_closure(self)
+        self._world.remove(self)
 
     def __repr__(self) -> str:
         state = "" if self._alive else ", not valid"
@@ -303,38 +303,5 @@ def add_loop_closure(world: World, name: str | None, spec: LoopClosureSpec) -> L
     world._numbers["loop_closure"] = number
     world._scene.loop_closures.append(made)
     world._loop_closures[chosen] = handle
-
-    def undo() -> None:
-        drop(world, handle, "its addition was undone")
-
-    world._noted(undo)
-    world._configuration_changed()
+    world._topology_changed()
     return handle
-
-
-def drop(world: World, handle: LoopClosure, why: str) -> None:
-    """Take a closure out of the description and the tables."""
-    rows = world._scene.loop_closures
-    for k, row in enumerate(rows):
-        if row is handle._closure:
-            del rows[k]
-            break
-    world._loop_closures.pop(handle.name, None)
-    handle._kill(why)
-
-
-def remove_loop_closure(handle: LoopClosure) -> None:
-    """Take a closure out of its world."""
-    world = handle._world
-    handle._require_design(f"removing loop closure '{handle.name}'")
-    order = list(world._loop_closures)
-    drop(world, handle, f"loop closure '{handle.name}' was removed")
-
-    def undo() -> None:
-        world._scene.loop_closures.append(handle._closure)
-        world._loop_closures[handle.name] = handle
-        for key in [key for key in order if key in world._loop_closures]:
-            world._loop_closures[key] = world._loop_closures.pop(key)
-        handle._alive = True
-
-    world._noted(undo)

@@ -81,10 +81,6 @@ class Multibody(Handle):
         self._require_alive()
         construction.rename_multibody(self, values.text(value, "multibody name"))
 
-    def _local_name(self, name: str | None) -> str:
-        """A name of the description without what makes it unique in the scene."""
-        return (name or "").removeprefix(f"{self._name}/")
-
     # ---- topology
 
     def add_link(
@@ -110,12 +106,9 @@ class Multibody(Handle):
         """
         return construction.add_link(self, name, parent, joint, mass, inertia, center_of_mass)
 
-    def _remove_link(self, link: Link) -> None:
-        construction.remove_link(self, link)
-
     def remove(self) -> None:
         """Take the multibody out of the World, in design mode or within `World.edit()`."""
-        construction.remove_multibody(self)
+        self._world.remove(self)
 
     @property
     def links(self) -> LinkCollection:

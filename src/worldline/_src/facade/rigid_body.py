@@ -32,16 +32,15 @@ class RigidBody(MassiveFrame):
         [2.0, 0.0, 0.0]
     """
 
-    def __init__(self, world: World, body: Body) -> None:
+    def __init__(self, world: World, body: Body, label: str) -> None:
         super().__init__(world, body.link)
         self._body = body
-        self._friction = 1.0
-        self._restitution = 0.0
+        self._label = label
 
     @property
     def name(self) -> str:
         """Unique among the rigid bodies of the World."""
-        return self._link.name or ""
+        return self._label
 
     def _dofs(self) -> tuple[Any, slice, slice]:
         runtime = self._live()
@@ -231,19 +230,19 @@ class RigidBody(MassiveFrame):
     def friction(self) -> float:
         """Coefficient of dry friction; two bodies use the geometric mean."""
         self._require_alive()
-        return self._friction
+        return self._body.friction
 
     @friction.setter
     def friction(self, value: float) -> None:
         self._require_alive()
-        self._friction = values.non_negative(value, "RigidBody friction")
+        self._body.friction = values.non_negative(value, "RigidBody friction")
         self._world._configuration_changed()
 
     @property
     def restitution(self) -> float:
         """Share of the closing speed that returns, 0 to 1; two bodies use the larger."""
         self._require_alive()
-        return self._restitution
+        return self._body.restitution
 
     @restitution.setter
     def restitution(self, value: float) -> None:
@@ -251,7 +250,7 @@ class RigidBody(MassiveFrame):
         number = values.non_negative(value, "RigidBody restitution")
         if number > 1.0:
             raise ArgumentError(f"RigidBody restitution must be between 0 and 1, got {number}")
-        self._restitution = number
+        self._body.restitution = number
         self._world._configuration_changed()
 
     @property
@@ -268,7 +267,7 @@ class RigidBody(MassiveFrame):
 
     def remove(self) -> None:
         """Take the body out of the World, in design mode or within `World.edit()`."""
-        self._world._remove_rigid_body(self)
+        self._world.remove(self)
 
 
 def _turned(pose: Array, vector: Array) -> Array:

@@ -9,13 +9,14 @@ stepped, and the tables of its handles.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
 from worldline._src.errors import ArgumentError, OperationError
-from worldline._src.facade import capabilities, construction, loop_closure, values
+from worldline._src.facade import capabilities, construction, edit, loop_closure, removal, values
+from worldline._src.facade.checkpoint import handles
 from worldline._src.facade.collections import NamedCollection
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
 from worldline._src.facade.kinds import (
@@ -113,7 +114,7 @@ class World(WorldMembers):
         self._carried: Snapshot | None = None
         self._simulating = False
         self._checked = False
-        self._journal: list[Callable[[], None]] | None = None
+        self._editing = False
         self._time_start = 0.0
         self._initial: Snapshot | None = None
         self._initial_time = 0.0
@@ -372,19 +373,7 @@ class World(WorldMembers):
 
     def add_multibody(self, name: str = "") -> Multibody:
         """A new multibody without links."""
-        self._require_design("adding a multibody")
-        chosen, self._numbers["multibody"] = construction.free_name(
-            name, "multibody", self._multibodies, self._numbers["multibody"], "multibody"
-        )
-        made = Multibody(self, chosen)
-        self._multibodies[chosen] = made
-
-        def undo() -> None:
-            self._multibodies.pop(made.name, None)
-            made._kill("its addition was undone")
-
-        self._noted(undo)
-        return made
+        return construction.add_multibody(self, name)
 
     def add_free_frame(self, name: str = "", *, parent: Frame | None = None) -> FreeFrame:
         """A named frame that may be placed at any time; on the world when `parent` is None."""
@@ -419,11 +408,33 @@ class World(WorldMembers):
             spec = LoopClosureSpec(frame_a, frame_b, family, offset_a, offset_b, distance)
         return loop_closure.add_loop_closure(self, name, spec)
 
-    def _remove_rigid_body(self, body: RigidBody) -> None:
-        construction.remove_rigid_body(body)
+    def remove(self, item: RigidBody | Multibody | Link | FixedFrame | FreeFrame | LoopClosure) -> None:
+        """Take an object out, in design mode or within `edit()`, with all that stands on it or refers to it.
 
-    def _remove_loop_closure(self, closure: LoopClosure) -> None:
-        loop_closure.remove_loop_closure(closure)
+        Frames and closures on a body go with it, and so do actuators, sensors and constraints of the
+        description. Their handles are dead from then on.
+        """
+        removal.remove(self, item)
+
+    def edit(self) -> AbstractContextManager[World]:
+        """A block in which objects may be added and removed although time has passed.
+
+        At its end everything is checked; state is carried over by object, handles of what stays are alive,
+        those of what went are dead. When anything in the block raises, or the check fails, the World is as
+        it was. Steps wait until the block is over, and blocks do not nest. `reset` leads what was there to
+        its old start, and what was added to how it was added.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box")
+            >>> world.step(n=10)
+            >>> with world.edit():
+            ...     ball = world.add_rigid_body("ball", position=(0, 0, 1))
+            >>> world.frame, world.rigid_bodies.names, box.is_valid
+            (10, ['box', 'ball'], True)
+        """
+        return edit.edit(self)
 
     # ---- lifecycle
 
@@ -434,6 +445,7 @@ class World(WorldMembers):
 
     def enter_simulation_mode(self) -> None:
         """End design mode: check everything, compile, and remember the state that `reset` returns to."""
+        self._require_no_edit("entering simulation mode")
         if self._simulating:
             raise OperationError("the World is already in simulation mode")
         self.validate_topology()
@@ -446,6 +458,7 @@ class World(WorldMembers):
 
     def reset(self) -> None:
         """Back to the state, commands, time and frame at which simulation mode was entered."""
+        self._require_no_edit("reset")
         if not self._simulating or self._initial is None:
             raise OperationError("reset needs simulation mode; enter_simulation_mode() or step() first")
         self._live().restore(self._initial)
@@ -454,12 +467,9 @@ class World(WorldMembers):
     def clear(self) -> None:
         """An empty world in design mode with the options a new World has; all handles become invalid."""
         self._require_idle()
-        for table in (self._rigid_bodies, self._frames, self._loop_closures):
-            for handle in table.values():
-                handle._kill("its World was cleared")
-        for robot in self._multibodies.values():
-            for handle in (*robot._links.values(), *robot._joints.values(), robot):
-                handle._kill("its World was cleared")
+        self._require_no_edit("clear")
+        for handle in list(handles(self)):
+            handle._kill("its World was cleared")
         self._start(WorldOptions())
 
     def step(self, n: int = 1) -> None:
@@ -484,6 +494,7 @@ class World(WorldMembers):
 
     def _ready(self) -> Runtime:
         """In simulation mode, compiled, and with all that is asked for available."""
+        self._require_no_edit("a step")
         if not self._simulating:
             self.enter_simulation_mode()
         runtime = self._live()
@@ -538,26 +549,21 @@ class World(WorldMembers):
 
     def _require_design(self, what: str) -> None:
         self._require_idle()
-        if self._simulating and self._journal is None:
+        if self._simulating and not self._editing:
             raise OperationError(
                 f"{what} is not possible in simulation mode; use `with world.edit():`, or clear()"
             )
 
-    def _topology_changed(self, undo: Callable[[], None] | None = None) -> None:
+    def _topology_changed(self) -> None:
         """Compile again before the next read; state is carried over by object."""
         if self._runtime is not None:
             self._carried = self._runtime.snapshot()
             self._runtime = None
         self._configuration_changed()
-        self._noted(undo)
 
-    def _noted(self, undo: Callable[[], None] | None) -> None:
-        """Within `edit()`, remember how to take a change back."""
-        if undo is not None and self._journal is not None:
-            self._journal.append(undo)
-
-    def _names_changed(self) -> None:
-        self._topology_changed()
+    def _require_no_edit(self, what: str) -> None:
+        if self._editing:
+            raise OperationError(f"{what} is not possible within edit(); leave the block first")
 
     def _configuration_changed(self) -> None:
         """Look again before the next step whether all that is asked for is available."""
@@ -587,10 +593,6 @@ class World(WorldMembers):
         frame._frame.parent_link = parent._link.name if isinstance(parent, (RigidBody, Link)) else None
         frame._frame.parent_frame = parent.name if isinstance(parent, (FixedFrame, FreeFrame)) else None
         self._layout_edits += 1
-
-    def _rename_in_scene(self, new: dict[str, str]) -> None:
-        """New names for links and joints everywhere in the description."""
-        construction.rename_in_scene(self._scene, new)
 
     def __repr__(self) -> str:
         mode = "simulation" if self._simulating else "design"

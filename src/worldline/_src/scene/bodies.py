@@ -16,7 +16,7 @@ from worldline._src.scene.contexts import Probe, Source, Writer
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.geometry import Geometry, Site
 from worldline._src.scene.joints import FreeJoint, Joint
-from worldline._src.scene.kinds import FAILED, FLAG, NON_NEGATIVE, REAL, Kind, Rename, describe
+from worldline._src.scene.kinds import FAILED, FLAG, NON_NEGATIVE, REAL, Kind, Real, Rename, describe
 from worldline._src.scene.texts import LABEL, Enumeration, Name, Ref
 from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array, Numbers, Vector
 
@@ -263,6 +263,25 @@ class Body(Struct):
         default=(0.0, 0.0, 0.0),
         converter=VECTOR3,
         doc="Initial angular velocity of a free base, world axes, rad/s, (3,).",
+    )
+    friction: float = field(
+        default=1.0, converter=NON_NEGATIVE, doc="Dry friction of a rigid body; two use the geometric mean."
+    )
+    restitution: float = field(
+        default=0.0,
+        converter=Real(minimum=0.0, maximum=1.0),
+        doc="Share of the closing speed that a rigid body returns; two use the larger.",
+    )
+
+
+class Multibody(Struct):
+    """What bodies cannot say of the multibody they form: that it exists, and the order of its links."""
+
+    name: str = field(default="", converter=LABEL, doc="Name, the `multibody` of its bodies.")
+    links: list[str] = field(
+        default_factory=list,
+        converter=ListOf(Ref("link")),
+        doc="All of its links in the order they were made; none for the order of the trees.",
     )
 
 

@@ -1,10 +1,12 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Keyframes of a scene that gains coordinates."""
+"""Keyframes of a scene that gains or loses coordinates."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class KeyframeGrowth:
-    """Fits the keyframes of a scene to what is added to it.
+    """Fits the keyframes of a scene to what is added to it or taken away.
 
     Made before the change, applied after it: what was there keeps its values wherever it moved to,
     what is new gets its reference configuration, at rest and without control.
@@ -26,41 +28,43 @@ class KeyframeGrowth:
     def __init__(self, world: World) -> None:
         self.world = world
         # without keyframes there is nothing to do, and no need for a sound tree
-        self.slots = layout(world) if world.keyframes else []
-        self.actuators = list(world.actuators)
-        self.mocaps = [body for body in world.hierarchy.bodies if body.mocap]
+        needed = bool(world.keyframes)
+        self.slots = layout(world) if needed else []
+        self.actuators = list(world.actuators) if needed else []
+        self.mocaps = _mocaps(world) if needed else []
+        self.links = list(world.hierarchy.links()) if needed else []
 
     def apply(self) -> None:
         """Rewrites all keyframes; those that did not fit the scene before are left alone."""
-        if not self.world.keyframes:
+        world = self.world
+        if not world.keyframes:
             return
         before = {id(slot.joint): slot for slot in self.slots}
-        slots = layout(self.world)
-        q_before = _total(self.slots)[0]
-        v_before = _total(self.slots)[1]
-        added = self.world.actuators[len(self.actuators) :]
-        bodies = [b for b in self.world.hierarchy.bodies if b.mocap][len(self.mocaps) :]
-        for keyframe in self.world.keyframes:
-            if len(keyframe.dof_pos) == q_before and q_before:
-                keyframe.dof_pos = self._positions(keyframe.dof_pos, slots, before)
-            for name in ("dof_vel", "dof_force", "dof_command"):
+        slots = layout(world)
+        q_before, v_before = _total(self.slots)
+        states = [a for a in self.actuators if has_activation(a)]
+        for keyframe in world.keyframes:
+            for name in ("dof_pos", "dof_target"):
+                old = getattr(keyframe, name)
+                if len(old) == q_before and q_before:
+                    setattr(keyframe, name, self._positions(old, slots, before))
+            for name in ("dof_vel", "dof_force", "dof_command", "dof_acceleration"):
                 old = getattr(keyframe, name)
                 if len(old) == v_before and v_before:
                     setattr(keyframe, name, self._velocities(old, slots, before))
-            if len(keyframe.ctrl) == len(self.actuators) and self.actuators:
-                keyframe.ctrl = np.append(keyframe.ctrl, np.zeros(len(added)))
-            if len(keyframe.act):
-                states = sum(map(has_activation, added))
-                keyframe.act = np.append(keyframe.act, np.zeros(states))
-            if len(keyframe.mocap_pos) and bodies:
-                places = [body.link.local_translation for body in bodies]
-                keyframe.mocap_pos = np.vstack((keyframe.mocap_pos, *places))
-            if len(keyframe.mocap_quat) and bodies:
-                turns = [body.link.local_rotation for body in bodies]
-                keyframe.mocap_quat = np.vstack((keyframe.mocap_quat, *turns))
+            keyframe.ctrl = _rows(keyframe.ctrl, self.actuators, world.actuators)
+            keyframe.act = _rows(keyframe.act, states, [a for a in world.actuators if has_activation(a)])
+            drawn = _mocaps(world)
+            keyframe.mocap_pos = _rows(
+                keyframe.mocap_pos, self.mocaps, drawn, [b.link.local_translation for b in drawn]
+            )
+            keyframe.mocap_quat = _rows(
+                keyframe.mocap_quat, self.mocaps, drawn, [b.link.local_rotation for b in drawn]
+            )
+            keyframe.link_force = _rows(keyframe.link_force, self.links, list(world.hierarchy.links()))
 
     def _positions(self, old: Array, slots: list[Slot], before: dict[int, Slot]) -> Array:
-        parts = []
+        parts = [np.zeros(0)]
         for slot in slots:
             was = before.get(id(slot.joint))
             if was is None:
@@ -70,12 +74,36 @@ class KeyframeGrowth:
         return np.concatenate(parts)
 
     def _velocities(self, old: Array, slots: list[Slot], before: dict[int, Slot]) -> Array:
-        parts = []
+        parts = [np.zeros(0)]
         for slot in slots:
             was = before.get(id(slot.joint))
             start = 0 if was is None else was.v_start
             parts.append(np.zeros(slot.v_count) if was is None else old[start : start + was.v_count])
         return np.concatenate(parts)
+
+
+@contextmanager
+def fitted_keyframes(world: World) -> Iterator[None]:
+    """Whatever is added to a scene or taken away within, its keyframes fit afterwards."""
+    growth = KeyframeGrowth(world)
+    yield
+    growth.apply()
+
+
+def _rows(old: Array, before: list[Any], now: list[Any], fresh: list[Any] | None = None) -> Array:
+    """Rows of the objects there are now: those of before keep theirs, others get `fresh`, or zeros."""
+    if not len(old) or len(old) != len(before):
+        return old
+    place = {id(item): k for k, item in enumerate(before)}
+    made = np.zeros((len(now), *old.shape[1:]))
+    for k, item in enumerate(now):
+        was = place.get(id(item))
+        made[k] = old[was] if was is not None else (0.0 if fresh is None else fresh[k])
+    return made
+
+
+def _mocaps(world: World) -> list[Any]:
+    return [body for body in world.hierarchy.bodies if body.mocap]
 
 
 def _total(slots: list[Slot]) -> tuple[int, int]:

@@ -40,6 +40,15 @@ class Keyframe(Struct):
         doc="Rotations of the mocap bodies, xyzw, (bodies, 4).",
     )
     dof_force: Array = field(default=(), converter=_ANY, doc="Held joint efforts, N and N m.")
-    dof_command: Array = field(
-        default=(), converter=_ANY, doc="Commands of velocity and acceleration drives."
+    dof_command: Array = field(default=(), converter=_ANY, doc="Commanded speeds, m/s and rad/s.")
+    dof_acceleration: Array = field(
+        default=(), converter=_ANY, doc="Commanded accelerations, m/s^2 and rad/s^2."
+    )
+    dof_target: Array = field(
+        default=(), converter=_ANY, doc="Coordinates that position drives lead to, m, rad and xyzw."
+    )
+    link_force: Array = field(
+        default_factory=lambda: np.empty((0, 6)),
+        converter=Table(6),
+        doc="Held force at the centre of mass, N, and torque, N m, of every link, world axes, (links, 6).",
     )

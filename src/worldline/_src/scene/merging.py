@@ -43,6 +43,7 @@ MERGED_LISTS: Final = (
     "distance_springs",
     "joints",
     "frames",
+    "multibodies",
     "contact_pairs",
     "differentiable_parameters",
 )

@@ -10,7 +10,7 @@ from worldline._src.scene import compose
 from worldline._src.scene.actuators import Actuator
 from worldline._src.scene.asset_specs import AssetSpecs
 from worldline._src.scene.base import Struct, clone, field
-from worldline._src.scene.bodies import Frame, Hierarchy
+from worldline._src.scene.bodies import Frame, Hierarchy, Multibody
 from worldline._src.scene.cameras import FreeCamera
 from worldline._src.scene.closures import (
     DifferentiableParameter,
@@ -125,6 +125,11 @@ class World(Struct):
         default_factory=list, converter=ListOf(Nested(WorldJoint)), doc="Joints beside the trees."
     )
     frames: list[Frame] = field(default_factory=list, converter=ListOf(Nested(Frame)), doc="Named frames.")
+    multibodies: list[Multibody] = field(
+        default_factory=list,
+        converter=ListOf(Nested(Multibody)),
+        doc="Multibodies of a simulation whose bodies do not tell all.",
+    )
     contact_pairs: list[ContactPair] = field(
         default_factory=list, converter=ListOf(Nested(ContactPair)), doc="Pairs with own contact."
     )
