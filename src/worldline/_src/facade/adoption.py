@@ -8,6 +8,7 @@ all bodies of one `multibody` name. Objects without a name get the next made-up 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -51,14 +52,20 @@ def adopt(
     frames: list[SceneFrame],
     closures: list[described.LoopClosure],
     multibodies: list[SceneMultibody],
+    onto: Iterable[tuple[Link, SceneLink]] = (),
 ) -> Adopted:
-    """Handles for parts of the World's description that have none yet."""
+    """Handles for parts of the World's description that have none yet.
+
+    `onto` are links of the description that now hang on a link with a handle.
+    """
     made = Adopted([], [], [], [], [])
     for told in multibodies:
         # multibodies without links, and the order of all
         _multibody(world, told.name, made)
     for body in bodies:
         _adopt_body(world, body, made)
+    for parent, top in onto:
+        made.links.extend(adopt_links(parent._multibody, parent._body, top, parent))
     for told in multibodies:
         _put_in_order(world._multibodies[told.name], told.links)
     for frame in frames:

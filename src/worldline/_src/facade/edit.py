@@ -3,7 +3,7 @@
 """Changing a World after time has passed: all of a block of changes, or none of it.
 
 Within the block objects may be added and removed. At its end everything is checked and compiled; state is
-carried over by object. What raises within it, or fails the check, leaves the World as it was, to the last bit.
+carried over by object. What raises within it, or fails the check, leaves the World as it was, bit for bit.
 """
 
 from __future__ import annotations

@@ -70,6 +70,24 @@ class UpdatePolicy(Enum):
     """Read what is there, which may be out of date."""
 
 
+class ModelFormat(Enum):
+    """Formats of model files."""
+
+    AUTO = "auto"
+    """By suffix and content."""
+    MJCF = "mjcf"
+    URDF = "urdf"
+    SDF = "sdf"
+    MSD = "msd"
+
+
+class RootJointType(Enum):
+    """How the base of a loaded tree stands in the world."""
+
+    FLOATING = "floating"
+    FIXED = "fixed"
+
+
 class RigidBodySolver(Enum):
     """How free rigid bodies with contacts are solved."""
 

@@ -272,7 +272,7 @@ class Multibody(Handle):
         if not self._bodies:
             raise ArgumentError(f"multibody '{self.name}' has no links")
         # the same bodies in the same order: within the arrays of the world they are one block
-        model = runtime.submodel(self._bodies)
+        model = runtime.submodel(self._bodies).model
         where = self._layout(runtime)
         q = runtime.sim.q[where.q_first : where.q_first + model.joint_coord_count]
         v = runtime.sim.v[where.v_first : where.v_first + model.joint_dof_count]
@@ -338,6 +338,11 @@ class Multibody(Handle):
             )
         return numbers
 
+    def _body_in_terms(self, link: Link) -> int:
+        """Index of a link in the model of `_terms`."""
+        self._own(link)
+        return self._live().submodel(self._bodies).link_body[id(link._link)]
+
     def _own(self, link: Link) -> Link:
         if not isinstance(link, Link) or link._multibody is not self:
             name = getattr(link, "name", link)
@@ -352,10 +357,8 @@ class Multibody(Handle):
             link: a link of this multibody.
             point: in the link frame [m], (3,).
         """
-        self._own(link)
+        body = self._body_in_terms(link)
         model, q, _, order = self._terms()
-        rows = self._layout(self._live()).bodies
-        body = int(self._live().body(link._link) - rows.min())
         place = values.vector3(point, "point")
         return dynamics.jacobian(model, q, body, point=place)[:, order]
 

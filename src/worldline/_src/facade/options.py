@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +21,7 @@ from worldline._src.facade.kinds import (
 )
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.spatial.poses import Array
-from worldline._src.step.stepping import MultibodyIntegrationFamily
+from worldline._src.step.stepping import MultibodyIntegrationFamily, VariationalOptions
 
 
 class Options:
@@ -64,7 +63,7 @@ class Options:
         return made
 
 
-def _flag(what: str) -> Callable[[Any], bool]:
+def flag(what: str) -> Callable[[Any], bool]:
     def check(value: Any) -> bool:
         if not isinstance(value, (bool, np.bool_)):
             raise values.ShapeError(f"{what} must be True or False, got {value!r}")
@@ -98,7 +97,7 @@ class RigidBodyOptions(Options):
         "orientation": lambda v: values.quaternion_of(v, "RigidBodyOptions: orientation"),
         "linear_velocity": lambda v: values.vector3(v, "RigidBodyOptions: linear velocity"),
         "angular_velocity": lambda v: values.vector3(v, "RigidBodyOptions: angular velocity"),
-        "is_static": _flag("RigidBodyOptions is_static"),
+        "is_static": flag("RigidBodyOptions is_static"),
     }
 
     mass: float
@@ -270,7 +269,7 @@ class DeactivationOptions(Options):
     """
 
     _checks = {  # noqa: RUF012 - one table for the class
-        "enabled": _flag("DeactivationOptions enabled"),
+        "enabled": flag("DeactivationOptions enabled"),
         **{
             name: (lambda v, name=name: values.non_negative(v, f"DeactivationOptions {name}"))
             for name in (
@@ -326,7 +325,7 @@ class WorldOptions(Options):
     _checks = {  # noqa: RUF012 - one table for the class
         "time_step": lambda v: values.positive(v, "World time_step"),
         "gravity": lambda v: values.vector3(v, "World gravity"),
-        "differentiable": _flag("World differentiable"),
+        "differentiable": flag("World differentiable"),
         "rigid_body_solver": lambda v: member(RigidBodySolver, v, "World rigid_body_solver"),
         "multibody_options": _instance(MultibodyOptions, "World multibody_options"),
         "contact_solver_method": lambda v: member(ContactSolverMethod, v, "World contact_solver_method"),
@@ -372,9 +371,6 @@ class WorldOptions(Options):
         )
 
 
-def positive_or_infinite(value: Any, what: str) -> float:
-    """A limit: zero or more, infinity allowed."""
-    number = math.inf if value is None else float(value)
-    if math.isnan(number) or number < 0.0:
-        raise ArgumentError(f"{what} must be non-negative, got {number}")
-    return number
+def variational_options(options: MultibodyOptions) -> VariationalOptions:
+    """What a step is told of the solution of variational equations."""
+    return VariationalOptions(options.variational_max_iterations, options.variational_tolerance)

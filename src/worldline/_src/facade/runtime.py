@@ -22,7 +22,7 @@ from worldline._src.scene.world import World as Scene
 from worldline._src.spatial.poses import Array
 from worldline._src.step.build import compile_scene
 from worldline._src.step.simulation import Simulation
-from worldline._src.step.stepping import MultibodyIntegrationFamily
+from worldline._src.step.stepping import MultibodyIntegrationFamily, VariationalOptions
 
 if TYPE_CHECKING:
     from worldline._src.facade.state_space import StateSpace
@@ -37,7 +37,9 @@ DRIVES = {
 """Actuator types a step can follow, and their codes in the kernels."""
 
 
-class _JointState(NamedTuple):
+class JointState(NamedTuple):
+    """State and commands of one joint."""
+
     owner: Any
     q: Array
     v: Array
@@ -48,7 +50,9 @@ class _JointState(NamedTuple):
     a_target: Array
 
 
-class _BodyState(NamedTuple):
+class BodyState(NamedTuple):
+    """Forces on one body: those that stay, and those for the next step only."""
+
     owner: Any
     held: Array
     once: Array
@@ -57,27 +61,40 @@ class _BodyState(NamedTuple):
 class Snapshot(NamedTuple):
     """State and commands by the objects of the description."""
 
-    joints: dict[int, _JointState]
-    bodies: dict[int, _BodyState]
+    joints: dict[int, JointState]
+    bodies: dict[int, BodyState]
     clock: Array
+
+
+class Submodel(NamedTuple):
+    """A model of some bodies alone, and the body of every link in it, by the id of the link."""
+
+    model: Model
+    link_body: dict[int, int]
 
 
 class Runtime:
     """The compiled side of a World."""
 
-    def __init__(self, scene: Scene, time_step: float, family: MultibodyIntegrationFamily) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        time_step: float,
+        family: MultibodyIntegrationFamily,
+        variational: VariationalOptions,
+    ) -> None:
         self.scene = scene
         built = compile_scene(scene)
         self.model: Model = built.model
         self.link_body = built.trees.link_body
         self.joint_index = built.trees.joint_index
-        self.sim = Simulation(self.model, time_step, family)
+        self.sim = Simulation(self.model, time_step, family, variational)
         self.held = np.zeros((self.model.body_count, 6))
         """Forces at centres of mass and torques that stay, world axes."""
         self.once = np.zeros((self.model.body_count, 6))
         """The same for the next step only."""
         self._once_set = False
-        self._submodels: dict[int, Model] = {}
+        self._submodels: dict[int, Submodel] = {}
         self.version = 0
         """Grows whenever a parameter is written."""
         self.spaces: dict[tuple[int, bool, bool], StateSpace] = {}
@@ -168,7 +185,7 @@ class Runtime:
             self.sim.v[dofs] = 0.0
             self.sim.velocities_written()
 
-    def submodel(self, bodies: list[Body]) -> Model:
+    def submodel(self, bodies: list[Body]) -> Submodel:
         """A model of some bodies alone, for their dynamics terms; kept until a parameter changes."""
         key = id(bodies[0])
         known = self._submodels.get(key)
@@ -181,9 +198,24 @@ class Runtime:
                 source_path=self.scene.source_path,
             )
             part.hierarchy.bodies.extend(bodies)
-            known = compile_scene(part, only_trees=True).model
-            known.update(gravity=self.model.gravity)
+            built = compile_scene(part, only_trees=True)
+            model = built.model
+            known = Submodel(model, built.trees.link_body)
             self._submodels[key] = known
+            # the numbers of the whole model: masses may have been scaled to a total, springs settled
+            first = min((self.link_body[key] - b for key, b in known.link_body.items()), default=0)
+            rows = slice(first, first + model.body_count)
+            joint = min((self.joint_index[k] - j for k, j in built.trees.joint_index.items()), default=0)
+            start = int(self.model.joint_qd_start[joint]) if model.joint_count else 0
+            dofs = slice(start, start + model.joint_dof_count)
+            model.update(
+                gravity=self.model.gravity,
+                **{
+                    name: getattr(self.model, name)[rows]
+                    for name in ("body_mass", "body_com", "body_inertia")
+                },
+                **{name: getattr(self.model, name)[dofs] for name in ("joint_stiffness", "joint_damping")},
+            )
         return known
 
     # ---- stepping
@@ -238,7 +270,7 @@ class Runtime:
             for joint in owned:
                 if id(joint) in self.joint_index:
                     q, v = self.q_slice(joint), self.v_slice(joint)
-                    joints[id(joint)] = _JointState(
+                    joints[id(joint)] = JointState(
                         joint,
                         *(
                             array[q if name.startswith("q") else v].copy()
@@ -246,7 +278,7 @@ class Runtime:
                         ),
                     )
         links = {
-            id(link): _BodyState(link, self.held[b].copy(), self.once[b].copy())
+            id(link): BodyState(link, self.held[b].copy(), self.once[b].copy())
             for link in self.scene.hierarchy.links()
             if (b := self.link_body.get(id(link))) is not None
         }
@@ -254,7 +286,7 @@ class Runtime:
 
     @staticmethod
     def _fields(sim: Simulation) -> list[tuple[str, Array]]:
-        return [(name, getattr(sim, name)) for name in _JointState._fields[1:]]
+        return [(name, getattr(sim, name)) for name in JointState._fields[1:]]
 
     def restore(self, saved: Snapshot) -> None:
         """Take over what a snapshot knows of objects that are still here; others keep their start."""

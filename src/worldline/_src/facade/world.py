@@ -10,12 +10,23 @@ stepped, and the tables of its handles.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from worldline._src.errors import ArgumentError, OperationError
-from worldline._src.facade import capabilities, construction, edit, loop_closure, removal, values
+from worldline._src.facade import (
+    capabilities,
+    construction,
+    edit,
+    loading,
+    loop_closure,
+    persistence,
+    removal,
+    scene_options,
+    values,
+)
 from worldline._src.facade.checkpoint import handles
 from worldline._src.facade.collections import NamedCollection
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
@@ -29,6 +40,7 @@ from worldline._src.facade.kinds import (
     member,
 )
 from worldline._src.facade.link import Link
+from worldline._src.facade.loading import LoadResult, ReadOptions, SceneSource
 from worldline._src.facade.loop_closure import LoopClosure, LoopClosureSpec
 from worldline._src.facade.multibody import Multibody
 from worldline._src.facade.options import (
@@ -36,12 +48,14 @@ from worldline._src.facade.options import (
     MultibodyOptions,
     RigidBodyOptions,
     WorldOptions,
+    variational_options,
 )
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.runtime import Runtime, Snapshot
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.facade.world_members import WorldMembers
 from worldline._src.scene.closures import FrameRef
+from worldline._src.scene.report import Report
 from worldline._src.scene.world import World as Scene
 from worldline._src.spatial.poses import Array
 
@@ -209,6 +223,7 @@ class World(WorldMembers):
         self._options.multibody_options = value
         if self._runtime is not None:
             self._runtime.sim.family = value.integration_family
+            self._runtime.sim.variational = variational_options(value)
             self._runtime.sim.reconfigure()
         self._configuration_changed()
 
@@ -436,6 +451,116 @@ class World(WorldMembers):
         """
         return edit.edit(self)
 
+    # ---- files and descriptions
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | PathLike[str],
+        *,
+        read_options: ReadOptions | None = None,
+        options: WorldOptions | None = None,
+    ) -> World:
+        """A World from an MJCF, URDF, SDF or MSD file.
+
+        Args:
+            path: the file, or its `file://` URI.
+            read_options: how it is read.
+            options: of the World; those the file asks for when None.
+
+        Raises:
+            SceneError: everything that is wrong with the file.
+        """
+        return loading.new_world(cls, loading.read_scene(path, read_options), options)
+
+    @classmethod
+    def from_scene(cls, scene: Scene, *, options: WorldOptions | None = None) -> World:
+        """A World from a description, which is copied; state that `to_scene` wrote comes back exactly.
+
+        Example:
+            >>> from worldline import msd, simulation as sx
+            >>> scene = msd.from_str(
+            ...     "<mujoco><worldbody><body name='bob'><joint name='hinge' axis='0 1 0'/>"
+            ...     "<geom size='0.1' pos='0 0 -1'/></body></worldbody></mujoco>", format="mjcf")
+            >>> sx.World.from_scene(scene).multibodies["bob"].joints.names
+            ['hinge']
+        """
+        return loading.new_world(cls, loading.read_scene(scene), options)
+
+    def to_scene(self) -> Scene:
+        """A description with all objects, the options and the state; a copy.
+
+        State is the keyframe `worldline:state`: coordinates, velocities, commands, held forces and time, to
+        the last bit. The number of steps, one-shot forces and accelerations belong to the run and stay here;
+        `save_binary` keeps those too.
+        """
+        return loading.to_scene(self)
+
+    def add_scene(
+        self,
+        source: SceneSource,
+        *,
+        prefix: str = "",
+        suffix: str = "",
+        translation: VectorLike | None = None,
+        rotation: VectorLike | None = None,
+        at: Link | None = None,
+        read_options: ReadOptions | None = None,
+    ) -> LoadResult:
+        """Add everything of a description or a file; on error nothing changes.
+
+        Args:
+            source: a description, a path, or a `file://` URI.
+            prefix: put before every name that comes.
+            suffix: put after every name that comes.
+            translation: where the world of the source comes to lie [m], (3,).
+            rotation: how it is turned, xyzw, (4,).
+            at: link that takes the place of that world; what comes then belongs to its multibody.
+            read_options: how a file is read.
+        """
+        return loading.add_scene(
+            self,
+            source,
+            prefix=prefix,
+            suffix=suffix,
+            translation=translation,
+            rotation=rotation,
+            at=at,
+            read_options=read_options,
+        )
+
+    def save_binary(self, path: str | PathLike[str]) -> None:
+        """Write everything to a file: a World that loads it goes on bit for bit."""
+        persistence.save(self, path)
+
+    def load_binary(self, path: str | PathLike[str]) -> None:
+        """Become the World of a file that `save_binary` wrote; handles from before become invalid.
+
+        Mode, time, options, state and the numbering of made-up names are those of the saved World.
+
+        Raises:
+            SceneError: no file, a damaged one, or one of another version; the World is as it was.
+
+        Example:
+            >>> import tempfile
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box")
+            >>> world.step(n=10)
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     world.save_binary(folder + "/world.bin")
+            ...     other = sx.World()
+            ...     other.load_binary(folder + "/world.bin")
+            >>> other.frame, bool((other.rigid_bodies["box"].translation == box.translation).all())
+            (10, True)
+        """
+        persistence.restore(self, path)
+
+    @property
+    def report(self) -> Report:
+        """What was approximated or left out on the way into this World."""
+        return self._scene.report
+
     # ---- lifecycle
 
     def validate_topology(self) -> None:
@@ -532,8 +657,9 @@ class World(WorldMembers):
         """Build the model of the description as it is now, and carry the state over."""
         self._require_idle()
         self._write_options()
+        chosen = self._options.multibody_options
         made = Runtime(
-            self._scene, self._options.time_step, self._options.multibody_options.integration_family
+            self._scene, self._options.time_step, chosen.integration_family, variational_options(chosen)
         )
         if self._carried is not None:
             made.restore(self._carried)
@@ -543,9 +669,7 @@ class World(WorldMembers):
 
     def _write_options(self) -> None:
         """Put what the World says into the description."""
-        option = self._scene.simulate_option
-        option.timestep = self._options.time_step
-        option.gravity = self._options.gravity.tolist()
+        scene_options.into_description(self._options, self._scene)
 
     def _require_design(self, what: str) -> None:
         self._require_idle()

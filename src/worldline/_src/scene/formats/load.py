@@ -125,6 +125,12 @@ def _contents(file: Path, limits: Limits) -> bytes:
     return data
 
 
+def file_text(path: str | PathLike[str], limits: Limits = LIMITS) -> str:
+    """The text of a file, whatever its format."""
+    file = Path(path)
+    return _decoded(_contents(file, limits), file)
+
+
 def from_str(
     string: str,
     format: str = "mjcf",

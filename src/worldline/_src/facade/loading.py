@@ -1,0 +1,421 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""From files and descriptions to Worlds, and back.
+
+Every way in ends at the same place: a description that the World owns, and handles for what it brings. What a
+reader approximated or left out is in the report of the result.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlparse
+
+from worldline._src.errors import ArgumentError, SceneError
+from worldline._src.facade import scene_options, values
+from worldline._src.facade.adoption import Adopted, adopt
+from worldline._src.facade.checkpoint import Checkpoint
+from worldline._src.facade.kinds import ModelFormat, RootJointType, member
+from worldline._src.facade.link import Link
+from worldline._src.facade.options import Options, WorldOptions, flag
+from worldline._src.facade.scene_state import STATE_KEYFRAME, read_state, take_state, write_state
+from worldline._src.facade.values import VectorLike
+from worldline._src.scene.base import clone
+from worldline._src.scene.bodies import BodyRole
+from worldline._src.scene.bodies import Multibody as SceneMultibody
+from worldline._src.scene.formats import load
+from worldline._src.scene.joints import FreeJoint
+from worldline._src.scene.layout import active_joints, layout
+from worldline._src.scene.limits import LIMITS
+from worldline._src.scene.report import Report
+from worldline._src.scene.world import World as Scene
+
+if TYPE_CHECKING:
+    from worldline._src.facade.frame import FixedFrame, FreeFrame
+    from worldline._src.facade.loop_closure import LoopClosure
+    from worldline._src.facade.multibody import Multibody
+    from worldline._src.facade.rigid_body import RigidBody
+    from worldline._src.facade.world import World
+
+SceneSource = Scene | str | os.PathLike[str]
+
+
+def _paths(value: Any) -> tuple[str, ...]:
+    if isinstance(value, (str, os.PathLike)):
+        raise values.ShapeError(f"package_directories must be a list of paths, got {value!r}")
+    return tuple(os.fspath(path) for path in value)
+
+
+class ReadOptions(Options):
+    """How a file is read; a value.
+
+    Args:
+        format: the format of the file; AUTO goes by suffix and content.
+        package_directories: where `package://` and assets are looked for besides the file's directory.
+        root_joint: FLOATING frees every base that the file leaves fixed to the world, FIXED fixes every free
+            base; None takes what the file says.
+        strict: raise when anything would be approximated or left out.
+        allow_outside: let includes and assets lie outside those directories.
+    """
+
+    _checks = {  # noqa: RUF012 - one table for the class
+        "format": lambda v: member(ModelFormat, v, "ReadOptions format"),
+        "package_directories": _paths,
+        "root_joint": lambda v: None if v is None else member(RootJointType, v, "ReadOptions root_joint"),
+        "strict": flag("ReadOptions strict"),
+        "allow_outside": flag("ReadOptions allow_outside"),
+    }
+
+    format: ModelFormat
+    package_directories: tuple[str, ...]
+    root_joint: RootJointType | None
+    strict: bool
+    allow_outside: bool
+
+    def __init__(
+        self,
+        format: ModelFormat = ModelFormat.AUTO,
+        package_directories: Iterable[str | os.PathLike[str]] = (),
+        root_joint: RootJointType | None = None,
+        strict: bool = False,
+        allow_outside: bool = False,
+    ) -> None:
+        self.format = format
+        self.package_directories = package_directories  # type: ignore[assignment] # checked
+        self.root_joint = root_joint
+        self.strict = strict
+        self.allow_outside = allow_outside
+
+
+class SkeletonLoadOptions(Options):
+    """How a robot file becomes a multibody; a value.
+
+    Args:
+        name: of the multibody; the file's own name when empty.
+        translation: where the file's world comes to lie [m], (3,).
+        rotation: how it is turned, xyzw, (4,).
+    """
+
+    _checks = {  # noqa: RUF012 - one table for the class
+        "name": lambda v: values.text(v, "SkeletonLoadOptions name"),
+        "translation": lambda v: values.vector3(v, "SkeletonLoadOptions translation"),
+        "rotation": lambda v: values.quaternion_of(v, "SkeletonLoadOptions rotation"),
+    }
+
+    name: str
+    translation: values.Array
+    rotation: values.Array
+
+    def __init__(
+        self,
+        name: str = "",
+        translation: VectorLike = (0.0, 0.0, 0.0),
+        rotation: VectorLike = (0.0, 0.0, 0.0, 1.0),
+    ) -> None:
+        self.name = name
+        self.translation = translation  # type: ignore[assignment] # checked
+        self.rotation = rotation  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class LoadResult:
+    """What a scene brought into a World.
+
+    Attributes:
+        rigid_bodies: rigid bodies, in the order of the scene.
+        multibodies: multibodies, in the order of the scene.
+        links: links, those of new multibodies and those that came onto an old one.
+        frames: named frames.
+        loop_closures: loop closures.
+        report: what was approximated or left out on the way.
+        source: the file, None for a description without one.
+    """
+
+    rigid_bodies: tuple[RigidBody, ...]
+    multibodies: tuple[Multibody, ...]
+    links: tuple[Link, ...]
+    frames: tuple[FixedFrame | FreeFrame, ...]
+    loop_closures: tuple[LoopClosure, ...]
+    report: Report
+    source: str | None
+
+
+# ---- reading
+
+
+def read_scene(source: SceneSource, options: ReadOptions | None = None) -> Scene:
+    """A description from a file, or a description itself; never the caller's own object to change."""
+    if options is not None and not isinstance(options, ReadOptions):
+        raise values.ShapeError(f"read_options must be a ReadOptions, got {options!r}")
+    options = ReadOptions() if options is None else options
+    if isinstance(source, Scene):
+        scene = clone(source)
+    elif isinstance(source, (str, os.PathLike)):
+        scene = _read_file(_local_path(source), options)
+    else:
+        raise values.ShapeError(f"a scene or the path of a file is needed, got {source!r}")
+    _set_roots(scene, options.root_joint)
+    return scene
+
+
+def _local_path(source: str | os.PathLike[str]) -> Path:
+    text = os.fspath(source)
+    if "://" not in text:
+        return Path(text)
+    parts = urlparse(text)
+    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
+        raise ArgumentError(f"a path or a file:// URI is needed, got {text!r}")
+    return Path(unquote(parts.path))
+
+
+def _read_file(path: Path, options: ReadOptions) -> Scene:
+    keywords: dict[str, Any] = {
+        "strict": options.strict,
+        "asset_dirs": options.package_directories,
+        "allow_outside": options.allow_outside,
+    }
+    if options.format is ModelFormat.AUTO:
+        return load.from_file(path, **keywords)
+    text = load.file_text(path, LIMITS)
+    return load.from_str(text, format=options.format.value, file_path=path, **keywords)
+
+
+def _set_roots(scene: Scene, kind: RootJointType | None) -> None:
+    for body in scene.hierarchy.bodies:
+        if kind is RootJointType.FIXED:
+            body.free = None
+        elif kind is RootJointType.FLOATING and body.free is None and not body.mocap:
+            if not active_joints(body.link, body):
+                body.free = FreeJoint()
+
+
+# ---- whole worlds
+
+
+def new_world(kind: type[World], scene: Scene, options: WorldOptions | None) -> World:
+    """A World of a description that nobody else holds."""
+    if options is not None and not isinstance(options, WorldOptions):
+        raise values.ShapeError(f"options must be a WorldOptions, got {options!r}")
+    made = kind()
+    fill(made, scene, options)
+    return made
+
+
+def fill(world: World, scene: Scene, options: WorldOptions | None) -> None:
+    """Make an empty World the World of a description, which it owns from now on."""
+    told = scene_options.from_description(scene)
+    world._options = told if options is None else options.copy()
+    state = take_state(scene)
+    world._scene = scene
+    multibodies, scene.multibodies = scene.multibodies, []
+    adopt(world, scene.hierarchy.bodies, scene.frames, scene.loop_closures, multibodies)
+    if state is not None:
+        read_state(world, state, layout(scene), list(scene.hierarchy.links()))
+        world._set_time(state.time or 0.0)
+
+
+def to_scene(world: World) -> Scene:
+    """A description that holds everything: objects, options and state; see `World.to_scene`."""
+    world._live()
+    scene = clone(world._scene)
+    scene_options.into_description(world._options, scene)
+    write_state(world, scene)
+    scene.multibodies = [
+        SceneMultibody(name=robot.name, links=[str(link._link.name) for link in robot._links.values()])
+        for robot in world._multibodies.values()
+    ]
+    for robot in world._multibodies.values():
+        told = {id(body) for body in robot._bodies}
+        for body, copied in zip(world._scene.hierarchy.bodies, scene.hierarchy.bodies, strict=True):
+            if id(body) in told:
+                copied.multibody, copied.role = robot.name, BodyRole.Multibody
+    return scene
+
+
+# ---- parts of worlds
+
+
+def add_scene(
+    world: World,
+    source: SceneSource,
+    *,
+    prefix: str = "",
+    suffix: str = "",
+    translation: VectorLike | None = None,
+    rotation: VectorLike | None = None,
+    at: Link | None = None,
+    read_options: ReadOptions | None = None,
+) -> LoadResult:
+    """See `World.add_scene`."""
+    world._require_design("adding a scene")
+    if at is not None:
+        if not isinstance(at, Link):
+            raise values.ShapeError(f"at must be a Link, got {at!r}")
+        world._own_frame(at, "at")
+    return _attach(world, read_scene(source, read_options), prefix, suffix, translation, rotation, at, None)
+
+
+def _attach(
+    world: World,
+    part: Scene,
+    prefix: str,
+    suffix: str,
+    translation: VectorLike | None,
+    rotation: VectorLike | None,
+    at: Link | None,
+    multibody: str | None,
+) -> LoadResult:
+    before = Checkpoint(world)
+    scene = world._scene
+    state, told = _without_state(part), take_state(clone(part))
+    old_bodies, old_links = len(scene.hierarchy.bodies), 0 if at is None else len(at._link.children)
+    marks = [len(rows) for rows in (scene.frames, scene.loop_closures, scene.multibodies)]
+    notes = len(scene.report)
+    try:
+        scene.attach(
+            state,
+            None if at is None else at._link.name,
+            None,
+            translation,
+            rotation,
+            prefix or None,
+            suffix or None,
+        )
+        bodies = scene.hierarchy.bodies[old_bodies:]
+        tops = [body.link for body in bodies] if at is None else at._link.children[old_links:]
+        for body in bodies if multibody is not None else ():
+            body.multibody, body.role = multibody, BodyRole.Multibody
+        kept, scene.multibodies = scene.multibodies[marks[2] :], scene.multibodies[: marks[2]]
+        made = adopt(
+            world,
+            bodies,
+            scene.frames[marks[0] :],
+            scene.loop_closures[marks[1] :],
+            kept if at is None and multibody is None else [],
+            () if at is None else ((at, top) for top in tops),
+        )
+        world._topology_changed()
+        if told is not None and told.dof_pos.size:
+            _take_over(world, told, part, tops)
+    except BaseException:
+        before.restore("the scene it came with could not be added")
+        raise
+    report = Report()
+    report.extend(part.report)
+    report.entries += scene.report.entries[notes:]
+    return _result(made, report, part.source_path)
+
+
+def _without_state(part: Scene) -> Scene:
+    """The same description without the keyframe of a state, which is no keyframe of the user."""
+    made = copy.copy(part)
+    made.keyframes = [k for k in part.keyframes if k.name != STATE_KEYFRAME]
+    return made
+
+
+def _take_over(world: World, state: Any, part: Scene, tops: list[Any]) -> None:
+    """The state of the added scene, for what it brought."""
+    ours = [link for top in tops for link in top.walk()]
+    theirs = [link for body in part.hierarchy.bodies for link in body.link.walk()]
+    twin = {id(b): a for a, b in zip(ours, theirs, strict=True)}
+    slots = []
+    for slot in layout(part):
+        # free bodies are drawn where they are, and moved with the scene they came in
+        if not isinstance(slot.joint, FreeJoint):
+            link = twin[id(slot.link)]
+            place = next(k for k, joint in enumerate(slot.link.joints) if joint is slot.joint)
+            slots.append(slot._replace(link=link, joint=link.joints[place]))
+    read_state(world, state, slots, [])
+
+
+def _result(made: Adopted, report: Report, source: str | None) -> LoadResult:
+    return LoadResult(
+        tuple(made.rigid_bodies),
+        tuple(made.multibodies),
+        tuple(made.links),
+        tuple(made.frames),
+        tuple(made.loop_closures),
+        report,
+        source,
+    )
+
+
+def add_skeleton(
+    world: World,
+    uri: SceneSource,
+    read_options: ReadOptions | None = None,
+    options: SkeletonLoadOptions | None = None,
+) -> Multibody:
+    """Load a robot into a World as one multibody.
+
+    Names of links and joints are those of the file, whatever else is in the World; names of everything else
+    get the name of the multibody before them.
+
+    Args:
+        world: the World, in design mode.
+        uri: a path, a `file://` URI, or a description.
+        read_options: how the file is read.
+        options: name and place of the multibody.
+
+    Raises:
+        SceneError: the file cannot be read, or holds no robot.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> from worldline import simulation as sx
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "robot.urdf")
+        ...     _ = file.write_text("<robot name='rod'><link name='base'/></robot>")
+        ...     world = sx.World()
+        ...     sx.add_skeleton(world, str(file)).links.names
+        ['base']
+    """
+    world._require_design("adding a skeleton")
+    if options is not None and not isinstance(options, SkeletonLoadOptions):
+        raise values.ShapeError(f"options must be a SkeletonLoadOptions, got {options!r}")
+    chosen = SkeletonLoadOptions() if options is None else options
+    shown = "a description" if isinstance(uri, Scene) else repr(os.fspath(uri))
+    try:
+        scene = read_scene(uri, read_options)
+    except SceneError as error:
+        raise SceneError(f"Failed to read Skeleton from {shown}: {error.message}", error.problems) from None
+    if not scene.hierarchy.bodies:
+        raise SceneError(f"Failed to read Skeleton from {shown}: there is no body in it")
+    name = chosen.name or _unused_name(
+        world, scene.name or scene.hierarchy.bodies[0].link.name or "multibody"
+    )
+    if name in world._multibodies:
+        raise ArgumentError(f"a multibody named '{name}' already exists")
+    made = _attach(world, scene, f"{name}/", "", chosen.translation, chosen.rotation, None, name)
+    return made.multibodies[0]
+
+
+def _unused_name(world: World, wanted: str) -> str:
+    number, name = 1, wanted
+    while name in world._multibodies:
+        number += 1
+        name = f"{wanted}_{number:03d}"
+    return name
+
+
+def add_world(
+    world: World,
+    source: SceneSource,
+    read_options: ReadOptions | None = None,
+    *,
+    prefix: str = "",
+) -> LoadResult:
+    """Load everything of a file or a description into a World; the same as `World.add_scene`.
+
+    Args:
+        world: the World, in design mode.
+        source: a path, a `file://` URI, or a description.
+        read_options: how the file is read.
+        prefix: put before every name that comes.
+    """
+    return add_scene(world, source, prefix=prefix, read_options=read_options)

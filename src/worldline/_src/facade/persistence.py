@@ -1,0 +1,225 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""A World in a file: everything that is needed to go on bit for bit.
+
+The file is a short header (magic, version, length and checksum of what follows) and one msgpack map: the
+description, its parameters as the model holds them, state, commands, the state that `reset` leads to, mode,
+clock and the counters of made-up names. Nothing in it is code, and everything is checked before anything of
+the World changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import struct
+import tempfile
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from worldline._src.errors import SceneError, WorldlineError
+from worldline._src.facade import loading
+from worldline._src.facade.checkpoint import handles
+from worldline._src.facade.runtime import BodyState, JointState, Runtime, Snapshot
+from worldline._src.model.checks import UPDATABLE
+from worldline._src.scene.formats import load
+from worldline._src.scene.joints import FreeJoint, Joint
+
+if TYPE_CHECKING:
+    from worldline._src.facade.world import World
+
+MAGIC = b"WORLDLIN"
+VERSION = 1
+_HEADER = struct.Struct("<8sIQ32s")
+_LARGEST = 2**32
+"""A file that claims more bytes than this is refused before anything is read."""
+_NOT_PARAMETERS = {"body_q", "body_qd", "joint_q", "joint_qd", "joint_f", "gravity"}
+_PARAMETERS = tuple(name for name in UPDATABLE if name not in _NOT_PARAMETERS)
+
+
+class _Saved(msgspec.Struct, forbid_unknown_fields=True):
+    """What the file holds; arrays are their little-endian bytes."""
+
+    scene: bytes
+    simulating: bool
+    time_start: float
+    parameters: dict[str, bytes]
+    state: dict[str, bytes]
+    initial: dict[str, bytes] | None
+    initial_time: float
+    numbers: dict[str, int]
+    multibody_numbers: dict[str, tuple[int, int]]
+
+
+# ---- writing
+
+
+def save(world: World, path: str | PathLike[str]) -> None:
+    """See `World.save_binary`; the file appears whole or not at all."""
+    world._require_no_edit("save_binary")
+    runtime = world._live()
+    scene = loading.to_scene(world)
+    saved = _Saved(
+        scene=scene.to_msgpack(file_path=Path(path)),
+        simulating=world._simulating,
+        time_start=world._time_start,
+        parameters={name: _bytes(getattr(runtime.model, name)) for name in _PARAMETERS},
+        state=_state(runtime, runtime.snapshot()),
+        initial=None if world._initial is None else _state(runtime, world._initial),
+        initial_time=world._initial_time,
+        numbers=dict(world._numbers),
+        multibody_numbers={r.name: (r._link_number, r._joint_number) for r in world._multibodies.values()},
+    )
+    payload = msgspec.msgpack.encode(saved)
+    header = _HEADER.pack(MAGIC, VERSION, len(payload), hashlib.sha256(payload).digest())
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(header + payload)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _bytes(array: Any) -> bytes:
+    return np.ascontiguousarray(array, "<f8").tobytes()
+
+
+def _owners(runtime: Runtime) -> list[Joint | FreeJoint]:
+    """The joints of a runtime in the order of its model."""
+    found: dict[int, Joint | FreeJoint] = {}
+    for body in runtime.scene.hierarchy.bodies:
+        owned = [body.free] if body.free is not None else []
+        owned += [joint for link in body.link.walk() for joint in link.joints]
+        found |= {runtime.joint_index[id(j)]: j for j in owned if id(j) in runtime.joint_index}
+    return [found[index] for index in sorted(found)]
+
+
+def _state(runtime: Runtime, snapshot: Snapshot) -> dict[str, bytes]:
+    """A snapshot as one array for each field, in the order of the model."""
+    made = {"clock": _bytes(snapshot.clock)}
+    rows = [snapshot.joints[id(joint)] for joint in _owners(runtime)]
+    for name in JointState._fields[1:]:
+        made[name] = _bytes(np.concatenate([np.zeros(0), *(getattr(row, name) for row in rows)]))
+    links = [snapshot.bodies[id(link)] for link in runtime.scene.hierarchy.links()]
+    for name in BodyState._fields[1:]:
+        made[name] = _bytes(np.array([getattr(row, name) for row in links]).reshape(-1, 6))
+    return made
+
+
+# ---- reading
+
+
+def restore(world: World, path: str | PathLike[str]) -> None:
+    """See `World.load_binary`."""
+    world._require_no_edit("load_binary")
+    where = os.fspath(path)
+    saved = _decoded(_payload(where), where)
+    # a World of its own first: only when all of it stands does the caller's World change
+    made = type(world)()
+    try:
+        scene = load.from_msgpack(saved.scene, file_path=where)
+        loading.fill(made, scene, None)
+        _apply(made, saved)
+    except WorldlineError as error:
+        raise SceneError(f"{where}: not a World that can be restored: {error}") from error
+    for handle in list(handles(world)):
+        handle._kill("its World was loaded from a file")
+    for handle in handles(made):
+        handle._world = world
+    vars(world).clear()
+    vars(world).update(vars(made))
+
+
+def _payload(where: str) -> bytes:
+    try:
+        with open(where, "rb") as stream:
+            head = stream.read(_HEADER.size)
+            if len(head) < _HEADER.size or not head.startswith(MAGIC):
+                raise SceneError(f"{where}: not a saved World")
+            _, version, length, digest = _HEADER.unpack(head)
+            if version != VERSION:
+                raise SceneError(f"{where}: version {version} of a saved World; this build reads {VERSION}")
+            if length > _LARGEST:
+                raise SceneError(f"{where}: claims {length} bytes; allowed: {_LARGEST}")
+            payload = stream.read(length + 1)
+    except OSError as error:
+        raise SceneError(f"{where}: cannot be read: {error.strerror}") from None
+    if len(payload) != length:
+        raise SceneError(f"{where}: cut or overlong, {len(payload)} bytes where {length} were written")
+    if hashlib.sha256(payload).digest() != digest:
+        raise SceneError(f"{where}: damaged, its checksum does not match")
+    return payload
+
+
+def _decoded(payload: bytes, where: str) -> _Saved:
+    try:
+        return msgspec.msgpack.decode(payload, type=_Saved)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise SceneError(f"{where}: not a saved World: {error}") from None
+
+
+def _numbers(table: dict[str, bytes], name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """An array of the file, checked against the shape it must have."""
+    data = table.get(name)
+    if data is None or len(data) != 8 * int(np.prod(shape)):
+        given = "nothing" if data is None else f"{len(data)} bytes"
+        raise SceneError(f"{name}: given {given}; allowed: {8 * int(np.prod(shape))} bytes")
+    made = np.frombuffer(data, "<f8").astype(np.float64).reshape(shape)
+    if np.isnan(made).any():
+        raise SceneError(f"{name} holds NaN")
+    return made
+
+
+def _apply(world: World, saved: _Saved) -> None:
+    """State, mode and counters onto a World that was filled from the description of the same file."""
+    runtime = world._live()
+    model = runtime.model
+    changed = {}
+    for name in _PARAMETERS:
+        now = getattr(model, name)
+        told = _numbers(saved.parameters, name, now.shape)
+        if not np.array_equal(told, now):
+            changed[name] = told
+    if changed:
+        # the description says the same up to rounding; the model goes on with the very numbers
+        runtime.update(**changed)
+    runtime.restore(_snapshot(runtime, saved.state))
+    if saved.simulating != (saved.initial is not None):
+        raise SceneError("a World in simulation mode, and only such a one, has a state to reset to")
+    world._simulating = saved.simulating
+    world._initial = None if saved.initial is None else _snapshot(runtime, saved.initial)
+    for name in ("time_start", "initial_time"):
+        if not (np.isfinite(getattr(saved, name)) and getattr(saved, name) >= 0.0):
+            raise SceneError(f"{name} must be non-negative and finite, got {getattr(saved, name)}")
+    world._time_start, world._initial_time = saved.time_start, saved.initial_time
+    if saved.numbers.keys() != world._numbers.keys() or min(saved.numbers.values()) < 0:
+        raise SceneError(f"counters of names: given {saved.numbers}")
+    world._numbers = dict(saved.numbers)
+    for robot in world._multibodies.values():
+        robot._link_number, robot._joint_number = saved.multibody_numbers.get(robot.name, (0, 0))
+
+
+def _snapshot(runtime: Runtime, table: dict[str, bytes]) -> Snapshot:
+    model = runtime.model
+    nq, nv = model.joint_coord_count, model.joint_dof_count
+    fields = JointState._fields[1:]
+    flat = {name: _numbers(table, name, (nq if name.startswith("q") else nv,)) for name in fields}
+    if not all(np.isfinite(numbers).all() for numbers in flat.values()):
+        raise SceneError("the state is not finite")
+    joints = {}
+    for joint in _owners(runtime):
+        q, v = runtime.q_slice(joint), runtime.v_slice(joint)
+        joints[id(joint)] = JointState(
+            joint, *(flat[name][q if name.startswith("q") else v].copy() for name in fields)
+        )
+    links = list(runtime.scene.hierarchy.links())
+    held, once = (_numbers(table, name, (len(links), 6)) for name in BodyState._fields[1:])
+    bodies = {id(link): BodyState(link, held[k], once[k]) for k, link in enumerate(links)}
+    return Snapshot(joints, bodies, _numbers(table, "clock", runtime.sim.clock.shape))

@@ -1,0 +1,132 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Options of a World and options of a description, each written as the other.
+
+The semi-implicit integrator of a description damps implicitly unless it is told not to, so both families of
+semi-implicit Euler have their place there. A method that only a description can name becomes the nearest one,
+and the report of the description says so.
+"""
+
+from __future__ import annotations
+
+from worldline._src.facade.kinds import (
+    ComputeAcceleratorPolicy,
+    ContactGradientMode,
+    ContactSolverMethod,
+    RigidBodySolver,
+)
+from worldline._src.facade.options import DeactivationOptions, MultibodyOptions, WorldOptions
+from worldline._src.scene import policies
+from worldline._src.scene.options import IntegratorMethod, SolverType
+from worldline._src.scene.world import World as Scene
+from worldline._src.step.stepping import MultibodyIntegrationFamily as Family
+
+EARTH = (0.0, 0.0, -9.81)
+_SOLVERS = {
+    RigidBodySolver.SEQUENTIAL_IMPULSE: policies.RigidBodySolver.SequentialImpulse,
+    RigidBodySolver.IPC: policies.RigidBodySolver.Barrier,
+}
+_GRADIENTS = {
+    ContactGradientMode.ANALYTIC: policies.ContactGradientMode.Analytic,
+    ContactGradientMode.COMPLEMENTARITY_AWARE: policies.ContactGradientMode.ComplementarityAware,
+    ContactGradientMode.PRE_CONTACT_SURROGATE: policies.ContactGradientMode.PreContactSurrogate,
+}
+_ACCELERATORS = {
+    ComputeAcceleratorPolicy.CPU_ONLY: policies.AcceleratorPolicy.CpuOnly,
+    ComputeAcceleratorPolicy.PREFER_ACCELERATED: policies.AcceleratorPolicy.PreferAccelerated,
+}
+_METHODS = {
+    ContactSolverMethod.SEQUENTIAL_IMPULSE: policies.ContactSolverMethod.SequentialImpulse,
+    ContactSolverMethod.BOXED_LCP: policies.ContactSolverMethod.BoxedLcp,
+}
+_BY_SOLVER_TYPE = {
+    SolverType.PGS: ContactSolverMethod.SEQUENTIAL_IMPULSE,
+    SolverType.PGSIMPR: ContactSolverMethod.SEQUENTIAL_IMPULSE,
+    SolverType.Newton: ContactSolverMethod.NEWTON,
+    SolverType.CG: ContactSolverMethod.NEWTON,
+    SolverType.Dantzig: ContactSolverMethod.BOXED_LCP,
+    SolverType.Lemke: ContactSolverMethod.BOXED_LCP,
+}
+_INTEGRATORS = {
+    Family.SEMI_IMPLICIT: IntegratorMethod.SemiImplicit,
+    Family.IMPLICIT_DAMPING: IntegratorMethod.SemiImplicit,
+    Family.RUNGE_KUTTA_4: IntegratorMethod.RungeKutta4,
+    Family.VARIATIONAL: IntegratorMethod.Variational,
+}
+_DEACTIVATION = tuple(DeactivationOptions._checks)
+
+
+def from_description(scene: Scene) -> WorldOptions:
+    """The options a description asks for; switched-off gravity becomes zero gravity in both."""
+    option, policy = scene.simulate_option, scene.simulate_option.policy
+    if option.disable_gravity:
+        option.disable_gravity, option.gravity = False, [0.0, 0.0, 0.0]
+    method = {scene_name: name for name, scene_name in _METHODS.items()}.get(policy.contact_solver_method)
+    return WorldOptions(
+        time_step=option.timestep,
+        gravity=EARTH if option.gravity is None else option.gravity,
+        differentiable=policy.differentiable,
+        rigid_body_solver=_back(_SOLVERS, policy.rigid_body_solver),
+        multibody_options=MultibodyOptions(
+            _family(scene),
+            policy.multibody.variational_max_iterations,
+            policy.multibody.variational_tolerance,
+        ),
+        contact_solver_method=method or _BY_SOLVER_TYPE[option.solver_type],
+        contact_gradient_mode=_back(_GRADIENTS, policy.contact_gradient_mode),
+        compute_accelerator_policy=_back(_ACCELERATORS, policy.accelerator),
+        deactivation_options=DeactivationOptions(
+            **{name: getattr(policy.deactivation, name) for name in _DEACTIVATION}
+        ),
+    )
+
+
+def _back(table, value):
+    return next(name for name, described in table.items() if described is value)
+
+
+def _family(scene: Scene) -> Family:
+    option = scene.simulate_option
+    method = option.integrator
+    if method is IntegratorMethod.RungeKutta4:
+        return Family.RUNGE_KUTTA_4
+    if method is IntegratorMethod.Variational or (
+        method is None
+        and option.policy.multibody.integration_family is policies.IntegrationFamily.Variational
+    ):
+        return Family.VARIATIONAL
+    implicit = (IntegratorMethod.Implicit, IntegratorMethod.ImplicitVelocity, IntegratorMethod.ImplicitFast)
+    if method in implicit or method is IntegratorMethod.Explicit:
+        family = Family.IMPLICIT_DAMPING if method in implicit else Family.SEMI_IMPLICIT
+        message = f"{method.name} becomes the family '{family.value}'"
+        scene.report.approximated("$.simulate_option.integrator", message)
+        return family
+    return Family.SEMI_IMPLICIT if option.disable_implicit_damping else Family.IMPLICIT_DAMPING
+
+
+def into_description(options: WorldOptions, scene: Scene) -> None:
+    """Write the options of a World into a description, so that `from_description` gives them back."""
+    option, policy = scene.simulate_option, scene.simulate_option.policy
+    option.timestep = options.time_step
+    option.gravity = options.gravity.tolist()
+    chosen = options.multibody_options
+    family = chosen.integration_family
+    option.integrator = _INTEGRATORS[family]
+    if family in (Family.SEMI_IMPLICIT, Family.IMPLICIT_DAMPING):
+        option.disable_implicit_damping = family is Family.SEMI_IMPLICIT
+    policy.multibody.integration_family = (
+        policies.IntegrationFamily.Variational
+        if family is Family.VARIATIONAL
+        else policies.IntegrationFamily.SemiImplicit
+    )
+    policy.multibody.variational_max_iterations = chosen.variational_max_iterations
+    policy.multibody.variational_tolerance = chosen.variational_tolerance
+    policy.differentiable = options.differentiable
+    policy.rigid_body_solver = _SOLVERS[options.rigid_body_solver]
+    policy.contact_solver_method = _METHODS.get(options.contact_solver_method)
+    if options.contact_solver_method is ContactSolverMethod.NEWTON:
+        option.solver_type = SolverType.Newton
+    policy.contact_gradient_mode = _GRADIENTS[options.contact_gradient_mode]
+    policy.accelerator = _ACCELERATORS[options.compute_accelerator_policy]
+    for name in _DEACTIVATION:
+        setattr(policy.deactivation, name, getattr(options.deactivation_options, name))

@@ -1,0 +1,102 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The state of a World within a description: a keyframe that holds it to the last bit.
+
+Coordinates, velocities, commands, held forces and time are in the keyframe named `STATE_KEYFRAME`. The
+drawn place of a free body follows its state as well, so that whoever only draws the scene sees the bodies where
+they are; where a drawn place means more (springs of free joints, welds, joints between bodies) it stays. What
+belongs to a run and not to an instant stays behind: the number of steps, one-shot forces, and the
+accelerations of the last step.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from worldline._src.facade.values import matrix_of
+from worldline._src.scene.bodies import Body, BodyKind
+from worldline._src.scene.keyframes import Keyframe
+from worldline._src.scene.layout import Slot, layout
+from worldline._src.scene.world import World as Scene
+
+if TYPE_CHECKING:
+    from worldline._src.facade.runtime import Runtime
+    from worldline._src.facade.world import World
+
+STATE_KEYFRAME = "worldline:state"
+_COORDINATES = {"dof_pos": "q", "dof_target": "q_target"}
+_VELOCITIES = {
+    "dof_vel": "v",
+    "dof_force": "force",
+    "dof_command": "v_target",
+    "dof_acceleration": "a_target",
+}
+
+
+def write_state(world: World, scene: Scene) -> None:
+    """Write the state of a World into a copy of its description."""
+    runtime = world._live()
+    slots = layout(runtime.scene)
+    made = Keyframe(name=STATE_KEYFRAME, time=world.time)
+    for field, name in _COORDINATES.items():
+        rows = [getattr(runtime.sim, name)[runtime.q_slice(slot.joint)] for slot in slots]
+        setattr(made, field, np.concatenate([np.zeros(0), *rows]))
+    for field, name in _VELOCITIES.items():
+        rows = [getattr(runtime.sim, name)[runtime.v_slice(slot.joint)] for slot in slots]
+        setattr(made, field, np.concatenate([np.zeros(0), *rows]))
+    links = list(runtime.scene.hierarchy.links())
+    if runtime.held.any():
+        made.link_force = np.array([runtime.held[runtime.body(link)] for link in links])
+    scene.keyframes = [*(k for k in scene.keyframes if k.name != STATE_KEYFRAME), made]
+    for body, told in zip(runtime.scene.hierarchy.bodies, scene.hierarchy.bodies, strict=True):
+        _draw(runtime, body, told, scene)
+
+
+def _draw(runtime: Runtime, body: Body, told: Body, scene: Scene) -> None:
+    """Put a free body where it is, unless its drawn place has a meaning of its own."""
+    equality = scene.equality_constraint_set
+    if body.free is None or body.free.stiffness or equality.connects or equality.welds or scene.joints:
+        return
+    q, v = runtime.sim.q[runtime.q_slice(body.free)], runtime.sim.v[runtime.v_slice(body.free)]
+    told.link.local_translation, told.link.local_rotation = q[:3], q[3:]
+    if body.kind is not BodyKind.Static:
+        told.linear_velocity = v[:3]
+        told.angular_velocity = matrix_of(q)[:3, :3] @ v[3:]
+
+
+def take_state(scene: Scene) -> Keyframe | None:
+    """The state that a description holds, taken out of it."""
+    found = [k for k in scene.keyframes if k.name == STATE_KEYFRAME]
+    scene.keyframes = [k for k in scene.keyframes if k.name != STATE_KEYFRAME]
+    return found[0] if found else None
+
+
+def read_state(world: World, state: Keyframe, slots: list[Slot], links: list[object]) -> None:
+    """Give a World the state of a keyframe.
+
+    Args:
+        world: the World.
+        state: the keyframe.
+        slots: whose coordinates it holds, in its order, with joints of the World's description.
+        links: whose forces it holds, in its order.
+    """
+    runtime = world._live()
+    sim = runtime.sim
+    for field, name in _COORDINATES.items():
+        numbers = getattr(state, field)
+        for slot in slots if numbers.size else ():
+            getattr(sim, name)[runtime.q_slice(slot.joint)] = numbers[slot.q_start :][: slot.q_count]
+    for field, name in _VELOCITIES.items():
+        numbers = getattr(state, field)
+        for slot in slots if numbers.size else ():
+            getattr(sim, name)[runtime.v_slice(slot.joint)] = numbers[slot.v_start :][: slot.v_count]
+    for link, wrench in zip(links, state.link_force, strict=False):
+        runtime.held[runtime.link_body[id(link)]] = wrench
+    sim.body_f[:] = runtime.held
+    sim.forces_written()
+    sim.written()
+    for body in runtime.scene.hierarchy.bodies:
+        if body.kind is BodyKind.Static:
+            runtime.set_body_kind(body)
