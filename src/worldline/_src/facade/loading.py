@@ -386,9 +386,8 @@ def add_skeleton(
         raise SceneError(f"Failed to read Skeleton from {shown}: {error.message}", error.problems) from None
     if not scene.hierarchy.bodies:
         raise SceneError(f"Failed to read Skeleton from {shown}: there is no body in it")
-    name = chosen.name or _unused_name(
-        world, scene.name or scene.hierarchy.bodies[0].link.name or "multibody"
-    )
+    own_name = scene.name or scene.hierarchy.bodies[0].link.name or "multibody"
+    name = chosen.name or _unused_name(world, own_name)
     if name in world._multibodies:
         raise ArgumentError(f"a multibody named '{name}' already exists")
     made = _attach(world, scene, f"{name}/", "", chosen.translation, chosen.rotation, None, name)

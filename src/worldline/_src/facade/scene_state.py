@@ -3,10 +3,10 @@
 """The state of a World within a description: a keyframe that holds it to the last bit.
 
 Coordinates, velocities, commands, held forces and time are in the keyframe named `STATE_KEYFRAME`. The
-drawn place of a free body follows its state as well, so that whoever only draws the scene sees the bodies where
-they are; where a drawn place means more (springs of free joints, welds, joints between bodies) it stays. What
-belongs to a run and not to an instant stays behind: the number of steps, one-shot forces, and the
-accelerations of the last step.
+drawn place of a free body follows its state as well, so that whoever only draws the scene sees the bodies
+where they are; where a drawn place means more (springs of free joints, welds, joints between bodies) it
+stays. What belongs to a run and not to an instant stays behind: the number of steps, one-shot forces, and
+the accelerations of the last step.
 """
 
 from __future__ import annotations
