@@ -77,7 +77,9 @@ def sample(rng, kinds, count, pool=12):
     direction /= np.linalg.norm(direction, axis=1)[:, None]
     reach = np.array([a.extent + b.extent for a, b in zip(*chosen, strict=True)])
     # mostly where surfaces meet
-    share = rng.choice([0.0, 0.2, 0.5, 0.8, 1.0, 1.2, 2.0, 10.0], count, p=[0.02, 0.1, 0.2, 0.25, 0.2, 0.13, 0.08, 0.02])
+    share = rng.choice(
+        [0.0, 0.2, 0.5, 0.8, 1.0, 1.2, 2.0, 10.0], count, p=[0.02, 0.1, 0.2, 0.25, 0.2, 0.13, 0.08, 0.02]
+    )
     share *= rng.uniform(0.9, 1.1, count)
     poses = np.zeros((2, count, 7))
     poses[0, :, :3] = rng.normal(size=(count, 3))
@@ -179,9 +181,19 @@ def main():
     total = int(sys.argv[1]) if len(sys.argv) > 1 else 120_000
     rng = np.random.default_rng(int(sys.argv[2]) if len(sys.argv) > 2 else 0)
     each = total // len(PAIRS) + 1
-    columns = ("pair", "pairs", "ours farther", "ours closer", "off 1e-6", "deeper 1%", "points", "plane", "normal")
+    columns = (
+        "pair",
+        "pairs",
+        "ours farther",
+        "ours closer",
+        "off 1e-6",
+        "deeper 1%",
+        "points",
+        "plane",
+        "normal",
+    )
     print(("{:22s}" + " {:>12s}" * 8).format(*columns))
-    chosen = [tuple(a.split('-')) for a in sys.argv[3:]] or PAIRS
+    chosen = [tuple(a.split("-")) for a in sys.argv[3:]] or PAIRS
     for kinds in chosen:
         s = sample(rng, kinds, each)
         gap, angle = judged(s)

@@ -91,7 +91,9 @@ class CoalDetector(CollisionDetector):
     def __init__(self) -> None:
         self._coal = load_coal()
 
-    def _parts(self, group: CollisionGroup, known: dict[int, Any] | None = None) -> list[list[tuple[Any, Any]]]:
+    def _parts(
+        self, group: CollisionGroup, known: dict[int, Any] | None = None
+    ) -> list[list[tuple[Any, Any]]]:
         """Coal's geometry and pose of every shape of every object; shapes used twice are made once."""
         made = []
         known = {} if known is None else known

@@ -68,7 +68,9 @@ def actuator_forces(act, option, q, v, tau_io):
             change = _activation_rate(kind, numbers[u, _DYNAMICS], control, w)
             act.activation_rate[at] = change
             if act.act_kind[u, 4] != 0:
-                w = _within(numbers, u, _ACTIVATION, _next_activation(kind, numbers[u, _DYNAMICS], change, w, h))
+                w = _within(
+                    numbers, u, _ACTIVATION, _next_activation(kind, numbers[u, _DYNAMICS], change, w, h)
+                )
             drive = w
         gain = numbers[u, _GAIN]
         if act.act_kind[u, 0] == _AFFINE:

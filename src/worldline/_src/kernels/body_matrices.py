@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from worldline._src.jit import kernel
 from worldline._src.spatial.rotation import load_mat3, mat_mul, rotate
-from worldline._src.spatial.vec3 import Vec3, add, load_vec3
+from worldline._src.spatial.vec3 import add, load_vec3
 
 
 @kernel
 def body_matrices(tree, body, pos, rows, X_out):
-    """X_out: position (3) and rotation matrix (9) of every body; `rows` gives their links, 0 for the world."""
+    """X_out: position (3) and rotation matrix (9) of bodies whose links are `rows`, 0 for the world."""
     for b in range(rows.shape[0]):
         i = rows[b]
         if i == 0:

@@ -18,7 +18,8 @@ class LcpKind(enum.Enum):
     """What shape of problem it is, from the narrowest to the widest.
 
     LINEAR has no bounds at all; STANDARD has lo = 0 and hi = infinity in every row; LOWER has
-    any finite lo and hi = infinity; BOXED has any bounds; BOXED_FRICTION has rows whose bounds depend on other rows.
+    any finite lo and hi = infinity; BOXED has any bounds; BOXED_FRICTION has rows whose
+    bounds depend on other rows.
     """
 
     LINEAR = "linear"

@@ -127,7 +127,7 @@ address_as = _block_at if DISABLED else _address_as
 
 
 def address_of(block: np.ndarray) -> int:
-    """The address of a block of memory, for stages that reach it through `address_as`; keep the block alive."""
+    """The address of a block of memory, to be reached through `address_as`; keep the block alive."""
     address = block.ctypes.data
     if DISABLED:
         _known_blocks[address] = block

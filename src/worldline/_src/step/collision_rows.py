@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the shapes and bodies of a Model to rows of the collision tables.
 
-Body 0 of the collision tables is the world, body b + 1 is body b of the Model. Planes are half spaces whatever
-their size, as in the engines whose files have them; meshes count by their convex hull.
+Body 0 of the collision tables is the world, body b + 1 is body b of the Model. Planes are half spaces
+whatever their size, as in the engines whose files have them; meshes count by their convex hull.
 """
 
 from __future__ import annotations

@@ -87,7 +87,11 @@ class Hits(NamedTuple):
 @inline
 def _tree(args):
     """The arenas of the trees: m, c, d."""
-    return address_as(args[TREE_M], int64), address_as(args[TREE_C], float64), address_as(args[TREE_D], float64)
+    return (
+        address_as(args[TREE_M], int64),
+        address_as(args[TREE_C], float64),
+        address_as(args[TREE_D], float64),
+    )
 
 
 @stage

@@ -12,12 +12,12 @@ from __future__ import annotations
 import numpy as np
 
 from worldline._src.collision.arenas import Arenas as HitArenas
+from worldline._src.collision.run import set_links
 from worldline._src.jit import Stage
 from worldline._src.kernels.broadphase.aabb import place
 from worldline._src.kernels.broadphase.pairs import broad
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, FAMILY_STAGES, narrow_sort, pair_family
-from worldline._src.kernels.narrowphase.run import set_links
 from worldline._src.kernels.narrowphase.tables import SKIP
 from worldline._src.model.force_tables import ForceModels
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
@@ -126,7 +126,9 @@ class Constraints:
         ball = model.joint_type[joint] == JointType.BALL
         column["limit_dof"][:] = limited
         column["limit_q"][:] = np.where(
-            ball, model.joint_q_start[joint], limited - model.joint_qd_start[joint] + model.joint_q_start[joint]
+            ball,
+            model.joint_q_start[joint],
+            limited - model.joint_qd_start[joint] + model.joint_q_start[joint],
         )
         column["limit_kind"][:] = ball
         column["limit_bound"][:, 0] = model.joint_limit_lower[limited]
@@ -332,7 +334,11 @@ def _missing(model: Model, option: SimulateOption) -> list[str]:
     """What the tables ask for that no stage does."""
     found: list[str] = []
     off = option.disable_constraints
-    if not (off or option.disable_equality) and model.equalities is not None and model.equalities.active.any():
+    if (
+        not (off or option.disable_equality)
+        and model.equalities is not None
+        and model.equalities.active.any()
+    ):
         found.append("equality constraints")
     if not (off or option.disable_contacts) and model.contact_pairs is not None and len(model.contact_pairs):
         found.append("contact pairs with parameters of their own")

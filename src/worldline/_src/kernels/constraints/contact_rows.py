@@ -83,9 +83,7 @@ def meeting(shapes, a, b):
     if s < _LEAST_FRICTION and condim > 1:
         # no friction to speak of: rows that could not push would only cost
         condim = 1
-    return Meeting(
-        condim, s, max(t, _LEAST_FRICTION), max(r, _LEAST_FRICTION), law, margin
-    )
+    return Meeting(condim, s, max(t, _LEAST_FRICTION), max(r, _LEAST_FRICTION), law, margin)
 
 
 @inline
@@ -219,8 +217,12 @@ def contact_rows(hits, bodies, shapes, v, rows_out, notes_out, frames_out):
         point = Vec3(hits.contact[k, 0], hits.contact[k, 1], hits.contact[k, 2])
         body_a, body_b = hits.contact_id[k, 2], hits.contact_id[k, 3]
         clear_rows(base, 0, condim)
-        add_point_motion(bodies.dof, bodies.tree, bodies.pos, bodies.body_link[body_a], point, axes, condim, -1.0, base, 0)
-        add_point_motion(bodies.dof, bodies.tree, bodies.pos, bodies.body_link[body_b], point, axes, condim, 1.0, base, 0)
+        add_point_motion(
+            bodies.dof, bodies.tree, bodies.pos, bodies.body_link[body_a], point, axes, condim, -1.0, base, 0
+        )
+        add_point_motion(
+            bodies.dof, bodies.tree, bodies.pos, bodies.body_link[body_b], point, axes, condim, 1.0, base, 0
+        )
         weight = bodies.body_invweight
         weights = (weight[body_a, 0] + weight[body_b, 0], weight[body_a, 1] + weight[body_b, 1])
 

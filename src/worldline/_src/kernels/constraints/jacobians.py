@@ -18,12 +18,13 @@ def clear_rows(J_out, first, count):
 
 
 @inline
-def add_point_motion(dof, tree, pos, link, point, axes, count, sign, J_io, first):
+def add_point_motion(bodies, link, point, axes, count, sign, J_io, first):
     """Rows first ... first + count - 1 grow by sign times the motion of a link at a point.
 
     The first three rows take the velocity of the point along the rows of `axes`, the next three the angular
     velocity. `point` is in the world frame.
     """
+    dof, tree, pos = bodies.dof, bodies.tree, bodies.pos
     if link > 0:
         root = tree.link_root[link]
         origin = pos.link_origin

@@ -4,8 +4,8 @@
 
 All laws end in the same two numbers, so solvers know none of them:
 
-    HARD                 the row reaches a velocity within the step: what removes the share erp of the error, or
-                         what bounces back; the regularizer is next to nothing
+    HARD                 the row reaches a velocity within the step: what removes the share erp of the error,
+                         or what bounces back; the regularizer is next to nothing
     FORCE_SPRING         a force -k r - d v taken at the end of the step, which is stable for any k and d
     ACCELERATION_SPRING  the same per unit of the inertia that the row sees
     IMPEDANCE            the profile of `impedance.py` on an acceleration spring
@@ -16,7 +16,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline
-from worldline._src.kernels.constraints.impedance import Spring, impedance, reference_acceleration, regularizer
+from worldline._src.kernels.constraints.impedance import (
+    Spring,
+    impedance,
+    reference_acceleration,
+    regularizer,
+)
 from worldline._src.kernels.constraints.tables import (
     ACCELERATION_SPRING,
     BOUNCINESS,

@@ -61,10 +61,17 @@ COLUMNS = (
     Column("equality_law", "c", ("nequality", LAW), "How it answers."),
     # actuators
     Column("act_kind", "m", ("nu", 5), "Gain, bias, activation, activation index or -1, early."),
-    Column("act_span", "m", ("nu", 2), "First degree of freedom it moves, and one past the last; empty when off."),
+    Column(
+        "act_span", "m", ("nu", 2), "First degree of freedom it moves, and one past the last; empty when off."
+    ),
     Column("dof_q", "m", ("nv",), "Coordinate of a degree of freedom that is a number, else -1."),
     Column("act_moment", "c", ("nu", "nv"), "Change of length by degrees of freedom."),
-    Column("act_number", "c", ("nu", 36), "gain (10), bias (10), dynamics (10), ranges of control, force, activation."),
+    Column(
+        "act_number",
+        "c",
+        ("nu", 36),
+        "gain (10), bias (10), dynamics (10), ranges of control, force, activation.",
+    ),
     Column("dof_force_range", "c", ("nv", 2), "Bounds of the sum of actuator forces."),
     # options and what changes
     Column("option", "c", (OPTIONS,), "See above."),
@@ -79,7 +86,12 @@ COLUMNS = (
     Column("M_end", "args", ("width",), "Scratch of the solver."),
     Column("H_first", "args", ("width",), "Scratch of the solver."),
     Column("L_first", "args", ("width",), "Scratch of the solver."),
-    Column("row_of", "args", ("nrow", 2), "What a row belongs to: 0 equality, 1 friction, 2 limit, 3 contact; which."),
+    Column(
+        "row_of",
+        "args",
+        ("nrow", 2),
+        "What a row belongs to: 0 equality, 1 friction, 2 limit, 3 contact; which.",
+    ),
     Column("contact_row", "args", ("ncontact", 2), "First row of a contact and its condim."),
     Column("control", "d", ("nu",), "Controls."),
     Column("activation", "d", ("na",), "Activation states."),
@@ -104,17 +116,27 @@ COLUMNS = (
     Column("slack", "d", (5, "nrow"), "Scratch of the solver."),
     Column("base", "d", (6, "width"), "Jacobian of one contact in its frame."),
     Column("frame", "d", ("ncontact", 9), "Axes of contacts in rows, normal first."),
-    Column("mu", "d", ("ncontact", 6), "Friction of contacts: two sliding, spin, two rolling; speed of bounce."),
+    Column(
+        "mu", "d", ("ncontact", 6), "Friction of contacts: two sliding, spin, two rolling; speed of bounce."
+    ),
 )
 
 TABLE = Table(SIZES, COLUMNS)
 
 LinkView, link_view = TABLE.view("LinkView", "link", "counter", "option")
 ShapeLawView, shape_law_view = TABLE.view(
-    "ShapeLawView", "shape_priority", "shape_condim", "shape_rule", "shape_friction", "shape_law", "shape_contact"
+    "ShapeLawView",
+    "shape_priority",
+    "shape_condim",
+    "shape_rule",
+    "shape_friction",
+    "shape_law",
+    "shape_contact",
 )
 WeightView, weight_view = TABLE.view("WeightView", "body_link", "body_invweight", "dof_invweight", "option")
-LimitView, limit_view = TABLE.view("LimitView", "limit_dof", "limit_q", "limit_kind", "limit_bound", "limit_law")
+LimitView, limit_view = TABLE.view(
+    "LimitView", "limit_dof", "limit_q", "limit_kind", "limit_bound", "limit_law"
+)
 FrictionView, friction_view = TABLE.view("FrictionView", "friction_dof", "friction_law")
 EqualityView, equality_view = TABLE.view(
     "EqualityView",

@@ -20,7 +20,8 @@ A contact row is position (3, world, halfway between the surfaces), normal (3, u
 the second) and depth (positive when they overlap). Its identity row is first shape, second shape, first body,
 second body, feature, pair; (pair of shapes, feature) stays the same while the same features touch. In
 distance mode every pair fills its own row of `closest` instead: distance (negative when they overlap),
-normal, the point of the first and the point of the second shape. More contacts than rows are counted but not written.
+normal, the point of the first and the point of the second shape. More contacts than
+rows are counted but not written.
 """
 
 from __future__ import annotations
