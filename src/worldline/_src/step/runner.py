@@ -201,8 +201,8 @@ def _advance(program, sets, keep, d, table, n):
     """Up to `n` steps of one world in place; returns how many were good.
 
     program: address and set of arenas of every stage. sets: addresses of m, c, args, d of every set. keep:
-    what is put back when a step fails: its set, where it is, how many numbers, where the copy is. table: offset
-    and number of coordinates and of velocities in the arena `d` of the trees, and offset of the clock.
+    what is put back when a step fails: its set, where it is, how many numbers, where the copy is. table:
+    offset and number of coordinates and of velocities in the arena `d` of the trees, and offset of the clock.
     """
     q, nq, v, nv, clock = table[0], table[1], table[2], table[3], table[4]
     for step in range(n):
