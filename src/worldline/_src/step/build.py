@@ -124,8 +124,9 @@ def compile_scene(
         model.time_step = world.simulate_option.timestep
         _settle_springs(model, trees)
         if not only_trees:
-            _add_tables(world, SceneIndex(world, trees), library, model)
-            model.actuators = _actuators(world, trees, model)
+            index = SceneIndex(world, trees)
+            _add_tables(world, index, library, model)
+            model.actuators = _actuators(world, index, model)
             model.keyframes = _keyframes(world, trees, model)
     return CompiledScene(model, trees)
 
