@@ -109,7 +109,9 @@ class ContactSensor(Sensor):
         converter=VariantOf(ContactMatch),
         doc="Which contacts.",
     )
-    max_num: int = field(default=1, converter=Integer(minimum=1), doc="Contacts reported at most.")
+    max_num: int = field(
+        default=1, converter=Integer(minimum=1, maximum=65_536), doc="Contacts reported at most."
+    )
     reduce: ContactSensorReduce = field(
         default=ContactSensorReduce.None_,
         converter=Enumeration(ContactSensorReduce),
