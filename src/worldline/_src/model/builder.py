@@ -48,6 +48,9 @@ from worldline._src.spatial.poses import (
 )
 
 
+_JOINT_OPTIONS = frozenset(("parent_xform", "child_xform", "label"))
+
+
 class BuilderIndex(int):
     """An index into a builder that knows which builder it came from."""
 
@@ -353,9 +356,9 @@ class ModelBuilder(ShapeMethods):
         pitch: float = 0.0,
         distance: tuple[float, float] = (-1.0, -1.0),
     ) -> int:
-        unknown = set(options) - {"parent_xform", "child_xform", "label"}
-        if unknown:
-            raise ArgumentError(f"unknown keyword {sorted(unknown)[0]!r} for a {kind.name} joint")
+        if not options.keys() <= _JOINT_OPTIONS:
+            unknown = sorted(options.keys() - _JOINT_OPTIONS)[0]
+            raise ArgumentError(f"unknown keyword {unknown!r} for a {kind.name} joint")
         label = self._label(options.get("label"), "joint")
         what = f"joint '{label}'"
         parent = self._link(parent, f"parent of {what}", world=True)
@@ -475,6 +478,10 @@ class ModelBuilder(ShapeMethods):
         return label
 
     def _link(self, index: int, what: str, world: bool = False) -> int:
+        if type(index) is int and (-1 if world else 0) <= index < len(self.links):
+            return index
+        if type(index) is BuilderIndex and index.builder is self and index < len(self.links):
+            return int(index)
         allowed = f"{'-1 (the world) or ' if world else ''}0 to {len(self.links) - 1}"
         return self._checked(index, len(self.links), what, allowed, -1 if world else 0)
 

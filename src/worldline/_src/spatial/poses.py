@@ -44,6 +44,12 @@ def transform(value: VectorLike | None, what: str) -> Array:
     """A pose with a unit quaternion; None is the identity."""
     if value is None:
         return IDENTITY.copy()
+    if type(value) is np.ndarray and value.shape == (7,) and value.dtype == np.float64:
+        a, b, c, x, y, z, w = value.tolist()
+        square = x * x + y * y + z * z + w * w
+        # most poses are in order; the long way round normalizes, or finds the words
+        if abs(square - 1.0) < 1e-14 and math.isfinite(a + b + c):
+            return value.copy()
     pose = numbers(value, (7,), what)
     length = math.hypot(*pose[3:].tolist())
     if length < 1e-12:
