@@ -47,7 +47,6 @@ from worldline._src.spatial.poses import (
     transform,
 )
 
-
 _JOINT_OPTIONS = frozenset(("parent_xform", "child_xform", "label"))
 
 
