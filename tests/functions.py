@@ -64,7 +64,7 @@ FUNCTIONS: dict[str, Function] = {
     "interpolate": Function(wm.interpolate, ("q0", "q1", "fraction")),
 }
 
-ELSEWHERE = {"eval_fk", "eval_ik", "neutral", "random_configuration"}
+ELSEWHERE = {"eval_fk", "eval_ik", "neutral", "random_configuration", "step"}
 """Functions that do not take operands and `out`."""
 
 

@@ -188,8 +188,8 @@ def _add_objects(world: World, names: dict[str, list[str]], tables: dict[str, Ta
     """What only the facade knows: materials, frames, closures."""
     names["rigid bodies"] = list(world._rigid_bodies)
     bodies = world._rigid_bodies.values()
-    tables["friction"] = Table("rigid bodies", np.array([body._friction for body in bodies]))
-    tables["restitution"] = Table("rigid bodies", np.array([body._restitution for body in bodies]))
+    tables["friction"] = Table("rigid bodies", np.array([body._body.friction for body in bodies]))
+    tables["restitution"] = Table("rigid bodies", np.array([body._body.restitution for body in bodies]))
     names["frames"] = [
         f"{name} on {frame._parent.name or 'world'}" + (" (free)" if isinstance(frame, FreeFrame) else "")
         for name, frame in world._frames.items()

@@ -8,17 +8,14 @@ differential equation of their own and are advanced with the step.
 
 from __future__ import annotations
 
-import math
-
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.constraints.tables import STEP
 from worldline._src.scalar.ops import clamp
 
 # columns of act_number
 _GAIN, _BIAS, _DYNAMICS, _CONTROL, _FORCE, _ACTIVATION = 0, 10, 20, 30, 32, 34
 
-_FIXED, _AFFINE = 0, 1
-_NONE, _INTEGRATOR, _FILTER, _FILTER_EXACT = 0, 1, 2, 3
+_AFFINE = 1
+_INTEGRATOR = 1
 _LEAST_TIME = 1e-15
 
 
@@ -41,19 +38,10 @@ def _activation_rate(kind, time, control, activation):
     return (control - activation) / max(time, _LEAST_TIME)
 
 
-@inline
-def _next_activation(kind, time, rate, activation, h):
-    """An activation one step later; FILTER_EXACT by its closed form."""
-    if kind == _FILTER_EXACT:
-        tau = max(time, _LEAST_TIME)
-        return activation + rate * tau * (1.0 - math.exp(-h / tau))
-    return activation + h * rate
-
-
 @kernel
-def actuator_forces(act, option, q, v, tau_io):
+def actuator_forces(q, v, act_io, tau_io):
     """tau grows by moment^T force; forces, lengths and rates of activations are kept."""
-    h, numbers = option[STEP], act.act_number
+    act, numbers = act_io, act_io.act_number
     nv = v.shape[0]
     for u in range(act.act_kind.shape[0]):
         low, high = act.act_span[u, 0], act.act_span[u, 1]
@@ -68,9 +56,7 @@ def actuator_forces(act, option, q, v, tau_io):
             change = _activation_rate(kind, numbers[u, _DYNAMICS], control, w)
             act.activation_rate[at] = change
             if act.act_kind[u, 4] != 0:
-                w = _within(
-                    numbers, u, _ACTIVATION, _next_activation(kind, numbers[u, _DYNAMICS], change, w, h)
-                )
+                w = _within(numbers, u, _ACTIVATION, w + change * act.act_blend[u])
             drive = w
         gain = numbers[u, _GAIN]
         if act.act_kind[u, 0] == _AFFINE:
@@ -92,16 +78,10 @@ def actuator_forces(act, option, q, v, tau_io):
 
 
 @kernel
-def advance_activations(act, option):
+def advance_activations(act_io):
     """Activations one step later, within their ranges."""
-    for u in range(act.act_kind.shape[0]):
-        at = act.act_kind[u, 3]
+    for u in range(act_io.act_kind.shape[0]):
+        at = act_io.act_kind[u, 3]
         if at >= 0:
-            after = _next_activation(
-                act.act_kind[u, 2],
-                act.act_number[u, _DYNAMICS],
-                act.activation_rate[at],
-                act.activation[at],
-                option[STEP],
-            )
-            act.activation[at] = _within(act.act_number, u, _ACTIVATION, after)
+            after = act_io.activation[at] + act_io.activation_rate[at] * act_io.act_blend[u]
+            act_io.activation[at] = _within(act_io.act_number, u, _ACTIVATION, after)

@@ -333,8 +333,8 @@ class ModelBuilder(ShapeMethods):
         options: Any,
         distance: tuple[float, float] = (-1.0, -1.0),
     ) -> int:
-        slides = [JointDofConfig(axis=axis) for axis in Axis]
-        turns = [JointDofConfig(axis=axis) for axis in Axis]
+        slides = [JointDofConfig(axis=axis, effort_limit=np.inf, velocity_limit=np.inf) for axis in Axis]
+        turns = [JointDofConfig(axis=axis, effort_limit=np.inf, velocity_limit=np.inf) for axis in Axis]
         index = self._add(kind, parent, child, slides, turns, options, distance=distance)
         joint = self.joints[index]
         rest = joint.X_p

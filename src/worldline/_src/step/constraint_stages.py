@@ -108,15 +108,13 @@ def actuator_forces(m, c, args, d):
     """q, v, controls, activations -> tau grows by the forces of actuators."""
     tm, tc, td = _tree(args)
     operands = operand_view(tm, tc, td)
-    actuation.actuator_forces(
-        actuator_view(m, c, args, d), link_view(m, c, args, d).option, operands.q, operands.v, operands.tau
-    )
+    actuation.actuator_forces(operands.q, operands.v, actuator_view(m, c, args, d), operands.tau)
 
 
 @stage
 def advance_activations(m, c, args, d):
     """activations, their rates -> activations a step later."""
-    actuation.advance_activations(actuator_view(m, c, args, d), link_view(m, c, args, d).option)
+    actuation.advance_activations(actuator_view(m, c, args, d))
 
 
 @stage
@@ -209,10 +207,10 @@ def solve_rows(m, c, args, d):
     solving.solve_rows(
         chain_view(tm, tc, td),
         mass_view(tm, tc, td).M,
+        control_view(tm, tc, td).a_target,
         row_view(m, c, args, d),
         work_view(m, c, args, d),
         solve_view(m, c, args, d),
-        control_view(tm, tc, td).a_target,
         operand_view(tm, tc, td).a,
     )
 

@@ -270,6 +270,10 @@ class Constraints:
             link[t.HIT_M], link[t.HIT_C] = address_of(self.hits.m), address_of(self.hits.c)
             link[t.HIT_ARGS], link[t.HIT_D] = address_of(self.hits.args), address_of(self.hits.d)
         self.column["option"][t.STEP] = h
+        # a filter has a closed form over a step; everything else takes its rate for the whole step
+        kind, time = self.column["act_kind"][:, 2], np.maximum(self.column["act_number"][:, 20], 1e-15)
+        exact = time * -np.expm1(-h / time)
+        self.column["act_blend"][:] = np.where(kind == ActivationKind.FILTER_EXACT, exact, h)
 
 
 def law_rows(force: ForceModels) -> Array:

@@ -33,9 +33,9 @@ def _padded(M, mobile, M_out):
 
 
 @kernel
-def solve_rows(chain, M, rows, work, solution_out, held, a_io):
+def solve_rows(chain, M, held, rows_io, work_out, solution_out, a_io):
     """Accelerations that satisfy the rows, from the smooth ones in a_io; the last solution is the guess."""
-    counter, option = solution_out.counter, solution_out.option
+    counter, option, rows = solution_out.counter, solution_out.option, rows_io
     n = counter[ROWS]
     nv = a_io.shape[0]
     for d in range(nv):
@@ -50,7 +50,7 @@ def solve_rows(chain, M, rows, work, solution_out, held, a_io):
     options = NewtonOptions(
         option[TOLERANCE], int(option[NEWTON_STEPS]), option[LINE_TOLERANCE], int(option[LINE_STEPS])
     )
-    stats = newton(solution_out.M, a_io, rows, n, options, work, solution_out.force, solution_out.a)
+    stats = newton(solution_out.M, a_io, rows, n, options, work_out, solution_out.force, solution_out.a)
     counter[ITERATIONS] = stats.iterations
     counter[CONVERGED] = 1 if stats.converged else 0
     for k in range(n):

@@ -9,7 +9,7 @@ violated: kind, stiffness, damping, d0, dmax, width, middle, power, direct, boun
 
 from __future__ import annotations
 
-from worldline._src.kernels.columns import Column, Table
+from worldline._src.scalar.columns import Column, Table
 
 # addresses at the front of args
 TREE_M, TREE_C, TREE_D, HIT_M, HIT_C, HIT_ARGS, HIT_D = range(7)
@@ -98,6 +98,7 @@ COLUMNS = (
     Column("activation_rate", "d", ("na",), "Their rates."),
     Column("act_force", "d", ("nu",), "Forces of the actuators."),
     Column("act_size", "d", ("nu", 2), "Length and its rate."),
+    Column("act_blend", "d", ("nu",), "How much of its rate an activation takes in a step [s]."),
     Column("act_sum", "d", ("nv",), "Sum of actuator forces on a degree of freedom."),
     Column("J", "d", ("nrow", "width"), "Jacobian rows."),
     Column("aref", "d", ("nrow",), "Reference accelerations."),
@@ -161,6 +162,7 @@ ActuatorView, actuator_view = TABLE.view(
     "activation_rate",
     "act_force",
     "act_size",
+    "act_blend",
     "act_sum",
 )
 RowView, row_view = TABLE.view("RowView", "J", "aref", "D", "bound", "kind", "dim")
