@@ -100,6 +100,34 @@ def test_a_step_that_is_not_finite_names_body_and_quantity_and_keeps_the_last_go
     np.testing.assert_array_equal(box.translation, [3, 0, 0])
 
 
+def test_a_limit_on_velocity_hides_no_failure():
+    world = sx.World(time_step=1.0)
+    arm = world.add_multibody("arm")
+    arm.add_link("tip", joint=sx.JointSpec(name="hinge"), mass=1e-10, inertia=(1e-10, 1e-10, 1e-10))
+    hinge = arm.joints["hinge"]
+    hinge.velocity_limits = 2.0
+    hinge.force = [1e300]
+    with pytest.raises(sx.StepFailure, match="acceleration"):
+        world.step()
+    assert hinge.velocity.tolist() == [0.0]
+    assert hinge.acceleration.tolist() == [0.0]
+
+
+def test_a_position_that_overflows_is_named():
+    world = sx.World(time_step=10.0, gravity=(0, 0, 0))
+    world.add_rigid_body("quiet")
+    world.add_rigid_body("box", linear_velocity=(1e308, 0, 0))
+    with pytest.raises(sx.StepFailure, match="position of 'box'"):
+        world.step()
+
+
+def test_nothing_limits_the_speed_of_a_free_body():
+    world = sx.World(gravity=(0, 0, 0))
+    box = world.add_rigid_body("box", linear_velocity=(3e8, 0, 0))
+    world.step()
+    assert box.linear_velocity.tolist() == [3e8, 0, 0]
+
+
 def test_the_good_steps_before_a_failure_stay_and_are_recorded():
     world = sx.World(time_step=1.0, gravity=(0, 0, 0))
     box = world.add_rigid_body("box")

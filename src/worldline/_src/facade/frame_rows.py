@@ -45,9 +45,9 @@ class FrameRows:
             at += size
         self._index = np.concatenate(rows)
         self._arena = slice(_SETTINGS, at)
-        for name in ("held", "once"):
-            self.parts[name] = slice(at, at + runtime.held.size)
-            at += runtime.held.size
+        for name, array in runtime.beside.items():
+            self.parts[name] = slice(at, at + array.size)
+            at += array.size
         self._fixed = at
 
     def capture(self, world: World) -> Array:
@@ -61,8 +61,8 @@ class FrameRows:
         row[FAMILY] = _FAMILIES.index(sim.family)
         # clip: without it take() goes through a buffer of its own
         np.take(sim.data, self._index, out=row[self._arena], mode="clip")
-        row[self.parts["held"]] = runtime.held.ravel()
-        row[self.parts["once"]] = runtime.once.ravel()
+        for name, array in runtime.beside.items():
+            row[self.parts[name]] = array.ravel()
         row[self._fixed :] = free
         return row
 
@@ -71,8 +71,9 @@ class FrameRows:
         runtime, sim = self.runtime, self.runtime.sim
         self._load_settings(world, row)
         self.spread(row, sim.data)
-        shape = runtime.held.shape
-        runtime.set_wrenches(row[self.parts["held"]].reshape(shape), row[self.parts["once"]].reshape(shape))
+        for name, array in runtime.beside.items():
+            array[:] = row[self.parts[name]].reshape(array.shape)
+        runtime.wrenches_written()
         sim.written()
         poses = row[self._fixed :].reshape(-1, 7)
         for frame, pose in zip(_free_frames(world), poses, strict=True):

@@ -93,6 +93,8 @@ class Runtime:
         """Forces at centres of mass and torques that stay, world axes."""
         self.once = np.zeros((self.model.body_count, 6))
         """The same for the next step only."""
+        self.beside: dict[str, Array] = {"held": self.held, "once": self.once}
+        """Arrays beside the arena that the next step depends on; replay frames hold them."""
         self._once_set = False
         self._submodels: dict[int, Submodel] = {}
         self.version = 0
@@ -231,9 +233,8 @@ class Runtime:
         self.sim.body_f[:] = self.held
         self.sim.forces_written()
 
-    def set_wrenches(self, held: Array, once: Array) -> None:
-        """All forces on bodies: those that stay, and those of the next step."""
-        self.held[:], self.once[:] = held, once
+    def wrenches_written(self) -> None:
+        """Forces on bodies were written, those that stay or those of the next step."""
         self._once_set = bool(self.once.any())
         self.sim.body_f[:] = self.held
         self.sim.forces_written()
@@ -301,9 +302,7 @@ class Runtime:
             b = self.link_body.get(key)
             if b is not None:
                 self.held[b], self.once[b] = wrench.held, wrench.once
-        self._once_set = bool(self.once.any())
-        sim.body_f[:] = self.held
-        sim.forces_written()
+        self.wrenches_written()
         sim.clock[:] = saved.clock
         sim.written()
         for body in self.scene.hierarchy.bodies:

@@ -9,6 +9,7 @@ hang on the world by a fixed joint, so every body of the scene is a body of the 
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -166,8 +167,9 @@ def _add_joint(
             "friction": 0.0 if option.disable_frictionloss else joint.friction_loss,
             "damping": 0.0 if option.disable_damping else joint.damping,
             "stiffness": 0.0 if option.disable_springs else joint.stiffness,
-            "effort_limit": np.inf,
-            "velocity_limit": np.inf,
+            # a description has no such limits for free bodies, so there are none
+            "effort_limit": math.inf,
+            "velocity_limit": math.inf,
         }
         record.linear = [replace(d, **passive) for d in record.linear]
         record.angular = [replace(d, **passive) for d in record.angular]
@@ -273,8 +275,8 @@ def _free(builder: ModelBuilder, joint: Joint, frames: dict[str, Any], settings:
     index = builder.add_joint_free(**frames)
     record = builder.joints[index]
     builder.joint_q[record.start : record.start + 7] = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
-    kept = ("armature", "friction", "damping", "stiffness", "effort_limit", "velocity_limit")
-    keep = {k: v for k, v in settings.items() if k in kept}
+    taken = ("armature", "friction", "damping", "stiffness", "effort_limit", "velocity_limit")
+    keep = {k: v for k, v in settings.items() if k in taken}
     record.linear = [replace(d, **keep) for d in record.linear]
     record.angular = [replace(d, **keep) for d in record.angular]
     return index

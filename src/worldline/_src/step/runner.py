@@ -202,9 +202,10 @@ def _advance(program, sets, keep, d, table, n):
 
     program: address and set of arenas of every stage. sets: addresses of m, c, args, d of every set. keep:
     what is put back when a step fails: its set, where it is, how many numbers, where the copy is. table:
-    offset and number of coordinates and of velocities in the arena `d` of the trees, and offset of the clock.
+    offset and number of coordinates and of velocities in the arena `d` of the trees, offsets of the clock and of
+    accelerations: a limit on velocities would hide an acceleration that is not finite.
     """
-    q, nq, v, nv, clock = table[0], table[1], table[2], table[3], table[4]
+    q, nq, v, nv, clock, a = table[0], table[1], table[2], table[3], table[4], table[5]
     for step in range(n):
         for r in range(keep.shape[0]):
             block = vector(address_as(sets[keep[r, 0], 3], float64), 0, keep[r, 3] + keep[r, 2])
@@ -219,7 +220,7 @@ def _advance(program, sets, keep, d, table, n):
                 address_as(sets[s, 2], int64),
                 address_as(sets[s, 3], float64),
             )
-        if not (_all_finite(d, q, nq) and _all_finite(d, v, nv)):
+        if not (_all_finite(d, q, nq) and _all_finite(d, v, nv) and _all_finite(d, a, nv)):
             for r in range(keep.shape[0]):
                 block = vector(address_as(sets[keep[r, 0], 3], float64), 0, keep[r, 3] + keep[r, 2])
                 for k in range(keep[r, 2]):
@@ -244,12 +245,12 @@ def _call_python(program, m, c, args, d):
 
 def _advance_python(program, sets, keep, d, table, n):
     """The same loop as plain Python; program is pairs of stage and set, sets are tuples of arrays."""
-    q, nq, v, nv, clock = (int(x) for x in table)
+    q, nq, v, nv, clock, a = (int(x) for x in table)
     for step in range(n):
         kept = [(sets[r[0]][3], r[1], sets[r[0]][3][r[1] : r[1] + r[2]].copy()) for r in keep.tolist()]
         for stage, s in program:
             stage(*sets[s])
-        if not (np.isfinite(d[q : q + nq]).all() and np.isfinite(d[v : v + nv]).all()):
+        if not all(np.isfinite(d[start : start + size]).all() for start, size in ((q, nq), (v, nv), (a, nv))):
             for block, start, values in kept:
                 block[start : start + len(values)] = values
             return step

@@ -132,7 +132,7 @@ class Simulation:
         offsets = model.arenas.offsets
         sizes = model.arenas.sizes
         self._table = np.array(
-            [offsets["q"], sizes["nq"], offsets["v"], sizes["nv"], offsets["clock"]], np.int64
+            [offsets["q"], sizes["nq"], offsets["v"], sizes["nv"], offsets["clock"], offsets["a"]], np.int64
         )
         self._keep = np.array(
             [
@@ -287,10 +287,19 @@ class Simulation:
         for what, array in (("force", self.tau), ("acceleration", self.a)):
             bad = np.flatnonzero(~np.isfinite(array))
             if bad.size:
-                raise StepFailure(self.dof_body(int(bad[0])), what, frame)
-        # forces and accelerations were finite, so what they add up to was too large
-        largest = int(np.argmax(np.abs(self.v) + np.abs(self.time_step * self.a)))
-        raise StepFailure(self.dof_body(largest), "velocity", frame)
+                break
+        else:
+            what, bad = self._overflow()
+        # those of the last good step are gone; readers must not meet what is not finite
+        self.a[:] = 0.0
+        raise StepFailure(self.dof_body(int(bad[0])), what, frame)
+
+    def _overflow(self) -> tuple[str, np.ndarray]:
+        """Forces and accelerations were finite, so what they add up to was too large: velocity or position."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            v = self.v + self.time_step * self.a
+            bad = np.flatnonzero(~np.isfinite(v))
+            return ("velocity", bad) if bad.size else ("position", np.array([np.argmax(np.abs(v))]))
 
     def dof_body(self, d: int) -> str:
         """Label of the body that a degree of freedom moves."""
