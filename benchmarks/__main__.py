@@ -18,6 +18,7 @@ NAMES = (
     "loading",
     "lcp",
     "integrators",
+    "constraint_solvers",
 )
 
 

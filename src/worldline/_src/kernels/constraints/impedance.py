@@ -54,20 +54,20 @@ def impedance(r, d_zero, d_width, width, midpoint, exponent):
     d0, dw, middle = _within(d_zero), _within(d_width), _within(midpoint)
     if d0 == dw or width <= TINY:
         return constant(0.5 * (d0 + dw), r)
-    x = absolute(r) / width
+    # factors of the model are made first: one multiplication then rounds the same for every scalar
+    per_width, rise = 1.0 / width, dw - d0
+    x = absolute(r) * per_width
     inside = where(x < 1.0, x, 1.0)
+    rest = 1.0 - inside
     p = max(exponent, 1.0)
-    if p == 1.0:
-        y = inside
-    elif p == 2.0:
+    below_factor = rise / middle ** (p - 1.0)
+    above_factor = rise / (1.0 - middle) ** (p - 1.0)
+    if p == 2.0:
         # the usual exponent, without the cost of a power
-        rest = 1.0 - inside
-        y = where(inside <= middle, inside * inside / middle, 1.0 - rest * rest / (1.0 - middle))
+        low, high = inside * inside, rest * rest
     else:
-        below = power(inside, p) / middle ** (p - 1.0)
-        above = 1.0 - power(1.0 - inside, p) / (1.0 - middle) ** (p - 1.0)
-        y = where(inside <= middle, below, above)
-    return d0 + y * (dw - d0)
+        low, high = power(inside, p), power(rest, p)
+    return where(inside <= middle, d0 + low * below_factor, dw - high * above_factor)
 
 
 @inline
