@@ -20,6 +20,7 @@ from worldline._src.facade.collections import (
     NamedCollection,
 )
 from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
+from worldline._src.facade.dump import dump_scene_json, dump_scene_text
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
 from worldline._src.facade.jobs import StepJob, StepProgress
 from worldline._src.facade.joint import Joint
@@ -53,6 +54,7 @@ from worldline._src.facade.loop_closure import (
     LoopClosureRuntimePolicy,
     LoopClosureSpec,
 )
+from worldline._src.facade.metrics import StepMetrics
 from worldline._src.facade.multibody import Multibody
 from worldline._src.facade.options import (
     DeactivationOptions,
@@ -64,6 +66,7 @@ from worldline._src.facade.options import (
 from worldline._src.facade.recording import Recording, RecordingError
 from worldline._src.facade.replay import Replay, ReplayCheck, ReplayDifference, ReplayIndexError
 from worldline._src.facade.replay_layout import LayoutError
+from worldline._src.facade.requirements import ResolvedOption
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.state_space import StateSpace, StateVariable
 from worldline._src.facade.world import World
@@ -112,6 +115,7 @@ __all__ = [
     "ReplayCheck",
     "ReplayDifference",
     "ReplayIndexError",
+    "ResolvedOption",
     "RigidBody",
     "RigidBodyOptions",
     "RigidBodySolver",
@@ -122,6 +126,7 @@ __all__ = [
     "StepFailure",
     "StepJob",
     "StepProgress",
+    "StepMetrics",
     "UpdatePolicy",
     "World",
     "WorldControl",
@@ -131,6 +136,8 @@ __all__ = [
     "add_skeleton",
     "add_world",
     "capabilities",
+    "dump_scene_json",
+    "dump_scene_text",
     "float64",
     "state",
 ]

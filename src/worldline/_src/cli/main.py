@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from worldline import __version__
+from worldline._src.cli.capabilities import capabilities
 from worldline._src.cli.demo import demo
 from worldline._src.cli.schema import schema
 from worldline._src.cli.warmup import warmup
@@ -21,6 +22,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.command()(capabilities)
 app.command()(demo)
 app.command()(schema)
 app.command()(warmup)

@@ -107,15 +107,9 @@ class MassiveFrame(Frame):
         angular = twist[3:].copy()
         return twist[:3] - np.cross(angular, lever), angular, lever
 
-    @property
-    def linear_velocity(self) -> Array:
-        """Velocity of the origin, world axes [m/s], (3,)."""
-        return self._velocity()[0]
-
-    @property
-    def angular_velocity(self) -> Array:
-        """World axes [rad/s], (3,)."""
-        return self._velocity()[1]
+    def _motion(self) -> tuple[Array, Array]:
+        linear, angular, _ = self._velocity()
+        return linear, angular
 
     @property
     def linear_momentum(self) -> Array:

@@ -95,6 +95,45 @@ class Frame(Handle):
         turn[:3] = 0.0
         return values.matrix_of(compose(turn, pose))
 
+    # ---- motion
+
+    def _motion(self) -> tuple[Array, Array]:
+        """Velocity of the origin and angular velocity against the world, world axes."""
+        return np.zeros(3), np.zeros(3)
+
+    @property
+    def linear_velocity(self) -> Array:
+        """Velocity of the origin, world axes [m/s], (3,)."""
+        return self._motion()[0]
+
+    @property
+    def angular_velocity(self) -> Array:
+        """World axes [rad/s], (3,)."""
+        return self._motion()[1]
+
+    def relative_linear_velocity(self, to: Frame, expressed_in: Frame | None = None) -> Array:
+        """Velocity of this origin as an observer who moves and turns with `to` sees it [m/s], (3,).
+
+        Args:
+            to: the frame to measure from.
+            expressed_in: axes of the result; those of `to` when None.
+        """
+        self._same_world(to)
+        ours, theirs = self._motion(), to._motion()
+        lever = self._pose()[:3] - to._pose()[:3]
+        velocity = ours[0] - theirs[0] - np.cross(theirs[1], lever)
+        return self._expressed(velocity, to if expressed_in is None else expressed_in)
+
+    def relative_angular_velocity(self, to: Frame, expressed_in: Frame | None = None) -> Array:
+        """Angular velocity against another frame [rad/s], (3,); axes as in `relative_linear_velocity`."""
+        self._same_world(to)
+        turning = self._motion()[1] - to._motion()[1]
+        return self._expressed(turning, to if expressed_in is None else expressed_in)
+
+    def _expressed(self, vector: Array, axes: Frame) -> Array:
+        self._same_world(axes)
+        return axes.rotation.T @ vector
+
     def _same_world(self, other: object) -> None:
         if not isinstance(other, Frame):
             raise values.ShapeError(f"a frame, body or link is needed, got {other!r}")
@@ -155,6 +194,14 @@ class _PlacedFrame(Frame):
             pose = compose(above._local(), pose)
             above = above._parent
         return pose if above.is_world else compose(above._pose().copy(), pose)
+
+    def _motion(self) -> tuple[Array, Array]:
+        # a frame moves with the body it stands on; what a user does to a free frame has no speed
+        above: Any = self._parent
+        while isinstance(above, _PlacedFrame):
+            above = above._parent
+        linear, angular = above._motion()
+        return linear + np.cross(angular, self._pose()[:3] - above._pose()[:3]), angular
 
     def _local(self) -> Array:
         frame = self._frame

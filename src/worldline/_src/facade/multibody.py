@@ -376,6 +376,30 @@ class Multibody(Handle):
         """Angular velocity of a link, world axes, (3, num_dofs)."""
         return self.get_world_jacobian(link)[:3]
 
+    def get_jacobian_derivative_times_velocity(
+        self, link: Link, point: VectorLike = (0.0, 0.0, 0.0)
+    ) -> Array:
+        """What the change of the world Jacobian adds to the acceleration of a point: J' v, (6,).
+
+        With the world Jacobian J of the same point and accelerations a, J a + J' v is the angular, then the
+        linear acceleration, world axes.
+        """
+        body = self._body_in_terms(link)
+        model, q, v, _ = self._terms()
+        place = values.vector3(point, "point")
+        return dynamics.jacobian_dot_times_v(model, q, v, body, point=place)
+
+    def get_subtree_center_of_mass(self, link: Link) -> Array:
+        """Of a link and all that hangs on it, world frame [m], (3,); the link's origin without mass."""
+        from worldline._src.facade.removal import subtree
+
+        links = subtree(self, self._own(link))
+        masses = np.array([part.mass for part in links])
+        if not masses.any():
+            return link.translation
+        centers = np.array([part.translation + part.rotation @ part.center_of_mass for part in links])
+        return masses @ centers / masses.sum()
+
     @property
     def mass(self) -> float:
         """Mass of all links [kg]."""
@@ -392,6 +416,13 @@ class Multibody(Handle):
         """World axes [m/s], (3,)."""
         model, q, v, _ = self._terms()
         return dynamics.center_of_mass_velocity(model, q, v)
+
+    @property
+    def center_of_mass_acceleration(self) -> Array:
+        """With the joint accelerations of the last step, world axes [m/s^2], (3,)."""
+        model, q, v, order = self._terms()
+        a = _scattered(self._dof_vector("a"), order)
+        return dynamics.center_of_mass_acceleration(model, q, v, a)
 
     @property
     def center_of_mass_jacobian(self) -> Array:

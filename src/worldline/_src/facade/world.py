@@ -17,13 +17,14 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import (
-    capabilities,
     construction,
     edit,
     loading,
     loop_closure,
+    metrics,
     persistence,
     removal,
+    requirements,
     scene_options,
     values,
 )
@@ -42,6 +43,7 @@ from worldline._src.facade.kinds import (
 from worldline._src.facade.link import Link
 from worldline._src.facade.loading import LoadResult, ReadOptions, SceneSource
 from worldline._src.facade.loop_closure import LoopClosure, LoopClosureSpec
+from worldline._src.facade.metrics import StepMetrics
 from worldline._src.facade.multibody import Multibody
 from worldline._src.facade.options import (
     DeactivationOptions,
@@ -276,6 +278,11 @@ class World(WorldMembers):
         """Whether resting islands fall asleep."""
         return self._options.deactivation_options.enabled
 
+    @property
+    def resolved_configuration(self) -> tuple[requirements.ResolvedOption, ...]:
+        """What was asked for, what a step makes of it, and why."""
+        return requirements.resolved_configuration(self)
+
     # ---- objects
 
     @property
@@ -334,6 +341,10 @@ class World(WorldMembers):
         """The named frame of that name, or None."""
         return self._frames.get(name)
 
+    def get_rigid_body_names(self) -> list[str]:
+        """Names of all rigid bodies, sorted."""
+        return sorted(self._rigid_bodies)
+
     def has_rigid_body(self, name: str) -> bool:
         """Whether there is a rigid body of that name."""
         return name in self._rigid_bodies
@@ -345,6 +356,10 @@ class World(WorldMembers):
     def has_loop_closure(self, name: str) -> bool:
         """Whether there is a loop closure of that name."""
         return name in self._loop_closures
+
+    def has_frame(self, name: str) -> bool:
+        """Whether there is a named frame of that name."""
+        return name in self._frames
 
     def add_rigid_body(
         self,
@@ -450,6 +465,37 @@ class World(WorldMembers):
             (10, ['box', 'ball'], True)
         """
         return edit.edit(self)
+
+    # ---- as a whole
+
+    def compute_step_metrics(self) -> StepMetrics:
+        """Energy, momentum and what the last step's solver did; changes nothing."""
+        return metrics.compute_step_metrics(self)
+
+    @property
+    def kinetic_energy(self) -> float:
+        """Of everything that moves [J]."""
+        return self.compute_step_metrics().kinetic_energy
+
+    @property
+    def potential_energy(self) -> float:
+        """In the gravity field, zero at the world's origin, and in joint springs [J]."""
+        return self.compute_step_metrics().potential_energy
+
+    @property
+    def linear_momentum(self) -> Array:
+        """World axes [kg m/s], (3,)."""
+        return self.compute_step_metrics().linear_momentum
+
+    @property
+    def angular_momentum(self) -> Array:
+        """About the world's origin, world axes [kg m^2/s], (3,)."""
+        return self.compute_step_metrics().angular_momentum
+
+    @property
+    def center_of_mass(self) -> Array:
+        """World frame [m], (3,); the origin when nothing has mass."""
+        return metrics.center_of_mass(self)
 
     # ---- files and descriptions
 
@@ -565,8 +611,8 @@ class World(WorldMembers):
 
     def validate_topology(self) -> None:
         """Check everything that entering simulation mode checks, and change nothing."""
-        self._compile_if_needed()
-        capabilities.require_topology(self)
+        self._live()
+        requirements.require_kinematics(self)
 
     def enter_simulation_mode(self) -> None:
         """End design mode: check everything, compile, and remember the state that `reset` returns to."""
@@ -621,11 +667,13 @@ class World(WorldMembers):
         """In simulation mode, compiled, and with all that is asked for available."""
         self._require_no_edit("a step")
         if not self._simulating:
+            self.validate_topology()
+        # a request that cannot be met leaves the World in the mode it is in
+        requirements.require_step(self)
+        if not self._simulating:
             self.enter_simulation_mode()
-        runtime = self._live()
-        capabilities.require_step(self)
         self._checked = True
-        return runtime
+        return self._live()
 
     def sync(self, stage: WorldSyncStage = WorldSyncStage.KINEMATICS) -> None:
         """Bring poses and velocities up to date now; time does not pass.
@@ -635,7 +683,7 @@ class World(WorldMembers):
         member(WorldSyncStage, stage, "stage of sync")
         if not self._simulating:
             raise OperationError("sync needs simulation mode; enter_simulation_mode() or step() first")
-        capabilities.require_kinematics(self)
+        requirements.require_kinematics(self)
         runtime = self._live()
         runtime.sim.fresh_poses()
         runtime.sim.fresh_velocities()
@@ -648,10 +696,6 @@ class World(WorldMembers):
 
     def _live(self) -> Runtime:
         return self._runtime or self._compile()
-
-    def _compile_if_needed(self) -> None:
-        if self._runtime is None:
-            self._compile()
 
     def _compile(self) -> Runtime:
         """Build the model of the description as it is now, and carry the state over."""

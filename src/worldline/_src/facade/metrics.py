@@ -1,0 +1,69 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Energy and momentum of a whole World, as it stands now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from worldline._src.spatial.poses import Array
+from worldline._src.step import dynamics
+
+if TYPE_CHECKING:
+    from worldline._src.facade.world import World
+
+
+class StepMetrics(NamedTuple):
+    """What a World amounts to between two steps; asking changes nothing."""
+
+    kinetic_energy: float
+    """Of everything that moves, armature included [J]."""
+    potential_energy: float
+    """In the gravity field, zero at the world's origin, and in joint springs [J]."""
+    linear_momentum: Array
+    """World axes [kg m/s], (3,)."""
+    angular_momentum: Array
+    """About the world's origin, world axes [kg m^2/s], (3,)."""
+    active_contact_count: int
+    """Contacts of the last step."""
+    max_penetration_depth: float
+    """Of the last step [m]."""
+    last_step_iterations: int
+    """Of the solver of the last step; 0 when nothing was solved."""
+    last_step_residual: float
+    """Of the solver of the last step; 0 when nothing was solved."""
+
+    @property
+    def total_energy(self) -> float:
+        """Kinetic and potential energy [J]."""
+        return self.kinetic_energy + self.potential_energy
+
+
+def compute_step_metrics(world: World) -> StepMetrics:
+    """See `World.compute_step_metrics`."""
+    runtime = world._live()
+    model, sim = runtime.model, runtime.sim
+    if model.body_count == 0:
+        return StepMetrics(0.0, 0.0, np.zeros(3), np.zeros(3), 0, 0.0, 0, 0.0)
+    q, v = sim.q.copy(), sim.v.copy()
+    momentum = dynamics.momentum(model, q, v, about="origin")
+    return StepMetrics(
+        kinetic_energy=float(dynamics.kinetic_energy(model, q, v)),
+        potential_energy=float(dynamics.potential_energy(model, q)),
+        linear_momentum=momentum[3:],
+        angular_momentum=momentum[:3],
+        active_contact_count=0,
+        max_penetration_depth=0.0,
+        last_step_iterations=int(sim.solver_report[0]),
+        last_step_residual=float(sim.solver_report[2]),
+    )
+
+
+def center_of_mass(world: World) -> Array:
+    """Of everything with mass; the origin when there is none."""
+    model = world._live().model
+    if model.body_count == 0 or not model.body_mass.any():
+        return np.zeros(3)
+    return dynamics.center_of_mass(model, world._live().sim.q.copy())

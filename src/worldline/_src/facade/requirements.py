@@ -1,0 +1,230 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a World asks for against what there is: checks before the first step, and what was made of each.
+
+A refusal names the row of the capability matrix and changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from worldline._src.errors import CapabilityError, OperationError
+from worldline._src.facade.capabilities import (
+    CONSTRAINTS,
+    DERIVATIVES,
+    EXECUTION,
+    FEATURES,
+    INTEGRATION,
+    ROWS,
+)
+from worldline._src.facade.kinds import (
+    ActuatorType,
+    ClosureDynamicsPolicy,
+    ClosureKinematicsPolicy,
+    ComputeAcceleratorPolicy,
+    RigidBodySolver,
+)
+from worldline._src.facade.runtime import DRIVES
+from worldline._src.scene.bodies import Link
+from worldline._src.scene.contact import CollisionMask
+from worldline._src.step.stepping import available_families
+
+if TYPE_CHECKING:
+    from worldline._src.facade.world import World
+
+
+@dataclass(frozen=True)
+class ResolvedOption:
+    """What became of one request.
+
+    Attributes:
+        row: row of the capability matrix.
+        option: where it was asked for.
+        requested: what was asked for.
+        resolved: what runs; empty when it is refused.
+        reason: why that is so.
+    """
+
+    row: str
+    option: str
+    requested: str
+    resolved: str
+    reason: str
+
+
+class UnavailableStage(OperationError, CapabilityError):
+    """A closure asks for a stage that this build does not have."""
+
+
+def _refuse(row: int, what: str) -> None:
+    raise CapabilityError(f"{ROWS[row]}: {what}")
+
+
+def require_kinematics(world: World) -> None:
+    """No enabled closure asks a kinematics update for what it cannot do."""
+    for closure in world._loop_closures.values():
+        policy = closure.runtime_policy
+        if policy.enabled and policy.kinematics is ClosureKinematicsPolicy.PROJECT:
+            raise UnavailableStage(
+                f"{ROWS[FEATURES]}: loop closure '{closure.name}' asks for PROJECT, there is no projection "
+                "stage; disable it or use RESIDUAL_ONLY"
+            )
+
+
+def require_step(world: World) -> None:
+    """Everything that is asked of a step is available; otherwise an error that names the row."""
+    require_kinematics(world)
+    options = world._options
+    if options.rigid_body_solver is RigidBodySolver.IPC:
+        _refuse(CONSTRAINTS, "rigid_body_solver IPC (barrier method) is not available")
+    if options.differentiable:
+        _refuse(DERIVATIVES, "differentiable worlds are not available")
+    if options.deactivation_options.enabled:
+        _refuse(FEATURES, "sleeping (deactivation_options.enabled) is not available")
+    family = options.multibody_options.integration_family
+    if family not in available_families():
+        _refuse(INTEGRATION, f"integration family '{family.value}' is not available")
+    for closure in world._loop_closures.values():
+        policy = closure.runtime_policy
+        if policy.enabled and policy.dynamics is ClosureDynamicsPolicy.SOLVE:
+            raise UnavailableStage(
+                f"{ROWS[FEATURES]}: loop closure '{closure.name}' asks for SOLVE, but there is no solving "
+                "stage; disable it or use RESIDUAL_ONLY"
+            )
+    _require_joints(world)
+    _require_scene(world)
+
+
+def _require_joints(world: World) -> None:
+    for robot in world._multibodies.values():
+        for joint in robot._joints.values():
+            kind = joint.actuator_type
+            if kind not in DRIVES:
+                how = "not yet implemented" if kind is ActuatorType.MIMIC else "not available"
+                _refuse(FEATURES, f"actuator {kind.name} of joint '{joint.name}' is {how}")
+            if joint.coulomb_friction.any():
+                _refuse(FEATURES, f"joint friction of joint '{joint.name}' is not available")
+    for body in world._rigid_bodies.values():
+        if body._body.free is not None and body._body.free.friction_loss:
+            _refuse(FEATURES, f"joint friction of rigid body '{body.name}' is not available")
+
+
+def _require_scene(world: World) -> None:
+    """What only a description can ask for."""
+    scene = world._scene
+    option = scene.simulate_option
+    held = option.disable_constraints
+    equality = scene.equality_constraint_set
+    asked = equality.connects or equality.welds or equality.joints or equality.tendons
+    if asked and not (held or option.disable_equality):
+        _refuse(FEATURES, "equality constraints are not available")
+    if scene.actuators and not option.disable_actuators:
+        _refuse(FEATURES, "scene actuators are not available; disable_actuators goes without them")
+    if any(coupler.active for coupler in scene.couplers):
+        _refuse(FEATURES, "joint couplers are not available")
+    if any(spring.active for spring in scene.distance_springs):
+        _refuse(FEATURES, "distance springs are not available")
+    if scene.joints:
+        _refuse(FEATURES, "world-owned joints are not available")
+    for tendon in (*scene.tendon_set.joint_tendons, *scene.tendon_set.spatial_tendons):
+        if tendon.spring is not None or tendon.limit is not None or tendon.frictionloss or tendon.armature:
+            _refuse(FEATURES, f"tendons are not available: '{tendon.name}' has forces of its own")
+    if option.density or option.viscosity:
+        _refuse(FEATURES, "fluid forces are not available: the scene has a density or a viscosity")
+    if (option.disable_limit or held) and _has_limits(world):
+        _refuse(CONSTRAINTS, "switching position limits off is not available; take the limits away instead")
+    if not (held or option.disable_contacts) and _may_touch(world):
+        _refuse(
+            FEATURES,
+            "contacts are not available; set simulate_option.disable_contacts in the scene to go without",
+        )
+
+
+def _has_limits(world: World) -> bool:
+    model = world._live().model
+    return bool(np.isfinite(model.joint_limit_lower).any() or np.isfinite(model.joint_limit_upper).any())
+
+
+def _may_touch(world: World) -> bool:
+    """Whether the masks of any two shapes on different bodies let them touch."""
+    hierarchy = world._scene.hierarchy
+    groups: list[tuple[Link | None, CollisionMask]] = []
+    for owner in (None, *hierarchy.links()):
+        for geom in (hierarchy if owner is None else owner).geoms:
+            mask = geom.collision_mask
+            if not (mask.collide_group or mask.collide_with):
+                continue
+            if any(o is not owner and _meet(mask, other) for o, other in groups):
+                return True
+            groups.append((owner, mask))
+    return bool(world._scene.contact_pairs)
+
+
+def _meet(a: CollisionMask, b: CollisionMask) -> bool:
+    return bool(a.collide_group & b.collide_with or b.collide_group & a.collide_with)
+
+
+def resolved_configuration(world: World) -> tuple[ResolvedOption, ...]:
+    """See `World.resolved_configuration`."""
+    options = world._options
+    quiet = "nothing in this World needs constraints solved"
+    touching = _may_touch(world) and not world._scene.simulate_option.disable_contacts
+    solve = "" if touching else "none"
+    why = "contacts are not available" if touching else quiet
+    family = options.multibody_options.integration_family
+    known = family in available_families()
+    accelerated = options.compute_accelerator_policy is ComputeAcceleratorPolicy.PREFER_ACCELERATED
+    barrier = options.rigid_body_solver is RigidBodySolver.IPC
+    return (
+        _option(
+            INTEGRATION,
+            "multibody_options.integration_family",
+            family.value,
+            family.value if known else "",
+            "as asked" if known else "not available",
+        ),
+        _option(
+            CONSTRAINTS,
+            "rigid_body_solver",
+            options.rigid_body_solver.value,
+            "" if barrier else solve,
+            "the barrier method is not available" if barrier else why,
+        ),
+        _option(CONSTRAINTS, "contact_solver_method", options.contact_solver_method.value, solve, why),
+        _option(
+            FEATURES,
+            "deactivation_options.enabled",
+            str(options.deactivation_options.enabled),
+            "" if options.deactivation_options.enabled else "False",
+            "sleeping is not available" if options.deactivation_options.enabled else "as asked",
+        ),
+        _option(
+            EXECUTION,
+            "compute_accelerator_policy",
+            options.compute_accelerator_policy.value,
+            ComputeAcceleratorPolicy.CPU_ONLY.value,
+            "this build has no accelerator; the processor is the fallback" if accelerated else "as asked",
+        ),
+        _option(
+            DERIVATIVES,
+            "differentiable",
+            str(options.differentiable),
+            "" if options.differentiable else "False",
+            "derivatives of a step are not available" if options.differentiable else "as asked",
+        ),
+        _option(
+            DERIVATIVES,
+            "contact_gradient_mode",
+            options.contact_gradient_mode.value,
+            "none",
+            "only a differentiable World takes derivatives",
+        ),
+    )
+
+
+def _option(row: int, option: str, requested: str, resolved: str, reason: str) -> ResolvedOption:
+    return ResolvedOption(ROWS[row], option, requested, resolved, reason)
