@@ -22,7 +22,7 @@ from worldline._src.facade.adoption import Adopted, adopt
 from worldline._src.facade.checkpoint import Checkpoint
 from worldline._src.facade.kinds import ModelFormat, RootJointType, member
 from worldline._src.facade.link import Link
-from worldline._src.facade.options import Options, WorldOptions, flag
+from worldline._src.facade.options import Options, Setting, WorldOptions, flag
 from worldline._src.facade.scene_state import STATE_KEYFRAME, read_state, take_state, write_state
 from worldline._src.facade.values import VectorLike
 from worldline._src.scene.base import clone
@@ -63,19 +63,15 @@ class ReadOptions(Options):
         allow_outside: let includes and assets lie outside those directories.
     """
 
-    _checks = {  # noqa: RUF012 - one table for the class
-        "format": lambda v: member(ModelFormat, v, "ReadOptions format"),
-        "package_directories": _paths,
-        "root_joint": lambda v: None if v is None else member(RootJointType, v, "ReadOptions root_joint"),
-        "strict": flag("ReadOptions strict"),
-        "allow_outside": flag("ReadOptions allow_outside"),
-    }
-
-    format: ModelFormat
-    package_directories: tuple[str, ...]
-    root_joint: RootJointType | None
-    strict: bool
-    allow_outside: bool
+    format: Setting[ModelFormat, ModelFormat] = Setting(
+        lambda v: member(ModelFormat, v, "ReadOptions format")
+    )
+    package_directories: Setting[tuple[str, ...], Iterable[str | os.PathLike[str]]] = Setting(_paths)
+    root_joint: Setting[RootJointType | None, RootJointType | None] = Setting(
+        lambda v: None if v is None else member(RootJointType, v, "ReadOptions root_joint")
+    )
+    strict: Setting[bool, bool] = Setting(flag("ReadOptions strict"))
+    allow_outside: Setting[bool, bool] = Setting(flag("ReadOptions allow_outside"))
 
     def __init__(
         self,
@@ -86,7 +82,7 @@ class ReadOptions(Options):
         allow_outside: bool = False,
     ) -> None:
         self.format = format
-        self.package_directories = package_directories  # type: ignore[assignment] # checked
+        self.package_directories = package_directories
         self.root_joint = root_joint
         self.strict = strict
         self.allow_outside = allow_outside
@@ -101,15 +97,13 @@ class SkeletonLoadOptions(Options):
         rotation: how it is turned, xyzw, (4,).
     """
 
-    _checks = {  # noqa: RUF012 - one table for the class
-        "name": lambda v: values.text(v, "SkeletonLoadOptions name"),
-        "translation": lambda v: values.vector3(v, "SkeletonLoadOptions translation"),
-        "rotation": lambda v: values.quaternion_of(v, "SkeletonLoadOptions rotation"),
-    }
-
-    name: str
-    translation: values.Array
-    rotation: values.Array
+    name: Setting[str, str] = Setting(lambda v: values.text(v, "SkeletonLoadOptions name"))
+    translation: Setting[values.Array, VectorLike] = Setting(
+        lambda v: values.vector3(v, "SkeletonLoadOptions translation")
+    )
+    rotation: Setting[values.Array, VectorLike] = Setting(
+        lambda v: values.quaternion_of(v, "SkeletonLoadOptions rotation")
+    )
 
     def __init__(
         self,
@@ -118,8 +112,8 @@ class SkeletonLoadOptions(Options):
         rotation: VectorLike = (0.0, 0.0, 0.0, 1.0),
     ) -> None:
         self.name = name
-        self.translation = translation  # type: ignore[assignment] # checked
-        self.rotation = rotation  # type: ignore[assignment]
+        self.translation = translation
+        self.rotation = rotation
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from worldline._src.facade.kinds import (
     member,
     scene_family,
 )
-from worldline._src.facade.options import Options, flag
+from worldline._src.facade.options import Options, Setting, flag
 from worldline._src.facade.values import TransformLike
 from worldline._src.scene import closures as described
 from worldline._src.spatial.poses import Array, compose, inverse
@@ -74,15 +74,13 @@ def _transform(value: TransformLike, what: str) -> Array:
 class LoopClosureRuntimePolicy(Options):
     """What is done about a closure while the world runs; a value that is assigned as a whole."""
 
-    _checks = {  # noqa: RUF012 - one table for the class
-        "enabled": flag("LoopClosureRuntimePolicy enabled"),
-        "kinematics": lambda v: member(ClosureKinematicsPolicy, v, "kinematics policy"),
-        "dynamics": lambda v: member(ClosureDynamicsPolicy, v, "dynamics policy"),
-    }
-
-    enabled: bool
-    kinematics: ClosureKinematicsPolicy
-    dynamics: ClosureDynamicsPolicy
+    enabled: Setting[bool, bool] = Setting(flag("LoopClosureRuntimePolicy enabled"))
+    kinematics: Setting[ClosureKinematicsPolicy, ClosureKinematicsPolicy] = Setting(
+        lambda v: member(ClosureKinematicsPolicy, v, "kinematics policy")
+    )
+    dynamics: Setting[ClosureDynamicsPolicy, ClosureDynamicsPolicy] = Setting(
+        lambda v: member(ClosureDynamicsPolicy, v, "dynamics policy")
+    )
 
     def __init__(
         self,

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 import numpy as np
 
@@ -23,28 +23,53 @@ from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.spatial.poses import Array
 from worldline._src.step.stepping import MultibodyIntegrationFamily, VariationalOptions
 
+Got = TypeVar("Got")
+Given = TypeVar("Given")
+
+
+class Setting(Generic[Got, Given]):
+    """A field of a value object: what is assigned is checked and converted, what is read is a copy."""
+
+    def __init__(self, check: Callable[[Any], Got]) -> None:
+        self._check = check
+        self._name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Setting[Got, Given]: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> Got: ...
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        value = instance.__dict__[self._name]
+        # arrays and nested values are handed out as copies, so that every change goes through a check
+        return value.copy() if isinstance(value, (np.ndarray, Options)) else value
+
+    def __set__(self, instance: object, value: Given) -> None:
+        instance.__dict__[self._name] = self._check(value)
+
 
 class Options:
     """Base of value objects: named fields, each with a check, equality by value, an honest repr."""
 
-    _checks: dict[str, Callable[[Any], Any]]
+    _fields: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        cls._fields = tuple(name for name, value in vars(cls).items() if isinstance(value, Setting))
 
     def __setattr__(self, name: str, value: Any) -> None:
-        check = self._checks.get(name)
-        if check is None:
-            known = ", ".join(sorted(self._checks))
+        if name not in self._fields:
+            known = ", ".join(sorted(self._fields))
             raise AttributeError(f"{type(self).__name__} has no field '{name}'; it has {known}")
-        object.__setattr__(self, name, check(value))
-
-    def __getattribute__(self, name: str) -> Any:
-        value = object.__getattribute__(self, name)
-        # arrays are handed out as copies, so that every change goes through a check
-        return value.copy() if type(value) is np.ndarray else value
+        object.__setattr__(self, name, value)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in self._checks)
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in self._fields)
 
     __hash__ = None  # type: ignore[assignment] # they can change
 
@@ -52,14 +77,14 @@ class Options:
         def show(value: Any) -> str:
             return repr(value.tolist()) if isinstance(value, np.ndarray) else repr(value)
 
-        inner = ", ".join(f"{name}={show(getattr(self, name))}" for name in self._checks)
+        inner = ", ".join(f"{name}={show(getattr(self, name))}" for name in self._fields)
         return f"{type(self).__name__}({inner})"
 
-    def copy(self) -> Any:
+    def copy(self) -> Self:
         """An independent copy."""
         made = object.__new__(type(self))
-        for name in self._checks:
-            object.__setattr__(made, name, getattr(self, name))
+        for name in self._fields:
+            made.__dict__[name] = getattr(self, name)
         return made
 
 
@@ -90,23 +115,21 @@ class RigidBodyOptions(Options):
         2.0
     """
 
-    _checks = {  # noqa: RUF012 - one table for the class
-        "mass": lambda v: values.positive(v, "RigidBodyOptions mass: mass"),
-        "inertia": lambda v: values.inertia_of(v, "RigidBodyOptions inertia: inertia"),
-        "position": lambda v: values.vector3(v, "RigidBodyOptions: position"),
-        "orientation": lambda v: values.quaternion_of(v, "RigidBodyOptions: orientation"),
-        "linear_velocity": lambda v: values.vector3(v, "RigidBodyOptions: linear velocity"),
-        "angular_velocity": lambda v: values.vector3(v, "RigidBodyOptions: angular velocity"),
-        "is_static": flag("RigidBodyOptions is_static"),
-    }
-
-    mass: float
-    inertia: Array
-    position: Array
-    orientation: Array
-    linear_velocity: Array
-    angular_velocity: Array
-    is_static: bool
+    mass: Setting[float, float] = Setting(lambda v: values.positive(v, "RigidBodyOptions mass: mass"))
+    inertia: Setting[Array, VectorLike | TransformLike] = Setting(
+        lambda v: values.inertia_of(v, "RigidBodyOptions inertia: inertia")
+    )
+    position: Setting[Array, VectorLike] = Setting(lambda v: values.vector3(v, "RigidBodyOptions: position"))
+    orientation: Setting[Array, VectorLike] = Setting(
+        lambda v: values.quaternion_of(v, "RigidBodyOptions: orientation")
+    )
+    linear_velocity: Setting[Array, VectorLike] = Setting(
+        lambda v: values.vector3(v, "RigidBodyOptions: linear velocity")
+    )
+    angular_velocity: Setting[Array, VectorLike] = Setting(
+        lambda v: values.vector3(v, "RigidBodyOptions: angular velocity")
+    )
+    is_static: Setting[bool, bool] = Setting(flag("RigidBodyOptions is_static"))
 
     def __init__(
         self,
@@ -119,11 +142,11 @@ class RigidBodyOptions(Options):
         is_static: bool = False,
     ) -> None:
         self.mass = mass
-        self.inertia = np.eye(3) if inertia is None else inertia  # type: ignore[assignment] # checked
-        self.position = position  # type: ignore[assignment]
-        self.orientation = orientation  # type: ignore[assignment]
-        self.linear_velocity = linear_velocity  # type: ignore[assignment]
-        self.angular_velocity = angular_velocity  # type: ignore[assignment]
+        self.inertia = np.eye(3) if inertia is None else inertia
+        self.position = position
+        self.orientation = orientation
+        self.linear_velocity = linear_velocity
+        self.angular_velocity = angular_velocity
         self.is_static = is_static
 
 
@@ -154,27 +177,23 @@ class JointSpec(Options):
         'elbow'
     """
 
-    _checks = {  # noqa: RUF012 - one table for the class
-        "name": lambda v: values.text(v, "JointSpec name"),
-        "type": lambda v: member(JointType, v, "JointSpec type"),
-        "axis": lambda v: values.direction(v, "JointSpec axis"),
-        "axis2": lambda v: values.direction(v, "JointSpec axis2"),
-        "transform_to_parent": lambda v: _checked_transform(v, "JointSpec transform_to_parent"),
-        "transform_from_parent": lambda v: _checked_transform(v, "JointSpec transform_from_parent"),
-        "parent_anchor": _optional(values.vector3, "JointSpec parent_anchor"),
-        "child_anchor": _optional(values.vector3, "JointSpec child_anchor"),
-        "pitch": lambda v: values.real(v, "JointSpec pitch"),
-    }
-
-    name: str
-    type: JointType
-    axis: Array
-    axis2: Array
-    transform_to_parent: Array
-    transform_from_parent: Array
-    parent_anchor: Array | None
-    child_anchor: Array | None
-    pitch: float
+    name: Setting[str, str] = Setting(lambda v: values.text(v, "JointSpec name"))
+    type: Setting[JointType, JointType] = Setting(lambda v: member(JointType, v, "JointSpec type"))
+    axis: Setting[Array, VectorLike] = Setting(lambda v: values.direction(v, "JointSpec axis"))
+    axis2: Setting[Array, VectorLike] = Setting(lambda v: values.direction(v, "JointSpec axis2"))
+    transform_to_parent: Setting[Array, TransformLike] = Setting(
+        lambda v: _checked_transform(v, "JointSpec transform_to_parent")
+    )
+    transform_from_parent: Setting[Array, TransformLike] = Setting(
+        lambda v: _checked_transform(v, "JointSpec transform_from_parent")
+    )
+    parent_anchor: Setting[Array | None, VectorLike | None] = Setting(
+        _optional(values.vector3, "JointSpec parent_anchor")
+    )
+    child_anchor: Setting[Array | None, VectorLike | None] = Setting(
+        _optional(values.vector3, "JointSpec child_anchor")
+    )
+    pitch: Setting[float, float] = Setting(lambda v: values.real(v, "JointSpec pitch"))
 
     def __init__(
         self,
@@ -190,12 +209,12 @@ class JointSpec(Options):
     ) -> None:
         self.name = name
         self.type = type
-        self.axis = (0.0, 0.0, 1.0) if axis is None else axis  # type: ignore[assignment] # checked
-        self.axis2 = (1.0, 0.0, 0.0) if axis2 is None else axis2  # type: ignore[assignment]
-        self.transform_to_parent = np.eye(4) if transform_to_parent is None else transform_to_parent  # type: ignore[assignment]
-        self.transform_from_parent = np.eye(4) if transform_from_parent is None else transform_from_parent  # type: ignore[assignment]
-        self.parent_anchor = parent_anchor  # type: ignore[assignment]
-        self.child_anchor = child_anchor  # type: ignore[assignment]
+        self.axis = (0.0, 0.0, 1.0) if axis is None else axis
+        self.axis2 = (1.0, 0.0, 0.0) if axis2 is None else axis2
+        self.transform_to_parent = np.eye(4) if transform_to_parent is None else transform_to_parent
+        self.transform_from_parent = np.eye(4) if transform_from_parent is None else transform_from_parent
+        self.parent_anchor = parent_anchor
+        self.child_anchor = child_anchor
         self.pitch = pitch
         self.check_axes()
 
@@ -234,15 +253,15 @@ class MultibodyOptions(Options):
         variational_tolerance: residual at which it stops.
     """
 
-    _checks = {  # noqa: RUF012 - one table for the class
-        "integration_family": MultibodyIntegrationFamily.of,
-        "variational_max_iterations": _positive_count("MultibodyOptions variational_max_iterations"),
-        "variational_tolerance": lambda v: values.positive(v, "MultibodyOptions variational_tolerance"),
-    }
-
-    integration_family: MultibodyIntegrationFamily
-    variational_max_iterations: int
-    variational_tolerance: float
+    integration_family: Setting[MultibodyIntegrationFamily, MultibodyIntegrationFamily | str] = Setting(
+        MultibodyIntegrationFamily.of
+    )
+    variational_max_iterations: Setting[int, int] = Setting(
+        _positive_count("MultibodyOptions variational_max_iterations")
+    )
+    variational_tolerance: Setting[float, float] = Setting(
+        lambda v: values.positive(v, "MultibodyOptions variational_tolerance")
+    )
 
     def __init__(
         self,
@@ -250,9 +269,13 @@ class MultibodyOptions(Options):
         variational_max_iterations: int = 100,
         variational_tolerance: float = 1e-10,
     ) -> None:
-        self.integration_family = integration_family  # type: ignore[assignment] # checked
+        self.integration_family = integration_family
         self.variational_max_iterations = variational_max_iterations
         self.variational_tolerance = variational_tolerance
+
+
+def _threshold(name: str) -> Setting[float, float]:
+    return Setting(lambda v: values.non_negative(v, f"DeactivationOptions {name}"))
 
 
 class DeactivationOptions(Options):
@@ -268,28 +291,13 @@ class DeactivationOptions(Options):
         disturbance_force_threshold: force that wakes [N].
     """
 
-    _checks = {  # noqa: RUF012 - one table for the class
-        "enabled": flag("DeactivationOptions enabled"),
-        **{
-            name: (lambda v, name=name: values.non_negative(v, f"DeactivationOptions {name}"))
-            for name in (
-                "linear_speed_threshold",
-                "angular_speed_threshold",
-                "generalized_speed_threshold",
-                "time_until_sleep",
-                "wake_threshold_scale",
-                "disturbance_force_threshold",
-            )
-        },
-    }
-
-    enabled: bool
-    linear_speed_threshold: float
-    angular_speed_threshold: float
-    generalized_speed_threshold: float
-    time_until_sleep: float
-    wake_threshold_scale: float
-    disturbance_force_threshold: float
+    enabled: Setting[bool, bool] = Setting(flag("DeactivationOptions enabled"))
+    linear_speed_threshold: Setting[float, float] = _threshold("linear_speed_threshold")
+    angular_speed_threshold: Setting[float, float] = _threshold("angular_speed_threshold")
+    generalized_speed_threshold: Setting[float, float] = _threshold("generalized_speed_threshold")
+    time_until_sleep: Setting[float, float] = _threshold("time_until_sleep")
+    wake_threshold_scale: Setting[float, float] = _threshold("wake_threshold_scale")
+    disturbance_force_threshold: Setting[float, float] = _threshold("disturbance_force_threshold")
 
     def __init__(
         self,
@@ -322,29 +330,27 @@ def _instance(kind: type, what: str) -> Callable[[Any], Any]:
 class WorldOptions(Options):
     """Everything a World can be told when it is made, under the names of its keywords."""
 
-    _checks = {  # noqa: RUF012 - one table for the class
-        "time_step": lambda v: values.positive(v, "World time_step"),
-        "gravity": lambda v: values.vector3(v, "World gravity"),
-        "differentiable": flag("World differentiable"),
-        "rigid_body_solver": lambda v: member(RigidBodySolver, v, "World rigid_body_solver"),
-        "multibody_options": _instance(MultibodyOptions, "World multibody_options"),
-        "contact_solver_method": lambda v: member(ContactSolverMethod, v, "World contact_solver_method"),
-        "contact_gradient_mode": lambda v: member(ContactGradientMode, v, "World contact_gradient_mode"),
-        "compute_accelerator_policy": lambda v: member(
-            ComputeAcceleratorPolicy, v, "World compute_accelerator_policy"
-        ),
-        "deactivation_options": _instance(DeactivationOptions, "World deactivation_options"),
-    }
-
-    time_step: float
-    gravity: Array
-    differentiable: bool
-    rigid_body_solver: RigidBodySolver
-    multibody_options: MultibodyOptions
-    contact_solver_method: ContactSolverMethod
-    contact_gradient_mode: ContactGradientMode
-    compute_accelerator_policy: ComputeAcceleratorPolicy
-    deactivation_options: DeactivationOptions
+    time_step: Setting[float, float] = Setting(lambda v: values.positive(v, "World time_step"))
+    gravity: Setting[Array, VectorLike] = Setting(lambda v: values.vector3(v, "World gravity"))
+    differentiable: Setting[bool, bool] = Setting(flag("World differentiable"))
+    rigid_body_solver: Setting[RigidBodySolver, RigidBodySolver] = Setting(
+        lambda v: member(RigidBodySolver, v, "World rigid_body_solver")
+    )
+    multibody_options: Setting[MultibodyOptions, MultibodyOptions] = Setting(
+        _instance(MultibodyOptions, "World multibody_options")
+    )
+    contact_solver_method: Setting[ContactSolverMethod, ContactSolverMethod] = Setting(
+        lambda v: member(ContactSolverMethod, v, "World contact_solver_method")
+    )
+    contact_gradient_mode: Setting[ContactGradientMode, ContactGradientMode] = Setting(
+        lambda v: member(ContactGradientMode, v, "World contact_gradient_mode")
+    )
+    compute_accelerator_policy: Setting[ComputeAcceleratorPolicy, ComputeAcceleratorPolicy] = Setting(
+        lambda v: member(ComputeAcceleratorPolicy, v, "World compute_accelerator_policy")
+    )
+    deactivation_options: Setting[DeactivationOptions, DeactivationOptions] = Setting(
+        _instance(DeactivationOptions, "World deactivation_options")
+    )
 
     def __init__(
         self,
@@ -359,7 +365,7 @@ class WorldOptions(Options):
         deactivation_options: DeactivationOptions | None = None,
     ) -> None:
         self.time_step = time_step
-        self.gravity = (0.0, 0.0, -9.81) if gravity is None else gravity  # type: ignore[assignment] # checked
+        self.gravity = (0.0, 0.0, -9.81) if gravity is None else gravity
         self.differentiable = differentiable
         self.rigid_body_solver = rigid_body_solver
         self.multibody_options = MultibodyOptions() if multibody_options is None else multibody_options

@@ -53,7 +53,7 @@ _INTEGRATORS = {
     Family.RUNGE_KUTTA_4: IntegratorMethod.RungeKutta4,
     Family.VARIATIONAL: IntegratorMethod.Variational,
 }
-_DEACTIVATION = tuple(DeactivationOptions._checks)
+_DEACTIVATION = tuple(DeactivationOptions._fields)
 
 
 def from_description(scene: Scene) -> WorldOptions:

@@ -84,8 +84,8 @@ class World(WorldMembers):
         >>> world = sx.World(time_step=0.001)
         >>> box = world.add_rigid_body("box", mass=1.0, position=(0.0, 0.0, 0.5))
         >>> world.step(n=100)
-        >>> round(world.time, 9), box.translation.round(6).tolist()
-        (0.1, [0.0, 0.0, 0.450459])
+        >>> round(world.time, 9), box.translation.round(7).tolist()
+        (0.1, [0.0, 0.0, 0.4504595])
     """
 
     def __init__(
