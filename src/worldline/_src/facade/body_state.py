@@ -87,6 +87,21 @@ class MassiveFrame(Frame):
         runtime.update(body_com=centers)
         self._link.inertial.pos = center
 
+    @property
+    def gravity_compensation(self) -> float:
+        """Share of its weight that the body is relieved of; 1 makes it float."""
+        runtime, b = self._index()
+        return float(runtime.model.body_gravcomp[b])
+
+    @gravity_compensation.setter
+    def gravity_compensation(self, value: float) -> None:
+        runtime, b = self._index()
+        share = values.real(value, f"{self._kind()} gravity compensation")
+        shares = np.array(runtime.model.body_gravcomp)
+        shares[b] = share
+        runtime.update(body_gravcomp=shares)
+        self._link.gravcomp = share
+
     def _give_inertial(self, runtime: Any, b: int) -> None:
         """Write computed mass properties into the description, so that one can be changed alone."""
         given, model = self._link.inertial, runtime.model

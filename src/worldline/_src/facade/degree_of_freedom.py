@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self, overload
 
 from worldline._src.facade import values
 
@@ -12,18 +12,33 @@ if TYPE_CHECKING:
     from worldline._src.facade.joint import Joint
 
 
-def _entry(name: str, doc: str, *, writable: bool = True) -> property:
-    """A property that is one entry of a vector of the joint."""
+class _Entry:
+    """One entry of a vector of the joint, as a plain number."""
 
+    def __init__(self, name: str, doc: str) -> None:
+        self._name = name
+        self.__doc__ = doc
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: DegreeOfFreedom, owner: type) -> float: ...
+    def __get__(self, instance: DegreeOfFreedom | None, owner: type) -> Self | float:
+        if instance is None:
+            return self
+        return float(getattr(instance._joint, self._name)[instance._index])
+
+    def __set__(self, instance: DegreeOfFreedom, value: float) -> None:
+        vector = getattr(instance._joint, self._name)
+        vector[instance._index] = values.any_number(value, f"{self._name} of {instance.name}")
+        setattr(instance._joint, self._name, vector)
+
+
+def _read_only(name: str, doc: str) -> property:
     def read(self: DegreeOfFreedom) -> float:
         return float(getattr(self._joint, name)[self._index])
 
-    def write(self: DegreeOfFreedom, value: float) -> None:
-        vector = getattr(self._joint, name)
-        vector[self._index] = values.real(value, f"{name} of {self.name}")
-        setattr(self._joint, name, vector)
-
-    return property(read, write if writable else None, doc=doc)
+    return property(read, doc=doc)
 
 
 class DegreeOfFreedom:
@@ -76,25 +91,25 @@ class DegreeOfFreedom:
     def __repr__(self) -> str:
         return f"DegreeOfFreedom('{self.name}')"
 
-    position = _entry("position", "[m or rad]")
-    velocity = _entry("velocity", "[m/s or rad/s]")
-    acceleration = _entry("acceleration", "Of the last step [m/s^2 or rad/s^2].", writable=False)
-    force = _entry("force", "Commanded effort [N or N m].")
-    command_velocity = _entry("command_velocity", "Speed to follow [m/s or rad/s].")
-    command_acceleration = _entry("command_acceleration", "Acceleration to realise [m/s^2 or rad/s^2].")
-    target_position = _entry("target_position", "Where the drive leads [m or rad].")
-    target_velocity = _entry("target_velocity", "Speed the drive leads to [m/s or rad/s].")
-    target_stiffness = _entry("target_stiffness", "Gain on position error [N/m or N m/rad].")
-    target_damping = _entry("target_damping", "Gain on velocity error [N s/m or N m s/rad].")
-    spring_stiffness = _entry("spring_stiffness", "[N/m or N m/rad]")
-    rest_position = _entry("rest_position", "Where the spring is relaxed [m or rad].")
-    damping_coefficient = _entry("damping_coefficient", "[N s/m or N m s/rad]")
-    coulomb_friction = _entry("coulomb_friction", "Dry friction [N or N m].")
-    armature = _entry("armature", "Added inertia [kg or kg m^2].")
-    velocity_limit = _entry("velocity_limits", "Largest speed [m/s or rad/s].")
-    effort_limit = _entry("effort_limits", "Largest commanded effort [N or N m].")
-    position_lower_limit = _entry("position_lower_limits", "[m or rad]", writable=False)
-    position_upper_limit = _entry("position_upper_limits", "[m or rad]", writable=False)
+    position = _Entry("position", "[m or rad]")
+    velocity = _Entry("velocity", "[m/s or rad/s]")
+    acceleration = _read_only("acceleration", "Of the last step [m/s^2 or rad/s^2].")
+    force = _Entry("force", "Commanded effort [N or N m].")
+    command_velocity = _Entry("command_velocity", "Speed to follow [m/s or rad/s].")
+    command_acceleration = _Entry("command_acceleration", "Acceleration to realise [m/s^2 or rad/s^2].")
+    target_position = _Entry("target_position", "Where the drive leads [m or rad].")
+    target_velocity = _Entry("target_velocity", "Speed the drive leads to [m/s or rad/s].")
+    target_stiffness = _Entry("target_stiffness", "Gain on position error [N/m or N m/rad].")
+    target_damping = _Entry("target_damping", "Gain on velocity error [N s/m or N m s/rad].")
+    spring_stiffness = _Entry("spring_stiffness", "[N/m or N m/rad]")
+    rest_position = _Entry("rest_position", "Where the spring is relaxed [m or rad].")
+    damping_coefficient = _Entry("damping_coefficient", "[N s/m or N m s/rad]")
+    coulomb_friction = _Entry("coulomb_friction", "Dry friction [N or N m].")
+    armature = _Entry("armature", "Added inertia [kg or kg m^2].")
+    velocity_limit = _Entry("velocity_limits", "Largest speed [m/s or rad/s].")
+    effort_limit = _Entry("effort_limits", "Largest commanded effort [N or N m].")
+    position_lower_limit = _read_only("position_lower_limits", "[m or rad]")
+    position_upper_limit = _read_only("position_upper_limits", "[m or rad]")
 
     def set_position_limits(self, lower: float, upper: float) -> None:
         """Both limits of this degree of freedom [m or rad]; infinity for none."""

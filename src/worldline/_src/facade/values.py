@@ -38,7 +38,7 @@ def real(value: Any, what: str) -> float:
 
 def positive(value: Any, what: str) -> float:
     """A number greater than zero."""
-    number = value if type(value) is float else _number(value, what)
+    number = value if type(value) is float else any_number(value, what)
     if not (_ISFINITE(number) and number > 0.0):
         raise ArgumentError(f"{what} must be positive and finite, got {number}")
     return number
@@ -46,13 +46,14 @@ def positive(value: Any, what: str) -> float:
 
 def non_negative(value: Any, what: str) -> float:
     """A number not less than zero."""
-    number = _number(value, what)
+    number = any_number(value, what)
     if not (_ISFINITE(number) and number >= 0.0):
         raise ArgumentError(f"{what} must be non-negative and finite, got {number}")
     return number
 
 
-def _number(value: Any, what: str) -> float:
+def any_number(value: Any, what: str) -> float:
+    """A number, infinity included."""
     if isinstance(value, (bool, str, bytes)) or not isinstance(value, (int, float, np.floating, np.integer)):
         raise ShapeError(f"{what} must be a number, got {value!r}")
     return float(value)

@@ -1,0 +1,194 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Every public name of `worldline.simulation`, used as a user would; type checkers pass on it in strict mode."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worldline import simulation as sx
+
+Array = NDArray[np.float64]
+POSE = ((1.0, 0.0, 0.0, 0.1), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+
+
+def options() -> sx.WorldOptions:
+    """Value objects, their fields read and written."""
+    chosen = sx.WorldOptions(time_step=0.002, gravity=(0, 0, -1.62))
+    chosen.gravity = [0.0, 0.0, -9.81]
+    gravity: Array = chosen.gravity
+    chosen.rigid_body_solver = sx.RigidBodySolver.SEQUENTIAL_IMPULSE
+    chosen.contact_solver_method = sx.ContactSolverMethod.BOXED_LCP
+    chosen.contact_gradient_mode = sx.ContactGradientMode.ANALYTIC
+    chosen.compute_accelerator_policy = sx.ComputeAcceleratorPolicy.PREFER_ACCELERATED
+    chosen.multibody_options = sx.MultibodyOptions(integration_family="semi-implicit")
+    family: sx.MultibodyIntegrationFamily = chosen.multibody_options.integration_family
+    chosen.deactivation_options = sx.DeactivationOptions(enabled=False, time_until_sleep=0.1)
+    assert gravity.shape == (3,) and family is sx.MultibodyIntegrationFamily.SEMI_IMPLICIT
+    return chosen.copy()
+
+
+def rigid_body(world: sx.World) -> sx.RigidBody:
+    """A rigid body."""
+    told = sx.RigidBodyOptions(mass=2.0, position=(0.0, 0.0, 0.5))
+    told.orientation = (0.0, 0.0, 0.0, 1.0)
+    told.inertia = np.eye(3)
+    box = world.add_rigid_body("box", told, linear_velocity=(1, 0, 0))
+    box.transform = POSE
+    box.translation = [0.0, 0.0, 1.0]
+    box.quaternion = (0.0, 0.0, 0.0, 1.0)
+    box.linear_velocity = (0.0, 0.0, 0.0)
+    box.angular_velocity = np.zeros(3)
+    box.mass, box.inertia, box.center_of_mass = 3.0, np.eye(3), (0.0, 0.0, 0.0)
+    box.force, box.torque = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+    box.apply_force((1, 0, 0))
+    box.apply_torque((1, 0, 0))
+    box.clear_force()
+    box.clear_torque()
+    box.apply_linear_impulse((1, 0, 0))
+    box.apply_angular_impulse((1, 0, 0))
+    box.friction, box.restitution = 0.5, 0.1
+    box.is_kinematic = True
+    box.is_kinematic = False
+    box.is_static = False
+    numbers: list[float] = [box.kinetic_energy, box.potential_energy, box.mass]
+    vectors: list[Array] = [box.linear_momentum, box.angular_momentum, box.rotation, box.local_transform]
+    assert all(np.isfinite(numbers)) and all(v.dtype == world.dtype for v in vectors)
+    assert not box.is_sleeping and box.deactivation_group_index == -1
+    return box
+
+
+def multibody(world: sx.World) -> sx.Multibody:
+    """A multibody, its links, joints and degrees of freedom."""
+    arm: sx.Multibody = world.add_multibody("arm")
+    base: sx.Link = arm.add_link("base")
+    spec = sx.JointSpec(name="elbow", type=sx.JointType.REVOLUTE, axis=(0.0, 1.0, 0.0))
+    spec.transform_to_parent = POSE
+    tip = arm.add_link("tip", parent=base, joint=spec, mass=0.5, center_of_mass=(0.1, 0, 0))
+    elbow: sx.Joint = tip.parent_joint
+    elbow.position = [0.1]
+    elbow.velocity = np.array([0.2])
+    elbow.force = [0.0]
+    elbow.actuator_type = sx.ActuatorType.FORCE
+    elbow.command_velocity, elbow.command_acceleration = [0.0], [0.0]
+    elbow.target_position, elbow.target_velocity = [0.0], [0.0]
+    elbow.target_stiffness, elbow.target_damping = 1.0, [0.1]
+    elbow.spring_stiffness, elbow.rest_position = 0.5, [0.0]
+    elbow.damping_coefficient, elbow.coulomb_friction, elbow.armature = 0.1, 0.0, 0.01
+    elbow.set_position_limits(-1.0, [1.0])
+    elbow.velocity_limits, elbow.effort_limits = 10.0, [20.0]
+    dof: sx.DegreeOfFreedom = arm.dofs[0]
+    dof.position = 0.2
+    dof.set_position_limits(-2.0, 2.0)
+    speed: float = dof.velocity
+    arm.joints.position = [0.1]
+    arm.joints.velocity = arm.joints.velocity * 2.0
+    links: sx.LinkCollection = arm.links
+    joints: sx.JointCollection = arm.joints
+    dofs: sx.DofCollection = arm.dofs
+    named: sx.NamedCollection[sx.Multibody] = world.multibodies
+    found: sx.Multibody | None = named.get("arm")
+    names: list[str] = [*links.names, *joints.names, *dofs.names]
+    poses: Array = links.transforms
+    matrices: list[Array] = [
+        arm.mass_matrix,
+        arm.inverse_mass_matrix,
+        arm.get_jacobian(tip),
+        arm.get_world_jacobian(tip, (0.1, 0, 0)),
+        arm.get_linear_jacobian(tip),
+        arm.get_angular_jacobian(tip),
+        arm.center_of_mass_jacobian,
+        arm.centroidal_momentum_matrix,
+    ]
+    vectors: list[Array] = [
+        arm.coriolis_forces,
+        arm.gravity_forces,
+        arm.coriolis_and_gravity_forces,
+        arm.compute_inverse_dynamics([0.0]),
+        arm.compute_forward_dynamics([0.0]),
+        arm.compute_impulse_response([0.0]),
+        arm.get_jacobian_derivative_times_velocity(tip),
+        arm.get_subtree_center_of_mass(base),
+        arm.center_of_mass,
+        arm.center_of_mass_velocity,
+        arm.center_of_mass_acceleration,
+        arm.linear_momentum,
+        arm.angular_momentum,
+    ]
+    assert found is arm and names and poses.shape == (2, 4, 4) and speed == 0.2
+    assert all(m.ndim == 2 for m in matrices) and all(v.ndim == 1 for v in vectors)
+    tip.apply_force((0, 0, 1), point=(0.1, 0, 0))
+    tip.apply_torque((0, 0, 1), torque_in_world_frame=False)
+    tip.gravity_compensation = 0.5
+    return arm
+
+
+def frames(world: sx.World, box: sx.RigidBody, tip: sx.Link) -> sx.LoopClosure:
+    """Frames and closures."""
+    tool: sx.FixedFrame = world.add_fixed_frame("tool", tip, POSE)
+    marker: sx.FreeFrame = world.add_free_frame("marker", parent=box)
+    marker.local_transform = POSE
+    marker.transform = np.eye(4)
+    frame: sx.Frame = sx.Frame.world()
+    relative: Array = tool.relative_transform(box, expressed_in=frame)
+    moving: Array = tool.relative_linear_velocity(box) + tool.relative_angular_velocity(frame, marker)
+    spec = sx.LoopClosureSpec(tool, marker, sx.LoopClosureFamily.POINT)
+    closure: sx.LoopClosure = world.add_loop_closure("pin", spec)
+    closure.runtime_policy = sx.LoopClosureRuntimePolicy(
+        enabled=False,
+        kinematics=sx.ClosureKinematicsPolicy.PROJECT,
+        dynamics=sx.ClosureDynamicsPolicy.SOLVE,
+    )
+    residual: sx.LoopClosureResidual = closure.compute_residual()
+    assert residual.coordinates is sx.LoopClosureResidualCoordinates.WORLD
+    assert relative.shape == (4, 4) and moving.shape == (3,) and not residual.is_force_available
+    return closure
+
+
+def files(world: sx.World, folder: Path) -> sx.LoadResult:
+    """Files and descriptions."""
+    robot = folder / "rod.urdf"
+    robot.write_text("<robot name='rod'><link name='base'/></robot>")
+    told = sx.ReadOptions(format=sx.ModelFormat.URDF, root_joint=sx.RootJointType.FIXED)
+    told.package_directories = [folder]
+    loaded: sx.Multibody = sx.add_skeleton(world, robot, told, sx.SkeletonLoadOptions(name="rod"))
+    result: sx.LoadResult = world.add_scene(robot, prefix="b_", translation=(0, 0, 1))
+    again: sx.LoadResult = sx.add_world(world, str(robot), prefix="c_")
+    copied: sx.World = sx.World.from_scene(world.to_scene())
+    opened: sx.World = sx.World.from_file(robot, read_options=told)
+    world.save_binary(folder / "world.bin")
+    copied.load_binary(folder / "world.bin")
+    assert loaded.name == "rod" and again.report.is_exact and opened.num_multibodies == 1
+    return result
+
+
+def run(folder: Path) -> str:
+    """A whole program."""
+    world = sx.World(options=options())
+    box, arm = rigid_body(world), multibody(world)
+    closure = frames(world, box, arm.links["tip"])
+    files(world, folder)
+    world.validate_topology()
+    world.enter_simulation_mode()
+    world.sync(sx.WorldSyncStage.KINEMATICS)
+    world.update_kinematics()
+    try:
+        world.step(n=10)
+    except sx.StepFailure as failure:
+        print(failure.body, failure.quantity, failure.frame)
+    world.step_kinematics(2)
+    metrics: sx.StepMetrics = world.compute_step_metrics()
+    rows: tuple[sx.Capability, ...] = sx.capabilities()
+    resolved: tuple[sx.ResolvedOption, ...] = world.resolved_configuration
+    with world.edit() as edited:
+        edited.remove(closure)
+        edited.add_rigid_body("late")
+    world.reset()
+    assert len(rows) == 7 and resolved and np.isfinite(metrics.total_energy)
+    assert sx.UpdatePolicy.IF_STALE.value and world.dtype == sx.float64
+    text = sx.dump_scene_text(world) + sx.dump_scene_json(world)
+    world.clear()
+    return text
