@@ -8,8 +8,8 @@ import gc
 
 import numpy as np
 import pytest
-from facade.scenes import bits, pendulum, rich
 
+from facade.scenes import bits, pendulum, rich
 from worldline import simulation as sx
 from worldline._src.errors import ArgumentError, OperationError
 
@@ -185,7 +185,7 @@ def test_dead_handles_say_so():
         lambda: link.parent_joint,
     ]
     for read in reads:
-        with pytest.raises(OperationError, match="not valid any more.*cleared"):
+        with pytest.raises(OperationError, match=r"not valid any more.*cleared"):
             read()
     assert "not valid" in repr(joint) + repr(body)
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from facade.scenes import moved, pendulum, rich
 
+from facade.scenes import moved, pendulum, rich
 from worldline import simulation as sx
 from worldline.model import step as step_arrays
 
@@ -129,7 +129,7 @@ def test_coriolis_forces_stand_on_the_left():
 
 
 def test_jacobian_rows_are_angular_first():
-    world, robot, link, joint = hanging(axis=(0, 0, 1))
+    _world, robot, link, joint = hanging(axis=(0, 0, 1))
     assert robot.get_world_jacobian(link, (1, 0, 0))[:, 0] == pytest.approx([0, 0, 1, 0, 1, 0], abs=1e-15)
     joint.position = [np.pi / 2]
     assert robot.get_world_jacobian(link, (1, 0, 0))[:, 0] == pytest.approx([0, 0, 1, -1, 0, 0], abs=1e-15)
@@ -160,7 +160,7 @@ def test_jacobians_give_velocities_and_their_change_accelerations():
 
 
 def test_force_drives_apply_their_command_and_hold_it():
-    world, robot, link, joint = hanging(
+    world, _robot, _link, joint = hanging(
         axis=(1, 0, 0), kind=sx.JointType.PRISMATIC, gravity=(0, 0, 0), time_step=H
     )
     joint.force = [3.0]
@@ -170,7 +170,7 @@ def test_force_drives_apply_their_command_and_hold_it():
 
 
 def test_passive_joints_ignore_commands_and_keep_springs():
-    world, robot, link, joint = hanging(
+    world, _robot, _link, joint = hanging(
         axis=(1, 0, 0), kind=sx.JointType.PRISMATIC, gravity=(0, 0, 0), time_step=H
     )
     joint.actuator_type = sx.ActuatorType.PASSIVE
@@ -216,14 +216,14 @@ def test_position_limits_hold_and_stop():
 
 
 def test_velocity_limits_hold():
-    world, robot, link, joint = hanging(axis=(1, 0, 0), kind=sx.JointType.PRISMATIC, time_step=H)
+    world, _robot, _link, joint = hanging(axis=(1, 0, 0), kind=sx.JointType.PRISMATIC, time_step=H)
     joint.velocity_limits, joint.force = 0.01, [100.0]
     world.step(50)
     assert joint.velocity == pytest.approx([0.01])
 
 
 def test_effort_limits_bound_the_command_and_not_the_spring():
-    world, robot, link, joint = hanging(
+    world, _robot, _link, joint = hanging(
         axis=(1, 0, 0), kind=sx.JointType.PRISMATIC, gravity=(0, 0, 0), time_step=H
     )
     joint.effort_limits, joint.force = 2.0, [100.0]
@@ -233,7 +233,7 @@ def test_effort_limits_bound_the_command_and_not_the_spring():
 
 
 def test_armature_adds_to_the_diagonal_and_to_inverse_dynamics():
-    world, robot, link, joint = hanging(gravity=(0, 0, 0))
+    _world, robot, _link, joint = hanging(gravity=(0, 0, 0))
     before = robot.mass_matrix[0, 0]
     joint.armature = 0.25
     assert robot.mass_matrix[0, 0] == pytest.approx(before + 0.25)
@@ -241,7 +241,7 @@ def test_armature_adds_to_the_diagonal_and_to_inverse_dynamics():
 
 
 def test_damping_takes_speed():
-    world, robot, link, joint = hanging(
+    world, _robot, _link, joint = hanging(
         axis=(1, 0, 0), kind=sx.JointType.PRISMATIC, gravity=(0, 0, 0), time_step=H
     )
     joint.velocity, joint.damping_coefficient = [1.0], 2.0
@@ -250,7 +250,7 @@ def test_damping_takes_speed():
 
 
 def test_link_forces_act_for_one_step():
-    world, robot, link, joint = hanging(axis=(0, 0, 1), gravity=(0, 0, 0), time_step=H)
+    world, _robot, link, joint = hanging(axis=(0, 0, 1), gravity=(0, 0, 0), time_step=H)
     link.apply_force((0, 2, 0), point=(1, 0, 0))
     link.apply_torque((0, 0, 1))
     world.step(2)
@@ -265,7 +265,7 @@ def test_link_forces_in_either_frame():
         ((-2, 0, 0), (0, 1, 0), True, True),
         ((-2, 0, 0), (1, 0, 0), True, False),
     ):
-        world, robot, link, joint = hanging(axis=(0, 0, 1), gravity=(0, 0, 0), time_step=H)
+        world, _robot, link, joint = hanging(axis=(0, 0, 1), gravity=(0, 0, 0), time_step=H)
         joint.position = [np.pi / 2]
         link.apply_force(force, point, in_world, point_in_world)
         world.step()

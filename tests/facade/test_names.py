@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import pytest
-from facade.scenes import pendulum, rich
 
+from facade.scenes import pendulum, rich
 from worldline import simulation as sx
 from worldline._src.errors import ArgumentError, NotFoundError
 
@@ -43,7 +43,7 @@ def test_names_are_unique_and_a_refused_add_changes_nothing(world, kind):
 @pytest.mark.parametrize("kind", ADD)
 @pytest.mark.parametrize("empty", ["", None])
 def test_made_up_names_count_and_skip_taken_ones(world, kind, empty):
-    add, table, prefix = ADD[kind]
+    add, _table, prefix = ADD[kind]
     add(world, f"{prefix}_002")
     assert [add(world, empty).name for _ in range(2)] == [f"{prefix}_001", f"{prefix}_003"]
 

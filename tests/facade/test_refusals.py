@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from facade.scenes import moved, pendulum
 
+from facade.scenes import moved, pendulum
 from worldline import simulation as sx
 from worldline._src.errors import ArgumentError, CapabilityError, OperationError
 
@@ -168,7 +168,7 @@ def test_closure_endpoints_must_be_distinct(world):
 
 def test_closure_endpoints_of_another_world_are_refused(world):
     box, foreign = world.add_rigid_body(), sx.World().add_rigid_body()
-    with pytest.raises(ArgumentError, match="different world.*this World"):
+    with pytest.raises(ArgumentError, match=r"different world.*this World"):
         world.add_loop_closure(frame_a=box, frame_b=foreign)
     with pytest.raises(ArgumentError, match="different world"):
         box.relative_transform(foreign)
