@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The worked examples of articulations, as users will type them: NumPy arrays, poses as 7 numbers."""
+"""Worked examples, as users will type them: articulations as arrays with poses of 7 numbers, and the World."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import worldline.model as wl
+from worldline import simulation as sx
 from worldline.model import ArticulationView, Axis, JointType, eval_fk, eval_ik
 
 BOX = np.eye(3) / 6.0
@@ -375,3 +376,154 @@ def test_orphan_joints():
     model = builder.finalize(skip_validation_joints=True)
     assert model.orphan_joints == [0]
     assert model.state().joint_q.shape == (1,)
+
+
+# ---- the object facade: the common path, as users will type it
+
+
+def test_the_common_path():
+    world = sx.World(time_step=0.001)
+    box = world.add_rigid_body(
+        "box",
+        mass=1.0,
+        position=(0.0, 0.0, 0.5),
+    )
+    world.step(n=100)
+    assert world.time == pytest.approx(0.1) and box.translation[2] == pytest.approx(0.4504595)
+
+
+def test_common_workflow():
+    world = sx.World(time_step=0.001)
+    world.time_step = 0.002
+    assert (world.time, world.frame, world.is_simulation_mode) == (0.0, 0, False)
+    world.add_rigid_body("box", mass=1.0)
+    world.add_multibody("arm")
+    world.enter_simulation_mode()
+    world.sync(sx.WorldSyncStage.KINEMATICS)
+    world.step()
+    world.step(n=100)
+    assert world.frame == 101
+    world.clear()
+    assert world.frame == 0 and world.num_rigid_bodies == 0
+
+
+def test_lifecycle_and_finalization():
+    world = sx.World(time_step=0.001)
+    world.add_multibody("arm")
+    world.validate_topology()
+    world.enter_simulation_mode()
+    world.reset()
+    world.step(n=100)
+    assert world.frame == 100
+
+
+def arm_of_example():
+    world = sx.World()
+    arm = world.add_multibody("arm")
+    base = arm.add_link("base")
+    forearm = arm.add_link(
+        "forearm",
+        parent=base,
+        joint=sx.JointSpec(
+            name="elbow",
+            type=sx.JointType.REVOLUTE,
+            axis=(0.0, 0.0, 1.0),
+        ),
+    )
+    return world, arm, base, forearm
+
+
+def test_programmatic_construction():
+    world, arm, base, forearm = arm_of_example()
+    world.enter_simulation_mode()
+    world.sync(sx.WorldSyncStage.KINEMATICS)
+    assert arm.joints["elbow"].child_link is forearm and forearm.parent_link is base
+
+
+def test_first_class_objects_and_collections():
+    world, robot, base, _ = arm_of_example()
+    assert len(world.multibodies) == 1 and world.multibodies.names == ["arm"]
+    assert world.multibodies.get("arm") is robot and world.multibodies["arm"] is robot
+    assert len(robot.links) == 2 and robot.links.names == ["base", "forearm"] and robot.links["base"] is base
+    assert len(robot.joints) == 1 and robot.joints.names == ["elbow"]
+    robot.name = "arm"
+    assert (robot.num_links, robot.num_joints, robot.num_dofs) == (2, 1, 1)
+    joint = robot.joints["elbow"]
+    assert (joint.name, joint.type) == ("elbow", sx.JointType.REVOLUTE) and joint.axis.tolist() == [0, 0, 1]
+
+
+def test_a_fixed_ground_and_a_tool_without_a_joint():
+    world = sx.World()
+    ground = world.add_rigid_body("ground", fixed=True)
+    arm = world.add_multibody("arm")
+    base = arm.add_link("base")
+    tool = arm.add_link("tool", parent=base)
+    world.step()
+    assert ground.is_static and tool.relative_transform(base).tolist() == np.eye(4).tolist()
+
+
+def test_kinematics_only_and_freshness():
+    world, robot, _, forearm = arm_of_example()
+    world.enter_simulation_mode()
+    joint, q = robot.joints["elbow"], [0.3]
+    joint.position = q
+    tool_pose = robot.links["forearm"].transform  # Fresh by default.
+    world.sync(sx.WorldSyncStage.KINEMATICS)
+    poses = robot.links.transforms
+    assert np.array_equal(tool_pose, forearm.transform) and np.allclose(poses[1], tool_pose, atol=1e-15)
+    assert tool_pose[0, 0] == pytest.approx(np.cos(0.3))
+
+
+def test_bulk_properties():
+    _, robot, _, _ = arm_of_example()
+    targets = [0.7]
+    robot.joints.target_position = targets
+    assert robot.joints.position.tolist() == robot.joints.velocity.tolist() == [0.0]
+    assert robot.joints.target_position.tolist() == targets
+
+
+def test_closed_chain_structure():
+    world, _, ground_frame, coupler = arm_of_example()
+    closure = world.add_loop_closure(
+        "four_bar_closure",
+        frame_a=ground_frame,
+        frame_b=coupler,
+        offset_a=(
+            (1.0, 0.0, 0.0, 0.0),
+            (0.0, 1.0, 0.0, 0.0),
+            (0.0, 0.0, 1.0, 0.0),
+            (0.0, 0.0, 0.0, 1.0),
+        ),
+        family=sx.LoopClosureFamily.RIGID,
+    )
+    closure.enabled = True
+    closure.kinematics = sx.ClosureKinematicsPolicy.PROJECT
+    closure.dynamics = sx.ClosureDynamicsPolicy.SOLVE
+    residual = closure.compute_residual()
+    assert residual.value.tolist() == [0.0] * 6 and residual.norm == 0.0
+    spec = sx.LoopClosureSpec(frame_a=ground_frame, frame_b=coupler)
+    world.add_loop_closure("another", spec)
+    assert world.get_loop_closure("four_bar_closure") is closure
+    assert world.has_loop_closure("four_bar_closure") and world.num_loop_closures == 2
+
+
+def test_configuration_value_objects():
+    world = sx.World(
+        time_step=0.001,
+        gravity=(0.0, 0.0, -9.81),
+        rigid_body_solver=sx.RigidBodySolver.SEQUENTIAL_IMPULSE,
+        multibody_options=sx.MultibodyOptions(integration_family="semi-implicit"),
+        contact_solver_method=sx.ContactSolverMethod.SEQUENTIAL_IMPULSE,
+        contact_gradient_mode=sx.ContactGradientMode.ANALYTIC,
+    )
+    body = world.add_rigid_body(
+        "box",
+        sx.RigidBodyOptions(
+            mass=1.0,
+            position=(0.0, 0.0, 0.5),
+            linear_velocity=(0.0, 0.0, 0.0),
+        ),
+    )
+    body.apply_force((1.0, 0.0, 0.0))
+    world.step()
+    assert body.linear_velocity[0] == pytest.approx(0.001)
