@@ -13,8 +13,6 @@ from contextlib import AbstractContextManager
 from os import PathLike
 from typing import Any
 
-import numpy as np
-
 from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import (
     construction,
@@ -29,7 +27,6 @@ from worldline._src.facade import (
     values,
 )
 from worldline._src.facade.checkpoint import handles
-from worldline._src.facade.collections import NamedCollection
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
 from worldline._src.facade.kinds import (
     ComputeAcceleratorPolicy,
@@ -56,6 +53,8 @@ from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.runtime import Runtime, Snapshot
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.facade.world_members import WorldMembers
+from worldline._src.facade.world_objects import WorldObjects
+from worldline._src.facade.world_settings import WorldSettings
 from worldline._src.scene.closures import FrameRef
 from worldline._src.scene.report import Report
 from worldline._src.scene.world import World as Scene
@@ -64,7 +63,7 @@ from worldline._src.spatial.poses import Array
 _COUNTERS = ("rigid_body", "multibody", "loop_closure", "free_frame", "fixed_frame")
 
 
-class World(WorldMembers):
+class World(WorldSettings, WorldObjects, WorldMembers):
     """A simulated world.
 
     Args:
@@ -140,226 +139,7 @@ class World(WorldMembers):
         self._frames: dict[str, FixedFrame | FreeFrame] = {}
         self._loop_closures: dict[str, LoopClosure] = {}
 
-    # ---- time and options
-
-    @property
-    def time_step(self) -> float:
-        """[s]"""
-        return self._options.time_step
-
-    @time_step.setter
-    def time_step(self, value: float) -> None:
-        self._require_idle()
-        time = self.time
-        self._options.time_step = value
-        if self._runtime is not None:
-            self._runtime.sim.time_step = self._options.time_step
-        self._set_time(time)
-
-    @property
-    def time(self) -> float:
-        """Simulated time [s]: what was last set, and the time step for every step since."""
-        return self._time_start + float(self._clock()[1]) * self._options.time_step
-
-    @time.setter
-    def time(self, value: float) -> None:
-        self._require_idle()
-        self._set_time(values.non_negative(value, "World time"))
-
-    @property
-    def frame(self) -> int:
-        """Number of steps made."""
-        return int(self._clock()[0])
-
-    @property
-    def gravity(self) -> Array:
-        """[m/s^2], (3,)."""
-        return self._options.gravity
-
-    @gravity.setter
-    def gravity(self, value: VectorLike) -> None:
-        self._require_idle()
-        self._options.gravity = value  # type: ignore[assignment] # checked
-        if self._runtime is not None:
-            self._runtime.update(gravity=self._options.gravity)
-
-    @property
-    def dtype(self) -> np.dtype[np.float64]:
-        """The scalar of all arrays: double precision."""
-        return np.dtype(np.float64)
-
-    @property
-    def is_simulation_mode(self) -> bool:
-        """False while objects may be added and removed, True once time passes."""
-        return self._simulating
-
-    @property
-    def is_differentiable(self) -> bool:
-        """Whether steps can be derived."""
-        return self._options.differentiable
-
-    @property
-    def options(self) -> WorldOptions:
-        """All options as one value; a copy."""
-        return self._options.copy()
-
-    @property
-    def rigid_body_solver(self) -> RigidBodySolver:
-        """Method for free rigid bodies."""
-        return self._options.rigid_body_solver
-
-    @rigid_body_solver.setter
-    def rigid_body_solver(self, value: RigidBodySolver) -> None:
-        self._require_idle()
-        self._options.rigid_body_solver = value
-        self._configuration_changed()
-
-    @property
-    def multibody_options(self) -> MultibodyOptions:
-        """How multibodies are integrated; a copy, assign it back to change it."""
-        return self._options.multibody_options.copy()
-
-    @multibody_options.setter
-    def multibody_options(self, value: MultibodyOptions) -> None:
-        self._require_idle()
-        self._options.multibody_options = value
-        if self._runtime is not None:
-            self._runtime.sim.family = value.integration_family
-            self._runtime.sim.variational = variational_options(value)
-            self._runtime.sim.reconfigure()
-        self._configuration_changed()
-
-    @property
-    def contact_solver_method(self) -> ContactSolverMethod:
-        """How constraints are solved."""
-        return self._options.contact_solver_method
-
-    @contact_solver_method.setter
-    def contact_solver_method(self, value: ContactSolverMethod) -> None:
-        self._require_idle()
-        self._options.contact_solver_method = value
-        self._configuration_changed()
-
-    @property
-    def contact_gradient_mode(self) -> ContactGradientMode:
-        """Which derivative of contact is returned."""
-        return self._options.contact_gradient_mode
-
-    @contact_gradient_mode.setter
-    def contact_gradient_mode(self, value: ContactGradientMode) -> None:
-        self._require_idle()
-        self._options.contact_gradient_mode = value
-        self._configuration_changed()
-
-    @property
-    def compute_accelerator_policy(self) -> ComputeAcceleratorPolicy:
-        """Where work may run."""
-        return self._options.compute_accelerator_policy
-
-    @compute_accelerator_policy.setter
-    def compute_accelerator_policy(self, value: ComputeAcceleratorPolicy) -> None:
-        self._require_idle()
-        self._options.compute_accelerator_policy = value
-        self._configuration_changed()
-
-    @property
-    def deactivation_options(self) -> DeactivationOptions:
-        """When resting islands fall asleep; a copy, assign it back to change it."""
-        return self._options.deactivation_options.copy()
-
-    @deactivation_options.setter
-    def deactivation_options(self, value: DeactivationOptions) -> None:
-        self._require_idle()
-        self._options.deactivation_options = value
-        self._configuration_changed()
-
-    @property
-    def deactivation_enabled(self) -> bool:
-        """Whether resting islands fall asleep."""
-        return self._options.deactivation_options.enabled
-
-    @property
-    def resolved_configuration(self) -> tuple[requirements.ResolvedOption, ...]:
-        """What was asked for, what a step makes of it, and why."""
-        return requirements.resolved_configuration(self)
-
     # ---- objects
-
-    @property
-    def rigid_bodies(self) -> NamedCollection[RigidBody]:
-        """All rigid bodies in construction order."""
-        return NamedCollection("rigid body", lambda: self._rigid_bodies)
-
-    @property
-    def multibodies(self) -> NamedCollection[Multibody]:
-        """All multibodies in construction order."""
-        return NamedCollection("multibody", lambda: self._multibodies)
-
-    @property
-    def loop_closures(self) -> NamedCollection[LoopClosure]:
-        """All loop closures in construction order."""
-        return NamedCollection("loop closure", lambda: self._loop_closures)
-
-    @property
-    def frames(self) -> NamedCollection[FixedFrame | FreeFrame]:
-        """All named frames in construction order."""
-        return NamedCollection("frame", lambda: self._frames)
-
-    @property
-    def num_rigid_bodies(self) -> int:
-        """Number of rigid bodies."""
-        return len(self._rigid_bodies)
-
-    @property
-    def num_multibodies(self) -> int:
-        """Number of multibodies."""
-        return len(self._multibodies)
-
-    @property
-    def num_loop_closures(self) -> int:
-        """Number of loop closures."""
-        return len(self._loop_closures)
-
-    @property
-    def num_dofs(self) -> int:
-        """Degrees of freedom of all multibodies."""
-        return sum(robot.num_dofs for robot in self._multibodies.values())
-
-    def get_rigid_body(self, name: str) -> RigidBody | None:
-        """The rigid body of that name, or None."""
-        return self._rigid_bodies.get(name)
-
-    def get_multibody(self, name: str) -> Multibody | None:
-        """The multibody of that name, or None."""
-        return self._multibodies.get(name)
-
-    def get_loop_closure(self, name: str) -> LoopClosure | None:
-        """The loop closure of that name, or None."""
-        return self._loop_closures.get(name)
-
-    def get_frame(self, name: str) -> FixedFrame | FreeFrame | None:
-        """The named frame of that name, or None."""
-        return self._frames.get(name)
-
-    def get_rigid_body_names(self) -> list[str]:
-        """Names of all rigid bodies, sorted."""
-        return sorted(self._rigid_bodies)
-
-    def has_rigid_body(self, name: str) -> bool:
-        """Whether there is a rigid body of that name."""
-        return name in self._rigid_bodies
-
-    def has_multibody(self, name: str) -> bool:
-        """Whether there is a multibody of that name."""
-        return name in self._multibodies
-
-    def has_loop_closure(self, name: str) -> bool:
-        """Whether there is a loop closure of that name."""
-        return name in self._loop_closures
-
-    def has_frame(self, name: str) -> bool:
-        """Whether there is a named frame of that name."""
-        return name in self._frames
 
     def add_rigid_body(
         self,

@@ -202,8 +202,8 @@ def _advance(program, sets, keep, d, table, n):
 
     program: address and set of arenas of every stage. sets: addresses of m, c, args, d of every set. keep:
     what is put back when a step fails: its set, where it is, how many numbers, where the copy is. table:
-    offset and number of coordinates and of velocities in the arena `d` of the trees, offsets of the clock and of
-    accelerations: a limit on velocities would hide an acceleration that is not finite.
+    offset and number of coordinates and of velocities in the arena `d` of the trees, offsets of the clock and
+    of accelerations: a limit on velocities would hide an acceleration that is not finite.
     """
     q, nq, v, nv, clock, a = table[0], table[1], table[2], table[3], table[4], table[5]
     for step in range(n):

@@ -284,18 +284,21 @@ class Simulation:
         if self.family is MultibodyIntegrationFamily.VARIATIONAL and self.solver_report[1] != 0.0:
             largest = int(np.argmax(np.abs(self._view("dof_gap"))))
             raise StepFailure(self.dof_body(largest), "solution", frame)
-        for what, array in (("force", self.tau), ("acceleration", self.a)):
-            bad = np.flatnonzero(~np.isfinite(array))
-            if bad.size:
-                break
-        else:
-            what, bad = self._overflow()
+        what, bad = self._first_bad()
         # those of the last good step are gone; readers must not meet what is not finite
         self.a[:] = 0.0
         raise StepFailure(self.dof_body(int(bad[0])), what, frame)
 
+    def _first_bad(self) -> tuple[str, np.ndarray]:
+        """The first quantity that was not finite, and its degrees of freedom."""
+        for what, array in (("force", self.tau), ("acceleration", self.a)):
+            bad = np.flatnonzero(~np.isfinite(array))
+            if bad.size:
+                return what, bad
+        return self._overflow()
+
     def _overflow(self) -> tuple[str, np.ndarray]:
-        """Forces and accelerations were finite, so what they add up to was too large: velocity or position."""
+        """Forces and accelerations were finite, so what they add up to was too large."""
         with np.errstate(over="ignore", invalid="ignore"):
             v = self.v + self.time_step * self.a
             bad = np.flatnonzero(~np.isfinite(v))

@@ -1,0 +1,99 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Members of World that find its objects: collections, counts, lookups by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from worldline._src.facade.collections import NamedCollection
+from worldline._src.facade.frame import FixedFrame, FreeFrame
+from worldline._src.facade.loop_closure import LoopClosure
+from worldline._src.facade.multibody import Multibody
+from worldline._src.facade.rigid_body import RigidBody
+
+
+class WorldObjects:
+    """The objects of a World by kind, name and number."""
+
+    if TYPE_CHECKING:
+        _rigid_bodies: dict[str, RigidBody]
+        _multibodies: dict[str, Multibody]
+        _frames: dict[str, FixedFrame | FreeFrame]
+        _loop_closures: dict[str, LoopClosure]
+
+    @property
+    def rigid_bodies(self) -> NamedCollection[RigidBody]:
+        """All rigid bodies in construction order."""
+        return NamedCollection("rigid body", lambda: self._rigid_bodies)
+
+    @property
+    def multibodies(self) -> NamedCollection[Multibody]:
+        """All multibodies in construction order."""
+        return NamedCollection("multibody", lambda: self._multibodies)
+
+    @property
+    def loop_closures(self) -> NamedCollection[LoopClosure]:
+        """All loop closures in construction order."""
+        return NamedCollection("loop closure", lambda: self._loop_closures)
+
+    @property
+    def frames(self) -> NamedCollection[FixedFrame | FreeFrame]:
+        """All named frames in construction order."""
+        return NamedCollection("frame", lambda: self._frames)
+
+    @property
+    def num_rigid_bodies(self) -> int:
+        """Number of rigid bodies."""
+        return len(self._rigid_bodies)
+
+    @property
+    def num_multibodies(self) -> int:
+        """Number of multibodies."""
+        return len(self._multibodies)
+
+    @property
+    def num_loop_closures(self) -> int:
+        """Number of loop closures."""
+        return len(self._loop_closures)
+
+    @property
+    def num_dofs(self) -> int:
+        """Degrees of freedom of all multibodies."""
+        return sum(robot.num_dofs for robot in self._multibodies.values())
+
+    def get_rigid_body(self, name: str) -> RigidBody | None:
+        """The rigid body of that name, or None."""
+        return self._rigid_bodies.get(name)
+
+    def get_multibody(self, name: str) -> Multibody | None:
+        """The multibody of that name, or None."""
+        return self._multibodies.get(name)
+
+    def get_loop_closure(self, name: str) -> LoopClosure | None:
+        """The loop closure of that name, or None."""
+        return self._loop_closures.get(name)
+
+    def get_frame(self, name: str) -> FixedFrame | FreeFrame | None:
+        """The named frame of that name, or None."""
+        return self._frames.get(name)
+
+    def get_rigid_body_names(self) -> list[str]:
+        """Names of all rigid bodies, sorted."""
+        return sorted(self._rigid_bodies)
+
+    def has_rigid_body(self, name: str) -> bool:
+        """Whether there is a rigid body of that name."""
+        return name in self._rigid_bodies
+
+    def has_multibody(self, name: str) -> bool:
+        """Whether there is a multibody of that name."""
+        return name in self._multibodies
+
+    def has_loop_closure(self, name: str) -> bool:
+        """Whether there is a loop closure of that name."""
+        return name in self._loop_closures
+
+    def has_frame(self, name: str) -> bool:
+        """Whether there is a named frame of that name."""
+        return name in self._frames

@@ -1,0 +1,183 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Members of World for time, gravity and the choice of methods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from worldline._src.facade import requirements, values
+from worldline._src.facade.kinds import (
+    ComputeAcceleratorPolicy,
+    ContactGradientMode,
+    ContactSolverMethod,
+    RigidBodySolver,
+)
+from worldline._src.facade.options import (
+    DeactivationOptions,
+    MultibodyOptions,
+    WorldOptions,
+    variational_options,
+)
+from worldline._src.facade.values import VectorLike
+from worldline._src.spatial.poses import Array
+
+if TYPE_CHECKING:
+    from worldline._src.facade.runtime import Runtime, Snapshot
+
+
+class WorldSettings:
+    """Time, gravity and the choice of methods."""
+
+    if TYPE_CHECKING:
+        _options: WorldOptions
+        _runtime: Runtime | None
+        _carried: Snapshot | None
+        _simulating: bool
+        _time_start: float
+
+        def _require_idle(self) -> None: ...
+        def _configuration_changed(self) -> None: ...
+
+    @property
+    def time_step(self) -> float:
+        """[s]"""
+        return self._options.time_step
+
+    @time_step.setter
+    def time_step(self, value: float) -> None:
+        self._require_idle()
+        time = self.time
+        self._options.time_step = value
+        if self._runtime is not None:
+            self._runtime.sim.time_step = self._options.time_step
+        self._set_time(time)
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]: what was last set, and the time step for every step since."""
+        return self._time_start + float(self._clock()[1]) * self._options.time_step
+
+    @time.setter
+    def time(self, value: float) -> None:
+        self._require_idle()
+        self._set_time(values.non_negative(value, "World time"))
+
+    @property
+    def frame(self) -> int:
+        """Number of steps made."""
+        return int(self._clock()[0])
+
+    @property
+    def gravity(self) -> Array:
+        """[m/s^2], (3,)."""
+        return self._options.gravity
+
+    @gravity.setter
+    def gravity(self, value: VectorLike) -> None:
+        self._require_idle()
+        self._options.gravity = value  # type: ignore[assignment] # checked
+        if self._runtime is not None:
+            self._runtime.update(gravity=self._options.gravity)
+
+    @property
+    def dtype(self) -> np.dtype[np.float64]:
+        """The scalar of all arrays: double precision."""
+        return np.dtype(np.float64)
+
+    @property
+    def is_simulation_mode(self) -> bool:
+        """False while objects may be added and removed, True once time passes."""
+        return self._simulating
+
+    @property
+    def is_differentiable(self) -> bool:
+        """Whether steps can be derived."""
+        return self._options.differentiable
+
+    @property
+    def options(self) -> WorldOptions:
+        """All options as one value; a copy."""
+        return self._options.copy()
+
+    @property
+    def rigid_body_solver(self) -> RigidBodySolver:
+        """Method for free rigid bodies."""
+        return self._options.rigid_body_solver
+
+    @rigid_body_solver.setter
+    def rigid_body_solver(self, value: RigidBodySolver) -> None:
+        self._require_idle()
+        self._options.rigid_body_solver = value
+        self._configuration_changed()
+
+    @property
+    def multibody_options(self) -> MultibodyOptions:
+        """How multibodies are integrated; a copy, assign it back to change it."""
+        return self._options.multibody_options.copy()
+
+    @multibody_options.setter
+    def multibody_options(self, value: MultibodyOptions) -> None:
+        self._require_idle()
+        self._options.multibody_options = value
+        if self._runtime is not None:
+            self._runtime.sim.family = value.integration_family
+            self._runtime.sim.variational = variational_options(value)
+            self._runtime.sim.reconfigure()
+        self._configuration_changed()
+
+    @property
+    def contact_solver_method(self) -> ContactSolverMethod:
+        """How constraints are solved."""
+        return self._options.contact_solver_method
+
+    @contact_solver_method.setter
+    def contact_solver_method(self, value: ContactSolverMethod) -> None:
+        self._require_idle()
+        self._options.contact_solver_method = value
+        self._configuration_changed()
+
+    @property
+    def contact_gradient_mode(self) -> ContactGradientMode:
+        """Which derivative of contact is returned."""
+        return self._options.contact_gradient_mode
+
+    @contact_gradient_mode.setter
+    def contact_gradient_mode(self, value: ContactGradientMode) -> None:
+        self._require_idle()
+        self._options.contact_gradient_mode = value
+        self._configuration_changed()
+
+    @property
+    def compute_accelerator_policy(self) -> ComputeAcceleratorPolicy:
+        """Where work may run."""
+        return self._options.compute_accelerator_policy
+
+    @compute_accelerator_policy.setter
+    def compute_accelerator_policy(self, value: ComputeAcceleratorPolicy) -> None:
+        self._require_idle()
+        self._options.compute_accelerator_policy = value
+        self._configuration_changed()
+
+    @property
+    def deactivation_options(self) -> DeactivationOptions:
+        """When resting islands fall asleep; a copy, assign it back to change it."""
+        return self._options.deactivation_options.copy()
+
+    @deactivation_options.setter
+    def deactivation_options(self, value: DeactivationOptions) -> None:
+        self._require_idle()
+        self._options.deactivation_options = value
+        self._configuration_changed()
+
+    @property
+    def deactivation_enabled(self) -> bool:
+        """Whether resting islands fall asleep."""
+        return self._options.deactivation_options.enabled
+
+    @property
+    def resolved_configuration(self) -> tuple[requirements.ResolvedOption, ...]:
+        """What was asked for, what a step makes of it, and why."""
+        return requirements.resolved_configuration(self)
