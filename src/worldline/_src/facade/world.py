@@ -468,23 +468,6 @@ class World(WorldSettings, WorldObjects, WorldMembers):
         runtime.sim.fresh_poses()
         runtime.sim.fresh_velocities()
 
-    def step_kinematics(self, n: int = 1) -> None:
-        """Let time pass without motion: `n` steps of time and frame, poses up to date, nothing integrated.
-
-        For motion that comes from outside: write positions, tick, read poses. Enters simulation mode as
-        `step` does.
-        """
-        n = values.count(n, "n of step_kinematics")
-        if n < 0:
-            raise ArgumentError(f"step_kinematics needs a non-negative step count, got {n}")
-        if n == 0:
-            return
-        self._require_no_edit("a step")
-        if not self._simulating:
-            self.enter_simulation_mode()
-        self._live().sim.clock[:2] += n
-        self.sync(WorldSyncStage.KINEMATICS)
-
     def update_kinematics(self) -> None:
         """The same as `sync(WorldSyncStage.KINEMATICS)`."""
         self.sync(WorldSyncStage.KINEMATICS)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from worldline._src.errors import CapabilityError, OperationError
-from worldline._src.facade import capabilities, jobs, keyframes, state_binding, state_vectors, values
+from worldline._src.facade import jobs, keyframes, requirements, state_binding, state_vectors, values
 from worldline._src.facade.jobs import StepJob
 from worldline._src.facade.recording import Recording
 from worldline._src.facade.replay import Replay, ReplayCheck
@@ -299,7 +299,7 @@ class WorldMembers:
         world = self._self()
         if not world._simulating:
             world.enter_simulation_mode()
-        capabilities.require_kinematics(world)
+        requirements.require_kinematics(world)
         runtime: Runtime = world._live()
         (runtime.tick if self._recorder is None else lambda k: self._replay.tick(runtime, k))(count)
         runtime.sim.fresh_poses()
