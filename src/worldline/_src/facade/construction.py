@@ -24,6 +24,7 @@ from worldline._src.scene import compose as compose_scene
 from worldline._src.scene.bodies import Body, BodyKind, BodyRole, FrameKind, Inertia
 from worldline._src.scene.bodies import Frame as SceneFrame
 from worldline._src.scene.bodies import Link as SceneLink
+from worldline._src.scene.contact import ConstraintForceModel
 from worldline._src.scene.growth import fitted_keyframes
 from worldline._src.scene.joints import FreeJoint
 from worldline._src.scene.joints import Joint as SceneJoint
@@ -242,6 +243,8 @@ def _described(spec: JointSpec, name: str) -> SceneJoint:
         pos=anchor[:3],
         orientation=anchor[3:],
         pitch=spec.pitch,
+        # a limit stops the joint at once; readers of files give limits the softness of their format
+        limit_force=ConstraintForceModel.hard(0.0, 1.0),
     )
 
 

@@ -52,4 +52,4 @@ def _extended(initial: Snapshot, now: Snapshot) -> Snapshot:
         fits = old is not None and len(old.q) == len(state.q) and len(old.v) == len(state.v)
         joints[key] = old if old is not None and fits else state
     bodies = {key: initial.bodies.get(key, wrench) for key, wrench in now.bodies.items()}
-    return Snapshot(joints, bodies, initial.clock)
+    return initial._replace(joints=joints, bodies=bodies)

@@ -135,6 +135,10 @@ def _write(joint: Joint, changes: dict[str, Array]) -> None:
                 setattr(dof, field, number)
     if driven:
         _set_modes(joint, runtime, dofs)
+    limited = "joint_limit_lower" in changes and runtime.constraints is not None
+    if limited or "joint_friction" in changes:
+        # which rows there are is settled when the description is compiled
+        joint._world._topology_changed()
 
 
 def _set_modes(joint: Joint, runtime: Runtime, dofs: list[JointDof]) -> None:
@@ -159,6 +163,8 @@ def _write_free(joint: Joint, runtime: Runtime, given: FreeJoint, changes: dict[
     for name, numbers in changes.items():
         runtime.update_dofs(name, given, numbers)
         setattr(given, _DESCRIBED[name], float(numbers[0]))
+    if "joint_friction" in changes:
+        joint._world._topology_changed()
 
 
 def _own_dofs(joint: Joint, runtime: Runtime) -> list[JointDof]:

@@ -103,7 +103,11 @@ def _owners(runtime: Runtime) -> list[Joint | FreeJoint]:
 
 def _state(runtime: Runtime, snapshot: Snapshot) -> dict[str, bytes]:
     """A snapshot as one array for each field, in the order of the model."""
-    made = {"clock": _bytes(snapshot.clock)}
+    made = {
+        "clock": _bytes(snapshot.clock),
+        "control": _bytes(snapshot.control),
+        "activation": _bytes(snapshot.activation),
+    }
     rows = [snapshot.joints[id(joint)] for joint in _owners(runtime)]
     for name in JointState._fields[1:]:
         made[name] = _bytes(np.concatenate([np.zeros(0), *(getattr(row, name) for row in rows)]))
@@ -222,4 +226,10 @@ def _snapshot(runtime: Runtime, table: dict[str, bytes]) -> Snapshot:
     links = list(runtime.scene.hierarchy.links())
     held, once = (_numbers(table, name, (len(links), 6)) for name in BodyState._fields[1:])
     bodies = {id(link): BodyState(link, held[k], once[k]) for k, link in enumerate(links)}
-    return Snapshot(joints, bodies, _numbers(table, "clock", runtime.sim.clock.shape))
+    return Snapshot(
+        joints,
+        bodies,
+        _numbers(table, "clock", runtime.sim.clock.shape),
+        _numbers(table, "control", runtime.control.shape),
+        _numbers(table, "activation", runtime.activation.shape),
+    )

@@ -26,12 +26,11 @@ from worldline._src.facade.kinds import (
     ClosureDynamicsPolicy,
     ClosureKinematicsPolicy,
     ComputeAcceleratorPolicy,
+    ContactSolverMethod,
     RigidBodySolver,
 )
 from worldline._src.facade.runtime import DRIVES
-from worldline._src.scene.bodies import Link
-from worldline._src.scene.contact import CollisionMask
-from worldline._src.step.stepping import available_families
+from worldline._src.step.stepping import MultibodyIntegrationFamily, available_families
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
@@ -106,41 +105,27 @@ def _require_joints(world: World) -> None:
             if kind not in DRIVES:
                 how = "not yet implemented" if kind is ActuatorType.MIMIC else "not available"
                 _refuse(FEATURES, f"actuator {kind.name} of joint '{joint.name}' is {how}")
-            if joint.coulomb_friction.any():
-                _refuse(FEATURES, f"joint friction of joint '{joint.name}' is not available")
-    for body in world._rigid_bodies.values():
-        if body._body.free is not None and body._body.free.friction_loss:
-            _refuse(FEATURES, f"joint friction of rigid body '{body.name}' is not available")
 
 
 def _require_scene(world: World) -> None:
     """What only a description can ask for."""
+    for what in world._live().missing:
+        _refuse(FEATURES, f"{what}: not available")
     scene = world._scene
-    option = scene.simulate_option
-    held = option.disable_constraints
-    equality = scene.equality_constraint_set
-    asked = equality.connects or equality.welds or equality.joints or equality.tendons
-    if asked and not (held or option.disable_equality):
-        _refuse(FEATURES, "equality constraints are not available")
-    if scene.actuators and not option.disable_actuators:
-        _refuse(FEATURES, "scene actuators are not available; disable_actuators goes without them")
-    if any(coupler.active for coupler in scene.couplers):
-        _refuse(FEATURES, "joint couplers are not available")
-    if any(spring.active for spring in scene.distance_springs):
-        _refuse(FEATURES, "distance springs are not available")
-    if scene.joints:
-        _refuse(FEATURES, "world-owned joints are not available")
     for tendon in (*scene.tendon_set.joint_tendons, *scene.tendon_set.spatial_tendons):
         if tendon.spring is not None or tendon.limit is not None or tendon.frictionloss or tendon.armature:
             _refuse(FEATURES, f"tendons are not available: '{tendon.name}' has forces of its own")
-    if option.density or option.viscosity:
-        _refuse(FEATURES, "fluid forces are not available: the scene has a density or a viscosity")
-    if (option.disable_limit or held) and _has_limits(world):
-        _refuse(CONSTRAINTS, "switching position limits off is not available; take the limits away instead")
-    if not (held or option.disable_contacts) and _may_touch(world):
+    option = scene.simulate_option
+    if (option.disable_limit or option.disable_constraints) and _has_limits(world):
+        if world._live().constraints is None:
+            _refuse(
+                CONSTRAINTS, "switching position limits off is not available; take the limits away instead"
+            )
+    family = world._options.multibody_options.integration_family
+    if world._live().constraints is not None and family is MultibodyIntegrationFamily.VARIATIONAL:
         _refuse(
-            FEATURES,
-            "contacts are not available; set simulate_option.disable_contacts in the scene to go without",
+            CONSTRAINTS,
+            f"integration family '{family.value}' with contacts, soft limits, friction or actuators",
         )
 
 
@@ -149,32 +134,13 @@ def _has_limits(world: World) -> bool:
     return bool(np.isfinite(model.joint_limit_lower).any() or np.isfinite(model.joint_limit_upper).any())
 
 
-def _may_touch(world: World) -> bool:
-    """Whether the masks of any two shapes on different bodies let them touch."""
-    hierarchy = world._scene.hierarchy
-    groups: list[tuple[Link | None, CollisionMask]] = []
-    for owner in (None, *hierarchy.links()):
-        for geom in (hierarchy if owner is None else owner).geoms:
-            mask = geom.collision_mask
-            if not (mask.collide_group or mask.collide_with):
-                continue
-            if any(o is not owner and _meet(mask, other) for o, other in groups):
-                return True
-            groups.append((owner, mask))
-    return bool(world._scene.contact_pairs)
-
-
-def _meet(a: CollisionMask, b: CollisionMask) -> bool:
-    return bool(a.collide_group & b.collide_with or b.collide_group & a.collide_with)
-
-
 def resolved_configuration(world: World) -> tuple[ResolvedOption, ...]:
     """See `World.resolved_configuration`."""
     options = world._options
     quiet = "nothing in this World needs constraints solved"
-    touching = _may_touch(world) and not world._scene.simulate_option.disable_contacts
-    solve = "" if touching else "none"
-    why = "contacts are not available" if touching else quiet
+    constrained = world._live().constraints is not None
+    solve = ContactSolverMethod.NEWTON.value if constrained else "none"
+    why = "constraints of a step are solved by Newton's method" if constrained else quiet
     family = options.multibody_options.integration_family
     known = family in available_families()
     accelerated = options.compute_accelerator_policy is ComputeAcceleratorPolicy.PREFER_ACCELERATED

@@ -21,6 +21,7 @@ from worldline._src.scene.joints import FreeJoint, Joint, TargetMode
 from worldline._src.scene.world import World as Scene
 from worldline._src.spatial.poses import Array
 from worldline._src.step.build import compile_scene
+from worldline._src.step.constraints import Constraints
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.stepping import MultibodyIntegrationFamily, VariationalOptions
 
@@ -64,6 +65,9 @@ class Snapshot(NamedTuple):
     joints: dict[int, JointState]
     bodies: dict[int, BodyState]
     clock: Array
+    control: Array
+    activation: Array
+    """Controls and activations of the scene's actuators, by their order; empty when they were none."""
 
 
 class Submodel(NamedTuple):
@@ -88,12 +92,28 @@ class Runtime:
         self.model: Model = built.model
         self.link_body = built.trees.link_body
         self.joint_index = built.trees.joint_index
-        self.sim = Simulation(self.model, time_step, family, variational)
+        constraints = Constraints(self.model)
+        self.missing = constraints.missing
+        """What the description asks of a step that no stage does."""
+        self.constraints = constraints if constraints.is_needed else None
+        """Contacts, limits, dry friction and actuators; None when there are none."""
+        self.sim = Simulation(self.model, time_step, family, variational, self.constraints)
         self.held = np.zeros((self.model.body_count, 6))
         """Forces at centres of mass and torques that stay, world axes."""
         self.once = np.zeros((self.model.body_count, 6))
         """The same for the next step only."""
-        self.beside: dict[str, Array] = {"held": self.held, "once": self.once}
+        self.control = np.zeros(0)
+        """Controls of the actuators of the scene."""
+        self.activation = np.zeros(0)
+        """Their activations, one for each that has one."""
+        if self.constraints is not None:
+            self.control, self.activation = (self.constraints.column[n] for n in ("control", "activation"))
+        self.beside: dict[str, Array] = {
+            "held": self.held,
+            "once": self.once,
+            "control": self.control,
+            "activation": self.activation,
+        }
         """Arrays beside the arena that the next step depends on; replay frames hold them."""
         self._once_set = False
         self._submodels: dict[int, Submodel] = {}
@@ -283,7 +303,7 @@ class Runtime:
             for link in self.scene.hierarchy.links()
             if (b := self.link_body.get(id(link))) is not None
         }
-        return Snapshot(joints, links, sim.clock.copy())
+        return Snapshot(joints, links, sim.clock.copy(), self.control.copy(), self.activation.copy())
 
     @staticmethod
     def _fields(sim: Simulation) -> list[tuple[str, Array]]:
@@ -302,6 +322,8 @@ class Runtime:
             b = self.link_body.get(key)
             if b is not None:
                 self.held[b], self.once[b] = wrench.held, wrench.once
+        if len(saved.control) == len(self.control) and len(saved.activation) == len(self.activation):
+            self.control[:], self.activation[:] = saved.control, saved.activation
         self.wrenches_written()
         sim.clock[:] = saved.clock
         sim.written()

@@ -39,6 +39,7 @@ class WorldSettings:
         _time_start: float
 
         def _require_idle(self) -> None: ...
+        def _live(self) -> Runtime: ...
         def _configuration_changed(self) -> None: ...
 
     @property
@@ -81,6 +82,26 @@ class WorldSettings:
         self._options.gravity = value  # type: ignore[assignment] # checked
         if self._runtime is not None:
             self._runtime.update(gravity=self._options.gravity)
+
+    @property
+    def actuator_names(self) -> list[str]:
+        """Names of the actuators of the scene, in the order of `actuator_controls`."""
+        runtime = self._live()
+        table = runtime.model.actuators
+        if runtime.constraints is None or table is None:
+            return []
+        return [table.label[u] for u in runtime.constraints.actuators.tolist()]
+
+    @property
+    def actuator_controls(self) -> Array:
+        """Controls of the actuators of the scene, (len(actuator_names),); a copy, assign it to change it."""
+        return self._live().control.copy()
+
+    @actuator_controls.setter
+    def actuator_controls(self, value: VectorLike) -> None:
+        self._require_idle()
+        runtime = self._live()
+        runtime.control[:] = values.dof_vector(value, len(runtime.control), "actuator controls")
 
     @property
     def dtype(self) -> np.dtype[np.float64]:

@@ -95,6 +95,15 @@ def _tree(args):
 
 
 @stage
+def guess_from_last(m, c, args, d):
+    """a of the last step -> the guess of the solver."""
+    tm, tc, td = _tree(args)
+    last, guess = operand_view(tm, tc, td).a, solve_view(m, c, args, d).a
+    for k in range(last.shape[0]):
+        guess[k] = last[k]
+
+
+@stage
 def begin_rows(m, c, args, d):
     """-> no rows yet."""
     counter = link_view(m, c, args, d).counter

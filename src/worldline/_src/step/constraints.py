@@ -92,6 +92,10 @@ class Constraints:
         self.block = block
         self.column = block.column
 
+    def refresh(self) -> None:
+        """Masses changed: the inertias that rows see are taken again."""
+        self._fill_bodies()
+
     def _fill_bodies(self) -> None:
         self.column["body_link"][1:] = self.model.link_of_body()
         translation, body = inverse_weights(self.model)
@@ -213,6 +217,13 @@ class Constraints:
         return self.sizes["nu"] > 0
 
     @property
+    def is_needed(self) -> bool:
+        """Whether a step needs more than position limits that stop hard, which have a stage of their own."""
+        sizes = self.sizes
+        soft = sizes["nlimit"] and (self.column["limit_law"][:, t.KIND] != t.HARD).any()
+        return bool(sizes["nshape"] or sizes["nfriction"] or sizes["nu"] or soft)
+
+    @property
     def constrains(self) -> bool:
         """Whether there can be any row."""
         return bool(self.sizes["nlimit"] or self.sizes["nfriction"] or self.sizes["nshape"])
@@ -230,28 +241,32 @@ class Constraints:
             chosen.append((s.contact_rows, ROWS))
         return chosen
 
-    def step_stages(self, dynamics: tuple[Stage, ...], implicit: bool) -> list[tuple[Stage, int]]:
-        """A whole step around the stages of smooth dynamics.
+    def step_stages(
+        self, dynamics: tuple[Stage, ...], parts: tuple[Stage, ...], implicit: bool
+    ) -> list[tuple[Stage, int]]:
+        """A whole step around the stages of smooth dynamics and the parts of an integrator.
 
         Actuators act after the drives set tau; rows are solved between accelerations and integration.
         """
         chosen: list[tuple[Stage, int]] = []
-        for stage in dynamics:
-            chosen.append((stage, TREE))
-            if self.drives and stage in (step_stages.drive_forces, step_stages.no_drive_forces):
-                chosen.append((s.actuator_forces, ROWS))
-        if self.constrains:
-            chosen += self.row_stages()
+        for part in parts:
+            if self.constrains:
+                chosen.append((s.guess_from_last, ROWS))
+            for stage in dynamics:
+                chosen.append((stage, TREE))
+                if self.drives and stage in (step_stages.drive_forces, step_stages.no_drive_forces):
+                    chosen.append((s.actuator_forces, ROWS))
+            if self.constrains:
+                chosen += self.row_stages()
             if implicit:
                 chosen += [(stages.composites, TREE), (stages.mass_matrix, TREE)]
-            else:
+            elif self.constrains:
                 chosen.append((s.mass_for_rows, ROWS))
-            chosen.append((s.solve_rows, ROWS))
-        elif implicit:
-            chosen += [(stages.composites, TREE), (stages.mass_matrix, TREE)]
-        if implicit:
-            chosen.append((s.damp_implicitly, ROWS))
-        chosen.append((step_stages.semi_implicit_euler, TREE))
+            if self.constrains:
+                chosen.append((s.solve_rows, ROWS))
+            if implicit:
+                chosen.append((s.damp_implicitly, ROWS))
+            chosen.append((part, TREE))
         if self.sizes["na"]:
             chosen.append((s.advance_activations, ROWS))
         return chosen

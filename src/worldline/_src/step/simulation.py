@@ -36,6 +36,7 @@ from worldline._src.step.evaluate import (
     stage_addresses,
 )
 from worldline._src.step.stepping import (
+    RUNGE_KUTTA_PARTS,
     MultibodyIntegrationFamily,
     Needs,
     VariationalOptions,
@@ -106,9 +107,8 @@ class Simulation:
         self.variational = variational.checked()
         self.drive = np.zeros(model.joint_dof_count, np.int64)
         """What every degree of freedom makes of its command; kernels/drives.py."""
-        whole = constraints is not None and (
-            constraints.constrains or family is MultibodyIntegrationFamily.IMPLICIT_DAMPING
-        )
+        # rows, and damping that may become implicit at any time, need the mass matrix
+        whole = constraints is not None
         self.data = new_arena(model, "float", None if whole else model.arenas.step_size)
         self.q = self._view("q")
         self.v = self._view("v")
@@ -226,6 +226,7 @@ class Simulation:
         self._index, self._constant = arenas.index, arenas.constant
         sets = [(self._index, self._constant, WITH_GRAVITY, self.data)]
         if self.constraints is not None:
+            self.constraints.refresh()
             self.constraints.connect(self._index, self._constant, self.data, self.time_step)
             sets += self.constraints.sets()
         self._stages = tuple(stage for stage, _ in program)
@@ -248,16 +249,16 @@ class Simulation:
         """The stages of a step, with the arenas they run on."""
         if self.constraints is None:
             return [(stage, TREE) for stage in step_stages(self.family, needs)]
-        if self.family not in (
-            MultibodyIntegrationFamily.SEMI_IMPLICIT,
-            MultibodyIntegrationFamily.IMPLICIT_DAMPING,
-        ):
+        if self.family is MultibodyIntegrationFamily.VARIATIONAL:
             raise CapabilityError(
-                f"integration family '{self.family.value}' does not step with contacts, limits or actuators"
+                f"integration family '{self.family.value}' does not step with contacts, soft limits or actuators"
             )
         implicit = self.family is MultibodyIntegrationFamily.IMPLICIT_DAMPING
+        parts = (t.semi_implicit_euler,)
+        if self.family is MultibodyIntegrationFamily.RUNGE_KUTTA_4:
+            parts = RUNGE_KUTTA_PARTS
         first = [(t.prescribed_speeds, TREE)] if needs.prescribed else []
-        return [*first, *self.constraints.step_stages(dynamics_stages(needs), implicit)]
+        return [*first, *self.constraints.step_stages(dynamics_stages(needs), parts, implicit)]
 
     def step(self, n: int) -> None:
         """Make `n` steps; see `StepFailure` for what happens when a state is not finite."""

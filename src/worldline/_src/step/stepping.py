@@ -88,6 +88,9 @@ class Needs(NamedTuple):
     """Gravity compensation."""
 
 
+RUNGE_KUTTA_PARTS = (g.runge_kutta_first, g.runge_kutta_second, g.runge_kutta_third, g.runge_kutta_last)
+"""What follows each of the four evaluations of a Runge-Kutta step."""
+
 ALL_NEEDS = Needs(True, True, True, True, True, True)
 
 
@@ -118,8 +121,7 @@ def step_stages(family: MultibodyIntegrationFamily, needs: Needs = ALL_NEEDS) ->
         chosen += [s.positions, s.link_velocities, g.variational_start, g.variational_solve]
         chosen += [g.variational_finish, s.positions, s.link_velocities, g.variational_velocities]
     elif family is MultibodyIntegrationFamily.RUNGE_KUTTA_4:
-        parts = (g.runge_kutta_first, g.runge_kutta_second, g.runge_kutta_third, g.runge_kutta_last)
-        for part in parts:
+        for part in RUNGE_KUTTA_PARTS:
             chosen += [*dynamics_stages(needs), part]
     else:
         chosen += [*dynamics_stages(needs), t.semi_implicit_euler]
