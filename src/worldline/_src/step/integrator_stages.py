@@ -9,6 +9,7 @@ from worldline._src.kernels import (
     anderson,
     configuration,
     drives,
+    gravity_compensation,
     impulse_response,
     kinematics,
     momentum,
@@ -32,6 +33,7 @@ from worldline._src.model.views import (
     operand_view,
     passive_view,
     position_view,
+    relief_view,
     solver_view,
     start_view,
     step_view,
@@ -134,6 +136,7 @@ def variational_solve(m, c, args, d):
         # forces there
         drives.center_forces(body_view(m, c, d), inertia, pos, step.body_f, acc.link_F)
         momentum.weights(inertia, pos, field_view(m, c, d).gravity, acc.link_F)
+        gravity_compensation.compensate(inertia, pos, relief_view(m, c, d), acc.link_F)
         configuration.difference(tree, q, control.q_target, art.dof_u)
         drives.drive_forces(drive, control, art.dof_u, v, tau)
         configuration.difference(tree, q, passive.q_rest, art.dof_u)
