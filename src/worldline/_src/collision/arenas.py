@@ -51,6 +51,7 @@ class Arenas:
         explicit: Sequence[int] = (),
         pairs: int = 0,
         contacts: int = 0,
+        slots: int = 0,
     ) -> None:
         geometry, row = _geometries(shapes)
         n = len(shapes)
@@ -72,6 +73,7 @@ class Arenas:
             "nignored": len(ignored),
             "nexplicit": len(explicit),
             "ntree": 2 * n + 2,
+            "nslot": slots,
         }
         self.sizes = sizes
         self._lay_out()

@@ -267,6 +267,7 @@ def gjk(hulls, space_io):
             status = OVERLAP
             break
         if vv < least * least:
+            idle = idle if vv > least * least * (1.0 - 1e-12) else 0
             least = sqrt(vv)
     store3(work, NEAREST, scale(toward, least))
     work[PROVEN] = proven

@@ -80,6 +80,7 @@ SIZES = (
     "nignored",
     "nexplicit",
     "ntree",
+    "nslot",
 )
 COLUMNS = (
     Column("shape_type", "m", ("nshape",), "Type of shape."),
@@ -128,6 +129,7 @@ COLUMNS = (
     Column("tree_box", "d", ("ntree", 6), "Boxes of tree nodes."),
     Column("contact", "d", ("ncontact", 7), "Position, normal, depth."),
     Column("closest", "d", ("npair", 10), "Distance, normal, point of the first, point of the second."),
+    Column("slot", "d", ("nslot", 8), "Fixed rows of contacts for lanes: position, normal, depth, feature."),
     Column("work", "d", (WORK,), "Numbers of the narrow phase."),
 )
 SLOT = {name: k for k, name in enumerate((*SIZES, *(column.name for column in COLUMNS)))}
@@ -200,3 +202,4 @@ TreeView, tree_view = _view(
     "TreeView", "tree_node", "tree_box", "tree_order", "tree_leaf", "tree_root", "fat_box", "moved"
 )
 PairView, pair_view = _view("PairView", "counter", "pair", "fat_pair", "new_pair")
+SlotView, slot_view = _view("SlotView", "slot")

@@ -1,0 +1,117 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The families that run for several worlds at once: round shapes, and round shapes and boxes on half spaces.
+
+All worlds look at the same pairs, so there is no list of contacts but a fixed number of slots a pair: four
+rows of position, normal, depth and feature. A slot without a contact has the depth -BOTTOMLESS; whoever
+reads them compares the depth with the margin, lane by lane. Nothing here branches on a number, and a lane
+has the bits of the same world alone.
+"""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline, kernel, stage
+from worldline._src.kernels.narrowphase.emit import ordered
+from worldline._src.kernels.narrowphase.flat import plane_box, plane_capsule
+from worldline._src.kernels.narrowphase.round import round_contacts
+from worldline._src.kernels.narrowphase.tables import (
+    BOTTOMLESS,
+    BOX,
+    CAPSULE,
+    PAIRS,
+    PLANE,
+    bucket_view,
+    shape_view,
+    slot_view,
+)
+from worldline._src.kernels.narrowphase.values import add_scaled, load_axis, load_position, load_rotation
+from worldline._src.scalar.ops import constant
+from worldline._src.spatial.vec3 import Vec3, add, dot, scale, sub
+
+SLOTS = 4
+"""Rows of slots a pair has."""
+
+
+@inline
+def has_slots(type_a, type_b):
+    """Whether a pair of types, the lower first, is of these families."""
+    if type_a == PLANE:
+        return PLANE < type_b <= BOX
+    return type_b <= CAPSULE
+
+
+@inline
+def _put(slot, row, origin, p, n, depth, feature):
+    slot[row, 0], slot[row, 1], slot[row, 2] = origin.x + p.x, origin.y + p.y, origin.z + p.z
+    slot[row, 3], slot[row, 4], slot[row, 5] = n.x, n.y, n.z
+    slot[row, 6], slot[row, 7] = depth, feature
+
+
+@inline
+def _put_empty(slot, row, like):
+    zero = constant(0.0, like)
+    none = Vec3(zero, zero, zero)
+    _put(slot, row, none, none, none, constant(-BOTTOMLESS, like), zero)
+
+
+@inline
+def _half_vector(shapes, i):
+    half = shapes.shape_size[i, 1] if shapes.shape_type[i] == CAPSULE else 0.0
+    return scale(load_axis(shapes.shape_X_W, i), half)
+
+
+@inline
+def _round_slots(shapes, a, b, slot, row):
+    X = shapes.shape_X_W
+    origin = load_position(X, a)
+    p = sub(load_position(X, b), origin)
+    ra, rb = shapes.shape_size[a, 0], shapes.shape_size[b, 0]
+    first, second = round_contacts(_half_vector(shapes, a), _half_vector(shapes, b), p, ra, rb)
+    middle = scale(add(first.point_a, first.point_b), 0.5)
+    zero = constant(0.0, p.x)
+    _put(slot, row, origin, middle, first.normal, -first.distance, zero)
+    middle = scale(add(second.point_a, second.point_b), 0.5)
+    _put(slot, row + 1, origin, middle, second.normal, -second.distance, zero + 1.0)
+    _put_empty(slot, row + 2, p.x)
+    _put_empty(slot, row + 3, p.x)
+
+
+@inline
+def _flat_slots(shapes, a, b, sign, slot, row):
+    X = shapes.shape_X_W
+    n, centre = load_axis(X, a), load_position(X, b)
+    p = scale(n, dot(n, sub(centre, load_position(X, a))))
+    origin, normal = sub(centre, p), scale(n, sign)
+    size = Vec3(shapes.shape_size[b, 0], shapes.shape_size[b, 1], shapes.shape_size[b, 2])
+    if shapes.shape_type[b] == BOX:
+        k = 0
+        for height, corner, feature in plane_box(n, p, load_rotation(X, b), size):
+            _put(slot, row + k, origin, add_scaled(corner, n, -0.5 * height), normal, -height, feature)
+            k += 1
+        return
+    h0, low, h1, high = plane_capsule(n, p, _half_vector(shapes, b), size.x + 0.0 * p.x)
+    zero = constant(0.0, p.x)
+    _put(slot, row, origin, add_scaled(low, n, -0.5 * h0), normal, -h0, zero)
+    _put(slot, row + 1, origin, add_scaled(high, n, -0.5 * h1), normal, -h1, zero + 1.0)
+    _put_empty(slot, row + 2, p.x)
+    _put_empty(slot, row + 3, p.x)
+
+
+@kernel
+def slot_pairs(shapes, buckets, slots_out):
+    """Fill the slots of every pair of these families; other pairs are left alone."""
+    slot = slots_out.slot
+    for q in range(buckets.counter[PAIRS]):
+        a, b, flip = ordered(shapes, buckets.pair[q, 0], buckets.pair[q, 1])
+        if not has_slots(shapes.shape_type[a], shapes.shape_type[b]):
+            continue
+        if shapes.shape_type[a] == PLANE:
+            _flat_slots(shapes, a, b, -1.0 if flip else 1.0, slot, SLOTS * q)
+        else:
+            _round_slots(shapes, buckets.pair[q, 0], buckets.pair[q, 1], slot, SLOTS * q)
+
+
+@stage
+def narrow_slots(m, c, args, d):
+    """Pairs and shape poses -> slots, for one world or a group of lanes."""
+    slot_pairs(shape_view(m, c, args, d), bucket_view(m, c, args, d), slot_view(m, c, args, d))
