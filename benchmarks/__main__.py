@@ -19,6 +19,7 @@ NAMES = (
     "lcp",
     "integrators",
     "constraint_solvers",
+    "collision",
 )
 
 
