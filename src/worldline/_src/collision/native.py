@@ -160,6 +160,8 @@ def _contacts(scene: NativeScene | None, rows: np.ndarray, ids: np.ndarray, grou
 
 def _refuse_skipped(scene: NativeScene, pairs: np.ndarray) -> None:
     """Half spaces among themselves, and height fields with them, have no distance."""
+    if not scene.has_skipped:
+        return
     kinds = scene.arenas.column["shape_type"]
     present = np.unique(kinds)
     bad = [(a, b) for a in present for b in present if pair_family(int(a), int(b)) == SKIP]

@@ -12,6 +12,7 @@ from numba import float64
 from worldline._src.jit import DISABLED, Stage, announced, entry
 from worldline._src.kernels.narrowphase.links import LINKED
 from worldline._src.scalar.memory import call_stage, pointer
+from worldline._src.spatial.rotation import Quat, quat_to_matrix
 
 
 @entry
@@ -45,3 +46,19 @@ def set_links(links: tuple[int, ...], args: Any) -> None:
         return
     for k in links:
         args[k] = LINKED[k].address(float64)
+
+
+@entry
+def _fill_poses(poses, X_out):
+    for k in range(poses.shape[0]):
+        R = quat_to_matrix(Quat(poses[k, 3], poses[k, 4], poses[k, 5], poses[k, 6]))
+        X_out[k, 0], X_out[k, 1], X_out[k, 2] = poses[k, 0], poses[k, 1], poses[k, 2]
+        X_out[k, 3], X_out[k, 4], X_out[k, 5] = R.xx, R.xy, R.xz
+        X_out[k, 6], X_out[k, 7], X_out[k, 8] = R.yx, R.yy, R.yz
+        X_out[k, 9], X_out[k, 10], X_out[k, 11] = R.zx, R.zy, R.zz
+
+
+def fill_poses(poses: Any, X_out: Any) -> None:
+    """Poses of position and unit quaternion, (n, 7), as position and rotation matrix, (n, 12)."""
+    with announced("poses of collision objects"):
+        _fill_poses(poses, X_out)

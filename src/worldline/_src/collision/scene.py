@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from worldline._src.collision.arenas import Arenas, BodyRow, ShapeRow, poses12
+from worldline._src.collision.arenas import Arenas, BodyRow, ShapeRow
 from worldline._src.collision.group import CollisionGroup
-from worldline._src.collision.run import run_stages, set_links
+from worldline._src.collision.run import fill_poses, run_stages, set_links
 from worldline._src.jit import Stage
 from worldline._src.kernels.broadphase.aabb import place
 from worldline._src.kernels.broadphase.cast import cast_rays
@@ -71,7 +71,10 @@ class NativeScene:
         self.arenas = Arenas(rows, bodies, ignored=ignored, explicit=explicit)
         self.margins = self.arenas.column["shape_margin"].copy()
         types = sorted({int(row.shape.type) for row in rows})
-        families = sorted({pair_family(a, b) for a in types for b in types} - {SKIP})
+        present = {pair_family(a, b) for a in types for b in types}
+        self.has_skipped = SKIP in present
+        """Whether there are shapes without a distance from each other."""
+        families = sorted(present - {SKIP})
         self.narrow: tuple[Stage, ...] = (narrow_sort, *(FAMILY_STAGES[f] for f in families))
         self.links = tuple(sorted({link for f in families for link in FAMILY_LINKS.get(f, ())}))
 
@@ -95,7 +98,10 @@ class NativeScene:
 
     def _place(self, margin: float) -> None:
         column = self.arenas.column
-        column["body_X_W"][...] = poses12(np.concatenate([group.pose_table for group in self.groups]))
+        at = 0
+        for group in self.groups:
+            fill_poses(group.pose_table, column["body_X_W"][at : at + len(group)])
+            at += len(group)
         # each of a pair brings half of the query's own margin
         column["shape_margin"][...] = self.margins + 0.5 * margin
 
