@@ -48,8 +48,10 @@ def pair_queries(console: Console) -> None:
             parts = other._parts(group)
             request, result = coal.DistanceRequest(), coal.DistanceResult()
 
-            def theirs(parts=parts, request=request, result=result, pairs=pairs.tolist()):
-                for k, j in pairs:
+            listed = pairs.tolist()
+
+            def theirs(parts=parts, request=request, result=result, listed=listed):
+                for k, j in listed:
                     result.clear()
                     coal.distance(*parts[k][0], *parts[j][0], request, result)
 
