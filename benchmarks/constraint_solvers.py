@@ -72,7 +72,7 @@ def solver_times(model: mujoco.MjModel, seed: int, steps: int, repeats: int):
 
 
 def newton_table(console: Console) -> None:
-    table = Table(title="Newton on recorded problems, time of a solve [us]; (iterations)")
+    table = Table(title="Newton on recorded problems, time of a solve in us; (iterations)")
     for column in ("model", "dofs", "cone", "rows", "worldline", "MuJoCo", "ratio"):
         table.add_column(column, justify="left" if column == "model" else "right")
     scenes = [(name, name, 200) for name in ("ant", "half_cheetah", "humanoid", "humanoidstandup")]
@@ -189,13 +189,13 @@ def again_lanes(times, ints, real, widths, body_real, count, sweeps, start, take
         matrix(r, 2 * n3, 3 * nc, 3),
         matrix(r, 3 * n3, 3 * nc, 3),
         matrix(r, 4 * n3, 3 * nc, 3),
-        matrix(r, 5 * n3, nc, 8),
-        vector(r, 5 * n3 + 8 * nc, 3 * nc),
-        vector(r, 5 * n3 + 11 * nc, 3 * nc),
-        vector(r, 5 * n3 + 14 * nc, nc),
-        vector(r, 5 * n3 + 15 * nc, nc),
+        matrix(r, 5 * n3, nc, 13),
+        vector(r, 5 * n3 + 13 * nc, 3 * nc),
+        vector(r, 5 * n3 + 16 * nc, 3 * nc),
+        vector(r, 5 * n3 + 19 * nc, nc),
+        vector(r, 5 * n3 + 20 * nc, nc),
     )
-    axes, arms = matrix(r, 5 * n3 + 16 * nc, 3 * nc, 3), matrix(r, 6 * n3 + 16 * nc, 2 * nc, 3)
+    axes, arms = matrix(r, 5 * n3 + 21 * nc, 3 * nc, 3), matrix(r, 6 * n3 + 21 * nc, 2 * nc, 3)
     bodies = bp.Bodies(
         matrix(q, 0, nb, 3), matrix(q, 3 * nb, nb, 3), vector(q, 6 * nb, nb), matrix(q, 7 * nb, nb, 6)
     )
@@ -212,7 +212,7 @@ def bodies_time(scene: Scene, repeats: int) -> float:
     start = _aligned(np.concatenate([scene.linear, scene.angular], axis=1))
     taken, impulse = block(1, *tail), block(3 * nc, *tail)
     real = np.concatenate(
-        [np.zeros((45 * nc + 8 * nc, *tail))]
+        [np.zeros((58 * nc, *tail))]
         + [
             x.reshape(-1, *tail)
             for x in (scene.target, scene.R, scene.mu, scene.active, scene.axes, scene.arms)
@@ -229,7 +229,9 @@ def bodies_time(scene: Scene, repeats: int) -> float:
         run, worlds = (lambda: again_lanes(1, *arguments)), LANES
     else:
         rooms = [block(3 * nc, 3) for _ in range(5)]
-        contacts = bp.BodyContacts(*ints, *rooms, block(nc, 8), scene.target, scene.R, scene.mu, scene.active)
+        contacts = bp.BodyContacts(
+            *ints, *rooms, block(nc, 13), scene.target, scene.R, scene.mu, scene.active
+        )
         bodies = bp.Bodies(block(nb, 3), block(nb, 3), scene.inverse_mass, scene.inverse_inertia)
         arguments = (contacts, scene.axes, scene.arms, nc, SWEEPS, taken, start, bodies, impulse)
         run, worlds = (lambda: again_one(repeats, *arguments)), 1
@@ -249,7 +251,7 @@ def _aligned(array: np.ndarray) -> np.ndarray:
 
 
 def pile_table(console: Console) -> None:
-    table = Table(title=f"A pile of 96 free bodies, {SWEEPS} sweeps from cold, time of a solve [us]")
+    table = Table(title=f"A pile of 96 free bodies, {SWEEPS} sweeps from cold, time of a solve in us")
     for column in ("contacts", "one world", "in 4 lanes", "MuJoCo Newton", "ratio", "gain of lanes"):
         table.add_column(column, justify="right")
     model = usual(pile(96))

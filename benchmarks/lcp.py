@@ -51,7 +51,7 @@ def peer(problem: LcpProblem):
 
 def run(console: Console) -> None:
     """Print the table."""
-    table = Table(title="LCP, time per call from Python [us]; (iterations)")
+    table = Table(title="LCP, time per call from Python in us; (iterations)")
     for column in (
         "problem",
         "rows",

@@ -143,7 +143,7 @@ def bodies_lanes(contacts, axes, arms, bodies, count, tolerance, sweeps, taken, 
         matrix(pointer_as(contacts.arm_b, LANES4), 0, contacts.arm_b.shape[0], 3),
         matrix(pointer_as(contacts.spin_a, LANES4), 0, contacts.spin_a.shape[0], 3),
         matrix(pointer_as(contacts.spin_b, LANES4), 0, contacts.spin_b.shape[0], 3),
-        matrix(pointer_as(contacts.block, LANES4), 0, contacts.block.shape[0], 8),
+        matrix(pointer_as(contacts.block, LANES4), 0, contacts.block.shape[0], 13),
         vector(pointer_as(contacts.target, LANES4), 0, contacts.target.shape[0]),
         vector(pointer_as(contacts.R, LANES4), 0, contacts.R.shape[0]),
         vector(pointer_as(contacts.mu, LANES4), 0, contacts.mu.shape[0]),
@@ -204,7 +204,7 @@ def solve_bodies(scene: Scene, shape=0, tolerance=1e-13, sweeps=20_000, guess=No
         np.array(scene.b, dtype=np.int64),
         shapes,
         *rooms,
-        aligned(np.zeros((nc, 8, *tail))),
+        aligned(np.zeros((nc, 13, *tail))),
         *(aligned(x) for x in (scene.target, scene.R, scene.mu, scene.active)),
     )
     bodies = Bodies(

@@ -24,7 +24,7 @@ from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.projections import onto_disc
 from worldline._src.scalar.ops import absolute, any_of, clamp, constant, maximum, sqrt, where
 from worldline._src.spatial.inertia import load_sym3, sym_mul
-from worldline._src.spatial.vec3 import Vec3, cross, dot, load_vec3, store_vec3
+from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, scale, store_vec3, sub
 
 DISC, SQUARE = 0, 1
 
@@ -36,8 +36,9 @@ class BodyContacts(NamedTuple):
     shape: (capacity,) integers, DISC or SQUARE.
     axes: (3 capacity, 3) directions, world axes. arm_a, arm_b: (3 capacity, 3) r x axis about the centres of
     mass. spin_a, spin_b: (3 capacity, 3) change of angular velocity by a unit impulse.
-    block: (capacity, 8) inverse of the normal entry; inverse (xx, xy, yy) of the tangents' 2x2; one over its
-    largest eigenvalue; one over its diagonal entries; its other entry.
+    block: (capacity, 13) of the contact's 3x3 response: 0 inverse of the normal entry; 1-3 inverse (xx, xy,
+    yy) of the tangents' 2x2; 4 one over its largest eigenvalue; 5, 6 one over its diagonal; 7 its xy; 8, 9
+    entries between tangents and normal; 10-12 the diagonal.
     target, R: (3 capacity,) wanted velocity [m/s] and regularizer [1/kg]. mu, active: (capacity,).
     """
 
@@ -111,13 +112,17 @@ def prepare_contact(bodies, c, arm_a, arm_b, axes, contacts_out):
     block[c, 5] = 1.0 / xx
     block[c, 6] = 1.0 / yy
     block[c, 7] = xy
+    block[c, 8] = _response(contacts_out, inverse_masses, k + 1, k)
+    block[c, 9] = _response(contacts_out, inverse_masses, k + 2, k)
+    block[c, 10] = normal
+    block[c, 11] = xx
+    block[c, 12] = yy
 
 
 @inline
-def _approach(contacts, k, va, wa, vb, wb):
-    """Velocity of b relative to a along row `k`."""
-    axis = load_vec3(contacts.axes, k)
-    along = dot(axis, Vec3(vb.x - va.x, vb.y - va.y, vb.z - va.z))
+def _approach(contacts, k, v, wa, wb):
+    """Velocity of b relative to a along row `k`; v is that of the centres."""
+    along = dot(load_vec3(contacts.axes, k), v)
     return along + dot(load_vec3(contacts.arm_b, k), wb) - dot(load_vec3(contacts.arm_a, k), wa)
 
 
@@ -127,34 +132,24 @@ def _plus(u, v, x):
 
 
 @inline
-def _push(contacts, bodies, c, k, impulse, velocities):
-    """Velocities of both bodies after an impulse of row `k`."""
-    va, wa, vb, wb = velocities
-    axis = load_vec3(contacts.axes, k)
-    va = _plus(va, axis, -impulse * bodies.inverse_mass[contacts.a[c]])
-    wa = _plus(wa, load_vec3(contacts.spin_a, k), -impulse)
-    vb = _plus(vb, axis, impulse * bodies.inverse_mass[contacts.b[c]])
-    wb = _plus(wb, load_vec3(contacts.spin_b, k), impulse)
-    return va, wa, vb, wb
+def _sum(rows, k, x, y, z):
+    """Rows k to k + 2 times three numbers."""
+    first = scale(load_vec3(rows, k), x)
+    return _plus(_plus(first, load_vec3(rows, k + 1), y), load_vec3(rows, k + 2), z)
 
 
 @inline
-def _velocities(bodies, a, b):
-    return (
-        load_vec3(bodies.linear, a),
-        load_vec3(bodies.angular, a),
-        load_vec3(bodies.linear, b),
-        load_vec3(bodies.angular, b),
-    )
-
-
-@inline
-def _store(bodies_io, a, b, velocities):
-    va, wa, vb, wb = velocities
-    store_vec3(bodies_io.linear, a, va)
-    store_vec3(bodies_io.angular, a, wa)
-    store_vec3(bodies_io.linear, b, vb)
-    store_vec3(bodies_io.angular, b, wb)
+def _push(contacts, c, normal, x, y, bodies_io):
+    """Apply three impulses of a contact to its bodies."""
+    a, b, k = contacts.a[c], contacts.b[c], 3 * c
+    impulse = _sum(contacts.axes, k, normal, x, y)
+    turn_a = _sum(contacts.spin_a, k, normal, x, y)
+    turn_b = _sum(contacts.spin_b, k, normal, x, y)
+    linear, angular, inverse_mass = bodies_io.linear, bodies_io.angular, bodies_io.inverse_mass
+    store_vec3(linear, a, _plus(load_vec3(linear, a), impulse, -inverse_mass[a]))
+    store_vec3(linear, b, _plus(load_vec3(linear, b), impulse, inverse_mass[b]))
+    store_vec3(angular, a, sub(load_vec3(angular, a), turn_a))
+    store_vec3(angular, b, add(load_vec3(angular, b), turn_b))
 
 
 @inline
@@ -182,55 +177,48 @@ def _friction_in_square(block, c, x, y, miss_x, miss_y, radius):
 @inline
 def _solve_contact(contacts, c, frozen, bodies_io, impulse_io):
     """One visit of a contact; returns the largest change of a velocity it made."""
-    a, b = contacts.a[c], contacts.b[c]
-    k = 3 * c
-    counts = contacts.active[c]
-    velocities = _velocities(bodies_io, a, b)
+    a, b, k = contacts.a[c], contacts.b[c], 3 * c
+    counts, block, R, target = contacts.active[c], contacts.block, contacts.R, contacts.target
+    v = sub(load_vec3(bodies_io.linear, b), load_vec3(bodies_io.linear, a))
+    wa, wb = load_vec3(bodies_io.angular, a), load_vec3(bodies_io.angular, b)
+    old, x, y = impulse_io[k], impulse_io[k + 1], impulse_io[k + 2]
+    miss = _approach(contacts, k, v, wa, wb) + R[k] * old - target[k]
+    miss_x = _approach(contacts, k + 1, v, wa, wb) + R[k + 1] * x - target[k + 1]
+    miss_y = _approach(contacts, k + 2, v, wa, wb) + R[k + 2] * y - target[k + 2]
 
-    # normal
-    inverse = contacts.block[c, 0]
-    old = impulse_io[k]
-    miss = _approach(contacts, k, *velocities) + contacts.R[k] * old - contacts.target[k]
-    new = maximum(old - miss * inverse, 0.0)
-    new = where(counts > 0.5, new, 0.0)
-    normal = where(frozen > 0.5, old, new)
-    impulse_io[k] = normal
-    velocities = _push(contacts, bodies_io, c, k, normal - old, velocities)
-    moved = absolute(normal - old) / inverse
+    # normal; its effect on the tangents is known without pushing the bodies
+    normal = where(counts > 0.5, maximum(old - miss * block[c, 0], 0.0), 0.0)
+    normal = where(frozen > 0.5, old, normal)
+    push = normal - old
+    miss_x = miss_x + block[c, 8] * push
+    miss_y = miss_y + block[c, 9] * push
 
     # friction, both directions at once
-    x, y = impulse_io[k + 1], impulse_io[k + 2]
-    miss_x = _approach(contacts, k + 1, *velocities) + contacts.R[k + 1] * x - contacts.target[k + 1]
-    miss_y = _approach(contacts, k + 2, *velocities) + contacts.R[k + 2] * y - contacts.target[k + 2]
     radius = contacts.mu[c] * normal
     if contacts.shape[c] == DISC:
-        new_x, new_y = _friction_in_disc(contacts.block, c, x, y, miss_x, miss_y, radius)
+        new_x, new_y = _friction_in_disc(block, c, x, y, miss_x, miss_y, radius)
     else:
-        new_x, new_y = _friction_in_square(contacts.block, c, x, y, miss_x, miss_y, radius)
+        new_x, new_y = _friction_in_square(block, c, x, y, miss_x, miss_y, radius)
     new_x = where(frozen > 0.5, x, where(counts > 0.5, new_x, 0.0))
     new_y = where(frozen > 0.5, y, where(counts > 0.5, new_y, 0.0))
+
+    impulse_io[k] = normal
     impulse_io[k + 1] = new_x
     impulse_io[k + 2] = new_y
-    velocities = _push(contacts, bodies_io, c, k + 1, new_x - x, velocities)
-    velocities = _push(contacts, bodies_io, c, k + 2, new_y - y, velocities)
-    moved = maximum(moved, absolute(new_x - x) / contacts.block[c, 5])
-    moved = maximum(moved, absolute(new_y - y) / contacts.block[c, 6])
-    _store(bodies_io, a, b, velocities)
-    return moved
+    _push(contacts, c, push, new_x - x, new_y - y, bodies_io)
+    sideways = maximum(absolute(new_x - x) * block[c, 11], absolute(new_y - y) * block[c, 12])
+    return maximum(absolute(push) * block[c, 10], sideways)
 
 
 @kernel
 def warm_start(contacts, count, bodies_io, impulse_io):
     """Apply the impulses kept from the step before; contacts that do not count lose theirs."""
     for c in range(count):
-        a, b = contacts.a[c], contacts.b[c]
-        velocities = _velocities(bodies_io, a, b)
-        for j in range(3):
-            k = 3 * c + j
-            impulse = where(contacts.active[c] > 0.5, impulse_io[k], 0.0)
-            impulse_io[k] = impulse
-            velocities = _push(contacts, bodies_io, c, k, impulse, velocities)
-        _store(bodies_io, a, b, velocities)
+        k = 3 * c
+        counts = contacts.active[c] > 0.5
+        for j in range(k, k + 3):
+            impulse_io[j] = where(counts, impulse_io[j], 0.0)
+        _push(contacts, c, impulse_io[k], impulse_io[k + 1], impulse_io[k + 2], bodies_io)
 
 
 @kernel
