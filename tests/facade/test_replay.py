@@ -131,10 +131,13 @@ def test_restoring_brings_everything_back(scene):
     world, arm = scene
     arm.joints.force = [1.0, 2.0]
     arm.joints["elbow"].target_position = [0.3]
+    arm.joints.target_velocity = [0.2, 0.1]
+    arm.joints.command_acceleration = [0.4, 0.6]
     world.rigid_bodies["box"].force = (1, 2, 3)
     world.step(n=5)
     kept = everything(world)
     arm.joints.force = [0.0, 5.0]
+    arm.joints.target_position = arm.joints.target_velocity = arm.joints.command_acceleration = [9.0, 9.0]
     world.rigid_bodies["box"].clear_force()
     world.step(n=5)
     assert everything(world) != kept

@@ -73,7 +73,7 @@ from worldline._src.facade.world import World
 from worldline._src.facade.world_state import WorldControl, WorldState
 from worldline._src.step.simulation import StepFailure
 from worldline._src.step.stepping import MultibodyIntegrationFamily
-from worldline.simulation import state
+from worldline.simulation import state as state
 
 __all__ = [
     "ActuatorType",
@@ -139,5 +139,4 @@ __all__ = [
     "dump_scene_json",
     "dump_scene_text",
     "float64",
-    "state",
 ]

@@ -60,7 +60,7 @@ class FrameRows:
         row[GRAVITY] = runtime.model.gravity
         row[FAMILY] = _FAMILIES.index(sim.family)
         # clip: without it take() goes through a buffer of its own
-        np.take(sim.data, self._index, out=row[self._arena], mode="clip")
+        sim.data.take(self._index, out=row[self._arena], mode="clip")
         for name, array in runtime.beside.items():
             row[self.parts[name]] = array.ravel()
         row[self._fixed :] = free
