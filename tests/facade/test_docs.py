@@ -48,4 +48,6 @@ def test_everything_public_has_a_docstring():
 @pytest.mark.parametrize("module", [sx, state], ids=["simulation", "state"])
 def test_the_module_lists_what_it_has(module):
     assert module.__all__ == sorted(module.__all__)
-    assert {n for n, x in vars(module).items() if not n.startswith("_") and not inspect.ismodule(x)} == set(module.__all__)
+    assert {n for n, x in vars(module).items() if not n.startswith("_") and not inspect.ismodule(x)} == set(
+        module.__all__
+    )

@@ -165,6 +165,42 @@ def files(world: sx.World, folder: Path) -> sx.LoadResult:
     return result
 
 
+def state(world: sx.World) -> Array:
+    """State and controls by name and as vectors."""
+    space: sx.StateSpace = sx.StateSpace().add_variable("arm.q", 1, lower=-1.0, upper=1.0).finalize()
+    variable: sx.StateVariable | None = space.get_variable("arm.q")
+    now: sx.WorldState = world.get_state(world.state_space())
+    world.set_state(sx.state.integrate(now, np.zeros(now.tangent_dimension)))
+    control: sx.WorldControl = world.get_control(world.control_space())
+    world.set_control(control)
+    world.state_vector = world.state_vector
+    assert variable is None or variable.dimension == 1
+    return sx.state.difference(now, world.get_state(now.space))
+
+
+def replay(world: sx.World, folder: Path) -> sx.Recording:
+    """Frames, branches, recordings, steps in the background."""
+    world.replay_recording_enabled = True
+    job: sx.StepJob = world.start_step(n=3)
+    made: int = job.result()
+    progress: sx.StepProgress = job.progress
+    frames: sx.Replay = world.replay
+    try:
+        world.restore_replay_frame(1)
+        world.restore_replay_frame(99)
+    except (sx.LayoutError, sx.ReplayIndexError) as error:
+        print(error)
+    check: sx.ReplayCheck = world.verify_replay()
+    found: sx.ReplayDifference = frames.compare(0, made)
+    world.recording.save(folder / "motion.wlr")
+    world.replay_recording_enabled = False
+    assert check.matches and not found.is_equal and progress.made == made
+    try:
+        return sx.Recording.load(folder / "motion.wlr")
+    except sx.RecordingError as error:
+        raise AssertionError from error
+
+
 def run(folder: Path) -> str:
     """A whole program."""
     world = sx.World(options=options())
@@ -180,6 +216,8 @@ def run(folder: Path) -> str:
     except sx.StepFailure as failure:
         print(failure.body, failure.quantity, failure.frame)
     world.step_kinematics(2)
+    assert state(world).any() == np.False_
+    assert len(replay(world, folder)) == 4
     metrics: sx.StepMetrics = world.compute_step_metrics()
     rows: tuple[sx.Capability, ...] = sx.capabilities()
     resolved: tuple[sx.ResolvedOption, ...] = world.resolved_configuration

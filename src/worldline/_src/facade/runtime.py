@@ -261,7 +261,7 @@ class Runtime:
 
     def tick(self, n: int) -> None:
         """Let `n` time steps pass in which nothing moves by itself."""
-        self.sim.clock += n
+        self.sim.clock[:2] += n
 
     def step(self, n: int) -> None:
         """Make `n` steps; what was applied once acts in the first."""
