@@ -35,6 +35,14 @@ def test_a_negative_number_of_ticks_is_refused():
         sx.World().step_kinematics(n=-1)
 
 
+def test_no_tick_within_an_edit():
+    world, _ = arm_and_box()
+    world.step()
+    with world.edit(), pytest.raises(RuntimeError, match="edit"):
+        world.step_kinematics()
+    assert world.frame == 1
+
+
 @pytest.mark.parametrize("name", ["update_collision", "update_sensors"])
 def test_what_a_tick_cannot_update_is_refused(name):
     world, _ = arm_and_box()

@@ -297,6 +297,7 @@ class WorldMembers:
         if count == 0:
             return
         world = self._self()
+        world._require_no_edit("a step")
         if not world._simulating:
             world.enter_simulation_mode()
         requirements.require_kinematics(world)
