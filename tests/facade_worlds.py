@@ -43,6 +43,18 @@ def arm_and_box(**keywords):
     return world, arm
 
 
+def lasting():
+    """The same with damping and without tumbling, for motions of millions of steps.
+
+    The gyroscopic term is explicit: a body that tumbles freely gains energy until its state overflows.
+    """
+    world, arm = arm_and_box()
+    world.rigid_bodies["box"].angular_velocity = (0.0, 0.0, 0.0)
+    for joint in arm.joints:
+        joint.damping_coefficient = 0.5
+    return world, arm
+
+
 def floating(world):
     """Add a robot with a floating base and a ball joint."""
     robot = world.add_multibody("bird")

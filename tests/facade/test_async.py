@@ -14,7 +14,7 @@ import textwrap
 import numpy as np
 import pytest
 
-from facade_worlds import arm_and_box
+from facade_worlds import lasting
 from worldline import simulation as sx
 
 LONG = 10**9
@@ -23,7 +23,7 @@ LONG = 10**9
 
 @pytest.fixture
 def world():
-    made, _ = arm_and_box()
+    made, _ = lasting()
     made.step()
     yield made
     if made._job is not None:
@@ -33,7 +33,7 @@ def world():
 
 
 def test_a_job_makes_the_steps_of_step(world):
-    other, _ = arm_and_box()
+    other, _ = lasting()
     other.step(n=501)
     assert world.start_step(n=500).result() == 500
     assert world.frame == 501
@@ -41,13 +41,13 @@ def test_a_job_makes_the_steps_of_step(world):
 
 
 def test_a_job_enters_simulation_mode():
-    world, _ = arm_and_box()
+    world, _ = lasting()
     world.start_step(n=2).result()
     assert world.is_simulation_mode and world.frame == 2
 
 
 def test_a_job_of_no_steps_is_done_and_changes_nothing():
-    world, _ = arm_and_box()
+    world, _ = lasting()
     job = world.start_step(n=0)
     assert job.done and job.result() == 0
     assert not world.is_simulation_mode
@@ -81,12 +81,12 @@ def test_progress_and_cancel_at_the_end_of_a_step(world):
 
 
 def test_a_cancelled_world_continues_as_if_nothing_had_been():
-    world, _ = arm_and_box()
+    world, _ = lasting()
     job = world.start_step(n=LONG)
     job.wait(timeout=0.02)
     job.cancel()
     made = job.result()
-    other, _ = arm_and_box()
+    other, _ = lasting()
     other.step(n=made)
     assert world.state_vector.tobytes() == other.state_vector.tobytes()
     assert world.time == other.time
@@ -181,7 +181,7 @@ def test_jobs_record_frames(world):
 
 
 def test_two_worlds_step_at_the_same_time():
-    worlds = [arm_and_box()[0] for _ in range(2)]
+    worlds = [lasting()[0] for _ in range(2)]
     jobs = [world.start_step(n=2000) for world in worlds]
     assert [job.result() for job in jobs] == [2000, 2000]
     assert worlds[0].state_vector.tobytes() == worlds[1].state_vector.tobytes()
@@ -219,7 +219,7 @@ def test_errors_come_out_of_await():
 
 
 def test_worlds_awaited_together():
-    worlds = [arm_and_box()[0] for _ in range(3)]
+    worlds = [lasting()[0] for _ in range(3)]
 
     async def main():
         return await asyncio.gather(*(world.step_async(n=200) for world in worlds))
@@ -231,8 +231,8 @@ def test_worlds_awaited_together():
 
 SCRIPT = """
 import sys
-from facade_worlds import arm_and_box
-world, arm = arm_and_box()
+from facade_worlds import lasting
+world, arm = lasting()
 world.step(n=10)
 {prepare}
 print("ready", flush=True)
@@ -241,7 +241,7 @@ try:
 except KeyboardInterrupt:
     assert 10 < world.frame < 10**9
     assert abs(world.time - 0.01 * world.frame) < 1e-9 * world.frame
-    other, _ = arm_and_box()
+    other, _ = lasting()
     other.step(n=world.frame)
     assert other.state_vector.tobytes() == world.state_vector.tobytes()
     {check}
@@ -285,7 +285,7 @@ def test_interrupting_while_recording_leaves_a_frame_for_every_step():
 
 
 def test_a_program_that_ends_does_not_wait_for_its_job():
-    script = "from facade_worlds import arm_and_box\nworld, _ = arm_and_box()\nworld.start_step(n=10**10)\n"
+    script = "from facade_worlds import lasting\nworld, _ = lasting()\nworld.start_step(n=10**10)\n"
     path = os.pathsep.join(p for p in sys.path if p)
     done = subprocess.run(
         [sys.executable, "-c", script], timeout=120, env={**os.environ, "PYTHONPATH": path}, check=False
