@@ -71,7 +71,7 @@ def capabilities() -> tuple[Capability, ...]:
             ("position limits by projection", "newton"),
             ("sequential impulse", "boxed LCP", "barrier method"),
             "contacts, soft limits and joint friction are solved by Newton's method whatever "
-            "contact_solver_method asks for, as world.resolved_configuration says; not with the variational family",
+            "contact_solver_method asks for (see world.resolved_configuration), except in the variational family",
         ),
         Capability(
             ROWS[COORDINATES],

@@ -251,7 +251,7 @@ class Simulation:
             return [(stage, TREE) for stage in step_stages(self.family, needs)]
         if self.family is MultibodyIntegrationFamily.VARIATIONAL:
             raise CapabilityError(
-                f"integration family '{self.family.value}' does not step with contacts, soft limits or actuators"
+                f"integration family '{self.family.value}' has no contacts, soft limits or actuators"
             )
         implicit = self.family is MultibodyIntegrationFamily.IMPLICIT_DAMPING
         parts = (t.semi_implicit_euler,)
