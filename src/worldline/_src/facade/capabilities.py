@@ -71,7 +71,7 @@ def capabilities() -> tuple[Capability, ...]:
             ("position limits by projection", "newton"),
             ("sequential impulse", "boxed LCP", "barrier method"),
             "contacts, soft limits and joint friction are solved by Newton's method whatever "
-            "contact_solver_method asks for (see world.resolved_configuration), except in the variational family",
+            "contact_solver_method asks for, except in the variational family; see resolved_configuration",
         ),
         Capability(
             ROWS[COORDINATES],

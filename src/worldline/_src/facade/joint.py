@@ -42,7 +42,7 @@ _WITH_AXIS = {
     JointType.CABLE,
 }
 _WITH_AXIS2 = {JointType.UNIVERSAL, JointType.PLANAR, JointType.TRANSLATIONAL_2D}
-_SCALAR = (JointType.SPHERICAL, JointType.FLOATING, JointType.DISTANCE)
+_TURNING = (JointType.SPHERICAL, JointType.FLOATING, JointType.DISTANCE)
 
 
 class Joint(Handle):
@@ -68,6 +68,7 @@ class Joint(Handle):
         self._multibody = multibody
         self._joint = joint
         self._child = child
+        self._turning = isinstance(joint, FreeJoint) or joint_type(joint.type_) in _TURNING
         self._label = label
 
     def _what(self, quantity: str) -> str:
@@ -135,18 +136,18 @@ class Joint(Handle):
         """[m or rad], (num_dofs,)."""
         runtime = self._live()
         q = runtime.sim.q[runtime.q_slice(self._joint)]
-        return q.copy() if self.type not in _SCALAR else from_coordinates(q)
+        return from_coordinates(q) if self._turning else q.copy()
 
     @position.setter
     def position(self, value: VectorLike) -> None:
         runtime = self._live()
-        q = runtime.q_slice(self._joint)
-        runtime.sim.q[q] = self._coordinates(value, self._what("position"))
+        numbers = self._coordinates(value, "position")
+        runtime.sim.q[runtime.q_slice(self._joint)] = numbers
         runtime.sim.written()
 
-    def _coordinates(self, value: VectorLike, what: str) -> Array:
-        numbers = values.dof_vector(value, self.num_dofs, what)
-        return numbers if self.type not in _SCALAR else to_coordinates(numbers)
+    def _coordinates(self, value: VectorLike, quantity: str) -> Array:
+        numbers = values.dof_vector(value, self.num_dofs, lambda: self._what(quantity))
+        return to_coordinates(numbers) if self._turning else numbers
 
     @property
     def velocity(self) -> Array:
@@ -158,7 +159,7 @@ class Joint(Handle):
     def velocity(self, value: VectorLike) -> None:
         runtime = self._live()
         runtime.sim.v[runtime.v_slice(self._joint)] = values.dof_vector(
-            value, self.num_dofs, self._what("velocity")
+            value, self.num_dofs, lambda: self._what("velocity")
         )
         runtime.sim.velocities_written()
 
@@ -196,7 +197,7 @@ class Joint(Handle):
 
     def _set_command(self, name: str, value: VectorLike, quantity: str) -> None:
         runtime = self._live()
-        numbers = values.dof_vector(value, self.num_dofs, self._what(quantity))
+        numbers = values.dof_vector(value, self.num_dofs, lambda: self._what(quantity))
         getattr(runtime.sim, name)[runtime.v_slice(self._joint)] = numbers
 
     @property
@@ -231,12 +232,12 @@ class Joint(Handle):
         """Where the position drive leads [m or rad], (num_dofs,)."""
         runtime = self._live()
         q = runtime.sim.q_target[runtime.q_slice(self._joint)]
-        return q.copy() if self.type not in _SCALAR else from_coordinates(q)
+        return from_coordinates(q) if self._turning else q.copy()
 
     @target_position.setter
     def target_position(self, value: VectorLike) -> None:
         runtime = self._live()
-        coordinates = self._coordinates(value, self._what("target position"))
+        coordinates = self._coordinates(value, "target position")
         runtime.sim.q_target[runtime.q_slice(self._joint)] = coordinates
 
     @property

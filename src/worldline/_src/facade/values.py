@@ -8,7 +8,7 @@ A 4x4 transform stands for a pose; inside, poses are 7 numbers (position, xyzw).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from worldline._src.spatial.poses import Array, quaternion
 VectorLike = Sequence[float] | Array
 TransformLike = Sequence[Sequence[float]] | Array
 _ISFINITE = math.isfinite
+_F64 = np.dtype(np.float64)
 
 
 class ShapeError(ArgumentError, TypeError):
@@ -88,15 +89,22 @@ def direction(value: Any, what: str) -> Array:
     return made
 
 
-def dof_vector(value: Any, n: int, what: str) -> Array:
-    """`n` finite numbers in a 1-D array; a bare number is refused, also for n = 1."""
-    made = value if type(value) is np.ndarray and value.dtype == np.float64 else array(value, what)
+def dof_vector(value: Any, n: int, what: str | Callable[[], str]) -> Array:
+    """`n` finite numbers in a 1-D array; a bare number is refused, also for n = 1.
+
+    `what` may be a function, so that a name is only put together when there is something to complain about.
+    """
+    made = np.asarray(value) if type(value) in (list, tuple, np.ndarray) else None
+    if made is not None and made.dtype is _F64 and made.shape == (n,) and all(map(_ISFINITE, made.tolist())):
+        return made
+    name = what if isinstance(what, str) else what()
+    made = array(value, name)
     if made.ndim != 1:
-        raise ShapeError(f"{what}: Expected a 1-D vector of length {n}, got shape {made.shape}")
+        raise ShapeError(f"{name}: Expected a 1-D vector of length {n}, got shape {made.shape}")
     if made.shape[0] != n:
-        raise ArgumentError(f"{what} dimension is {n}, got {made.shape[0]} numbers")
+        raise ArgumentError(f"{name} dimension is {n}, got {made.shape[0]} numbers")
     if not np.isfinite(made).all():
-        raise ArgumentError(f"{what} must contain only finite values, got {made.tolist()}")
+        raise ArgumentError(f"{name} must contain only finite values, got {made.tolist()}")
     return made
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -142,6 +143,7 @@ class Simulation:
             np.int64,
         )
         self._index = self._constant = np.zeros(0)
+        self._reads: dict[str, tuple[Any, tuple[Any, ...]]] = {}
         self._poses_fresh = self._twists_fresh = False
         self._stages: tuple[Stage, ...] | None = None
         self._wrenches = False
@@ -183,9 +185,14 @@ class Simulation:
         return self.body_qd
 
     def _run(self, program: Program) -> None:
-        """Run a reading program once; the clock and the copies of the state are put back by the loop."""
-        arenas = self.model.arenas
-        runner.caller()(compiled(program, "float"), arenas.index, arenas.constant, WITH_GRAVITY, self.data)
+        """Run a reading program once."""
+        call = self._reads.get(program.name)
+        if call is None:
+            # the arenas of a model are written in place, so this holds for as long as the model
+            arenas = self.model.arenas
+            blocks = (compiled(program, "float"), arenas.index, arenas.constant, WITH_GRAVITY, self.data)
+            call = self._reads[program.name] = (runner.caller(), blocks)
+        call[0](*call[1])
 
     # ---- stepping
 

@@ -217,12 +217,9 @@ def contact_rows(hits, bodies, shapes, v, rows_out, notes_out, frames_out):
         point = Vec3(hits.contact[k, 0], hits.contact[k, 1], hits.contact[k, 2])
         body_a, body_b = hits.contact_id[k, 2], hits.contact_id[k, 3]
         clear_rows(base, 0, condim)
-        add_point_motion(
-            bodies.dof, bodies.tree, bodies.pos, bodies.body_link[body_a], point, axes, condim, -1.0, base, 0
-        )
-        add_point_motion(
-            bodies.dof, bodies.tree, bodies.pos, bodies.body_link[body_b], point, axes, condim, 1.0, base, 0
-        )
+        link_a, link_b = bodies.body_link[body_a], bodies.body_link[body_b]
+        add_point_motion(bodies, link_a, point, axes, condim, -1.0, base, 0)
+        add_point_motion(bodies, link_b, point, axes, condim, 1.0, base, 0)
         weight = bodies.body_invweight
         weights = (weight[body_a, 0] + weight[body_b, 0], weight[body_a, 1] + weight[body_b, 1])
 
