@@ -95,9 +95,9 @@ def impedance_lanes(r, solimp, out):
 
 
 @entry
-def soft_row(r, v, inverse_inertia, solref, solimp, least_time, out):
-    """d, aref and R of one row."""
-    d = imp.impedance(r, solimp[0], solimp[1], solimp[2], solimp[3], solimp[4])
+def soft_row(size, r, v, inverse_inertia, solref, solimp, least_time, out):
+    """d, aref and R of one row; `size` is the residual of all rows of its constraint."""
+    d = imp.impedance(size, solimp[0], solimp[1], solimp[2], solimp[3], solimp[4])
     spring = imp.row_spring(solref[0], solref[1], solimp[1], least_time)
     out[0] = d
     out[1] = imp.reference_acceleration(spring, d, r, v)

@@ -4,7 +4,8 @@
 
 A row with residual r and velocity v wants the acceleration aref = -b v - k d r, and yields to it by the share
 d, its impedance, of what it would do unconstrained: R = (1 - d) / d times the inverse inertia the row sees.
-d(r) rises from d0 at r = 0 to dw at |r| = width along a curve with midpoint and power [Todorov 2014].
+d(r) rises from d0 at r = 0 to dw at |r| = width along a curve with midpoint and power [Todorov 2014]. For a
+constraint of several equality rows d is taken at the norm of all their residuals, and shared by them.
 
 Residual, velocity and inverse inertia are scalars of the state; solref and solimp are numbers of the model,
 so branches on them are the same for all worlds.
