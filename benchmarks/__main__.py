@@ -15,6 +15,7 @@ NAMES = (
     "growth",
     "call_cost",
     "start_up",
+    "stepping",
     "loading",
     "lcp",
     "integrators",

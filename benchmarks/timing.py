@@ -9,18 +9,31 @@ from collections.abc import Callable
 
 
 def best_of(
-    jobs: dict[str, Callable[[], object]], *, rounds: int = 15, least: float = 0.02
+    jobs: dict[str, Callable[[], object]],
+    *,
+    rounds: int = 15,
+    least: float = 0.02,
+    before: Callable[[], object] | None = None,
 ) -> dict[str, float]:
-    """The shortest time of each job [s], measured in turns so that all meet the same disturbances."""
+    """The shortest time of each job [s], measured in turns so that all meet the same disturbances.
+
+    `before` runs ahead of every job and is not timed; a job is then not repeated within a turn.
+    """
     repeats = {}
     for name, job in jobs.items():
+        if before is not None:
+            before()
         job()
         start = time.perf_counter()
-        job()
-        repeats[name] = max(1, int(least / max(time.perf_counter() - start, 1e-9)))
+        if before is None:
+            job()
+        spent = time.perf_counter() - start
+        repeats[name] = 1 if before is not None else max(1, int(least / max(spent, 1e-9)))
     best = dict.fromkeys(jobs, float("inf"))
     for _ in range(rounds):
         for name, job in jobs.items():
+            if before is not None:
+                before()
             start = time.perf_counter()
             for _ in range(repeats[name]):
                 job()
