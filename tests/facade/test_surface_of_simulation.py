@@ -164,10 +164,6 @@ def test_the_page_is_current():
     )
 
 
-def _friction(world, robot):
-    robot.joints["l"].coulomb_friction = 0.1
-
-
 REQUESTS = {
     "barrier": ("constraint solve", lambda w, r: setattr(w, "rigid_body_solver", sx.RigidBodySolver.IPC)),
     "sleeping": (
@@ -178,7 +174,6 @@ REQUESTS = {
         "supported features",
         lambda w, r: setattr(r.joints["l"], "actuator_type", sx.ActuatorType.SERVO),
     ),
-    "friction": ("supported features", _friction),
     "solve": (
         "supported features",
         lambda w, r: setattr(w.loop_closures["rod"], "dynamics", sx.ClosureDynamicsPolicy.SOLVE),

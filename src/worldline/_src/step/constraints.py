@@ -18,6 +18,7 @@ from worldline._src.kernels.broadphase.aabb import place
 from worldline._src.kernels.broadphase.pairs import broad
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, FAMILY_STAGES, narrow_sort, pair_family
+from worldline._src.kernels.narrowphase.links import LINKED
 from worldline._src.kernels.narrowphase.tables import SKIP
 from worldline._src.model.force_tables import ForceModels
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
@@ -153,7 +154,9 @@ class Constraints:
         if model.joint_forces is not None:
             laws, joint = model.joint_forces.friction, joint_of_dofs(model)[rubbing]
             column["friction_law"][:, 1] = laws.damping[joint]
-            column["friction_law"][:, 2] = np.where(laws.damping[joint] > 0.0, laws.impedance[joint], 1.0)
+            # without damping, or without an impedance to scale it by, friction is hard
+            soft = (laws.damping[joint] > 0.0) & (laws.impedance[joint] > 0.0)
+            column["friction_law"][:, 2] = np.where(soft, laws.impedance[joint], 1.0)
             column["friction_law"][:, 3] = np.maximum(laws.dmax[joint], 1e-4)
 
     def _fill_actuators(self, working: np.ndarray) -> None:
@@ -289,6 +292,12 @@ class Constraints:
         kind, time = self.column["act_kind"][:, 2], np.maximum(self.column["act_number"][:, 20], 1e-15)
         exact = time * -np.expm1(-h / time)
         self.column["act_blend"][:] = np.where(kind == ActivationKind.FILTER_EXACT, exact, h)
+
+
+def all_stages() -> tuple[Stage, ...]:
+    """Every stage of constraints and collision, for warming the compile cache."""
+    rows = tuple(value for value in vars(s).values() if isinstance(value, Stage))
+    return (*rows, place, broad, narrow_sort, *FAMILY_STAGES.values(), *LINKED.values())
 
 
 def law_rows(force: ForceModels) -> Array:

@@ -27,7 +27,7 @@ from worldline._src.spatial.poses import Array
 from worldline._src.step import runner
 from worldline._src.step import stages as s
 from worldline._src.step import step_stages as t
-from worldline._src.step.constraints import TREE, Constraints
+from worldline._src.step.constraints import TREE, Constraints, all_stages
 from worldline._src.step.evaluate import (
     WITH_GRAVITY,
     Program,
@@ -325,3 +325,4 @@ def compile_all() -> None:
     runner.advancer()
     for stages in ((t.no_drive_forces,), *(program.stages for program in (_POSES, _TWISTS))):
         stage_addresses(stages)
+    stage_addresses(all_stages())
