@@ -91,7 +91,7 @@ def capabilities() -> tuple[Capability, ...]:
                 *(f"actuator {kind.name}" for kind in DRIVES),
                 "loop closures: residuals",
                 "contacts of all shapes; planes are half spaces, meshes count by their hull",
-                "soft and hard limits, joint friction",
+                "soft and hard limits of joints and fixed tendons, joint friction",
                 "scene actuators on joints and fixed tendons",
             ),
             (
@@ -101,7 +101,7 @@ def capabilities() -> tuple[Capability, ...]:
                 "equality constraints",
                 "contact pairs with parameters of their own",
                 "muscles; actuators on sites, bodies and spatial tendons",
-                "tendons with forces of their own",
+                "springs, friction and inertia of tendons; limits of spatial tendons",
                 "world-owned joints",
                 "distance springs",
                 "joint couplers",

@@ -111,11 +111,7 @@ def _require_scene(world: World) -> None:
     """What only a description can ask for."""
     for what in world._live().missing:
         _refuse(FEATURES, f"{what}: not available")
-    scene = world._scene
-    for tendon in (*scene.tendon_set.joint_tendons, *scene.tendon_set.spatial_tendons):
-        if tendon.spring is not None or tendon.limit is not None or tendon.frictionloss or tendon.armature:
-            _refuse(FEATURES, f"tendons are not available: '{tendon.name}' has forces of its own")
-    option = scene.simulate_option
+    option = world._scene.simulate_option
     if (option.disable_limit or option.disable_constraints) and _has_limits(world):
         if world._live().constraints is None:
             _refuse(

@@ -18,6 +18,7 @@ from worldline._src.kernels.constraints import contact_rows as contacts
 from worldline._src.kernels.constraints import joint_rows as joints
 from worldline._src.kernels.constraints import solve as solving
 from worldline._src.kernels.constraints.tables import (
+    ACTIVE_LIMITS,
     CONTACT_COUNT,
     DROPPED,
     HIT_ARGS,
@@ -36,6 +37,7 @@ from worldline._src.kernels.constraints.tables import (
     row_view,
     shape_law_view,
     solve_view,
+    tendon_view,
     weight_view,
     work_view,
 )
@@ -110,6 +112,7 @@ def begin_rows(m, c, args, d):
     counter[ROWS] = 0
     counter[DROPPED] = 0
     counter[CONTACT_COUNT] = 0
+    counter[ACTIVE_LIMITS] = 0
 
 
 @stage
@@ -160,6 +163,21 @@ def limit_rows(m, c, args, d):
     operands = operand_view(tm, tc, td)
     joints.limit_rows(
         limit_view(m, c, args, d),
+        weight_view(m, c, args, d),
+        operands.q,
+        operands.v,
+        row_view(m, c, args, d),
+        row_note_view(m, c, args, d),
+    )
+
+
+@stage
+def tendon_rows(m, c, args, d):
+    """q, v -> rows of the limits of fixed tendons."""
+    tm, tc, td = _tree(args)
+    operands = operand_view(tm, tc, td)
+    joints.tendon_rows(
+        tendon_view(m, c, args, d),
         weight_view(m, c, args, d),
         operands.q,
         operands.v,

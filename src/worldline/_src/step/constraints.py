@@ -54,12 +54,14 @@ class Constraints:
         self.shapes = np.array([k for k, _ in kept], np.int64)
         """Rows of `Model.shapes` in the order of the collision tables."""
         limited = np.zeros(0, np.int64) if off or option.disable_limit else _limited(model)
+        tight = np.zeros(0, np.int64) if off or option.disable_limit else _limited_tendons(model)
         rubbing = np.zeros(0, np.int64) if off else np.flatnonzero(model.joint_friction > 0.0)
         actuators = np.zeros(0, np.int64) if option.disable_actuators else _working(model, option)
-        self._lay_out(len(limited), len(rubbing), len(actuators))
-        self._fill_bodies()
+        self._lay_out(len(limited), len(tight), len(rubbing), len(actuators))
         self._fill_shapes()
         self._fill_limits(limited)
+        self._fill_tendons(tight)
+        self._fill_bodies()
         self._fill_friction(rubbing)
         self._fill_actuators(actuators)
         self._fill_options(option)
@@ -70,7 +72,7 @@ class Constraints:
 
     # ---- layout
 
-    def _lay_out(self, limits: int, frictions: int, actuators: int) -> None:
+    def _lay_out(self, limits: int, tendons: int, frictions: int, actuators: int) -> None:
         model = self.model
         nv = model.joint_dof_count
         contacts = _ROOM + 4 * len(self.shapes) if len(self.shapes) else 0
@@ -82,9 +84,10 @@ class Constraints:
             "nbody": model.body_count + 1,
             "nshape": len(self.shapes),
             "nlimit": limits,
+            "ntendon": tendons,
             "nfriction": frictions,
             "nequality": 0,
-            "nrow": 2 * limits + frictions + 6 * contacts + 1,
+            "nrow": 2 * (limits + tendons) + frictions + 6 * contacts + 1,
             "ncontact": contacts,
             "nu": actuators,
             "na": states,
@@ -99,9 +102,11 @@ class Constraints:
 
     def _fill_bodies(self) -> None:
         self.column["body_link"][1:] = self.model.link_of_body()
-        translation, body = inverse_weights(self.model)
-        self.column["dof_invweight"][:] = translation
-        self.column["body_invweight"][1:] = body
+        dofs, bodies, inverse = inverse_weights(self.model)
+        self.column["dof_invweight"][:] = dofs
+        self.column["body_invweight"][1:] = bodies
+        moment = self.column["tendon_moment"]
+        self.column["tendon_bound"][:, 3] = np.einsum("ki,ij,kj->k", moment, inverse, moment)
 
     def _fill_shapes(self) -> None:
         shapes = self.model.shapes
@@ -143,6 +148,15 @@ class Constraints:
             column["limit_bound"][:, 2] = model.joint_forces.margin[joint]
         else:
             column["limit_law"][:, t.ERP] = 1.0
+
+    def _fill_tendons(self, tight: np.ndarray) -> None:
+        table, column = self.model.tendons, self.column
+        if table is None or not tight.size:
+            return
+        column["tendon_moment"][:] = table.coefficients[tight]
+        column["tendon_bound"][:, :2] = table.limit[tight]
+        column["tendon_bound"][:, 2] = table.margin[tight]
+        column["tendon_law"][:] = law_rows(table.limit_force)[tight]
 
     def _fill_friction(self, rubbing: np.ndarray) -> None:
         model, column = self.model, self.column
@@ -224,12 +238,12 @@ class Constraints:
         """Whether a step needs more than position limits that stop hard, which have a stage of their own."""
         sizes = self.sizes
         soft = sizes["nlimit"] and (self.column["limit_law"][:, t.KIND] != t.HARD).any()
-        return bool(sizes["nshape"] or sizes["nfriction"] or sizes["nu"] or soft)
+        return bool(sizes["nshape"] or sizes["nfriction"] or sizes["nu"] or sizes["ntendon"] or soft)
 
     @property
     def constrains(self) -> bool:
         """Whether there can be any row."""
-        return bool(self.sizes["nlimit"] or self.sizes["nfriction"] or self.sizes["nshape"])
+        return any(self.sizes[name] for name in ("nlimit", "ntendon", "nfriction", "nshape"))
 
     def row_stages(self) -> list[tuple[Stage, int]]:
         """The stages between smooth accelerations and integration, with the arenas they run on."""
@@ -238,6 +252,8 @@ class Constraints:
             chosen.append((s.friction_rows, ROWS))
         if self.sizes["nlimit"]:
             chosen.append((s.limit_rows, ROWS))
+        if self.sizes["ntendon"]:
+            chosen.append((s.tendon_rows, ROWS))
         if self.hits is not None:
             chosen.append((s.place_bodies, ROWS))
             chosen += [(stage, HITS) for stage in self._hit_stages]
@@ -334,6 +350,24 @@ def _limited(model: Model) -> np.ndarray:
     return np.flatnonzero(finite & ~free & (~ball | first))
 
 
+def _limited_tendons(model: Model) -> np.ndarray:
+    """Fixed tendons with limits."""
+    table = model.tendons
+    if table is None:
+        return np.zeros(0, np.int64)
+    return np.flatnonzero(np.isfinite(table.limit).any(axis=1) & ~table.spatial)
+
+
+def _missing_tendons(model: Model) -> list[str]:
+    """Tendons with forces that no stage has."""
+    table = model.tendons
+    if table is None:
+        return []
+    asked = (table.stiffness != 0.0) | (table.damping != 0.0) | (table.friction != 0.0)
+    asked |= (table.armature != 0.0) | (np.isfinite(table.limit).any(axis=1) & table.spatial)
+    return [f"tendons: '{table.label[k]}' has forces of its own" for k in np.flatnonzero(asked).tolist()]
+
+
 _JOINTS = (TargetKind.JOINT, TargetKind.JOINT_IN_PARENT)
 
 
@@ -392,6 +426,7 @@ def _missing(model: Model, option: SimulateOption) -> list[str]:
                 found.append(f"muscle '{name}'")
             elif table.activation_kind[u] == ActivationKind.MUSCLE:
                 found.append(f"muscle '{name}'")
+    found += [] if off else _missing_tendons(model)
     if option.density > 0.0 or option.viscosity > 0.0:
         found.append("forces of a medium (density, viscosity)")
     return found

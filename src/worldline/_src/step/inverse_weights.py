@@ -18,8 +18,9 @@ from worldline._src.step.dynamics import jacobian, mass_matrix
 _SMALL = 1e-15
 
 
-def inverse_weights(model: Model) -> tuple[Array, Array]:
-    """Of degrees of freedom, (joint_dof_count,), and of bodies: translation and rotation, (body_count, 2).
+def inverse_weights(model: Model) -> tuple[Array, Array, Array]:
+    """Of degrees of freedom, (joint_dof_count,), of bodies: translation and rotation, (body_count, 2), and
+    the inverse mass matrix they come from.
 
     Degrees of freedom of a ball joint share their mean, and so do the two halves of a free joint. Bodies are
     looked at in their centre of mass; a body that can only move one way takes that for the other too.
@@ -27,8 +28,11 @@ def inverse_weights(model: Model) -> tuple[Array, Array]:
     nv = model.joint_dof_count
     bodies = np.zeros((model.body_count, 2))
     if nv == 0:
-        return np.zeros(0), bodies
+        return np.zeros(0), bodies, np.zeros((0, 0))
     q = np.array(model.joint_q)
+    for j in np.flatnonzero(np.isin(model.joint_type, [JointType.FREE, JointType.DISTANCE])).tolist():
+        # where a free body starts makes no difference but rounding; without it a saved world goes on bit for bit
+        q[model.joint_q_start[j] : model.joint_q_start[j + 1]] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
     M = mass_matrix(model, q)
     held = np.repeat(model.body_kinematic[model.joint_child], np.diff(model.joint_qd_start))
     free = np.flatnonzero(~held)
@@ -56,4 +60,4 @@ def inverse_weights(model: Model) -> tuple[Array, Array]:
         elif turn < _SMALL < move:
             turn = move
         bodies[b] = move, turn
-    return dofs, bodies
+    return dofs, bodies, inverse

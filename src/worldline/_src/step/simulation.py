@@ -165,9 +165,9 @@ class Simulation:
 
     def forces_written(self) -> None:
         """body_f was written: the next step looks whether there are any."""
-        forces = bool(self.body_f.any())
-        if forces != self._wrenches:
-            self._wrenches = forces
+        if not self._wrenches and self.body_f.any():
+            # from now on the step looks at forces; preparing it again for every push would cost more
+            self._wrenches = True
             self._stages = None
 
     def fresh_poses(self) -> Array:

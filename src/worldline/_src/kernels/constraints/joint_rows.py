@@ -66,7 +66,6 @@ def _limit_row(limit, k, weights, r, v, rows_out, notes_out):
 def limit_rows(limit, weights, q, v, rows_out, notes_out):
     """A row for every limit that is reached, or that this step would reach when the law is hard."""
     counter, h = notes_out.counter, weights.option[STEP]
-    counter[ACTIVE_LIMITS] = 0
     for k in range(limit.limit_dof.shape[0]):
         d, margin = limit.limit_dof[k], limit.limit_bound[k, 2]
         hard = limit.limit_law[k, 0] == 0.0
@@ -95,3 +94,40 @@ def limit_rows(limit, weights, q, v, rows_out, notes_out):
                 rows_out.J[row, d + 1] = -w.y / angle
                 rows_out.J[row, d + 2] = -w.z / angle
                 _limit_row(limit, k, weights, r, v, rows_out, notes_out)
+
+
+@kernel
+def tendon_rows(tendon, weights, q, v, rows_out, notes_out):
+    """A row for every limit of a fixed tendon that is reached; its length is a sum over coordinates."""
+    counter = notes_out.counter
+    for k in range(tendon.tendon_moment.shape[0]):
+        if counter[ROWS] + 2 > rows_out.kind.shape[0]:
+            counter[DROPPED] += 1
+            continue
+        length = 0.0
+        for d in range(v.shape[0]):
+            moment = tendon.tendon_moment[k, d]
+            if moment != 0.0:
+                length += moment * q[tendon.dof_q[d]]
+        for side in range(2):
+            s = 1.0 if side == 0 else -1.0
+            r = s * (length - tendon.tendon_bound[k, side]) - tendon.tendon_bound[k, 2]
+            if r < 0.0:
+                n = counter[ROWS]
+                clear_rows(rows_out.J, n, 1)
+                for d in range(v.shape[0]):
+                    rows_out.J[n, d] = s * tendon.tendon_moment[k, d]
+                made = answer(
+                    load_law(tendon.tendon_law, k),
+                    r,
+                    row_velocity(rows_out.J, n, v),
+                    tendon.tendon_bound[k, 3],
+                    weights.option[STEP],
+                    weights.option[SAFE] != 0.0,
+                )
+                rows_out.aref[n], rows_out.D[n], rows_out.bound[n] = made.aref, 1.0 / made.R, 0.0
+                rows_out.kind[n], rows_out.dim[n] = UNILATERAL, 0
+                notes_out.residual[n] = r
+                notes_out.row_of[n, 0], notes_out.row_of[n, 1] = 4, k
+                counter[ROWS] = n + 1
+                counter[ACTIVE_LIMITS] += 1

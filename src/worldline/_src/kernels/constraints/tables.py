@@ -28,7 +28,20 @@ KIND, STIFFNESS, DAMPING, D0, DMAX, WIDTH, MIDDLE, POWER, DIRECT, BOUNCINESS, ER
 LAW = 11
 HARD, FORCE_SPRING, ACCELERATION_SPRING, IMPEDANCE = range(4)
 
-SIZES = ("nv", "width", "nbody", "nshape", "nlimit", "nfriction", "nequality", "nrow", "ncontact", "nu", "na")
+SIZES = (
+    "nv",
+    "width",
+    "nbody",
+    "nshape",
+    "nlimit",
+    "ntendon",
+    "nfriction",
+    "nequality",
+    "nrow",
+    "ncontact",
+    "nu",
+    "na",
+)
 
 COLUMNS = (
     # shapes, in the order of the collision tables
@@ -48,6 +61,10 @@ COLUMNS = (
     Column("limit_kind", "m", ("nlimit",), "0 a number, 1 the angle of a ball joint."),
     Column("limit_bound", "c", ("nlimit", 3), "Lower, upper, margin."),
     Column("limit_law", "c", ("nlimit", LAW), "How the limit answers."),
+    # limits of fixed tendons
+    Column("tendon_moment", "c", ("ntendon", "nv"), "Change of length by degrees of freedom."),
+    Column("tendon_bound", "c", ("ntendon", 4), "Lower, upper, margin, inverse inertia at rest."),
+    Column("tendon_law", "c", ("ntendon", LAW), "How the limit answers."),
     # dry friction of joints
     Column("friction_dof", "m", ("nfriction",), "Degree of freedom."),
     Column("friction_law", "c", ("nfriction", 4), "Largest force, damping, impedance, dmax."),
@@ -90,7 +107,7 @@ COLUMNS = (
         "row_of",
         "args",
         ("nrow", 2),
-        "What a row belongs to: 0 equality, 1 friction, 2 limit, 3 contact; which.",
+        "Of 0 equality, 1 friction, 2 limit, 3 contact, 4 tendon; which.",
     ),
     Column("contact_row", "args", ("ncontact", 2), "First row of a contact and its condim."),
     Column("control", "d", ("nu",), "Controls."),
@@ -138,6 +155,7 @@ WeightView, weight_view = TABLE.view("WeightView", "body_link", "body_invweight"
 LimitView, limit_view = TABLE.view(
     "LimitView", "limit_dof", "limit_q", "limit_kind", "limit_bound", "limit_law"
 )
+TendonView, tendon_view = TABLE.view("TendonView", "tendon_moment", "tendon_bound", "tendon_law", "dof_q")
 FrictionView, friction_view = TABLE.view("FrictionView", "friction_dof", "friction_law")
 EqualityView, equality_view = TABLE.view(
     "EqualityView",
