@@ -31,7 +31,7 @@ def inverse_weights(model: Model) -> tuple[Array, Array, Array]:
         return np.zeros(0), bodies, np.zeros((0, 0))
     q = np.array(model.joint_q)
     for j in np.flatnonzero(np.isin(model.joint_type, [JointType.FREE, JointType.DISTANCE])).tolist():
-        # where a free body starts makes no difference but rounding; without it a saved world goes on bit for bit
+        # where a free body starts makes no difference but rounding; so a saved world goes on bit for bit
         q[model.joint_q_start[j] : model.joint_q_start[j + 1]] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
     M = mass_matrix(model, q)
     held = np.repeat(model.body_kinematic[model.joint_child], np.diff(model.joint_qd_start))
