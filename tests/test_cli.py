@@ -10,22 +10,28 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from worldline import msd
+from worldline import simulation as sx
 from worldline._src.cli import main as command
+from worldline._src.cli.demo import WALKER, build_arm
 from worldline._src.errors import ArgumentError
 from worldline._src.jit import cache_folder
 
 SCRIPT = Path(sys.executable).with_name("worldline")
 
 
-def worldline(*arguments: str, start: tuple[str, ...] = (sys.executable, "-m", "worldline")):
+def worldline(
+    *arguments: str, start: tuple[str, ...] = (sys.executable, "-m", "worldline"), timeout: float = 120
+):
     return subprocess.run(
         [*start, *arguments],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=timeout,
         env=os.environ | {"COLUMNS": "160", "TERM": "dumb"},
     )
 
@@ -61,21 +67,68 @@ def test_help_of_a_command(name, option):
     assert option in done.output
 
 
-def test_demo():
-    done = worldline("demo", "--worlds", "9", "--seconds", "0.1")
+@pytest.fixture(scope="module")
+def demo_text():
+    # the time is for a first run, which compiles
+    done = worldline("demo", "--worlds", "9", "--seconds", "0.5", timeout=400)
     assert done.returncode == 0, done.stderr
-    assert "after 0.1 s" in done.stdout
-    off = re.search(r"energy off by (\S+) J", done.stdout)
-    assert off is not None
-    assert float(off[1]) < 1e-8
-    assert "9 worlds" in done.stdout
+    return done.stdout
+
+
+def number(pattern, text):
+    found = re.search(pattern, text)
+    assert found is not None, (pattern, text)
+    return float(found[1])
+
+
+def test_demo_drops_a_box(demo_text):
+    h, n = 0.001, 100
+    fallen = 0.5 - 9.81 * h * h * n * (n + 1) / 2
+    assert number(r"free fall: height (\S+) m", demo_text) == pytest.approx(fallen, abs=5e-5)
+
+
+def test_demo_swings_a_chain(demo_text):
+    assert "after 0.5 s: last link" in demo_text
+    assert number(r"energy off by (\S+) J", demo_text) < 1e-8
+
+
+def test_demo_tells_what_the_robot_did(demo_text):
+    rows = re.findall(r"│ +([\d.]+) │ +([\d.]+) │ +(\d+) │ +([\d.]+) │ +([\d.]+) │ (.+?) +│", demo_text)
+    assert [row[-1] for row in rows] == ["let go", "before the push", "after the push", "at the end"]
+    time, energy, contacts, depth, height = np.array([row[:-1] for row in rows], float).T
+    assert time[0] == 0.0 and time[-1] == 0.5 and (np.diff(time) > 0.0).all()
+    assert contacts[0] == 0 and contacts[-1] >= 3  # in the air, then on its feet
+    assert depth[0] == 0.0 and 0.0 < depth[-1] < 5.0
+    assert height[0] == 1.15 and 0.85 < height[-1] < 0.95
+    assert energy[-1] < energy[0]
+
+
+def test_demo_runs_many_worlds(demo_text):
+    assert "9 worlds" in demo_text
     rows = [
-        line
-        for line in done.stdout.splitlines()
-        if re.search(r"(kinematics|dynamics|mass matrix)\b.*\d", line)
+        line for line in demo_text.splitlines() if re.search(r"(kinematics|dynamics|mass matrix)\b.*\d", line)
     ]
     assert len(rows) == 4
     assert all("yes" in row for row in rows), rows
+
+
+def test_the_arm_of_the_demo_reaches_its_targets():
+    world, arm = build_arm()
+    arm.joints.target_position = [0.3, -0.4, 0.9]
+    world.step(n=4000)
+    assert arm.joints.position == pytest.approx([0.3, -0.4, 0.9], abs=1e-6)
+
+
+def test_the_robot_of_the_demo_stands():
+    world = sx.World.from_scene(msd.from_str(WALKER.read_text("utf-8"), format="mjcf"))
+    robot = world.multibodies["pelvis"]
+    world.step(n=400)
+    metrics = world.compute_step_metrics()
+    assert metrics.active_contact_count == 8  # four corners of both feet
+    assert metrics.kinetic_energy < 0.1
+    assert robot.links["pelvis"].translation[2] == pytest.approx(0.93, abs=0.005)
+    # left and right are alike
+    assert world.center_of_mass[1] == pytest.approx(0.0, abs=1e-6)
 
 
 def test_warmup_is_quick_when_warm():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from facade.scenes import moved, pendulum, rich
+from worldline import msd
 from worldline import simulation as sx
 from worldline.model import step as step_arrays
 
@@ -380,6 +381,25 @@ def test_metrics_of_a_world_are_sums_and_asking_changes_nothing():
     assert metrics.total_energy == metrics.kinetic_energy + metrics.potential_energy
     assert metrics.active_contact_count == 0 and metrics.max_penetration_depth == 0.0
     assert world.kinetic_energy == metrics.kinetic_energy
+
+
+def test_metrics_count_the_contacts_of_the_last_step():
+    text = """<mujoco><worldbody><geom type="plane" size="5 5 0.1"/><body name="crate" pos="0 0 0.35">
+      <freejoint/><geom type="box" size="0.3 0.2 0.1" mass="2"/></body></worldbody></mujoco>"""
+    world = sx.World.from_scene(msd.from_str(text, format="mjcf"))
+    world.step(50)
+    flying = world.compute_step_metrics()
+    assert (flying.active_contact_count, flying.max_penetration_depth) == (0, 0.0)
+    iterations = []
+    for _ in range(500):
+        world.step()
+        iterations.append(world.compute_step_metrics().last_step_iterations)
+    assert iterations[0] == 0 and max(iterations) >= 1
+    lying = world.compute_step_metrics()
+    assert lying.active_contact_count == 4
+    height = lying.potential_energy / (2.0 * G)
+    assert lying.max_penetration_depth == pytest.approx(0.1 - height, abs=1e-9)
+    assert 0.0 < lying.max_penetration_depth < 0.01
 
 
 def test_momentum_about_the_origin_is_kept_without_forces():

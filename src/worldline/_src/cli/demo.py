@@ -1,10 +1,15 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""`worldline demo`: the main jobs on bundled models, with figures."""
+"""`worldline demo`: the main jobs on bundled models, with figures.
+
+A first world, an arm that moves to a pose, a robot that lands on its feet and is pushed over, a chain whose
+energy is watched, and the dynamics of a humanoid in thousands of worlds.
+"""
 
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -14,60 +19,139 @@ from rich.progress import track
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from worldline._src.model.model import Model
+    from worldline.simulation import Multibody, World
+
+WALKER = Path(__file__).with_name("data") / "walker.xml"
+"""The bundled robot; see the note at the top of the file."""
+
+AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
 def demo(
     worlds: Annotated[int, typer.Option(help="Worlds in the batch.", min=1)] = 4096,
-    seconds: Annotated[float, typer.Option(help="Simulated time of the chain.", min=0.1)] = 2.0,
+    seconds: Annotated[float, typer.Option(help="Simulated time of each scene.", min=0.1)] = 2.0,
 ) -> None:
-    """Swing a chain and watch its energy, then run the dynamics of a humanoid in thousands of worlds."""
+    """Drop a box, drive an arm, push a robot over, swing a chain, run a humanoid in thousands of worlds."""
     console = Console()
     console.print("[bold]Worldline demo[/bold]; the first run compiles kernels, once per machine.\n")
+    _first_world(console)
+    _arm(console, seconds)
+    _walker(console, seconds)
     _swing(console, seconds)
     _batch(console, worlds)
 
 
+def _first_world(console: Console) -> None:
+    """A box falls for a tenth of a second."""
+    from worldline import simulation as sx
+
+    world = sx.World(time_step=0.001)
+    box = world.add_rigid_body("box", mass=1.0, position=(0.0, 0.0, 0.5))
+    world.step(n=100)
+    console.print(f"a box after {world.time:g} s of free fall: height {box.translation[2]:.4f} m\n")
+
+
+def build_arm() -> tuple[World, Multibody]:
+    """An upright arm of three hinges whose drives know the targets, and whose weight is compensated."""
+    from worldline import simulation as sx
+
+    world = sx.World(time_step=0.001)
+    arm, parent = world.add_multibody("arm"), None
+    for name, axis, height in (("base", "z", 0.0), ("upper", "y", 0.2), ("fore", "y", 0.4)):
+        X_PJ = np.eye(4)
+        X_PJ[2, 3] = height
+        parent = arm.add_link(
+            name,
+            parent,
+            sx.JointSpec(name=f"{name}_joint", axis=AXES[axis], transform_to_parent=X_PJ),
+            mass=2.0,
+            inertia=np.diag([0.03, 0.03, 0.005]),
+            center_of_mass=(0.0, 0.0, 0.2),
+        )
+        parent.gravity_compensation = 1.0
+    for joint in arm.joints:
+        joint.target_stiffness, joint.target_damping = 120.0, 24.0
+    return world, arm
+
+
+def _arm(console: Console, seconds: float) -> None:
+    """Position drives take the arm to a pose."""
+    world, arm = build_arm()
+    arm.joints.target_position = target = np.array([0.8, 0.6, 1.1])
+    steps = round(seconds / world.time_step / 20)
+    for _ in track(range(20), description="driving an arm of 3 joints", console=console):
+        world.step(n=max(steps, 1))
+    off = np.degrees(np.abs(arm.joints.position - target).max())
+    at = arm.links["fore"].translation
+    console.print(
+        f"  after {world.time:g} s: joints within {off:.1e} degrees of their targets, "
+        f"elbow at ({at[0]:.3f}, {at[1]:.3f}, {at[2]:.3f}) m\n"
+    )
+
+
+def _walker(console: Console, seconds: float) -> None:
+    """A robot with servos falls on its feet; then something pushes its chest for a tenth of a second."""
+    from worldline import msd
+    from worldline import simulation as sx
+
+    world = sx.World.from_scene(msd.from_str(WALKER.read_text("utf-8"), format="mjcf"))
+    robot = world.multibodies["pelvis"]
+    pelvis, chest = robot.links["pelvis"], robot.links["chest"]
+    table = Table(title=f"a robot of {robot.mass:.0f} kg and {robot.num_dofs} degrees of freedom on a plane")
+    for column in ("time, s", "energy, J", "contacts", "deepest, mm", "pelvis height, m", ""):
+        table.add_column(column, justify="left" if not column else "right")
+
+    def report(what: str) -> None:
+        now = world.compute_step_metrics()
+        table.add_row(
+            f"{world.time:.2f}",
+            f"{now.total_energy:.1f}",
+            f"{now.active_contact_count}",
+            f"{1e3 * now.max_penetration_depth:.2f}",
+            f"{pelvis.translation[2]:.3f}",
+            what,
+        )
+
+    report("let go")
+    total = round(seconds / world.time_step)
+    push, after = total // 3, total // 3 + 50
+    parts = [
+        (end, what) for end, what in ((push, "before the push"), (after, "after the push")) if end < total
+    ]
+    for end, what in track([*parts, (total, "at the end")], "dropping and pushing a robot", console=console):
+        if end == after:
+            while world.frame < end:
+                chest.apply_force((250.0, 0.0, 0.0))
+                world.step()
+        world.step(n=end - world.frame)
+        report(what)
+    console.print(table, "")
+
+
 def _swing(console: Console, seconds: float) -> None:
     """A chain of 7 let go from the side, by the classical Runge-Kutta method."""
-    from worldline._src.step import dynamics as wm
+    from worldline import model as wm
     from worldline._src.step.samples import chain
 
     model = chain(7)
-    q, v = np.zeros(7), np.zeros(7)
-    q[0] = 0.5 * np.pi
-    h = 1e-3
-    steps = round(seconds / h)
-    start_energy = float(wm.potential_energy(model, q))
-    for _ in track(range(steps), description="swinging a chain of 7 links", console=console):
-        q, v = runge_kutta_step(model, q, v, h)
-    moving = float(wm.kinetic_energy(model, q, v))
-    lost = abs(moving + float(wm.potential_energy(model, q)) - start_energy)
-    tip = wm.forward_kinematics(model, q)[-1, :3]
+    state = model.state()
+    state.joint_q[0] = 0.5 * np.pi
+    start_energy = float(wm.potential_energy(model, state.joint_q))
+    steps = round(seconds / 1e-3 / 20)
+    for _ in track(range(20), description="swinging a chain of 7 links", console=console):
+        wm.step(model, state, steps=max(steps, 1), dt=1e-3, integration_family="runge-kutta-4")
+    moving = float(wm.kinetic_energy(model, state.joint_q, state.joint_qd))
+    lost = abs(moving + float(wm.potential_energy(model, state.joint_q)) - start_energy)
+    tip = wm.forward_kinematics(model, state.joint_q)[-1, :3]
     console.print(
         f"  after {seconds:g} s: last link at ({tip[0]:.4f}, {tip[1]:.4f}, {tip[2]:.4f}) m, "
         f"energy off by {lost:.1e} J of {moving:.2f} J in motion\n"
     )
 
 
-def runge_kutta_step(model: Model, q: np.ndarray, v: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """One step of the fourth-order method for joints whose coordinates add up."""
-    from worldline._src.step.dynamics import forward_dynamics
-
-    none = np.zeros_like(v)
-    a1 = forward_dynamics(model, q, v, none)
-    v2 = v + 0.5 * h * a1
-    a2 = forward_dynamics(model, q + 0.5 * h * v, v2, none)
-    v3 = v + 0.5 * h * a2
-    a3 = forward_dynamics(model, q + 0.5 * h * v2, v3, none)
-    v4 = v + h * a3
-    a4 = forward_dynamics(model, q + h * v3, v4, none)
-    return q + h / 6.0 * (v + 2.0 * v2 + 2.0 * v3 + v4), v + h / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4)
-
-
 def _batch(console: Console, worlds: int) -> None:
     """The algorithms on a floating tree of 38 links in many worlds."""
-    from worldline._src.step import dynamics as wm
+    from worldline import model as wm
     from worldline._src.step.samples import humanoid
 
     model = humanoid()
