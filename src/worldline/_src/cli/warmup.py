@@ -16,14 +16,13 @@ from rich.console import Console
 
 def compile_scalar(scalar: str) -> float:
     """Compile all programs for one scalar in this process; returns the seconds it took."""
-    from worldline._src.step import constraints, programs, runner, simulation, stepping
+    from worldline._src.step import programs, runner, simulation, stepping
     from worldline._src.step.evaluate import compiled
 
     start = time.perf_counter()
     runner.runner(scalar)
     if scalar == "float":
         simulation.compile_all()
-        constraints.compile_all()
     for program in (*programs.ALL, *stepping.PROGRAMS):
         if scalar == "float" or not program.one_by_one:
             compiled(program, scalar)

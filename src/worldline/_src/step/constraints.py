@@ -31,7 +31,6 @@ from worldline._src.spatial.poses import Array
 from worldline._src.step import constraint_stages as s
 from worldline._src.step import stages, step_stages
 from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_rows
-from worldline._src.step.evaluate import stage_addresses
 from worldline._src.step.inverse_weights import inverse_weights
 
 TREE, ROWS, HITS = 0, 1, 2
@@ -431,9 +430,3 @@ def _missing(model: Model, option: SimulateOption) -> list[str]:
     if option.density > 0.0 or option.viscosity > 0.0:
         found.append("forces of a medium (density, viscosity)")
     return found
-
-
-def compile_all() -> None:
-    """Compile every stage that contacts, limits, dry friction and actuators can need."""
-    own = (value for value in vars(s).values() if isinstance(value, Stage))
-    stage_addresses((*own, place, broad, narrow_sort, *FAMILY_STAGES.values(), *LINKED.values()))
