@@ -19,6 +19,7 @@ from worldline._src.facade.collections import (
     LinkCollection,
     NamedCollection,
 )
+from worldline._src.facade.contacts import Contact, ContactForce
 from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
 from worldline._src.facade.dump import dump_scene_json, dump_scene_text
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
@@ -63,6 +64,7 @@ from worldline._src.facade.options import (
     RigidBodyOptions,
     WorldOptions,
 )
+from worldline._src.facade.queries import BodyDistance, RayHit, RayHits
 from worldline._src.facade.recording import Recording, RecordingError
 from worldline._src.facade.replay import Replay, ReplayCheck, ReplayDifference, ReplayIndexError
 from worldline._src.facade.replay_layout import LayoutError
@@ -77,10 +79,13 @@ from worldline.simulation import state as state
 
 __all__ = [
     "ActuatorType",
+    "BodyDistance",
     "Capability",
     "ClosureDynamicsPolicy",
     "ClosureKinematicsPolicy",
     "ComputeAcceleratorPolicy",
+    "Contact",
+    "ContactForce",
     "ContactGradientMode",
     "ContactSolverMethod",
     "DeactivationOptions",
@@ -108,6 +113,8 @@ __all__ = [
     "MultibodyIntegrationFamily",
     "MultibodyOptions",
     "NamedCollection",
+    "RayHit",
+    "RayHits",
     "ReadOptions",
     "Recording",
     "RecordingError",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from worldline._src.facade import values
-from worldline._src.facade.body_state import MassiveFrame
 from worldline._src.facade.frame import Frame
+from worldline._src.facade.shapes import ShapedFrame
 from worldline._src.facade.values import VectorLike
 from worldline._src.scene.bodies import Body
 from worldline._src.scene.bodies import Link as SceneLink
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from worldline._src.facade.multibody import Multibody
 
 
-class Link(MassiveFrame):
+class Link(ShapedFrame):
     """A body of a multibody's tree; its pose follows from the joints between it and the world.
 
     Example:

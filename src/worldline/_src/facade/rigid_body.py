@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import OperationError
 from worldline._src.facade import values
-from worldline._src.facade.body_state import MassiveFrame
+from worldline._src.facade.shapes import ShapedFrame, checked_restitution
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.scene.bodies import Body, BodyKind
+from worldline._src.scene.validate import STATIC_SHAPES
 from worldline._src.spatial.poses import Array
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
 
 
-class RigidBody(MassiveFrame):
+class RigidBody(ShapedFrame):
     """A rigid body. Forces act at its centre of mass and stay until cleared; world axes throughout.
 
     Example:
@@ -155,6 +156,8 @@ class RigidBody(MassiveFrame):
         wanted = kind if value else BodyKind.Dynamic
         if not value and self._body.kind is not kind:
             return
+        if wanted is not BodyKind.Static and any(g.shape in STATIC_SHAPES for g in self._link.geoms):
+            raise OperationError(f"RigidBody '{self.name}' has a plane and cannot move; take the plane away")
         linear, angular = self.linear_velocity, self.angular_velocity
         self._body.kind = wanted
         runtime.set_body_kind(self._body)
@@ -228,30 +231,38 @@ class RigidBody(MassiveFrame):
 
     @property
     def friction(self) -> float:
-        """Coefficient of dry friction; two bodies use the geometric mean."""
+        """Coefficient of dry friction; two bodies use the geometric mean.
+
+        Setting it gives it to all shapes.
+        """
         self._require_alive()
         return self._body.friction
 
     @friction.setter
     def friction(self, value: float) -> None:
         self._require_alive()
+        self._world._require_idle()
         self._body.friction = values.non_negative(value, "RigidBody friction")
-        self._world._configuration_changed()
+        self._write_materials(friction=self._body.friction)
 
     @property
     def restitution(self) -> float:
-        """Share of the closing speed that returns, 0 to 1; two bodies use the larger."""
+        """Share of the closing speed that returns, 0 to 1; two bodies use the larger.
+
+        Setting it gives it to all shapes.
+        """
         self._require_alive()
         return self._body.restitution
 
     @restitution.setter
     def restitution(self, value: float) -> None:
         self._require_alive()
-        number = values.non_negative(value, "RigidBody restitution")
-        if number > 1.0:
-            raise ArgumentError(f"RigidBody restitution must be between 0 and 1, got {number}")
-        self._body.restitution = number
-        self._world._configuration_changed()
+        self._world._require_idle()
+        self._body.restitution = checked_restitution(value, "RigidBody restitution")
+        self._write_materials(restitution=self._body.restitution)
+
+    def _own_material(self) -> tuple[float, float]:
+        return self._body.friction, self._body.restitution
 
     @property
     def is_sleeping(self) -> bool:

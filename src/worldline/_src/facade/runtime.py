@@ -26,6 +26,7 @@ from worldline._src.step.simulation import Simulation
 from worldline._src.step.stepping import MultibodyIntegrationFamily, VariationalOptions
 
 if TYPE_CHECKING:
+    from worldline._src.facade.queries import QueryScene
     from worldline._src.facade.state_space import StateSpace
 
 DRIVES = {
@@ -121,6 +122,8 @@ class Runtime:
         """Grows whenever a parameter is written."""
         self.spaces: dict[tuple[int, bool, bool], StateSpace] = {}
         """State spaces of the whole world, kept while nothing in them changes."""
+        self.queries: QueryScene | None = None
+        """Shapes for collision queries, made when first asked for."""
         for body in scene.hierarchy.bodies:
             self.set_body_kind(body)
         for joint in self._joints():
@@ -326,6 +329,8 @@ class Runtime:
             self.control[:], self.activation[:] = saved.control, saved.activation
         self.wrenches_written()
         sim.clock[:] = saved.clock
+        if self.constraints is not None:
+            self.constraints.forget_contacts()
         sim.written()
         for body in self.scene.hierarchy.bodies:
             if body.kind is BodyKind.Static:

@@ -22,6 +22,7 @@ from worldline._src.scene.world import World as Scene
 from worldline._src.step.stepping import MultibodyIntegrationFamily as Family
 
 EARTH = (0.0, 0.0, -9.81)
+_CONE, _TOLERANCE = 1, 1e-10
 _SOLVERS = {
     RigidBodySolver.SEQUENTIAL_IMPULSE: policies.RigidBodySolver.SequentialImpulse,
     RigidBodySolver.IPC: policies.RigidBodySolver.Barrier,
@@ -54,6 +55,15 @@ _INTEGRATORS = {
     Family.VARIATIONAL: IntegratorMethod.Variational,
 }
 _DEACTIVATION = tuple(DeactivationOptions._fields)
+
+
+def set_contact_defaults(scene: Scene) -> None:
+    """How contacts of a World that came from no file are solved.
+
+    Friction is a cone, the same in all directions; and the solver goes on until momentum is kept to rounding.
+    """
+    scene.simulate_option.friction_model = _CONE
+    scene.simulate_option.constraint_solver_tolerance = _TOLERANCE
 
 
 def from_description(scene: Scene) -> WorldOptions:

@@ -52,6 +52,7 @@ from worldline._src.facade.options import (
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.runtime import Runtime, Snapshot
 from worldline._src.facade.values import TransformLike, VectorLike
+from worldline._src.facade.world_contacts import WorldContacts
 from worldline._src.facade.world_members import WorldMembers
 from worldline._src.facade.world_objects import WorldObjects
 from worldline._src.facade.world_settings import WorldSettings
@@ -63,7 +64,7 @@ from worldline._src.spatial.poses import Array
 _COUNTERS = ("rigid_body", "multibody", "loop_closure", "free_frame", "fixed_frame")
 
 
-class World(WorldSettings, WorldObjects, WorldMembers):
+class World(WorldSettings, WorldObjects, WorldMembers, WorldContacts):
     """A simulated world.
 
     Args:
@@ -125,6 +126,7 @@ class World(WorldSettings, WorldObjects, WorldMembers):
         self._start_members()
         self._options = options
         self._scene = Scene()
+        scene_options.set_contact_defaults(self._scene)
         self._runtime: Runtime | None = None
         self._carried: Snapshot | None = None
         self._simulating = False

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from worldline._src.errors import Problem
-from worldline._src.scene.bodies import Frame, Link
+from worldline._src.scene.bodies import BodyKind, Frame, Link
 from worldline._src.scene.contexts import Probe, TooManyProblems
 from worldline._src.scene.geometry import ShapeType
 from worldline._src.scene.hints import hint
@@ -81,9 +81,10 @@ def _references(probe: Probe) -> None:
 
 
 def movable_links(world: World) -> Iterator[tuple[Link, bool, str]]:
-    """Every link, whether a joint can move it, and its path."""
+    """Every link, whether a joint can move it, and its path; static bodies stay, free joint or not."""
     for index, body in enumerate(world.hierarchy.bodies):
-        stack = [(body.link, body.free is not None, f"$.hierarchy.bodies[{index}].link")]
+        free = body.free is not None and body.kind is not BodyKind.Static
+        stack = [(body.link, free, f"$.hierarchy.bodies[{index}].link")]
         while stack:
             link, moves, path = stack.pop()
             moves = moves or bool(active_joints(link, body))

@@ -83,10 +83,14 @@ def body_rows(model: Model, *, parents: bool = True) -> list[BodyRow]:
         else:
             parent[child] = parent[above] if nothing and parent[above] >= 0 else weld[above]
     quiet = model.self_collision_root
+    above = set(parent)
+    # single bodies that no force moves; others keep the filter between parent and child
+    held = [False, *model.body_kinematic.tolist()]
     rows = []
     for b in range(model.body_count + 1):
         tree = -1 if quiet is None or b == 0 else int(quiet[b - 1])
-        rows.append(BodyRow(weld[b] == 0, weld[b], parent[b] if parents else -1, tree))
+        fixed = weld[b] == 0 or (held[b] and b not in above)
+        rows.append(BodyRow(fixed, weld[b], parent[b] if parents else -1, tree))
     return rows
 
 

@@ -16,6 +16,7 @@ from worldline._src.collision.run import set_links
 from worldline._src.jit import Stage
 from worldline._src.kernels.broadphase.aabb import place
 from worldline._src.kernels.broadphase.pairs import broad
+from worldline._src.kernels.broadphase.tree import BUILT
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, FAMILY_STAGES, narrow_sort, pair_family
 from worldline._src.kernels.narrowphase.links import LINKED
@@ -38,6 +39,13 @@ TREE, ROWS, HITS = 0, 1, 2
 
 _ROOM = 64
 """Contacts that a world has room for beyond those its number of shapes suggests."""
+
+
+_REACH, _REACH_SPEED = 1e-4, 2.0
+"""How far ahead of touching a hard shape is seen: at least [m], and the way of this speed in a step [m/s].
+
+Friction of a cone lets a sliding contact hover at the way that its speed times its friction makes in a step.
+"""
 
 
 class Constraints:
@@ -97,8 +105,18 @@ class Constraints:
         self.column = block.column
 
     def refresh(self) -> None:
-        """Masses changed: the inertias that rows see are taken again."""
+        """Masses or kinds of bodies changed: what rows and pair filters know of them is taken again."""
         self._fill_bodies()
+        if self.hits is not None:
+            fixed = self.hits.column["body_fixed"]
+            told = [row.fixed for row in body_rows(self.model)]
+            if not np.array_equal(fixed != 0, told):
+                fixed[:] = told
+                self.hits.column["tree_root"][BUILT] = 0
+
+    def forget_contacts(self) -> None:
+        """The state is no longer what the last step led to: there are no contacts of a last step."""
+        self.column["counter"][t.CONTACT_COUNT] = 0
 
     def _fill_bodies(self) -> None:
         self.column["body_link"][1:] = self.model.link_of_body()
@@ -226,6 +244,19 @@ class Constraints:
         set_links(tuple(sorted({link for f in families for link in FAMILY_LINKS.get(f, ())})), self.hits.args)
         self._hit_stages = (place, broad, narrow_sort, *(FAMILY_STAGES[f] for f in families))
 
+    def _set_reach(self, h: float) -> None:
+        """Hard shapes are found shortly before they touch, so that what rests or slides keeps its contacts.
+
+        A hard row of a gap lets it just close, which would swallow a bounce: not where anything bounces.
+        """
+        if self.hits is None:
+            return
+        laws = self.column["shape_law"]
+        hard = laws[:, t.KIND] == t.HARD
+        reach = 0.0 if (laws[hard, t.BOUNCINESS] > 0.0).any() else max(_REACH, _REACH_SPEED * h)
+        margin = self.column["shape_contact"][:, 0]
+        self.hits.column["shape_margin"][:] = margin + np.where(hard, reach, 0.0)
+
     # ---- what a step runs
 
     @property
@@ -304,6 +335,7 @@ class Constraints:
             link[t.HIT_M], link[t.HIT_C] = address_of(self.hits.m), address_of(self.hits.c)
             link[t.HIT_ARGS], link[t.HIT_D] = address_of(self.hits.args), address_of(self.hits.d)
         self.column["option"][t.STEP] = h
+        self._set_reach(h)
         # a filter has a closed form over a step; everything else takes its rate for the whole step
         kind, time = self.column["act_kind"][:, 2], np.maximum(self.column["act_number"][:, 20], 1e-15)
         exact = time * -np.expm1(-h / time)

@@ -1,0 +1,170 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Contacts of the last step: where bodies touched, and the forces that were solved for.
+
+Rows of a contact are its normal and tangents when friction is a cone, and the edges of a pyramid otherwise;
+both become one force in world axes here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from worldline._src.facade.link import Link
+from worldline._src.facade.rigid_body import RigidBody
+from worldline._src.kernels.constraints import tables as t
+from worldline._src.spatial.poses import Array
+from worldline._src.step.constraints import Constraints
+
+if TYPE_CHECKING:
+    from worldline._src.facade.runtime import Runtime
+    from worldline._src.facade.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class Contact:
+    """One point where two bodies touch.
+
+    Attributes:
+        body_a, body_b: rigid body or link; None for shapes of the world itself, such as the ground.
+        point: halfway between the two surfaces, world [m], (3,).
+        normal: unit vector from body_a to body_b, world, (3,).
+        depth: how deep they overlap [m]; negative for a gap.
+        force: on body_b, world axes [N], (3,); zero from queries, which solve nothing.
+        shape_index_a, shape_index_b: which of the `collision_shapes` of the bodies touch.
+        feature: which features of the shapes touch; stays while they do.
+    """
+
+    body_a: RigidBody | Link | None
+    body_b: RigidBody | Link | None
+    point: Array
+    normal: Array
+    depth: float
+    force: Array
+    shape_index_a: int
+    shape_index_b: int
+    feature: int
+
+
+@dataclass(frozen=True, eq=False)
+class ContactForce:
+    """The force of one contact in the last step.
+
+    Attributes:
+        body_a, body_b: rigid body or link; None for shapes of the world itself.
+        point: where it acts, world [m], (3,).
+        force: on body_b, world axes [N], (3,); body_a feels the opposite.
+        impulse: force times the time step [N s], (3,).
+    """
+
+    body_a: RigidBody | Link | None
+    body_b: RigidBody | Link | None
+    point: Array
+    force: Array
+    impulse: Array
+
+
+class Owners(NamedTuple):
+    """Whose the rows of the model's shapes are."""
+
+    body: list[RigidBody | Link | None]
+    """By body of the model, the world last."""
+    index: np.ndarray
+    """By shape of the model: its place in the `collision_shapes` of its body."""
+
+
+def owners(world: World, runtime: Runtime) -> Owners:
+    """Handles by body of the model, and places of shapes."""
+    table: list[RigidBody | Link | None] = [None] * (runtime.model.body_count + 1)
+    handles: list[RigidBody | Link] = list(world._rigid_bodies.values())
+    for robot in world._multibodies.values():
+        handles += robot._links.values()
+    for handle in handles:
+        table[runtime.link_body[id(handle._link)]] = handle
+    shapes = runtime.model.shapes
+    index = np.zeros(0 if shapes is None else len(shapes.body), np.int64)
+    if shapes is not None:
+        seen: dict[int, int] = {}
+        for k in np.flatnonzero(shapes.flags & 1).tolist():
+            body = int(shapes.body[k])
+            index[k] = seen.get(body, 0)
+            seen[body] = index[k] + 1
+    return Owners(table, index)
+
+
+def last_contacts(world: World) -> list[Contact]:
+    """See `World.contacts`."""
+    runtime = world._live()
+    constraints = runtime.constraints
+    touching = _touching(constraints)
+    if constraints is None or constraints.hits is None or not touching:
+        return []
+    who = owners(world, runtime)
+    hit, ids = constraints.hits.column["contact"], constraints.hits.column["contact_id"]
+    made = []
+    for k, force in touching:
+        rows = constraints.shapes[ids[k, 0:2]]
+        made.append(
+            Contact(
+                who.body[int(ids[k, 2]) - 1],
+                who.body[int(ids[k, 3]) - 1],
+                hit[k, 0:3].copy(),
+                hit[k, 3:6].copy(),
+                float(hit[k, 6]),
+                force,
+                int(who.index[rows[0]]),
+                int(who.index[rows[1]]),
+                int(ids[k, 4]),
+            )
+        )
+    return made
+
+
+def last_contact_forces(world: World) -> list[ContactForce]:
+    """See `World.get_last_contact_forces`."""
+    h = world.time_step
+    return [ContactForce(c.body_a, c.body_b, c.point, c.force, c.force * h) for c in last_contacts(world)]
+
+
+def contact_summary(runtime: Runtime) -> tuple[int, float]:
+    """Number of contacts of the last step and the deepest overlap [m]."""
+    constraints = runtime.constraints
+    touching = _touching(constraints)
+    if constraints is None or constraints.hits is None or not touching:
+        return 0, 0.0
+    depth = constraints.hits.column["contact"][[k for k, _ in touching], 6]
+    return len(touching), max(float(depth.max()), 0.0)
+
+
+def _touching(constraints: Constraints | None) -> list[tuple[int, Array]]:
+    """Contacts of the last step that overlap or push, with their forces."""
+    if constraints is None or constraints.hits is None:
+        return []
+    column = constraints.column
+    count = int(column["counter"][t.CONTACT_COUNT])
+    rows, depth = column["contact_row"][:count], constraints.hits.column["contact"][:count, 6]
+    found = []
+    for k in np.flatnonzero(rows[:, 0] >= 0).tolist():
+        force = _force(constraints, k, int(rows[k, 0]), int(rows[k, 1]))
+        if depth[k] >= 0.0 or force.any():
+            found.append((k, force))
+    return found
+
+
+def _force(constraints: Constraints, k: int, first: int, condim: int) -> Array:
+    """Force on the second body in world axes."""
+    column = constraints.column
+    solved, axes = column["force"], column["frame"][k].reshape(3, 3)
+    if condim == 1:
+        return solved[first] * axes[0]
+    if column["option"][t.ELLIPTIC] != 0.0:
+        return solved[first : first + 3] @ axes
+    edges = solved[first : first + 2 * (condim - 1)]
+    mu = column["mu"][k]
+    along = edges.sum()
+    return along * axes[0] + sum(
+        mu[j] * (edges[2 * j] - edges[2 * j + 1]) * axes[j + 1] for j in range(min(2, condim - 1))
+    )

@@ -1,0 +1,257 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Collision queries of a World: they see every write at once and change nothing.
+
+The shapes of the model are objects of a collision group of their own, one for each, with the pair filters
+that a step has. The group is made when first asked for and lives as long as the compiled world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from worldline._src.collision.group import CollisionGroup
+from worldline._src.collision.native import NativeDetector
+from worldline._src.collision.results import CollisionOption
+from worldline._src.collision.shapes import CollisionShape
+from worldline._src.errors import ArgumentError
+from worldline._src.facade import values
+from worldline._src.facade.contacts import Contact, Owners, owners
+from worldline._src.facade.frame import Frame
+from worldline._src.facade.link import Link
+from worldline._src.facade.rigid_body import RigidBody
+from worldline._src.facade.values import TransformLike, VectorLike
+from worldline._src.kernels.narrowphase.dispatch import pair_family
+from worldline._src.kernels.narrowphase.tables import SKIP
+from worldline._src.spatial.poses import IDENTITY, Array
+from worldline._src.step.collision_rows import body_rows, shape_rows
+
+if TYPE_CHECKING:
+    from worldline._src.facade.runtime import Runtime
+    from worldline._src.facade.world import World
+
+BodyLike = RigidBody | Link | Frame | None
+
+
+@dataclass(frozen=True, eq=False)
+class BodyDistance:
+    """How far two bodies are apart.
+
+    Attributes:
+        distance: signed [m]; negative for the deepest overlap.
+        normal: unit vector from the first to the second, world, (3,).
+        point_a, point_b: closest points, or the deepest, world [m], (3,).
+    """
+
+    distance: float
+    normal: Array
+    point_a: Array
+    point_b: Array
+
+
+@dataclass(frozen=True, eq=False)
+class RayHit:
+    """Where a ray meets a body.
+
+    Attributes:
+        body: rigid body or link; None for shapes of the world itself.
+        fraction: share of the way from start to end.
+        point: world [m], (3,).
+        normal: outward unit normal, world, (3,).
+        shape_index: which of the `collision_shapes` of the body.
+    """
+
+    body: RigidBody | Link | None
+    fraction: float
+    point: Array
+    normal: Array
+    shape_index: int
+
+
+@dataclass(frozen=True, eq=False)
+class RayHits:
+    """The nearest hits of rays; one entry for each ray, None in an iteration where it missed.
+
+    Attributes:
+        fractions: share of the way from start to end, (n,); infinity for a miss.
+        points: where they hit, world [m], (n, 3); the end of the ray for a miss.
+        normals: outward unit normals, (n, 3); zero for a miss.
+        bodies: rigid body or link; None for a miss and for shapes of the world itself.
+        shape_indices: which of the `collision_shapes` of the body, (n,); -1 for a miss.
+    """
+
+    fractions: Array
+    points: Array
+    normals: Array
+    bodies: list[RigidBody | Link | None]
+    shape_indices: np.ndarray
+
+    @property
+    def has_hit(self) -> bool:
+        """Whether any ray hit anything."""
+        return bool(np.isfinite(self.fractions).any())
+
+    def __len__(self) -> int:
+        return len(self.fractions)
+
+    def __iter__(self) -> Iterator[RayHit | None]:
+        for k in range(len(self)):
+            yield self[k]
+
+    def __getitem__(self, k: int) -> RayHit | None:
+        if not np.isfinite(self.fractions[k]):
+            return None
+        return RayHit(
+            self.bodies[k],
+            float(self.fractions[k]),
+            self.points[k].copy(),
+            self.normals[k].copy(),
+            int(self.shape_indices[k]),
+        )
+
+
+class QueryScene:
+    """The shapes of a compiled world as a collision group."""
+
+    def __init__(self, world: World, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self.who: Owners = owners(world, runtime)
+        self.detector = NativeDetector()
+        self.group = CollisionGroup()
+        model, rules = runtime.model, self.group.filter
+        rows = shape_rows(model)
+        parents = model.option is None or not model.option.disable_parent_filter
+        bodies = body_rows(model, parents=parents)
+        self.body = np.array([row.body - 1 for _, row in rows], np.int64)
+        """Body of the model by object, -1 for the world."""
+        self.place = np.array([self.who.index[k] for k, _ in rows], np.int64)
+        """Place among the shapes of its body by object."""
+        first: dict[int, int] = {}
+        for i, (_, row) in enumerate(rows):
+            first.setdefault(bodies[row.body].weld, i)
+            self.group.add(
+                row.shape,
+                static=bodies[row.body].fixed,
+                margin=0.0,
+                collide_group=row.group,
+                collide_with=row.collides_with,
+            )
+        for i, (_, row) in enumerate(rows):
+            told = bodies[row.body]
+            rules.weld[i] = first[told.weld]
+            if told.parent >= 0 and told.parent in first:
+                rules.parent[i] = first[told.parent]
+            if told.tree >= 0:
+                rules.quiet[i] = told.tree
+        if model.excluded_bodies is not None:
+            for a, b in model.excluded_bodies.tolist():
+                rules.ignored |= {(min(i, j), max(i, j)) for i in self.objects(a) for j in self.objects(b)}
+        self.group.changed()
+
+    def objects(self, body: int) -> list[int]:
+        """Objects of a body of the model, -1 for the world."""
+        return np.flatnonzero(self.body == body).tolist()
+
+    def refresh(self) -> QueryScene:
+        """Poses as they are now."""
+        if len(self.group):
+            poses = np.vstack([self.runtime.sim.fresh_poses().reshape(-1, 7), IDENTITY])
+            self.group.poses = poses[self.body]
+        return self
+
+
+def scene_of(world: World) -> QueryScene:
+    """The group of a World, with the present poses."""
+    runtime = world._live()
+    known = runtime.queries
+    if known is None:
+        known = runtime.queries = QueryScene(world, runtime)
+    return known.refresh()
+
+
+def collide(world: World, options: CollisionOption | None) -> list[Contact]:
+    """See `World.collide`."""
+    if options is not None and not isinstance(options, CollisionOption):
+        raise values.ShapeError(f"options must be a CollisionOption, got {options!r}")
+    scene = scene_of(world)
+    found = scene.detector.collide(scene.group, option=options)
+    made = []
+    for k in range(len(found)):
+        a, b = found.objects[k].tolist()
+        made.append(
+            Contact(
+                scene.who.body[scene.body[a]],
+                scene.who.body[scene.body[b]],
+                found.points[k].copy(),
+                found.normals[k].copy(),
+                float(found.depths[k]),
+                np.zeros(3),
+                int(scene.place[a]),
+                int(scene.place[b]),
+                int(found.features[k]),
+            )
+        )
+    return made
+
+
+def distance(world: World, a: BodyLike, b: BodyLike) -> BodyDistance:
+    """See `World.distance`."""
+    scene = scene_of(world)
+    first, second = (_shaped(world, scene, body, what) for body, what in ((a, "a"), (b, "b")))
+    if first[0] == second[0]:
+        raise ArgumentError("a distance needs two different bodies")
+    kinds = [int(item.shapes[0].type) for item in scene.group]
+    pairs = [(i, j) for i in first for j in second if pair_family(kinds[i], kinds[j]) != SKIP]
+    if not pairs:
+        raise ArgumentError("planes and height fields have no distance from each other")
+    rows = scene.detector.distances(scene.group, np.array(pairs, np.int64))
+    k = int(np.argmin(rows.distance))
+    return BodyDistance(
+        float(rows.distance[k]), rows.normal[k].copy(), rows.point_a[k].copy(), rows.point_b[k].copy()
+    )
+
+
+def raycast(world: World, start: VectorLike, end: VectorLike) -> RayHits:
+    """See `World.raycast`."""
+    scene = scene_of(world)
+    found = scene.detector.raycast(scene.group, start, end)
+    hit = found.objects >= 0
+    bodies = [scene.who.body[scene.body[k]] if k >= 0 else None for k in found.objects.tolist()]
+    places = np.full(len(hit), -1)
+    places[hit] = scene.place[found.objects[hit]]
+    return RayHits(found.fractions, found.points, found.normals, bodies, places)
+
+
+def overlap(world: World, shape: CollisionShape, pose: TransformLike | None) -> list[RigidBody | Link | None]:
+    """See `World.overlap`."""
+    if not isinstance(shape, CollisionShape):
+        raise values.ShapeError(f"a CollisionShape is needed, got {shape!r}")
+    where = IDENTITY if pose is None else values.pose_of(pose, "pose")
+    scene = scene_of(world)
+    probe = CollisionGroup()
+    probe.add(shape, pose=where)
+    found = scene.detector.collide(scene.group, probe)
+    bodies = scene.body[found.objects[found.depths >= 0.0, 0]]
+    return [scene.who.body[b] for b in dict.fromkeys(bodies.tolist())]
+
+
+def body_index(world: World, body: BodyLike, what: str) -> int:
+    """Body of the model, -1 for the world; refuses what is no body of this World."""
+    if body is None or (isinstance(body, Frame) and body.is_world):
+        return -1
+    if not isinstance(body, (RigidBody, Link)):
+        raise values.ShapeError(f"{what} must be a rigid body, a link, or None for the world, got {body!r}")
+    world._own_frame(body, what)
+    return world._live().body(body._link)
+
+
+def _shaped(world: World, scene: QueryScene, body: BodyLike, what: str) -> list[int]:
+    found = scene.objects(body_index(world, body, what))
+    if not found:
+        name = "the world" if body is None else f"'{body.name}'"
+        raise ArgumentError(f"{what}: {name} has no collision shapes")
+    return found

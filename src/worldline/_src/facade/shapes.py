@@ -1,0 +1,276 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Collision shapes of rigid bodies and links, and the ground.
+
+A shape becomes a geom of the description without mass: mass and inertia of a body are its own and stay as
+they are. Its contact is hard; two shapes touch with the geometric mean of their friction and the larger
+restitution.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
+from worldline._src.errors import ArgumentError, CapabilityError
+from worldline._src.facade import values
+from worldline._src.facade.body_state import MassiveFrame
+from worldline._src.model.kinds import ShapeFlags
+from worldline._src.scene.asset_specs import MeshData, MeshSource
+from worldline._src.scene.contact import CombineRule, ConstraintForceModel, PhysicsMaterial
+from worldline._src.scene.geometry import Geometry, ShapeType
+from worldline._src.scene.validate import movable_links
+from worldline._src.scene.world import World as Scene
+from worldline._src.step.collision_rows import collision_shape
+
+if TYPE_CHECKING:
+    from worldline._src.facade.world import World
+
+FRICTION, RESTITUTION = 1.0, 0.0
+"""Of shapes that say nothing else."""
+_ERP = 0.2
+"""Share of an overlap that a step removes."""
+_KINDS = {
+    CollisionShapeType.SPHERE: ShapeType.Sphere,
+    CollisionShapeType.BOX: ShapeType.Box,
+    CollisionShapeType.CAPSULE: ShapeType.Capsule,
+    CollisionShapeType.CYLINDER: ShapeType.Cylinder,
+    CollisionShapeType.ELLIPSOID: ShapeType.Ellipsoid,
+    CollisionShapeType.PLANE: ShapeType.InfinitePlane,
+    CollisionShapeType.CONVEX: ShapeType.Mesh,
+}
+
+
+class ShapedFrame(MassiveFrame):
+    """A body that can touch others."""
+
+    def _own_material(self) -> tuple[float, float]:
+        """Friction and restitution of shapes that are given none."""
+        return FRICTION, RESTITUTION
+
+    def add_collision_shape(
+        self,
+        shape: CollisionShape,
+        *,
+        name: str = "",
+        friction: float | None = None,
+        restitution: float | None = None,
+    ) -> None:
+        """Give the body one more shape, in design mode or within `World.edit()`; its mass stays.
+
+        Shapes of one body never touch each other. Planes are for bodies that stand still.
+
+        Args:
+            shape: the shape; its local transform is its pose in the body.
+            name: unique among all shapes of the World; none when empty.
+            friction: coefficient of dry friction, that of the body when None; pairs use the geometric mean.
+            restitution: share of the closing speed that returns, 0 to 1, that of the body when None; pairs
+                use the larger.
+
+        Raises:
+            CapabilityError: cones, height fields and triangle surfaces, which a step has no geom for.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> from worldline.collision import CollisionShape
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box", position=(0, 0, 0.5))
+            >>> box.add_collision_shape(CollisionShape.box((0.5, 0.5, 0.5)))
+            >>> ground = world.add_ground_plane()
+            >>> world.step(n=100)
+            >>> round(float(box.translation[2]), 6), len(world.contacts)
+            (0.5, 4)
+        """
+        self._require_design(f"adding a shape to '{self.name}'")
+        own_friction, own_restitution = self._own_material()
+        geom, mesh = _geometry(
+            self._world._scene,
+            shape,
+            _checked_name(self._world._scene, name),
+            _material(
+                own_friction if friction is None else friction,
+                own_restitution if restitution is None else restitution,
+            ),
+        )
+        if geom.shape is ShapeType.InfinitePlane and self._moves():
+            raise ArgumentError(f"{shape!r} has no volume and '{self.name}' can move; give it a solid shape")
+        if mesh is not None:
+            assert geom.mesh is not None
+            self._world._scene.assets.meshes[geom.mesh] = mesh
+        self._link.geoms.append(geom)
+        self._world._topology_changed()
+
+    def set_collision_shape(
+        self, shape: CollisionShape, *, friction: float | None = None, restitution: float | None = None
+    ) -> None:
+        """Have this shape and no other; see `add_collision_shape`."""
+        before = self._touching()
+        self.add_collision_shape(shape, friction=friction, restitution=restitution)
+        for geom in before:
+            self._drop(geom)
+
+    def remove_collision_shape(self, which: int | str) -> None:
+        """Take away a shape by its place in `collision_shapes` or its name; others move up."""
+        self._require_design(f"removing a shape from '{self.name}'")
+        geoms = self._touching()
+        if isinstance(which, str):
+            found = [geom for geom in geoms if geom.name == which]
+            if not found:
+                known = [geom.name for geom in geoms if geom.name]
+                raise ArgumentError(f"'{self.name}' has no shape named '{which}'; it has {known}")
+            self._drop(found[0])
+            return
+        index = values.count(which, "place of a shape")
+        if not 0 <= index < len(geoms):
+            raise ArgumentError(f"'{self.name}' has {len(geoms)} shapes, there is no shape {index}")
+        self._drop(geoms[index])
+
+    def _drop(self, geom: Geometry) -> None:
+        scene = self._world._scene
+        rows = self._link.geoms
+        rows[:] = [row for row in rows if row is not geom]
+        used = {g.mesh for link in scene.hierarchy.links() for g in link.geoms}
+        used |= {g.mesh for g in scene.hierarchy.geoms}
+        if geom.mesh is not None and geom.mesh not in used and geom.mesh.startswith(_MESH):
+            del scene.assets.meshes[geom.mesh]
+        self._world._topology_changed()
+
+    def _moves(self) -> bool:
+        return next(moves for link, moves, _ in movable_links(self._world._scene) if link is self._link)
+
+    def _touching(self) -> list[Geometry]:
+        """The geoms that can touch something, in the order of `collision_shapes`."""
+        self._require_alive()
+        return [geom for geom in self._link.geoms if _touches(geom)]
+
+    @property
+    def collision_shapes(self) -> list[CollisionShape]:
+        """All shapes that can touch something, those of a file included; a new list each time."""
+        runtime, b = self._index()
+        table = runtime.model.shapes
+        if table is None:
+            return []
+        rows = np.flatnonzero((table.body == b) & ((table.flags & ShapeFlags.COLLIDES) != 0))
+        return [collision_shape(runtime.model, k) for k in rows.tolist()]
+
+    @property
+    def collision_shape(self) -> CollisionShape | None:
+        """The first shape, None when there is none."""
+        shapes = self.collision_shapes
+        return shapes[0] if shapes else None
+
+    @property
+    def num_collision_shapes(self) -> int:
+        """Number of shapes that can touch something."""
+        return len(self._touching())
+
+    @property
+    def has_collision_shape(self) -> bool:
+        """Whether there is any shape that can touch something."""
+        return bool(self._touching())
+
+    def _write_materials(self, *, friction: float | None = None, restitution: float | None = None) -> None:
+        """Give all shapes of the body a new friction or restitution."""
+        geoms = self._touching()
+        for geom in geoms:
+            material = geom.physics_material
+            if friction is not None:
+                material.friction = [friction, *material.friction[1:]]
+            if restitution is not None:
+                material.restitution = restitution
+        if geoms:
+            self._world._topology_changed()
+        self._world._configuration_changed()
+
+
+def add_ground_plane(world: World, height: float, friction: float, restitution: float) -> str:
+    """See `World.add_ground_plane`."""
+    world._require_design("adding a ground plane")
+    z = values.real(height, "height of a ground plane")
+    material = _material(friction, restitution)
+    plane = world._scene.add_ground_plane(z)
+    plane.physics_material = material
+    world._topology_changed()
+    assert plane.name is not None
+    return plane.name
+
+
+def checked_restitution(value: Any, what: str) -> float:
+    """A share of speed, 0 to 1."""
+    number = values.non_negative(value, what)
+    if number > 1.0:
+        raise ArgumentError(f"{what} must be between 0 and 1, got {number}")
+    return number
+
+
+def _touches(geom: Geometry) -> bool:
+    return bool(geom.collision_mask.collide_group or geom.collision_mask.collide_with)
+
+
+def _material(friction: float, restitution: float) -> PhysicsMaterial:
+    """What shapes of this side are made of."""
+    mu = values.non_negative(friction, "friction of a shape")
+    bounce = checked_restitution(restitution, "restitution of a shape")
+    return PhysicsMaterial(
+        friction=(mu, 0.005, 0.0001),
+        restitution=bounce,
+        contact_model=ConstraintForceModel.hard(bounce, _ERP),
+        friction_rule=CombineRule.GeometricMean,
+        restitution_rule=CombineRule.Maximum,
+    )
+
+
+_MESH = "worldline:convex_"
+
+
+def _geometry(
+    scene: Scene, shape: CollisionShape, name: str | None, material: PhysicsMaterial
+) -> tuple[Geometry, MeshSource | None]:
+    """A shape as a geom without mass, and the mesh it needs."""
+    if not isinstance(shape, CollisionShape):
+        raise values.ShapeError(f"a CollisionShape is needed, got {shape!r}")
+    kind = _KINDS.get(shape.type)
+    if kind is None:
+        raise CapabilityError(
+            f"supported features: {shape!r} cannot be on a body; boxes, spheres, capsules, cylinders, "
+            "ellipsoids, planes and convex shapes can (CollisionShape.decomposed makes several of a mesh)"
+        )
+    pose = shape.local_transform
+    geom = Geometry(
+        name=name,
+        shape=kind,
+        position=pose[:3],
+        orientation=pose[3:],
+        mass=0.0,
+        physics_material=material,
+    )
+    if kind is not ShapeType.Mesh:
+        geom.size = shape._size.tolist()
+        return geom, None
+    number = next(n for n in range(len(scene.assets.meshes) + 1) if f"{_MESH}{n}" not in scene.assets.meshes)
+    geom.mesh = f"{_MESH}{number}"
+    return geom, MeshSource.buffer(MeshData(vertices=shape.vertices, triangles=_triangles(shape)))
+
+
+def _triangles(shape: CollisionShape) -> np.ndarray:
+    """The faces of a hull as fans of triangles, (n, 3)."""
+    hull = shape.geometry
+    made = []
+    for start, end in zip(hull.face_start[:-1].tolist(), hull.face_start[1:].tolist(), strict=True):
+        corners = hull.face_corner[start:end].tolist()
+        made += [(corners[0], p, q) for p, q in pairwise(corners[1:])]
+    return np.array(made, np.int64).reshape(-1, 3)
+
+
+def _checked_name(scene: Scene, name: str) -> str | None:
+    if name == "":
+        return None
+    given = values.text(name, "name of a shape")
+    taken = {geom.name for geom in scene.hierarchy.geoms}
+    taken |= {geom.name for link in scene.hierarchy.links() for geom in link.geoms}
+    if given in taken:
+        raise ArgumentError(f"a shape named '{given}' already exists")
+    return given

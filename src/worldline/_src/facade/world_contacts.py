@@ -1,0 +1,165 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Members of World for contacts, collision queries and pairs that never touch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from worldline._src.collision.results import CollisionOption
+from worldline._src.collision.shapes import CollisionShape
+from worldline._src.errors import ArgumentError
+from worldline._src.facade import contacts, queries, shapes, values
+from worldline._src.facade.contacts import Contact, ContactForce
+from worldline._src.facade.link import Link
+from worldline._src.facade.queries import BodyDistance, BodyLike, RayHits
+from worldline._src.facade.rigid_body import RigidBody
+from worldline._src.facade.values import TransformLike, VectorLike
+
+if TYPE_CHECKING:
+    from worldline._src.facade.world import World
+
+
+class WorldContacts:
+    """Contacts of the last step, queries of the present, and ignored pairs."""
+
+    def _whole(self) -> World:
+        return cast("World", self)
+
+    def add_ground_plane(
+        self,
+        height: float = 0.0,
+        *,
+        friction: float = shapes.FRICTION,
+        restitution: float = shapes.RESTITUTION,
+    ) -> str:
+        """A plane across the whole world at z = height [m], solid below; returns its name.
+
+        It belongs to no body: in contacts it is None.
+
+        Args:
+            height: [m].
+            friction: coefficient of dry friction; pairs use the geometric mean.
+            restitution: share of the closing speed that returns, 0 to 1; pairs use the larger.
+        """
+        return shapes.add_ground_plane(self._whole(), height, friction, restitution)
+
+    # ---- the last step
+
+    @property
+    def contacts(self) -> list[Contact]:
+        """Contacts of the last step that overlapped or pushed, with their forces.
+
+        Places are those at the beginning of that step, which its forces were solved at. Empty before the
+        first step, and after `reset`, an edit or a restored state.
+        """
+        return contacts.last_contacts(self._whole())
+
+    def get_last_contact_forces(self) -> list[ContactForce]:
+        """Forces and impulses of the contacts of the last step, in the order of `contacts`."""
+        return contacts.last_contact_forces(self._whole())
+
+    # ---- queries of the present
+
+    def collide(self, options: CollisionOption | None = None) -> list[Contact]:
+        """Where bodies touch now; nothing is solved and nothing changes.
+
+        Pairs that a step leaves out are left out: shapes of one body, bodies and what their joint stands
+        on, ignored pairs.
+
+        Args:
+            options: margin, largest number of contacts; see `worldline.collision.CollisionOption`.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> from worldline.collision import CollisionShape
+            >>> world = sx.World()
+            >>> a = world.add_rigid_body("a")
+            >>> b = world.add_rigid_body("b", position=(1.5, 0, 0))
+            >>> for ball in (a, b):
+            ...     ball.add_collision_shape(CollisionShape.sphere(1.0))
+            >>> contact, = world.collide()
+            >>> contact.body_a is a, contact.normal.tolist(), contact.depth
+            (True, [1.0, 0.0, 0.0], 0.5)
+            >>> b.translation = (3, 0, 0)
+            >>> world.collide(), world.distance(a, b).distance
+            ([], 1.0)
+        """
+        return queries.collide(self._whole(), options)
+
+    def distance(self, a: BodyLike, b: BodyLike) -> BodyDistance:
+        """Signed distance and closest points of two bodies now; None is the world with its fixed shapes.
+
+        Ignored pairs have a distance too.
+        """
+        return queries.distance(self._whole(), a, b)
+
+    def raycast(self, start: VectorLike, end: VectorLike) -> RayHits:
+        """The nearest hit of a ray, or of many at once, now.
+
+        Args:
+            start: where the rays begin, world [m], (3,) or (n, 3).
+            end: where they end, the same shape, or (3,) for all.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> ground = world.add_ground_plane()
+            >>> hit = world.raycast((0, 0, 2), (0, 0, -2))[0]
+            >>> hit.fraction, hit.point.tolist(), hit.body
+            (0.5, [0.0, 0.0, 0.0], None)
+        """
+        return queries.raycast(self._whole(), start, end)
+
+    def overlap(
+        self, shape: CollisionShape, pose: TransformLike | None = None
+    ) -> list[RigidBody | Link | None]:
+        """Bodies that a shape at a pose (4x4, the origin when None) overlaps now; None is the world's own."""
+        return queries.overlap(self._whole(), shape, pose)
+
+    # ---- pairs that never touch
+
+    def set_collision_pair_ignored(self, a: BodyLike, b: BodyLike, ignored: bool = True) -> None:
+        """Let two bodies pass through each other, or no longer; None is the world with its fixed shapes.
+
+        Possible at any time; the order does not matter.
+        """
+        world = self._whole()
+        world._require_idle()
+        if not isinstance(ignored, bool):
+            raise values.ShapeError(f"ignored must be True or False, got {ignored!r}")
+        pair = self._pair(a, b)
+        rows = world._scene.collision_ignores.link_pairs
+        kept = [row for row in rows if set(row) != set(pair)]
+        if ignored == (len(kept) < len(rows)):
+            return
+        world._scene.collision_ignores.link_pairs = [*kept, pair] if ignored else kept
+        world._topology_changed()
+
+    def is_collision_pair_ignored(self, a: BodyLike, b: BodyLike) -> bool:
+        """Whether two bodies are set to pass through each other."""
+        pair = set(self._pair(a, b))
+        return any(set(row) == pair for row in self._whole()._scene.collision_ignores.link_pairs)
+
+    def clear_ignored_collision_pairs(self) -> None:
+        """Ignore no pairs."""
+        world = self._whole()
+        world._require_idle()
+        if world._scene.collision_ignores.link_pairs:
+            world._scene.collision_ignores.link_pairs = []
+            world._topology_changed()
+
+    @property
+    def num_ignored_collision_pairs(self) -> int:
+        """How many pairs are ignored."""
+        return len(self._whole()._scene.collision_ignores.link_pairs)
+
+    def _pair(self, a: BodyLike, b: BodyLike) -> list[str]:
+        """The names of two bodies in the description."""
+        names = []
+        for body, what in ((a, "a"), (b, "b")):
+            queries.body_index(self._whole(), body, what)
+            names.append(body._link.name if isinstance(body, (RigidBody, Link)) else "world")
+        if names[0] == names[1]:
+            raise ArgumentError(f"a pair needs two different bodies, got '{names[0]}' twice")
+        return names

@@ -1,0 +1,149 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Collision queries: closed forms, fresh after every write, and without a trace."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from facade.scenes import moved
+from worldline import simulation as sx
+from worldline._src.errors import ArgumentError
+from worldline.collision import CollisionOption, CollisionShape
+
+
+@pytest.fixture
+def world():
+    world = sx.World()
+    world.add_ground_plane()
+    a = world.add_rigid_body("a", position=(0, 0, 2))
+    a.add_collision_shape(CollisionShape.sphere(0.5))
+    b = world.add_rigid_body("b", position=(3, 0, 2))
+    b.add_collision_shape(CollisionShape.box((0.5, 0.5, 0.5)))
+    b.add_collision_shape(CollisionShape.sphere(0.1, local_transform=(-0.6, 0, 0, 0, 0, 0, 1)))
+    return world
+
+
+def test_distances(world):
+    a, b = world.rigid_bodies["a"], world.rigid_bodies["b"]
+    found = world.distance(a, b)
+    # the small ball of b sticks out to x = 2.3
+    assert found.distance == pytest.approx(1.8, abs=1e-12)
+    np.testing.assert_allclose(found.normal, (1, 0, 0), atol=1e-12)
+    np.testing.assert_allclose(found.point_a, (0.5, 0, 2), atol=1e-12)
+    np.testing.assert_allclose(found.point_b, (2.3, 0, 2), atol=1e-12)
+    assert world.distance(b, a).normal[0] == pytest.approx(-1)
+    assert world.distance(a, None).distance == pytest.approx(1.5, abs=1e-12)
+    assert world.distance(a, sx.Frame.world()).normal[2] == pytest.approx(-1)
+    a.translation = (0, 0, 0.25)
+    assert world.distance(a, None).distance == pytest.approx(-0.25, abs=1e-12)
+
+
+def test_collide_is_fresh_and_leaves_no_trace(world):
+    a, b = world.rigid_bodies["a"], world.rigid_bodies["b"]
+    assert world.collide() == []
+    b.translation = (0.9, 0, 2)
+    state = world.state_vector
+    contacts = world.collide()
+    # box face at x = 0.4, and the small ball from 0.2 to 0.4
+    assert {(c.body_a, c.body_b, c.shape_index_b) for c in contacts} == {(a, b, 0), (a, b, 1)}
+    box = next(c for c in contacts if c.shape_index_b == 0)
+    assert box.depth == pytest.approx(0.1, abs=1e-9) and not box.force.any()
+    np.testing.assert_allclose(box.normal, (1, 0, 0), atol=1e-9)
+    assert (world.state_vector == state).all() and world.frame == 0 and world.contacts == []
+    b.translation = (3, 0, 2)
+    assert world.collide() == []
+    assert len(world.collide(CollisionOption(margin=2.0))) > 0
+    world.step()
+    a.translation = (0, 0, 0.4)
+    (contact,) = world.collide()
+    assert contact.body_a is None and contact.body_b is a and contact.depth == pytest.approx(0.1, abs=1e-12)
+
+
+def test_rays(world):
+    a = world.rigid_bodies["a"]
+    found = world.raycast([[0, 0, 5], [0, 0, 5], [10, 0, 1]], [[0, 0, -5], [0, 0, 4], [10, 0, -1]])
+    assert len(found) == 3 and found.has_hit
+    np.testing.assert_allclose(found.fractions, (0.25, np.inf, 0.5), atol=1e-12)
+    assert found.bodies == [a, None, None] and found.shape_indices.tolist() == [0, -1, 0]
+    first, second, third = found
+    assert first is not None and second is None and third is not None
+    np.testing.assert_allclose(first.point, (0, 0, 2.5), atol=1e-12)
+    np.testing.assert_allclose(third.normal, (0, 0, 1), atol=1e-12)
+    a.translation = (0, 0, 3)
+    hit = world.raycast((0, 0, 5), (0, 0, -5))[0]
+    assert hit is not None and hit.fraction == pytest.approx(0.15, abs=1e-12)
+
+
+def test_overlaps(world):
+    a, b = world.rigid_bodies["a"], world.rigid_bodies["b"]
+    probe = CollisionShape.sphere(0.2)
+    assert world.overlap(probe, moved(0, 0, 2.6)) == [a]
+    assert world.overlap(probe, moved(0, 0, 2.75)) == []
+    assert world.overlap(probe, moved(0, 0, 0.1)) == [None]
+    assert world.overlap(CollisionShape.box((5, 5, 0.1)), moved(0, 0, 2)) == [a, b]
+    assert world.overlap(probe) == [None]
+
+
+def test_ignored_pairs(world):
+    a, b = world.rigid_bodies["a"], world.rigid_bodies["b"]
+    b.translation = (0.9, 0, 2)
+    world.set_collision_pair_ignored(b, a)
+    world.set_collision_pair_ignored(a, b)
+    assert world.num_ignored_collision_pairs == 1 and world.is_collision_pair_ignored(a, b)
+    assert world.collide() == []
+    # a distance is asked for by name
+    assert world.distance(a, b).distance < 0
+    world.set_collision_pair_ignored(a, None)
+    a.translation, b.translation = (0, 0, 0.4), (9, 0, 2)
+    assert world.collide() == []
+    world.step(n=200)
+    assert a.translation[2] < 0.3
+    world.set_collision_pair_ignored(a, None, False)
+    assert not world.is_collision_pair_ignored(a, None) and world.num_ignored_collision_pairs == 1
+    assert world.collide()
+    world.clear_ignored_collision_pairs()
+    assert world.num_ignored_collision_pairs == 0 and not world.is_collision_pair_ignored(a, b)
+
+
+def test_removing_a_body_takes_its_pairs_along(world):
+    a, b = world.rigid_bodies["a"], world.rigid_bodies["b"]
+    world.set_collision_pair_ignored(a, b)
+    b.remove()
+    assert world.num_ignored_collision_pairs == 0
+    world.step()
+
+
+def test_parents_and_children_do_not_touch():
+    world = sx.World(gravity=(0, 0, 0))
+    arm = world.add_multibody("arm")
+    base = arm.add_link("base", joint=sx.JointSpec("slide", sx.JointType.PRISMATIC))
+    mid = arm.add_link("mid", base, sx.JointSpec("m"))
+    tip = arm.add_link("tip", mid, sx.JointSpec("t"))
+    for link in (base, mid, tip):
+        link.add_collision_shape(CollisionShape.sphere(0.1))
+    assert {(c.body_a, c.body_b) for c in world.collide()} == {(base, tip)}
+    world.step()
+    assert {(c.body_a, c.body_b) for c in world.contacts} == {(base, tip)}
+
+
+def test_refusals(world):
+    a = world.rigid_bodies["a"]
+    bare = world.add_rigid_body("bare")
+    other = sx.World().add_rigid_body("other")
+    with pytest.raises(ArgumentError, match="no collision shapes"):
+        world.distance(a, bare)
+    with pytest.raises(ArgumentError, match="two different"):
+        world.distance(a, a)
+    with pytest.raises(ArgumentError, match="different world"):
+        world.distance(a, other)
+    with pytest.raises(ArgumentError, match="two different"):
+        world.set_collision_pair_ignored(a, a)
+    with pytest.raises(TypeError):
+        world.distance(a, "b")  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        world.overlap("ball")  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        world.collide(3)  # type: ignore[arg-type]
+    assert sx.World().collide() == [] and not sx.World().raycast((0, 0, 0), (1, 0, 0)).has_hit
