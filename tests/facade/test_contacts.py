@@ -192,3 +192,17 @@ def test_links_touch():
     assert contact.force[2] * 1.0 + contact.force[0] * 0.2 / np.cos(np.arcsin(0.1)) == pytest.approx(
         2.0 * G, rel=1e-2
     )
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="a cone makes sliding speed times friction a speed off the ground in the step where sliding starts",
+)
+def test_a_box_thrown_onto_the_ground_stays_on_it():
+    world = sx.World()
+    box = cube(world, position=(0, 0, 0.1), linear_velocity=(5, 0, 0))
+    box.friction = 0.5
+    world.add_ground_plane(friction=0.5)
+    world.step(n=100)
+    assert box.translation[2] == pytest.approx(0.1, abs=1e-3)
+    assert box.linear_velocity[0] == pytest.approx(5.0 - 0.5 * G * 0.1, abs=1e-2)

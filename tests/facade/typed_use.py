@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldline import simulation as sx
+from worldline.collision import CollisionOption, CollisionShape
 
 Array = NDArray[np.float64]
 POSE = ((1.0, 0.0, 0.0, 0.1), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
@@ -201,10 +202,37 @@ def replay(world: sx.World, folder: Path) -> sx.Recording:
         raise AssertionError from error
 
 
+def contacts(world: sx.World) -> list[sx.Contact]:
+    """Shapes, contacts and queries."""
+    ground: str = world.add_ground_plane(0.0, friction=0.8)
+    box = world.add_rigid_body("box", position=(0.0, 0.0, 0.5))
+    box.add_collision_shape(CollisionShape.sphere(0.5), name="round", friction=0.5, restitution=0.0)
+    box.add_collision_shape(CollisionShape.sphere(0.1))
+    box.remove_collision_shape(1)
+    box.set_collision_shape(CollisionShape.box((0.5, 0.5, 0.5)))
+    shapes: list[CollisionShape] = box.collision_shapes
+    assert ground and box.has_collision_shape and box.num_collision_shapes == len(shapes) == 1
+    away: sx.BodyDistance = world.distance(box, None)
+    rays: sx.RayHits = world.raycast((0.0, 0.0, 3.0), (0.0, 0.0, -3.0))
+    hit: sx.RayHit | None = rays[0]
+    assert hit is not None and hit.body is box and abs(away.distance) < 1e-9
+    inside: list[sx.RigidBody | sx.Link | None] = world.overlap(CollisionShape.sphere(0.1), np.eye(4))
+    now: list[sx.Contact] = world.collide(CollisionOption(margin=0.01))
+    world.step()
+    forces: list[sx.ContactForce] = world.get_last_contact_forces()
+    assert inside == [None, box] and len(now) == len(forces) == 4 and forces[0].force.shape == (3,)
+    found: list[sx.Contact] = world.contacts
+    world.set_collision_pair_ignored(box, None, True)
+    assert world.is_collision_pair_ignored(None, box) and world.num_ignored_collision_pairs == 1
+    world.clear_ignored_collision_pairs()
+    return found
+
+
 def run(folder: Path) -> str:
     """A whole program."""
     world = sx.World(options=options())
     box, arm = rigid_body(world), multibody(world)
+    assert len(contacts(sx.World())) == 4
     closure = frames(world, box, arm.links["tip"])
     files(world, folder)
     world.validate_topology()
