@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from worldline._src.kernels.constraints.tables import CONTACT_COUNT, ITERATIONS
+from worldline._src.facade.contacts import contact_summary
+from worldline._src.kernels.constraints.tables import ITERATIONS
 from worldline._src.spatial.poses import Array
 from worldline._src.step import dynamics
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
     from worldline._src.facade.world import World
 
-DEPTH = 6
-"""Column of the depth in the collision tables' contacts; kernels/narrowphase/tables.py."""
 
 
 class StepMetrics(NamedTuple):
@@ -54,7 +53,7 @@ def compute_step_metrics(world: World) -> StepMetrics:
         return StepMetrics(0.0, 0.0, np.zeros(3), np.zeros(3), 0, 0.0, 0, 0.0)
     q, v = sim.q.copy(), sim.v.copy()
     momentum = dynamics.momentum(model, q, v, about="origin")
-    touching, deepest, iterations = _solved(runtime)
+    touching, deepest = contact_summary(runtime)
     return StepMetrics(
         kinetic_energy=float(dynamics.kinetic_energy(model, q, v)),
         potential_energy=float(dynamics.potential_energy(model, q)),
@@ -62,24 +61,17 @@ def compute_step_metrics(world: World) -> StepMetrics:
         angular_momentum=momentum[:3],
         active_contact_count=touching,
         max_penetration_depth=deepest,
-        last_step_iterations=iterations,
+        last_step_iterations=_iterations(runtime),
         last_step_residual=float(sim.solver_report[2]),
     )
 
 
-def _solved(runtime: Runtime) -> tuple[int, float, int]:
-    """Contacts of the last step, the depth of the deepest, and the iterations of its solver."""
+def _iterations(runtime: Runtime) -> int:
+    """Iterations of the solver of the last step."""
     constraints = runtime.constraints
     if constraints is None:
-        return 0, 0.0, int(runtime.sim.solver_report[0])
-    counter, first_row = constraints.column["counter"], constraints.column["contact_row"][:, 0]
-    iterations = int(counter[ITERATIONS]) if constraints.constrains else 0
-    if constraints.hits is None:
-        return 0, 0.0, iterations
-    # what the narrow phase finds within margins but does not push has no row
-    pushing = np.flatnonzero(first_row[: counter[CONTACT_COUNT]] >= 0)
-    depths = constraints.hits.column["contact"][pushing, DEPTH]
-    return pushing.size, float(max(depths.max(initial=0.0), 0.0)), iterations
+        return int(runtime.sim.solver_report[0])
+    return int(constraints.column["counter"][ITERATIONS]) if constraints.constrains else 0
 
 
 def center_of_mass(world: World) -> Array:
