@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from worldline import msd
 from worldline import simulation as sx
 from worldline._src.errors import ArgumentError, CapabilityError, OperationError
 from worldline.collision import CollisionShape, CollisionShapeType
@@ -52,6 +53,15 @@ def test_convex_shapes_keep_their_points(world):
     np.testing.assert_allclose(found.local_transform, POSE, atol=1e-12)
     body.remove_collision_shape(0)
     assert not world.to_scene().assets.meshes
+
+
+def test_a_body_weighed_by_its_geoms_keeps_its_mass():
+    text = "<mujoco><worldbody><body name='b'><freejoint/><geom size='0.1' mass='2'/></body></worldbody></mujoco>"
+    world = sx.World.from_scene(msd.from_str(text, format="mjcf"))
+    body = world.rigid_bodies["b"]
+    inertia = body.inertia
+    body.add_collision_shape(CollisionShape.box((1, 1, 1)))
+    assert body.num_collision_shapes == 2 and body.mass == 2.0 and (body.inertia == inertia).all()
 
 
 def test_shapes_of_links(world):

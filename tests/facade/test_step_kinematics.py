@@ -10,6 +10,7 @@ import pytest
 from facade_worlds import arm_and_box
 from worldline import simulation as sx
 from worldline._src.scene.keyframes import Keyframe
+from worldline.collision import CollisionShape
 
 
 def test_a_tick_advances_time_and_frame_only():
@@ -43,12 +44,23 @@ def test_no_tick_within_an_edit():
     assert world.frame == 1
 
 
-@pytest.mark.parametrize("name", ["update_collision", "update_sensors"])
-def test_what_a_tick_cannot_update_is_refused(name):
+def test_what_a_tick_cannot_update_is_refused():
     world, _ = arm_and_box()
-    with pytest.raises(NotImplementedError, match=name):
-        world.step_kinematics(**{name: True})
+    with pytest.raises(NotImplementedError, match="update_sensors"):
+        world.step_kinematics(update_sensors=True)
     assert world.frame == 0
+
+
+def test_a_tick_places_shapes_for_queries():
+    world = sx.World()
+    ball = world.add_rigid_body("ball")
+    ball.add_collision_shape(CollisionShape.sphere(0.5))
+    world.add_ground_plane()
+    ball.translation = (0, 0, 2)
+    world.step_kinematics(update_collision=True)
+    scene = world._live().queries
+    assert scene is not None and scene.group.poses[:, 2].tolist() == [0.0, 2.0]
+    assert world.distance(ball, None).distance == pytest.approx(1.5) and world.frame == 1
 
 
 def test_poses_are_up_to_date_after_a_tick(monkeypatch):

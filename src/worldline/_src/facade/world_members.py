@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from worldline._src.errors import CapabilityError, OperationError
-from worldline._src.facade import jobs, keyframes, requirements, state_binding, state_vectors, values
+from worldline._src.facade import jobs, keyframes, queries, requirements, state_binding, state_vectors, values
 from worldline._src.facade.jobs import StepJob
 from worldline._src.facade.recording import Recording
 from worldline._src.facade.replay import Replay, ReplayCheck
@@ -274,7 +274,7 @@ class WorldMembers:
 
         Args:
             n: number of ticks.
-            update_collision: also bring collision queries up to date.
+            update_collision: also place the shapes for collision queries, which are up to date anyway.
             update_sensors: also sample sensors.
 
         Example:
@@ -290,8 +290,6 @@ class WorldMembers:
         for name, wanted in (("update_collision", update_collision), ("update_sensors", update_sensors)):
             if not isinstance(wanted, bool):
                 raise values.ShapeError(f"{name} must be True or False, got {wanted!r}")
-        if update_collision:
-            raise CapabilityError("step_kinematics: update_collision is not available")
         if update_sensors:
             raise CapabilityError("step_kinematics: update_sensors is not available")
         if count == 0:
@@ -305,3 +303,5 @@ class WorldMembers:
         (runtime.tick if self._recorder is None else lambda k: self._replay.tick(runtime, k))(count)
         runtime.sim.fresh_poses()
         runtime.sim.fresh_velocities()
+        if update_collision:
+            queries.scene_of(world)
