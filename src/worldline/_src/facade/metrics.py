@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from worldline._src.facade.world import World
 
 
-
 class StepMetrics(NamedTuple):
     """What a World amounts to between two steps; asking changes nothing."""
 
