@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from pathlib import Path
@@ -16,9 +17,11 @@ def pytest_configure(config):
     if hasattr(config, "workerinput") or config.option.collectonly:
         return
     from worldline._src.cli.warmup import warm
-    from worldline._src.jit import DISABLED, cache_folder
+    from worldline._src.jit import DISABLED
+    from worldline._src.kernel_cache import SOURCES, cache_folder
 
-    done = cache_folder() / "warm"
+    text = "".join(path.read_text() for path in sorted(SOURCES.root.rglob("*.py")))
+    done = cache_folder() / f"warm-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     if not DISABLED and not done.exists():
         warm()
         done.touch()

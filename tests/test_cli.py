@@ -19,7 +19,7 @@ from worldline import simulation as sx
 from worldline._src.cli import main as command
 from worldline._src.cli.demo import WALKER, build_arm
 from worldline._src.errors import ArgumentError
-from worldline._src.jit import cache_folder
+from worldline._src.kernel_cache import cache_folder
 
 SCRIPT = Path(sys.executable).with_name("worldline")
 

@@ -9,14 +9,15 @@ import re
 import shutil
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import numba
 import pytest
 
-from worldline._src import jit
-
-SOURCE = Path(jit.__file__).parent
+from worldline._src import jit, kernel_cache
+from worldline._src.kernel_cache import SOURCES, Sources
+from worldline._src.step import constraint_stages, stages, step_stages
 
 TINY = '''
 import sys
@@ -24,7 +25,8 @@ import numba
 import numba.core.event as event
 
 setting = numba.config.CACHE_DIR
-from worldline._src.jit import announced, cache_folder, entry, inline, stage
+from worldline._src.jit import announced, entry, inline, stage
+from worldline._src.kernel_cache import cache_folder
 
 
 @inline
@@ -108,7 +110,7 @@ def test_compiles_once_and_says_so(run, tmp_path):
     )
     assert len(lines) == 2
     assert folder.parent == tmp_path / "cache"
-    assert re.fullmatch(r"kernels-[0-9a-f]{16}", folder.name)
+    assert all(re.fullmatch(r"[0-9a-f]{16}", path.name) for path in folder.iterdir())
     written = files(folder)
     assert any("total" in name for name in written)
     assert any("tiny" in name for name in written)
@@ -135,74 +137,100 @@ def test_folder_of_the_user_in_silence(run, tmp_path):
 def test_cache_root(monkeypatch, tmp_path):
     monkeypatch.setenv("WORLDLINE_CACHE_DIR", "/somewhere")
     monkeypatch.setenv("XDG_CACHE_HOME", "/xdg")
-    assert jit.cache_root() == Path("/somewhere")
+    assert kernel_cache.cache_root() == Path("/somewhere")
     monkeypatch.delenv("WORLDLINE_CACHE_DIR")
-    assert jit.cache_root() == Path("/xdg/worldline")
+    assert kernel_cache.cache_root() == Path("/xdg/worldline")
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert jit.cache_root() == tmp_path / ".cache" / "worldline"
+    assert kernel_cache.cache_root() == tmp_path / ".cache" / "worldline"
 
 
-# ---- the name of the folder
+# ---- the name a function is kept under
 
 
 @pytest.fixture
-def sources(tmp_path, monkeypatch):
-    """A copy of the package that the fingerprint is taken of."""
+def sources(tmp_path):
+    """A copy of the package that fingerprints are taken of."""
     copy = tmp_path / "_src"
-    shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(jit, "__file__", str(copy / "jit.py"))
+    shutil.copytree(SOURCES.root, copy, ignore=shutil.ignore_patterns("__pycache__"))
     return copy
 
 
-KERNEL_SOURCES = [
-    "jit.py",
-    "scalar/ops.py",
-    "scalar/lanes.py",
-    "spatial/vec3.py",
-    "kernels/aba.py",
-    "kernels/maximal.py",
-    "model/fields.py",
-    "model/views.py",
-    "step/stages.py",
-    "step/runner.py",
-]
+def copied(function, root: Path):
+    """The same function as if it had been loaded from the copy."""
+    path = root / Path(function.__code__.co_filename).relative_to(SOURCES.root)
+    code = function.__code__.replace(co_filename=str(path))
+    twin = types.FunctionType(code, function.__globals__, function.__name__)
+    twin.__module__ = function.__module__
+    return twin
 
 
-def test_fingerprint_of_a_copy_is_the_same(sources):
-    assert f"kernels-{jit.source_fingerprint()}" == jit.cache_folder().name
+def fingerprint(function, root: Path) -> str:
+    return Sources(root).fingerprint(copied(function, root))
 
 
-@pytest.mark.parametrize("name", KERNEL_SOURCES)
-def test_any_kernel_source_changes_the_name(sources, name):
-    before = jit.source_fingerprint()
+POSITIONS = stages.positions.function
+SOLVE = constraint_stages.solve_rows.function
+
+
+def test_a_copy_has_the_same_name(sources):
+    assert fingerprint(POSITIONS, sources) == SOURCES.fingerprint(POSITIONS)
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "changes"),
+    [
+        *(
+            (POSITIONS, name, True)
+            for name in ("jit.py", "kernel_cache.py", "scalar/lanes.py", "spatial/vec3.py")
+        ),
+        *(
+            (POSITIONS, name, True)
+            for name in ("kernels/kinematics.py", "model/fields.py", "model/views.py", "step/stages.py")
+        ),
+        *(
+            (POSITIONS, name, False)
+            for name in ("kernels/crba.py", "kernels/constraints/newton.py", "model/builder.py")
+        ),
+        *((SOLVE, name, True) for name in ("kernels/constraints/newton.py", "kernels/constraints/cone.py")),
+        *((SOLVE, name, True) for name in ("step/constraint_stages.py", "kernels/constraints/tip_factor.py")),
+        *((SOLVE, name, False) for name in ("kernels/aba.py", "kernels/narrowphase/gjk.py", "cli/demo.py")),
+    ],
+)
+def test_a_function_is_kept_by_the_sources_it_can_see(sources, function, name, changes):
+    before = fingerprint(function, sources)
     source = sources / name
     text = source.read_text()
     source.write_text(text + "\n# one more line\n")
-    assert jit.source_fingerprint() != before
+    assert (fingerprint(function, sources) != before) is changes
     source.write_text(text)
-    assert jit.source_fingerprint() == before
+    assert fingerprint(function, sources) == before
 
 
-def test_new_removed_and_renamed_kernels_change_the_name(sources):
-    seen = {jit.source_fingerprint()}
-    (sources / "kernels" / "extra.py").write_text("# a new kernel\n")
-    seen.add(jit.source_fingerprint())
-    (sources / "kernels" / "extra.py").rename(sources / "kernels" / "other.py")
-    seen.add(jit.source_fingerprint())
-    (sources / "kernels" / "crba.py").unlink()
-    seen.add(jit.source_fingerprint())
-    assert len(seen) == 4
+def test_every_kernel_a_stage_runs_is_among_its_sources():
+    """Taken from the compiler's view: the files of all functions reached through globals."""
+    for one in (stages, step_stages, constraint_stages):
+        for each in [s for s in vars(one).values() if isinstance(s, jit.Stage)]:
+            seen = SOURCES.of(each.function)
+            assert {Path(f.__code__.co_filename) for f in reached(each.function)} <= seen, each
 
 
-@pytest.mark.parametrize("name", ["model/builder.py", "model/checks.py", "errors.py", "cli/demo.py"])
-def test_other_sources_do_not(sources, name):
-    before = jit.source_fingerprint()
-    (sources / name).write_text("# something else\n")
-    assert jit.source_fingerprint() == before
+def reached(function) -> set:
+    """Every function of the package that can be reached through the globals a function names."""
+    found, left = {function}, [function]
+    while left:
+        current = left.pop()
+        for name in current.__code__.co_names:
+            value = current.__globals__.get(name)
+            value = getattr(value, "py_func", value)
+            if isinstance(value, types.FunctionType) and value not in found:
+                if str(value.__code__.co_filename).startswith(str(SOURCES.root)):
+                    found.add(value)
+                    left.append(value)
+    return found
 
 
-def test_the_compiler_is_part_of_the_name(sources, monkeypatch):
-    before = jit.source_fingerprint()
+def test_the_compiler_is_part_of_the_name(monkeypatch):
+    before = SOURCES.fingerprint(POSITIONS)
     monkeypatch.setattr(numba, "__version__", "0.0.0")
-    assert jit.source_fingerprint() != before
+    assert SOURCES.fingerprint(POSITIONS) != before

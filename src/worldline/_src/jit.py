@@ -16,26 +16,21 @@ All of them share one set of floating-point flags. `contract`, `nsz` and `arcp` 
 world and of a lane equal bit for bit; anything that may reorder sums would not. None of them may
 allocate: they are compiled without the memory manager, so an allocation is a compile error.
 
-The compile cache lives in a folder named by a hash of every kernel source, because the compiler itself
-only watches the file a function is in and would serve stale code after an edit to a helper elsewhere.
+Compiled code is kept on disk under a hash of the sources it depends on; see `kernel_cache.py`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
-import hashlib
-import os
-import sys
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 from numba.core import config as numba_config
 from numba.core import event as numba_event
 
+from worldline._src.kernel_cache import KernelCache, cache_usable
 from worldline._src.progress import say
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -54,20 +49,6 @@ OPTIONS: dict[str, Any] = {
 }
 _NO_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 INLINE_OPTIONS: dict[str, Any] = {**OPTIONS, **_NO_WRAPPERS, "forceinline": True}
-
-_KERNEL_SOURCES = (
-    "jit.py",
-    "scalar",
-    "spatial",
-    "kernels",
-    "model/fields.py",
-    "model/views.py",
-    "step/integrator_stages.py",
-    "step/runner.py",
-    "step/stages.py",
-    "step/step_stages.py",
-    "step/constraint_stages.py",
-)
 
 
 def inline(function: F) -> F:
@@ -89,8 +70,10 @@ def entry(function: F, **options: Any) -> F:
     """Compile a function that Python calls; cached on disk."""
     if DISABLED:
         return function
-    with _cache_folder() as usable:
-        return numba.njit(cache=usable, **OPTIONS, **options)(function)
+    compiled = numba.njit(**OPTIONS, **options)(function)
+    if cache_usable():
+        compiled._cache = KernelCache(function)
+    return compiled
 
 
 class Stage:
@@ -139,63 +122,6 @@ class Stage:
 def stage(function: Callable[..., None]) -> Stage:
     """Register an entry point over arenas; see `Stage`."""
     return Stage(function)
-
-
-def cache_root() -> Path:
-    """Where compiled code is kept: WORLDLINE_CACHE_DIR, or the user's cache folder."""
-    given = os.environ.get("WORLDLINE_CACHE_DIR")
-    if given:
-        return Path(given)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "worldline"
-
-
-def source_fingerprint() -> str:
-    """A hash of every source that compiled code can depend on."""
-    digest = hashlib.sha256(f"{sys.version_info[:2]} {numba.__version__}".encode())
-    root = Path(__file__).parent
-    for name in _KERNEL_SOURCES:
-        path = root / name
-        for source in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            if source.is_file():
-                digest.update(source.relative_to(root).as_posix().encode())
-                digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-_folder: Path | None = None
-
-
-def cache_folder() -> Path:
-    """The folder of this version of the kernels."""
-    global _folder
-    if _folder is None:
-        _folder = cache_root() / f"kernels-{source_fingerprint()}"
-    return _folder
-
-
-@functools.cache
-def _cache_usable() -> bool:
-    """Whether the cache folder can be written; without it the compiler would use one it cannot keep fresh."""
-    try:
-        cache_folder().mkdir(parents=True, exist_ok=True)
-    except OSError:
-        pass
-    if os.access(cache_folder(), os.W_OK):
-        return True
-    say(f"worldline: cannot write {cache_folder()}; kernels compile anew in every process")
-    return False
-
-
-@contextlib.contextmanager
-def _cache_folder() -> Iterator[bool]:
-    # the compiler reads its setting when a function is decorated; other users of it keep theirs
-    previous = numba_config.CACHE_DIR
-    numba_config.CACHE_DIR = str(cache_folder())
-    try:
-        yield _cache_usable()
-    finally:
-        numba_config.CACHE_DIR = previous
 
 
 class _CompileLine(numba_event.Listener):

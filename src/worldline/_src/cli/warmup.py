@@ -46,7 +46,7 @@ def warmup(
     jobs: Annotated[int | None, typer.Option(help="Processes to use; all processors by default.")] = None,
 ) -> None:
     """Compile every kernel now, so that no first call has to wait."""
-    from worldline._src.jit import cache_folder
+    from worldline._src.kernel_cache import cache_folder
 
     console = Console()
     start = time.perf_counter()
