@@ -194,10 +194,6 @@ def test_links_touch():
     )
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="a cone makes sliding speed times friction a speed off the ground in the step where sliding starts",
-)
 def test_a_box_thrown_onto_the_ground_stays_on_it():
     world = sx.World()
     box = cube(world, position=(0, 0, 0.1), linear_velocity=(5, 0, 0))

@@ -236,6 +236,7 @@ def solve_rows(m, c, args, d):
         mass_view(tm, tc, td).M,
         control_view(tm, tc, td).a_target,
         row_view(m, c, args, d),
+        contact_frame_view(m, c, args, d),
         work_view(m, c, args, d),
         solve_view(m, c, args, d),
         operand_view(tm, tc, td).a,

@@ -41,11 +41,8 @@ _ROOM = 64
 """Contacts that a world has room for beyond those its number of shapes suggests."""
 
 
-_REACH, _REACH_SPEED = 1e-4, 2.0
-"""How far ahead of touching a hard shape is seen: at least [m], and the way of this speed in a step [m/s].
-
-Friction of a cone lets a sliding contact hover at the way that its speed times its friction makes in a step.
-"""
+_REACH = 1e-4
+"""How far ahead of touching a hard shape is seen [m]."""
 
 
 class Constraints:
@@ -253,7 +250,7 @@ class Constraints:
             return
         laws = self.column["shape_law"]
         hard = laws[:, t.KIND] == t.HARD
-        reach = 0.0 if (laws[hard, t.BOUNCINESS] > 0.0).any() else max(_REACH, _REACH_SPEED * h)
+        reach = 0.0 if (laws[hard, t.BOUNCINESS] > 0.0).any() else _REACH
         margin = self.column["shape_contact"][:, 0]
         self.hits.column["shape_margin"][:] = margin + np.where(hard, reach, 0.0)
 

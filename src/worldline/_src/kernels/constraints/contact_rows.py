@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
+from worldline._src.kernels.constraints.coulomb import NONE
 from worldline._src.kernels.constraints.impedance import (
     elliptic_first_regularizer,
     elliptic_other_regularizer,
@@ -21,6 +22,7 @@ from worldline._src.kernels.constraints.tables import (
     DROPPED,
     ELLIPTIC,
     FIRST_CONTACT_ROW,
+    IMPEDANCE,
     RATIO,
     ROWS,
     SAFE,
@@ -235,6 +237,7 @@ def contact_rows(hits, bodies, shapes, v, rows_out, notes_out, frames_out):
         else:
             _pyramid(rows_out, notes_out, met, base, v, n, r, weights, option)
         contact_row[k, 0], contact_row[k, 1] = n, condim
+        frames_out.lift[k] = NONE if condim == 1 or met.law.kind == IMPEDANCE else 0.0
         for row in range(n, n + count):
             notes_out.row_of[row, 0], notes_out.row_of[row, 1] = 3, k
         for j in range(5):

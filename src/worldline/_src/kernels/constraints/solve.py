@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
+from worldline._src.kernels.constraints.coulomb import TURNS, guess_lift, undo_lift
 from worldline._src.kernels.constraints.jacobians import hide_held
 from worldline._src.kernels.constraints.newton import NewtonOptions, newton
 from worldline._src.kernels.constraints.tables import (
@@ -33,7 +34,7 @@ def _padded(M, mobile, M_out):
 
 
 @kernel
-def solve_rows(chain, M, held, rows_io, work_out, solution_out, a_io):
+def solve_rows(chain, M, held, rows_io, frames_io, work_out, solution_out, a_io):
     """Accelerations that satisfy the rows, from the smooth ones in a_io; the last solution is the guess."""
     counter, option, rows = solution_out.counter, solution_out.option, rows_io
     n = counter[ROWS]
@@ -50,9 +51,15 @@ def solve_rows(chain, M, held, rows_io, work_out, solution_out, a_io):
     options = NewtonOptions(
         option[TOLERANCE], int(option[NEWTON_STEPS]), option[LINE_TOLERANCE], int(option[LINE_STEPS])
     )
-    stats = newton(solution_out.M, a_io, rows, n, options, work_out, solution_out.force, solution_out.a)
-    counter[ITERATIONS] = stats.iterations
-    counter[CONVERGED] = 1 if stats.converged else 0
+    guess_lift(frames_io, solution_out.a, rows, work_out.slack[0])
+    for turn in range(TURNS):
+        stats = newton(solution_out.M, a_io, rows, n, options, work_out, solution_out.force, solution_out.a)
+        counter[ITERATIONS] += stats.iterations
+        counter[CONVERGED] = 1 if stats.converged else 0
+        if not undo_lift(frames_io, work_out.slack[0], rows):
+            break
+        if turn == TURNS - 1:
+            counter[CONVERGED] = 0
     for k in range(n):
         f = solution_out.force[k]
         if f != 0.0:

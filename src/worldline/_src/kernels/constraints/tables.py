@@ -134,6 +134,7 @@ COLUMNS = (
     Column("slack", "d", (5, "nrow"), "Scratch of the solver."),
     Column("base", "d", (6, "width"), "Jacobian of one contact in its frame."),
     Column("frame", "d", ("ncontact", 9), "Axes of contacts in rows, normal first."),
+    Column("lift", "d", ("ncontact",), "What is taken off for Coulomb's law, or -1; see coulomb.py."),
     Column(
         "mu", "d", ("ncontact", 6), "Friction of contacts: two sliding, spin, two rolling; speed of bounce."
     ),
@@ -186,7 +187,7 @@ ActuatorView, actuator_view = TABLE.view(
 RowView, row_view = TABLE.view("RowView", "J", "aref", "D", "bound", "kind", "dim")
 RowNoteView, row_note_view = TABLE.view("RowNoteView", "residual", "row_of", "counter")
 ContactFrameView, contact_frame_view = TABLE.view(
-    "ContactFrameView", "base", "frame", "mu", "contact_row", "counter"
+    "ContactFrameView", "base", "frame", "mu", "lift", "contact_row", "counter"
 )
 SolveView, solve_view = TABLE.view("SolveView", "M", "a", "force", "qfrc", "counter", "option")
 WorkView, work_view = TABLE.view(

@@ -1,0 +1,80 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Coulomb's law from a convex solver: the bipotential of De Saxce and Feng (1998) as a fixed point.
+
+A solver over friction cones finds forces that are normal to the dual cone, and so lets a contact that slides
+with speed s part with speed mu s. Coulomb's law has no such lift: a sliding contact stays closed. Taking mu s
+off the wanted normal velocity undoes it; as s follows from the solution, rows are solved and their targets
+moved by turns. Sticking contacts have no slip and nothing to undo.
+
+The impedance model keeps the lift, which is part of its definition.
+"""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline
+from worldline._src.kernels.constraints.jacobians import row_velocity
+from worldline._src.kernels.constraints.rows import CONE
+from worldline._src.kernels.constraints.tables import CONTACT_COUNT
+from worldline._src.scalar.ops import sqrt
+
+TURNS = 12
+"""Most solves of one step."""
+TOLERANCE = 1e-6
+"""Largest lift that may be left, as a share of the largest slip."""
+NONE = -1.0
+"""Lift of a contact whose law has none to undo."""
+
+
+@inline
+def slip_norm(rows, first, condim, slack):
+    """Friction times slip of a contact, from the slacks of its rows, in the norm dual to its cone."""
+    total = 0.0
+    if rows.kind[first] == CONE:
+        for k in range(first + 1, first + condim):
+            u = rows.bound[k] * slack[k]
+            total += u * u
+        return sqrt(total)
+    for j in range(condim - 1):
+        total = max(total, 0.5 * abs(slack[first + 2 * j] - slack[first + 2 * j + 1]))
+    return total
+
+
+@inline
+def _lower(rows_io, first, condim, by):
+    """Take `by` off the targets of the rows that push."""
+    if rows_io.kind[first] == CONE:
+        rows_io.aref[first] -= by
+    else:
+        for k in range(first, first + 2 * (condim - 1)):
+            rows_io.aref[k] -= by
+
+
+@inline
+def guess_lift(frames, a_guess, rows_io, slack_out):
+    """Lower targets by the slip that a guess of the acceleration leads to."""
+    contact_row, lift = frames.contact_row, frames.lift
+    for k in range(frames.counter[CONTACT_COUNT]):
+        first, condim = contact_row[k, 0], contact_row[k, 1]
+        if first >= 0 and lift[k] >= 0.0:
+            count = condim if rows_io.kind[first] == CONE else 2 * (condim - 1)
+            for j in range(first, first + count):
+                slack_out[j] = row_velocity(rows_io.J, j, a_guess) - rows_io.aref[j]
+            lift[k] = slip_norm(rows_io, first, condim, slack_out)
+            _lower(rows_io, first, condim, lift[k])
+
+
+@inline
+def undo_lift(frames_io, slack, rows_io):
+    """Move the targets of sliding contacts to the slip of the last solve; False when there is no need."""
+    contact_row, lift = frames_io.contact_row, frames_io.lift
+    change, largest = 0.0, 0.0
+    for k in range(frames_io.counter[CONTACT_COUNT]):
+        first, condim = contact_row[k, 0], contact_row[k, 1]
+        if first >= 0 and lift[k] >= 0.0:
+            slip = slip_norm(rows_io, first, condim, slack)
+            change = max(change, abs(slip - lift[k]))
+            largest = max(largest, slip, lift[k])
+            _lower(rows_io, first, condim, slip - lift[k])
+            lift[k] = slip
+    return change > TOLERANCE * largest
