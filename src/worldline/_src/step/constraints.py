@@ -21,18 +21,25 @@ from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, FAMILY_STAGES, narrow_sort, pair_family
 from worldline._src.kernels.narrowphase.links import LINKED
 from worldline._src.kernels.narrowphase.tables import SKIP
-from worldline._src.model.force_tables import ForceModels
-from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
 from worldline._src.model.model import Model
-from worldline._src.model.tables import ActivationKind, BiasKind, GainKind, TargetKind
+from worldline._src.model.tables import ActivationKind
 from worldline._src.scalar.memory import address_of
 from worldline._src.scalar.packed import padded
 from worldline._src.scene.options import SimulateOption
-from worldline._src.spatial.poses import Array
 from worldline._src.step import constraint_stages as s
 from worldline._src.step import stages, step_stages
+from worldline._src.step.actuator_filling import fill_actuators, working_actuators
 from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_rows
 from worldline._src.step.inverse_weights import inverse_weights
+from worldline._src.step.joint_filling import (
+    fill_friction,
+    fill_limits,
+    fill_tendons,
+    law_rows,
+    limited_dofs,
+    limited_tendons,
+)
+from worldline._src.step.missing import missing_parts
 
 TREE, ROWS, HITS = 0, 1, 2
 """Sets of arenas that the stages of a step run on."""
@@ -52,23 +59,24 @@ class Constraints:
         self.model = model
         option = model.option or SimulateOption()
         self.option = option
-        self.missing = _missing(model, option)
+        self.missing = missing_parts(model, option)
         """What the model asks for that no stage does."""
         off = option.disable_constraints
         kept = [] if off or option.disable_contacts else shape_rows(model)
         self.shapes = np.array([k for k, _ in kept], np.int64)
         """Rows of `Model.shapes` in the order of the collision tables."""
-        limited = np.zeros(0, np.int64) if off or option.disable_limit else _limited(model)
-        tight = np.zeros(0, np.int64) if off or option.disable_limit else _limited_tendons(model)
+        limited = np.zeros(0, np.int64) if off or option.disable_limit else limited_dofs(model)
+        tight = np.zeros(0, np.int64) if off or option.disable_limit else limited_tendons(model)
         rubbing = np.zeros(0, np.int64) if off else np.flatnonzero(model.joint_friction > 0.0)
-        actuators = np.zeros(0, np.int64) if option.disable_actuators else _working(model, option)
+        actuators = np.zeros(0, np.int64) if option.disable_actuators else working_actuators(model, option)
         self._lay_out(len(limited), len(tight), len(rubbing), len(actuators))
         self._fill_shapes()
-        self._fill_limits(limited)
-        self._fill_tendons(tight)
+        fill_limits(model, self.column, limited)
+        fill_tendons(model, self.column, tight)
         self._fill_bodies()
-        self._fill_friction(rubbing)
-        self._fill_actuators(actuators)
+        fill_friction(model, self.column, rubbing)
+        self.actuators = actuators
+        fill_actuators(model, self.column, actuators, not option.disable_control_clamp)
         self._fill_options(option)
         self.hits: HitArenas | None = None
         self._hit_stages: tuple[Stage, ...] = ()
@@ -142,80 +150,6 @@ class Constraints:
         column["shape_law"][bouncing, t.BOUNCINESS] = shapes.restitution[rows][bouncing]
         if self.option.friction_model == 0:
             column["shape_condim"][:] = 1
-
-    def _fill_limits(self, limited: np.ndarray) -> None:
-        model, column = self.model, self.column
-        if not limited.size:
-            return
-        joint = joint_of_dofs(model)[limited]
-        ball = model.joint_type[joint] == JointType.BALL
-        column["limit_dof"][:] = limited
-        column["limit_q"][:] = np.where(
-            ball,
-            model.joint_q_start[joint],
-            limited - model.joint_qd_start[joint] + model.joint_q_start[joint],
-        )
-        column["limit_kind"][:] = ball
-        column["limit_bound"][:, 0] = model.joint_limit_lower[limited]
-        column["limit_bound"][:, 1] = model.joint_limit_upper[limited]
-        if model.joint_forces is not None:
-            column["limit_law"][:] = law_rows(model.joint_forces.limit)[joint]
-            column["limit_bound"][:, 2] = model.joint_forces.margin[joint]
-        else:
-            column["limit_law"][:, t.ERP] = 1.0
-
-    def _fill_tendons(self, tight: np.ndarray) -> None:
-        table, column = self.model.tendons, self.column
-        if table is None or not tight.size:
-            return
-        column["tendon_moment"][:] = table.coefficients[tight]
-        column["tendon_bound"][:, :2] = table.limit[tight]
-        column["tendon_bound"][:, 2] = table.margin[tight]
-        column["tendon_law"][:] = law_rows(table.limit_force)[tight]
-
-    def _fill_friction(self, rubbing: np.ndarray) -> None:
-        model, column = self.model, self.column
-        if not rubbing.size:
-            return
-        column["friction_dof"][:] = rubbing
-        column["friction_law"][:, 0] = model.joint_friction[rubbing]
-        column["friction_law"][:, 2:] = 1.0
-        if model.joint_forces is not None:
-            laws, joint = model.joint_forces.friction, joint_of_dofs(model)[rubbing]
-            column["friction_law"][:, 1] = laws.damping[joint]
-            # without damping, or without an impedance to scale it by, friction is hard
-            soft = (laws.damping[joint] > 0.0) & (laws.impedance[joint] > 0.0)
-            column["friction_law"][:, 2] = np.where(soft, laws.impedance[joint], 1.0)
-            column["friction_law"][:, 3] = np.maximum(laws.dmax[joint], 1e-4)
-
-    def _fill_actuators(self, working: np.ndarray) -> None:
-        model, column = self.model, self.column
-        column["dof_force_range"][:] = (-np.inf, np.inf)
-        if model.joint_forces is not None:
-            column["dof_force_range"][:] = model.joint_forces.force_range[joint_of_dofs(model)]
-        column["dof_q"][:] = scalar_coordinates(model)
-        table = model.actuators
-        self.actuators = working
-        if table is None or not working.size:
-            return
-        state = np.cumsum(table.activation_kind != ActivationKind.NONE) - 1
-        column["act_kind"][:, 0] = table.gain_kind[working]
-        column["act_kind"][:, 1] = table.bias_kind[working]
-        column["act_kind"][:, 2] = table.activation_kind[working]
-        column["act_kind"][:, 3] = np.where(table.activation_kind[working] != 0, state[working], -1)
-        column["act_kind"][:, 4] = table.activation_early[working]
-        numbers = column["act_number"]
-        numbers[:, 0:10], numbers[:, 10:20] = table.gain[working], table.bias[working]
-        numbers[:, 20:30] = table.activation[working]
-        numbers[:, 30:32] = table.control_range[working]
-        if self.option.disable_control_clamp:
-            numbers[:, 30:32] = (-np.inf, np.inf)
-        numbers[:, 32:34], numbers[:, 34:36] = table.force_range[working], table.activation_range[working]
-        for row, u in enumerate(working.tolist()):
-            moment = actuator_moment(model, u)
-            column["act_moment"][row] = moment
-            moved = np.flatnonzero(moment)
-            column["act_span"][row] = (moved[0], moved[-1] + 1) if moved.size else (0, 0)
 
     def _fill_options(self, option: SimulateOption) -> None:
         numbers = self.column["option"]
@@ -343,119 +277,3 @@ def all_stages() -> tuple[Stage, ...]:
     """Every stage of constraints and collision, for warming the compile cache."""
     rows = tuple(value for value in vars(s).values() if isinstance(value, Stage))
     return (*rows, place, broad, narrow_sort, *FAMILY_STAGES.values(), *LINKED.values())
-
-
-def law_rows(force: ForceModels) -> Array:
-    """Laws as rows of numbers; see kernels/constraints/tables.py."""
-    made = np.zeros((len(force), t.LAW))
-    made[:, t.KIND] = force.kind
-    made[:, t.STIFFNESS], made[:, t.DAMPING] = force.stiffness, force.damping
-    made[:, t.D0 : t.POWER + 1] = force.impedance
-    made[:, t.DIRECT] = force.direct
-    made[:, t.BOUNCINESS], made[:, t.ERP] = force.bounciness, force.erp
-    return made
-
-
-def joint_of_dofs(model: Model) -> np.ndarray:
-    """Joint of every degree of freedom."""
-    return np.repeat(np.arange(model.joint_count), np.diff(model.joint_qd_start))
-
-
-def scalar_coordinates(model: Model) -> np.ndarray:
-    """Coordinate of every degree of freedom that is a number of its own, -1 of others."""
-    joint = joint_of_dofs(model)
-    q = np.arange(model.joint_dof_count) - model.joint_qd_start[joint] + model.joint_q_start[joint]
-    turning = np.isin(model.joint_type[joint], list(QUATERNION_JOINTS))
-    return np.where(turning, -1, q)
-
-
-def _limited(model: Model) -> np.ndarray:
-    """Degrees of freedom with limits; of a ball joint the first."""
-    joint = joint_of_dofs(model)
-    finite = np.isfinite(model.joint_limit_lower) | np.isfinite(model.joint_limit_upper)
-    ball = model.joint_type[joint] == JointType.BALL
-    first = np.arange(model.joint_dof_count) == model.joint_qd_start[joint]
-    free = np.isin(model.joint_type[joint], [JointType.FREE, JointType.DISTANCE])
-    return np.flatnonzero(finite & ~free & (~ball | first))
-
-
-def _limited_tendons(model: Model) -> np.ndarray:
-    """Fixed tendons with limits."""
-    table = model.tendons
-    if table is None:
-        return np.zeros(0, np.int64)
-    return np.flatnonzero(np.isfinite(table.limit).any(axis=1) & ~table.spatial)
-
-
-def _missing_tendons(model: Model) -> list[str]:
-    """Tendons with forces that no stage has."""
-    table = model.tendons
-    if table is None:
-        return []
-    asked = (table.stiffness != 0.0) | (table.damping != 0.0) | (table.friction != 0.0)
-    asked |= (table.armature != 0.0) | (np.isfinite(table.limit).any(axis=1) & table.spatial)
-    return [f"tendons: '{table.label[k]}' has forces of its own" for k in np.flatnonzero(asked).tolist()]
-
-
-_JOINTS = (TargetKind.JOINT, TargetKind.JOINT_IN_PARENT)
-
-
-def _working(model: Model, option: SimulateOption) -> np.ndarray:
-    """Actuators that act."""
-    if model.actuators is None:
-        return np.zeros(0, np.int64)
-    return np.flatnonzero(~np.isin(model.actuators.group, option.disabled_actuator_groups))
-
-
-def actuator_moment(model: Model, u: int) -> Array:
-    """How the length of an actuator changes with the degrees of freedom."""
-    table = model.actuators
-    assert table is not None
-    moment = np.zeros(model.joint_dof_count)
-    target = int(table.target[u])
-    if table.target_kind[u] in _JOINTS:
-        dofs = slice(int(model.joint_qd_start[target]), int(model.joint_qd_start[target + 1]))
-        moment[dofs] = table.gear[u, : dofs.stop - dofs.start]
-    elif table.target_kind[u] == TargetKind.TENDON and model.tendons is not None:
-        moment = table.gear[u, 0] * model.tendons.coefficients[target]
-    return moment
-
-
-def _missing(model: Model, option: SimulateOption) -> list[str]:
-    """What the tables ask for that no stage does."""
-    found: list[str] = []
-    off = option.disable_constraints
-    if (
-        not (off or option.disable_equality)
-        and model.equalities is not None
-        and model.equalities.active.any()
-    ):
-        found.append("equality constraints")
-    if not (off or option.disable_contacts) and model.contact_pairs is not None and len(model.contact_pairs):
-        found.append("contact pairs with parameters of their own")
-    for table, what in (
-        (model.couplers, "joint couplers"),
-        (model.distance_springs, "distance springs"),
-        (model.loop_joints, "world-owned joints"),
-    ):
-        if table is not None and len(table):
-            found.append(what)
-    table = model.actuators
-    if table is not None and len(table) and not option.disable_actuators:
-        for u in _working(model, option).tolist():
-            name = table.label[u]
-            kind, target = table.target_kind[u], int(table.target[u])
-            if kind in _JOINTS and model.joint_type[target] in QUATERNION_JOINTS:
-                found.append(f"actuator '{name}' on a ball or free joint")
-            elif kind == TargetKind.TENDON and model.tendons is not None and model.tendons.spatial[target]:
-                found.append(f"actuator '{name}' on a spatial tendon")
-            elif kind not in (*_JOINTS, TargetKind.TENDON):
-                found.append(f"actuator '{name}' on a site, body or slider-crank")
-            elif GainKind.MUSCLE == table.gain_kind[u] or BiasKind.MUSCLE == table.bias_kind[u]:
-                found.append(f"muscle '{name}'")
-            elif table.activation_kind[u] == ActivationKind.MUSCLE:
-                found.append(f"muscle '{name}'")
-    found += [] if off else _missing_tendons(model)
-    if option.density > 0.0 or option.viscosity > 0.0:
-        found.append("forces of a medium (density, viscosity)")
-    return found
