@@ -68,10 +68,11 @@ def capabilities() -> tuple[Capability, ...]:
         ),
         Capability(
             ROWS[CONSTRAINTS],
-            ("position limits by projection", "newton"),
-            ("sequential impulse", "boxed LCP", "barrier method"),
-            "contacts, soft limits and joint friction are solved by Newton's method whatever "
-            "contact_solver_method asks for, except in the variational family; see resolved_configuration",
+            ("position limits by projection", "newton", "sequential impulse"),
+            ("boxed LCP", "barrier method"),
+            "each island of contacts, soft limits and joint friction is solved apart, not in the variational "
+            "family; sequential impulses are for islands of more than 16 free bodies; "
+            "see resolved_configuration",
         ),
         Capability(
             ROWS[COORDINATES],

@@ -148,23 +148,7 @@ def _touching(constraints: Constraints | None) -> list[tuple[int, Array]]:
     rows, depth = column["contact_row"][:count], constraints.hits.column["contact"][:count, 6]
     found = []
     for k in np.flatnonzero(rows[:, 0] >= 0).tolist():
-        force = _force(constraints, k, int(rows[k, 0]), int(rows[k, 1]))
+        force = column["contact_force"][k, :3] @ column["frame"][k].reshape(3, 3)
         if depth[k] >= 0.0 or force.any():
             found.append((k, force))
     return found
-
-
-def _force(constraints: Constraints, k: int, first: int, condim: int) -> Array:
-    """Force on the second body in world axes."""
-    column = constraints.column
-    solved, axes = column["force"], column["frame"][k].reshape(3, 3)
-    if condim == 1:
-        return solved[first] * axes[0]
-    if column["option"][t.ELLIPTIC] != 0.0:
-        return solved[first : first + 3] @ axes
-    edges = solved[first : first + 2 * (condim - 1)]
-    mu = column["mu"][k]
-    along = edges.sum()
-    return along * axes[0] + sum(
-        mu[j] * (edges[2 * j] - edges[2 * j + 1]) * axes[j + 1] for j in range(min(2, condim - 1))
-    )

@@ -135,8 +135,12 @@ def resolved_configuration(world: World) -> tuple[ResolvedOption, ...]:
     options = world._options
     quiet = "nothing in this World needs constraints solved"
     constrained = world._live().constraints is not None
-    solve = ContactSolverMethod.NEWTON.value if constrained else "none"
-    why = "constraints of a step are solved by Newton's method" if constrained else quiet
+    solve, why = "none", quiet
+    if constrained:
+        solve, why = ContactSolverMethod.NEWTON.value, "constraints of a step are solved by Newton's method"
+        if options.contact_solver_method is ContactSolverMethod.SEQUENTIAL_IMPULSE:
+            solve = ContactSolverMethod.SEQUENTIAL_IMPULSE.value
+            why = "islands of more than 16 free bodies; Newton's method for all others"
     family = options.multibody_options.integration_family
     known = family in available_families()
     accelerated = options.compute_accelerator_policy is ComputeAcceleratorPolicy.PREFER_ACCELERATED

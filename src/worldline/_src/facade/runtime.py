@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from worldline._src.facade.kinds import ActuatorType, actuator_type
+from worldline._src.facade.kinds import ActuatorType, ContactSolverMethod, actuator_type
 from worldline._src.kernels import drives
 from worldline._src.model.model import Model
 from worldline._src.model.scene_trees import MODES
@@ -87,6 +87,7 @@ class Runtime:
         time_step: float,
         family: MultibodyIntegrationFamily,
         variational: VariationalOptions,
+        method: ContactSolverMethod,
     ) -> None:
         self.scene = scene
         built = compile_scene(scene)
@@ -99,6 +100,7 @@ class Runtime:
         self.constraints = constraints if constraints.is_needed else None
         """Contacts, limits, dry friction and actuators; None when there are none."""
         self.sim = Simulation(self.model, time_step, family, variational, self.constraints)
+        self.choose_solver(method)
         self.held = np.zeros((self.model.body_count, 6))
         """Forces at centres of mass and torques that stay, world axes."""
         self.once = np.zeros((self.model.body_count, 6))
@@ -128,6 +130,11 @@ class Runtime:
             self.set_body_kind(body)
         for joint in self._joints():
             self.set_drive(joint)
+
+    def choose_solver(self, method: ContactSolverMethod) -> None:
+        """How islands of constraints are solved from the next step on."""
+        if self.constraints is not None:
+            self.constraints.choose(newton=method is not ContactSolverMethod.SEQUENTIAL_IMPULSE)
 
     # ---- who is where
 

@@ -485,7 +485,11 @@ class World(WorldSettings, WorldObjects, WorldMembers, WorldContacts):
         self._write_options()
         chosen = self._options.multibody_options
         made = Runtime(
-            self._scene, self._options.time_step, chosen.integration_family, variational_options(chosen)
+            self._scene,
+            self._options.time_step,
+            chosen.integration_family,
+            variational_options(chosen),
+            self._options.contact_solver_method,
         )
         if self._carried is not None:
             made.restore(self._carried)

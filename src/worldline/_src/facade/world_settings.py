@@ -158,6 +158,8 @@ class WorldSettings:
     def contact_solver_method(self, value: ContactSolverMethod) -> None:
         self._require_idle()
         self._options.contact_solver_method = value
+        if self._runtime is not None:
+            self._runtime.choose_solver(self._options.contact_solver_method)
         self._configuration_changed()
 
     @property

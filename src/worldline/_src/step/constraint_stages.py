@@ -13,18 +13,15 @@ from typing import Any, NamedTuple
 from numba import float64, int64
 
 from worldline._src.jit import inline, stage
-from worldline._src.kernels import actuation, body_matrices, crba
+from worldline._src.kernels import actuation, body_matrices
 from worldline._src.kernels.constraints import contact_rows as contacts
 from worldline._src.kernels.constraints import joint_rows as joints
 from worldline._src.kernels.constraints import solve as solving
 from worldline._src.kernels.constraints.tables import (
-    ACTIVE_LIMITS,
-    CONTACT_COUNT,
-    DROPPED,
     HIT_ARGS,
     HIT_D,
     HIT_M,
-    ROWS,
+    TABLE,
     TREE_C,
     TREE_D,
     TREE_M,
@@ -32,7 +29,9 @@ from worldline._src.kernels.constraints.tables import (
     contact_frame_view,
     friction_view,
     limit_view,
-    link_view,
+    member_view,
+    motion_view,
+    record_view,
     row_note_view,
     row_view,
     shape_law_view,
@@ -49,7 +48,6 @@ from worldline._src.model.views import (
     control_view,
     dof_view,
     drive_view,
-    inertia_view,
     mass_view,
     operand_view,
     passive_view,
@@ -63,6 +61,7 @@ _CONTACT, _CONTACT_ID = hits.SLOT["contact"], hits.SLOT["contact_id"]
 _COUNTER, _NCONTACT = hits.SLOT["counter"], hits.SLOT["ncontact"]
 _SHAPE_TYPE, _SHAPE_X, _NSHAPE = hits.SLOT["shape_type"], hits.SLOT["shape_X_W"], hits.SLOT["nshape"]
 _BODY_X, _NBODY = hits.SLOT["body_X_W"], hits.SLOT["nbody"]
+_COLUMNS, _WIDTH = TABLE.slot["ncolumn"], TABLE.slot["width"]
 
 
 class Bodies(NamedTuple):
@@ -74,6 +73,7 @@ class Bodies(NamedTuple):
     body_link: Any
     body_invweight: Any
     option: Any
+    column: Any
 
 
 class Hits(NamedTuple):
@@ -87,7 +87,7 @@ class Hits(NamedTuple):
 
 
 @inline
-def _tree(args):
+def trees_of(args):
     """The arenas of the trees: m, c, d."""
     return (
         address_as(args[TREE_M], int64),
@@ -96,29 +96,24 @@ def _tree(args):
     )
 
 
-@stage
-def guess_from_last(m, c, args, d):
-    """a of the last step -> the guess of the solver."""
-    tm, tc, td = _tree(args)
-    last, guess = operand_view(tm, tc, td).a, solve_view(m, c, args, d).a
-    for k in range(last.shape[0]):
-        guess[k] = last[k]
-
-
-@stage
-def begin_rows(m, c, args, d):
-    """-> no rows yet."""
-    counter = link_view(m, c, args, d).counter
-    counter[ROWS] = 0
-    counter[DROPPED] = 0
-    counter[CONTACT_COUNT] = 0
-    counter[ACTIVE_LIMITS] = 0
+@inline
+def hits_of(args):
+    """The contacts of the collision tables."""
+    hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
+    hd = address_as(args[HIT_D], float64)
+    return Hits(
+        vector(ha, hm[_COUNTER], 8),
+        matrix(hd, hm[_CONTACT], hm[_NCONTACT], 7),
+        matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6),
+        vector(hm, hm[_SHAPE_TYPE], hm[_NSHAPE]),
+        matrix(hd, hm[_SHAPE_X], hm[_NSHAPE], 12),
+    )
 
 
 @stage
 def actuator_forces(m, c, args, d):
     """q, v, controls, activations -> tau grows by the forces of actuators."""
-    tm, tc, td = _tree(args)
+    tm, tc, td = trees_of(args)
     operands = operand_view(tm, tc, td)
     actuation.actuator_forces(operands.q, operands.v, actuator_view(m, c, args, d), operands.tau)
 
@@ -132,7 +127,7 @@ def advance_activations(m, c, args, d):
 @stage
 def place_bodies(m, c, args, d):
     """link poses -> poses of bodies in the collision tables."""
-    tm, tc, td = _tree(args)
+    tm, tc, td = trees_of(args)
     hm, hd = address_as(args[HIT_M], int64), address_as(args[HIT_D], float64)
     body_matrices.body_matrices(
         tree_view(tm, tc, td),
@@ -146,11 +141,11 @@ def place_bodies(m, c, args, d):
 @stage
 def friction_rows(m, c, args, d):
     """v -> rows of dry friction."""
-    tm, tc, td = _tree(args)
     joints.friction_rows(
         friction_view(m, c, args, d),
         weight_view(m, c, args, d),
-        operand_view(tm, tc, td).v,
+        member_view(m, c, args, d),
+        motion_view(m, c, args, d).island_v,
         row_view(m, c, args, d),
         row_note_view(m, c, args, d),
     )
@@ -159,13 +154,13 @@ def friction_rows(m, c, args, d):
 @stage
 def limit_rows(m, c, args, d):
     """q, v -> rows of limits."""
-    tm, tc, td = _tree(args)
-    operands = operand_view(tm, tc, td)
+    tm, tc, td = trees_of(args)
     joints.limit_rows(
         limit_view(m, c, args, d),
         weight_view(m, c, args, d),
-        operands.q,
-        operands.v,
+        member_view(m, c, args, d),
+        operand_view(tm, tc, td).q,
+        motion_view(m, c, args, d).island_v,
         row_view(m, c, args, d),
         row_note_view(m, c, args, d),
     )
@@ -174,13 +169,13 @@ def limit_rows(m, c, args, d):
 @stage
 def tendon_rows(m, c, args, d):
     """q, v -> rows of the limits of fixed tendons."""
-    tm, tc, td = _tree(args)
-    operands = operand_view(tm, tc, td)
+    tm, tc, td = trees_of(args)
     joints.tendon_rows(
         tendon_view(m, c, args, d),
         weight_view(m, c, args, d),
-        operands.q,
-        operands.v,
+        member_view(m, c, args, d),
+        operand_view(tm, tc, td).q,
+        motion_view(m, c, args, d).island_v,
         row_view(m, c, args, d),
         row_note_view(m, c, args, d),
     )
@@ -189,18 +184,10 @@ def tendon_rows(m, c, args, d):
 @stage
 def contact_rows(m, c, args, d):
     """contacts, v -> rows of contacts."""
-    tm, tc, td = _tree(args)
-    hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
-    hd = address_as(args[HIT_D], float64)
-    weights = weight_view(m, c, args, d)
+    tm, tc, td = trees_of(args)
+    weights, members = weight_view(m, c, args, d), member_view(m, c, args, d)
     contacts.contact_rows(
-        Hits(
-            vector(ha, hm[_COUNTER], 8),
-            matrix(hd, hm[_CONTACT], hm[_NCONTACT], 7),
-            matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6),
-            vector(hm, hm[_SHAPE_TYPE], hm[_NSHAPE]),
-            matrix(hd, hm[_SHAPE_X], hm[_NSHAPE], 12),
-        ),
+        hits_of(args),
         Bodies(
             chain_view(tm, tc, td),
             tree_view(tm, tc, td),
@@ -208,9 +195,11 @@ def contact_rows(m, c, args, d):
             weights.body_link,
             weights.body_invweight,
             weights.option,
+            members.dof_column,
         ),
         shape_law_view(m, c, args, d),
-        operand_view(tm, tc, td).v,
+        members,
+        motion_view(m, c, args, d).island_v,
         row_view(m, c, args, d),
         row_note_view(m, c, args, d),
         contact_frame_view(m, c, args, d),
@@ -218,27 +207,21 @@ def contact_rows(m, c, args, d):
 
 
 @stage
-def mass_for_rows(m, c, args, d):
-    """poses -> M, when there are rows."""
-    if link_view(m, c, args, d).counter[ROWS] > 0:
-        tm, tc, td = _tree(args)
-        mass, inertia, pos = mass_view(tm, tc, td), inertia_view(tm, tc, td), position_view(tm, tc, td)
-        crba.composites(tree_view(tm, tc, td), inertia, pos, mass.link_crb)
-        crba.crba(dof_view(tm, tc, td), inertia, pos, mass.link_crb, mass.M)
-
-
-@stage
 def solve_rows(m, c, args, d):
-    """M, a, rows -> a with constraints, forces of rows, generalized constraint forces."""
-    tm, tc, td = _tree(args)
+    """M, a, rows of an island -> a with constraints, forces of rows, generalized constraint forces."""
+    tm, tc, td = trees_of(args)
     solving.solve_rows(
         chain_view(tm, tc, td),
-        mass_view(tm, tc, td).M,
         control_view(tm, tc, td).a_target,
-        row_view(m, c, args, d),
-        contact_frame_view(m, c, args, d),
+        solving.IslandRows(
+            member_view(m, c, args, d),
+            row_view(m, c, args, d),
+            row_note_view(m, c, args, d),
+            contact_frame_view(m, c, args, d),
+        ),
         work_view(m, c, args, d),
         solve_view(m, c, args, d),
+        record_view(m, c, args, d),
         operand_view(tm, tc, td).a,
     )
 
@@ -246,7 +229,7 @@ def solve_rows(m, c, args, d):
 @stage
 def damp_implicitly(m, c, args, d):
     """a, M -> a with joint damping taken at the end of the step."""
-    tm, tc, td = _tree(args)
+    tm, tc, td = trees_of(args)
     solving.damp_implicitly(
         dof_view(tm, tc, td),
         passive_view(tm, tc, td),

@@ -26,7 +26,9 @@ from worldline._src.model.tables import ActivationKind
 from worldline._src.scalar.memory import address_of
 from worldline._src.scalar.packed import padded
 from worldline._src.scene.options import SimulateOption
+from worldline._src.spatial.poses import Array
 from worldline._src.step import constraint_stages as s
+from worldline._src.step import island_stages as i
 from worldline._src.step import stages, step_stages
 from worldline._src.step.actuator_filling import fill_actuators, working_actuators
 from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_rows
@@ -40,6 +42,7 @@ from worldline._src.step.joint_filling import (
     limited_tendons,
 )
 from worldline._src.step.missing import missing_parts
+from worldline._src.step.tree_filling import by_first_dof, fill_trees, tree_starts, tree_ties
 
 TREE, ROWS, HITS = 0, 1, 2
 """Sets of arenas that the stages of a step run on."""
@@ -50,6 +53,13 @@ _ROOM = 64
 
 _REACH = 1e-4
 """How far ahead of touching a hard shape is seen [m]."""
+
+
+_FREE_COLUMNS = 96
+"""Columns of an island up to which Newton's method is both quicker and exact: 16 free bodies."""
+
+_SWEEP_SHARE = 0.01
+"""Sequential impulses end when no velocity changes by more than this share of what gravity does in a step."""
 
 
 class Constraints:
@@ -69,12 +79,19 @@ class Constraints:
         tight = np.zeros(0, np.int64) if off or option.disable_limit else limited_tendons(model)
         rubbing = np.zeros(0, np.int64) if off else np.flatnonzero(model.joint_friction > 0.0)
         actuators = np.zeros(0, np.int64) if option.disable_actuators else working_actuators(model, option)
-        self._lay_out(len(limited), len(tight), len(rubbing), len(actuators))
+        if tight.size:
+            assert model.tendons is not None
+            tight = tight[by_first_dof(model.tendons.coefficients[tight])]
+        starts = tree_starts(model)
+        spans = [np.flatnonzero(row) for row in model.tendons.coefficients[tight]] if tight.size else []
+        ties = tree_ties(starts, spans)
+        self._lay_out(len(limited), len(tight), len(rubbing), len(actuators), len(starts) - 1, len(ties))
         self._fill_shapes()
         fill_limits(model, self.column, limited)
         fill_tendons(model, self.column, tight)
         self._fill_bodies()
         fill_friction(model, self.column, rubbing)
+        fill_trees(model, self.column, starts, ties)
         self.actuators = actuators
         fill_actuators(model, self.column, actuators, not option.disable_control_clamp)
         self._fill_options(option)
@@ -85,7 +102,9 @@ class Constraints:
 
     # ---- layout
 
-    def _lay_out(self, limits: int, tendons: int, frictions: int, actuators: int) -> None:
+    def _lay_out(
+        self, limits: int, tendons: int, frictions: int, actuators: int, trees: int, ties: int
+    ) -> None:
         model = self.model
         nv = model.joint_dof_count
         contacts = _ROOM + 4 * len(self.shapes) if len(self.shapes) else 0
@@ -104,6 +123,14 @@ class Constraints:
             "ncontact": contacts,
             "nu": actuators,
             "na": states,
+            "ntree": trees,
+            "ntie": ties,
+            "tree_ends": trees + 1,
+            "ncolumn": nv,
+            "nlink": model.arenas.sizes["nlink"],
+            "npush": contacts,
+            "npush3": 3 * contacts,
+            "nslot": 1 << (2 * contacts).bit_length() if contacts else 0,
         }
         block = t.TABLE.lay_out(self.sizes)
         self.block = block
@@ -160,6 +187,7 @@ class Constraints:
         numbers[t.LINE_STEPS] = max(option.line_search_iterations, 1)
         numbers[t.ELLIPTIC] = float(option.friction_model == 1)
         numbers[t.SAFE] = float(not option.disable_reference_safety)
+        self.choose(newton=True)
 
     def _make_hits(self, kept: list, option: SimulateOption) -> None:
         rows = [row for _, row in kept]
@@ -188,6 +216,14 @@ class Constraints:
         margin = self.column["shape_contact"][:, 0]
         self.hits.column["shape_margin"][:] = margin + np.where(hard, reach, 0.0)
 
+    def choose(self, newton: bool) -> None:
+        """Solve every island by Newton's method, or large ones of free bodies by sequential impulses."""
+        numbers = self.column["option"]
+        # more than sliding friction has rows only
+        wide = bool((self.column["shape_condim"] > 3).any())
+        numbers[t.FREE_COLUMNS] = np.inf if newton or wide else _FREE_COLUMNS
+        numbers[t.SWEEPS] = max(self.option.constraint_solver_iterations, 1)
+
     # ---- what a step runs
 
     @property
@@ -209,17 +245,23 @@ class Constraints:
 
     def row_stages(self) -> list[tuple[Stage, int]]:
         """The stages between smooth accelerations and integration, with the arenas they run on."""
-        chosen: list[tuple[Stage, int]] = [(s.begin_rows, ROWS)]
-        if self.sizes["nfriction"]:
-            chosen.append((s.friction_rows, ROWS))
-        if self.sizes["nlimit"]:
-            chosen.append((s.limit_rows, ROWS))
-        if self.sizes["ntendon"]:
-            chosen.append((s.tendon_rows, ROWS))
+        chosen: list[tuple[Stage, int]] = [(i.begin_rows, ROWS)]
         if self.hits is not None:
             chosen.append((s.place_bodies, ROWS))
             chosen += [(stage, HITS) for stage in self._hit_stages]
-            chosen.append((s.contact_rows, ROWS))
+        return [*chosen, (i.find_islands, ROWS), (i.solve_islands, ROWS)]
+
+    def island_stages(self) -> list[Stage]:
+        """What `solve_islands` calls: the mass matrix, the solvers, then what makes rows."""
+        chosen = [i.mass_of_island, s.solve_rows, i.solve_free_bodies]
+        if self.sizes["nfriction"]:
+            chosen.append(s.friction_rows)
+        if self.sizes["nlimit"]:
+            chosen.append(s.limit_rows)
+        if self.sizes["ntendon"]:
+            chosen.append(s.tendon_rows)
+        if self.hits is not None:
+            chosen.append(s.contact_rows)
         return chosen
 
     def step_stages(
@@ -232,7 +274,7 @@ class Constraints:
         chosen: list[tuple[Stage, int]] = []
         for part in parts:
             if self.constrains:
-                chosen.append((s.guess_from_last, ROWS))
+                chosen.append((i.guess_from_last, ROWS))
             for stage in dynamics:
                 chosen.append((stage, TREE))
                 if self.drives and stage in (step_stages.drive_forces, step_stages.no_drive_forces):
@@ -240,13 +282,7 @@ class Constraints:
             if self.constrains:
                 chosen += self.row_stages()
             if implicit:
-                chosen += [(stages.composites, TREE), (stages.mass_matrix, TREE)]
-            elif self.constrains:
-                chosen.append((s.mass_for_rows, ROWS))
-            if self.constrains:
-                chosen.append((s.solve_rows, ROWS))
-            if implicit:
-                chosen.append((s.damp_implicitly, ROWS))
+                chosen += [(stages.composites, TREE), (stages.mass_matrix, TREE), (s.damp_implicitly, ROWS)]
             chosen.append((part, TREE))
         if self.sizes["na"]:
             chosen.append((s.advance_activations, ROWS))
@@ -258,14 +294,24 @@ class Constraints:
         hits = block if self.hits is None else self.hits
         return [(block.m, block.c, block.args, block.d), (hits.m, hits.c, hits.args, hits.d)]
 
-    def connect(self, index: np.ndarray, constant: np.ndarray, data: np.ndarray, h: float) -> None:
-        """Tell the stages where the arenas of the trees are, and the time step."""
-        link = self.column["link"]
+    def connect(
+        self, index: np.ndarray, constant: np.ndarray, data: np.ndarray, mobile: Array, h: float
+    ) -> None:
+        """Tell the stages where the arenas of the trees are, what can move, and the time step."""
+        link, program = self.column["link"], self.column["program"]
+        chosen = self.island_stages()
+        program[: len(chosen)] = i.addresses(chosen)
+        self.column["counter"][t.ROW_STAGES] = len(chosen) - t.FIRST_ROW_LINK
+        if mobile.size:
+            starts = self.column["tree_dof"][:-1]
+            self.column["tree_still"][:] = np.maximum.reduceat(mobile, starts) == 0.0
         link[t.TREE_M], link[t.TREE_C], link[t.TREE_D] = map(address_of, (index, constant, data))
         if self.hits is not None:
             link[t.HIT_M], link[t.HIT_C] = address_of(self.hits.m), address_of(self.hits.c)
             link[t.HIT_ARGS], link[t.HIT_D] = address_of(self.hits.args), address_of(self.hits.d)
         self.column["option"][t.STEP] = h
+        gravity = max(float(np.linalg.norm(self.model.gravity)), 1.0)
+        self.column["option"][t.SPEED_TOLERANCE] = _SWEEP_SHARE * gravity * h
         self._set_reach(h)
         # a filter has a closed form over a step; everything else takes its rate for the whole step
         kind, time = self.column["act_kind"][:, 2], np.maximum(self.column["act_number"][:, 20], 1e-15)
@@ -275,5 +321,5 @@ class Constraints:
 
 def all_stages() -> tuple[Stage, ...]:
     """Every stage of constraints and collision, for warming the compile cache."""
-    rows = tuple(value for value in vars(s).values() if isinstance(value, Stage))
+    rows = tuple(value for part in (s, i) for value in vars(part).values() if isinstance(value, Stage))
     return (*rows, place, broad, narrow_sort, *FAMILY_STAGES.values(), *LINKED.values())

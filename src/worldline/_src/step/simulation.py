@@ -234,7 +234,9 @@ class Simulation:
         sets = [(self._index, self._constant, WITH_GRAVITY, self.data)]
         if self.constraints is not None:
             self.constraints.refresh()
-            self.constraints.connect(self._index, self._constant, self.data, self.time_step)
+            self.constraints.connect(
+                self._index, self._constant, self.data, view["dof_mobile"], self.time_step
+            )
             sets += self.constraints.sets()
         self._stages = tuple(stage for stage, _ in program)
         where = [place for _, place in program]
@@ -260,7 +262,9 @@ class Simulation:
             raise CapabilityError(
                 f"integration family '{self.family.value}' has no contacts, soft limits or actuators"
             )
-        implicit = self.family is MultibodyIntegrationFamily.IMPLICIT_DAMPING
+        # without damping the end of a step is no different from its beginning
+        damped = bool(self.model.joint_damping.any() or self.model.joint_target_kd.any())
+        implicit = damped and self.family is MultibodyIntegrationFamily.IMPLICIT_DAMPING
         parts = (t.semi_implicit_euler,)
         if self.family is MultibodyIntegrationFamily.RUNGE_KUTTA_4:
             parts = RUNGE_KUTTA_PARTS

@@ -18,10 +18,10 @@ from worldline._src.kernels.constraints.jacobians import add_point_motion, clear
 from worldline._src.kernels.constraints.laws import answer, load_law, mixed_law
 from worldline._src.kernels.constraints.rows import CONE, UNILATERAL
 from worldline._src.kernels.constraints.tables import (
-    CONTACT_COUNT,
+    CONTACT_END,
+    CONTACT_FIRST,
     DROPPED,
     ELLIPTIC,
-    FIRST_CONTACT_ROW,
     IMPEDANCE,
     RATIO,
     ROWS,
@@ -89,7 +89,7 @@ def meeting(shapes, a, b):
 
 
 @inline
-def _first_tangent(hits, a, b, normal):
+def first_tangent(hits, a, b, normal):
     """Where the first tangent points before it is made square to the normal.
 
     Capsules on planes take their own axis, so that the edges of a linearised cone turn with them.
@@ -113,7 +113,7 @@ def _first_tangent(hits, a, b, normal):
 
 
 @inline
-def _set_frame(x, helper, k, frame_out):
+def set_frame(x, helper, k, frame_out):
     """Axes of a contact in rows: normal, then two tangents."""
     s = helper.x * x.x + helper.y * x.y + helper.z * x.z
     y = Vec3(helper.x - s * x.x, helper.y - s * x.y, helper.z - s * x.z)
@@ -150,7 +150,7 @@ def _cone(rows, notes, met, base, v, first, r, weights, option):
             rows.J[k, d] = base[j, d]
         rows.kind[k] = CONE
         rows.dim[k] = dim if j == 0 else 0
-        notes.residual[k] = r if j == 0 else 0.0
+        notes.row_residual[k] = r if j == 0 else 0.0
         if j == 0:
             rows.aref[k], rows.D[k] = normal.aref, 1.0 / normal.R
             rows.bound[k] = regularized_friction(met.sliding, R1, normal.R)
@@ -180,24 +180,21 @@ def _pyramid(rows, notes, met, base, v, first, r, weights, option):
                 shared = pyramid_regularizer(edge.R, met.sliding, option[RATIO])
             rows.kind[k], rows.dim[k] = UNILATERAL, 0
             rows.aref[k], rows.D[k], rows.bound[k] = edge.aref, 1.0 / shared, 0.0
-            notes.residual[k] = r
+            notes.row_residual[k] = r
 
 
 @kernel
-def contact_rows(hits, bodies, shapes, v, rows_out, notes_out, frames_out):
-    """Rows of every contact that pushes. Rows past the capacity are counted, not written.
+def contact_rows(hits, bodies, shapes, island, v, rows_out, notes_out, frames_out):
+    """Rows of every contact of the island that pushes. Rows past the capacity are counted, not written.
 
     `hits` has the contacts of the collision tables and the way to their bodies, `bodies` the trees.
     """
     counter, option = notes_out.counter, bodies.option
     base, frame, contact_row = frames_out.base, frames_out.frame, frames_out.contact_row
-    n = counter[ROWS]
-    counter[FIRST_CONTACT_ROW] = n
-    found = min(hits.counter[0], hits.contact.shape[0], contact_row.shape[0])
-    dropped = max(0, hits.counter[0] - found)
-    counter[CONTACT_COUNT] = found
+    n, dropped = counter[ROWS], 0
 
-    for k in range(found):
+    for i in range(counter[CONTACT_FIRST], counter[CONTACT_END]):
+        k = island.contact_order[i]
         contact_row[k, 0], contact_row[k, 1] = -1, 0
         a, b = hits.contact_id[k, 0], hits.contact_id[k, 1]
         met = meeting(shapes, a, b)
@@ -214,7 +211,7 @@ def contact_rows(hits, bodies, shapes, v, rows_out, notes_out, frames_out):
             dropped += 1
             continue
         normal = Vec3(hits.contact[k, 3], hits.contact[k, 4], hits.contact[k, 5])
-        _set_frame(normal, _first_tangent(hits, a, b, normal), k, frame)
+        set_frame(normal, first_tangent(hits, a, b, normal), k, frame)
         axes = frame[k].reshape(3, 3)
         point = Vec3(hits.contact[k, 0], hits.contact[k, 1], hits.contact[k, 2])
         body_a, body_b = hits.contact_id[k, 2], hits.contact_id[k, 3]
@@ -231,7 +228,7 @@ def contact_rows(hits, bodies, shapes, v, rows_out, notes_out, frames_out):
             made = answer(met.law, r, row_velocity(base, 0, v), weights[0], option[STEP], option[SAFE] != 0.0)
             rows_out.aref[n], rows_out.D[n], rows_out.bound[n] = made.aref, 1.0 / made.R, 0.0
             rows_out.kind[n], rows_out.dim[n] = UNILATERAL, 0
-            notes_out.residual[n] = r
+            notes_out.row_residual[n] = r
         elif elliptic:
             _cone(rows_out, notes_out, met, base, v, n, r, weights, option)
         else:
@@ -239,7 +236,7 @@ def contact_rows(hits, bodies, shapes, v, rows_out, notes_out, frames_out):
         contact_row[k, 0], contact_row[k, 1] = n, condim
         frames_out.lift[k] = NONE if condim == 1 or met.law.kind == IMPEDANCE else 0.0
         for row in range(n, n + count):
-            notes_out.row_of[row, 0], notes_out.row_of[row, 1] = 3, k
+            notes_out.row_note[row, 0], notes_out.row_note[row, 1] = 3, k
         for j in range(5):
             frames_out.mu[k, j] = _friction_of(met, j + 1)
         n += count

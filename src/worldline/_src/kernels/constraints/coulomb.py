@@ -15,7 +15,7 @@ from __future__ import annotations
 from worldline._src.jit import inline
 from worldline._src.kernels.constraints.jacobians import row_velocity
 from worldline._src.kernels.constraints.rows import CONE
-from worldline._src.kernels.constraints.tables import CONTACT_COUNT
+from worldline._src.kernels.constraints.tables import CONTACT_END, CONTACT_FIRST
 from worldline._src.scalar.ops import sqrt
 
 TURNS = 12
@@ -51,10 +51,11 @@ def _lower(rows_io, first, condim, by):
 
 
 @inline
-def guess_lift(frames, a_guess, rows_io, slack_out):
+def guess_lift(frames, island, a_guess, rows_io, slack_out):
     """Lower targets by the slip that a guess of the acceleration leads to."""
     contact_row, lift = frames.contact_row, frames.lift
-    for k in range(frames.counter[CONTACT_COUNT]):
+    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
+        k = island.contact_order[i]
         first, condim = contact_row[k, 0], contact_row[k, 1]
         if first >= 0 and lift[k] >= 0.0:
             count = condim if rows_io.kind[first] == CONE else 2 * (condim - 1)
@@ -65,11 +66,12 @@ def guess_lift(frames, a_guess, rows_io, slack_out):
 
 
 @inline
-def undo_lift(frames_io, slack, rows_io):
+def undo_lift(frames_io, island, slack, rows_io):
     """Move the targets of sliding contacts to the slip of the last solve; False when there is no need."""
     contact_row, lift = frames_io.contact_row, frames_io.lift
     change, largest = 0.0, 0.0
-    for k in range(frames_io.counter[CONTACT_COUNT]):
+    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
+        k = island.contact_order[i]
         first, condim = contact_row[k, 0], contact_row[k, 1]
         if first >= 0 and lift[k] >= 0.0:
             slip = slip_norm(rows_io, first, condim, slack)

@@ -24,7 +24,7 @@ def add_point_motion(bodies, link, point, axes, count, sign, J_io, first):
     The first three rows take the velocity of the point along the rows of `axes`, the next three the angular
     velocity. `point` is in the world frame.
     """
-    dof, tree, pos = bodies.dof, bodies.tree, bodies.pos
+    dof, tree, pos, column = bodies.dof, bodies.tree, bodies.pos, bodies.column
     if link > 0:
         root = tree.link_root[link]
         origin = pos.link_origin
@@ -33,10 +33,11 @@ def add_point_motion(bodies, link, point, axes, count, sign, J_io, first):
         while d >= 0:
             S = load_motion(pos.dof_S, d)
             v = add(S.lin, cross(S.ang, p))
+            at = column[d]
             for r in range(count):
                 k = r if r < 3 else r - 3
                 e = Vec3(axes[k, 0], axes[k, 1], axes[k, 2])
-                J_io[first + r, d] += sign * (dot(e, v) if r < 3 else dot(e, S.ang))
+                J_io[first + r, at] += sign * (dot(e, v) if r < 3 else dot(e, S.ang))
             d = dof.dof_parent[d]
 
 
@@ -50,10 +51,14 @@ def row_velocity(J, r, v):
 
 
 @inline
-def hide_held(J_io, first, count, mobile, held, aref_io):
-    """Take prescribed degrees of freedom out of rows; what they do goes to the reference acceleration."""
-    for d in range(mobile.shape[0]):
+def hide_held(columns, mobile, held, count, J_io, aref_io):
+    """Take prescribed degrees of freedom out of rows; what they do goes to the reference acceleration.
+
+    columns: degree of freedom of every column.
+    """
+    for j in range(columns.shape[0]):
+        d = columns[j]
         if mobile[d] == 0.0:
-            for r in range(first, first + count):
-                aref_io[r] -= J_io[r, d] * held[d]
-                J_io[r, d] = 0.0
+            for r in range(count):
+                aref_io[r] -= J_io[r, j] * held[d]
+                J_io[r, j] = 0.0

@@ -1,14 +1,20 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Hand the rows of a step to the solver, and what comes back to the trees."""
+"""Hand the rows of an island to the solver, and what comes back to the trees."""
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.coulomb import TURNS, guess_lift, undo_lift
 from worldline._src.kernels.constraints.jacobians import hide_held
 from worldline._src.kernels.constraints.newton import NewtonOptions, newton
+from worldline._src.kernels.constraints.rows import CONE
 from worldline._src.kernels.constraints.tables import (
+    ALL_ROWS,
+    CONTACT_END,
+    CONTACT_FIRST,
     CONVERGED,
     ITERATIONS,
     LINE_STEPS,
@@ -16,60 +22,102 @@ from worldline._src.kernels.constraints.tables import (
     NEWTON_STEPS,
     ROWS,
     TOLERANCE,
+    UNCONVERGED,
 )
 from worldline._src.kernels.mass_factor import factor, solve_factored
 
 
+class IslandRows(NamedTuple):
+    """The rows of an island: who is in it, the rows, what they belong to, frames of contacts."""
+
+    members: Any
+    rows: Any
+    notes: Any
+    frames: Any
+
+
 @inline
-def _padded(M, mobile, M_out):
-    """The mass matrix with rows padded; prescribed degrees of freedom stand alone with unit inertia."""
-    nv = mobile.shape[0]
-    for i in range(nv):
-        for j in range(M_out.shape[1]):
-            M_out[i, j] = 0.0
-        for j in range(nv):
-            M_out[i, j] = M[i, j] * (mobile[i] * mobile[j])
-        if mobile[i] == 0.0:
-            M_out[i, i] = 1.0
+def _gather(a_smooth, solution_out):
+    """Accelerations without rows and those of the last step by columns of the island."""
+    for i in range(solution_out.island_a.shape[0]):
+        d = solution_out.column_dof[i]
+        solution_out.island_smooth[i] = a_smooth[d]
+        solution_out.island_a[i] = solution_out.a_last[d]
+
+
+@inline
+def _record(rows, solution, notes, records_out):
+    """Put the rows of the island behind those of the islands before it."""
+    counter = solution.counter
+    base, n = counter[ALL_ROWS], counter[ROWS]
+    for k in range(n):
+        f = solution.row_force[k]
+        records_out.force[base + k] = f
+        records_out.residual[base + k] = notes.row_residual[k]
+        records_out.row_of[base + k, 0] = notes.row_note[k, 0]
+        records_out.row_of[base + k, 1] = notes.row_note[k, 1]
+        if f != 0.0:
+            for j in range(solution.island_a.shape[0]):
+                records_out.qfrc[solution.column_dof[j]] += f * rows.J[k, j]
+    counter[ALL_ROWS] = base + n
+
+
+@inline
+def _record_contacts(rows, frames, island, force, contact_force_out):
+    """Forces of contacts in their axes, whatever their rows are."""
+    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
+        k = island.contact_order[i]
+        first, condim = frames.contact_row[k, 0], frames.contact_row[k, 1]
+        for j in range(6):
+            contact_force_out[k, j] = 0.0
+        if first >= 0:
+            if condim == 1 or rows.kind[first] == CONE:
+                for j in range(condim):
+                    contact_force_out[k, j] = force[first + j]
+            else:
+                for j in range(1, condim):
+                    up, down = force[first + 2 * j - 2], force[first + 2 * j - 1]
+                    contact_force_out[k, 0] += up + down
+                    contact_force_out[k, j] = frames.mu[k, j - 1] * (up - down)
 
 
 @kernel
-def solve_rows(chain, M, held, rows_io, frames_io, work_out, solution_out, a_io):
-    """Accelerations that satisfy the rows, from the smooth ones in a_io; the last solution is the guess."""
-    counter, option, rows = solution_out.counter, solution_out.option, rows_io
+def solve_rows(chain, held, island_io, work_out, solution_out, records_out, a_io):
+    """Accelerations of an island that satisfy its rows, from the smooth ones in a_io.
+
+    The mass matrix is in solution_out.M; the accelerations of the last step are the guess.
+    """
+    counter, option, rows = solution_out.counter, solution_out.option, island_io.rows
+    island, notes, frames = island_io.members, island_io.notes, island_io.frames
     n = counter[ROWS]
-    nv = a_io.shape[0]
-    for d in range(nv):
-        solution_out.qfrc[d] = 0.0
-    counter[ITERATIONS], counter[CONVERGED] = 0, 1
-    if n == 0:
-        for d in range(nv):
-            solution_out.a[d] = a_io[d]
-        return
-    _padded(M, chain.dof_mobile, solution_out.M)
-    hide_held(rows.J, 0, n, chain.dof_mobile, held, rows.aref)
+    columns, mobile = solution_out.column_dof, chain.dof_mobile
+    _gather(a_io, solution_out)
+    smooth, a = solution_out.island_smooth, solution_out.island_a
+    hide_held(columns[: a.shape[0]], mobile, held, n, rows.J, rows.aref)
     options = NewtonOptions(
         option[TOLERANCE], int(option[NEWTON_STEPS]), option[LINE_TOLERANCE], int(option[LINE_STEPS])
     )
-    guess_lift(frames_io, solution_out.a, rows, work_out.slack[0])
-    for turn in range(TURNS):
-        stats = newton(solution_out.M, a_io, rows, n, options, work_out, solution_out.force, solution_out.a)
-        counter[ITERATIONS] += stats.iterations
-        counter[CONVERGED] = 1 if stats.converged else 0
-        if not undo_lift(frames_io, work_out.slack[0], rows):
+    guess_lift(frames, island, a, rows, work_out.slack[0])
+    iterations, converged = 0, False
+    for _ in range(TURNS):
+        stats = newton(solution_out.M, smooth, rows, n, options, work_out, solution_out.row_force, a)
+        iterations += stats.iterations
+        converged = stats.converged
+        if not undo_lift(frames, island, work_out.slack[0], rows):
             break
-        if turn == TURNS - 1:
-            counter[CONVERGED] = 0
-    for k in range(n):
-        f = solution_out.force[k]
-        if f != 0.0:
-            for d in range(nv):
-                solution_out.qfrc[d] += f * rows.J[k, d]
-    for d in range(nv):
-        if chain.dof_mobile[d] != 0.0:
-            a_io[d] = solution_out.a[d]
-        else:
-            solution_out.a[d] = a_io[d]
+        converged = False
+    counter[ITERATIONS] = max(counter[ITERATIONS], iterations)
+    if not converged:
+        counter[CONVERGED] = 0
+        counter[UNCONVERGED] += 1
+
+    # forces and accelerations back to the world
+    _record(rows, solution_out, notes, records_out)
+    _record_contacts(rows, frames, island, solution_out.row_force, records_out.contact_force)
+    for j in range(a.shape[0]):
+        d = columns[j]
+        if mobile[d] != 0.0:
+            a_io[d] = a[j]
 
 
 @kernel

@@ -15,12 +15,25 @@ from worldline._src.scalar.columns import Column, Table
 TREE_M, TREE_C, TREE_D, HIT_M, HIT_C, HIT_ARGS, HIT_D = range(7)
 LINKS = 8
 
-# counters
-ROWS, ITERATIONS, CONVERGED, DROPPED, CONTACT_COUNT, FIRST_CONTACT_ROW, ACTIVE_LIMITS, CLAMPED = range(8)
-COUNTERS = 8
+# counters of a step: rows of the island at hand, most solver iterations, 1 when all islands converged,
+# rows without room, contacts, limits that act, actuators at their bounds, islands, rows of all, islands
+# without convergence
+ROWS, ITERATIONS, CONVERGED, DROPPED, CONTACT_COUNT, ACTIVE_LIMITS, CLAMPED, ISLANDS = range(8)
+ALL_ROWS, UNCONVERGED = range(8, 10)
+# the island at hand: ranges of its trees and contacts, and its number
+TREE_FIRST, TREE_END, CONTACT_FIRST, CONTACT_END, ISLAND = range(11, 16)
+# what lasts from step to step: stages that make the rows of an island, contacts of the last step
+ROW_STAGES, LAST_COUNT = 16, 17
+COUNTERS = 24
+
+# stages called by address: the mass matrix, the solver of rows, that of free bodies, then makers of rows
+MASS_LINK, SOLVE_LINK, FREE_LINK, FIRST_ROW_LINK = range(4)
+PROGRAM = 24
 
 # options
 STEP, RATIO, TOLERANCE, NEWTON_STEPS, LINE_TOLERANCE, LINE_STEPS, ELLIPTIC, SAFE, BOUNCE_SPEED = range(9)
+# sequential impulses: islands of more columns than this, most sweeps, largest change of a velocity [m/s]
+FREE_COLUMNS, SWEEPS, SPEED_TOLERANCE = range(9, 12)
 OPTIONS = 12
 
 # laws
@@ -28,9 +41,11 @@ KIND, STIFFNESS, DAMPING, D0, DMAX, WIDTH, MIDDLE, POWER, DIRECT, BOUNCINESS, ER
 LAW = 11
 HARD, FORCE_SPRING, ACCELERATION_SPRING, IMPEDANCE = range(4)
 
+# `ncolumn` and `width` are those of the island at hand: arrays are laid out for the largest, and a step
+# writes what they are before it calls the stages of an island
 SIZES = (
     "nv",
-    "width",
+    "width",  # of the island at hand
     "nbody",
     "nshape",
     "nlimit",
@@ -41,6 +56,14 @@ SIZES = (
     "ncontact",
     "nu",
     "na",
+    "ntree",
+    "ntie",
+    "tree_ends",
+    "ncolumn",
+    "nlink",
+    "npush",
+    "npush3",
+    "nslot",
 )
 
 COLUMNS = (
@@ -55,6 +78,16 @@ COLUMNS = (
     Column("body_link", "m", ("nbody",), "Kernel link of a body of the collision tables; 0 for the world."),
     Column("body_invweight", "c", ("nbody", 2), "Inverse inertia at rest, of translation and rotation."),
     Column("dof_invweight", "c", ("nv",), "Inverse inertia of a degree of freedom at rest."),
+    # trees and islands
+    Column("tree_dof", "m", ("tree_ends",), "First degree of freedom of a tree; one past the last behind."),
+    Column("tree_limit", "m", ("tree_ends",), "The same for limits,"),
+    Column("tree_friction", "m", ("tree_ends",), "for dry friction,"),
+    Column("tree_tendon", "m", ("tree_ends",), "for tendons, by their first tree."),
+    Column("tree_equality", "m", ("tree_ends",), "and for equalities, by their first tree."),
+    Column("tree_links", "m", ("tree_ends",), "First link of a tree; one past the last behind."),
+    Column("tree_link", "m", ("ntree",), "Link of a free body with no rows but contacts, else 0."),
+    Column("body_tree", "m", ("nbody",), "Tree of a body, -1 for those that cannot move."),
+    Column("tie", "m", ("ntie", 2), "Trees that rows may tie together."),
     # limits
     Column("limit_dof", "m", ("nlimit",), "Degree of freedom, the first of a ball joint."),
     Column("limit_q", "m", ("nlimit",), "Coordinate."),
@@ -94,6 +127,26 @@ COLUMNS = (
     Column("option", "c", (OPTIONS,), "See above."),
     Column("link", "args", (LINKS,), "Addresses of the other arenas."),
     Column("counter", "args", (COUNTERS,), "See above."),
+    # islands
+    Column("tree_still", "args", ("ntree",), "1 when all of its motion is prescribed."),
+    Column("tree_above", "args", ("ntree",), "Scratch of finding islands."),
+    Column("tree_island", "args", ("ntree",), "Island of a tree; negative when its motion is prescribed."),
+    Column("island_tree", "args", ("ntree",), "Trees sorted by island."),
+    Column("island_trees", "args", ("tree_ends",), "Where an island starts there."),
+    Column("island_contacts", "args", ("tree_ends",), "Where an island starts in contact_order."),
+    Column("contact_order", "args", ("ncontact",), "Contacts sorted by island."),
+    Column("dof_column", "args", ("nv",), "Column of a degree of freedom in the island at hand."),
+    Column("column_dof", "args", ("nv",), "Degree of freedom of a column."),
+    Column("program", "args", (PROGRAM,), "Addresses of stages."),
+    # contacts across steps
+    Column("last_id", "args", ("ncontact", 3), "Shapes and feature of contacts of the last step."),
+    Column("contact_twin", "args", ("ncontact",), "The same contact in the last step, or -1."),
+    Column("slot", "args", ("nslot",), "Hash table; see matching.py."),
+    # sequential impulses; see body_pgs.py
+    Column("push_a", "args", ("npush",), "First body."),
+    Column("push_b", "args", ("npush",), "Second body."),
+    Column("push_shape", "args", ("npush",), "Shape of friction."),
+    # rows
     Column("kind", "args", ("nrow",), "Kind of row."),
     Column("dim", "args", ("nrow",), "Rows of the cone that starts here."),
     Column("changed", "args", ("nrow",), "Scratch of the solver."),
@@ -103,13 +156,14 @@ COLUMNS = (
     Column("M_end", "args", ("width",), "Scratch of the solver."),
     Column("H_first", "args", ("width",), "Scratch of the solver."),
     Column("L_first", "args", ("width",), "Scratch of the solver."),
+    Column("row_note", "args", ("nrow", 2), "The same for the island at hand."),
     Column(
         "row_of",
         "args",
         ("nrow", 2),
-        "Of 0 equality, 1 friction, 2 limit, 3 contact, 4 tendon; which.",
+        "Of 0 equality, 1 friction, 2 limit, 3 contact, 4 tendon; which. All islands.",
     ),
-    Column("contact_row", "args", ("ncontact", 2), "First row of a contact and its condim."),
+    Column("contact_row", "args", ("ncontact", 2), "First row of a contact in its island and its condim."),
     Column("control", "d", ("nu",), "Controls."),
     Column("activation", "d", ("na",), "Activation states."),
     Column("activation_rate", "d", ("na",), "Their rates."),
@@ -121,10 +175,16 @@ COLUMNS = (
     Column("aref", "d", ("nrow",), "Reference accelerations."),
     Column("D", "d", ("nrow",), "Inverse regularizers."),
     Column("bound", "d", ("nrow",), "Largest friction force, or coefficients of a cone."),
-    Column("residual", "d", ("nrow",), "Distance or error of a row."),
-    Column("force", "d", ("nrow",), "Solution."),
-    Column("M", "d", ("nv", "width"), "Mass matrix, padded."),
-    Column("a", "d", ("nv",), "Acceleration with constraints; the guess of the next step."),
+    Column("row_residual", "d", ("nrow",), "Distance or error of a row."),
+    Column("row_force", "d", ("nrow",), "Solution."),
+    Column("M", "d", ("ncolumn", "width"), "Mass matrix, padded."),
+    Column("island_v", "d", ("ncolumn",), "Velocities by columns."),
+    Column("island_smooth", "d", ("ncolumn",), "Accelerations without rows."),
+    Column("island_a", "d", ("ncolumn",), "The guess, then the solution."),
+    Column("a_last", "d", ("nv",), "Accelerations of the step before."),
+    Column("residual", "d", ("nrow",), "Distance or error of rows, all islands."),
+    Column("force", "d", ("nrow",), "Forces of rows, all islands."),
+    Column("contact_force", "d", ("ncontact", 6), "Force and torque on the second body in its axes."),
     Column("qfrc", "d", ("nv",), "Generalized constraint force."),
     Column("H", "d", ("width", "width"), "Scratch of the solver."),
     Column("L", "d", ("width", "width"), "Scratch of the solver."),
@@ -133,6 +193,23 @@ COLUMNS = (
     Column("cone_C", "d", (6, 6), "Scratch of the solver."),
     Column("slack", "d", (5, "nrow"), "Scratch of the solver."),
     Column("base", "d", (6, "width"), "Jacobian of one contact in its frame."),
+    Column("last_force", "d", ("ncontact", 6), "Forces of contacts of the last step."),
+    Column("push_axes", "d", ("npush3", 3), "Directions."),
+    Column("push_arm_a", "d", ("npush3", 3), "Arms of the first body."),
+    Column("push_arm_b", "d", ("npush3", 3), "Arms of the second."),
+    Column("push_spin_a", "d", ("npush3", 3), "What a unit impulse does to its rotation,"),
+    Column("push_spin_b", "d", ("npush3", 3), "and to that of the second."),
+    Column("push_block", "d", ("npush", 13), "Response of a contact to itself."),
+    Column("push_target", "d", ("npush3",), "Wanted velocities."),
+    Column("push_R", "d", ("npush3",), "Regularizers."),
+    Column("push_mu", "d", ("npush",), "Friction."),
+    Column("push_active", "d", ("npush",), "1 for contacts that count."),
+    Column("push_impulse", "d", ("npush3",), "Solution."),
+    Column("push_taken", "d", (1,), "Sweeps taken."),
+    Column("link_linear", "d", ("nlink", 3), "Velocities of centres of mass."),
+    Column("link_angular", "d", ("nlink", 3), "Angular velocities."),
+    Column("link_inverse_mass", "d", ("nlink",), "Inverse masses."),
+    Column("link_inverse_inertia", "d", ("nlink", 6), "Inverse inertias."),
     Column("frame", "d", ("ncontact", 9), "Axes of contacts in rows, normal first."),
     Column("lift", "d", ("ncontact",), "What is taken off for Coulomb's law, or -1; see coulomb.py."),
     Column(
@@ -185,11 +262,76 @@ ActuatorView, actuator_view = TABLE.view(
     "act_sum",
 )
 RowView, row_view = TABLE.view("RowView", "J", "aref", "D", "bound", "kind", "dim")
-RowNoteView, row_note_view = TABLE.view("RowNoteView", "residual", "row_of", "counter")
+RowNoteView, row_note_view = TABLE.view("RowNoteView", "row_residual", "row_note", "counter")
+RecordView, record_view = TABLE.view("RecordView", "residual", "row_of", "force", "contact_force", "qfrc")
+IslandView, island_view = TABLE.view(
+    "IslandView",
+    "tree_dof",
+    "body_tree",
+    "tie",
+    "tree_still",
+    "tree_above",
+    "tree_island",
+    "island_tree",
+    "island_trees",
+    "island_contacts",
+    "contact_order",
+    "dof_column",
+    "column_dof",
+    "counter",
+)
+MemberView, member_view = TABLE.view(
+    "MemberView",
+    "island_tree",
+    "contact_order",
+    "tree_limit",
+    "tree_friction",
+    "tree_tendon",
+    "tree_equality",
+    "dof_column",
+    "counter",
+)
+TwinView, twin_view = TABLE.view(
+    "TwinView", "last_id", "last_force", "contact_force", "contact_twin", "slot", "counter"
+)
+PushView, push_view = TABLE.view(
+    "PushView",
+    "push_a",
+    "push_b",
+    "push_shape",
+    "push_axes",
+    "push_arm_a",
+    "push_arm_b",
+    "push_spin_a",
+    "push_spin_b",
+    "push_block",
+    "push_target",
+    "push_R",
+    "push_mu",
+    "push_active",
+)
+PushBodyView, push_body_view = TABLE.view(
+    "PushBodyView", "link_linear", "link_angular", "link_inverse_mass", "link_inverse_inertia"
+)
+PushWorkView, push_work_view = TABLE.view("PushWorkView", "push_impulse", "push_taken", "tree_link")
+TreeSpanView, tree_span_view = TABLE.view("TreeSpanView", "tree_dof", "tree_links")
+ProgramView, program_view = TABLE.view("ProgramView", "program", "counter")
 ContactFrameView, contact_frame_view = TABLE.view(
     "ContactFrameView", "base", "frame", "mu", "lift", "contact_row", "counter"
 )
-SolveView, solve_view = TABLE.view("SolveView", "M", "a", "force", "qfrc", "counter", "option")
+SolveView, solve_view = TABLE.view(
+    "SolveView",
+    "M",
+    "island_smooth",
+    "island_a",
+    "a_last",
+    "row_force",
+    "dof_column",
+    "column_dof",
+    "counter",
+    "option",
+)
+MotionView, motion_view = TABLE.view("MotionView", "island_v", "a_last", "column_dof")
 WorkView, work_view = TABLE.view(
     "WorkView",
     "H",

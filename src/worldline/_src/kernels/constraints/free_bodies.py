@@ -1,0 +1,272 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""An island of free bodies solved by sequential impulses, without Jacobians or mass matrices.
+
+Bodies are taken with the velocities they would have at the end of the step; `body_pgs.py` finds the impulses
+of the contacts, starting from those of the last step, and what they change goes back to the accelerations of
+the trees. The laws are the same as those of the rows: a wanted velocity and a regularizer. Impulses stay
+inside the round cone of Coulomb's law.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels.constraints.body_pgs import DISC, body_pgs, prepare_contact, warm_start
+from worldline._src.kernels.constraints.contact_rows import first_tangent, meeting, set_frame
+from worldline._src.kernels.constraints.impedance import elliptic_first_regularizer
+from worldline._src.kernels.constraints.laws import answer
+from worldline._src.kernels.constraints.tables import (
+    CONTACT_END,
+    CONTACT_FIRST,
+    ITERATIONS,
+    RATIO,
+    ROWS,
+    SAFE,
+    SPEED_TOLERANCE,
+    STEP,
+    SWEEPS,
+    TREE_END,
+    TREE_FIRST,
+)
+from worldline._src.kernels.links import center_of_mass
+from worldline._src.spatial.inertia import Sym3, load_sym3, sym_mul, turned
+from worldline._src.spatial.motion import Motion, load_motion, scale_motion
+from worldline._src.spatial.rotation import load_mat3
+from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, store_vec3, sub
+
+
+class Trees(NamedTuple):
+    """Free bodies as the solver sees them: trees of one link each."""
+
+    chain: Any
+    tree: Any
+    inertia: Any
+    pos: Any
+    tree_link: Any
+    body_link: Any
+    body_invweight: Any
+    option: Any
+
+
+class Impulses(NamedTuple):
+    """Contacts and bodies of `body_pgs.py`, impulses (3 capacity,), sweeps taken (1,), frames of contacts."""
+
+    contacts: Any
+    bodies: Any
+    impulse: Any
+    taken: Any
+    frames: Any
+
+
+class Touching(NamedTuple):
+    """Contacts of the collision tables, laws of shapes, twins of contacts in the last step."""
+
+    hits: Any
+    shapes: Any
+    twins: Any
+
+
+@inline
+def _inverse(S):
+    """Inverse of a symmetric matrix, by cofactors."""
+    xx = S.yy * S.zz - S.yz * S.yz
+    xy = S.xz * S.yz - S.xy * S.zz
+    xz = S.xy * S.yz - S.xz * S.yy
+    d = 1.0 / (S.xx * xx + S.xy * xy + S.xz * xz)
+    return Sym3(
+        xx * d,
+        (S.xx * S.zz - S.xz * S.xz) * d,
+        (S.xx * S.yy - S.xy * S.xy) * d,
+        xy * d,
+        xz * d,
+        (S.xy * S.xz - S.xx * S.yz) * d,
+    )
+
+
+@inline
+def _store_sym3(array, i, S):
+    array[i, 0], array[i, 1], array[i, 2] = S.xx, S.yy, S.zz
+    array[i, 3], array[i, 4], array[i, 5] = S.xy, S.xz, S.yz
+
+
+@inline
+def _end_motion(chain, pos, link, v, a, h):
+    """Velocity of a link at the end of the step without contacts, about the tree's reference point."""
+    total = Motion(Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0))
+    d = chain.link_last[link]
+    while d >= 0:
+        S = scale_motion(load_motion(pos.dof_S, d), v[d] + h * a[d])
+        total = Motion(add(total.ang, S.ang), add(total.lin, S.lin))
+        d = chain.dof_parent[d]
+    return total
+
+
+@inline
+def _load_body(trees, link, v, a, h, bodies_out):
+    """Velocity, inverse mass and inverse inertia of a link, about its centre of mass in world axes."""
+    inertia, pos = trees.inertia, trees.pos
+    motion = _end_motion(trees.chain, pos, link, v, a, h)
+    c = center_of_mass(inertia, pos, link)
+    store_vec3(bodies_out.linear, link, add(motion.lin, cross(motion.ang, c)))
+    store_vec3(bodies_out.angular, link, motion.ang)
+    bodies_out.inverse_mass[link] = 0.0
+    none = Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    if trees.chain.dof_mobile[trees.chain.link_last[link]] != 0.0:
+        bodies_out.inverse_mass[link] = 1.0 / inertia.link_mass[link]
+        none = turned(_inverse(load_sym3(inertia.link_inertia, link)), load_mat3(pos.link_R, link))
+    _store_sym3(bodies_out.inverse_inertia, link, none)
+
+
+@inline
+def _arm(trees, link, point):
+    """From the centre of mass of a link to a point of the world."""
+    arm = Vec3(0.0, 0.0, 0.0)
+    if link > 0:
+        root = trees.tree.link_root[link]
+        origin = load_vec3(trees.pos.link_origin, root)
+        arm = sub(sub(point, origin), center_of_mass(trees.inertia, trees.pos, link))
+    return arm
+
+
+@inline
+def _slip(motion_a, motion_b, axis, arm_a, arm_b):
+    """Velocity of the second body past the first along an axis; motions are about the centres of mass."""
+    va = add(motion_a.lin, cross(motion_a.ang, arm_a))
+    vb = add(motion_b.lin, cross(motion_b.ang, arm_b))
+    return dot(axis, sub(vb, va))
+
+
+@inline
+def _now(trees, link, v):
+    """Velocity of a link about its centre of mass at the beginning of the step."""
+    motion = Motion(Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0))
+    if link > 0:
+        motion = _end_motion(trees.chain, trees.pos, link, v, v, 0.0)
+        c = center_of_mass(trees.inertia, trees.pos, link)
+        motion = Motion(motion.ang, add(motion.lin, cross(motion.ang, c)))
+    return motion
+
+
+@inline
+def _prepare(hits, trees, shapes, k, n, v, frames_out, contacts_out, bodies):
+    """Contact `k` of the collision tables as number `n` of the solver; False when it does not push."""
+    option = trees.option
+    h = option[STEP]
+    a, b = hits.contact_id[k, 0], hits.contact_id[k, 1]
+    met = meeting(shapes, a, b)
+    r = -hits.contact[k, 6] - met.margin
+    if r >= 0.0 and met.law.kind != 0.0:
+        return False
+    normal = Vec3(hits.contact[k, 3], hits.contact[k, 4], hits.contact[k, 5])
+    frame = frames_out.frame
+    set_frame(normal, first_tangent(hits, a, b, normal), k, frame)
+    axes = (
+        normal,
+        Vec3(frame[k, 3], frame[k, 4], frame[k, 5]),
+        Vec3(frame[k, 6], frame[k, 7], frame[k, 8]),
+    )
+    point = Vec3(hits.contact[k, 0], hits.contact[k, 1], hits.contact[k, 2])
+    body_a, body_b = hits.contact_id[k, 2], hits.contact_id[k, 3]
+    link_a, link_b = trees.body_link[body_a], trees.body_link[body_b]
+    arm_a, arm_b = _arm(trees, link_a, point), _arm(trees, link_b, point)
+    motion_a, motion_b = _now(trees, link_a, v), _now(trees, link_b, v)
+    A = trees.body_invweight[body_a, 0] + trees.body_invweight[body_b, 0]
+
+    u = _slip(motion_a, motion_b, normal, arm_a, arm_b)
+    made = answer(met.law, r, u, A, h, option[SAFE] != 0.0)
+    R1 = elliptic_first_regularizer(made.R, option[RATIO])
+    contacts_out.a[n], contacts_out.b[n], contacts_out.shape[n] = link_a, link_b, DISC
+    contacts_out.active[n] = 1.0
+    contacts_out.mu[n] = met.sliding if met.condim > 1 else 0.0
+    row = 3 * n
+    contacts_out.target[row], contacts_out.R[row] = u + h * made.aref, made.R
+    for j in range(1, 3):
+        t = _slip(motion_a, motion_b, axes[j], arm_a, arm_b)
+        contacts_out.target[row + j] = t - h * made.friction_damping * t
+        contacts_out.R[row + j] = R1
+    prepare_contact(bodies, n, arm_a, arm_b, axes, contacts_out)
+    frames_out.contact_row[k, 0], frames_out.contact_row[k, 1] = 0, met.condim
+    for j in range(5):
+        frames_out.mu[k, j] = met.sliding if j < 2 else 0.0
+    return True
+
+
+@inline
+def _give_back(trees, link, h, bodies, v, qfrc_out, a_io):
+    """What contacts changed about a body, as accelerations and forces of its degrees of freedom."""
+    chain, inertia, pos = trees.chain, trees.inertia, trees.pos
+    motion = _end_motion(chain, pos, link, v, a_io, h)
+    c = center_of_mass(inertia, pos, link)
+    push = sub(load_vec3(bodies.linear, link), add(motion.lin, cross(motion.ang, c)))
+    turn = sub(load_vec3(bodies.angular, link), motion.ang)
+    lift = sub(push, cross(turn, c))
+    # the impulses that made the change, about the reference point
+    mass = inertia.link_mass[link]
+    J = turned(load_sym3(inertia.link_inertia, link), load_mat3(pos.link_R, link))
+    impulse = Vec3(push.x * mass, push.y * mass, push.z * mass)
+    moment = add(sym_mul(J, turn), cross(c, impulse))
+    d = chain.link_last[link]
+    while d >= 0:
+        # translations come with no rotation, and all axes are square to each other
+        S = load_motion(pos.dof_S, d)
+        spins = dot(S.ang, S.ang) > 0.5
+        a_io[d] += (dot(S.ang, turn) if spins else dot(S.lin, lift)) / h
+        qfrc_out[d] += (dot(S.ang, moment) + dot(S.lin, impulse)) / h
+        d = chain.dof_parent[d]
+
+
+@kernel
+def solve_free_bodies(touching, trees, island, v, solver_out, records_out, a_io):
+    """Contacts of an island of free bodies: forces and accelerations; False when sweeps ran out.
+
+    v, a_io: (nv,) of the whole model. O(contacts) a sweep.
+    """
+    counter, option = island.counter, trees.option
+    h = option[STEP]
+    hits, shapes, twins = touching.hits, touching.shapes, touching.twins
+    contacts_out, bodies_out, impulse = solver_out.contacts, solver_out.bodies, solver_out.impulse
+    frames = solver_out.frames
+    first, end = counter[CONTACT_FIRST], counter[CONTACT_END]
+
+    # bodies, and the world, which has no inverse mass
+    for i in range(counter[TREE_FIRST], counter[TREE_END]):
+        _load_body(trees, trees.tree_link[island.island_tree[i]], v, a_io, h, bodies_out)
+    for i in range(first, end):
+        for side in range(2, 4):
+            link = trees.body_link[hits.contact_id[island.contact_order[i], side]]
+            if link > 0 and trees.chain.dof_mobile[trees.chain.link_last[link]] == 0.0:
+                _load_body(trees, link, v, a_io, h, bodies_out)
+
+    # contacts that push, with the impulses of their twins
+    n = 0
+    for i in range(first, end):
+        k = island.contact_order[i]
+        if _prepare(hits, trees, shapes, k, n, v, frames, contacts_out, bodies_out):
+            twin = twins.contact_twin[k]
+            for j in range(3):
+                impulse[3 * n + j] = h * twins.last_force[twin, j] if twin >= 0 else 0.0
+            n += 1
+        for j in range(6):
+            records_out.contact_force[k, j] = 0.0
+    counter[ROWS] = n
+
+    # solve
+    warm_start(contacts_out, n, bodies_out, impulse)
+    sweeps = int(option[SWEEPS])
+    body_pgs(contacts_out, n, option[SPEED_TOLERANCE], sweeps, solver_out.taken, bodies_out, impulse)
+    taken = int(solver_out.taken[0])
+    counter[ITERATIONS] = max(counter[ITERATIONS], taken)
+
+    # forces and accelerations
+    n = 0
+    for i in range(first, end):
+        k = island.contact_order[i]
+        if frames.contact_row[k, 0] >= 0:
+            for j in range(3):
+                records_out.contact_force[k, j] = impulse[3 * n + j] / h
+            n += 1
+    for i in range(counter[TREE_FIRST], counter[TREE_END]):
+        _give_back(trees, trees.tree_link[island.island_tree[i]], h, bodies_out, v, records_out.qfrc, a_io)
+    return taken < sweeps

@@ -1,0 +1,60 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The mass matrix of an island by the composite-rigid-body algorithm, in the columns of the island."""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels.constraints.tables import TREE_END, TREE_FIRST
+from worldline._src.kernels.links import link_inertia
+from worldline._src.spatial.inertia import add_inertia, load_inertia, momentum, store_inertia
+from worldline._src.spatial.motion import load_motion, power
+
+
+@inline
+def _composites(trees, first, end, crb_out):
+    """Inertia of the subtrees of links first ... end - 1, tip to base."""
+    parent, leaf, reached = trees.tree.link_parent, trees.inertia.link_leaf, trees.inertia.link_first
+    for i in range(end - 1, first - 1, -1):
+        I = link_inertia(trees.inertia, trees.pos, i)
+        if leaf[i] == 0:
+            I = add_inertia(I, load_inertia(crb_out, i))
+        store_inertia(crb_out, i, I)
+        p = parent[i]
+        if p > 0:
+            if reached[i] == 1:
+                store_inertia(crb_out, p, I)
+            else:
+                store_inertia(crb_out, p, add_inertia(load_inertia(crb_out, p), I))
+
+
+@kernel
+def island_mass(trees, island, crb_out, M_out):
+    """M(q) of the trees of an island, both triangles [Featherstone 2008, ch. 6].
+
+    M_out is (columns, width), its padding zero. Prescribed degrees of freedom stand alone with unit inertia.
+    O(n depth) after clearing.
+    """
+    chain, S = trees.chain, trees.pos.dof_S
+    mobile, above, column = chain.dof_mobile, chain.dof_parent, island.dof_column
+
+    for i in range(M_out.shape[0]):
+        for j in range(M_out.shape[1]):
+            M_out[i, j] = 0.0
+        M_out[i, i] = 1.0
+    for k in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
+        t = island.island_tree[k]
+        _composites(trees, trees.tree_links[t], trees.tree_links[t + 1], crb_out)
+
+        # momentum of the subtree moving along column d, then its work on every column above
+        for d in range(trees.tree_dof[t], trees.tree_dof[t + 1]):
+            if mobile[d] != 0.0:
+                i = column[d]
+                F = momentum(load_inertia(crb_out, trees.dof.dof_link[d]), load_motion(S, d))
+                M_out[i, i] = power(F, load_motion(S, d)) + trees.inertia.dof_armature[d]
+                e = above[d]
+                while e >= 0:
+                    x = power(F, load_motion(S, e)) * mobile[e]
+                    M_out[i, column[e]] = x
+                    M_out[column[e], i] = x
+                    e = above[e]

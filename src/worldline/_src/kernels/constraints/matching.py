@@ -1,0 +1,62 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Contacts across steps: which contact of this step is which of the last, by shapes and feature.
+
+A hash table with open addressing, made anew in every step, finds the twin of a contact in constant time. What
+the last step found out about a contact, its forces, is then the guess of this one, and contacts without a
+twin are those that began or ended.
+"""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels.constraints.tables import CONTACT_COUNT, LAST_COUNT
+
+_EMPTY = -1
+
+
+@inline
+def _slot(a, b, feature, mask):
+    """Where to look first; products of large odd numbers spread neighbouring keys."""
+    return (a * 73856093 + b * 19349663 + feature * 83492791) & mask
+
+
+@kernel
+def remember_contacts(pair, twins_io):
+    """Keep identities and forces of the contacts of the last step, before new ones take their place."""
+    count = twins_io.counter[CONTACT_COUNT]
+    last, force, kept = twins_io.last_id, twins_io.contact_force, twins_io.last_force
+    for k in range(count):
+        last[k, 0], last[k, 1], last[k, 2] = pair[k, 0], pair[k, 1], pair[k, 4]
+        for j in range(6):
+            kept[k, j] = force[k, j]
+    twins_io.counter[LAST_COUNT] = count
+
+
+@kernel
+def match_contacts(pair, count, twins_out):
+    """The twin of every contact in the last step, -1 for new ones. O(contacts)."""
+    slots, last, twin = twins_out.slot, twins_out.last_id, twins_out.contact_twin
+    mask = slots.shape[0] - 1
+    before = twins_out.counter[LAST_COUNT]
+
+    # contacts of the last step into the table
+    for s in range(slots.shape[0] if before > 0 and count > 0 else 0):
+        slots[s] = _EMPTY
+    for k in range(before if count > 0 else 0):
+        s = _slot(last[k, 0], last[k, 1], last[k, 2], mask)
+        while slots[s] != _EMPTY:
+            s = (s + 1) & mask
+        slots[s] = k
+
+    # find those of this step
+    for k in range(count):
+        twin[k] = -1
+        if before > 0:
+            a, b, feature = pair[k, 0], pair[k, 1], pair[k, 4]
+            s = _slot(a, b, feature, mask)
+            while slots[s] != _EMPTY and twin[k] < 0:
+                j = slots[s]
+                if last[j, 0] == a and last[j, 1] == b and last[j, 2] == feature:
+                    twin[k] = j
+                s = (s + 1) & mask

@@ -1,0 +1,261 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The stages that find islands and solve them one after the other.
+
+`solve_islands` calls the stages of an island through their addresses: those that make its rows, the mass
+matrix when there are rows at all, and the solver. For the stages of an island the sizes of its arrays are
+those of the island; see `kernels/constraints/tables.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from numba import float64, int64
+
+from worldline._src.jit import DISABLED, Stage, inline, stage
+from worldline._src.kernels.constraints import free_bodies as free
+from worldline._src.kernels.constraints import island_mass as mass
+from worldline._src.kernels.constraints import islands, matching
+from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts
+from worldline._src.kernels.constraints.tables import (
+    CONTACT_COUNT,
+    CONVERGED,
+    DROPPED,
+    FIRST_ROW_LINK,
+    FREE_COLUMNS,
+    FREE_LINK,
+    HIT_ARGS,
+    HIT_M,
+    ISLANDS,
+    MASS_LINK,
+    ROW_STAGES,
+    ROWS,
+    SOLVE_LINK,
+    TABLE,
+    TREE_END,
+    TREE_FIRST,
+    UNCONVERGED,
+    contact_frame_view,
+    island_view,
+    link_view,
+    member_view,
+    motion_view,
+    program_view,
+    push_body_view,
+    push_view,
+    push_work_view,
+    record_view,
+    shape_law_view,
+    solve_view,
+    tree_span_view,
+    twin_view,
+    weight_view,
+)
+from worldline._src.kernels.narrowphase import tables as hits
+from worldline._src.model.views import (
+    chain_view,
+    dof_view,
+    inertia_view,
+    mass_view,
+    operand_view,
+    position_view,
+    tree_view,
+)
+from worldline._src.scalar.memory import address_as, call_stage, matrix, vector
+from worldline._src.step.constraint_stages import hits_of, trees_of
+
+_CONTACT_ID, _COUNTER, _NCONTACT = hits.SLOT["contact_id"], hits.SLOT["counter"], hits.SLOT["ncontact"]
+_COLUMNS, _WIDTH = TABLE.slot["ncolumn"], TABLE.slot["width"]
+
+
+def addresses(chosen: Sequence[Stage]) -> list[int]:
+    """What the links of an island hold: addresses, or where stages are in `LINKED` without the compiler."""
+    if DISABLED:
+        LINKED.extend(one for one in chosen if one not in LINKED)
+        return [LINKED.index(one) for one in chosen]
+    return [one.address(float64) for one in chosen]
+
+
+LINKED: list[Stage] = []
+"""Stages that islands call, when they run as plain Python."""
+
+
+def _call_python(address, m, c, args, d):
+    LINKED[address](m, c, args, d)
+
+
+@inline
+def _call_compiled(address, m, c, args, d):
+    call_stage(address, m, c, args, d)
+
+
+_call = _call_python if DISABLED else _call_compiled
+
+
+@inline
+def _are_free(tree_link, island):
+    """Whether all trees of the island at hand are free bodies without rows of their own."""
+    free_ones = True
+    for k in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
+        if tree_link[island.island_tree[k]] == 0:
+            free_ones = False
+    return free_ones
+
+
+@stage
+def guess_from_last(m, c, args, d):
+    """a of the last step -> the guess of the solver."""
+    tm, tc, td = trees_of(args)
+    last, guess = operand_view(tm, tc, td).a, motion_view(m, c, args, d).a_last
+    for k in range(last.shape[0]):
+        guess[k] = last[k]
+
+
+@stage
+def begin_rows(m, c, args, d):
+    """-> no rows yet; contacts of the last step are kept."""
+    counter, qfrc = link_view(m, c, args, d).counter, record_view(m, c, args, d).qfrc
+    if args[HIT_M] != 0:
+        hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
+        matching.remember_contacts(matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6), twin_view(m, c, args, d))
+    for k in range(ROW_STAGES):
+        counter[k] = 0
+    counter[CONVERGED] = 1
+    for k in range(qfrc.shape[0]):
+        qfrc[k] = 0.0
+
+
+@stage
+def find_islands(m, c, args, d):
+    """contacts -> islands of trees."""
+    counter, contact_row = link_view(m, c, args, d).counter, contact_frame_view(m, c, args, d).contact_row
+    island = island_view(m, c, args, d)
+    pair, count = contact_row, 0
+    if args[HIT_M] != 0:
+        hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
+        pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
+        found = vector(ha, hm[_COUNTER], 8)[0]
+        count = min(found, pair.shape[0], contact_row.shape[0])
+        counter[DROPPED] += found - count
+        counter[CONTACT_COUNT] = count
+        for k in range(count):
+            contact_row[k, 0], contact_row[k, 1] = -1, 0
+        matching.match_contacts(pair, count, twin_view(m, c, args, d))
+    islands.find_islands(pair, count, island)
+
+
+@stage
+def solve_islands(m, c, args, d):
+    """islands, v -> a with constraints: the rows of each island are made and solved before the next."""
+    tm, tc, td = trees_of(args)
+    program, island = program_view(m, c, args, d).program, island_view(m, c, args, d)
+    motion, v = motion_view(m, c, args, d), operand_view(tm, tc, td).v
+    free_link, option = push_work_view(m, c, args, d).tree_link, link_view(m, c, args, d).option
+    counter, pair = island.counter, contact_frame_view(m, c, args, d).contact_row
+    if args[HIT_M] != 0:
+        hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
+        pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
+    for i in range(counter[ISLANDS]):
+        n = islands.open_island(pair, i, island)
+        m[_COLUMNS], m[_WIDTH] = n, islands.padded_columns(n)
+        for j in range(n):
+            motion.island_v[j] = v[motion.column_dof[j]]
+        counter[ROWS] = 0
+        if n > option[FREE_COLUMNS] and _are_free(free_link, island):
+            _call(program[FREE_LINK], m, c, args, d)
+            continue
+        for k in range(counter[ROW_STAGES]):
+            _call(program[FIRST_ROW_LINK + k], m, c, args, d)
+        if counter[ROWS] > 0:
+            _call(program[MASS_LINK], m, c, args, d)
+            _call(program[SOLVE_LINK], m, c, args, d)
+
+
+class MassTrees(NamedTuple):
+    """Trees as the mass matrix needs them."""
+
+    chain: Any
+    dof: Any
+    tree: Any
+    inertia: Any
+    pos: Any
+    tree_dof: Any
+    tree_links: Any
+
+
+@stage
+def mass_of_island(m, c, args, d):
+    """poses -> M of an island."""
+    tm, tc, td = trees_of(args)
+    span = tree_span_view(m, c, args, d)
+    mass.island_mass(
+        MassTrees(
+            chain_view(tm, tc, td),
+            dof_view(tm, tc, td),
+            tree_view(tm, tc, td),
+            inertia_view(tm, tc, td),
+            position_view(tm, tc, td),
+            span.tree_dof,
+            span.tree_links,
+        ),
+        member_view(m, c, args, d),
+        mass_view(tm, tc, td).link_crb,
+        solve_view(m, c, args, d).M,
+    )
+
+
+@stage
+def solve_free_bodies(m, c, args, d):
+    """contacts, v, a of an island of free bodies -> a with contacts and their forces."""
+    tm, tc, td = trees_of(args)
+    push, body, work = push_view(m, c, args, d), push_body_view(m, c, args, d), push_work_view(m, c, args, d)
+    weights, operands = weight_view(m, c, args, d), operand_view(tm, tc, td)
+    solved = free.solve_free_bodies(
+        free.Touching(hits_of(args), shape_law_view(m, c, args, d), twin_view(m, c, args, d)),
+        free.Trees(
+            chain_view(tm, tc, td),
+            tree_view(tm, tc, td),
+            inertia_view(tm, tc, td),
+            position_view(tm, tc, td),
+            work.tree_link,
+            weights.body_link,
+            weights.body_invweight,
+            weights.option,
+        ),
+        member_view(m, c, args, d),
+        operands.v,
+        free.Impulses(
+            BodyContacts(
+                push.push_a,
+                push.push_b,
+                push.push_shape,
+                push.push_axes,
+                push.push_arm_a,
+                push.push_arm_b,
+                push.push_spin_a,
+                push.push_spin_b,
+                push.push_block,
+                push.push_target,
+                push.push_R,
+                push.push_mu,
+                push.push_active,
+            ),
+            Bodies(
+                body.link_linear,
+                body.link_angular,
+                body.link_inverse_mass,
+                body.link_inverse_inertia,
+            ),
+            work.push_impulse,
+            work.push_taken,
+            contact_frame_view(m, c, args, d),
+        ),
+        record_view(m, c, args, d),
+        operands.a,
+    )
+    if not solved:
+        counter = link_view(m, c, args, d).counter
+        counter[CONVERGED] = 0
+        counter[UNCONVERGED] += 1
