@@ -22,6 +22,7 @@ from worldline._src.facade.collections import (
 from worldline._src.facade.contacts import Contact, ContactForce
 from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
 from worldline._src.facade.dump import dump_scene_json, dump_scene_text
+from worldline._src.facade.explain import Explanation
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
 from worldline._src.facade.jobs import StepJob, StepProgress
 from worldline._src.facade.joint import Joint
@@ -41,6 +42,7 @@ from worldline._src.facade.kinds import (
     UpdatePolicy,
     WorldSyncStage,
 )
+from worldline._src.facade.ledger import EnergyLedger
 from worldline._src.facade.link import Link
 from worldline._src.facade.loading import (
     LoadResult,
@@ -71,6 +73,7 @@ from worldline._src.facade.replay_layout import LayoutError
 from worldline._src.facade.requirements import ResolvedOption
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.state_space import StateSpace, StateVariable
+from worldline._src.facade.step_report import ContactEvent, ContactEventKind, PairForce, StepReport
 from worldline._src.facade.world import World
 from worldline._src.facade.world_state import WorldControl, WorldState
 from worldline._src.step.simulation import StepFailure
@@ -85,12 +88,16 @@ __all__ = [
     "ClosureKinematicsPolicy",
     "ComputeAcceleratorPolicy",
     "Contact",
+    "ContactEvent",
+    "ContactEventKind",
     "ContactForce",
     "ContactGradientMode",
     "ContactSolverMethod",
     "DeactivationOptions",
     "DegreeOfFreedom",
     "DofCollection",
+    "EnergyLedger",
+    "Explanation",
     "FixedFrame",
     "Frame",
     "FreeFrame",
@@ -113,6 +120,7 @@ __all__ = [
     "MultibodyIntegrationFamily",
     "MultibodyOptions",
     "NamedCollection",
+    "PairForce",
     "RayHit",
     "RayHits",
     "ReadOptions",
@@ -134,6 +142,7 @@ __all__ = [
     "StepJob",
     "StepMetrics",
     "StepProgress",
+    "StepReport",
     "UpdatePolicy",
     "World",
     "WorldControl",

@@ -20,8 +20,10 @@ from worldline._src.scene.bodies import Body, BodyKind, Hierarchy, Link
 from worldline._src.scene.joints import FreeJoint, Joint, TargetMode
 from worldline._src.scene.world import World as Scene
 from worldline._src.spatial.poses import Array
+from worldline._src.step import dynamics
 from worldline._src.step.build import compile_scene
 from worldline._src.step.constraints import Constraints
+from worldline._src.step.joint_filling import scalar_coordinates
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.stepping import MultibodyIntegrationFamily, VariationalOptions
 
@@ -119,6 +121,8 @@ class Runtime:
         }
         """Arrays beside the arena that the next step depends on; replay frames hold them."""
         self._once_set = False
+        self.acted: Array | None = None
+        """Forces on bodies in the last step; None when there were none."""
         self._submodels: dict[int, Submodel] = {}
         self.version = 0
         """Grows whenever a parameter is written."""
@@ -135,6 +139,14 @@ class Runtime:
         """How islands of constraints are solved from the next step on."""
         if self.constraints is not None:
             self.constraints.choose(newton=method is not ContactSolverMethod.SEQUENTIAL_IMPULSE)
+
+    def scalar_coordinates(self) -> np.ndarray:
+        """Coordinate of every degree of freedom that is a number of its own, -1 of others."""
+        return scalar_coordinates(self.model)
+
+    def passive_forces(self) -> Array:
+        """Springs and dampers at the beginning of the last step."""
+        return dynamics.passive_forces(self.model, self.sim.start_q.copy(), self.sim.start_v.copy())
 
     # ---- who is where
 
@@ -276,11 +288,13 @@ class Runtime:
     def step(self, n: int) -> None:
         """Make `n` steps; what was applied once acts in the first."""
         if not self._once_set:
+            self.acted = self.sim.body_f.copy() if self.sim.has_wrenches else None
             self.sim.step(n)
             return
         try:
             self.sim.body_f[:] = self.held + self.once
             self.sim.forces_written()
+            self.acted = self.sim.body_f.copy()
             self.sim.step(1)
         finally:
             self.once[:] = 0.0
@@ -288,6 +302,7 @@ class Runtime:
             self.sim.body_f[:] = self.held
             self.sim.forces_written()
         if n > 1:
+            self.acted = self.held.copy()
             self.sim.step(n - 1)
 
     # ---- state

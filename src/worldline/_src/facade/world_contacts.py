@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, cast
 from worldline._src.collision.results import CollisionOption
 from worldline._src.collision.shapes import CollisionShape
 from worldline._src.errors import ArgumentError
-from worldline._src.facade import contacts, queries, shapes, values
+from worldline._src.facade import contacts, explain, ledger, queries, shapes, step_report, values
 from worldline._src.facade.contacts import Contact, ContactForce
+from worldline._src.facade.explain import Explanation
+from worldline._src.facade.ledger import EnergyLedger
 from worldline._src.facade.link import Link
 from worldline._src.facade.queries import BodyDistance, BodyLike, RayHits
 from worldline._src.facade.rigid_body import RigidBody
+from worldline._src.facade.step_report import ContactEvent, StepReport
 from worldline._src.facade.values import TransformLike, VectorLike
 
 if TYPE_CHECKING:
@@ -58,6 +61,56 @@ class WorldContacts:
     def get_last_contact_forces(self) -> list[ContactForce]:
         """Forces and impulses of the contacts of the last step, in the order of `contacts`."""
         return contacts.last_contact_forces(self._whole())
+
+    @property
+    def contact_events(self) -> list[ContactEvent]:
+        """Pairs of bodies that began to touch, went on, or ceased to touch in the last step."""
+        return step_report.contact_events(self._whole())
+
+    def step_report(self) -> StepReport:
+        """What the last step did: convergence, limits, what was cut, contacts by pair; `print` shows it.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> from worldline.collision import CollisionShape
+            >>> world = sx.World()
+            >>> ground = world.add_ground_plane()
+            >>> ball = world.add_rigid_body("ball", position=(0, 0, 0.1))
+            >>> ball.add_collision_shape(CollisionShape.sphere(0.1))
+            >>> world.step(n=10)
+            >>> report = world.step_report()
+            >>> report.converged, report.contacts, report.pairs[0].body_b is ball
+            (True, 1, True)
+        """
+        return step_report.step_report(self._whole())
+
+    def energy_ledger(self) -> EnergyLedger:
+        """Where the kinetic energy of the last step came from and went to, by cause [J].
+
+        For the semi-implicit families. Costs several times a step when asked for, nothing otherwise.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> stone = world.add_rigid_body("stone", mass=2.0, linear_velocity=(0, 0, 5))
+            >>> world.step()
+            >>> ledger = world.energy_ledger()
+            >>> round(ledger.gravity, 6), ledger.contact, abs(ledger.unexplained) < 1e-12
+            (-0.098004, 0.0, True)
+        """
+        return ledger.energy_ledger(self._whole())
+
+    def explain(self, a: BodyLike, b: BodyLike) -> Explanation:
+        """Why two bodies do or do not touch; None is the world with its fixed shapes.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> a, b = world.add_rigid_body("a"), world.add_rigid_body("b")
+            >>> print(world.explain(a, b))
+            no shapes: 'a' has no collision shapes
+        """
+        return explain.explain(self._whole(), a, b)
 
     # ---- queries of the present
 

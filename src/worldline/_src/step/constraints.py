@@ -82,6 +82,8 @@ class Constraints:
         if tight.size:
             assert model.tendons is not None
             tight = tight[by_first_dof(model.tendons.coefficients[tight])]
+        self.tendon_names = () if model.tendons is None else tuple(model.tendons.label[k] for k in tight)
+        """Of tendons with limits, in the order of their columns."""
         starts = tree_starts(model)
         spans = [np.flatnonzero(row) for row in model.tendons.coefficients[tight]] if tight.size else []
         ties = tree_ties(starts, spans)

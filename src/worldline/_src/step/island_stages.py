@@ -118,8 +118,13 @@ def begin_rows(m, c, args, d):
     """-> no rows yet; contacts of the last step are kept."""
     counter, qfrc = link_view(m, c, args, d).counter, record_view(m, c, args, d).qfrc
     if args[HIT_M] != 0:
-        hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
-        matching.remember_contacts(matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6), twin_view(m, c, args, d))
+        found = hits_of(args)
+        matching.remember_contacts(
+            found.contact_id,
+            found.contact,
+            contact_frame_view(m, c, args, d).contact_row,
+            twin_view(m, c, args, d),
+        )
     for k in range(ROW_STAGES):
         counter[k] = 0
     counter[CONVERGED] = 1

@@ -129,6 +129,12 @@ class Simulation:
         self._h[0] = time_step
         self.q[:] = model.joint_q
         self.v[:] = model.joint_qd
+        self.start_q, self.start_v = self._view("q_start"), self._view("v_start")
+        """The state that the last step began with."""
+        self.stepped = False
+        """Whether the state is what the last step led to."""
+        self.failure: StepFailure | None = None
+        """Why the last step that was tried failed."""
         self.q_target[:] = model.joint_q
         offsets = model.arenas.offsets
         sizes = model.arenas.sizes
@@ -157,11 +163,11 @@ class Simulation:
 
     def written(self) -> None:
         """Coordinates were written: poses and velocities of bodies are out of date."""
-        self._poses_fresh = self._twists_fresh = False
+        self._poses_fresh = self._twists_fresh = self.stepped = False
 
     def velocities_written(self) -> None:
         """Velocities were written: velocities of bodies are out of date."""
-        self._twists_fresh = False
+        self._twists_fresh = self.stepped = False
 
     def forces_written(self) -> None:
         """body_f was written: the next step looks whether there are any."""
@@ -205,6 +211,16 @@ class Simulation:
     def time_step(self, value: float) -> None:
         self._h[0] = value
         self.reconfigure()
+
+    @property
+    def implicit(self) -> bool:
+        """Whether damping is taken at the end of a step."""
+        return self.family is MultibodyIntegrationFamily.IMPLICIT_DAMPING
+
+    @property
+    def has_wrenches(self) -> bool:
+        """Whether steps look at forces on bodies."""
+        return self._wrenches
 
     def reconfigure(self) -> None:
         """The model, a drive or an option changed: prepare again before the next step."""
@@ -275,13 +291,15 @@ class Simulation:
         """Make `n` steps; see `StepFailure` for what happens when a state is not finite."""
         if self._stages is None:
             self._prepare()
-        self._poses_fresh = self._twists_fresh = False
+        self._poses_fresh = self._twists_fresh = self.stepped = False
+        self.failure = None
         if n == 1:
             done = self._advance(*self._call, 1)
             if done != 1:
                 self._fail()
-            return
-        self._step_many(n)
+        else:
+            self._step_many(n)
+        self.stepped = True
 
     def _step_many(self, n: int) -> None:
         """Many steps in portions that end often enough for an interrupt to be seen between two steps."""
@@ -295,11 +313,13 @@ class Simulation:
         frame = int(self.clock[0]) + 1
         if self.family is MultibodyIntegrationFamily.VARIATIONAL and self.solver_report[1] != 0.0:
             largest = int(np.argmax(np.abs(self._view("dof_gap"))))
-            raise StepFailure(self.dof_body(largest), "solution", frame)
+            self.failure = StepFailure(self.dof_body(largest), "solution", frame)
+            raise self.failure
         what, bad = self._first_bad()
         # those of the last good step are gone; readers must not meet what is not finite
         self.a[:] = 0.0
-        raise StepFailure(self.dof_body(int(bad[0])), what, frame)
+        self.failure = StepFailure(self.dof_body(int(bad[0])), what, frame)
+        raise self.failure
 
     def _first_bad(self) -> tuple[str, np.ndarray]:
         """The first quantity that was not finite, and its degrees of freedom."""

@@ -15,7 +15,7 @@ from worldline._src.kernels.constraints.impedance import (
     regularized_friction,
 )
 from worldline._src.kernels.constraints.jacobians import add_point_motion, clear_rows, row_velocity
-from worldline._src.kernels.constraints.laws import answer, load_law, mixed_law
+from worldline._src.kernels.constraints.laws import answer, correction_speed, load_law, mixed_law
 from worldline._src.kernels.constraints.rows import CONE, UNILATERAL
 from worldline._src.kernels.constraints.tables import (
     CONTACT_END,
@@ -239,6 +239,7 @@ def contact_rows(hits, bodies, shapes, island, v, rows_out, notes_out, frames_ou
             notes_out.row_note[row, 0], notes_out.row_note[row, 1] = 3, k
         for j in range(5):
             frames_out.mu[k, j] = _friction_of(met, j + 1)
+        frames_out.mu[k, 5] = correction_speed(met.law, r, option[STEP])
         n += count
     counter[ROWS] = n
     counter[DROPPED] += dropped

@@ -16,7 +16,7 @@ from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.body_pgs import DISC, body_pgs, prepare_contact, warm_start
 from worldline._src.kernels.constraints.contact_rows import first_tangent, meeting, set_frame
 from worldline._src.kernels.constraints.impedance import elliptic_first_regularizer
-from worldline._src.kernels.constraints.laws import answer
+from worldline._src.kernels.constraints.laws import answer, correction_speed
 from worldline._src.kernels.constraints.tables import (
     CONTACT_END,
     CONTACT_FIRST,
@@ -190,6 +190,7 @@ def _prepare(hits, trees, shapes, k, n, v, frames_out, contacts_out, bodies):
     frames_out.contact_row[k, 0], frames_out.contact_row[k, 1] = 0, met.condim
     for j in range(5):
         frames_out.mu[k, j] = met.sliding if j < 2 else 0.0
+    frames_out.mu[k, 5] = correction_speed(met.law, r, h)
     return True
 
 

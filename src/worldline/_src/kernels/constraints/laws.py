@@ -130,6 +130,15 @@ def answer(law, r, v, inverse_inertia, h, safe):
 
 
 @inline
+def correction_speed(law, r, h):
+    """How fast a hard row closes its error; others have springs for that [m/s]."""
+    speed = 0.0
+    if law.kind == HARD and r < 0.0:
+        speed = -law.erp * r / h
+    return speed
+
+
+@inline
 def mixed_law(a, b, weight_a, weight_b):
     """The law of two that meet: the lower kind wins, equal ones are averaged by their weights."""
     if a.kind < b.kind:

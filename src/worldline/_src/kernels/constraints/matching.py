@@ -22,14 +22,20 @@ def _slot(a, b, feature, mask):
 
 
 @kernel
-def remember_contacts(pair, twins_io):
-    """Keep identities and forces of the contacts of the last step, before new ones take their place."""
+def remember_contacts(pair, contact, contact_row, twins_io):
+    """Keep identities and forces of the contacts of the last step, before new ones take their place.
+
+    Contacts that overlap or push are marked as touching.
+    """
     count = twins_io.counter[CONTACT_COUNT]
     last, force, kept = twins_io.last_id, twins_io.contact_force, twins_io.last_force
     for k in range(count):
         last[k, 0], last[k, 1], last[k, 2] = pair[k, 0], pair[k, 1], pair[k, 4]
+        touching = contact[k, 6] >= 0.0
         for j in range(6):
             kept[k, j] = force[k, j]
+            touching = touching or force[k, j] != 0.0
+        last[k, 3] = 1 if touching and contact_row[k, 0] >= 0 else 0
     twins_io.counter[LAST_COUNT] = count
 
 

@@ -41,6 +41,9 @@ KIND, STIFFNESS, DAMPING, D0, DMAX, WIDTH, MIDDLE, POWER, DIRECT, BOUNCINESS, ER
 LAW = 11
 HARD, FORCE_SPRING, ACCELERATION_SPRING, IMPEDANCE = range(4)
 
+# what a row belongs to
+OF_EQUALITY, OF_FRICTION, OF_LIMIT, OF_CONTACT, OF_TENDON = range(5)
+
 # `ncolumn` and `width` are those of the island at hand: arrays are laid out for the largest, and a step
 # writes what they are before it calls the stages of an island
 SIZES = (
@@ -139,7 +142,7 @@ COLUMNS = (
     Column("column_dof", "args", ("nv",), "Degree of freedom of a column."),
     Column("program", "args", (PROGRAM,), "Addresses of stages."),
     # contacts across steps
-    Column("last_id", "args", ("ncontact", 3), "Shapes and feature of contacts of the last step."),
+    Column("last_id", "args", ("ncontact", 4), "Shapes and feature in the last step, 1 if touching."),
     Column("contact_twin", "args", ("ncontact",), "The same contact in the last step, or -1."),
     Column("slot", "args", ("nslot",), "Hash table; see matching.py."),
     # sequential impulses; see body_pgs.py
@@ -213,7 +216,10 @@ COLUMNS = (
     Column("frame", "d", ("ncontact", 9), "Axes of contacts in rows, normal first."),
     Column("lift", "d", ("ncontact",), "What is taken off for Coulomb's law, or -1; see coulomb.py."),
     Column(
-        "mu", "d", ("ncontact", 6), "Friction of contacts: two sliding, spin, two rolling; speed of bounce."
+        "mu",
+        "d",
+        ("ncontact", 6),
+        "Friction: two sliding, spin, two rolling; speed of correction.",
     ),
 )
 

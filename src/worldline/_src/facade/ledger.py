@@ -1,0 +1,183 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Where the kinetic energy of the last step came from and went to.
+
+A semi-implicit step changes velocities by h a with M a = sum of forces, so the work of each force is h times
+its product with the mean of both velocities, exactly. What is left is what the integrator itself did: the
+motion of the mass matrix, less the work of velocity-product forces that stands for it. Every part is computed
+on its own; `EnergyLedger.unexplained` is what they fail to explain, rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from worldline._src.errors import CapabilityError, OperationError
+from worldline._src.kernels import drives
+from worldline._src.kernels.constraints import tables as t
+from worldline._src.spatial.poses import Array
+from worldline._src.step import dynamics
+from worldline._src.step.stepping import MultibodyIntegrationFamily
+
+if TYPE_CHECKING:
+    from worldline._src.facade.runtime import Runtime
+    from worldline._src.facade.world import World
+
+_FAMILIES = (MultibodyIntegrationFamily.SEMI_IMPLICIT, MultibodyIntegrationFamily.IMPLICIT_DAMPING)
+
+
+@dataclass(frozen=True)
+class EnergyLedger:
+    """Change of kinetic energy in the last step by cause, all in joules; see `World.energy_ledger`.
+
+    Attributes:
+        gravity: work of gravity, minus the change of potential energy up to the integrator's error.
+        actuators: commanded forces, drives and actuators of the scene.
+        external: forces and torques on bodies.
+        springs: joint springs.
+        damping: joint damping.
+        joint_friction: dry friction of joints.
+        contact: contacts, without the part below.
+        position_correction: contacts where hard ones push overlap apart.
+        limits: limits of position and velocity, tendons and other constraints.
+        prescribed: whatever drives prescribed motion.
+        integrator_error: what a step of this size does by itself.
+        kinetic_change: kinetic energy after the step less that before.
+        potential_change: the same of potential energy, springs included.
+        unexplained: kinetic_change less the sum of all causes; rounding.
+    """
+
+    gravity: float
+    actuators: float
+    external: float
+    springs: float
+    damping: float
+    joint_friction: float
+    contact: float
+    position_correction: float
+    limits: float
+    prescribed: float
+    integrator_error: float
+    kinetic_change: float
+    potential_change: float
+
+    @property
+    def unexplained(self) -> float:
+        """Rounding [J]."""
+        return self.kinetic_change - sum(self.causes().values())
+
+    def causes(self) -> dict[str, float]:
+        """Work by cause [J]; they add up to the change of kinetic energy."""
+        named = [field.name for field in fields(self)]
+        return {name: getattr(self, name) for name in named if not name.endswith("_change")}
+
+    def __str__(self) -> str:
+        rows = {**self.causes(), "kinetic energy": self.kinetic_change}
+        return "\n".join(f"{name.replace('_', ' '):<20} {value: .6e} J" for name, value in rows.items())
+
+
+def energy_ledger(world: World) -> EnergyLedger:
+    """See `World.energy_ledger`."""
+    runtime = world._live()
+    sim = runtime.sim
+    if not sim.stepped:
+        raise OperationError("energy_ledger is about the last step, and the state was written since")
+    if sim.family not in _FAMILIES:
+        raise CapabilityError(f"energy_ledger is for steps of one acceleration, not for '{sim.family.value}'")
+    model, h = runtime.model, sim.time_step
+    q0, v0, a = sim.start_q.copy(), sim.start_v.copy(), sim.a.copy()
+    q1, v1, v = sim.q.copy(), sim.v.copy(), sim.start_v + h * sim.a
+    mean = 0.5 * (v0 + v)
+    M = dynamics.mass_matrix(model, q0)
+
+    def work(force: Array) -> float:
+        return float(h * mean @ force)
+
+    gravity = -dynamics.gravity_forces(model, q0)
+    bias = dynamics.coriolis_forces(model, q0, v0)
+    springs = dynamics.passive_forces(model, q0, np.zeros_like(v0))
+    damping = dynamics.passive_forces(model, q0, v0) - springs
+    motors = sim.tau - springs - damping
+    if sim.implicit:
+        # of the end of the step; what it adds to the beginning
+        late = -h * a
+        damping = damping + model.joint_damping * late
+        motors = motors + model.joint_target_kd * late
+    external = np.zeros_like(v0)
+    if runtime.acted is not None and runtime.acted.any():
+        external = _generalized(model, q0, runtime.acted)
+    rows, friction, contact, correction = _rows(runtime, q0, mean)
+    prescribed = M @ a + bias - gravity - external - rows - sim.tau
+    if sim.implicit:
+        prescribed = prescribed - (model.joint_damping + model.joint_target_kd) * (-h * a)
+    prescribed[sim.drive < drives.VELOCITY] = 0.0
+
+    def kinetic(velocity: Array) -> float:
+        return float(0.5 * velocity @ M @ velocity)
+
+    change = float(dynamics.kinetic_energy(model, q1, v1) - dynamics.kinetic_energy(model, q0, v0))
+    return EnergyLedger(
+        gravity=work(gravity),
+        actuators=work(motors),
+        external=work(external),
+        springs=work(springs),
+        damping=work(damping),
+        joint_friction=work(friction),
+        contact=contact - correction,
+        position_correction=correction,
+        limits=work(rows) - work(friction) - contact + kinetic(v1) - kinetic(v),
+        prescribed=work(prescribed),
+        integrator_error=float(dynamics.kinetic_energy(model, q1, v1)) - kinetic(v1) - work(bias),
+        kinetic_change=change,
+        potential_change=float(dynamics.potential_energy(model, q1) - dynamics.potential_energy(model, q0)),
+    )
+
+
+def _generalized(model, q: Array, wrenches: Array) -> Array:
+    """Generalized forces of forces at centres of mass and torques, world axes."""
+    total = np.zeros(model.joint_dof_count)
+    for body in np.flatnonzero(wrenches.any(axis=1)).tolist():
+        J = dynamics.jacobian(model, q, body, point=model.body_com[body])
+        total += J[:3].T @ wrenches[body, 3:] + J[3:].T @ wrenches[body, :3]
+    return total
+
+
+def _rows(runtime: Runtime, q: Array, mean: Array) -> tuple[Array, Array, float, float]:
+    """Generalized forces of all rows and of dry friction, work of contacts, and what of it pushes apart."""
+    nv = runtime.model.joint_dof_count
+    friction = np.zeros(nv)
+    constraints = runtime.constraints
+    if constraints is None or not constraints.constrains:
+        return np.zeros(nv), friction, 0.0, 0.0
+    column, h = constraints.column, runtime.sim.time_step
+    count = int(column["counter"][t.ALL_ROWS])
+    kind, which = column["row_of"][:count].T
+    rubbing = kind == t.OF_FRICTION
+    np.add.at(friction, column["friction_dof"][which[rubbing]], column["force"][:count][rubbing])
+    contact = correction = 0.0
+    touching = int(column["counter"][t.CONTACT_COUNT])
+    if touching:
+        assert constraints.hits is not None
+        twists = _body_motion(runtime, q, mean)
+        for k in np.flatnonzero(column["contact_row"][:touching, 0] >= 0).tolist():
+            axes = column["frame"][k].reshape(3, 3)
+            force, torque = column["contact_force"][k, :3] @ axes, column["contact_force"][k, 3:] @ axes
+            point = constraints.hits.column["contact"][k, :3]
+            bodies = constraints.hits.column["contact_id"][k, 2:4].tolist()
+            for body, sign in zip(bodies, (-1.0, 1.0), strict=True):
+                if body > 0:
+                    w, u, center = twists[body - 1]
+                    contact += sign * h * float(force @ (u + np.cross(w, point - center)) + torque @ w)
+            correction += 0.5 * h * column["contact_force"][k, 0] * column["mu"][k, 5]
+    return column["qfrc"].copy(), friction, contact, correction
+
+
+def _body_motion(runtime: Runtime, q: Array, v: Array) -> list[tuple[Array, Array, Array]]:
+    """Angular velocity, velocity of the origin and its place, of every body, world axes."""
+    model = runtime.model
+    poses = dynamics.forward_kinematics(model, q)
+    twists = dynamics.link_velocities(model, q, v)
+    return [(twists[b, :3], twists[b, 3:], poses[b, :3]) for b in range(model.body_count)]

@@ -1,0 +1,229 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""What happened in the last step: convergence, what was clamped, which limits acted, who touched whom.
+
+Everything is read from the arrays a step leaves behind, when asked for; steps cost nothing more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from worldline._src.facade.contacts import contact_summary, last_contacts, owners
+from worldline._src.facade.link import Link
+from worldline._src.facade.requirements import ResolvedOption, resolved_configuration
+from worldline._src.facade.rigid_body import RigidBody
+from worldline._src.kernels.constraints import tables as t
+from worldline._src.spatial.poses import Array
+from worldline._src.step.simulation import StepFailure
+
+if TYPE_CHECKING:
+    from worldline._src.facade.runtime import Runtime
+    from worldline._src.facade.world import World
+
+Body = RigidBody | Link | None
+
+
+class ContactEventKind(Enum):
+    """What happened to a pair of bodies."""
+
+    BEGIN = "begin"
+    PERSIST = "persist"
+    END = "end"
+
+
+class ContactEvent(NamedTuple):
+    """A pair of bodies that came to touch, went on or ceased to touch in the last step; None is the world."""
+
+    kind: ContactEventKind
+    body_a: Body
+    body_b: Body
+
+
+class PairForce(NamedTuple):
+    """Contacts of two bodies in the last step: how many, deepest overlap [m], force on body_b [N]."""
+
+    body_a: Body
+    body_b: Body
+    contacts: int
+    depth: float
+    force: Array
+
+
+@dataclass(frozen=True, eq=False)
+class StepReport:
+    """What the last step did; see `World.step_report`.
+
+    Attributes:
+        frame: number of the step, 0 before the first.
+        converged: whether the solver met its tolerance in every island.
+        iterations: most iterations that an island took.
+        islands: groups of bodies that were solved apart.
+        unconverged_islands: how many of them ran out of iterations.
+        rows: constraint rows of all islands.
+        contacts: points of contact.
+        dropped_contacts: contacts and rows for which there was no room.
+        max_penetration: deepest overlap [m].
+        active_limits: names of joints and tendons at a limit that pushed.
+        clamped_efforts: names of joints whose drive was cut at its effort limit.
+        clamped_actuators: names of actuators whose control or force was at its bound.
+        pairs: contacts by pair of bodies.
+        substitutions: options that were resolved to something else than was asked for.
+        failure: why the last step that was tried failed; None when it went well.
+    """
+
+    frame: int
+    converged: bool
+    iterations: int
+    islands: int
+    unconverged_islands: int
+    rows: int
+    contacts: int
+    dropped_contacts: int
+    max_penetration: float
+    active_limits: tuple[str, ...]
+    clamped_efforts: tuple[str, ...]
+    clamped_actuators: tuple[str, ...]
+    pairs: tuple[PairForce, ...]
+    substitutions: tuple[ResolvedOption, ...]
+    failure: StepFailure | None
+
+    def __str__(self) -> str:
+        lines = [
+            f"step {self.frame}: {'converged' if self.converged else 'NOT converged'}, "
+            f"{self.iterations} iterations, {self.islands} islands, {self.rows} rows",
+            f"contacts: {self.contacts}, deepest {1e3 * self.max_penetration:.3g} mm",
+        ]
+        for what, names in (
+            ("limits that act", self.active_limits),
+            ("efforts cut", self.clamped_efforts),
+            ("actuators at a bound", self.clamped_actuators),
+        ):
+            if names:
+                lines.append(f"{what}: {', '.join(names)}")
+        if self.dropped_contacts:
+            lines.append(f"no room for {self.dropped_contacts} contacts")
+        if self.failure is not None:
+            lines.append(f"failed: {self.failure}")
+        return "\n".join(lines)
+
+
+def step_report(world: World) -> StepReport:
+    """See `World.step_report`."""
+    runtime = world._live()
+    counter = np.zeros(t.COUNTERS, np.int64)
+    counter[t.CONVERGED] = 1
+    if runtime.constraints is not None and runtime.constraints.constrains and runtime.sim.stepped:
+        counter = runtime.constraints.column["counter"]
+    touching, deepest = contact_summary(runtime)
+    return StepReport(
+        frame=world.frame,
+        converged=bool(counter[t.CONVERGED]),
+        iterations=int(counter[t.ITERATIONS]),
+        islands=int(counter[t.ISLANDS]),
+        unconverged_islands=int(counter[t.UNCONVERGED]),
+        rows=int(counter[t.ALL_ROWS]),
+        contacts=touching,
+        dropped_contacts=int(counter[t.DROPPED]),
+        max_penetration=deepest,
+        active_limits=_active_limits(runtime),
+        clamped_efforts=_clamped_efforts(runtime),
+        clamped_actuators=_clamped_actuators(runtime),
+        pairs=_pairs(world),
+        substitutions=tuple(o for o in resolved_configuration(world) if o.requested != o.resolved),
+        failure=runtime.sim.failure,
+    )
+
+
+def _dof_names(runtime: Runtime, dofs: np.ndarray) -> tuple[str, ...]:
+    """Labels of the joints of degrees of freedom, each once."""
+    model = runtime.model
+    joints = np.searchsorted(model.joint_qd_start, dofs, side="right") - 1
+    return tuple(dict.fromkeys(model.joint_label[j] for j in joints.tolist()))
+
+
+def _active_limits(runtime: Runtime) -> tuple[str, ...]:
+    """Joints and tendons whose limits pushed."""
+    constraints, model = runtime.constraints, runtime.model
+    if constraints is None or not constraints.constrains:
+        # limits that stop by projection leave coordinates on the bound
+        low, high = model.joint_limit_lower, model.joint_limit_upper
+        numbers = runtime.scalar_coordinates()
+        q = np.where(numbers >= 0, runtime.sim.q[numbers], np.nan)
+        return _dof_names(runtime, np.flatnonzero((q <= low) | (q >= high)))
+    column = constraints.column
+    count = int(column["counter"][t.ALL_ROWS])
+    kind, which = column["row_of"][:count].T
+    pushing = column["force"][:count] != 0.0
+    dofs = column["limit_dof"][which[(kind == t.OF_LIMIT) & pushing]]
+    tendons = which[(kind == t.OF_TENDON) & pushing]
+    return _dof_names(runtime, dofs) + tuple(constraints.tendon_names[k] for k in tendons.tolist())
+
+
+def _clamped_efforts(runtime: Runtime) -> tuple[str, ...]:
+    """Joints whose drive asked for more than its effort limit."""
+    limit = runtime.model.joint_effort_limit
+    drive = runtime.sim.tau - runtime.passive_forces()
+    bound = np.isfinite(limit) & (limit > 0.0) & (np.abs(drive) >= limit * (1.0 - 1e-12))
+    return _dof_names(runtime, np.flatnonzero(bound))
+
+
+def _clamped_actuators(runtime: Runtime) -> tuple[str, ...]:
+    """Actuators whose control or force was at its bound."""
+    constraints, table = runtime.constraints, runtime.model.actuators
+    if constraints is None or table is None or not constraints.drives:
+        return ()
+    column, working = constraints.column, constraints.actuators
+    control, force, numbers = column["control"], column["act_force"], column["act_number"]
+    beyond = (control < numbers[:, 30]) | (control > numbers[:, 31])
+    beyond |= (force <= numbers[:, 32]) | (force >= numbers[:, 33])
+    return tuple(table.label[working[u]] for u in np.flatnonzero(beyond).tolist())
+
+
+def _pairs(world: World) -> tuple[PairForce, ...]:
+    """Contacts of the last step by pair."""
+    found: dict[tuple[int, int], list] = {}
+    for contact in last_contacts(world):
+        found.setdefault((id(contact.body_a), id(contact.body_b)), []).append(contact)
+    return tuple(
+        PairForce(
+            group[0].body_a,
+            group[0].body_b,
+            len(group),
+            max(c.depth for c in group),
+            np.sum([c.force for c in group], axis=0),
+        )
+        for group in found.values()
+    )
+
+
+def contact_events(world: World) -> list[ContactEvent]:
+    """See `World.contact_events`."""
+    runtime = world._live()
+    constraints = runtime.constraints
+    if constraints is None or constraints.hits is None or not runtime.sim.stepped:
+        return []
+    column, ids = constraints.column, constraints.hits.column["contact_id"]
+    count, before = (int(column["counter"][k]) for k in (t.CONTACT_COUNT, t.LAST_COUNT))
+    depth = constraints.hits.column["contact"][:count, 6]
+    touching = (column["contact_row"][:count, 0] >= 0) & (
+        (depth >= 0.0) | (column["contact_force"][:count] != 0.0).any(axis=1)
+    )
+    body = constraints.hits.column["shape_body"]
+    now = dict.fromkeys(map(tuple, ids[:count][touching][:, 2:4].tolist()))
+    last = column["last_id"][:before]
+    then = dict.fromkeys(map(tuple, body[last[last[:, 3] != 0][:, :2]].tolist()))
+    who = owners(world, runtime).body
+    events = []
+    for pair in {**now, **then}:
+        kind = ContactEventKind.PERSIST
+        if pair not in then:
+            kind = ContactEventKind.BEGIN
+        elif pair not in now:
+            kind = ContactEventKind.END
+        events.append(ContactEvent(kind, who[pair[0] - 1], who[pair[1] - 1]))
+    return events
