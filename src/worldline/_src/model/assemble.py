@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,10 +21,22 @@ def _floats(values: list[float]) -> np.ndarray:
     return np.array(values, dtype=np.float64)
 
 
+_SETTINGS = {
+    f"joint_{name}": name
+    for name in (
+        "limit_lower limit_upper limit_ke limit_kd target_pos target_vel target_ke target_kd "
+        "armature damping stiffness friction effort_limit velocity_limit"
+    ).split()
+}
+"""Numbers of a degree of freedom, by the column of the Model that takes them."""
+_settings = attrgetter(*_SETTINGS.values())
+
+
 def assemble(builder: ModelBuilder) -> Model:
     """Stack the records of a checked builder."""
     links, joints = builder.links, builder.joints
     dofs = [d for joint in joints for d in (*joint.linear, *joint.angular)]
+    columns = np.array(list(map(_settings, dofs)), np.float64).reshape(-1, len(_SETTINGS)).T
     q, qd, force = initial_values(builder)
     rest = q.copy()
     for joint in joints:
@@ -55,22 +68,9 @@ def assemble(builder: ModelBuilder) -> Model:
         joint_f=force,
         joint_axis=np.array([axis for j in joints for axis in j.axes]).reshape(-1, 3),
         joint_pitch=_floats([j.pitch for j in joints for _ in range(j.velocities)]),
-        joint_limit_lower=_floats([d.limit_lower for d in dofs]),
-        joint_limit_upper=_floats([d.limit_upper for d in dofs]),
-        joint_limit_ke=_floats([d.limit_ke for d in dofs]),
-        joint_limit_kd=_floats([d.limit_kd for d in dofs]),
-        joint_target_pos=_floats([d.target_pos for d in dofs]),
-        joint_target_vel=_floats([d.target_vel for d in dofs]),
-        joint_target_ke=_floats([d.target_ke for d in dofs]),
-        joint_target_kd=_floats([d.target_kd for d in dofs]),
         joint_act_mode=np.array([int(d.mode()) for d in dofs], np.int64),
-        joint_armature=_floats([d.armature for d in dofs]),
-        joint_damping=_floats([d.damping for d in dofs]),
-        joint_stiffness=_floats([d.stiffness for d in dofs]),
         joint_spring_ref=rest,
-        joint_friction=_floats([d.friction for d in dofs]),
-        joint_effort_limit=_floats([d.effort_limit for d in dofs]),
-        joint_velocity_limit=_floats([d.velocity_limit for d in dofs]),
+        **dict(zip(_SETTINGS, map(np.ascontiguousarray, columns), strict=True)),
         articulation_label=[label for label, _ in builder.articulations],
         articulation_start=_starts(builder),
         gravity=numbers(builder.gravity, (3,), "gravity"),

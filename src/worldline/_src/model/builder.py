@@ -307,9 +307,13 @@ class ModelBuilder(ShapeMethods):
         """Welds the child to the parent. Returns the joint."""
         return self._add(JointType.FIXED, parent, child, [], [], options)
 
-    def add_joint_free(self, child: int, parent: int = -1, **options: Unpack[JointOptions]) -> int:
-        """Six degrees of freedom; coordinates (position, xyzw) start at the child's pose."""
-        return self._add_free(JointType.FREE, parent, child, options)
+    def add_joint_free(self, child: int, parent: int = -1, **options: Unpack[AxisJointOptions]) -> int:
+        """Six degrees of freedom; coordinates (position, xyzw) start at the child's pose.
+
+        Efforts and velocities are unlimited unless told otherwise.
+        """
+        frames, dof = split_options(options)
+        return self._add_free(JointType.FREE, parent, child, frames, dof=dof)
 
     def add_joint_distance(
         self,
@@ -332,9 +336,10 @@ class ModelBuilder(ShapeMethods):
         child: int,
         options: Any,
         distance: tuple[float, float] = (-1.0, -1.0),
+        dof: dict[str, Any] | None = None,
     ) -> int:
-        slides = [JointDofConfig(axis=axis, effort_limit=np.inf, velocity_limit=np.inf) for axis in Axis]
-        turns = [JointDofConfig(axis=axis, effort_limit=np.inf, velocity_limit=np.inf) for axis in Axis]
+        dofs = configured([*Axis, *Axis], {"effort_limit": np.inf, "velocity_limit": np.inf, **(dof or {})})
+        slides, turns = dofs[:3], dofs[3:]
         index = self._add(kind, parent, child, slides, turns, options, distance=distance)
         joint = self.joints[index]
         rest = joint.X_p

@@ -8,6 +8,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any, TypedDict
 
 import numpy as np
@@ -22,6 +23,11 @@ PerDof = float | Sequence[float] | Array
 
 
 _LARGEST = np.finfo(float).max
+_SIZES = itemgetter(
+    "limit_ke", "limit_kd", "target_ke", "target_kd", "damping", "stiffness", "armature", "friction"
+)
+_PLACES = itemgetter("target_pos", "target_vel", "spring_ref")
+_BOUNDS = itemgetter("limit_lower", "limit_upper", "effort_limit", "velocity_limit")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,29 +88,17 @@ class JointDofConfig:
 
     def _is_plain(self) -> bool:
         """Whether it obviously keeps every rule; the long way round finds the words for what does not."""
-        sizes = (
-            self.limit_ke,
-            self.limit_kd,
-            self.target_ke,
-            self.target_kd,
-            self.damping,
-            self.stiffness,
-            self.armature,
-            self.friction,
-        )
-        bounds = (self.effort_limit, self.velocity_limit)
+        values = self.__dict__
+        sizes, places = _SIZES(values), _PLACES(values)
+        lower, upper, effort, velocity = _BOUNDS(values)
         return (
-            all(type(size) is float and 0.0 <= size <= _LARGEST for size in sizes)
-            and all(type(bound) is float and 0.0 <= bound for bound in bounds)
-            and type(self.target_vel) is float
-            and type(self.spring_ref) is float
-            and abs(self.target_vel) <= _LARGEST
-            and abs(self.spring_ref) <= _LARGEST
-            and type(self.target_pos) is float
-            and abs(self.target_pos) <= _LARGEST
-            and type(self.limit_lower) is float
-            and type(self.limit_upper) is float
-            and self.limit_lower <= self.target_pos <= self.limit_upper
+            {float}.issuperset(map(type, (*sizes, *places, lower, upper, effort, velocity)))
+            # a sum is finite when its terms are, or nearly so
+            and math.isfinite(sum(sizes) + sum(places))
+            and min(sizes) >= 0.0
+            and effort >= 0.0
+            and velocity >= 0.0
+            and lower <= self.target_pos <= upper
             and (self.actuator_mode is None or type(self.actuator_mode) is ActuatorMode)
         )
 

@@ -9,7 +9,6 @@ hang on the world by a fixed joint, so every body of the scene is a body of the 
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -160,19 +159,13 @@ def _add_joint(
     """A joint of the scene; `local` is the child's pose in the parent where the scene is drawn."""
     builder, option = trees.builder, world.simulate_option
     if isinstance(joint, FreeJoint):
-        index = builder.add_joint_free(child, parent, label=joint.name)
-        record = builder.joints[index]
         passive = {
             "armature": joint.armature,
             "friction": 0.0 if option.disable_frictionloss else joint.friction_loss,
             "damping": 0.0 if option.disable_damping else joint.damping,
             "stiffness": 0.0 if option.disable_springs else joint.stiffness,
-            # a description has no such limits for free bodies, so there are none
-            "effort_limit": math.inf,
-            "velocity_limit": math.inf,
         }
-        record.linear = [replace(d, **passive) for d in record.linear]
-        record.angular = [replace(d, **passive) for d in record.angular]
+        index = builder.add_joint_free(child, parent, label=joint.name, **passive)
         trees.joint_index[id(joint)] = int(index)
         trees.joints[int(index)] = joint
         return

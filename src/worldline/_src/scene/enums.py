@@ -19,3 +19,6 @@ class SceneEnum(enum.Enum):
 
     def __str__(self) -> str:
         return f"{type(self).__name__}.{self.name}"
+
+    # members compare by identity; the hash of `Enum` is a Python function, felt where tables have such keys
+    __hash__ = object.__hash__

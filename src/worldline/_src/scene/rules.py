@@ -124,7 +124,7 @@ def _parallel(a: np.ndarray, b: np.ndarray) -> bool:
 
 def _joint(joint: Joint, probe: Probe, path: str) -> None:
     kind = joint.type_
-    if kind in _NEED_AXIS and not joint.axis.any():
+    if kind in _NEED_AXIS and not any(joint.axis.tolist()):
         probe.reject(f"{path}.axis", "a zero axis", f"a direction, since the type is {kind.name}")
     elif kind in _NEED_AXIS2 and _parallel(joint.axis, joint.axis2):
         allowed = f"a direction across {joint.axis.tolist()}"

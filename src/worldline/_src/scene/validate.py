@@ -16,6 +16,7 @@ from worldline._src.errors import Problem
 from worldline._src.scene.bodies import BodyKind, Frame, Link
 from worldline._src.scene.contexts import Probe, TooManyProblems
 from worldline._src.scene.geometry import ShapeType
+from worldline._src.scene.glance import Doubt, Glance
 from worldline._src.scene.hints import hint
 from worldline._src.scene.kinds import WORLD, describe
 from worldline._src.scene.layout import active_joints, sizes
@@ -36,19 +37,29 @@ def validate(world: World, limits: Limits = LIMITS) -> None:
 
 def examine(world: World, limits: Limits = LIMITS) -> Probe:
     """A probe that has been through the whole scene."""
+    glance = Glance(limits, rules=RULES)
+    try:
+        _walk(world, glance)
+        return glance
+    except (Doubt, TooManyProblems):
+        pass
     probe = Probe(limits, rules=RULES)
     try:
-        world._check(probe, "$")
-        probe.finish()
-        _references(probe)
-        if not probe.problems:
-            # these rely on the types of the whole tree
-            _static_shapes(world, probe)
-            _frames(world, probe)
-            _keyframes(world, probe)
+        _walk(world, probe)
     except TooManyProblems:
         pass
     return probe
+
+
+def _walk(world: World, probe: Probe) -> None:
+    world._check(probe, "$")
+    probe.finish()
+    _references(probe)
+    if not probe.problems:
+        # these rely on the types of the whole tree
+        _static_shapes(world, probe)
+        _frames(world, probe)
+        _keyframes(world, probe)
 
 
 def check_structure(world: World, limits: Limits = LIMITS) -> list[Problem]:

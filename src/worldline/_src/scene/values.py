@@ -36,7 +36,7 @@ class Range(Struct, kw_only=False):
 
     def _check(self, probe: Probe, path: str) -> None:
         super()._check(probe, path)
-        if probe.values and self.lower > self.upper:
+        if probe.values and not probe.hasty and self.lower > self.upper:
             probe.reject(path, f"{self.lower!r} to {self.upper!r}", "lower <= upper")
 
     @property
@@ -64,6 +64,10 @@ class RangeKind(Kind[Range | Sequence[float], Range]):
         if ends[0] > ends[1]:
             raise self.reject(value)
         return Range(ends[0], ends[1])
+
+    def sound(self) -> str:
+        ends = "(type(r['lower']) is float and type(r['upper']) is float and r['lower'] <= r['upper'])"
+        return f"type(v) is {{k}}.inner.struct and (r := v.__dict__) and {ends}"
 
     def plain(self, value: Range, writer: Any) -> Any:
         return value._plain(writer)

@@ -1,0 +1,245 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""A quick look at a whole scene, which nearly always finds nothing.
+
+`validate` tells everything that is wrong and where, so it builds the path of every field it visits. A sound
+scene needs no paths. Here each class gets a function, written out as code once (as `dataclasses` does), that
+looks at the fields of an object: numbers and flags many at a time, other objects by their own functions. What
+is not plainly sound goes to the `check` of its kind; a problem there ends the look with `Doubt`, and the
+caller starts over with the thorough walk. So this file knows no rule of its own: at worst it asks too often.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import chain
+from operator import attrgetter, itemgetter
+from typing import Any, Final
+
+import numpy as np
+
+from worldline._src.scene.base import Struct
+from worldline._src.scene.containers import ListOf, Nested, OptionalOf
+from worldline._src.scene.contexts import Probe
+from worldline._src.scene.kinds import Flag, Kind, Real
+from worldline._src.scene.texts import Enumeration, Name, Ref, Text
+from worldline._src.scene.values import Range
+from worldline._src.scene.variant import Named, Pair, Variant, VariantOf
+from worldline._src.scene.vectors import Numbers, Vector
+
+Look = Callable[[Any, Probe], None]
+_FEW: Final = 3
+"""Fewer numbers than this are compared one by one."""
+_MOST_KNOWN: Final = 1000
+_DOUBLE: Final = np.dtype(np.float64)
+
+
+class Doubt(Exception):
+    """Something is wrong, or needs a closer look; never leaves this package."""
+
+
+class Glance(Probe):
+    """A probe that keeps names and references, and stops at the first problem."""
+
+    hasty = True
+
+    def problem(self, path: str, message: str) -> None:
+        raise Doubt
+
+    def look(self, value: Struct) -> None:
+        """Looks at an object and all it holds."""
+        (_LOOKS.get(type(value)) or _written(type(value)))(value, self)
+
+
+_LOOKS: dict[type, Look] = {}
+_CASES: dict[type, dict[str, Look]] = {}
+
+
+class _Code:
+    """The source of one function, and the objects it names."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.names: dict[str, Any] = {
+            "inf": math.inf,
+            "isfinite": math.isfinite,
+            "ndarray": np.ndarray,
+            "double": _DOUBLE,
+            "tolist": np.ndarray.tolist,
+            "layout": attrgetter("dtype", "shape"),
+            "chain": chain.from_iterable,
+        }
+
+    def name(self, value: Any) -> str:
+        """A name for an object."""
+        name = f"o{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def add(self, depth: int, text: str) -> None:
+        """A line."""
+        self.lines.append("    " * depth + text)
+
+    def function(self, header: str) -> Any:
+        """The function the lines make."""
+        exec("\n".join([header, *self.lines, "    return None"]), self.names)
+        return self.names["look"]
+
+
+def _written(cls: type[Struct]) -> Look:
+    """The function for a class, which is written when its first object is met."""
+    code = _Code()
+    code.add(1, "values = owner.__dict__")
+    kinds = {name: known.kind for name, known in cls._fields.items()}
+    for names, test in _groups(kinds, code):
+        code.add(1, f"t = {code.name(itemgetter(*names))}(values)")
+        code.add(1, f"if not ({test}):")
+        for name in names:
+            code.add(2, f"{code.name(kinds.pop(name))}.check(values[{name!r}], probe, '')")
+    for name, kind in kinds.items():
+        code.add(1, f"v = values[{name!r}]")
+        _look_at(kind, code, 1)
+    code.add(1, f"rule = probe.rules.get({code.name(cls)})")
+    code.add(1, "if rule is not None: rule(owner, probe, '')")
+    _LOOKS[cls] = _remembering(cls, code.function("def look(owner, probe):"))
+    return _LOOKS[cls]
+
+
+def _remembering(cls: type[Struct], look: Look) -> Look:
+    """The same look, or one that knows objects it has seen: for small ones that hold nothing but numbers.
+
+    A scene has hundreds of them with the same few contents, those of its contact and limit laws.
+    """
+    kinds = [known.kind for known in cls._fields.values()]
+    if not all(type(kind) in (Real, Flag, Enumeration) for kind in kinds):
+        return look
+    # by types too: 1 and True are equal to 1.0
+    sound: dict[tuple[type, ...], set[tuple[Any, ...]]] = {}
+
+    def look_again(owner: Any, probe: Probe) -> None:
+        values = tuple(owner.__dict__.values())
+        types = tuple(map(type, values))
+        known = sound.get(types)
+        if known is None or values not in known:
+            look(owner, probe)
+            known = sound.setdefault(types, set())
+            if len(known) < _MOST_KNOWN and not probe.rules.get(cls):
+                known.add(values)
+
+    return look_again
+
+
+def _groups(kinds: dict[str, Kind[Any, Any]], code: _Code) -> list[tuple[list[str], str]]:
+    """Fields that one test can look at together, the tuple of them being `t`."""
+    found: dict[Any, list[str]] = {}
+    for name, kind in kinds.items():
+        if type(kind) is Real and not kind.infinite:
+            found.setdefault((kind.least, kind.greatest), []).append(name)
+        elif type(kind) in (Flag, Enumeration):
+            found.setdefault("types", []).append(name)
+        elif type(kind) is Vector and kind.length is not None:
+            found.setdefault("arrays", []).append(name)
+    groups = []
+    for key, names in found.items():
+        if len(names) < (2 if key == "arrays" else _FEW):
+            continue
+        types: list[type] = [float] * len(names)
+        # a sum is finite when its terms are, or nearly so: one that overflows is looked at closely
+        test = "isfinite(sum(t))"
+        if key == "types":
+            types = [getattr(kinds[name], "members", bool) for name in names]
+            test = ""
+        elif key == "arrays":
+            types = [np.ndarray] * len(names)
+            layouts = tuple((_DOUBLE, (kinds[name].length,)) for name in names)
+            test = f"tuple(map(layout, t)) == {code.name(layouts)}"
+            test += " and isfinite(sum(chain(numbers := list(map(tolist, t)))))"
+            nonzero = [f"any(numbers[{i}])" for i, name in enumerate(names) if kinds[name].nonzero]
+            test = " and ".join([test, *nonzero])
+        else:
+            test += f" and {key[0]!r} <= min(t) and max(t) <= {key[1]!r}"
+        same = f"tuple(map(type, t)) == {code.name(tuple(types))}"
+        groups.append((names, f"{same} and {test}" if test else same))
+    return groups
+
+
+def _look_at(kind: Kind[Any, Any], code: _Code, depth: int) -> None:
+    """Lines that look at the value `v`."""
+    check = f"{code.name(kind)}.check(v, probe, '')"
+    if isinstance(kind, OptionalOf):
+        code.add(depth, "if v is not None:")
+        _look_at(kind.item, code, depth + 1)
+    elif type(kind) is Nested:
+        look = code.name(_LOOKS.get(kind.struct) or _written(kind.struct))
+        code.add(depth, f"if type(v) is {code.name(kind.struct)}: {look}(v, probe)")
+        code.add(depth, f"else: {check}")
+    elif type(kind) is ListOf and kind.length is None:
+        code.add(depth, f"if type(v) is not list: {check}")
+        code.add(depth, "elif v:")
+        code.add(depth + 1, "probe.count(len(v), '')")
+        code.add(depth + 1, "for v in v:")
+        _look_at(kind.item, code, depth + 2)
+    elif type(kind) is VariantOf:
+        code.add(depth, f"if type(v) is {code.name(kind.cases)}:")
+        code.add(depth + 1, f"look = {code.name(_cases(kind.cases))}[v._variant]")
+        code.add(depth + 1, "if look is not None: look(v._data, probe)")
+        code.add(depth, f"else: {check}")
+    elif type(kind) is Name:
+        code.add(depth, "if type(v) is str and v and v.isprintable(): ")
+        code.add(depth + 1, f"probe.name({kind.namespace!r}, v, '')")
+        code.add(depth, f"else: {check}")
+    elif type(kind) is Ref:
+        code.add(depth, "if type(v) is str and v.isprintable():")
+        code.add(depth + 1, f"probe.references.append(({kind.namespaces!r}, v, ''))")
+        code.add(depth, f"else: {check}")
+    else:
+        code.add(depth, f"if not ({_test(kind, code)}): {check}" if _test(kind, code) else check)
+
+
+def _test(kind: Kind[Any, Any], code: _Code) -> str:
+    """A test of `v` that no unsound value passes; empty when there is none."""
+    if type(kind) is Vector and kind.length is not None:
+        shape = f"type(v) is ndarray and v.dtype is double and v.shape == ({kind.length},)"
+        values = "any(i := v.tolist()) and isfinite(sum(i))" if kind.nonzero else "isfinite(sum(v.tolist()))"
+        return f"{shape} and {values}"
+    if type(kind) is Numbers and kind.length:
+        floats = code.name((float,) * kind.length)
+        types = f"type(v) is list and tuple(map(type, v)) == {floats} and isfinite(sum(v))"
+        return types if kind.item.minimum is None else f"{types} and min(v) >= {kind.item.least!r}"
+    if type(kind) is Text:
+        return "type(v) is str and v.isprintable()"
+    return kind.sound().replace("{k}", code.name(kind))
+
+
+def _cases(cls: type[Variant]) -> dict[str, Look | None]:
+    """What looks at the data of each case of a variant; None for one without data."""
+    if cls not in _CASES:
+        _CASES[cls] = made = {}
+        for case, payload in cls._cases.items():
+            if payload is None:
+                made[case] = None
+                continue
+            code = _Code()
+            if isinstance(payload, Pair):
+                code.add(1, "for v in data:")
+                _look_at(payload.item, code, 2)
+            elif isinstance(payload, Named):
+                for name, kind in payload.items.items():
+                    code.add(1, f"v = data[{name!r}]")
+                    _look_at(OptionalOf(kind) if name in payload.defaults else kind, code, 1)
+            else:
+                code.add(1, "v = data")
+                _look_at(payload, code, 1)
+            made[case] = code.function("def look(data, probe):")
+    return _CASES[cls]
+
+
+def _look_at_range(owner: Range, probe: Probe) -> None:
+    values = owner.__dict__
+    lower, upper = values["lower"], values["upper"]
+    if not (type(lower) is float and type(upper) is float and lower <= upper):
+        raise Doubt
+
+
+_LOOKS[Range] = _look_at_range
