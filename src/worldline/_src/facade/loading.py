@@ -29,6 +29,7 @@ from worldline._src.scene.base import clone
 from worldline._src.scene.bodies import BodyRole
 from worldline._src.scene.bodies import Multibody as SceneMultibody
 from worldline._src.scene.formats import load
+from worldline._src.scene.fusing import fused
 from worldline._src.scene.joints import FreeJoint
 from worldline._src.scene.layout import active_joints, layout
 from worldline._src.scene.limits import LIMITS
@@ -154,6 +155,10 @@ def read_scene(source: SceneSource, options: ReadOptions | None = None) -> Scene
     else:
         raise values.ShapeError(f"a scene or the path of a file is needed, got {source!r}")
     _set_roots(scene, options.root_joint)
+    if scene.compile_options.fuse_static:
+        # handles stand for links, so those that are merged are merged before there are any
+        scene.validate()
+        scene = fused(scene)
     return scene
 
 

@@ -188,6 +188,11 @@ class Link(Struct):
     local_translation: Array = field(
         default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="Place in the parent frame, m, (3,)."
     )
+    may_fuse: bool = field(
+        default=True,
+        converter=FLAG,
+        doc="Whether it may be merged into its parent when it is welded to it; see `fuse_static`.",
+    )
     name: str | None = field(default=None, converter=OptionalOf(Name("link")), doc="Name.")
     sites: list[Site] = field(default_factory=list, converter=ListOf(Nested(Site)), doc="Sites on the link.")
 

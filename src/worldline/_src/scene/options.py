@@ -146,7 +146,11 @@ class CompileOptions(Struct):
     total_mass: float | None = field(
         default=None, converter=OptionalOf(POSITIVE), doc="Scale all masses to this sum, kg."
     )
-    fuse_static: bool = field(default=False, converter=FLAG, doc="Merge welded links into their parents.")
+    fuse_static: bool = field(
+        default=False,
+        converter=FLAG,
+        doc="Merge welded links that nothing refers to into their parents; their names are gone then.",
+    )
 
 
 class SimulateOption(Struct):

@@ -52,6 +52,8 @@ from worldline._src.scene.actuators import (
 )
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.base import clone
+from worldline._src.scene.fusing import fused
+from worldline._src.scene.garbage import collection_paused
 from worldline._src.scene.joints import Joint
 from worldline._src.scene.layout import layout
 from worldline._src.scene.values import Range
@@ -90,7 +92,8 @@ def build(world: World, *, library: AssetLibrary | None = None) -> Model:
 
     Returns:
         The model, with a body for every link (and one more for every joint but the last of a link with
-        several), a joint for every joint, and tables of actuators, tendons, sites and keyframes.
+        several; fewer where `CompileOptions.fuse_static` merges welded links), a joint for every joint, and
+        tables of actuators, tendons, sites and keyframes.
 
     Example:
         >>> from worldline import msd
@@ -100,6 +103,10 @@ def build(world: World, *, library: AssetLibrary | None = None) -> Model:
         >>> msd.build(scene).joint_label
         ['hinge']
     """
+    if world.compile_options.fuse_static:
+        # merging relies on a sound scene
+        world.validate()
+        world = fused(world)
     return compile_scene(world, library).model
 
 
@@ -115,17 +122,20 @@ def compile_scene(
 ) -> CompiledScene:
     """What `build` does, with the way back to the scene's objects; `only_trees` leaves out all tables."""
     with slow(f"building {world.name or 'a scene'}"):
-        if not only_trees:
-            world.validate()
-        library = AssetLibrary(world) if library is None else library
-        trees = add_trees(world, library)
-        _place_joints(world, trees)
-        model = trees.builder.finalize()
+        with collection_paused():
+            if not only_trees:
+                world.validate()
+            library = AssetLibrary(world) if library is None else library
+            trees = add_trees(world, library)
+            _place_joints(world, trees)
+            model = trees.builder.finalize()
         model.time_step = world.simulate_option.timestep
+        # this and the actuators may compile kernels, which leaves much to collect
         _settle_springs(model, trees)
         if not only_trees:
-            index = SceneIndex(world, trees)
-            _add_tables(world, index, library, model)
+            with collection_paused():
+                index = SceneIndex(world, trees)
+                _add_tables(world, index, library, model)
             model.actuators = _actuators(world, index, model)
             model.keyframes = _keyframes(world, trees, model)
     return CompiledScene(model, trees)

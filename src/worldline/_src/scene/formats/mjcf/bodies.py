@@ -40,7 +40,6 @@ _LEFT_OUT: Final = {
 }
 _BODY_IGNORED: Final = {
     "user": "the numbers of a user's own have no place at single objects of a scene",
-    "fuse": "which links are merged is decided for the whole scene",
     "sleep": "sleeping is a matter of the whole scene",
 }
 
@@ -142,6 +141,7 @@ class Tree:
             Link,
             name=self.reading.names.own(scope, element, "link"),
             gravcomp=a.real("gravcomp", 0.0),
+            may_fuse=a.choice("fuse", {"auto": True, "false": False}, True),
             local_translation=vector(position),
             local_rotation=vector(rotation),
         )
