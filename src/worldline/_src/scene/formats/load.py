@@ -19,6 +19,8 @@ from worldline._src.scene.assets.references import check_assets
 from worldline._src.scene.contexts import Gathering
 from worldline._src.scene.formats import native
 from worldline._src.scene.formats.detect import detect
+from worldline._src.scene.formats.recent import RECENT
+from worldline._src.scene.garbage import collection_paused
 from worldline._src.scene.hints import hint
 from worldline._src.scene.kinds import describe
 from worldline._src.scene.limits import LIMITS, Limits
@@ -225,13 +227,14 @@ def _decoded(data: bytes, file: Path) -> str:
 
 
 def _native(read: Any, data: bytes, file: str | None, options: ReadOptions) -> World:
-    world, source = read(data, file=file, strict=options.strict is True, limits=options.limits)
-    if file is not None:
-        world.source_path = os.path.abspath(file)
-    policy = PathPolicy.of(None if file is None else Path(file), options)
-    for problem in check_assets(world.assets, policy):
-        source.problem(problem.path, problem.message)
-    return _finish(world, source, file, options)
+    with collection_paused():
+        world, source = read(data, file=file, strict=options.strict is True, limits=options.limits)
+        if file is not None:
+            world.source_path = os.path.abspath(file)
+        policy = PathPolicy.of(None if file is None else Path(file), options)
+        for problem in check_assets(world.assets, policy):
+            source.problem(problem.path, problem.message)
+        return _finish(world, source, file, options)
 
 
 def _foreign(format: str, text: str, file: Path | None, options: ReadOptions) -> World:
@@ -242,10 +245,18 @@ def _foreign(format: str, text: str, file: Path | None, options: ReadOptions) ->
         if error.name is None or not name.startswith(error.name):
             raise
         raise CapabilityError(f"reading {format.upper()} is not part of this build") from None
-    world: World = reader.read(text, file_path=file, options=options)
-    if file is not None:
-        world.source_path = os.path.abspath(file)
-    return _finish(world, Gathering(options.limits), None if file is None else str(file), options)
+    with collection_paused():
+        where = None if file is None else os.path.abspath(file)
+        key = (format, text, where, None if file is None else str(file), options)
+        known = RECENT.find(key)
+        if known is not None:
+            return known
+        world: World = reader.read(text, file_path=file, options=options)
+        if where is not None:
+            world.source_path = where
+        world = _finish(world, Gathering(options.limits), None if file is None else str(file), options)
+        RECENT.keep(key, text, world)
+        return world
 
 
 def _finish(world: World, found: Gathering, file: str | None, options: ReadOptions) -> World:

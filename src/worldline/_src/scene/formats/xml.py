@@ -186,24 +186,16 @@ class Attributes:
         """Whether the element itself gives the attribute; does not count as reading it."""
         return name in self._own
 
-    def key(self, *names: str) -> tuple[Any, ...]:
-        """What the values of some attributes depend on; elements with equal keys have equal values.
+    def of_class(self, *names: str) -> tuple[Any, ...]:
+        """What `without_own` with these names depends on: the layers, and what the element says of them."""
+        own = self._own
+        return (id(self._layers), *[own.get(name) for name in names])
 
-        The attributes count as read.
-        """
-        self._read.update(names)
-        own, given = self._own, self._given
-        found: list[Any] = []
-        for name in names:
-            found.append(own.get(name))
-            if name in given:
-                texts = [layer.attributes.get(name) for layer in self._layers]
-                found.append(tuple(text for text in texts if text is not None))
-        return tuple(found)
-
-    def rest(self, names: frozenset[str]) -> tuple[Any, ...]:
-        """What the values of all attributes but some depend on; see `key`. Does not count as reading them."""
-        return (id(self._layers), *[pair for pair in self._own.items() if pair[0] not in names])
+    def without_own(self, *names: str) -> Attributes:
+        """The attributes as if the element gave only some of its own, which leaves those of its layers."""
+        alike = Attributes(self.element, self.log, self._layers)
+        alike._own = {name: self._own[name] for name in names if name in self._own}
+        return alike
 
     def mark(self, *names: str) -> None:
         """Counts attributes as read."""
@@ -220,7 +212,10 @@ class Attributes:
         """
         names = tuple(names)
         self._read.update(names)
-        for layer in (self.element, *reversed(self._layers)):
+        given = [name for name in names if name in self._own]
+        if given:
+            return self.element, given
+        for layer in reversed(self._layers):
             given = [name for name in names if name in layer.attributes]
             if given:
                 return layer, given
@@ -378,11 +373,11 @@ class Attributes:
 
     def unread(self) -> Iterator[tuple[Element, str]]:
         """Attributes that nobody read, with who gives them: this element, or one of its layers."""
-        for layer in (self.element, *self._layers):
+        if not self._own.keys() <= self._read:
+            yield from [(self.element, name) for name in self._own if name not in self._read]
+        for layer in self._layers:
             if not layer.attributes.keys() <= self._read:
-                for name in layer.attributes:
-                    if name not in self._read:
-                        yield layer, name
+                yield from [(layer, name) for name in layer.attributes if name not in self._read]
 
     def finish(
         self,

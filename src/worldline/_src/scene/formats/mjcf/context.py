@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from worldline._src.errors import SceneError
 from worldline._src.scene.actuators import Actuator
@@ -21,6 +21,7 @@ from worldline._src.scene.joints import FreeJoint, Joint
 from worldline._src.scene.values import Range
 from worldline._src.scene.world import World
 
+R = TypeVar("R")
 _FEW_SCOPES: Final = 100
 NO_PLACE: Final = "has no place in a scene"
 USER: Final = {"user": "the numbers of a user's own have no place at single objects of a scene"}
@@ -140,12 +141,32 @@ class Reading:
         a.mark("name", "class")
         return a
 
+    def own_parts(
+        self, a: Attributes, readers: Mapping[str, R], known: frozenset[str], ignored: Mapping[str, str]
+    ) -> list[R]:
+        """What reads the attributes an element gives itself, each reader once.
+
+        An element is made from what its class says (`Attributes.without_own`), and only what it says itself
+        is read again. Notes the attributes that have neither a reader nor are known.
+        """
+        found: list[R] = []
+        for name in a.element.attributes:
+            reader = readers.get(name)
+            if reader is None:
+                if name not in known:
+                    self._unread(a.element, name, ignored)
+            elif reader not in found:
+                found.append(reader)
+        return found
+
     def finish(self, a: Attributes, ignored: Mapping[str, str] = USER) -> None:
         """Notes the attributes that were not read."""
         for holder, name in a.unread():
-            if name.startswith("{") or ":" in name:
-                # of another namespace; only tools look at it
-                continue
+            self._unread(holder, name, ignored)
+
+    def _unread(self, holder: Element, name: str, ignored: Mapping[str, str]) -> None:
+        # those of another namespace only tools look at
+        if not name.startswith("{") and ":" not in name:
             self.log.left_out(holder, f"attribute '{name}': {ignored.get(name, NO_PLACE)}")
 
     def asset(self, a: Attributes, attribute: str, namespace: str, scope: Scope) -> str | None:

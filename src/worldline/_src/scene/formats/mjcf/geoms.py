@@ -47,8 +47,7 @@ _IGNORED: Final = {
 GROUPS: Final = 7
 
 
-_PLACED: Final = frozenset(("name", "class", "size", "fromto", "pos", *ORIENTATION))
-_PHYSICS: Final = ("condim", "solref", "solimp", "density", "solmix", "friction")
+_PLACED: Final = frozenset(("name", "class", "type", "mesh", "size", "fromto", "pos", *ORIENTATION))
 
 
 def read_group(a: Attributes) -> int:
@@ -92,11 +91,13 @@ def read_geom(
     if element.children and element.find("plugin") is not None:
         reading.log.left_out(element, "a shape given by a plugin's signed distance field")
         return None
-    # geoms of a class often differ by their name, place and size only
-    key = ("geom", id(scope.source), scope.prefix, *a.rest(_PLACED))
-    geom = reading.memo.get(key, lambda: _read_unplaced(reading, a, scope))
+    # what the class says is read once; a geom adds what it says itself
+    key = ("geom", id(scope.source), scope.prefix, *a.of_class("type", "mesh"))
+    geom = reading.memo.get(key, lambda: _read_of_class(reading, a, scope))
     if geom is None:
         return None
+    for read in reading.own_parts(a, _PARTS, _PLACED, _IGNORED):
+        read(reading, a, scope, geom)
     size = a.reals("size", 1, 3, default=(0.0, 0.0, 0.0)) or [0.0, 0.0, 0.0]
     if min(size) < 0.0:
         a.reject("size", f"given {size}; allowed: sizes >= 0")
@@ -109,52 +110,57 @@ def read_geom(
     return geom
 
 
-def _read_unplaced(reading: Reading, a: Attributes, scope: Scope) -> Geometry | None:
-    """A geom without name, place and size; None when it is left out."""
+def _read_of_class(reading: Reading, a: Attributes, scope: Scope) -> Geometry | None:
+    """The geom of a class, a type and a mesh, without name, place and size; None when it is left out."""
     element, log = a.element, reading.log
+    a = a.without_own("type", "mesh")
     shape = a.choice("type", SHAPES, ShapeType.Sphere)
     if shape is None:
         log.left_out(element, "a shape given by a plugin's signed distance field")
         return None
-    margin, gap = a.real("margin", 0.0), a.real("gap", 0.0)
     mesh = reading.asset(a, "mesh", "mesh", scope)
     if mesh is not None and not reading.meshes[mesh].available:
         log.left_out(element, f"a geom of the mesh '{mesh}', which is left out")
         return None
-    geom = fresh(
-        Geometry,
-        shape=shape,
-        # the scene counts from where contact is looked for, the file from where it pushes
-        margin=margin + gap,
-        gap=gap,
-        priority=a.integer("priority", 0),
-        mass=a.real("mass", None),
-        mesh=mesh,
-        hfield=reading.asset(a, "hfield", "hfield", scope),
-        collision_mask=fresh(
-            CollisionMask, collide_group=a.integer("contype", 1), collide_with=a.integer("conaffinity", 1)
-        ),
-        physics_material=reading.memo.get(a.key(*_PHYSICS), lambda: _read_physics(a)),
-        visual=_read_visual(reading, a, scope),
-        shell_inertia=a.flag("shellinertia", False),
-        fit_scale=a.real("fitscale", 1.0),
-    )
-    if geom.mass is not None and geom.mass < 0.0:
-        a.reject("mass", f"given {geom.mass:g}; allowed: a mass >= 0")
+    geom = fresh(Geometry, shape=shape, mesh=mesh)
     if mesh is not None:
-        asset = reading.meshes[mesh]
-        geom.mesh_inertia = asset.inertia
-        if shape is ShapeType.Mesh and geom.visual.material is None:
-            geom.visual.material = asset.material
-    coefficients = a.reals("fluidcoef", 1, 5, default=_FLUID)
-    if a.choice("fluidshape", {"none": False, "ellipsoid": True}, False):
-        geom.fluid_coefficients = coefficients
+        geom.mesh_inertia = reading.meshes[mesh].inertia
+    for read in dict.fromkeys(_PARTS.values()):
+        read(reading, a, scope, geom)
     a.mark(*_PLACED)
     reading.finish(a, _IGNORED)
     return geom
 
 
-def _read_physics(a: Attributes) -> PhysicsMaterial:
+def _read_numbers(reading: Reading, a: Attributes, scope: Scope, geom: Geometry) -> None:
+    fields = geom.__dict__
+    gap = a.real("gap", 0.0)
+    # the scene counts from where contact is looked for, the file from where it pushes
+    fields["margin"], fields["gap"] = a.real("margin", 0.0) + gap, gap
+    fields["priority"] = a.integer("priority", 0)
+    fields["mass"] = mass = a.real("mass", None)
+    if mass is not None and mass < 0.0:
+        a.reject("mass", f"given {mass:g}; allowed: a mass >= 0")
+    fields["shell_inertia"] = a.flag("shellinertia", False)
+    fields["fit_scale"] = a.real("fitscale", 1.0)
+
+
+def _read_hfield(reading: Reading, a: Attributes, scope: Scope, geom: Geometry) -> None:
+    geom.hfield = reading.asset(a, "hfield", "hfield", scope)
+
+
+def _read_mask(reading: Reading, a: Attributes, scope: Scope, geom: Geometry) -> None:
+    group, others = a.integer("contype", 1), a.integer("conaffinity", 1)
+    geom.collision_mask = fresh(CollisionMask, collide_group=group, collide_with=others)
+
+
+def _read_fluid(reading: Reading, a: Attributes, scope: Scope, geom: Geometry) -> None:
+    coefficients = a.reals("fluidcoef", 1, 5, default=_FLUID)
+    is_ellipsoid = a.choice("fluidshape", {"none": False, "ellipsoid": True}, False)
+    geom.fluid_coefficients = coefficients if is_ellipsoid else None
+
+
+def _read_physics(reading: Reading, a: Attributes, scope: Scope, geom: Geometry) -> None:
     condim = a.integer("condim", 3)
     if condim not in (1, 3, 4, 6):
         a.reject("condim", f"given {condim}; allowed: 1, 3, 4 or 6")
@@ -165,7 +171,8 @@ def _read_physics(a: Attributes) -> PhysicsMaterial:
     density = a.real("density", 1000.0)
     if density < 0.0:
         a.reject("density", f"given {density:g}; allowed: a density >= 0")
-    return PhysicsMaterial(
+    geom.physics_material = fresh(
+        PhysicsMaterial,
         condim=condim,
         contact_model=ConstraintForceModel.impedance(read_spring(a)),
         density=density,
@@ -174,15 +181,28 @@ def _read_physics(a: Attributes) -> PhysicsMaterial:
     )
 
 
-def _read_visual(reading: Reading, a: Attributes, scope: Scope) -> GeomVisualAttrs:
-    color = a.reals("rgba", 4)
-    return fresh(
+def _read_visual(reading: Reading, a: Attributes, scope: Scope, geom: Geometry) -> None:
+    color, material = a.reals("rgba", 4), reading.asset(a, "material", "material", scope)
+    if material is None and geom.mesh is not None and geom.shape is ShapeType.Mesh:
+        material = reading.meshes[geom.mesh].material
+    geom.visual = fresh(
         GeomVisualAttrs,
         # the format's own default colour gives way to the material
         color=None if color == _GREY else color,
         group=read_group(a),
-        material=reading.asset(a, "material", "material", scope),
+        material=material,
     )
+
+
+_PARTS: Final = {
+    **dict.fromkeys(("margin", "gap", "priority", "mass", "shellinertia", "fitscale"), _read_numbers),
+    **dict.fromkeys(("condim", "solref", "solimp", "density", "solmix", "friction"), _read_physics),
+    **dict.fromkeys(("rgba", "group", "material"), _read_visual),
+    **dict.fromkeys(("contype", "conaffinity"), _read_mask),
+    **dict.fromkeys(("fluidcoef", "fluidshape"), _read_fluid),
+    "hfield": _read_hfield,
+}
+"""What reads each attribute; the order of the parts does not matter."""
 
 
 _NEEDED: Final = {

@@ -17,7 +17,6 @@ from worldline._src.scene.formats.xml import Attributes, Element
 from worldline._src.scene.joints import FreeJoint, Joint, JointType
 from worldline._src.scene.values import (
     FrequencyDampingRatio,
-    Range,
     SpringDampCoeff,
     SpringDamper,
     StiffnessDamping,
@@ -29,7 +28,7 @@ TYPES: Final = {
     "ball": JointType.Ball,
     "free": JointType.Free,
 }
-_PLACED: Final = frozenset(("name", "class", "pos", "axis", "range", "ref"))
+_PLACED: Final = frozenset(("name", "class", "type", "pos", "axis", "range", "limited", "ref"))
 _IGNORED: Final = {
     "user": "the numbers of a user's own have no place at single objects of a scene",
     "springyield": "springs that give way for good are not modelled",
@@ -71,9 +70,11 @@ def read_joint(
 ) -> Joint:
     """A hinge, slide or ball joint, seen from its link."""
     a = reading.attributes(element, scope, childclass)
-    # joints of a class often differ by their name, place and range only
-    key = ("joint", id(scope.source), *a.rest(_PLACED))
-    joint = reading.memo.get(key, lambda: _read_unplaced(reading, a, scope))
+    # what the class says is read once; a joint adds what it says itself
+    key = ("joint", id(scope.source), *a.of_class("type"))
+    joint = reading.memo.get(key, lambda: _read_of_class(reading, a, scope))
+    for read in reading.own_parts(a, _PARTS, _PLACED, _IGNORED):
+        read(reading, a, scope, joint)
     kind = joint.type_
     angle = _angle(kind, scope)
     limit = reading.limits_of(a, "limited", "range", scope, angle)
@@ -98,7 +99,8 @@ def read_joint(
     fields = joint.__dict__
     fields["name"] = reading.names.own(scope, element, "joint")
     fields["pos"], fields["axis"], fields["ref_"] = vector(position), vector(direction), ref * angle
-    fields["pos_limit"] = limit or fresh(Range)
+    if limit is not None:
+        fields["pos_limit"] = limit
     return joint
 
 
@@ -107,50 +109,69 @@ def _angle(kind: JointType, scope: Scope) -> float:
     return 1.0 if kind is JointType.Slide else scope.compiler.angle
 
 
-def _read_unplaced(reading: Reading, a: Attributes, scope: Scope) -> Joint:
-    """A joint without name, place, axis and range."""
-    kind = a.choice("type", TYPES, JointType.Revolute)
-    force = reading.limits_of(a, "actuatorfrclimited", "actuatorfrcrange", scope)
-    rest = a.real("springref", 0.0) * _angle(kind, scope)
-    if kind is JointType.Ball:
-        # it has no direction to be forced in, nor a single coordinate to rest at
-        force, rest = None, 0.0
-    joint = fresh(
-        Joint,
-        type_=kind,
-        armature=_non_negative(a, "armature"),
-        friction_loss=_non_negative(a, "frictionloss"),
-        friction_damping=reading.memo.get(
-            ("friction", *a.key("solreffriction", "solimpfriction")), lambda: read_friction(a)
-        ),
-        limit_force=reading.memo.get(
-            ("limit", *a.key("solreflimit", "solimplimit")),
-            lambda: ConstraintForceModel.impedance(read_spring(a, "solreflimit", "solimplimit")),
-        ),
-        margin=a.real("margin", 0.0),
-        group=read_group(a),
-        actuator_gravcomp=a.flag("actuatorgravcomp", False),
-        actuator_force_limit=force,
-        spring_damper=_read_spring_damper(a, rest),
-    )
-    a.mark(*_PLACED, "limited")
+def _read_of_class(reading: Reading, a: Attributes, scope: Scope) -> Joint:
+    """The joint that a class and a type make, without name, place, axis and range."""
+    a = a.without_own("type")
+    joint = fresh(Joint, type_=a.choice("type", TYPES, JointType.Revolute))
+    for read in dict.fromkeys(_PARTS.values()):
+        read(reading, a, scope, joint)
+    a.mark(*_PLACED)
     reading.finish(a, _IGNORED)
     return joint
 
 
-def _read_spring_damper(a: Attributes, rest: float) -> SpringDamper | None:
+def _read_numbers(reading: Reading, a: Attributes, scope: Scope, joint: Joint) -> None:
+    fields = joint.__dict__
+    fields["armature"] = _non_negative(a, "armature")
+    fields["friction_loss"] = _non_negative(a, "frictionloss")
+    fields["margin"] = a.real("margin", 0.0)
+    fields["group"] = read_group(a)
+    fields["actuator_gravcomp"] = a.flag("actuatorgravcomp", False)
+
+
+def _read_friction(reading: Reading, a: Attributes, scope: Scope, joint: Joint) -> None:
+    joint.friction_damping = read_friction(a)
+
+
+def _read_limit_force(reading: Reading, a: Attributes, scope: Scope, joint: Joint) -> None:
+    spring = read_spring(a, "solreflimit", "solimplimit")
+    joint.limit_force = ConstraintForceModel.impedance(spring)
+
+
+def _read_force_limit(reading: Reading, a: Attributes, scope: Scope, joint: Joint) -> None:
+    force = reading.limits_of(a, "actuatorfrclimited", "actuatorfrcrange", scope)
+    # a ball joint has no direction to be forced in
+    joint.actuator_force_limit = None if joint.type_ is JointType.Ball else force
+
+
+def _read_spring_damper(reading: Reading, a: Attributes, scope: Scope, joint: Joint) -> None:
     stiffness, damping = read_linear(a, "stiffness"), read_linear(a, "damping")
+    rest = a.real("springref", 0.0) * _angle(joint.type_, scope)
+    if joint.type_ is JointType.Ball:
+        # nor has it a single coordinate to rest at
+        rest = 0.0
     times = a.reals("springdamper", 2, default=(0.0, 0.0)) or (0.0, 0.0)
     if min(times) > 0.0:
         # a time constant t and a ratio z for the inertia of the drawn pose: w = 1 / (t z)
         t, z = times
-        coefficients = FrequencyDampingRatio(w=1.0 / (t * z), z=z)
-        return SpringDamper(coeff=SpringDampCoeff.frequency_damping_ratio(coefficients), target_pos=rest)
-    if not (stiffness or damping or rest):
-        return None
-    # a rest position without a spring still is where springs of tendons are at rest
-    linear = SpringDampCoeff._of("stiffness_damping", fresh(StiffnessDamping, k=stiffness, d=damping))
-    return fresh(SpringDamper, coeff=linear, target_pos=rest)
+        frequency = SpringDampCoeff.frequency_damping_ratio(FrequencyDampingRatio(w=1.0 / (t * z), z=z))
+        joint.spring_damper = SpringDamper(coeff=frequency, target_pos=rest)
+    elif stiffness or damping or rest:
+        # a rest position without a spring still is where springs of tendons are at rest
+        linear = SpringDampCoeff._of("stiffness_damping", fresh(StiffnessDamping, k=stiffness, d=damping))
+        joint.spring_damper = fresh(SpringDamper, coeff=linear, target_pos=rest)
+    else:
+        joint.spring_damper = None
+
+
+_PARTS: Final = {
+    **dict.fromkeys(("armature", "frictionloss", "margin", "group", "actuatorgravcomp"), _read_numbers),
+    **dict.fromkeys(("solreffriction", "solimpfriction"), _read_friction),
+    **dict.fromkeys(("solreflimit", "solimplimit"), _read_limit_force),
+    **dict.fromkeys(("actuatorfrclimited", "actuatorfrcrange"), _read_force_limit),
+    **dict.fromkeys(("stiffness", "damping", "springref", "springdamper"), _read_spring_damper),
+}
+"""What reads each attribute; the order of the parts does not matter."""
 
 
 def read_free(reading: Reading, element: Element, scope: Scope, childclass: str | None) -> FreeJoint:

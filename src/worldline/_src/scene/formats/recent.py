@@ -1,0 +1,59 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Scenes that were read a moment ago.
+
+Training loads the same robot for every environment. A text that refers to no other file always means the same
+scene, so one that comes a second time is kept, and from then on copied, which takes a tenth of reading it.
+The copies share nothing with what is kept. A text that comes once costs nothing here.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import OrderedDict
+from typing import Any, Final
+
+from worldline._src.scene.base import clone
+from worldline._src.scene.world import World
+
+_MOST: Final = 16
+_LONGEST: Final = 200_000
+_ELSEWHERE: Final = re.compile(r"file|uri|://", re.IGNORECASE)
+"""In every way a format has to name another file; a text that has it for other reasons is only read again."""
+
+
+class RecentScenes:
+    """The last few scenes by what they were read from."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: OrderedDict[Any, World | None] = OrderedDict()
+
+    def find(self, key: Any) -> World | None:
+        """A copy of the scene that was read from the same, if it is known."""
+        with self._lock:
+            kept = self._known.get(key)
+            if kept is not None:
+                self._known.move_to_end(key)
+        # outside of the lock: nobody changes what is kept
+        return None if kept is None else clone(kept)
+
+    def keep(self, key: Any, text: str, world: World) -> None:
+        """Takes note of a scene; keeps a copy when it is met for the second time."""
+        if len(text) > _LONGEST or _ELSEWHERE.search(text):
+            return
+        with self._lock:
+            copy = clone(world) if key in self._known else None
+            self._known[key] = copy
+            self._known.move_to_end(key)
+            while len(self._known) > _MOST:
+                self._known.popitem(last=False)
+
+    def clear(self) -> None:
+        """Forgets all."""
+        with self._lock:
+            self._known.clear()
+
+
+RECENT: Final = RecentScenes()
