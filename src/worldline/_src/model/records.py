@@ -229,18 +229,29 @@ class AxisJointOptions(JointOptions, DofOptions, total=False):
 
 
 def split_options(options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Keywords of the frames, keywords of the degrees of freedom."""
-    frames: dict[str, Any] = {}
-    dof: dict[str, Any] = {}
-    for name, value in options.items():
-        (dof if name in _DOF_OPTIONS else frames)[name] = value
+    """Keywords of the frames and unknown ones, keywords of the degrees of freedom."""
+    dof = dict(options)
+    frames = {name: dof.pop(name) for name in options.keys() - _DOF_OPTIONS}
     return frames, dof
+
+
+_PLAIN = vars(JointDofConfig())
+
+
+def _configuration(axis: AxisLike, options: dict[str, Any]) -> JointDofConfig:
+    """A configuration by keywords that are known to exist; a frozen dataclass takes its time to be made."""
+    made = object.__new__(JointDofConfig)
+    values = made.__dict__
+    values.update(_PLAIN)
+    values.update(options)
+    values["axis"] = axis
+    return made
 
 
 def configured(axes: Sequence[AxisLike], options: dict[str, Any]) -> list[JointDofConfig]:
     """One configuration per axis; an option is one value for all of them, or one each."""
     if not any(isinstance(value, (list, tuple, np.ndarray)) for value in options.values()):
-        return [JointDofConfig(axis=axis, **options) for axis in axes]
+        return [_configuration(axis, options) for axis in axes]
     rows: list[dict[str, Any]] = [{} for _ in axes]
     for name, value in options.items():
         values = [value] * len(axes)
@@ -250,7 +261,7 @@ def configured(axes: Sequence[AxisLike], options: dict[str, Any]) -> list[JointD
                 raise ArgumentError(f"{name} must be one value or {len(axes)}, one per axis, got {value!r}")
         for row, one in zip(rows, values, strict=True):
             row[name] = one
-    return [JointDofConfig(axis=axis, **row) for axis, row in zip(axes, rows, strict=True)]
+    return [_configuration(axis, row) for axis, row in zip(axes, rows, strict=True)]
 
 
 def configurations(given: Sequence[JointDofConfig], what: str) -> list[JointDofConfig]:

@@ -12,7 +12,7 @@ caller starts over with the thorough walk. So this file knows no rule of its own
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any, Final
@@ -22,7 +22,7 @@ import numpy as np
 from worldline._src.scene.base import Struct
 from worldline._src.scene.containers import ListOf, Nested, OptionalOf
 from worldline._src.scene.contexts import Probe
-from worldline._src.scene.kinds import Flag, Kind, Real
+from worldline._src.scene.kinds import Flag, Integer, Kind, Real
 from worldline._src.scene.texts import Enumeration, Name, Ref, Text
 from worldline._src.scene.values import Range
 from worldline._src.scene.variant import Named, Pair, Variant, VariantOf
@@ -92,76 +92,58 @@ def _written(cls: type[Struct]) -> Look:
     code = _Code()
     code.add(1, "values = owner.__dict__")
     kinds = {name: known.kind for name, known in cls._fields.items()}
-    for names, test in _groups(kinds, code):
-        code.add(1, f"t = {code.name(itemgetter(*names))}(values)")
-        code.add(1, f"if not ({test}):")
-        for name in names:
+    plain = [name for name, kind in kinds.items() if _is_plain(kind)]
+    if len(plain) >= _FEW:
+        # a scene has hundreds of objects with the same few numbers, and those were looked at before;
+        # types count too, since 1 and True are equal to 1.0
+        known = _Known()
+        code.add(1, f"t = {code.name(itemgetter(*plain))}(values)")
+        code.add(1, "types = tuple(map(type, t))")
+        code.add(1, f"if t not in {code.name(known.get)}(types, ()):")
+        for name in plain:
+            code.add(2, f"{code.name(kinds.pop(name))}.check(values[{name!r}], probe, '')")
+        code.add(2, f"{code.name(known.add)}(types, t)")
+    arrays = [name for name, kind in kinds.items() if type(kind) is Vector and kind.length is not None]
+    if len(arrays) > 1:
+        code.add(1, f"t = {code.name(itemgetter(*arrays))}(values)")
+        code.add(1, f"if not ({_arrays_test([kinds[name] for name in arrays], code)}):")
+        for name in arrays:
             code.add(2, f"{code.name(kinds.pop(name))}.check(values[{name!r}], probe, '')")
     for name, kind in kinds.items():
         code.add(1, f"v = values[{name!r}]")
         _look_at(kind, code, 1)
     code.add(1, f"rule = probe.rules.get({code.name(cls)})")
     code.add(1, "if rule is not None: rule(owner, probe, '')")
-    _LOOKS[cls] = _remembering(cls, code.function("def look(owner, probe):"))
+    _LOOKS[cls] = code.function("def look(owner, probe):")
     return _LOOKS[cls]
 
 
-def _remembering(cls: type[Struct], look: Look) -> Look:
-    """The same look, or one that knows objects it has seen: for small ones that hold nothing but numbers.
+class _Known(dict[tuple[type, ...], set[tuple[Any, ...]]]):
+    """Numbers of objects that were found sound, by their types."""
 
-    A scene has hundreds of them with the same few contents, those of its contact and limit laws.
-    """
-    kinds = [known.kind for known in cls._fields.values()]
-    if not all(type(kind) in (Real, Flag, Enumeration) for kind in kinds):
-        return look
-    # by types too: 1 and True are equal to 1.0
-    sound: dict[tuple[type, ...], set[tuple[Any, ...]]] = {}
-
-    def look_again(owner: Any, probe: Probe) -> None:
-        values = tuple(owner.__dict__.values())
-        types = tuple(map(type, values))
-        known = sound.get(types)
-        if known is None or values not in known:
-            look(owner, probe)
-            known = sound.setdefault(types, set())
-            if len(known) < _MOST_KNOWN and not probe.rules.get(cls):
-                known.add(values)
-
-    return look_again
+    def add(self, types: tuple[type, ...], values: tuple[Any, ...]) -> None:
+        known = self.setdefault(types, set())
+        if len(known) < _MOST_KNOWN:
+            known.add(values)
 
 
-def _groups(kinds: dict[str, Kind[Any, Any]], code: _Code) -> list[tuple[list[str], str]]:
-    """Fields that one test can look at together, the tuple of them being `t`."""
-    found: dict[Any, list[str]] = {}
-    for name, kind in kinds.items():
-        if type(kind) is Real and not kind.infinite:
-            found.setdefault((kind.least, kind.greatest), []).append(name)
-        elif type(kind) in (Flag, Enumeration):
-            found.setdefault("types", []).append(name)
-        elif type(kind) is Vector and kind.length is not None:
-            found.setdefault("arrays", []).append(name)
-    groups = []
-    for key, names in found.items():
-        if len(names) < (2 if key == "arrays" else _FEW):
-            continue
-        types: list[type] = [float] * len(names)
+def _is_plain(kind: Kind[Any, Any]) -> bool:
+    """Whether all that counts of a value is the value: numbers, flags and members of enumerations."""
+    kind = kind.item if isinstance(kind, OptionalOf) else kind
+    return type(kind) in (Real, Integer, Flag, Enumeration)
+
+
+def _arrays_test(kinds: Sequence[Vector], code: _Code) -> str:
+    """A test of several arrays at once, the tuple of them being `t`."""
+    types, layouts = (np.ndarray,) * len(kinds), tuple((_DOUBLE, (kind.length,)) for kind in kinds)
+    tests = [
+        f"tuple(map(type, t)) == {code.name(types)}",
+        f"tuple(map(layout, t)) == {code.name(layouts)}",
         # a sum is finite when its terms are, or nearly so: one that overflows is looked at closely
-        test = "isfinite(sum(t))"
-        if key == "types":
-            types = [getattr(kinds[name], "members", bool) for name in names]
-            test = ""
-        elif key == "arrays":
-            types = [np.ndarray] * len(names)
-            layouts = tuple((_DOUBLE, (kinds[name].length,)) for name in names)
-            test = f"tuple(map(layout, t)) == {code.name(layouts)}"
-            test += " and isfinite(sum(chain(numbers := list(map(tolist, t)))))"
-            nonzero = [f"any(numbers[{i}])" for i, name in enumerate(names) if kinds[name].nonzero]
-            test = " and ".join([test, *nonzero])
-        else:
-            test += f" and {key[0]!r} <= min(t) and max(t) <= {key[1]!r}"
-        same = f"tuple(map(type, t)) == {code.name(tuple(types))}"
-        groups.append((names, f"{same} and {test}" if test else same))
-    return groups
+        "isfinite(sum(chain(numbers := list(map(tolist, t)))))",
+    ]
+    tests += [f"any(numbers[{i}])" for i, kind in enumerate(kinds) if kind.nonzero]
+    return " and ".join(tests)
 
 
 def _look_at(kind: Kind[Any, Any], code: _Code, depth: int) -> None:

@@ -12,13 +12,16 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any, Final
 
-from worldline._src.scene.base import clone
+from worldline._src.scene.formats.mjcf.making import maker
+from worldline._src.scene.report import Report
 from worldline._src.scene.world import World
 
 _MOST: Final = 16
 _LONGEST: Final = 200_000
+_DEEPEST: Final = 60
 _ELSEWHERE: Final = re.compile(r"file|uri|://", re.IGNORECASE)
 """In every way a format has to name another file; a text that has it for other reasons is only read again."""
 
@@ -28,24 +31,28 @@ class RecentScenes:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: OrderedDict[Any, World | None] = OrderedDict()
+        self._known: OrderedDict[Any, Callable[[], World] | None] = OrderedDict()
 
     def find(self, key: Any) -> World | None:
         """A copy of the scene that was read from the same, if it is known."""
         with self._lock:
-            kept = self._known.get(key)
-            if kept is not None:
-                self._known.move_to_end(key)
+            make = self._known.get(key)
+            if make is None:
+                return None
+            self._known.move_to_end(key)
         # outside of the lock: nobody changes what is kept
-        return None if kept is None else clone(kept)
+        made = make()
+        notes, made.report = made.report, Report()
+        made.report.extend(notes)
+        return made
 
     def keep(self, key: Any, text: str, world: World) -> None:
         """Takes note of a scene; keeps a copy when it is met for the second time."""
-        if len(text) > _LONGEST or _ELSEWHERE.search(text):
+        if len(text) > _LONGEST or _ELSEWHERE.search(text) or not _is_shallow(world):
             return
         with self._lock:
-            copy = clone(world) if key in self._known else None
-            self._known[key] = copy
+            kept = world.deepcopy() if key in self._known else None
+            self._known[key] = None if kept is None else maker(kept)
             self._known.move_to_end(key)
             while len(self._known) > _MOST:
                 self._known.popitem(last=False)
@@ -54,6 +61,16 @@ class RecentScenes:
         """Forgets all."""
         with self._lock:
             self._known.clear()
+
+
+def _is_shallow(world: World) -> bool:
+    """Whether links nest so little that functions may call themselves for each level."""
+    level = [body.link for body in world.hierarchy.bodies]
+    for _ in range(_DEEPEST):
+        level = [child for link in level for child in link.children]
+        if not level:
+            return True
+    return False
 
 
 RECENT: Final = RecentScenes()
