@@ -102,7 +102,7 @@ def write_robot(folder: Path) -> Path:
 
 
 def load_times(engine: str, file: Path, cache: Path, repeats: int) -> tuple[float, float, float]:
-    """Seconds of the first load in a new process, and of the best of some more in it, in full and as usual."""
+    """Seconds of the first load in a new process, and the best of some more, read in full and as usual."""
     code = LOAD[engine].format(file=str(file)) + CLOCK.format(repeats=repeats)
     kept = {"WORLDLINE_CACHE_DIR": str(cache), "WORLDLINE_QUIET": "1"}
     done = subprocess.run(

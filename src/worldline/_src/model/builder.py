@@ -21,7 +21,7 @@ from worldline._src.errors import ArgumentError
 from worldline._src.model.assemble import assemble
 from worldline._src.model.builder_shapes import ShapeConfig, add_shape_table
 from worldline._src.model.checks import check_body
-from worldline._src.model.kinds import Axis, BodyFlags, JointType
+from worldline._src.model.kinds import QUATERNION_JOINTS, Axis, BodyFlags, JointType
 from worldline._src.model.model import Model
 from worldline._src.model.records import (
     AxisJointOptions,
@@ -48,6 +48,7 @@ from worldline._src.spatial.poses import (
 )
 
 _JOINT_OPTIONS = frozenset(("parent_xform", "child_xform", "label"))
+_FREE_OPTIONS = frozenset(("armature", "friction", "damping", "stiffness", "effort_limit", "velocity_limit"))
 
 
 class BuilderIndex(int):
@@ -310,9 +311,11 @@ class ModelBuilder(ShapeMethods):
     def add_joint_free(self, child: int, parent: int = -1, **options: Unpack[AxisJointOptions]) -> int:
         """Six degrees of freedom; coordinates (position, xyzw) start at the child's pose.
 
-        Efforts and velocities are unlimited unless told otherwise.
+        It takes armature, friction, damping, stiffness and limits of effort and velocity, which it has none
+        of unless given; it has no limits of position and no drive.
         """
         frames, dof = split_options(options)
+        frames.update({name: dof.pop(name) for name in dof.keys() - _FREE_OPTIONS})
         return self._add_free(JointType.FREE, parent, child, frames, dof=dof)
 
     def add_joint_distance(
@@ -373,8 +376,10 @@ class ModelBuilder(ShapeMethods):
         X_c = transform(options.get("child_xform"), f"child_xform of {what}")
         dofs = [d.checked(what) for d in (*linear, *angular)]
         axes = [axis_vector(d.axis, f"axis of {what}") for d in dofs]
-        require_independent(axes[: len(linear)], f"linear axes of {what}")
-        require_turning(axes[len(linear) :], f"angular axes of {what}")
+        if kind not in QUATERNION_JOINTS:
+            # those have the axes of their frame
+            require_independent(axes[: len(linear)], f"linear axes of {what}")
+            require_turning(axes[len(linear) :], f"angular axes of {what}")
         joint = JointRecord(
             label,
             kind,
