@@ -35,6 +35,9 @@ FUNCTIONS: dict[str, Function] = {
     "jacobian_link_axes": Function(
         lambda m, q, p, **k: wm.jacobian(m, q, _last(m), p, axes="link", **k), ("q", "point")
     ),
+    "jacobian_derivative": Function(
+        lambda m, q, v, p, **k: wm.jacobian_derivative(m, q, v, _last(m), p, **k), ("q", "qd", "point")
+    ),
     "jacobian_dot_times_v": Function(
         lambda m, q, v, p, **k: wm.jacobian_dot_times_v(m, q, v, _last(m), p, **k), ("q", "qd", "point")
     ),

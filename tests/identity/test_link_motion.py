@@ -68,6 +68,21 @@ def test_jacobian_rate_is_the_derivative_of_the_jacobian(flavour):
 
 
 @every_flavour
+def test_jacobian_derivative_is_the_slope_of_the_jacobian(flavour):
+    model, q, v, _, _ = draw(flavour)
+    for link, point in some_points(model, len(q), count=3):
+        for axes in ("world", "link"):
+            dJ = slope(
+                lambda t, k=link, p=point, a=axes: wm.jacobian(
+                    model, wm.integrate(model, q, t * v), k, p, axes=a
+                )
+            )
+            assert gap(wm.jacobian_derivative(model, q, v, link, point, axes=axes), dJ) < FINITE_DIFFERENCE
+        product = times(wm.jacobian_derivative(model, q, v, link, point), v)
+        assert gap(product, wm.jacobian_dot_times_v(model, q, v, link, point)) < ROUND_OFF
+
+
+@every_flavour
 def test_jacobian_has_no_columns_off_the_path_to_the_link(flavour):
     model, q, _, _, _ = draw(flavour, worlds=2)
     for link in range(model.body_count):

@@ -48,7 +48,7 @@ def shape_of(model, program):
 
 
 def args_of(model, program):
-    if program in (programs.JACOBIAN, programs.JACOBIAN_DOT_TIMES_V):
+    if program in (programs.JACOBIAN, programs.JACOBIAN_DERIVATIVE, programs.JACOBIAN_DOT_TIMES_V):
         body = model.body_count - 1
         joint = int(np.flatnonzero(model.joint_child == body)[0])
         return np.array([body, 1, model.joint_qd_start[joint + 1] - 1, 0], np.int64)

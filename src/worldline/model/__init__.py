@@ -35,8 +35,6 @@ from worldline._src.step.dynamics import (
     integrate,
     interpolate,
     inverse_dynamics,
-    jacobian,
-    jacobian_dot_times_v,
     kinetic_energy,
     link_accelerations,
     link_velocities,
@@ -49,6 +47,7 @@ from worldline._src.step.dynamics import (
     random_configuration,
     solve_mass_matrix,
 )
+from worldline._src.step.jacobians import jacobian, jacobian_derivative, jacobian_dot_times_v
 from worldline._src.step.simulation import Simulation, StepFailure
 from worldline._src.step.stepping import MultibodyIntegrationFamily, step
 
@@ -87,6 +86,7 @@ __all__ = [
     "interpolate",
     "inverse_dynamics",
     "jacobian",
+    "jacobian_derivative",
     "jacobian_dot_times_v",
     "kinetic_energy",
     "link_accelerations",

@@ -13,6 +13,7 @@ from worldline._src.facade.frame import Frame
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.scene.bodies import Link as SceneLink
 from worldline._src.spatial.poses import Array
+from worldline._src.step.dynamics import link_accelerations
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
@@ -125,6 +126,11 @@ class MassiveFrame(Frame):
     def _motion(self) -> tuple[Array, Array]:
         linear, angular, _ = self._velocity()
         return linear, angular
+
+    def _acceleration(self) -> tuple[Array, Array]:
+        runtime, b = self._index()
+        rate = link_accelerations(runtime.model, runtime.sim.q, runtime.sim.v, runtime.sim.a)[b]
+        return rate[3:].copy(), rate[:3].copy()
 
     @property
     def linear_momentum(self) -> Array:

@@ -130,6 +130,47 @@ class Frame(Handle):
         turning = self._motion()[1] - to._motion()[1]
         return self._expressed(turning, to if expressed_in is None else expressed_in)
 
+    def _acceleration(self) -> tuple[Array, Array]:
+        """Acceleration of the origin and angular acceleration against the world, world axes."""
+        return np.zeros(3), np.zeros(3)
+
+    @property
+    def linear_acceleration(self) -> Array:
+        """Acceleration of the origin, world axes [m/s^2], (3,).
+
+        Positions and velocities of joints are the present ones, accelerations those of the last step. Gravity
+        plays no part: what rests has none.
+        """
+        return self._acceleration()[0]
+
+    @property
+    def angular_acceleration(self) -> Array:
+        """World axes [rad/s^2], (3,); see `linear_acceleration`."""
+        return self._acceleration()[1]
+
+    def relative_linear_acceleration(self, to: Frame, expressed_in: Frame | None = None) -> Array:
+        """Acceleration of this origin as an observer who moves and turns with `to` sees it [m/s^2], (3,).
+
+        Args:
+            to: the frame to measure from.
+            expressed_in: axes of the result; those of `to` when None.
+        """
+        self._same_world(to)
+        (velocity, _), (their_velocity, turning) = self._motion(), to._motion()
+        (ours, _), (theirs, change) = self._acceleration(), to._acceleration()
+        lever = self._pose()[:3] - to._pose()[:3]
+        seen = velocity - their_velocity - np.cross(turning, lever)
+        # what a turning observer takes for forces: Euler's, the centrifugal and the Coriolis one
+        own = np.cross(change, lever) + np.cross(turning, np.cross(turning, lever) + 2.0 * seen)
+        return self._expressed(ours - theirs - own, to if expressed_in is None else expressed_in)
+
+    def relative_angular_acceleration(self, to: Frame, expressed_in: Frame | None = None) -> Array:
+        """Rate of `relative_angular_velocity` as an observer who turns with `to` sees it [rad/s^2], (3,)."""
+        self._same_world(to)
+        spin, turning = self._motion()[1], to._motion()[1]
+        change = self._acceleration()[1] - to._acceleration()[1] - np.cross(turning, spin)
+        return self._expressed(change, to if expressed_in is None else expressed_in)
+
     def _expressed(self, vector: Array, axes: Frame) -> Array:
         self._same_world(axes)
         return axes.rotation.T @ vector
@@ -202,6 +243,14 @@ class _PlacedFrame(Frame):
             above = above._parent
         linear, angular = above._motion()
         return linear + np.cross(angular, self._pose()[:3] - above._pose()[:3]), angular
+
+    def _acceleration(self) -> tuple[Array, Array]:
+        above: Any = self._parent
+        while isinstance(above, _PlacedFrame):
+            above = above._parent
+        (linear, angular), turning = above._acceleration(), above._motion()[1]
+        lever = self._pose()[:3] - above._pose()[:3]
+        return linear + np.cross(angular, lever) + np.cross(turning, np.cross(turning, lever)), angular
 
     def _local(self) -> Array:
         frame = self._frame

@@ -12,8 +12,10 @@ import numpy as np
 from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import joint_parameters as parameters
 from worldline._src.facade import values
+from worldline._src.facade.frame import Frame
 from worldline._src.facade.handle import Handle
 from worldline._src.facade.joint_coordinates import from_coordinates, to_coordinates
+from worldline._src.facade.joint_wrench import wrench_on_child
 from worldline._src.facade.kinds import (
     ActuatorType,
     JointType,
@@ -168,6 +170,29 @@ class Joint(Handle):
         """Of the last step, zero before the first [m/s^2 or rad/s^2], (num_dofs,)."""
         runtime = self._live()
         return runtime.sim.a[runtime.v_slice(self._joint)].copy()
+
+    def get_wrench_to_child(self, frame: Frame | None = None) -> Array:
+        """Torque [N m] and force [N] that the joint passes from its parent to its child, (6,).
+
+        It carries the child and all that hangs on it with their present positions and velocities and the
+        accelerations of the last step, against gravity and against the contacts and forces of that step. Of
+        several joints between two links each carries the same.
+
+        Args:
+            frame: the torque is about its origin, both are in its axes; the child link when None.
+        """
+        return wrench_on_child(self, self._measured_in(frame, self._child))
+
+    def get_wrench_to_parent(self, frame: Frame | None = None) -> Array:
+        """The opposite of `get_wrench_to_child`, in the frame of the parent when None is given, (6,)."""
+        return -wrench_on_child(self, self._measured_in(frame, self._child.parent_frame))
+
+    def _measured_in(self, frame: Frame | None, default: Frame) -> Frame:
+        self._require_alive()
+        if frame is None:
+            return default
+        self._child._same_world(frame)
+        return frame
 
     # ---- commands
 

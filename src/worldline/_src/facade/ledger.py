@@ -107,8 +107,8 @@ def energy_ledger(world: World) -> EnergyLedger:
         damping = damping + model.joint_damping * late
         motors = motors + model.joint_target_kd * late
     external = np.zeros_like(v0)
-    if runtime.acted is not None and runtime.acted.any():
-        external = _generalized(model, q0, runtime.acted)
+    if runtime.acted().any():
+        external = _generalized(model, q0, runtime.acted())
     rows, friction, contact, correction = _rows(runtime, q0, mean)
     prescribed = M @ a + bias - gravity - external - rows - sim.tau
     if sim.implicit:

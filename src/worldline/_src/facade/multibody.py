@@ -19,7 +19,7 @@ from worldline._src.facade.values import VectorLike
 from worldline._src.model.model import Model
 from worldline._src.scene.bodies import Body
 from worldline._src.spatial.poses import Array
-from worldline._src.step import dynamics
+from worldline._src.step import dynamics, jacobians
 
 if TYPE_CHECKING:
     from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
@@ -360,7 +360,7 @@ class Multibody(Handle):
         body = self._body_in_terms(link)
         model, q, _, order = self._terms()
         place = values.vector3(point, "point")
-        return dynamics.jacobian(model, q, body, point=place)[:, order]
+        return jacobians.jacobian(model, q, body, point=place)[:, order]
 
     def get_jacobian(self, link: Link, point: VectorLike = (0.0, 0.0, 0.0)) -> Array:
         """The same in the axes of the link."""
@@ -387,7 +387,24 @@ class Multibody(Handle):
         body = self._body_in_terms(link)
         model, q, v, _ = self._terms()
         place = values.vector3(point, "point")
-        return dynamics.jacobian_dot_times_v(model, q, v, body, point=place)
+        return jacobians.jacobian_dot_times_v(model, q, v, body, point=place)
+
+    def get_jacobian_classic_derivative(self, link: Link, point: VectorLike = (0.0, 0.0, 0.0)) -> Array:
+        """Rate of `get_world_jacobian` while the joints move as they do, (6, num_dofs).
+
+        With accelerations a and velocities v, J a + J' v is the acceleration of the point, world axes.
+        """
+        return self._jacobian_derivative(link, point, "world")
+
+    def get_jacobian_spatial_derivative(self, link: Link, point: VectorLike = (0.0, 0.0, 0.0)) -> Array:
+        """Rate of `get_jacobian`, whose rows are in the axes of the link, (6, num_dofs)."""
+        return self._jacobian_derivative(link, point, "link")
+
+    def _jacobian_derivative(self, link: Link, point: VectorLike, axes: jacobians.Axes) -> Array:
+        body = self._body_in_terms(link)
+        model, q, v, order = self._terms()
+        place = values.vector3(point, "point")
+        return jacobians.jacobian_derivative(model, q, v, body, place, axes=axes)[:, order]
 
     def get_subtree_center_of_mass(self, link: Link) -> Array:
         """Of a link and all that hangs on it, world frame [m], (3,); the link's origin without mass."""

@@ -121,8 +121,7 @@ class Runtime:
         }
         """Arrays beside the arena that the next step depends on; replay frames hold them."""
         self._once_set = False
-        self.acted: Array | None = None
-        """Forces on bodies in the last step; None when there were none."""
+        self._acted: Array | None = None
         self._submodels: dict[int, Submodel] = {}
         self.version = 0
         """Grows whenever a parameter is written."""
@@ -269,8 +268,14 @@ class Runtime:
         self.once[body] += wrench
         self._once_set = True
 
+    def acted(self) -> Array:
+        """Forces and torques that acted on bodies in the last step, (body_count, 6)."""
+        return self.held if self._acted is None else self._acted
+
     def hold(self, body: int, wrench: Array) -> None:
         """A force at the centre of mass and a torque that stay."""
+        if self._acted is None:
+            self._acted = self.held.copy()
         self.held[body] = wrench
         self.sim.body_f[:] = self.held
         self.sim.forces_written()
@@ -287,22 +292,21 @@ class Runtime:
 
     def step(self, n: int) -> None:
         """Make `n` steps; what was applied once acts in the first."""
+        self._acted = None
         if not self._once_set:
-            self.acted = self.sim.body_f.copy() if self.sim.has_wrenches else None
             self.sim.step(n)
             return
         try:
             self.sim.body_f[:] = self.held + self.once
             self.sim.forces_written()
-            self.acted = self.sim.body_f.copy()
             self.sim.step(1)
+            self._acted = None if n > 1 else self.held + self.once
         finally:
             self.once[:] = 0.0
             self._once_set = False
             self.sim.body_f[:] = self.held
             self.sim.forces_written()
         if n > 1:
-            self.acted = self.held.copy()
             self.sim.step(n - 1)
 
     # ---- state

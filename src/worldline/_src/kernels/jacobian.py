@@ -7,8 +7,8 @@ from __future__ import annotations
 from worldline._src.jit import kernel
 from worldline._src.kernels.links import body_point, into_body, store_six
 from worldline._src.kernels.velocities import classical_acceleration
-from worldline._src.spatial.motion import load_motion, velocity_at
-from worldline._src.spatial.vec3 import Vec3
+from worldline._src.spatial.motion import add_motion, cross_motion, load_motion, scale_motion, velocity_at
+from worldline._src.spatial.vec3 import Vec3, add, cross, sub
 
 
 @kernel
@@ -42,6 +42,52 @@ def jacobian(dof, body, pos, args, point, J_out):
         J_out[4, d] = lin.y
         J_out[5, d] = lin.z
         d = above[d]
+
+
+@kernel
+def jacobian_derivative(tree, body, pos, vel, v, args, point, J_out):
+    """Rate of `jacobian` while the point moves with its body; args as there. J_out is (6, nv). O(depth).
+
+    A column turns with whatever carries it: its own block of the joint, and all before. Within a block the
+    motion along a column itself changes nothing, so the velocity behind the whole block serves all of them.
+    """
+    parent, v_start, v_end, block = tree.link_parent, tree.link_v_start, tree.link_v_end, tree.dof_block
+    S = pos.dof_S
+    i = body.body_link[args[0]]
+    r = body_point(body, pos, i, Vec3(point[0], point[1], point[2]))
+    V_i = load_motion(vel.link_V, i)
+    speed = velocity_at(V_i, r)
+
+    for row in range(6):
+        for d in range(block.shape[0]):
+            J_out[row, d] = 0.0
+
+    link = i
+    while link > 0:
+        V = load_motion(vel.link_V, parent[link])
+        first = v_start[link]
+        while first < v_end[link]:
+            end = first
+            while end < v_end[link] and (end == first or block[end] == 0):
+                V = add_motion(V, scale_motion(load_motion(S, end), v[end]))
+                end += 1
+            for d in range(first, end):
+                column = load_motion(S, d)
+                rate = cross_motion(V, column)
+                ang = rate.ang
+                lin = add(velocity_at(rate, r), cross(column.ang, speed))
+                if args[1] == 1:
+                    # what the axes of the body turn away
+                    ang = into_body(body, pos, i, sub(ang, cross(V_i.ang, column.ang)))
+                    lin = into_body(body, pos, i, sub(lin, cross(V_i.ang, velocity_at(column, r))))
+                J_out[0, d] = ang.x
+                J_out[1, d] = ang.y
+                J_out[2, d] = ang.z
+                J_out[3, d] = lin.x
+                J_out[4, d] = lin.y
+                J_out[5, d] = lin.z
+            first = end
+        link = parent[link]
 
 
 @kernel

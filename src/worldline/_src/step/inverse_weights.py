@@ -13,7 +13,8 @@ import numpy as np
 from worldline._src.model.kinds import JointType
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
-from worldline._src.step.dynamics import jacobian, mass_matrix
+from worldline._src.step.dynamics import mass_matrix
+from worldline._src.step.jacobians import jacobian
 
 _SMALL = 1e-15
 

@@ -39,6 +39,13 @@ JOINT_COORDINATES = Program(
     one_by_one=True,
 )
 JACOBIAN = Program("jacobian", (*_POSE, s.point_jacobian), ("q", "point"), ("q", "point"), (6, "nv"))
+JACOBIAN_DERIVATIVE = Program(
+    "jacobian_derivative",
+    (*_MOTION, s.point_jacobian_derivative),
+    ("q", "v", "point"),
+    ("q", "qd", "point"),
+    (6, "nv"),
+)
 JACOBIAN_DOT_TIMES_V = Program(
     "jacobian_dot_times_v",
     (*_RATE, s.point_bias),

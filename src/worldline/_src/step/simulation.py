@@ -217,11 +217,6 @@ class Simulation:
         """Whether damping is taken at the end of a step."""
         return self.family is MultibodyIntegrationFamily.IMPLICIT_DAMPING
 
-    @property
-    def has_wrenches(self) -> bool:
-        """Whether steps look at forces on bodies."""
-        return self._wrenches
-
     def reconfigure(self) -> None:
         """The model, a drive or an option changed: prepare again before the next step."""
         self._stages = None

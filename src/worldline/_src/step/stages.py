@@ -156,6 +156,22 @@ def point_jacobian(m, c, args, d):
 
 
 @stage
+def point_jacobian_derivative(m, c, args, d):
+    """velocities, point -> result: rate of the Jacobian of a point of one body."""
+    operands = operand_view(m, c, d)
+    jacobian.jacobian_derivative(
+        tree_view(m, c, d),
+        body_view(m, c, d),
+        position_view(m, c, d),
+        velocity_view(m, c, d),
+        operands.v,
+        args,
+        operands.point,
+        matrix(d, m[_RESULT], 6, m[_NV]),
+    )
+
+
+@stage
 def point_bias(m, c, args, d):
     """accelerations, point -> result: acceleration of a point of one body."""
     operands = operand_view(m, c, d)
