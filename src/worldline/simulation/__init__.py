@@ -74,6 +74,7 @@ from worldline._src.facade.requirements import ResolvedOption
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.state_space import StateSpace, StateVariable
 from worldline._src.facade.step_report import ContactEvent, ContactEventKind, PairForce, StepReport
+from worldline._src.facade.subsets import Branch, Chain, Group, Linkage
 from worldline._src.facade.world import World
 from worldline._src.facade.world_state import WorldControl, WorldState
 from worldline._src.step.simulation import StepFailure
@@ -83,7 +84,9 @@ from worldline.simulation import state as state
 __all__ = [
     "ActuatorType",
     "BodyDistance",
+    "Branch",
     "Capability",
+    "Chain",
     "ClosureDynamicsPolicy",
     "ClosureKinematicsPolicy",
     "ComputeAcceleratorPolicy",
@@ -101,6 +104,7 @@ __all__ = [
     "FixedFrame",
     "Frame",
     "FreeFrame",
+    "Group",
     "Joint",
     "JointCollection",
     "JointSpec",
@@ -108,6 +112,7 @@ __all__ = [
     "LayoutError",
     "Link",
     "LinkCollection",
+    "Linkage",
     "LoadResult",
     "LoopClosure",
     "LoopClosureFamily",

@@ -7,6 +7,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self, overload
 
 from worldline._src.facade import values
+from worldline._src.facade.joint_parameters import set_actuator_type
+from worldline._src.facade.kinds import ActuatorType, member
 
 if TYPE_CHECKING:
     from worldline._src.facade.joint import Joint
@@ -91,6 +93,16 @@ class DegreeOfFreedom:
     def __repr__(self) -> str:
         return f"DegreeOfFreedom('{self.name}')"
 
+    @property
+    def actuator_type(self) -> ActuatorType:
+        """What it makes of its command; one of a joint may differ from the others."""
+        return self._joint._actuator_types()[self._index]
+
+    @actuator_type.setter
+    def actuator_type(self, value: ActuatorType) -> None:
+        kind = member(ActuatorType, value, f"actuator_type of {self.name}")
+        set_actuator_type(self._joint, self._index, kind)
+
     position = _Entry("position", "[m or rad]")
     velocity = _Entry("velocity", "[m/s or rad/s]")
     acceleration = _read_only("acceleration", "Of the last step [m/s^2 or rad/s^2].")
@@ -107,6 +119,7 @@ class DegreeOfFreedom:
     coulomb_friction = _Entry("coulomb_friction", "Dry friction [N or N m].")
     armature = _Entry("armature", "Added inertia [kg or kg m^2].")
     velocity_limit = _Entry("velocity_limits", "Largest speed [m/s or rad/s].")
+    acceleration_limit = _Entry("acceleration_limits", "Largest commanded acceleration [m/s^2 or rad/s^2].")
     effort_limit = _Entry("effort_limits", "Largest commanded effort [N or N m].")
     position_lower_limit = _read_only("position_lower_limits", "[m or rad]")
     position_upper_limit = _read_only("position_upper_limits", "[m or rad]")

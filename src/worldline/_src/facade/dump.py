@@ -39,7 +39,7 @@ def _joint(joint: Joint) -> dict[str, Any]:
         "parent": "world" if parent is None else parent.name,
         "child": joint.child_link.name,
         "num_dofs": joint.num_dofs,
-        "actuator_type": joint.actuator_type.name,
+        "actuator_type": "/".join(dict.fromkeys(kind.name for kind in joint._actuator_types())),
         "position": joint.position.tolist(),
         "velocity": joint.velocity.tolist(),
         # JSON has no infinities: None is no limit

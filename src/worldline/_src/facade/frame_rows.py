@@ -73,6 +73,8 @@ class FrameRows:
         self.spread(row, sim.data)
         for name, array in runtime.beside.items():
             array[:] = row[self.parts[name]].reshape(array.shape)
+        if runtime.mocap.size:
+            runtime.place_mocap()
         runtime.wrenches_written()
         sim.written()
         poses = row[self._fixed :].reshape(-1, 7)

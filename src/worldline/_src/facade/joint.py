@@ -198,11 +198,23 @@ class Joint(Handle):
 
     @property
     def actuator_type(self) -> ActuatorType:
-        """What the joint makes of its commands."""
+        """What the joint makes of its commands; setting it sets that of all its degrees of freedom.
+
+        Where these differ, each has to be asked.
+        """
+        kinds = set(self._actuator_types())
+        if len(kinds) > 1:
+            names = ", ".join(sorted(kind.name for kind in kinds))
+            raise OperationError(f"degrees of freedom of joint '{self.name}' differ: {names}; ask each")
+        return kinds.pop() if kinds else ActuatorType.FORCE
+
+    def _actuator_types(self) -> list[ActuatorType]:
+        """That of every degree of freedom."""
         self._require_alive()
         if isinstance(self._joint, FreeJoint):
-            return ActuatorType.FORCE
-        return actuator_type(self._joint.drive)
+            return [ActuatorType.FORCE] * 6
+        drives = [dof.drive or self._joint.drive for dof in self._joint.dofs]
+        return list(map(actuator_type, drives or [self._joint.drive] * max(1, self.num_dofs)))
 
     @actuator_type.setter
     def actuator_type(self, value: ActuatorType) -> None:
@@ -213,6 +225,8 @@ class Joint(Handle):
                 raise ArgumentError(f"the floating base '{self.name}' only takes ActuatorType.FORCE")
             return
         self._joint.drive = drive_type(kind)
+        for dof in self._joint.dofs:
+            dof.drive = None
         runtime.set_drive(self._joint)
         self._world._configuration_changed()
 
@@ -245,12 +259,13 @@ class Joint(Handle):
 
     @property
     def command_acceleration(self) -> Array:
-        """What ACCELERATION actuators realise [m/s^2 or rad/s^2], (num_dofs,)."""
+        """What ACCELERATION actuators realise, within the limits [m/s^2 or rad/s^2], (num_dofs,)."""
         return self._command("a_target")
 
     @command_acceleration.setter
     def command_acceleration(self, value: VectorLike) -> None:
         self._set_command("a_target", value, "command acceleration")
+        self._live().accelerations_commanded()
 
     @property
     def target_position(self) -> Array:
@@ -362,6 +377,15 @@ class Joint(Handle):
     @velocity_limits.setter
     def velocity_limits(self, value: float | VectorLike) -> None:
         parameters.set_limit(self, "joint_velocity_limit", value, "velocity limits")
+
+    @property
+    def acceleration_limits(self) -> Array:
+        """Largest commanded acceleration [m/s^2 or rad/s^2], (num_dofs,), infinity for none."""
+        return parameters.get_acceleration_limits(self)
+
+    @acceleration_limits.setter
+    def acceleration_limits(self, value: float | VectorLike) -> None:
+        parameters.set_acceleration_limits(self, value)
 
     @property
     def effort_limits(self) -> Array:

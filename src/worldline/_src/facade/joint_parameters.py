@@ -14,6 +14,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
+from worldline._src.facade.kinds import ActuatorType, drive_type
 from worldline._src.facade.values import VectorLike
 from worldline._src.scene.joints import FreeJoint, JointDof, TargetMode
 from worldline._src.scene.joints import Joint as SceneJoint
@@ -84,6 +85,42 @@ def set_position_limits(joint: Joint, lower: float | VectorLike, upper: float | 
             f"lower limits {low.tolist()} of '{joint.name}' must not exceed upper limits {high.tolist()}"
         )
     _write(joint, {"joint_limit_lower": low, "joint_limit_upper": high})
+
+
+def get_acceleration_limits(joint: Joint) -> Array:
+    """Bounds of commanded accelerations, infinity for none."""
+    joint._require_alive()
+    given = joint._joint
+    if isinstance(given, FreeJoint):
+        return np.full(joint.num_dofs, np.inf)
+    own = [dof.acceleration_limit for dof in given.dofs]
+    return np.array(own) if own else np.full(joint.num_dofs, given.acceleration_limit)
+
+
+def set_acceleration_limits(joint: Joint, value: float | VectorLike) -> None:
+    """Bounds of commanded accelerations; those commanded now move within them."""
+    numbers = spread(joint, value, "acceleration limits")
+    if (numbers < 0.0).any():
+        raise ArgumentError(
+            f"acceleration limits of joint '{joint.name}' must be non-negative, got {numbers.tolist()}"
+        )
+    runtime = joint._live()
+    for dof, number in zip(_own_dofs(joint, runtime), numbers.tolist(), strict=True):
+        dof.acceleration_limit = number
+    runtime.read_acceleration_limits()
+    joint._world._configuration_changed()
+
+
+def set_actuator_type(joint: Joint, index: int, kind: ActuatorType) -> None:
+    """What one degree of freedom makes of its command."""
+    runtime, given = joint._live(), joint._joint
+    if isinstance(given, FreeJoint):
+        if kind is not ActuatorType.FORCE:
+            raise ArgumentError(f"the floating base '{joint.name}' only takes ActuatorType.FORCE")
+        return
+    _own_dofs(joint, runtime)[index].drive = drive_type(kind)
+    runtime.set_drive(given)
+    joint._world._configuration_changed()
 
 
 def get_rest(joint: Joint) -> Array:
@@ -190,6 +227,7 @@ def described(given: SceneJoint, runtime: Runtime) -> list[JointDof]:
                     lower=float(model.joint_limit_lower[d]), upper=float(model.joint_limit_upper[d])
                 ),
                 rest_position=float(model.joint_spring_ref[q.start + k]) if scalar else 0.0,
+                acceleration_limit=given.acceleration_limit,
                 **{field: float(getattr(model, name)[d]) for name, field in _DESCRIBED.items()},
             )
         )

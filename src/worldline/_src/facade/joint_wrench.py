@@ -29,7 +29,9 @@ def wrench_on_child(joint: Joint, frame: Frame) -> Array:
     """Torque about the origin of a frame and force in its axes, from the parent on the child, (6,)."""
     runtime = joint._live()
     _require_known(joint, runtime)
-    child = int(runtime.model.joint_child[runtime.joint(joint._joint)])
+    j = runtime.joint_index.get(id(joint._joint))
+    # a weld is no joint of its own in the model
+    child = runtime.body(joint._child._link) if j is None else int(runtime.model.joint_child[j])
     bodies = _subtree(runtime, child)
     model, sim = runtime.model, runtime.sim
     poses = sim.fresh_poses()[bodies]

@@ -10,7 +10,11 @@ import numpy as np
 
 from worldline._src.errors import NotFoundError, nearest_name
 from worldline._src.facade.runtime import Runtime
+from worldline._src.facade.scene_state import read_state
+from worldline._src.model.tables import ActivationKind
 from worldline._src.scene.bodies import BodyKind
+from worldline._src.scene.keyframes import Keyframe
+from worldline._src.scene.layout import layout
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
@@ -23,17 +27,38 @@ def names(world: World) -> list[str]:
 
 
 def apply(world: World, name: str) -> None:
-    """Coordinates and velocities of a keyframe, and its time when it has one."""
+    """Everything a keyframe of the scene holds; what it does not give is as at the start."""
     runtime = world._live()
     known = names(world)
     if name not in known:
         raise NotFoundError(f"no keyframe '{name}'{nearest_name(str(name), known)}")
-    frames = runtime.model.keyframes
+    model = runtime.model
+    frames = model.keyframes
     assert frames is not None
     k = known.index(name)
     runtime.sim.q[:] = frames.joint_q[k]
     runtime.sim.v[:] = frames.joint_qd[k]
+    if runtime.control.size:
+        runtime.control[:] = frames.control[k]
+    if runtime.activation.size and model.actuators is not None:
+        moving = model.actuators.activation_kind != ActivationKind.NONE
+        runtime.activation[:] = np.nan_to_num(frames.activation[k][moving])
+    if runtime.mocap.size:
+        runtime.mocap[:] = frames.mocap_q[k]
+        runtime.place_mocap()
+    # commands, targets and held forces have no column of their own in the model
+    described = runtime.scene.keyframes[k]
+    more = Keyframe(
+        dof_force=described.dof_force,
+        dof_command=described.dof_command,
+        dof_acceleration=described.dof_acceleration,
+        dof_target=described.dof_target,
+        link_force=described.link_force,
+    )
+    read_state(world, more, layout(runtime.scene), list(runtime.scene.hierarchy.links()))
     _rest_static(runtime)
+    if runtime.constraints is not None:
+        runtime.constraints.forget_contacts()
     runtime.sim.written()
     if not np.isnan(frames.time[k]):
         world._set_time(float(frames.time[k]))

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.shapes import ShapedFrame
-from worldline._src.facade.values import VectorLike
+from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.scene.bodies import Body
 from worldline._src.scene.bodies import Link as SceneLink
 
@@ -82,6 +83,26 @@ class Link(ShapedFrame):
         """All joints between the link and its parent, outermost first; usually one."""
         self._require_alive()
         return [joint for joint in self._multibody._joints.values() if joint._child is self]
+
+    @property
+    def is_mocap(self) -> bool:
+        """Whether it is the base of a mocap body: fixed to the world where `set_mocap_transform` puts it."""
+        self._require_alive()
+        return self._parent is None and self._body.mocap
+
+    def set_mocap_transform(self, transform: TransformLike) -> None:
+        """Put a mocap body somewhere else at once, in any mode; it has no velocity on the way.
+
+        Args:
+            transform: pose in the world frame, 4x4.
+        """
+        if not self.is_mocap:
+            raise ArgumentError(f"link '{self.name}' is not the base of a mocap body")
+        pose = values.pose_of(transform, f"Link '{self.name}' mocap transform")
+        runtime = self._live()
+        bodies = [body for body in runtime.scene.hierarchy.bodies if body.mocap]
+        runtime.mocap[next(k for k, body in enumerate(bodies) if body is self._body)] = pose
+        runtime.place_mocap()
 
     def apply_force(
         self,

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from worldline._src.facade.handle import Handle
 from worldline._src.facade.joint_coordinates import from_coordinates, to_coordinates
 from worldline._src.facade.link import Link
 from worldline._src.facade.options import JointSpec
+from worldline._src.facade.subsets import Branch, Chain, Group, Linkage
 from worldline._src.facade.values import VectorLike
 from worldline._src.model.model import Model
 from worldline._src.scene.bodies import Body
@@ -105,6 +107,43 @@ class Multibody(Handle):
             center_of_mass: in the link frame [m], (3,).
         """
         return construction.add_link(self, name, parent, joint, mass, inertia, center_of_mass)
+
+    def clone(
+        self,
+        name: str = "",
+        *,
+        translation: VectorLike = (0.0, 0.0, 0.0),
+        rotation: VectorLike = (0.0, 0.0, 0.0, 1.0),
+    ) -> Multibody:
+        """Another multibody like this one, in design mode or within `World.edit()`.
+
+        Links, joints, shapes, frames, and what refers to nothing else come along, and so does the state of
+        the joints. Names of links and joints stay; those unique in the World get the new name before them.
+
+        Args:
+            name: of the new one; made from this one's when empty.
+            translation: how far the new one is moved in the world frame [m], (3,).
+            rotation: how it is turned about the world's origin before, xyzw, (4,).
+        """
+        from worldline._src.facade.cloning import clone_multibody
+
+        return clone_multibody(self, name, translation, rotation)
+
+    def chain(self, start: Link, target: Link, *, include_parent_joint: bool = False) -> Chain:
+        """The links from one to another that hangs on it, and the joints between them; see `Chain`."""
+        return Chain(self, start, target, include_parent_joint=include_parent_joint)
+
+    def branch(self, start: Link, *, include_parent_joint: bool = False) -> Branch:
+        """A link, all that hangs on it, and the joints between them; see `Branch`."""
+        return Branch(self, start, include_parent_joint=include_parent_joint)
+
+    def linkage(self, start: Link, targets: Iterable[Link]) -> Linkage:
+        """All links on the ways from one to others, and the joints between them; see `Linkage`."""
+        return Linkage(self, start, targets)
+
+    def group(self, links: Iterable[Link] = (), joints: Iterable[Joint] = ()) -> Group:
+        """Any links and joints seen together; see `Group`."""
+        return Group(self, links, joints)
 
     def remove(self) -> None:
         """Take the multibody out of the World, in design mode or within `World.edit()`."""
@@ -259,6 +298,8 @@ class Multibody(Handle):
         getattr(runtime.sim, name)[self._layout(runtime).v] = numbers
         if name == "v":
             runtime.sim.velocities_written()
+        elif name == "a_target":
+            runtime.accelerations_commanded()
 
     def _dof_parameter(self, name: str) -> Array:
         runtime = self._live()

@@ -61,19 +61,7 @@ class _Saved(msgspec.Struct, forbid_unknown_fields=True):
 def save(world: World, path: str | PathLike[str]) -> None:
     """See `World.save_binary`; the file appears whole or not at all."""
     world._require_no_edit("save_binary")
-    runtime = world._live()
-    scene = loading.to_scene(world)
-    saved = _Saved(
-        scene=scene.to_msgpack(file_path=Path(path)),
-        simulating=world._simulating,
-        time_start=world._time_start,
-        parameters={name: _bytes(getattr(runtime.model, name)) for name in _PARAMETERS},
-        state=_state(runtime, runtime.snapshot()),
-        initial=None if world._initial is None else _state(runtime, world._initial),
-        initial_time=world._initial_time,
-        numbers=dict(world._numbers),
-        multibody_numbers={r.name: (r._link_number, r._joint_number) for r in world._multibodies.values()},
-    )
+    saved = _packed(world, loading.to_scene(world).to_msgpack(file_path=Path(path)))
     payload = msgspec.msgpack.encode(saved)
     header = _HEADER.pack(MAGIC, VERSION, len(payload), hashlib.sha256(payload).digest())
     target = Path(path)
@@ -85,6 +73,32 @@ def save(world: World, path: str | PathLike[str]) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def clone_world(world: World) -> World:
+    """See `World.clone`."""
+    world._require_idle()
+    world._require_no_edit("clone")
+    made = type(world)()
+    loading.fill(made, loading.to_scene(world), None)
+    _apply(made, _packed(world, b""))
+    return made
+
+
+def _packed(world: World, scene: bytes) -> _Saved:
+    """All that a World is beside its description."""
+    runtime = world._live()
+    return _Saved(
+        scene=scene,
+        simulating=world._simulating,
+        time_start=world._time_start,
+        parameters={name: _bytes(getattr(runtime.model, name)) for name in _PARAMETERS},
+        state=_state(runtime, runtime.snapshot()),
+        initial=None if world._initial is None else _state(runtime, world._initial),
+        initial_time=world._initial_time,
+        numbers=dict(world._numbers),
+        multibody_numbers={r.name: (r._link_number, r._joint_number) for r in world._multibodies.values()},
+    )
 
 
 def _bytes(array: Any) -> bytes:

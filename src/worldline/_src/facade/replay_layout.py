@@ -148,12 +148,21 @@ def capture(world: World, runtime: Runtime) -> Layout:
     tables["kind of body"] = Table("bodies", _kinds(runtime))
     tables |= {field: Table("joints", getattr(model, name)) for field, name in _JOINTS.items()}
     tables |= {field: Table("dofs", getattr(model, name)) for field, name in _DOFS.items()}
+    tables["frame in the parent"] = Table("joints", _fixed_frames(runtime))
     tables["actuator type"] = Table("dofs", runtime.sim.drive)
     tables["rest position"] = Table("coordinates", model.joint_spring_ref)
     _add_shapes(runtime, names, tables)
     _add_objects(world, names, tables)
     copied = {field: Table(kind, np.array(numbers, np.float64)) for field, (kind, numbers) in tables.items()}
     return Layout(names, copied)
+
+
+def _fixed_frames(runtime: Runtime) -> np.ndarray:
+    """Frames of joints in their parents; where mocap bodies stand is state, which frames hold."""
+    frames, mocaps = np.array(runtime.model.joint_X_p), runtime.model.mocap_bodies
+    if mocaps is not None and mocaps.size:
+        frames[np.isin(runtime.model.joint_child, mocaps)] = 0.0
+    return frames
 
 
 def _spread(labels: list[str], starts: np.ndarray) -> list[str]:

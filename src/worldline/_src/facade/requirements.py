@@ -101,10 +101,10 @@ def require_step(world: World) -> None:
 def _require_joints(world: World) -> None:
     for robot in world._multibodies.values():
         for joint in robot._joints.values():
-            kind = joint.actuator_type
-            if kind not in DRIVES:
-                how = "not yet implemented" if kind is ActuatorType.MIMIC else "not available"
-                _refuse(FEATURES, f"actuator {kind.name} of joint '{joint.name}' is {how}")
+            for kind in dict.fromkeys(joint._actuator_types()):
+                if kind not in DRIVES:
+                    how = "not yet implemented" if kind is ActuatorType.MIMIC else "not available"
+                    _refuse(FEATURES, f"actuator {kind.name} of joint '{joint.name}' is {how}")
 
 
 def _require_scene(world: World) -> None:

@@ -19,8 +19,8 @@ from worldline._src.model.scene_trees import MODES
 from worldline._src.scene.bodies import Body, BodyKind, Hierarchy, Link
 from worldline._src.scene.joints import FreeJoint, Joint, TargetMode
 from worldline._src.scene.world import World as Scene
-from worldline._src.spatial.poses import Array
 from worldline._src.step import dynamics
+from worldline._src.spatial.poses import Array, compose
 from worldline._src.step.build import compile_scene
 from worldline._src.step.constraints import Constraints
 from worldline._src.step.joint_filling import scalar_coordinates
@@ -113,11 +113,15 @@ class Runtime:
         """Their activations, one for each that has one."""
         if self.constraints is not None:
             self.control, self.activation = (self.constraints.column[n] for n in ("control", "activation"))
+        mocaps = self.model.mocap_bodies
+        self.mocap = self.model.body_q[[] if mocaps is None else mocaps].copy()
+        """Poses of the mocap bodies, in the order of `Model.mocap_bodies`; see `place_mocap`."""
         self.beside: dict[str, Array] = {
             "held": self.held,
             "once": self.once,
             "control": self.control,
             "activation": self.activation,
+            "mocap": self.mocap,
         }
         """Arrays beside the arena that the next step depends on; replay frames hold them."""
         self._once_set = False
@@ -133,6 +137,9 @@ class Runtime:
             self.set_body_kind(body)
         for joint in self._joints():
             self.set_drive(joint)
+        self.acceleration_limits: Array | None = None
+        """Bounds of commanded accelerations [m/s^2 or rad/s^2]; None for none at all."""
+        self.read_acceleration_limits()
 
     def choose_solver(self, method: ContactSolverMethod) -> None:
         """How islands of constraints are solved from the next step on."""
@@ -203,11 +210,44 @@ class Runtime:
 
     def set_drive(self, joint: Joint) -> None:
         """What the joint makes of its commands, as the description says."""
-        kind = DRIVES.get(actuator_type(joint.drive))
-        if kind is not None and id(joint) in self.joint_index:
-            self.version += 1
-            self.sim.drive[self.v_slice(joint)] = kind
-            self.sim.reconfigure()
+        if id(joint) not in self.joint_index:
+            return
+        dofs = self.v_slice(joint)
+        own = [dof.drive for dof in joint.dofs] or [None] * (dofs.stop - dofs.start)
+        for d, drive in zip(range(dofs.start, dofs.stop), own, strict=True):
+            kind = DRIVES.get(actuator_type(joint.drive if drive is None else drive))
+            if kind is not None:
+                self.sim.drive[d] = kind
+        self.version += 1
+        self.sim.reconfigure()
+
+    def accelerations_commanded(self) -> None:
+        """Commanded accelerations were written, or their limits: they stay within them."""
+        limits = self.acceleration_limits
+        if limits is not None:
+            np.clip(self.sim.a_target, -limits, limits, out=self.sim.a_target)
+
+    def read_acceleration_limits(self) -> None:
+        """Take over the limits of the description; None when there are none."""
+        limits = np.full(self.model.joint_dof_count, np.inf)
+        for joint in self._joints():
+            given = [dof.acceleration_limit for dof in joint.dofs] or joint.acceleration_limit
+            limits[self.v_slice(joint)] = given
+        self.acceleration_limits = limits if np.isfinite(limits).any() else None
+        self.accelerations_commanded()
+
+    # ---- bodies that are placed from outside
+
+    def place_mocap(self) -> None:
+        """Fix mocap bodies where `mocap` says, in the model and in the description."""
+        rows = np.array(self.model.joint_X_p)
+        bodies = [body for body in self.scene.hierarchy.bodies if body.mocap]
+        for body, pose in zip(bodies, self.mocap, strict=True):
+            j = int(np.flatnonzero(self.model.joint_child == self.body(body.link))[0])
+            rows[j] = compose(pose, self.model.joint_X_c[j])
+            body.link.local_translation, body.link.local_rotation = pose[:3], pose[3:]
+        if not np.array_equal(rows, self.model.joint_X_p):
+            self.update(joint_X_p=rows)
 
     def set_target_modes(self, joint: Joint | FreeJoint, modes: list[TargetMode]) -> None:
         """Which targets the drives of a joint follow."""

@@ -121,6 +121,7 @@ class Binding:
         sim = runtime.sim
         sim.data[self.rows] = y
         runtime.held[:] = sim.body_f
+        runtime.accelerations_commanded()
         sim.forces_written()
         sim.written()
 

@@ -239,7 +239,11 @@ class WorldMembers:
         return keyframes.names(self._self())
 
     def apply_keyframe(self, name: str) -> None:
-        """Take coordinates, velocities and, if it has one, the time of a keyframe of the scene."""
+        """Take everything a keyframe of the scene holds.
+
+        That is coordinates, velocities, the time if it has one, controls and activations of actuators, poses
+        of mocap bodies, commands, targets and held forces; what it leaves open is as at the start.
+        """
         keyframes.apply(self._self(), name)
 
     # ---- other ways to let time pass

@@ -128,6 +128,11 @@ class JointDof(Struct):
     damping: float = field(default=0.0, converter=NON_NEGATIVE, doc="Damping, N s/m or N m s/rad.")
     friction_loss: float = field(default=0.0, converter=NON_NEGATIVE, doc="Dry friction, N or N m.")
     armature: float = field(default=0.0, converter=NON_NEGATIVE, doc="Rotor inertia, kg or kg m^2.")
+    drive: DriveType | None = field(
+        default=None,
+        converter=OptionalOf(Enumeration(DriveType)),
+        doc="What it makes of its command; None is what the joint does.",
+    )
     target_mode: TargetMode = field(
         default=TargetMode.None_, converter=Enumeration(TargetMode), doc="Which targets it follows."
     )

@@ -1,0 +1,154 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Parts of multibodies seen as one, and copies of multibodies and worlds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from facade_worlds import arm_and_box, floating
+from worldline import simulation as sx
+from worldline._src.errors import ArgumentError, OperationError
+from worldline.collision import CollisionShape
+
+
+@pytest.fixture
+def tree():
+    """Links a..f: b and e hang on a, c and d on b, f on e; a joint of the same letter above each but a."""
+    world = sx.World()
+    robot = world.add_multibody("tree")
+    links = {"a": robot.add_link("a", mass=2.0)}
+    for name, parent in ("b", "a"), ("c", "b"), ("d", "b"), ("e", "a"), ("f", "e"):
+        spec = sx.JointSpec(name=name.upper(), axis=(0, 1, 0))
+        links[name] = robot.add_link(name, parent=links[parent], joint=spec, center_of_mass=(0.1, 0, -0.2))
+    robot.joints.position = [0.1, 0.2, 0.3, 0.4, 0.5]
+    return world, robot, links
+
+
+def names(parts):
+    return [part.name for part in parts]
+
+
+def test_chain(tree):
+    _, robot, links = tree
+    chain = robot.chain(links["a"], links["d"])
+    assert isinstance(chain, sx.Chain) and isinstance(chain, sx.Group)
+    assert (names(chain.links), names(chain.joints)) == (["a", "b", "d"], ["B", "D"])
+    assert names(robot.chain(links["b"], links["d"]).joints) == ["D"]
+    assert names(robot.chain(links["b"], links["d"], include_parent_joint=True).joints) == ["B", "D"]
+    with pytest.raises(ArgumentError, match="'f' does not hang on link 'b'"):
+        robot.chain(links["b"], links["f"])
+
+
+def test_branch(tree):
+    _, robot, links = tree
+    assert names(robot.branch(links["b"]).links) == ["b", "c", "d"]
+    assert names(robot.branch(links["b"]).joints) == ["C", "D"]
+    assert names(robot.branch(links["b"], include_parent_joint=True).joints) == ["B", "C", "D"]
+
+
+def test_linkage(tree):
+    _, robot, links = tree
+    linkage = robot.linkage(links["c"], [links["f"], links["d"]])
+    assert names(linkage.links) == ["a", "b", "c", "d", "e", "f"]
+    assert names(linkage.joints) == ["B", "C", "D", "E", "F"]
+    assert names(robot.linkage(links["c"], [links["d"]]).links) == ["b", "c", "d"]
+    assert names(robot.linkage(links["c"], [links["d"]]).joints) == ["C", "D"]
+
+
+def test_group_shows_rows_and_columns_of_the_multibody(tree):
+    _, robot, links = tree
+    group = robot.group(links=[links["f"], links["c"]], joints=[robot.joints["F"], robot.joints["C"]])
+    assert names(group.links) == ["c", "f"] and group.num_dofs == 2 and len(group.dofs) == 2
+    assert group.dof_indices.tolist() == [1, 4]
+    assert group.position.tolist() == [0.2, 0.5]
+    group.position, group.velocity, group.force = [7, 8], [1, 2], [3, 4]
+    assert robot.joints.position.tolist() == [0.1, 7, 0.3, 0.4, 8]
+    assert robot.joints.velocity.tolist() == [0, 1, 0, 0, 2] and robot.joints["F"].force.tolist() == [4]
+    rows = np.ix_([1, 4], [1, 4])
+    np.testing.assert_array_equal(group.mass_matrix, robot.mass_matrix[rows])
+    np.testing.assert_array_equal(
+        group.coriolis_and_gravity_forces, robot.coriolis_and_gravity_forces[[1, 4]]
+    )
+    np.testing.assert_array_equal(
+        group.get_world_jacobian(links["c"]), robot.get_world_jacobian(links["c"])[:, [1, 4]]
+    )
+    assert group.mass == links["c"].mass + links["f"].mass
+    middle = sum(link.translation + link.rotation @ link.center_of_mass for link in group.links) / 2
+    np.testing.assert_allclose(group.center_of_mass, middle)
+    assert group.acceleration.tolist() == [0.0, 0.0]
+    with pytest.raises(ArgumentError):
+        group.position = [1.0]
+
+
+def test_group_refuses_strangers_and_knows_when_it_is_gone(tree):
+    world, robot, links = tree
+    other = world.add_multibody("other").add_link("x")
+    with pytest.raises(ArgumentError, match="'x' does not belong to multibody 'tree'"):
+        robot.group(links=[other])
+    group = robot.branch(links["e"])
+    assert group.is_valid
+    links["f"].remove()
+    assert not group.is_valid
+
+
+def test_clone_of_a_multibody():
+    world, arm = arm_and_box()
+    lower = arm.links["lower"]
+    lower.add_collision_shape(CollisionShape.sphere(0.1))
+    world.add_fixed_frame("tool", lower)
+    arm.joints.velocity, arm.joints["elbow"].force = [0.5, -0.2], [3.0]
+    copy = arm.clone("copy", translation=(0, 2, 0))
+    assert world.multibodies.names == ["arm", "copy"] and copy.links.names == arm.links.names
+    assert copy.joints.names == arm.joints.names
+    np.testing.assert_array_equal(copy.joints.position, arm.joints.position)
+    np.testing.assert_array_equal(copy.joints.velocity, arm.joints.velocity)
+    assert copy.joints["elbow"].force.tolist() == [3.0]
+    np.testing.assert_allclose(copy.links.translations, arm.links.translations + np.array([0, 2, 0]))
+    assert len(copy.links["lower"].collision_shapes) == 1
+    np.testing.assert_allclose(copy.mass_matrix, arm.mass_matrix)
+    assert copy.joints["elbow"].position_upper_limits.tolist() == [2.5]
+    assert arm.clone().name == "arm_002"
+    arm.links["lower"].mass = 9.0
+    assert copy.links["lower"].mass != 9.0
+    world.step(n=20)
+    np.testing.assert_allclose(copy.links["base"].translation, [0, 2, 0])
+
+
+def test_clone_of_a_floating_robot_keeps_its_pose():
+    world = sx.World()
+    bird = floating(world)
+    world.step(n=30)
+    with world.edit():
+        copy = bird.clone("second", translation=(0, 0, 5))
+    np.testing.assert_allclose(
+        copy.links.translations, bird.links.translations + np.array([0, 0, 5]), atol=1e-12
+    )
+
+
+def test_clone_is_refused_in_simulation_mode_and_for_names_that_are_taken():
+    world, arm = arm_and_box()
+    with pytest.raises(ArgumentError, match="'arm' already exists"):
+        arm.clone("arm")
+    world.step()
+    with pytest.raises(OperationError):
+        arm.clone("copy")
+    assert world.multibodies.names == ["arm"]
+
+
+def test_clone_of_a_world_steps_to_the_same_bits():
+    world, arm = arm_and_box()
+    arm.joints["elbow"].target_stiffness = 20.0
+    arm.joints["elbow"].target_position = [1.0]
+    world.step(n=17)
+    twin = world.clone()
+    assert (twin.time, twin.frame, twin.is_simulation_mode) == (world.time, world.frame, True)
+    world.step(n=50)
+    twin.step(n=50)
+    np.testing.assert_array_equal(twin.state_vector, world.state_vector)
+    twin.rigid_bodies["box"].translation = (9, 9, 9)
+    assert world.rigid_bodies["box"].translation.tolist() != [9, 9, 9]
+    twin.reset()
+    world.reset()
+    np.testing.assert_array_equal(twin.state_vector, world.state_vector)
