@@ -80,9 +80,9 @@ def test_joint_wrenches_are_those_of_pinocchio(robot, urdf):
     for joint in robot.joints:
         told = data.f[model.getJointId(joint.name)]
         both = np.concatenate([told.angular, told.linear])
-        np.testing.assert_allclose(joint.get_wrench_to_child(), both, rtol=1e-9, atol=1e-9)
-        world_axes = joint.get_wrench_to_child(sx.Frame.world())
-        np.testing.assert_allclose(joint.get_wrench_to_parent(sx.Frame.world()), -world_axes)
+        np.testing.assert_allclose(joint.compute_wrench_to_child(), both, rtol=1e-9, atol=1e-9)
+        world_axes = joint.compute_wrench_to_child(sx.Frame.world())
+        np.testing.assert_allclose(joint.compute_wrench_to_parent(sx.Frame.world()), -world_axes)
 
 
 def test_jacobian_derivatives_are_those_of_pinocchio(robot, urdf):
@@ -139,13 +139,13 @@ def test_a_joint_carries_what_hangs_on_it_and_what_pushes_it():
     rod = stand.add_link(
         "rod", parent=base, joint=sx.JointSpec(name="weld", type=sx.JointType.FIXED), mass=2.0
     )
-    np.testing.assert_allclose(stand.joints["weld"].get_wrench_to_child()[3:], [0, 0, 2 * 9.81])
+    np.testing.assert_allclose(stand.joints["weld"].compute_wrench_to_child()[3:], [0, 0, 2 * 9.81])
     rod.apply_force((3.0, 0.0, 0.0))
     world.step()
-    np.testing.assert_allclose(stand.joints["weld"].get_wrench_to_child(), [0, 0, 0, -3, 0, 2 * 9.81])
+    np.testing.assert_allclose(stand.joints["weld"].compute_wrench_to_child(), [0, 0, 0, -3, 0, 2 * 9.81])
     rod.gravity_compensation = 1.0
     world.step()
-    np.testing.assert_allclose(stand.joints["weld"].get_wrench_to_child(), np.zeros(6), atol=1e-12)
+    np.testing.assert_allclose(stand.joints["weld"].compute_wrench_to_child(), np.zeros(6), atol=1e-12)
 
 
 def test_contacts_take_load_off_a_joint():
@@ -168,7 +168,7 @@ def test_contacts_take_load_off_a_joint():
     slide.damping_coefficient = 5.0
     world.step(n=2000)
     assert sum(contact.force[2] for contact in world.contacts) == pytest.approx(2 * 9.81, rel=1e-6)
-    np.testing.assert_allclose(slide.get_wrench_to_child(), np.zeros(6), atol=1e-4)
+    np.testing.assert_allclose(slide.compute_wrench_to_child(), np.zeros(6), atol=1e-4)
 
 
 def test_wrenches_are_refused_where_forces_are_not_known(tmp_path):
@@ -180,4 +180,4 @@ def test_wrenches_are_refused_where_forces_are_not_known(tmp_path):
     )
     joint = sx.World.from_file(file).multibodies["b"].joints["j"]
     with pytest.raises(CapabilityError, match="spatial tendons"):
-        joint.get_wrench_to_child()
+        joint.compute_wrench_to_child()

@@ -118,16 +118,16 @@ def test_mocap_bodies_stand_where_they_are_put():
     world = sx.World.from_scene(msd.from_str(MOCAP))
     hand = world.multibodies["hand"].links["hand"]
     assert hand.is_mocap and not world.multibodies["hand"].links["finger"].is_mocap
-    hand.set_mocap_transform(pose(3, 0, 2))
+    hand.mocap_transform = pose(3, 0, 2)
     world.step(n=5)
     assert hand.translation.tolist() == [3, 0, 2]
     assert world.multibodies["hand"].links["finger"].translation.tolist() == [3.5, 0, 2]
-    hand.set_mocap_transform(pose(4, 0, 2))
+    hand.mocap_transform = pose(4, 0, 2)
     assert hand.translation.tolist() == [4, 0, 2]
     assert world.clone().multibodies["hand"].links["hand"].translation.tolist() == [4, 0, 2]
     arm = world.multibodies["arm"].links["arm"]
     with pytest.raises(ArgumentError, match="'arm' is not the base of a mocap body"):
-        arm.set_mocap_transform(np.eye(4))
+        arm.mocap_transform = np.eye(4)
 
 
 def test_replay_puts_mocap_bodies_back():
@@ -135,7 +135,7 @@ def test_replay_puts_mocap_bodies_back():
     hand = world.multibodies["hand"].links["hand"]
     world.replay_recording_enabled = True
     world.step()
-    hand.set_mocap_transform(pose(3, 0, 2))
+    hand.mocap_transform = pose(3, 0, 2)
     world.step()
     world.restore_replay_frame(1)
     assert hand.translation.tolist() == [0, 0, 1]
@@ -154,7 +154,7 @@ def test_what_a_mocap_body_touches_moves():
     world.step(n=20)
     assert ball.translation.tolist() == [0, 0, 0]
     for x in np.linspace(-2.0, -0.5, 100):
-        world.multibodies["hand"].links["hand"].set_mocap_transform(pose(x, 0, 0))
+        world.multibodies["hand"].links["hand"].mocap_transform = pose(x, 0, 0)
         world.step(n=2)
     assert ball.translation[0] > 0.3
 

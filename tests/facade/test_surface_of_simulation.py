@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import doctest
 import importlib
 import inspect
@@ -18,14 +19,13 @@ from pathlib import Path
 import pytest
 
 import worldline
-from facade import typed_use
+from facade import typed_members, typed_use
 from facade.scenes import rich
 from worldline import simulation as sx
 from worldline._src.errors import CapabilityError
 from worldline._src.facade import capabilities as matrix
 
 PUBLIC = {name: getattr(sx, name) for name in sx.__all__ if not inspect.ismodule(getattr(sx, name))}
-ELSEWHERE = ("jobs", "recording", "replay", "replay_layout", "state_space", "world_state")
 CLASSES = {name: item for name, item in PUBLIC.items() if inspect.isclass(item) and item is not sx.float64}
 MODULES = sorted({item.__module__ for item in PUBLIC.values() if item.__module__.startswith("worldline")})
 
@@ -113,26 +113,41 @@ def test_every_handle_has_a_repr():
 # ---- types
 
 
+TYPED = (Path(typed_use.__file__), Path(typed_members.__file__))
+
+
 def test_typed_use_names_everything_public():
-    text = Path(typed_use.__file__).read_text()
-    # names of state, replay and jobs are not part of it yet
-    others = {name for name, item in PUBLIC.items() if item.__module__.rpartition(".")[2] in ELSEWHERE}
-    missing = [name for name in PUBLIC if name not in others and f"sx.{name}" not in text]
+    text = "".join(path.read_text() for path in TYPED)
+    assert not [name for name in PUBLIC if not re.search(rf"\bsx\.{name}\b", text)]
+
+
+def test_typed_use_has_every_public_method_and_property():
+    used = set(re.findall(r"\.(\w+)", "".join(path.read_text() for path in TYPED)))
+    missing = []
+    for name, item in CLASSES.items():
+        own = [part for part in item.__mro__ if part.__module__.startswith("worldline")]
+        known = {member for part in own for member in vars(part) if not member.startswith("_")}
+        # members of enumerations are values, and need no example each
+        missing += [] if issubclass(item, Enum) else [f"{name}.{m}" for m in sorted(known - used)]
     assert not missing
 
 
 def test_typed_use_runs(tmp_path):
     assert "multibody arm" in typed_use.run(tmp_path)
+    assert typed_members.run(tmp_path) > 0
+    world = sx.World()
+    assert asyncio.run(typed_members.wait_for(world)) == 1 and world.frame == 3
 
 
 def test_typed_use_passes_a_strict_type_checker(tmp_path):
     pyright = shutil.which("pyright", path=str(Path(sys.executable).parent)) or shutil.which("pyright")
     if pyright is None:
         pytest.skip("pyright is not installed")
-    shutil.copy(typed_use.__file__, tmp_path / "typed_use.py")
+    for path in TYPED:
+        shutil.copy(path, tmp_path / path.name)
     source = Path(worldline.__file__).parent.parent
     settings = {
-        "include": ["typed_use.py"],
+        "include": [path.name for path in TYPED],
         "typeCheckingMode": "strict",
         "pythonVersion": "3.11",
         "extraPaths": [str(source)],

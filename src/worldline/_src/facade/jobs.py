@@ -155,7 +155,7 @@ def _stop_all() -> None:
 def _recorded(world: World, runtime: Runtime) -> Callable[[int], None]:
     recorder = world._recorder
     assert recorder is not None
-    return lambda n: recorder.step(runtime, n)
+    return lambda n: recorder._step(runtime, n)
 
 
 def step_count(n: int, what: str) -> int:

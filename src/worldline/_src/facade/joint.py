@@ -171,7 +171,7 @@ class Joint(Handle):
         runtime = self._live()
         return runtime.sim.a[runtime.v_slice(self._joint)].copy()
 
-    def get_wrench_to_child(self, frame: Frame | None = None) -> Array:
+    def compute_wrench_to_child(self, frame: Frame | None = None) -> Array:
         """Torque [N m] and force [N] that the joint passes from its parent to its child, (6,).
 
         It carries the child and all that hangs on it with their present positions and velocities and the
@@ -183,8 +183,8 @@ class Joint(Handle):
         """
         return wrench_on_child(self, self._measured_in(frame, self._child))
 
-    def get_wrench_to_parent(self, frame: Frame | None = None) -> Array:
-        """The opposite of `get_wrench_to_child`, in the frame of the parent when None is given, (6,)."""
+    def compute_wrench_to_parent(self, frame: Frame | None = None) -> Array:
+        """The opposite of `compute_wrench_to_child`, in the frame of the parent when None is given, (6,)."""
         return -wrench_on_child(self, self._measured_in(frame, self._child.parent_frame))
 
     def _measured_in(self, frame: Frame | None, default: Frame) -> Frame:

@@ -15,6 +15,7 @@ from worldline._src.facade.shapes import ShapedFrame
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.scene.bodies import Body
 from worldline._src.scene.bodies import Link as SceneLink
+from worldline._src.spatial.poses import Array
 
 if TYPE_CHECKING:
     from worldline._src.facade.joint import Joint
@@ -86,23 +87,31 @@ class Link(ShapedFrame):
 
     @property
     def is_mocap(self) -> bool:
-        """Whether it is the base of a mocap body: fixed to the world where `set_mocap_transform` puts it."""
+        """Whether it is the base of a mocap body, which stands in the world where it is put."""
         self._require_alive()
         return self._parent is None and self._body.mocap
 
-    def set_mocap_transform(self, transform: TransformLike) -> None:
-        """Put a mocap body somewhere else at once, in any mode; it has no velocity on the way.
+    @property
+    def mocap_transform(self) -> Array:
+        """Where a mocap body stands in the world frame, 4x4.
 
-        Args:
-            transform: pose in the world frame, 4x4.
+        May be written in any mode; the body is there at once and has no velocity on the way.
         """
-        if not self.is_mocap:
-            raise ArgumentError(f"link '{self.name}' is not the base of a mocap body")
-        pose = values.pose_of(transform, f"Link '{self.name}' mocap transform")
+        self._require_mocap()
+        return self.transform
+
+    @mocap_transform.setter
+    def mocap_transform(self, value: TransformLike) -> None:
+        self._require_mocap()
+        pose = values.pose_of(value, f"Link '{self.name}' mocap transform")
         runtime = self._live()
         bodies = [body for body in runtime.scene.hierarchy.bodies if body.mocap]
         runtime.mocap[next(k for k, body in enumerate(bodies) if body is self._body)] = pose
         runtime.place_mocap()
+
+    def _require_mocap(self) -> None:
+        if not self.is_mocap:
+            raise ArgumentError(f"link '{self.name}' is not the base of a mocap body")
 
     def apply_force(
         self,

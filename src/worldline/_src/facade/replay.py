@@ -157,11 +157,11 @@ class Replay:
         row = self._frame_rows(runtime).capture(self._world)
         return ReplayFrame(row, self._layout_now(runtime), before, is_tick)
 
-    def step(self, runtime: Runtime, n: int) -> None:
+    def _step(self, runtime: Runtime, n: int) -> None:
         """Make `n` steps and a frame after each."""
         self._advance(runtime, n, is_tick=False)
 
-    def tick(self, runtime: Runtime, n: int) -> None:
+    def _tick(self, runtime: Runtime, n: int) -> None:
         """Make `n` kinematics-only ticks and a frame after each."""
         self._advance(runtime, n, is_tick=True)
 

@@ -457,7 +457,7 @@ class World(WorldSettings, WorldObjects, WorldMembers, WorldContacts):
         if runtime is None or not self._checked:
             runtime = self._ready()
         if self._recorder is not None:
-            self._recorder.step(runtime, n)
+            self._recorder._step(runtime, n)
             return
         runtime.step(n)
 

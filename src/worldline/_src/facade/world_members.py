@@ -304,7 +304,7 @@ class WorldMembers:
             world.enter_simulation_mode()
         requirements.require_kinematics(world)
         runtime: Runtime = world._live()
-        (runtime.tick if self._recorder is None else lambda k: self._replay.tick(runtime, k))(count)
+        (runtime.tick if self._recorder is None else lambda k: self._replay._tick(runtime, k))(count)
         runtime.sim.fresh_poses()
         runtime.sim.fresh_velocities()
         if update_collision:

@@ -1,0 +1,278 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Members of the public classes that `typed_use` has no use for; type checkers pass on it in strict mode.
+
+A test sees to it that every public method and property is in one of the two files.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worldline import simulation as sx
+
+Array = NDArray[np.float64]
+
+
+def of_options(options: sx.WorldOptions, spec: sx.JointSpec, read: sx.ReadOptions) -> list[object]:
+    """Value objects."""
+    sleep: sx.DeactivationOptions = options.deactivation_options
+    speeds: list[float] = [
+        sleep.linear_speed_threshold,
+        sleep.angular_speed_threshold,
+        sleep.generalized_speed_threshold,
+        sleep.disturbance_force_threshold,
+        sleep.wake_threshold_scale,
+        sleep.time_until_sleep,
+        options.time_step,
+        options.multibody_options.variational_tolerance,
+    ]
+    iterations: int = options.multibody_options.variational_max_iterations
+    flags: list[bool] = [sleep.enabled, options.differentiable, read.allow_outside, read.strict]
+    kind: sx.JointType = spec.type
+    axes: list[Array] = [spec.axis, spec.axis2, spec.transform_from_parent]
+    anchors: list[Array | None] = [spec.parent_anchor, spec.child_anchor]
+    pitch: float = spec.pitch
+    spec.check_axes()
+    format: sx.ModelFormat = read.format
+    root: sx.RootJointType | None = read.root_joint
+    return [speeds, iterations, flags, kind, axes, anchors, pitch, format, root]
+
+
+def of_frames(frame: sx.Frame, other: sx.Frame) -> list[Array]:
+    """Frames, which bodies and links are too."""
+    assert frame.is_valid and not frame.is_world and frame.is_same_instance_as(frame)
+    above: sx.Frame = frame.parent_frame
+    return [
+        above.translation,
+        frame.linear_acceleration,
+        frame.angular_acceleration,
+        frame.relative_linear_acceleration(other),
+        frame.relative_angular_acceleration(other, expressed_in=frame),
+    ]
+
+
+def of_links(link: sx.Link, box: sx.RigidBody) -> list[object]:
+    """Links and rigid bodies."""
+    owner: sx.Multibody = link.multibody
+    parent: sx.Link | None = link.parent_link
+    children: list[sx.Link] = link.child_links
+    joints: list[sx.Joint] = link.parent_joints
+    if link.is_mocap:
+        link.mocap_transform = np.eye(4)
+    return [owner, parent, children, joints, link.collision_shape, box.collision_shape]
+
+
+def of_joints(joint: sx.Joint, dof: sx.DegreeOfFreedom) -> list[object]:
+    """Joints and degrees of freedom."""
+    joint.acceleration_limits = 1e6
+    dof.acceleration_limit = 1e5
+    dof.velocity_limit, dof.effort_limit = 9.0, 8.0
+    dof.actuator_type = sx.ActuatorType.FORCE
+    vectors: list[Array] = [
+        joint.acceleration,
+        joint.acceleration_limits,
+        joint.position_lower_limits,
+        joint.position_upper_limits,
+        joint.compute_wrench_to_child(),
+        joint.compute_wrench_to_parent(sx.Frame.world()),
+        joint.axis,
+    ]
+    numbers: list[float] = [
+        dof.acceleration,
+        dof.position_lower_limit,
+        dof.position_upper_limit,
+        joint.break_force,
+    ]
+    ends: tuple[sx.Link, sx.Link] = (joint.parent_link, joint.child_link)
+    kind: sx.JointType = joint.type
+    owner: sx.Multibody = joint.multibody
+    assert not joint.is_broken and dof.joint is joint and dof.index_in_joint < joint.num_dofs and dof.is_valid
+    others = (sx.Joint.axis2, sx.Joint.pitch, sx.Joint.parent_rigid_body, sx.Joint.child_rigid_body)
+    return [vectors, numbers, ends, kind, owner, others]
+
+
+def of_multibodies(arm: sx.Multibody, tip: sx.Link) -> list[object]:
+    """Multibodies, their collections and their parts."""
+    base = arm.links[0]
+    chain: sx.Chain = arm.chain(base, tip)
+    branch: sx.Branch = arm.branch(base, include_parent_joint=False)
+    linkage: sx.Linkage = arm.linkage(tip, [base])
+    group: sx.Group = arm.group(links=[tip], joints=[arm.joints[0]])
+    group.position, group.velocity, group.force = group.position, group.velocity, group.force
+    assert chain.is_valid and branch.multibody is arm and linkage.num_dofs == group.num_links == 1
+    arrays: list[Array] = [
+        group.acceleration,
+        group.mass_matrix,
+        group.coriolis_and_gravity_forces,
+        group.get_world_jacobian(tip),
+        group.center_of_mass,
+        arm.get_jacobian_classic_derivative(tip),
+        arm.get_jacobian_spatial_derivative(tip, (0, 0, 1)),
+        arm.links.masses,
+        arm.links.translations,
+        arm.joints.acceleration,
+        arm.joints.position_lower_limits,
+        arm.joints.position_upper_limits,
+    ]
+    rows: NDArray[np.int64] = group.dof_indices
+    parts: tuple[list[sx.Link], list[sx.Joint], list[sx.DegreeOfFreedom]] = (
+        group.links,
+        group.joints,
+        group.dofs,
+    )
+    names: list[str] = arm.link_names + arm.joint_names
+    counts: list[int] = [arm.num_links, arm.num_joints, arm.num_dofs]
+    found: tuple[sx.Link | None, sx.Joint | None] = (arm.get_link("x"), arm.get_joint("x"))
+    flags: list[bool] = [arm.has_link("tip"), arm.has_joint("x"), arm.is_valid]
+    return [arrays, rows, parts, names, counts, found, flags, group.mass]
+
+
+def of_closures(closure: sx.LoopClosure) -> list[object]:
+    """Loop closures."""
+    closure.enabled = closure.enabled
+    closure.kinematics, closure.dynamics = closure.kinematics, closure.dynamics
+    policy: sx.LoopClosureRuntimePolicy = closure.runtime_policy
+    residual: sx.LoopClosureResidual = closure.compute_residual()
+    ends: tuple[sx.Frame, sx.Frame] = (closure.frame_a, closure.frame_b)
+    offsets: tuple[Array, Array] = (closure.offset_a, closure.offset_b)
+    family: sx.LoopClosureFamily = closure.family
+    norm: float = residual.norm
+    flags: list[bool] = [policy.enabled, residual.enabled, residual.is_active]
+    return [ends, offsets, family, norm, flags, policy.kinematics, policy.dynamics]
+
+
+def of_worlds(world: sx.World) -> list[object]:
+    """Worlds."""
+    world.actuator_controls = world.actuator_controls
+    world.control_vector = world.control_vector
+    world.rigid_body_state_vector = world.rigid_body_state_vector
+    world.rigid_body_control_vector = world.rigid_body_control_vector
+    twin: sx.World = world.clone()
+    for name in world.keyframes:
+        world.apply_keyframe(name)
+    found: list[object] = [
+        world.get_frame("x"),
+        world.get_loop_closure("x"),
+        world.get_multibody("x"),
+        world.get_rigid_body("x"),
+        world.frames.get("x"),
+        world.loop_closures.get("x"),
+        world.rigid_bodies.get("x"),
+    ]
+    flags: list[bool] = [
+        world.has_frame("x"),
+        world.has_loop_closure("x"),
+        world.has_multibody("x"),
+        world.has_rigid_body("x"),
+        world.is_differentiable,
+        world.is_simulation_mode,
+        world.deactivation_enabled,
+    ]
+    counts: list[int] = [
+        world.num_dofs,
+        world.num_efforts,
+        world.num_loop_closures,
+        world.num_rigid_bodies,
+        world.num_rigid_body_dofs,
+        world.num_rigid_body_efforts,
+        world.replay_frame_count,
+    ]
+    names: list[str] = [*world.actuator_names, *world.get_rigid_body_names()]
+    options: sx.WorldOptions = world.options
+    times: tuple[float, float] = (world.time, world.time_step)
+    cursor: int | None = world.replay_cursor
+    return [twin, found, flags, counts, names, options, times, cursor]
+
+
+async def wait_for(world: sx.World) -> int:
+    """Steps in the background."""
+    job: sx.StepJob = world.start_step(n=2)
+    if not job.wait(timeout=60.0):
+        assert job.cancel()
+    assert job.done and not job.cancelled and job.progress.asked == 2
+    return await world.step_async(n=1)
+
+
+def of_state(world: sx.World) -> list[object]:
+    """State spaces, states and metrics."""
+    space: sx.StateSpace = world.state_space()
+    by_hand = sx.StateSpace().add_variables(["arm.q"])
+    variable: sx.StateVariable = space.variables[0]
+    now: sx.WorldState = world.get_state(space)
+    now.vector = now.vector
+    metrics: sx.StepMetrics = world.compute_step_metrics()
+    arrays: list[Array] = [space.lower_bounds, space.upper_bounds]
+    counts: list[int] = [space.num_variables, variable.start_index, metrics.active_contact_count]
+    numbers: list[float] = [metrics.max_penetration_depth, metrics.last_step_residual]
+    place: slice = variable.slice
+    where: int | None = space.get_variable_index("x")
+    flags: list[bool] = [by_hand.is_finalized, space.has_variable("x"), now.is_within_bounds()]
+    sizes: dict[str, int] = now.tangent_sizes
+    more = (variable.lower_bound, variable.upper_bound, metrics.last_step_iterations)
+    notes: list[str] = [row.note for row in sx.capabilities()]
+    return [arrays, counts, numbers, place, where, flags, sizes, more, space.variable_names, notes]
+
+
+def of_replay(world: sx.World, folder: Path) -> list[object]:
+    """Replays and recordings."""
+    world.replay_recording_enabled = True
+    world.step()
+    replay: sx.Replay = world.replay
+    replay.label("here")
+    added: str = replay.add(world.recording, "copy")
+    check: sx.ReplayCheck = replay.verify()
+    difference: sx.ReplayDifference = replay.compare(0, 1)
+    recording: sx.Recording = replay.recording()
+    recording.to_csv(folder / "motion.csv")
+    arrays: dict[str, NDArray[np.generic]] = dict(recording.to_numpy())
+    times: Array = recording.times
+    frames: int = len(recording.frames)
+    told: list[object] = [
+        replay.branches,
+        replay.branch,
+        replay.cursor,
+        replay.enabled,
+        replay.frame_count,
+        replay.frame_time(1),
+        replay.simulation_frame(1),
+        replay.labels,
+        check.frames,
+        check.first_mismatch,
+        check.largest_error,
+        difference.time,
+        difference.largest,
+        world.get_replay_frame_time(1),
+        world.get_replay_simulation_frame(1),
+    ]
+    replay.restore(0)
+    world.clear_replay_recording()
+    world.replay_recording_enabled = False
+    return [added, arrays, times, frames, told]
+
+
+def run(folder: Path) -> int:
+    """A world that has all of it."""
+    world = sx.World()
+    box = world.add_rigid_body("box", position=(0, 0, 2))
+    arm = world.add_multibody("arm")
+    base = arm.add_link("base")
+    spec = sx.JointSpec(name="elbow", axis=(0, 1, 0))
+    tip = arm.add_link("tip", parent=base, joint=spec)
+    tool = world.add_fixed_frame("tool", tip)
+    closure = world.add_loop_closure("pin", sx.LoopClosureSpec(tool, box, sx.LoopClosureFamily.POINT))
+    copy: sx.Multibody = arm.clone("copy", translation=(0, 1, 0))
+    found = of_options(world.options, spec, sx.ReadOptions())
+    found += of_frames(tool, box)
+    found += of_links(tip, box)
+    found += of_joints(arm.joints[0], arm.dofs[0])
+    found += of_multibodies(copy, copy.links["tip"])
+    found += of_closures(closure)
+    found += of_worlds(world)
+    found += of_state(world)
+    found += of_replay(world, folder)
+    assert not world.raycast((9.0, 9.0, 3.0), (9.0, 9.0, -3.0)).has_hit
+    return len(found)
