@@ -5,27 +5,55 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from worldline import __version__
+from worldline._src.cli.bench import bench
 from worldline._src.cli.capabilities import capabilities
+from worldline._src.cli.check import check
+from worldline._src.cli.convert import convert
 from worldline._src.cli.demo import demo
+from worldline._src.cli.doctor import doctor
+from worldline._src.cli.info import info
+from worldline._src.cli.run import run
 from worldline._src.cli.schema import schema
 from worldline._src.cli.warmup import warmup
 from worldline._src.errors import WorldlineError
 
+
+class _Commands(TyperGroup):
+    """Commands in the order a person meets them; errors that a user can mend are text, not a trace."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.commands)
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (WorldlineError, OSError) as error:
+            print(f"worldline: {_text(error)}", file=sys.stderr)
+            raise typer.Exit(1) from None
+
+
+def _text(error: Exception) -> str:
+    """What went wrong, with the file where the system knows it."""
+    if isinstance(error, OSError) and not isinstance(error, WorldlineError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
+
+
 app = typer.Typer(
-    help="Worldline: multibody physics for robotics.",
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
 )
-app.command()(capabilities)
-app.command()(demo)
-app.command()(schema)
-app.command()(warmup)
+for _command in (demo, run, info, check, convert, bench, doctor, warmup, capabilities, schema):
+    app.command()(_command)
 
 
 def _show_version(wanted: bool) -> None:
@@ -40,7 +68,14 @@ def _group(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Worldline: multibody physics for robotics."""
+    """Worldline: multibody physics for robotics.
+
+    Start with `worldline demo`. With a file of your own: `worldline info FILE` shows what is in it,
+    `worldline check FILE` whether it is sound, `worldline run FILE -o run.html` what it does.
+
+    Commands end with 0 when all is well, 1 when a problem was found, 2 when called wrongly. Results go to
+    standard output, progress to standard error. Every command has `--help` with examples.
+    """
 
 
 def main() -> None:

@@ -1,0 +1,137 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""What the commands share: arguments, loading with a progress line, tables, JSON and how they end.
+
+Results go to standard output, progress and remarks to standard error, so that `--json` can be piped. Commands
+end with 0 when all is well, 1 when a problem was found, 2 when they were called wrongly.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from worldline._src.errors import WorldlineError
+
+if TYPE_CHECKING:
+    from worldline._src.facade.world import World
+    from worldline._src.scene.report import Report
+
+SceneFile = Annotated[
+    Path,
+    typer.Argument(
+        exists=True,
+        dir_okay=False,
+        readable=True,
+        help="Scene file: MJCF, URDF, SDF, MSD JSON or MSD msgpack.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Write the result as one JSON document.")]
+AssetFolders = Annotated[
+    list[Path] | None,
+    typer.Option("--assets", help="Folder to look for meshes and packages in; may be repeated."),
+]
+Outside = Annotated[
+    bool, typer.Option("--allow-outside", help="Let includes and assets lie outside those folders.")
+]
+
+
+def remarks() -> Console:
+    """Where progress goes: standard error."""
+    return Console(stderr=True)
+
+
+def results() -> Console:
+    """Where results go: standard output."""
+    return Console()
+
+
+def refuse(message: str) -> typer.BadParameter:
+    """An error of usage: exit code 2, with the usage line before it."""
+    return typer.BadParameter(message)
+
+
+def load(file: Path, assets: list[Path] | None = None, *, allow_outside: bool = False) -> World:
+    """A World from a file."""
+    from worldline._src.facade.loading import ReadOptions
+    from worldline._src.facade.world import World
+
+    options = ReadOptions(package_directories=assets or [], allow_outside=allow_outside)
+    return World.from_file(file, read_options=options)
+
+
+def obstacle(world: World) -> str | None:
+    """Why the World cannot step; None when it can."""
+    from worldline._src.facade.requirements import require_step
+
+    try:
+        require_step(world)
+    except WorldlineError as error:
+        return str(error)
+    return None
+
+
+def write_json(data: Any) -> None:
+    """One JSON document on standard output; infinities, which JSON does not have, become null."""
+    typer.echo(json.dumps(plain(data), indent=2))
+
+
+def plain(value: Any) -> Any:
+    """Maps, lists and numbers that JSON can hold."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def losses(report: Report) -> list[dict[str, Any]]:
+    """What was approximated or left out, as maps."""
+    return [
+        {
+            "fate": entry.fate.value,
+            "path": entry.path,
+            "message": entry.message,
+            "file": entry.file,
+            "line": entry.line,
+            "may_change_motion": entry.may_move,
+        }
+        for entry in report.losses
+    ]
+
+
+def show_losses(console: Console, report: Report, most: int = 20) -> None:
+    """Print what was approximated or left out, what may change motion first."""
+    entries = sorted(report.losses, key=lambda entry: not entry.may_move)
+    if not entries:
+        console.print("read without loss")
+        return
+    moving = sum(entry.may_move for entry in entries)
+    console.print(f"{len(entries)} parts approximated or left out, {moving} may change motion:")
+    for entry in entries[:most]:
+        mark = "!" if entry.may_move else "-"
+        console.print(f"  {mark} {escape(str(entry))}", highlight=False)
+    if len(entries) > most:
+        console.print(f"  ... and {len(entries) - most} more; --json lists all")
+
+
+def table(title: str, *columns: str) -> Table:
+    """A table whose first column is text and whose others are numbers."""
+    made = Table(title=title, title_justify="left")
+    for k, column in enumerate(columns):
+        made.add_column(column, justify="left" if k == 0 else "right")
+    return made
