@@ -79,6 +79,7 @@ from worldline._src.facade.world import World
 from worldline._src.facade.world_state import WorldControl, WorldState
 from worldline._src.step.simulation import StepFailure
 from worldline._src.step.stepping import MultibodyIntegrationFamily
+from worldline.simulation import compute as compute
 from worldline.simulation import state as state
 
 __all__ = [

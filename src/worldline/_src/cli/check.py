@@ -58,7 +58,7 @@ def check(
             trial = {
                 "simulated_time": world.time,
                 "energy_start": watch.start,
-                "energy_end": watch.energy,
+                "energy_end": watch.energies[-1],
                 "energy_growth": watch.growth,
                 "kinetic_energy_most": watch.kinetic,
                 "penetration_most": watch.depth,
@@ -95,5 +95,5 @@ def _show(findings: list[checks.Finding], trial: dict[str, Any] | None, counts: 
             f"top speed {trial['speed_most']:.3g} m/s",
             highlight=False,
         )
-    parts = [f"{counts[level]} {level}s" for level in _COLOURS if counts[level]]
+    parts = [f"{n} {level}{'s' * (n > 1)}" for level in _COLOURS if (n := counts[level])]
     console.print(", ".join(parts) if parts else "nothing found")

@@ -130,8 +130,8 @@ def show_losses(console: Console, report: Report, most: int = 20) -> None:
 
 
 def table(title: str, *columns: str) -> Table:
-    """A table whose first column is text and whose others are numbers."""
-    made = Table(title=title, title_justify="left")
+    """A table of text, then numbers; without a head when the columns have no names."""
+    made = Table(title=title, title_justify="left", show_header=any(columns))
     for k, column in enumerate(columns):
         made.add_column(column, justify="left" if k == 0 else "right")
     return made

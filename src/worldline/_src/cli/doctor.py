@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import typer
+from rich.markup import escape
 
 from worldline import __version__
 from worldline._src.cli import common
@@ -62,7 +63,7 @@ def doctor(as_json: common.AsJson = False) -> None:
         made.columns[1].justify = "left"
         for finding in findings:
             mark = "" if finding.good else "[red]problem:[/red] "
-            made.add_row(finding.what, mark + finding.value)
+            made.add_row(finding.what, mark + escape(finding.value))
         console.print(made)
         for finding in bad:
             console.print(f"{finding.what}: {finding.advice}", highlight=False)
@@ -108,7 +109,7 @@ def _processor() -> Iterator[Finding]:
 
 
 def _cache() -> Iterator[Finding]:
-    from worldline._src.jit import cache_folder
+    from worldline._src.kernel_cache import cache_folder
 
     folder = cache_folder()
     writable = _writable(folder)

@@ -65,7 +65,7 @@ def describe(world: World) -> dict[str, Any]:
         "gravity": world.gravity,
         "mass": float(model.body_mass.sum()),
         "center_of_mass": world.center_of_mass,
-        "num_bodies": model.body_count,
+        "num_bodies": len(scene["bodies"]),
         "num_coordinates": model.joint_coord_count,
         "num_dofs": model.joint_dof_count,
         "num_shapes": len(shapes),
@@ -175,16 +175,22 @@ def _range(bounds: Iterable[float]) -> str:
     return f"{low:.4g} to {high:.4g}" if np.isfinite((low, high)).any() else "unbounded"
 
 
+def _law(row: dict[str, Any]) -> str:
+    """How the force comes from the control, in two or three words."""
+    if "muscle" in (row["gain"], row["bias"]):
+        return "muscle"
+    text = {"none": "motor", "affine": "servo"}[row["bias"]] if row["gain"] == "fixed" else row["gain"]
+    return text if row["activation"] == "none" else f"{text}, {row['activation']}"
+
+
 def _lists(console: Console, data: dict[str, Any]) -> None:
     if data["actuators"]:
-        made = common.table("actuators", "name", "acts on", "gain", "bias", "activation", "control", "force")
+        made = common.table("actuators", "name", "acts on", "law", "control", "force")
         for row in data["actuators"]:
             made.add_row(
                 escape(row["name"]),
-                f"{row['target_kind']} {row['target']}",
-                row["gain"],
-                row["bias"],
-                row["activation"],
+                escape(str(row["target"])) if row["target_kind"] == "joint" else row["target_kind"],
+                _law(row),
                 _range(row["control_range"]),
                 _range(row["force_range"]),
             )

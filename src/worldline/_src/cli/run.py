@@ -184,6 +184,7 @@ def write_recording(world: World, path: Path) -> None:
 def _show(report: dict[str, Any]) -> None:
     console = common.results()
     made = common.table(f"{report['file']}", "", "")
+    made.columns[1].justify = "left"
     rows = (
         ("steps", f"{report['steps']} of {report['time_step']:g} s"),
         ("simulated time", f"{report['simulated_time']:g} s"),

@@ -12,7 +12,9 @@ from __future__ import annotations
 import csv
 import math
 import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -22,6 +24,9 @@ from worldline._src.facade.frame_rows import FAMILY, STEPS, STEPS_SINCE, TIME_ST
 from worldline._src.facade.replay_layout import Layout, Table
 from worldline._src.spatial.poses import Array
 from worldline._src.step.stepping import MultibodyIntegrationFamily
+
+if TYPE_CHECKING:
+    from worldline._src.facade.world import World
 
 _FORMAT = "worldline recording"
 _VERSION = 1
@@ -80,7 +85,9 @@ class Recording:
         layout: Layout,
         before: dict[int, Array],
         ticks: frozenset[int],
+        world: Callable[[], World | None] | None = None,
     ) -> None:
+        self._world = world
         self._rows = rows
         self._columns = columns
         self._layout = layout
@@ -130,6 +137,54 @@ class Recording:
                 self.times.tolist(), self.frames.tolist(), rows.tolist(), strict=True
             ):
                 writer.writerow([repr(time), frame, *map(repr, row)])
+
+    def to_npz(self, path: str | os.PathLike[str]) -> None:
+        """Write the arrays of `to_numpy` to one compressed file for `numpy.load`."""
+        with open(path, "wb") as file:
+            np.savez_compressed(file, **self.to_numpy())  # type: ignore[arg-type] # names are the user's
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        world: World | None = None,
+        *,
+        frames_per_second: float = 60.0,
+        title: str | None = None,
+    ) -> None:
+        """Write one page that replays the motion in a browser, with nothing installed and no network.
+
+        Args:
+            path: file to write, usually `.html`.
+            world: the World it was recorded in, for shapes and colours; known unless it came from a file.
+            frames_per_second: frames that the page keeps.
+            title: of the page; the name of the scene when None.
+
+        Raises:
+            ArgumentError: the recording came from a file and no World is given.
+            LayoutError: the World is not built as it was.
+        """
+        from worldline._src.facade.replay_page import write_page
+
+        chosen = world if world is not None else (self._world() if self._world is not None else None)
+        if chosen is None:
+            raise ArgumentError(
+                "to_html needs the World of the recording for its shapes: to_html(path, world)"
+            )
+        write_page(chosen, path, self, frames_per_second=frames_per_second, title=title)
+
+    def plot(self, names: Iterable[str] | str | None = None, *, axes: Any = None) -> Any:
+        """Plot recorded numbers over time; needs matplotlib (`pip install 'worldline[plot]'`).
+
+        Args:
+            names: what to plot, one picture each; coordinates and poses when None.
+            axes: one matplotlib Axes a name to draw into; a new figure when None.
+
+        Returns:
+            The matplotlib Figure.
+        """
+        from worldline._src.facade.recording_plot import plot
+
+        return plot(self, names, axes)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one file; a file that was there is replaced at once or not at all."""
@@ -229,6 +284,10 @@ class Recording:
             if off.size and off.max() > _UNIT:
                 raise RecordingError(f"quaternions must be unit, the length of one is off by {off.max():g}")
         return [(row.copy(), self._before.get(at), at in self._ticks) for at, row in enumerate(self._rows)]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # the World stays here; a copy elsewhere is like one from a file
+        return vars(self) | {"_world": None}
 
     def __repr__(self) -> str:
         first, last = self.times[[0, -1]].tolist()

@@ -10,6 +10,7 @@ second step is kept too, so that every frame can be simulated again and compared
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -136,6 +137,10 @@ class Replay:
         self._branches = {} if first is None else {"main": _Branch("main", [first], {})}
         self._current = "" if first is None else "main"
         self._cursor = None if first is None else 0
+
+    def _frame_total(self) -> int:
+        """Frames that are kept, those that branches share counted once."""
+        return len({id(frame) for branch in self._branches.values() for frame in branch.frames})
 
     def _frame_rows(self, runtime: Runtime) -> FrameRows:
         if self._rows is None or self._rows.runtime is not runtime:
@@ -366,6 +371,7 @@ class Replay:
             frames[-1].layout,
             {at: frame.before for at, frame in enumerate(frames) if frame.before is not None},
             frozenset(at for at, frame in enumerate(frames) if frame.is_tick),
+            weakref.ref(self._world),
         )
 
     def _quaternions(self, rows: FrameRows) -> np.ndarray:

@@ -27,6 +27,7 @@ from worldline._src.facade import (
     values,
 )
 from worldline._src.facade.checkpoint import handles
+from worldline._src.facade.executors import Executor
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
 from worldline._src.facade.kinds import (
     ComputeAcceleratorPolicy,
@@ -34,8 +35,6 @@ from worldline._src.facade.kinds import (
     ContactSolverMethod,
     LoopClosureFamily,
     RigidBodySolver,
-    WorldSyncStage,
-    member,
 )
 from worldline._src.facade.link import Link
 from worldline._src.facade.loading import LoadResult, ReadOptions, SceneSource
@@ -52,6 +51,7 @@ from worldline._src.facade.options import (
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.runtime import Runtime, Snapshot
 from worldline._src.facade.values import TransformLike, VectorLike
+from worldline._src.facade.world_compute import WorldCompute
 from worldline._src.facade.world_contacts import WorldContacts
 from worldline._src.facade.world_members import WorldMembers
 from worldline._src.facade.world_objects import WorldObjects
@@ -64,7 +64,7 @@ from worldline._src.spatial.poses import Array
 _COUNTERS = ("rigid_body", "multibody", "loop_closure", "free_frame", "fixed_frame")
 
 
-class World(WorldSettings, WorldObjects, WorldMembers, WorldContacts):
+class World(WorldSettings, WorldObjects, WorldMembers, WorldContacts, WorldCompute):
     """A simulated world.
 
     Args:
@@ -124,6 +124,7 @@ class World(WorldSettings, WorldObjects, WorldMembers, WorldContacts):
     def _start(self, options: WorldOptions) -> None:
         """An empty world in design mode."""
         self._start_members()
+        self._start_compute()
         self._options = options
         self._scene = Scene()
         scene_options.set_contact_defaults(self._scene)
@@ -441,12 +442,20 @@ class World(WorldSettings, WorldObjects, WorldMembers, WorldContacts):
             handle._kill("its World was cleared")
         self._start(WorldOptions())
 
-    def step(self, n: int = 1) -> None:
+    def step(self, n: int = 1, *, executor: Executor | None = None) -> None:
         """Advance time by `n` steps, complete on return; enters simulation mode when n is positive.
 
         Interrupting with Ctrl-C stops between two steps. A step whose result is not finite raises
         `StepFailure`, which names the first body and quantity, and leaves the state of the step before.
+
+        Args:
+            n: number of steps.
+            executor: who does the work, see `worldline.simulation.compute`; this thread when None. Steps of
+                one World are a chain, so an executor pays when it steps several: `executor.step`.
         """
+        if executor is not None:
+            executor.step(self._self(), n)
+            return
         if n.__class__ is not int:
             n = values.count(n, "n of step")
         if n <= 0:
@@ -473,23 +482,6 @@ class World(WorldSettings, WorldObjects, WorldMembers, WorldContacts):
         self._checked = True
         return self._live()
 
-    def sync(self, stage: WorldSyncStage = WorldSyncStage.KINEMATICS) -> None:
-        """Bring poses and velocities up to date now; time does not pass.
-
-        Reads are up to date anyway; this places the work.
-        """
-        member(WorldSyncStage, stage, "stage of sync")
-        if not self._simulating:
-            raise OperationError("sync needs simulation mode; enter_simulation_mode() or step() first")
-        requirements.require_kinematics(self)
-        runtime = self._live()
-        runtime.sim.fresh_poses()
-        runtime.sim.fresh_velocities()
-
-    def update_kinematics(self) -> None:
-        """The same as `sync(WorldSyncStage.KINEMATICS)`."""
-        self.sync(WorldSyncStage.KINEMATICS)
-
     # ---- between description and runtime
 
     def _live(self) -> Runtime:
@@ -510,6 +502,8 @@ class World(WorldSettings, WorldObjects, WorldMembers, WorldContacts):
         if self._carried is not None:
             made.restore(self._carried)
             self._carried = None
+        if self._profiling:
+            self._attach_profiler(made)
         self._runtime = made
         return made
 

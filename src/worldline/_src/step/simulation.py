@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,6 +46,9 @@ from worldline._src.step.stepping import (
     model_needs,
     step_stages,
 )
+
+if TYPE_CHECKING:
+    from worldline._src.step.profiling import StepProfiler
 
 _DEFAULT_VARIATIONAL = VariationalOptions()
 _POSES = Program("poses", (t.refresh_poses,), ("q",), ("q",), ("nbody", 7))
@@ -152,6 +155,12 @@ class Simulation:
         self._reads: dict[str, tuple[Any, tuple[Any, ...]]] = {}
         self._poses_fresh = self._twists_fresh = False
         self._stages: tuple[Stage, ...] | None = None
+        self.schedule: tuple[tuple[Stage, int], ...] = ()
+        """The stages of a step with the set of arenas each runs on, as last prepared."""
+        self.sets: list[tuple[Any, ...]] = []
+        """The sets of arenas of `schedule`; keeps the memory alive that compiled code has addresses of."""
+        self.profiler: StepProfiler | None = None
+        """Measures stages in the place of the compiled loop; None when steps are not profiled."""
         self._wrenches = False
 
     def _view(self, name: str) -> Array:
@@ -251,7 +260,8 @@ class Simulation:
             sets += self.constraints.sets()
         self._stages = tuple(stage for stage, _ in program)
         where = [place for _, place in program]
-        self._advance = runner.advancer()
+        self.schedule, self.sets = tuple(program), sets
+        self._advance = runner.advancer() if self.profiler is None else self.profiler.advance
         if runner.DISABLED:
             self._call = (tuple(program), sets, self._keep, self.data, self._table)
             return
@@ -263,7 +273,6 @@ class Simulation:
             self.data,
             self._table,
         )
-        self._sets = sets  # keeps the memory alive
 
     def _program(self, needs: Needs) -> list[tuple[Stage, int]]:
         """The stages of a step, with the arenas they run on."""

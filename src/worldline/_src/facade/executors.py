@@ -1,0 +1,351 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Executors: who does work that has an order, and how the time went.
+
+The sequential executor is the reference. The parallel one does what does not wait for anything on several
+threads: compiled code runs beside other compiled code, so Worlds step at the same time. Results do not depend
+on the executor, because a World is only ever touched by one worker.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from worldline._src.errors import ArgumentError, NotFoundError, nearest_name
+from worldline._src.facade import values
+
+if TYPE_CHECKING:
+    from worldline._src.facade.world import World
+
+
+class NodeProfile(NamedTuple):
+    """When one node of a graph ran, and who ran it."""
+
+    name: str
+    worker: int
+    """Number of the worker, from 0."""
+    start_us: float
+    """Since the beginning of the run [us]."""
+    duration_us: float
+    """[us]"""
+
+
+class ExecutionProfile:
+    """How the time of one run of a graph went."""
+
+    def __init__(
+        self,
+        worker_count: int,
+        nodes: tuple[NodeProfile, ...],
+        wall_time_us: float,
+        critical_path_time_us: float,
+    ) -> None:
+        self._workers, self._nodes = worker_count, nodes
+        self._wall, self._critical = wall_time_us, critical_path_time_us
+
+    @property
+    def worker_count(self) -> int:
+        """Workers that could take part."""
+        return self._workers
+
+    @property
+    def nodes(self) -> tuple[NodeProfile, ...]:
+        """Times of the nodes, in the order they began."""
+        return self._nodes
+
+    @property
+    def wall_time_us(self) -> float:
+        """From beginning to end [us]."""
+        return self._wall
+
+    @property
+    def total_node_time_us(self) -> float:
+        """Sum over the nodes [us]."""
+        return sum(node.duration_us for node in self._nodes)
+
+    @property
+    def critical_path_time_us(self) -> float:
+        """The longest sum of times along nodes that wait for each other [us]."""
+        return self._critical
+
+    @property
+    def max_parallelism(self) -> int:
+        """Most nodes that ran at the same time."""
+        marks = [(node.start_us, 1) for node in self._nodes]
+        marks += [(node.start_us + node.duration_us, -1) for node in self._nodes]
+        most = now = 0
+        for _, change in sorted(marks):
+            now += change
+            most = max(most, now)
+        return most
+
+    @property
+    def average_parallelism(self) -> float:
+        """Time of the nodes by time of the run."""
+        return self.total_node_time_us / self._wall if self._wall > 0.0 else 0.0
+
+    def get_node(self, name: str) -> NodeProfile:
+        """The times of one node; a KeyError with the nearest name if there is none."""
+        for node in self._nodes:
+            if node.name == name:
+                return node
+        known = [node.name for node in self._nodes]
+        raise NotFoundError(f"no node '{name}' ran{nearest_name(str(name), known)}")
+
+    def summary(self) -> str:
+        """A few lines of text."""
+        lines = [
+            f"{len(self._nodes)} nodes on {self._workers} workers: {self._wall:.0f} us, "
+            f"{self.average_parallelism:.2f} at a time on average"
+        ]
+        lines += [f"  {n.name}: worker {n.worker}, {n.duration_us:.0f} us" for n in self._nodes]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<ExecutionProfile: {len(self._nodes)} nodes, {self._wall:.0f} us>"
+
+
+class _Node(NamedTuple):
+    name: str
+    work: Callable[[], Any]
+    after: tuple[str, ...]
+
+
+class ComputeGraph:
+    """Named pieces of work, and which of them wait for which.
+
+    Example:
+        >>> from worldline.simulation import compute
+        >>> done = []
+        >>> graph = compute.ComputeGraph()
+        >>> graph.add("bake", lambda: done.append("cake"), after=["mix"])
+        Traceback (most recent call last):
+        ...
+        worldline._src.errors.ArgumentError: node 'bake' waits for 'mix', which is not in the graph
+        >>> graph.add("mix", lambda: done.append("dough"))
+        >>> graph.add("bake", lambda: done.append("cake"), after=["mix"])
+        >>> profile = compute.SequentialExecutor().run(graph)
+        >>> done, [node.name for node in profile.nodes]
+        (['dough', 'cake'], ['mix', 'bake'])
+    """
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, _Node] = {}
+
+    def add(self, name: str, work: Callable[[], Any], after: Iterable[str] = ()) -> None:
+        """A piece of work that begins when those named in `after`, added before, are done."""
+        name = values.text(name, "name of a node")
+        if not name or name in self._nodes:
+            raise ArgumentError(
+                f"nodes need names of their own, got '{name}' {'again' if name else ''}".strip()
+            )
+        if not callable(work):
+            raise ArgumentError(f"node '{name}' needs something to call, got {work!r}")
+        waits = tuple(dict.fromkeys(after))
+        for other in waits:
+            if other not in self._nodes:
+                raise ArgumentError(f"node '{name}' waits for '{other}', which is not in the graph")
+        self._nodes[name] = _Node(name, work, waits)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the nodes, in the order they were added, which is one they can run in."""
+        return list(self._nodes)
+
+    @property
+    def dependencies(self) -> list[tuple[str, str]]:
+        """Pairs of nodes, the first of which must be done before the second begins."""
+        return [(other, node.name) for node in self._nodes.values() for other in node.after]
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def to_dot(self) -> str:
+        """The graph in the DOT language."""
+        names = [f'  "{name}";' for name in self._nodes]
+        return "\n".join(["digraph {", *names, *(f'  "{a}" -> "{b}";' for a, b in self.dependencies), "}"])
+
+
+def _profile(
+    graph: ComputeGraph, workers: int, times: dict[str, NodeProfile], wall: float
+) -> ExecutionProfile:
+    longest: dict[str, float] = {}
+    for node in graph._nodes.values():
+        before = max((longest[name] for name in node.after), default=0.0)
+        longest[node.name] = before + times[node.name].duration_us
+    ran = tuple(sorted(times.values(), key=lambda node: node.start_us))
+    return ExecutionProfile(workers, ran, wall, max(longest.values(), default=0.0))
+
+
+class SequentialExecutor:
+    """Does everything on the caller's thread, one after the other: the reference."""
+
+    @property
+    def worker_count(self) -> int:
+        """One."""
+        return 1
+
+    def run(self, graph: ComputeGraph) -> ExecutionProfile:
+        """Do the work of a graph; the first error ends the run and is raised."""
+        times: dict[str, NodeProfile] = {}
+        begin = perf_counter()
+        for node in graph._nodes.values():
+            start = perf_counter()
+            node.work()
+            times[node.name] = NodeProfile(
+                node.name, 0, 1e6 * (start - begin), 1e6 * (perf_counter() - start)
+            )
+        return _profile(graph, 1, times, 1e6 * (perf_counter() - begin))
+
+    def step(self, worlds: World | Sequence[World], n: int = 1) -> ExecutionProfile:
+        """Let all Worlds make `n` steps.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> worlds = [sx.World() for _ in range(3)]
+            >>> profile = sx.compute.SequentialExecutor().step(worlds, n=10)
+            >>> [world.frame for world in worlds], profile.worker_count
+            ([10, 10, 10], 1)
+        """
+        return self.run(_stepping(worlds, n))
+
+    def __repr__(self) -> str:
+        return "SequentialExecutor()"
+
+
+class ParallelExecutor:
+    """Does what does not wait for anything on several threads.
+
+    Args:
+        worker_count: threads; one for each usable processor when None.
+        inline_threshold: graphs with fewer nodes than this run on the caller's thread, where handing them
+            over would cost more than it gains.
+
+    Use it as a context manager, or call `close`, to end its threads.
+    """
+
+    def __init__(self, worker_count: int | None = None, inline_threshold: int = 2) -> None:
+        if worker_count is None:
+            found = (
+                os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+            )
+            worker_count = len(found)
+        self._workers = values.count(worker_count, "worker_count")
+        if self._workers < 1:
+            raise ArgumentError(f"worker_count must be at least 1, got {worker_count}")
+        self._threshold = values.count(inline_threshold, "inline_threshold")
+        self._numbers: dict[int, int] = {}
+        self._lock = threading.Lock()
+        self._pool: ThreadPoolExecutor | None = None
+
+    @property
+    def worker_count(self) -> int:
+        """Number of threads."""
+        return self._workers
+
+    @property
+    def inline_threshold(self) -> int:
+        """Graphs with fewer nodes than this run on the caller's thread."""
+        return self._threshold
+
+    def _worker(self) -> int:
+        with self._lock:
+            return self._numbers.setdefault(threading.get_ident(), len(self._numbers))
+
+    def run(self, graph: ComputeGraph) -> ExecutionProfile:
+        """Do the work of a graph; the first error is raised once what had begun is done."""
+        if len(graph) < self._threshold or self._workers == 1:
+            return SequentialExecutor().run(graph)
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="worldline")
+        begin = perf_counter()
+        times: dict[str, NodeProfile] = {}
+
+        def do(node: _Node) -> None:
+            start = perf_counter()
+            node.work()
+            spent = perf_counter() - start
+            times[node.name] = NodeProfile(node.name, self._worker(), 1e6 * (start - begin), 1e6 * spent)
+
+        open_waits = {node.name: len(node.after) for node in graph._nodes.values()}
+        followers: dict[str, list[str]] = {name: [] for name in graph._nodes}
+        for before, after in graph.dependencies:
+            followers[before].append(after)
+        running: dict[Future[None], str] = {}
+        ready = [name for name, waits in open_waits.items() if not waits]
+        failure: BaseException | None = None
+        while ready or running:
+            for name in ready:
+                running[self._pool.submit(do, graph._nodes[name])] = name
+            ready = []
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                name = running.pop(future)
+                failure = failure or future.exception()
+                for other in followers[name]:
+                    open_waits[other] -= 1
+                    if not open_waits[other] and failure is None:
+                        ready.append(other)
+            if failure is not None:
+                ready = []
+        if failure is not None:
+            raise failure
+        return _profile(graph, self._workers, times, 1e6 * (perf_counter() - begin))
+
+    def step(self, worlds: World | Sequence[World], n: int = 1) -> ExecutionProfile:
+        """Let all Worlds make `n` steps, several at a time; each has the bits it would have alone.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> worlds = [sx.World() for _ in range(4)]
+            >>> with sx.compute.ParallelExecutor(2) as executor:
+            ...     profile = executor.step(worlds, n=10)
+            >>> [world.frame for world in worlds], len(profile.nodes)
+            ([10, 10, 10, 10], 4)
+        """
+        return self.run(_stepping(worlds, n))
+
+    def close(self) -> None:
+        """End the threads; the executor may be used again, which starts new ones."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+            self._numbers.clear()
+
+    def __enter__(self) -> ParallelExecutor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"ParallelExecutor({self._workers})"
+
+
+Executor = SequentialExecutor | ParallelExecutor
+
+
+def _stepping(worlds: World | Sequence[World], n: int) -> ComputeGraph:
+    """One node a World; what may compile or raise for another reason than motion happens here, in order."""
+    from worldline._src.facade.world import World
+
+    chosen = [worlds] if isinstance(worlds, World) else list(worlds)
+    count = values.count(n, "n of step")
+    if count < 0:
+        raise ArgumentError(f"step needs a non-negative step count, got {count}")
+    if len({id(world) for world in chosen}) != len(chosen):
+        raise ArgumentError("a World is given twice; only one worker may step it")
+    graph = ComputeGraph()
+    for k, world in enumerate(chosen):
+        if not isinstance(world, World):
+            raise values.ShapeError(f"Worlds are needed, got {world!r}")
+        world._require_idle()
+        if count:
+            world._ready()
+        graph.add(f"world_{k}", lambda w=world: w.step(count))
+    return graph

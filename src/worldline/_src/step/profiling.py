@@ -1,0 +1,208 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""How long every stage of a step takes, measured by running them one by one from Python.
+
+The stages are the same machine code in the same order on the same memory, so a profiled step has the bits of
+any other. Of many steps in one call only the last is profiled; the others run in the compiled loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from worldline._src.errors import NotFoundError, nearest_name
+from worldline._src.step import runner
+from worldline._src.step.evaluate import stage_addresses
+from worldline._src.step.pipeline import stage_metadata
+
+if TYPE_CHECKING:
+    from worldline._src.step.simulation import Simulation
+
+KINEMATICS = "kinematics"
+"""Name of the refresh of body poses and velocities after a step, the last stage of every profile."""
+_TRIES = 20
+
+
+class WorldStepStageProfile(NamedTuple):
+    """Time that one stage took in a step; the cost of the call from Python is taken off."""
+
+    name: str
+    domain: str
+    duration_us: float
+    """[us]"""
+    calls: int = 1
+    """How often it ran in the step."""
+    acceleration: str = "none"
+    """Special hardware that it used."""
+
+    @property
+    def duration_ms(self) -> float:
+        """[ms]"""
+        return 1e-3 * self.duration_us
+
+
+class WorldStepProfile:
+    """Times of the stages of one step, in the order they ran; stages that ran again are summed up.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> world = sx.World()
+        >>> box = world.add_rigid_body("box")
+        >>> world.step_profiling_enabled = True
+        >>> world.step(n=3)
+        >>> profile = world.last_step_profile
+        >>> profile.frame, profile.step_count, profile.get_stage("positions").calls
+        (3, 1, 1)
+    """
+
+    def __init__(
+        self, frame: int = 0, stages: tuple[WorldStepStageProfile, ...] = (), wall_time_us: float = 0.0
+    ) -> None:
+        self._frame, self._stages, self._wall = frame, stages, wall_time_us
+
+    @property
+    def frame(self) -> int:
+        """Number of the step."""
+        return self._frame
+
+    @property
+    def step_count(self) -> int:
+        """Steps that were measured: one, or none when nothing was."""
+        return 0 if self.is_empty() else 1
+
+    @property
+    def stages(self) -> tuple[WorldStepStageProfile, ...]:
+        """Times of the stages, in the order they ran."""
+        return self._stages
+
+    @property
+    def wall_time_us(self) -> float:
+        """From the beginning of the step to its end, calls from Python included [us]."""
+        return self._wall
+
+    @property
+    def wall_time_ms(self) -> float:
+        """The same [ms]."""
+        return 1e-3 * self._wall
+
+    @property
+    def total_stage_time_us(self) -> float:
+        """Sum over the stages [us]."""
+        return sum(stage.duration_us for stage in self._stages)
+
+    def is_empty(self) -> bool:
+        """Whether nothing was measured."""
+        return not self._stages
+
+    def get_stage(self, name: str) -> WorldStepStageProfile:
+        """The times of one stage; a KeyError with the nearest name if there is none."""
+        for stage in self._stages:
+            if stage.name == name:
+                return stage
+        known = [stage.name for stage in self._stages]
+        raise NotFoundError(f"no stage '{name}' was measured{nearest_name(str(name), known)}")
+
+    def summary(self) -> str:
+        """A table of text: one line a stage, its time and its share."""
+        if self.is_empty():
+            return "no step was measured; set step_profiling_enabled and step"
+        total = max(self.total_stage_time_us, 1e-12)
+        width = max(len(stage.name) for stage in self._stages)
+        lines = [f"step {self._frame}: {self.total_stage_time_us:.2f} us in {len(self._stages)} stages"]
+        for stage in self._stages:
+            again = f"  x {stage.calls}" if stage.calls > 1 else ""
+            share = 100.0 * stage.duration_us / total
+            time = f"{stage.duration_us:9.2f} us  {share:5.1f} %"
+            lines.append(f"  {stage.name:<{width}}  {stage.domain:<11}  {time}{again}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        return f"<WorldStepProfile of step {self._frame}: {self.total_stage_time_us:.2f} us>"
+
+
+class StepProfiler:
+    """Takes the place of the compiled loop over steps of a `Simulation`; see `runner.advancer`."""
+
+    def __init__(self, sim: Simulation, report: Callable[[WorldStepProfile], None]) -> None:
+        self.sim = sim
+        self.report = report
+        self._schedule: tuple[Any, ...] = ()
+        self._calls: list[tuple[Any, ...]] = []
+        self._names: list[tuple[str, str]] = []
+        self._cost_ns = 0
+
+    def _prepare(self) -> None:
+        """Look at the stages that the simulation has now."""
+        program = self._schedule = self.sim.schedule
+        self._names = [
+            (stage.name, meta.domain)
+            for (stage, _), meta in zip(program, stage_metadata(program), strict=True)
+        ]
+        sets = self.sim.sets
+        if runner.DISABLED:
+            self._calls = [((stage,), *sets[place]) for stage, place in program]
+        else:
+            addresses = stage_addresses(tuple(stage for stage, _ in program))
+            self._calls = [(addresses[k : k + 1], *sets[place]) for k, (_, place) in enumerate(program)]
+        self._cost_ns = self._call_cost()
+
+    def _call_cost(self) -> int:
+        """What a call of no stage at all takes [ns]."""
+        if not self._calls:
+            return 0
+        call, arenas = runner.caller(), self._calls[0][1:]
+        nothing = () if runner.DISABLED else np.zeros(0, np.int64)
+        best = 1 << 60
+        for _ in range(_TRIES):
+            start = perf_counter_ns()
+            call(nothing, *arenas)
+            best = min(best, perf_counter_ns() - start)
+        return best
+
+    def advance(self, program: Any, sets: Any, keep: Any, d: Any, table: Any, n: int) -> int:
+        """Make `n` steps, measure the last; returns how many were good."""
+        sim = self.sim
+        if self._schedule is not sim.schedule:
+            self._prepare()
+        done = runner.advancer()(program, sets, keep, d, table, n - 1) if n > 1 else 0
+        if done != n - 1:
+            return done
+        start = perf_counter_ns()
+        kept = [(sim.sets[r[0]][3], r[1], r[3], r[2]) for r in keep.tolist()]
+        for block, at, copy, size in kept:
+            block[copy : copy + size] = block[at : at + size]
+        call = runner.caller()
+        marks = [perf_counter_ns()]
+        for arguments in self._calls:
+            call(*arguments)
+            marks.append(perf_counter_ns())
+        q, nq, v, nv, clock, a = (int(x) for x in table)
+        if not all(np.isfinite(d[i : i + size]).all() for i, size in ((q, nq), (v, nv), (a, nv))):
+            for block, at, copy, size in kept:
+                block[at : at + size] = block[copy : copy + size]
+            return done
+        d[clock : clock + 2] += 1.0
+        sim.written()
+        before = perf_counter_ns()
+        sim.fresh_poses()
+        sim.fresh_velocities()
+        end = perf_counter_ns()
+        self._tell(np.diff(marks) - self._cost_ns, end - before, end - start)
+        return n
+
+    def _tell(self, durations: np.ndarray, refresh: int, wall: int) -> None:
+        times: dict[str, list[Any]] = {}
+        for (name, domain), spent in zip(self._names, durations.tolist(), strict=True):
+            row = times.setdefault(name, [domain, 0.0, 0])
+            row[1] += max(spent, 0) * 1e-3
+            row[2] += 1
+        stages = [WorldStepStageProfile(name, *row) for name, row in times.items()]
+        stages.append(WorldStepStageProfile(KINEMATICS, KINEMATICS, refresh * 1e-3))
+        self.report(WorldStepProfile(int(self.sim.clock[0]), tuple(stages), wall * 1e-3))

@@ -1,0 +1,34 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The step as something to look at, and executors that step several Worlds.
+
+>>> from worldline import simulation as sx
+>>> world = sx.World()
+>>> box = world.add_rigid_body("box")
+>>> world.pipeline.names[0], sx.compute.SequentialExecutor().worker_count
+('positions', 1)
+"""
+
+from worldline._src.facade.executors import (
+    ComputeGraph,
+    ExecutionProfile,
+    NodeProfile,
+    ParallelExecutor,
+    SequentialExecutor,
+)
+from worldline._src.facade.world_compute import WorldMemoryDiagnostics
+from worldline._src.step.pipeline import StageMetadata, WorldStepPipeline
+from worldline._src.step.profiling import WorldStepProfile, WorldStepStageProfile
+
+__all__ = [
+    "ComputeGraph",
+    "ExecutionProfile",
+    "NodeProfile",
+    "ParallelExecutor",
+    "SequentialExecutor",
+    "StageMetadata",
+    "WorldMemoryDiagnostics",
+    "WorldStepPipeline",
+    "WorldStepProfile",
+    "WorldStepStageProfile",
+]
