@@ -18,6 +18,7 @@ from worldline import msd
 from worldline import simulation as sx
 from worldline._src.cli import main as command
 from worldline._src.cli.demo import WALKER, build_arm
+from worldline._src.cli.demo_falls import drop_humanoid
 from worldline._src.errors import ArgumentError
 from worldline._src.kernel_cache import cache_folder
 
@@ -70,7 +71,7 @@ def test_help_of_a_command(name, option):
 @pytest.fixture(scope="module")
 def demo_text():
     # the time is for a first run, which compiles
-    done = worldline("demo", "--worlds", "9", "--seconds", "0.5", timeout=400)
+    done = worldline("demo", "--worlds", "9", "--seconds", "0.5", "--pieces", "4", timeout=400)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -85,6 +86,39 @@ def test_demo_drops_a_box(demo_text):
     h, n = 0.001, 100
     fallen = 0.5 - 9.81 * h * h * n * (n + 1) / 2
     assert number(r"free fall: height (\S+) m", demo_text) == pytest.approx(fallen, abs=5e-5)
+
+
+def test_demo_drops_a_humanoid_and_a_pile(demo_text):
+    for name in ("a humanoid", "a pile of 4"):
+        found = re.search(
+            rf"{name} after 0.5 s: (\S+) J lost of (\S+) J.*?(\d+) contacts.*?overlap (\S+) mm",
+            demo_text,
+            re.DOTALL,
+        )
+        assert found, demo_text
+        lost, had, contacts, depth = map(float, found.groups())
+        assert 0.0 < lost < had and contacts >= 1 and depth < 15.0
+
+
+def test_the_humanoid_of_the_demo_lies_down(tmp_path):
+    world = drop_humanoid()
+    person = world.multibodies["pelvis"]
+    assert person.num_links == 14 and 60.0 < person.mass < 75.0
+    heights = [float(world.center_of_mass[2])]
+    for _ in range(8):
+        world.step(n=250)
+        heights.append(float(world.center_of_mass[2]))
+        assert world.compute_step_metrics().max_penetration_depth < 0.015
+    assert heights[0] > 1.3 and heights[-1] < 0.4
+
+
+def test_demo_writes_pages(tmp_path):
+    done = CliRunner().invoke(
+        command.app,
+        ["demo", "--worlds", "1", "--seconds", "0.1", "--pieces", "2", "-o", str(tmp_path / "pages")],
+    )
+    assert done.exit_code == 0, done.output
+    assert {path.name for path in (tmp_path / "pages").iterdir()} == {"a_humanoid.html", "a_pile_of_2.html"}
 
 
 def test_demo_swings_a_chain(demo_text):

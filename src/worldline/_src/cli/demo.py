@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`worldline demo`: the main jobs on bundled models, with figures.
 
-A first world, an arm that moves to a pose, a robot that lands on its feet and is pushed over, a chain whose
-energy is watched, and the dynamics of a humanoid in thousands of worlds.
+A first world, a humanoid and a pile that fall, an arm that moves to a pose, a robot that lands on its feet
+and is pushed over, a chain whose energy is watched, and the dynamics of a humanoid in thousands of worlds.
 """
 
 from __future__ import annotations
@@ -30,11 +30,25 @@ AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 def demo(
     worlds: Annotated[int, typer.Option(help="Worlds in the batch.", min=1)] = 4096,
     seconds: Annotated[float, typer.Option(help="Simulated time of each scene.", min=0.1)] = 2.0,
+    pieces: Annotated[int, typer.Option(help="Pieces in the pile; 0 for none.", min=0)] = 20,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Folder for pages that replay what fell in a browser."),
+    ] = None,
 ) -> None:
-    """Drop a box, drive an arm, push a robot over, swing a chain, run a humanoid in thousands of worlds."""
+    """Drop a humanoid and a pile, drive an arm, push a robot over, run a humanoid in thousands of worlds.
+
+    \b
+    Examples:
+      worldline demo
+      worldline demo --seconds 4 --output replays      then open replays/a_humanoid.html
+    """
+    from worldline._src.cli.demo_falls import falls
+
     console = Console()
     console.print("[bold]Worldline demo[/bold]; the first run compiles kernels, once per machine.\n")
     _first_world(console)
+    falls(console, seconds, pieces, output)
     _arm(console, seconds)
     _walker(console, seconds)
     _swing(console, seconds)

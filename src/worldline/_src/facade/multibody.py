@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -517,6 +518,11 @@ class Multibody(Handle):
         """In the gravity field and in springs [J]."""
         model, q, _, _ = self._terms()
         return float(dynamics.potential_energy(model, q))
+
+    def _repr_html_(self) -> str:
+        from worldline._src.facade.notebook import multibody_html
+
+        return multibody_html(self) if self.is_valid else escape(repr(self))
 
     def __repr__(self) -> str:
         if not self._alive:

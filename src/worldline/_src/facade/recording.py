@@ -285,6 +285,11 @@ class Recording:
                 raise RecordingError(f"quaternions must be unit, the length of one is off by {off.max():g}")
         return [(row.copy(), self._before.get(at), at in self._ticks) for at, row in enumerate(self._rows)]
 
+    def _repr_html_(self) -> str:
+        from worldline._src.facade.notebook import recording_html
+
+        return recording_html(self)
+
     def __getstate__(self) -> dict[str, Any]:
         # the World stays here; a copy elsewhere is like one from a file
         return vars(self) | {"_world": None}

@@ -19,8 +19,8 @@ from worldline._src.model.scene_trees import MODES
 from worldline._src.scene.bodies import Body, BodyKind, Hierarchy, Link
 from worldline._src.scene.joints import FreeJoint, Joint, TargetMode
 from worldline._src.scene.world import World as Scene
-from worldline._src.step import dynamics
 from worldline._src.spatial.poses import Array, compose
+from worldline._src.step import dynamics
 from worldline._src.step.build import compile_scene
 from worldline._src.step.constraints import Constraints
 from worldline._src.step.joint_filling import scalar_coordinates

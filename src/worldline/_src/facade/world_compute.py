@@ -76,6 +76,11 @@ class WorldCompute:
         """The same as `sync(WorldSyncStage.KINEMATICS)`."""
         self.sync(WorldSyncStage.KINEMATICS, executor=executor)
 
+    def _repr_html_(self) -> str:
+        from worldline._src.facade.notebook import world_html
+
+        return world_html(cast("World", self))
+
     @property
     def pipeline(self) -> WorldStepPipeline:
         """The stages of a step of this World as it is now, with what each reads and writes.
