@@ -89,16 +89,16 @@ def _names(contact: object) -> tuple[str, str]:
 def _stiffness(world: World) -> tuple[Array, Array]:
     """Stiffness and damping that each degree of freedom feels from springs, drives and servos."""
     from worldline._src.model.tables import BiasKind, GainKind
-    from worldline._src.step.constraints import actuator_moment
 
     runtime = world._live()
     model = runtime.model
     k, c = model.joint_stiffness + model.joint_target_ke, model.joint_damping + model.joint_target_kd
     table = model.actuators
     if table is not None and runtime.constraints is not None:
-        for u in runtime.constraints.actuators.tolist():
+        moments = runtime.constraints.column["act_moment"]
+        for row, u in enumerate(runtime.constraints.actuators.tolist()):
             if table.bias_kind[u] == BiasKind.AFFINE and table.gain_kind[u] != GainKind.MUSCLE:
-                gear = actuator_moment(model, u) ** 2
+                gear = moments[row] ** 2
                 k, c = k - gear * table.bias[u, 1], c - gear * table.bias[u, 2]
     return k, c
 
