@@ -234,3 +234,10 @@ def test_the_compiler_is_part_of_the_name(monkeypatch):
     before = SOURCES.fingerprint(POSITIONS)
     monkeypatch.setattr(numba, "__version__", "0.0.0")
     assert SOURCES.fingerprint(POSITIONS) != before
+
+
+def test_a_constant_of_another_file_counts():
+    # contact_rows reads offsets that its file takes from the collision tables when it is imported
+    behind = SOURCES.of(constraint_stages.contact_rows.function)
+    assert SOURCES.path("kernels.narrowphase.tables") in behind
+    assert SOURCES.path("kernels.narrowphase.gjk") not in behind

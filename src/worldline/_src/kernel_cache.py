@@ -12,6 +12,7 @@ they lie; an edit recompiles the stages that can see it and no others.
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import os
@@ -74,6 +75,7 @@ class Sources:
         self.root = root
         self._imports: dict[Path, dict[str, Path]] = {}
         self._behind: dict[Path, frozenset[Path]] = {}
+        self._assigned: dict[Path, dict[str, set[str]]] = {}
         self._text: dict[Path, str] = {}
         self._digests: dict[Path, bytes] = {}
 
@@ -133,21 +135,37 @@ class Sources:
         own = Path(function.__code__.co_filename)
         imports = self.imports(own)
         found = {own} | self.always
-        # helpers of the same file are followed by name, so that a file of many stages does not tie all
-        # of them to everything one of them uses
-        left, seen = [function], {function}
+        # helpers and constants of the same file are followed by name, so that a file of many stages does
+        # not tie all of them to everything one of them uses
+        assigned = self.assigned(own)
+        left, seen = list(_names(function.__code__)), set()
         while left:
-            for name in _names(left.pop().__code__):
-                if name in imports:
-                    found |= self.behind(imports[name])
-                    continue
-                helper = function.__globals__.get(name)
-                helper = getattr(helper, "py_func", helper)
-                if helper not in seen and getattr(helper, "__module__", None) == function.__module__:
-                    if hasattr(helper, "__code__"):
-                        seen.add(helper)
-                        left.append(helper)
+            name = left.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            helper = function.__globals__.get(name)
+            helper = getattr(helper, "py_func", helper)
+            if name in imports:
+                found |= self.behind(imports[name])
+            elif getattr(helper, "__module__", None) == function.__module__ and hasattr(helper, "__code__"):
+                left += _names(helper.__code__)
+            else:
+                left += assigned.get(name, ())
         return frozenset(found)
+
+    def assigned(self, path: Path) -> dict[str, set[str]]:
+        """The names a file assigns at its top, and the names each is made from."""
+        known = self._assigned.get(path)
+        if known is None:
+            known = {}
+            for node in ast.parse(self.text(path)).body:
+                if isinstance(node, ast.Assign | ast.AnnAssign):
+                    used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+                    for name in used:
+                        known.setdefault(name, set()).update(used)
+            self._assigned[path] = known
+        return known
 
     def fingerprint(self, function: Callable[..., Any]) -> str:
         """A hash of the compiler and of every source `function` depends on."""
