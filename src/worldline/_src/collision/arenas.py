@@ -15,8 +15,7 @@ import numpy as np
 
 from worldline._src.collision.geometry import GeometryData
 from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
-from worldline._src.kernels.narrowphase.tables import COLUMNS, HEADER, SIZES, SLOT
-from worldline._src.scalar.memory import aligned_zeros
+from worldline._src.kernels.narrowphase.tables import TABLE
 from worldline._src.spatial.poses import Array, rotation
 
 
@@ -98,31 +97,14 @@ class Arenas:
         column["body_X_W"][:] = pose12(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]))
 
     def _lay_out(self) -> None:
-        """Offsets of all columns; constants keep their numbers when only the room changes."""
-        ends = {"m": HEADER, "c": 0, "args": 0, "d": 0}
-        offsets, shapes = {}, {}
-        for column in COLUMNS:
-            shape = tuple(s if isinstance(s, int) else self.sizes[s] for s in column.shape)
-            offsets[column.name], shapes[column.name] = ends[column.space], shape
-            ends[column.space] += int(np.prod(shape))
-        previous = getattr(self, "column", {})
-        self.m = np.zeros(ends["m"], np.int64)
-        self.c = aligned_zeros(ends["c"])
-        self.args = np.zeros(ends["args"], np.int64)
-        self.d = aligned_zeros(ends["d"])
-        self.m[: len(SIZES)] = [self.sizes[name] for name in SIZES]
-        blocks = {"m": self.m, "c": self.c, "args": self.args, "d": self.d}
-        self.column: dict[str, Any] = {}
-        for column in COLUMNS:
-            name, at, shape = column.name, offsets[column.name], shapes[column.name]
-            self.m[SLOT[name]] = at
-            self.column[name] = blocks[column.space][at : at + int(np.prod(shape))].reshape(shape)
-            if name in previous:
-                old = previous[name]
-                if old.shape == shape:
-                    self.column[name][...] = old
-                elif shape and old.shape[1:] == shape[1:]:
-                    self.column[name][: len(old)] = old[: len(self.column[name])]
+        """Fresh arenas of the present sizes; what was in the columns is kept."""
+        block = TABLE.lay_out(self.sizes)
+        previous: dict[str, Any] = getattr(self, "column", {})
+        self.m, self.c, self.args, self.d = block.m, block.c, block.args, block.d
+        self.column: dict[str, Any] = block.column
+        for name, old in previous.items():
+            rows = min(len(old), len(self.column[name]))
+            self.column[name][:rows] = old[:rows]
 
     def make_room(self, *, pairs: int = 0, contacts: int = 0) -> None:
         """Grow the tables of pairs and contacts, at least doubling what is too small."""
@@ -191,7 +173,7 @@ def _joined(geometry: Sequence[GeometryData]) -> dict[str, np.ndarray]:
     table = np.zeros((len(geometry), 8), np.int64)
     vertex = face = tri = node = 0
     face_start, near_start = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)]
-    corners, nears, tris = [], [], []
+    corners, nears, tris, across = [], [], [], []
     corner = near = 0
     for k, g in enumerate(geometry):
         table[k] = (
@@ -200,11 +182,10 @@ def _joined(geometry: Sequence[GeometryData]) -> dict[str, np.ndarray]:
         )
         face_start.append(g.face_start[1:] + corner)
         corners.append(g.face_corner + vertex)
-        # a surface has no neighbour lists; its vertices get empty ones so that numbers stay in step
-        lists = g.near_start[1:] if len(g.near_start) else np.zeros(len(g.vertices), np.int64)
-        near_start.append(lists + near)
+        near_start.append(g.near_start[1:] + near)
         nears.append(g.near + vertex)
         tris.append(g.tri + np.array([vertex, vertex, vertex, 0]))
+        across.append(np.where(g.tri_across < 0, -1, g.tri_across + vertex))
         corner, near = corner + len(g.face_corner), near + len(g.near)
         vertex, face = vertex + len(g.vertices), face + len(g.face_plane)
         tri, node = tri + len(g.tri), node + len(g.node_box)
@@ -217,6 +198,7 @@ def _joined(geometry: Sequence[GeometryData]) -> dict[str, np.ndarray]:
         "near_start": np.concatenate(near_start),
         "near": _stack(nears, (0,), np.int64),
         "tri": _stack(tris, (0, 4), np.int64),
+        "tri_across": _stack(across, (0, 3), np.int64),
         "tri_edge": _stack([g.tri_edge for g in geometry], (0, 9)),
         "node_index": _stack([g.node_index for g in geometry], (0, 2), np.int64),
         "node_box": _stack([g.node_box for g in geometry], (0, 6)),

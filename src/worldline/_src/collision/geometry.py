@@ -3,7 +3,8 @@
 """What collision needs to know of hulls, triangle surfaces and height fields, worked out once.
 
 Vertices are moved so that the middle of their box is the origin; `centre` says where it was. Hulls get
-polygonal faces (coplanar triangles joined) and the neighbours of every vertex, surfaces a tree of boxes.
+polygonal faces (coplanar triangles joined), surfaces a tree of boxes and what lies beyond every edge; both
+the neighbours of every vertex.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class GeometryData(NamedTuple):
     near_start: np.ndarray = _NO_INTS
     near: np.ndarray = _NO_INTS
     tri: np.ndarray = np.zeros((0, 4), np.int64)
+    tri_across: np.ndarray = np.zeros((0, 3), np.int64)
     tri_edge: Array = np.zeros((0, 9))
     node_index: np.ndarray = np.zeros((0, 2), np.int64)
     node_box: Array = np.zeros((0, 6))
@@ -62,6 +64,7 @@ def hull_geometry(points: Array) -> GeometryData:
 
 
 def _neighbours(count: int, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices that share an edge, listed vertex by vertex."""
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
     edges = np.unique(np.concatenate([edges, edges[:, ::-1]]), axis=0)
     start = np.zeros(count + 1, np.int64)
@@ -151,6 +154,29 @@ def field_geometry(heights: Array, size: Array, base: float) -> GeometryData:
     return _with_tree(points - centre, triangles, centre, half, base=-half[2])
 
 
+def _welded(points: Array) -> np.ndarray:
+    """For every vertex the first one at the same place: files often repeat vertices triangle by triangle."""
+    grid = np.round(points * (1.0 / max(1e-9 * float(np.abs(points).max()), 1e-300)))
+    _, first, group = np.unique(grid, axis=0, return_index=True, return_inverse=True)
+    return first[group.reshape(-1)]
+
+
+def _across(triangles: np.ndarray) -> np.ndarray:
+    """The third corner of the triangle beyond each edge (k to k + 1), -1 where there is not exactly one."""
+    count = len(triangles)
+    start, end = triangles.reshape(-1), np.roll(triangles, -1, axis=1).reshape(-1)
+    third = np.roll(triangles, -2, axis=1).reshape(-1)
+    low, high = np.minimum(start, end), np.maximum(start, end)
+    order = np.lexsort((high, low))
+    low, high = low[order], high[order]
+    same = np.concatenate([[False], (low[1:] == low[:-1]) & (high[1:] == high[:-1]), [False]])
+    # edges that exactly two triangles have: equal to the next, but the run goes no further either way
+    two = np.flatnonzero(same[1:-1] & ~same[:-2] & ~same[2:])
+    found = np.full(3 * count, -1, np.int64)
+    found[order[two]], found[order[two + 1]] = third[order[two + 1]], third[order[two]]
+    return found.reshape(count, 3)
+
+
 def _with_tree(
     points: Array, triangles: np.ndarray, centre: Array, half: Array, base: float | None
 ) -> GeometryData:
@@ -174,13 +200,23 @@ def _with_tree(
     )
     chosen = proper[order]
     tri = np.concatenate([triangles[chosen], chosen[:, None]], axis=1)
+    welded = _welded(points)
+    joined = welded[triangles[proper]]
+    near_start, near = _neighbours(len(points), joined)
+    # a repeated vertex has the neighbours of the first at its place
+    counts = np.diff(near_start)[welded]
+    ring = np.concatenate([[0], np.cumsum(counts)])
+    near = near[np.repeat(near_start[welded] - ring[:-1], counts) + np.arange(ring[-1])]
     a, b, c = a[order], b[order], c[order]
     edge = np.concatenate([a, b - a, c - a], axis=1)
     return GeometryData(
         centre,
         half,
         np.ascontiguousarray(points),
+        near_start=ring,
+        near=near,
         tri=tri,
+        tri_across=_across(joined)[order],
         tri_edge=edge,
         node_index=node_index[:nodes].copy(),
         node_box=node_box[:nodes].copy(),

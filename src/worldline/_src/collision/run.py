@@ -11,33 +11,19 @@ from numba import float64
 
 from worldline._src.jit import DISABLED, Stage, announced, entry
 from worldline._src.kernels.narrowphase.links import LINKED
-from worldline._src.scalar.memory import call_stage, pointer
+from worldline._src.kernels.program import caller
 from worldline._src.spatial.rotation import Quat, quat_to_matrix
 
-
-@entry
-def _run_stages(program, m, c, args, d):
-    for k in range(program.shape[0]):
-        call_stage(program[k], pointer(m), pointer(c), pointer(args), pointer(d))
-
-
-_SIGNATURE = "(int64[::1], int64[::1], float64[::1], int64[::1], float64[::1])"
-_addresses: dict[tuple[Stage, ...], np.ndarray] = {}
+_programs: dict[tuple[Stage, ...], Any] = {}
 
 
 def run_stages(stages: tuple[Stage, ...], m: Any, c: Any, args: Any, d: Any) -> None:
     """Run stages over the arenas of one world, in order; the links they call must be set."""
-    if DISABLED:
-        for stage in stages:
-            stage(m, c, args, d)
-        return
-    program = _addresses.get(stages)
+    program = _programs.get(stages)
     if program is None:
-        with announced("the loop over collision stages"):
-            _run_stages.compile(_SIGNATURE)
-        program = np.array([stage.address(float64) for stage in stages], np.int64)
-        _addresses[stages] = program
-    _run_stages(program, m, c, args, d)
+        program = stages if DISABLED else np.array([stage.address(float64) for stage in stages], np.int64)
+        _programs[stages] = program
+    caller()(program, m, c, args, d)
 
 
 def set_links(links: tuple[int, ...], args: Any) -> None:

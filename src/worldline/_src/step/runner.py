@@ -231,18 +231,6 @@ def _advance(program, sets, keep, d, table, n):
     return n
 
 
-@entry
-def _call(program, m, c, args, d):
-    """Run a program once on an arena that already has its operands."""
-    for k in range(program.shape[0]):
-        call_stage(program[k], pointer(m), pointer(c), pointer(args), pointer(d))
-
-
-def _call_python(program, m, c, args, d):
-    for stage in program:
-        stage(m, c, args, d)
-
-
 def _advance_python(program, sets, keep, d, table, n):
     """The same loop as plain Python; program is pairs of stage and set, sets are tuples of arrays."""
     q, nq, v, nv, clock, a = (int(x) for x in table)
@@ -290,21 +278,7 @@ RUNNERS = {
 }
 _TABLE = "int64[:, ::1]"
 _ADVANCE_SIGNATURE = f"({', '.join([_TABLE, _TABLE, _TABLE, _FLOATS, _INTS])}, int64)"
-_CALL_SIGNATURE = f"({', '.join([_INTS, _INTS, _FLOATS, _INTS, _FLOATS])})"
 _ready: dict[str, Any] = {}
-
-
-def caller() -> Any:
-    """Compiled code that runs a program once on an arena."""
-    run = _ready.get("call")
-    if run is None:
-        run = _call_python
-        if not DISABLED:
-            run = _call
-            with announced("the call of a program"):
-                run.compile(_CALL_SIGNATURE)
-        _ready["call"] = run
-    return run
 
 
 def advancer() -> Any:

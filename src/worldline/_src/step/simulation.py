@@ -19,6 +19,7 @@ import numpy as np
 from worldline._src.errors import CapabilityError, OperationError
 from worldline._src.jit import Stage
 from worldline._src.kernels import drives
+from worldline._src.kernels.program import caller
 from worldline._src.model.compile import constant_views
 from worldline._src.model.fields import BY_NAME, extent
 from worldline._src.model.model import Model
@@ -206,7 +207,7 @@ class Simulation:
             # the arenas of a model are written in place, so this holds for as long as the model
             arenas = self.model.arenas
             blocks = (compiled(program, "float"), arenas.index, arenas.constant, WITH_GRAVITY, self.data)
-            call = self._reads[program.name] = (runner.caller(), blocks)
+            call = self._reads[program.name] = (caller(), blocks)
         call[0](*call[1])
 
     # ---- stepping
@@ -349,7 +350,7 @@ class Simulation:
 
 def compile_all() -> None:
     """Compile what worlds that step in place need beyond the programs of `stepping.py`."""
-    runner.caller()
+    caller()
     runner.advancer()
     for stages in ((t.no_drive_forces,), *(program.stages for program in (_POSES, _TWISTS))):
         stage_addresses(stages)

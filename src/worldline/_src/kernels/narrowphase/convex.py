@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from worldline._src.jit import inline
 from worldline._src.kernels.narrowphase.box_box import box_axes, box_corner_points, box_edge_points
+from worldline._src.kernels.narrowphase.capsule_box import capsule_box
 from worldline._src.kernels.narrowphase.gjk import APART, BEYOND, FROM_A, NEAREST, PROVEN, weighted
 from worldline._src.kernels.narrowphase.links import (
     EPA_LINK,
@@ -40,6 +41,8 @@ _POLISH = 32
 """Steps of polishing, at most."""
 _CLEAR = 1.0e-3
 """How far apart shapes are moved for it, over their extent."""
+_EQUAL = 1.0e-12
+"""Difference over extent between depths that are equal but for rounding."""
 
 
 class Arena(NamedTuple):
@@ -59,44 +62,64 @@ def nothing(distance, normal):
 
 
 @inline
-def _polished(arena, work, A, B, p, found, extent):
-    """Penetration to the last digits, from EPA's answer.
+def _miss(found):
+    """How far the points of a Closest are beside a common line along its normal."""
+    gap = sub(found.point_b, found.point_a)
+    return add_scaled(gap, found.normal, -dot(gap, found.normal))
+
+
+@inline
+def _polished(arena, work, p, found, extent):
+    """Penetration with points that belong to each other, from EPA's answer.
 
     EPA proves the depth, but the foot of the origin may lie beside the face it ended at, and on round shapes
     the normal is only as good as the square root of its tolerance. B is moved out along the normal until it
     is clear; the closest points then give points that belong to each other, and a normal that is closer to
-    the best one, by a factor of depth over radius of curvature each time.
+    the best one, by a factor of depth over radius of curvature each time. Of answers that are as deep as the
+    best but for rounding, the one whose points fit best is kept.
     """
-    best = found
-    gap = _CLEAR * extent
-    aim, turn, stride = best.normal, Vec3(0.0, 0.0, 0.0), 0.0
+    best, least = found, -found.distance
+    error = dot(_miss(best), _miss(best))
+    aim, last, stride = best.normal, best.normal, 0.0
     for _ in range(_POLISH):
-        t = scale(aim, gap - best.distance)
+        t = scale(aim, _CLEAR * extent + least)
         put_position(work, add(p, t))
         put_limit(work, 1e150)
         call_link(GJK_LINK, arena.m, arena.c, arena.args, arena.d)
         status, n, _ = load_status(work)
-        better = False
-        if status == APART:
-            v = load3(work, NEAREST)
-            normal = scale(v, -1.0 / sqrt(dot(v, v)))
-            depth = dot(normal, t) - work[PROVEN]
-            better = depth <= -best.distance + 1e-14 * extent
-        if better:
-            # where the surface curves like a sphere steps are short: longer ones while that pays
-            turn = sub(normal, best.normal)
-            a = weighted(work, FROM_A, n)
-            best = Closest(-depth, normal, a, sub(sub(a, v), t))
-            if dot(turn, turn) < 1e-20:
-                break
-            aim = unit_or(add_scaled(normal, turn, stride), normal)
-            stride = 2.0 * stride + 1.0
-        elif stride > 0.0:
-            aim, stride = best.normal, 0.0
-        else:
+        if status != APART:
             break
+        v = load3(work, NEAREST)
+        normal = scale(v, -1.0 / sqrt(dot(v, v)))
+        depth = dot(normal, t) - work[PROVEN]
+        if depth > least + _EQUAL * extent:
+            if stride == 0.0:
+                break
+            aim, stride = last, 0.0
+            continue
+        a = weighted(work, FROM_A, n)
+        new = Closest(-depth, normal, a, sub(sub(a, v), t))
+        offset = dot(_miss(new), _miss(new))
+        if offset < error or depth < least - _EQUAL * extent:
+            best, error = new, offset
+        least = depth if depth < least else least
+        turn = sub(normal, last)
+        if dot(turn, turn) < 1e-20 or error < (1e-11 * extent) ** 2:
+            break
+        # where the surface curves like a sphere steps are short: longer ones while that pays
+        aim, last = unit_or(add_scaled(normal, turn, stride), normal), normal
+        stride = 2.0 * stride + 1.0
     put_position(work, p)
-    return best
+    # what rounding left is shared by both points: beside their normal, where surfaces are level
+    half = _miss(best)
+    a, b = add_scaled(best.point_a, half, 0.5), add_scaled(best.point_b, half, -0.5)
+    middle, n = scale(add(a, b), 0.5), best.normal
+    return Closest(
+        best.distance,
+        n,
+        add_scaled(middle, n, -0.5 * best.distance),
+        add_scaled(middle, n, 0.5 * best.distance),
+    )
 
 
 @inline
@@ -120,7 +143,7 @@ def convex_closest(arena, work, A, B, p, limit):
         found = load_found(work)
         miss = add_scaled(sub(found.point_a, found.point_b), found.normal, found.distance)
         if dot(miss, miss) > (1e-10 * extent) ** 2:
-            found = _polished(arena, work, A, B, p, found, extent)
+            found = _polished(arena, work, p, found, extent)
         normal, a, b = found.normal, found.point_a, found.point_b
         distance = found.distance - radius
     return Closest(distance, normal, add_scaled(a, normal, A.radius), add_scaled(b, normal, -B.radius))
@@ -171,6 +194,19 @@ def convex_pair(arena, work, A, B, row_a, row_b, R, p, margin, mode):
         return 0, found
     if mode == DISTANCE_MODE:
         return 1, found
+    count = face_contacts(arena, work, found.normal, margin)
+    return with_witness(work, count, found, sqrt(dot(p, p))), found
+
+
+@inline
+def capsule_box_pair(arena, work, A, B, R, p, margin, mode):
+    """The same for a capsule and a box."""
+    found = capsule_box(A.radius, A.size.y, B.size, R, p)
+    if found.distance > margin:
+        return 0, found
+    if mode == DISTANCE_MODE:
+        return 1, found
+    put_problem(work, A, B, R, p, -1, -1)
     count = face_contacts(arena, work, found.normal, margin)
     return with_witness(work, count, found, sqrt(dot(p, p))), found
 

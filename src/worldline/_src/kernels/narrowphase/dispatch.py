@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from worldline._src.jit import inline, kernel, stage
 from worldline._src.kernels.narrowphase.closed import ball_pairs, flat_pairs, round_pairs
-from worldline._src.kernels.narrowphase.convex import Arena, box_pair, convex_pair
+from worldline._src.kernels.narrowphase.convex import Arena, box_pair, capsule_box_pair, convex_pair
 from worldline._src.kernels.narrowphase.emit import emit_closest, emit_contact, ordered, pair_margin
 from worldline._src.kernels.narrowphase.epa import solve_epa
 from worldline._src.kernels.narrowphase.gjk import solve_gjk
@@ -101,6 +101,8 @@ def convex_pairs(arena, shapes, geom, buckets, work_io, contacts_out):
         A, B = load_convex(shapes, geom, a), load_convex(shapes, geom, b)
         if A.kind == BOX and B.kind == BOX:
             count, found = box_pair(arena, work, A, B, R, p, margin, mode)
+        elif A.kind == CAPSULE and B.kind == BOX:
+            count, found = capsule_box_pair(arena, work, A, B, R, p, margin, mode)
         else:
             row_a, row_b = shapes.shape_geom[a], shapes.shape_geom[b]
             count, found = convex_pair(arena, work, A, B, row_a, row_b, R, p, margin, mode)

@@ -103,8 +103,11 @@ def _outside(a, b, c, d):
 
 
 @inline
-def _tetrahedron_weights(work):
-    """Set the weights of a full simplex; True when the origin is inside."""
+def _tetrahedron_weights(work, apart):
+    """Set the weights of a full simplex; True when the origin is inside.
+
+    When the cores are proven `apart` it is not, whatever rounding says of a tetrahedron that is nearly flat.
+    """
     a, b = load3(work, SIMPLEX), load3(work, SIMPLEX + 3)
     c, d = load3(work, SIMPLEX + 6), load3(work, SIMPLEX + 9)
     best = 1e300
@@ -117,7 +120,7 @@ def _tetrahedron_weights(work):
             x, y, z, other = a, c, d, b
         elif face == 3:
             x, y, z, other = b, c, d, a
-        if not _outside(x, y, z, other):
+        if not (apart or _outside(x, y, z, other)):
             continue
         inside = False
         u, v, w = triangle_weights(x, y, z)
@@ -137,7 +140,7 @@ def _tetrahedron_weights(work):
 
 
 @inline
-def _set_weights(work, n):
+def _set_weights(work, n, apart):
     """Weights of the simplex point closest to the origin; True when a tetrahedron holds it."""
     if n == 1:
         work[WEIGHT] = 1.0
@@ -151,7 +154,7 @@ def _set_weights(work, n):
         u, v, w = triangle_weights(a, b, load3(work, SIMPLEX + 6))
         work[WEIGHT], work[WEIGHT + 1], work[WEIGHT + 2] = u, v, w
         return False
-    return _tetrahedron_weights(work)
+    return _tetrahedron_weights(work, apart)
 
 
 @inline
@@ -256,7 +259,7 @@ def gjk(hulls, space_io):
         store3(work, SIMPLEX + 3 * n, w)
         store3(work, FROM_A + 3 * n, a)
         store3(work, FROM_B + 3 * n, b)
-        if _set_weights(work, n + 1):
+        if _set_weights(work, n + 1, proven > 1e-12 * sqrt(extent)):
             status = OVERLAP
             n += 1
             break

@@ -4,14 +4,20 @@
 
 The tree of the surface is walked with the box of the convex shape in the surface's frame; every triangle met
 is a convex shape of its own, two-sided and without thickness. Under a triangle of a height field the ground
-is solid down to its base: a prism. Contacts of many triangles are grouped by normal, four points a group.
+is solid down to its base: a prism. A contact pushes the way the whole surface would (`inner_edges.py`), not
+one triangle alone. Contacts of many triangles are grouped by normal, four points a group.
 """
 
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel, outline
 from worldline._src.kernels.broadphase.aabb import shape_box
-from worldline._src.kernels.narrowphase.convex import convex_pair
+from worldline._src.kernels.narrowphase.convex import (
+    WITNESS,
+    convex_closest,
+    face_contacts,
+    with_witness,
+)
 from worldline._src.kernels.narrowphase.emit import (
     emit_closest,
     emit_contact,
@@ -19,14 +25,21 @@ from worldline._src.kernels.narrowphase.emit import (
     ordered,
     pair_margin,
 )
-from worldline._src.kernels.narrowphase.links import load3, store3
+from worldline._src.kernels.narrowphase.inner_edges import (
+    AS_FOUND,
+    NONE,
+    REPLACED,
+    corner_weights,
+    surface_direction,
+)
+from worldline._src.kernels.narrowphase.links import load3, put_problem, store3
 from worldline._src.kernels.narrowphase.manifold import (
     CANDIDATE,
     CANDIDATE_ROW,
     keep_four,
     put_candidate,
 )
-from worldline._src.kernels.narrowphase.support import LOOSE, Convex, load_convex
+from worldline._src.kernels.narrowphase.support import HINT, LOOSE, Convex, load_convex, support
 from worldline._src.kernels.narrowphase.tables import (
     DISTANCE_MODE,
     HFIELD,
@@ -37,9 +50,16 @@ from worldline._src.kernels.narrowphase.tables import (
     TRI_COUNT,
     TRI_FIRST,
 )
-from worldline._src.kernels.narrowphase.values import Closest, load_position, load_rotation
+from worldline._src.kernels.narrowphase.values import (
+    Closest,
+    add_scaled,
+    load_position,
+    load_rotation,
+    negative,
+)
+from worldline._src.scalar.ops import sqrt
 from worldline._src.spatial.rotation import mat_mul, rotate, rotate_back, transpose
-from worldline._src.spatial.vec3 import Vec3, dot, sub
+from worldline._src.spatial.vec3 import Vec3, add, dot, load_vec3, scale, sub
 
 LOOSE_A, LOOSE_B = 4160, 4180
 _GATHER = 4864
@@ -53,6 +73,10 @@ GROUPS = 4
 """Groups of like normals that one surface pair may have, four contacts each."""
 _ALIKE = 0.94
 """Cosine between normals of one group."""
+_ONE = 1.0 - 1.0e-6
+"""Cosine between normals of contacts that may be one."""
+_SAME, _SAME_LOWEST = 1.0e-7, 1.0e-3
+"""Distance between such contacts, as a share of the shape's size; of lowest points of round shapes."""
 
 
 @inline
@@ -105,17 +129,35 @@ def box_gap(surfaces, node, low, high):
 
 
 @inline
-def _gather(work, iwork, held, count, n, tag):
-    """Move `count` candidates with normal `n` into the gathered list."""
+def _place_of(work, held, source, n, size):
+    """Where the gathered list has the candidate at `source` already, or its end.
+
+    Triangles share edges and corners, and next to an edge two of them see the lowest point of a round shape.
+    """
+    p = load3(work, source)
+    same = size * (_SAME_LOWEST if work[source + 4] == WITNESS else _SAME)
+    for k in range(held):
+        at = _GATHER + _GATHER_ROW * k
+        gap = sub(load3(work, at), p)
+        if dot(gap, gap) <= same * same and dot(load3(work, at + 3), n) >= _ONE:
+            return k
+    return held
+
+
+@inline
+def _gather(work, iwork, held, count, n, tag, size):
+    """Move `count` candidates with normal `n` into the gathered list; of equal ones the deeper stays."""
     for c in range(count):
-        if held >= MAX_GATHERED:
-            break
-        at, source = _GATHER + _GATHER_ROW * held, CANDIDATE + CANDIDATE_ROW * c
+        source = CANDIDATE + CANDIDATE_ROW * c
+        k = _place_of(work, held, source, n, size)
+        at = _GATHER + _GATHER_ROW * k
+        if k >= MAX_GATHERED or (k < held and work[at + 6] >= work[source + 3]):
+            continue
         store3(work, at, load3(work, source))
         store3(work, at + 3, n)
         work[at + 6] = work[source + 3]
-        iwork[_TAG + held] = (tag << 33) + int(work[source + 4])
-        held += 1
+        iwork[_TAG + k] = (tag << 33) + int(work[source + 4])
+        held = max(held, k + 1)
     return held
 
 
@@ -134,15 +176,60 @@ def _thin_out(work, iwork, held):
     return held
 
 
+@inline
+def _put_foot(work, iwork, surfaces, A, t, R, p, n, limit):
+    """The lowest point of A against the normal `n`, when it is above triangle `t`; returns how many."""
+    low = add_scaled(support(A, surfaces, work, iwork, HINT, n), n, A.radius)
+    a = load_vec3(surfaces.vertex, surfaces.tri[t, 0])
+    b = load_vec3(surfaces.vertex, surfaces.tri[t, 1])
+    c = load_vec3(surfaces.vertex, surfaces.tri[t, 2])
+    wa, wb, wc = corner_weights(a, b, c, rotate_back(R, sub(low, p)))
+    gap = dot(n, sub(add(p, rotate(R, a)), low))
+    if gap > limit or min(wa, min(wb, wc)) < -_SAME:
+        return 0
+    put_candidate(work, 0, add_scaled(low, n, 0.5 * gap), -gap, WITNESS)
+    return 1
+
+
+@inline
+def triangle_pair(arena, work, iwork, A, B, row_a, surfaces, t, ground, R, p, limit, mode):
+    """Contacts of A and triangle `t` of a surface, B: (count of candidates, Closest), as `convex_pair`."""
+    put_problem(work, A, B, R, p, row_a, -1)
+    found = convex_closest(arena, work, A, B, p, limit)
+    if found.distance > limit:
+        return 0, found
+    if mode == DISTANCE_MODE:
+        return 1, found
+    verdict, up = surface_direction(
+        surfaces,
+        t,
+        ground,
+        negative(rotate_back(R, found.normal)),
+        rotate_back(R, sub(found.point_b, p)),
+        negative(rotate_back(R, p)),
+    )
+    if verdict == NONE:
+        return 0, found
+    normal = found.normal if verdict == AS_FOUND else negative(rotate(R, up))
+    turned = Closest(found.distance, normal, found.point_a, found.point_b)
+    count = face_contacts(arena, work, normal, limit)
+    if verdict != REPLACED:
+        return with_witness(work, count, turned, sqrt(dot(p, p))), turned
+    if count == 0:
+        count = _put_foot(work, iwork, surfaces, A, t, R, p, normal, limit)
+    return count, turned
+
+
 @outline
 def walk_surface(arena, A, row_a, surfaces, g, R, p, space, limit, ground, mode, held, best):
     """Every triangle of surface `g` near the convex shape A: contacts gathered, or the closest kept.
 
     R and p are the pose of the surface in A. `ground` is the base of a height field, a number above 1e299
-    for a mesh. Returns contacts held and the Closest so far.
+    for a mesh. Returns contacts held and the Closest so far, of those that gave no contact.
     """
     work, iwork = space.work, space.iwork
     low, high = convex_box(A, R, p, work)
+    size = high.x - low.x + high.y - low.y + high.z - low.z
     first_node, first_tri = surfaces.geom[g, NODE_FIRST], surfaces.geom[g, TRI_FIRST]
     prism = ground < 1e299
     iwork[_STACK] = first_node
@@ -151,7 +238,9 @@ def walk_surface(arena, A, row_a, surfaces, g, R, p, space, limit, ground, mode,
         top -= 1
         node = iwork[_STACK + top]
         gap2 = box_gap(surfaces, node, low, high)
-        reach = limit if best.distance > limit else (best.distance if best.distance > 0.0 else 0.0)
+        reach = limit
+        if mode == DISTANCE_MODE and best.distance < limit:
+            reach = best.distance if best.distance > 0.0 else 0.0
         if gap2 > reach * reach:
             continue
         start, count = surfaces.node_index[node, 0], surfaces.node_index[node, 1]
@@ -168,16 +257,17 @@ def walk_surface(arena, A, row_a, surfaces, g, R, p, space, limit, ground, mode,
         for t in range(first_tri + start, first_tri + start + count):
             B = load_triangle(surfaces, t, prism, ground, work, LOOSE_B)
             bound = reach if mode == DISTANCE_MODE and best.distance > 0.0 else limit
-            found_count, found = convex_pair(arena, work, A, B, row_a, -1, R, p, bound, mode)
-            if found_count == 0:
-                continue
-            if mode == DISTANCE_MODE:
-                if found.distance < best.distance:
-                    best = found
-            else:
+            found_count, found = triangle_pair(
+                arena, work, iwork, A, B, row_a, surfaces, t, ground, R, p, bound, mode
+            )
+            # what no triangle takes for a contact is kept too, lest an overlap has none at all
+            if (mode == DISTANCE_MODE or found_count == 0) and found.distance < best.distance:
+                best = found
+            if mode != DISTANCE_MODE and found_count > 0:
                 if held + found_count > MAX_GATHERED:
                     held = _thin_out(work, iwork, held)
-                held = _gather(work, iwork, held, found_count, found.normal, surfaces.tri[t, 3])
+                tag = surfaces.tri[t, 3]
+                held = _gather(work, iwork, held, found_count, found.normal, tag, size)
     return held, best
 
 
@@ -261,5 +351,9 @@ def surface_pairs(arena, shapes, surfaces, buckets, space_io, contacts_out):
                 out, q, flip, origin, best.distance, rotate(R_WA, best.normal),
                 rotate(R_WA, best.point_a), rotate(R_WA, best.point_b),
             )  # fmt: skip
-        else:
+        elif held > 0:
             _emit_groups(shapes, out, work, iwork, q, a, b, flip, origin, R_WA, held)
+        elif best.distance <= limit:
+            middle = scale(add(best.point_a, best.point_b), 0.5)
+            where, n = rotate(R_WA, middle), rotate(R_WA, best.normal)
+            emit_contact(shapes, out, q, a, b, flip, origin, where, n, -best.distance, int(WITNESS))

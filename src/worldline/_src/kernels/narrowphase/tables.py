@@ -4,7 +4,7 @@
 
 The interface between whoever owns bodies and the collision kernels is four arenas and no Python:
 
-    m     int64    header (sizes, then offsets, `SLOT`), constant integers: shape types, bodies, topology
+    m     int64    header (sizes, then offsets), constant integers: shape types, bodies, topology
     c     float64  constants: shape sizes and local poses, vertices, face planes, bounding-volume nodes
     args  int64    integers that change: counters, candidate pairs, buckets by family, contact identities
     d     float64  numbers that change: body and shape poses, boxes, contacts, distances, work space
@@ -26,10 +26,7 @@ rows are counted but not written.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-from worldline._src.jit import inline
-from worldline._src.scalar.memory import matrix, vector
+from worldline._src.scalar.columns import Column, Table
 
 # shape types; a pair is always handed on with the lower type first
 PLANE, SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, HULL, MESH, HFIELD = range(10)
@@ -52,15 +49,6 @@ IWORK = 2048
 
 BOTTOMLESS = 1.0e30
 """Minus this is the depth of a slot that holds no contact."""
-
-
-class Column(NamedTuple):
-    """One array of the tables: its arena, its shape by symbols, and what it holds."""
-
-    name: str
-    space: str
-    shape: tuple[str | int, ...]
-    doc: str
 
 
 SIZES = (
@@ -98,8 +86,9 @@ COLUMNS = (
     Column("face_start", "m", ("nface1",), "First corner of a face, and the end of the last."),
     Column("face_corner", "m", ("ncorner",), "Vertices of faces, counter-clockwise from outside."),
     Column("near_start", "m", ("nvertex1",), "First neighbour of a vertex, and the end of the last."),
-    Column("near", "m", ("nnear",), "Vertices that share an edge of a hull."),
+    Column("near", "m", ("nnear",), "Vertices that share an edge of a hull or of a surface."),
     Column("tri", "m", ("ntri", 4), "Vertices of a triangle, in tree order, and its number as given."),
+    Column("tri_across", "m", ("ntri", 3), "Third corner of the triangle beyond each edge, -1 at a border."),
     Column("node_index", "m", ("nnode", 2), "First child node, or first triangle and how many."),
     Column("shape_size", "c", ("nshape", 3), "Sizes, m; half sizes where there is a choice."),
     Column("shape_X_BS", "c", ("nshape", 12), "Pose in the body: position, rotation matrix."),
@@ -132,31 +121,11 @@ COLUMNS = (
     Column("slot", "d", ("nslot", 8), "Fixed rows of contacts for lanes: position, normal, depth, feature."),
     Column("work", "d", (WORK,), "Numbers of the narrow phase."),
 )
-SLOT = {name: k for k, name in enumerate((*SIZES, *(column.name for column in COLUMNS)))}
-HEADER = 96
-"""Integers in front of the m arena."""
+TABLE = Table(SIZES, COLUMNS)
+SLOT = TABLE.slot
+"""Where the header has a size or the offset of a column."""
 
-_BY_NAME = {column.name: column for column in COLUMNS}
-
-
-def _view(name: str, *fields: str) -> Any:
-    """A named tuple of columns and the function that cuts it from the arenas."""
-    view: Any = NamedTuple(name, [(f, Any) for f in fields])  # type: ignore[misc] # from the table
-    view.__module__ = __name__
-    view.__doc__ = "\n".join(f"{f}: {_BY_NAME[f].doc}" for f in fields)
-    cuts = []
-    for field in fields:
-        column = _BY_NAME[field]
-        sizes = ", ".join(str(s) if isinstance(s, int) else f"m[{SLOT[s]}]" for s in column.shape)
-        cut = "vector" if len(column.shape) == 1 else "matrix"
-        cuts.append(f"{cut}({column.space}, m[{SLOT[field]}], {sizes})")
-    source = f"def build(m, c, args, d):\n    return {name}({', '.join(cuts)})\n"
-    scope: dict[str, Any] = {"vector": vector, "matrix": matrix, name: view}
-    exec(compile(source, f"<view {name}>", "exec"), scope)
-    return view, inline(scope["build"])
-
-
-ShapeView, shape_view = _view(
+ShapeView, shape_view = TABLE.view(
     "ShapeView",
     "shape_type",
     "shape_body",
@@ -165,7 +134,7 @@ ShapeView, shape_view = _view(
     "shape_margin",
     "shape_X_W",
 )
-PlaceView, place_view = _view(
+PlaceView, place_view = TABLE.view(
     "PlaceView",
     "shape_type",
     "shape_body",
@@ -175,14 +144,23 @@ PlaceView, place_view = _view(
     "shape_margin",
     "body_X_W",
 )
-PlacedView, placed_view = _view("PlacedView", "shape_X_W", "box", "shape_margin")
-HullView, hull_view = _view("HullView", "vertex", "near_start", "near")
-FaceView, face_view = _view("FaceView", "geom", "vertex", "face_plane", "face_start", "face_corner")
-GeomView, geom_view = _view("GeomView", "geom", "vertex", "face_plane")
-SurfaceView, surface_view = _view(
-    "SurfaceView", "geom", "tri", "node_index", "node_box", "vertex", "tri_edge"
+PlacedView, placed_view = TABLE.view("PlacedView", "shape_X_W", "box", "shape_margin")
+HullView, hull_view = TABLE.view("HullView", "vertex", "near_start", "near")
+FaceView, face_view = TABLE.view("FaceView", "geom", "vertex", "face_plane", "face_start", "face_corner")
+GeomView, geom_view = TABLE.view("GeomView", "geom", "vertex", "face_plane")
+SurfaceView, surface_view = TABLE.view(
+    "SurfaceView",
+    "geom",
+    "tri",
+    "node_index",
+    "node_box",
+    "vertex",
+    "tri_edge",
+    "tri_across",
+    "near_start",
+    "near",
 )
-FilterView, filter_view = _view(
+FilterView, filter_view = TABLE.view(
     "FilterView",
     "shape_body",
     "shape_type",
@@ -195,11 +173,11 @@ FilterView, filter_view = _view(
     "ignored",
     "explicit",
 )
-BucketView, bucket_view = _view("BucketView", "counter", "pair", "bucket", "bucket_start")
-ContactView, contact_view = _view("ContactView", "counter", "contact", "contact_id", "closest")
-WorkView, work_view = _view("WorkView", "work", "iwork")
-TreeView, tree_view = _view(
+BucketView, bucket_view = TABLE.view("BucketView", "counter", "pair", "bucket", "bucket_start")
+ContactView, contact_view = TABLE.view("ContactView", "counter", "contact", "contact_id", "closest")
+WorkView, work_view = TABLE.view("WorkView", "work", "iwork")
+TreeView, tree_view = TABLE.view(
     "TreeView", "tree_node", "tree_box", "tree_order", "tree_leaf", "tree_root", "fat_box", "moved"
 )
-PairView, pair_view = _view("PairView", "counter", "pair", "fat_pair", "new_pair")
-SlotView, slot_view = _view("SlotView", "slot")
+PairView, pair_view = TABLE.view("PairView", "counter", "pair", "fat_pair", "new_pair")
+SlotView, slot_view = TABLE.view("SlotView", "slot")
