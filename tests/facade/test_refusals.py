@@ -189,7 +189,8 @@ def test_closure_arguments_are_symmetric_by_name(world):
         world.add_loop_closure(parent=a, child=b)  # type: ignore[call-arg]
 
 
-def test_an_enabled_closure_that_asks_for_solving_is_refused(world):
+def test_an_enabled_closure_that_asks_for_solving_is_refused_by_the_variational_family(world):
+    world.multibody_options = sx.MultibodyOptions(integration_family="variational")
     closure = world.add_loop_closure(frame_a=world.add_rigid_body(), frame_b=world.add_rigid_body())
     closure.dynamics = sx.ClosureDynamicsPolicy.SOLVE
     with pytest.raises(OperationError, match="solving stage"):
@@ -210,9 +211,9 @@ def test_a_disabled_closure_may_keep_its_policies(world):
     assert residual.force is None and not residual.is_force_available and not residual.is_active
 
 
-def test_mimic_is_not_yet_implemented(world):
+def test_a_mimic_joint_needs_one_to_follow(world):
     pendulum(world).joints["hinge"].actuator_type = sx.ActuatorType.MIMIC
-    with pytest.raises(RuntimeError, match="not yet implemented"):
+    with pytest.raises(OperationError, match="follows no joint"):
         world.step()
     assert not world.is_simulation_mode
 

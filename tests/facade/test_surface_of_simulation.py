@@ -187,14 +187,6 @@ REQUESTS = {
         "supported features",
         lambda w, r: setattr(w, "deactivation_options", sx.DeactivationOptions(True)),
     ),
-    "servo": (
-        "supported features",
-        lambda w, r: setattr(r.joints["l"], "actuator_type", sx.ActuatorType.SERVO),
-    ),
-    "solve": (
-        "supported features",
-        lambda w, r: setattr(w.loop_closures["rod"], "dynamics", sx.ClosureDynamicsPolicy.SOLVE),
-    ),
 }
 
 

@@ -11,9 +11,8 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import joint_parameters as parameters
-from worldline._src.facade import values
+from worldline._src.facade import mimic, values
 from worldline._src.facade.frame import Frame
-from worldline._src.facade.handle import Handle
 from worldline._src.facade.joint_coordinates import from_coordinates, to_coordinates
 from worldline._src.facade.joint_wrench import wrench_on_child
 from worldline._src.facade.kinds import (
@@ -24,6 +23,7 @@ from worldline._src.facade.kinds import (
     joint_type,
     member,
 )
+from worldline._src.facade.runtime import MOTORS
 from worldline._src.facade.values import VectorLike
 from worldline._src.scene.joints import FreeJoint
 from worldline._src.scene.joints import Joint as SceneJoint
@@ -47,7 +47,7 @@ _WITH_AXIS2 = {JointType.UNIVERSAL, JointType.PLANAR, JointType.TRANSLATIONAL_2D
 _TURNING = (JointType.SPHERICAL, JointType.FLOATING, JointType.DISTANCE)
 
 
-class Joint(Handle):
+class Joint(mimic.Follower):
     """A joint. All vectors have one number per degree of freedom, also when there is one.
 
     Positions of SPHERICAL joints are rotation vectors; those of FLOATING joints a translation and a rotation
@@ -224,11 +224,16 @@ class Joint(Handle):
             if kind is not ActuatorType.FORCE:
                 raise ArgumentError(f"the floating base '{self.name}' only takes ActuatorType.FORCE")
             return
+        before = actuator_type(self._joint.drive)
         self._joint.drive = drive_type(kind)
         for dof in self._joint.dofs:
             dof.drive = None
-        runtime.set_drive(self._joint)
-        self._world._configuration_changed()
+        mimic.follow(self)
+        if before is not kind and (before in MOTORS or kind in MOTORS):
+            self._world._topology_changed()
+        else:
+            runtime.set_drive(self._joint)
+            self._world._configuration_changed()
 
     def _command(self, name: str) -> Array:
         runtime = self._live()

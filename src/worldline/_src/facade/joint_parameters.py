@@ -173,7 +173,7 @@ def _write(joint: Joint, changes: dict[str, Array]) -> None:
     if driven:
         _set_modes(joint, runtime, dofs)
     limited = "joint_limit_lower" in changes and runtime.constraints is not None
-    if limited or "joint_friction" in changes:
+    if limited or {"joint_friction", "joint_velocity_limit"} & set(changes):
         # which rows there are is settled when the description is compiled
         joint._world._topology_changed()
 

@@ -24,6 +24,7 @@ from worldline._src.facade.options import Options, Setting, flag
 from worldline._src.facade.values import TransformLike
 from worldline._src.scene import closures as described
 from worldline._src.spatial.poses import Array, compose, inverse
+from worldline._src.step.equality_filling import Owner
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
@@ -109,7 +110,8 @@ class LoopClosureResidual(NamedTuple):
     is_active: bool
     """True when a stage acts on the closure."""
     force: Array | None
-    """Force of the closure, None when nothing was solved."""
+    """What the last step held endpoint A with: force [N], torque about the endpoint [N m], world axes, (6,);
+    B feels the opposite. None when nothing was solved."""
 
     @property
     def is_force_available(self) -> bool:
@@ -192,10 +194,19 @@ class LoopClosure(Handle):
         if not isinstance(value, LoopClosureRuntimePolicy):
             raise values.ShapeError(f"runtime_policy must be a LoopClosureRuntimePolicy, got {value!r}")
         self._world._require_idle()
+        solved = self._is_solved
         self._closure.enabled = value.enabled
         self._closure.kinematics = described.ClosureKinematicsPolicy[value.kinematics.value]
         self._closure.dynamics = described.ClosureDynamicsPolicy[value.dynamics.value]
-        self._world._configuration_changed()
+        if solved != self._is_solved:
+            self._world._topology_changed()
+        else:
+            self._world._configuration_changed()
+
+    @property
+    def _is_solved(self) -> bool:
+        """Whether a step keeps the closure closed."""
+        return self._closure.enabled and self._closure.dynamics is described.ClosureDynamicsPolicy.Solve
 
     def _change(self, **fields: Any) -> None:
         policy = self.runtime_policy
@@ -255,9 +266,20 @@ class LoopClosure(Handle):
             rotation=rotation,
             coordinates=LoopClosureResidualCoordinates.WORLD,
             enabled=self._closure.enabled,
-            is_active=False,
-            force=None,
+            is_active=self._is_solved,
+            force=self._force(),
         )
+
+    def _force(self) -> Array | None:
+        """Force and torque on endpoint A in the last step; None when the closure was not solved."""
+        runtime = self._world._live()
+        table = runtime.model.closures
+        if not self._is_solved or runtime.constraints is None or table is None:
+            return None
+        row = runtime.constraints.row_of(Owner.CLOSURE, table.label.index(self.name))
+        if row is None or runtime.constraints.column["equality_row"][row] < 0:
+            return None
+        return runtime.constraints.column["equality_wrench"][row].copy()
 
     def _touches(self, frame: object) -> bool:
         return self._spec.frame_a is frame or self._spec.frame_b is frame

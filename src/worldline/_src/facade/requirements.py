@@ -29,6 +29,7 @@ from worldline._src.facade.kinds import (
     ContactSolverMethod,
     RigidBodySolver,
 )
+from worldline._src.facade.mimic import couplers_of
 from worldline._src.facade.runtime import DRIVES
 from worldline._src.step.stepping import MultibodyIntegrationFamily, available_families
 
@@ -87,15 +88,20 @@ def require_step(world: World) -> None:
     family = options.multibody_options.integration_family
     if family not in available_families():
         _refuse(INTEGRATION, f"integration family '{family.value}' is not available")
+    if family is MultibodyIntegrationFamily.VARIATIONAL:
+        _require_no_closures(world)
+    _require_joints(world)
+    _require_scene(world)
+
+
+def _require_no_closures(world: World) -> None:
     for closure in world._loop_closures.values():
         policy = closure.runtime_policy
         if policy.enabled and policy.dynamics is ClosureDynamicsPolicy.SOLVE:
             raise UnavailableStage(
-                f"{ROWS[FEATURES]}: loop closure '{closure.name}' asks for SOLVE, but there is no solving "
-                "stage; disable it or use RESIDUAL_ONLY"
+                f"{ROWS[FEATURES]}: loop closure '{closure.name}' asks for SOLVE, but the variational family "
+                "has no solving stage; disable it, use RESIDUAL_ONLY or another family"
             )
-    _require_joints(world)
-    _require_scene(world)
 
 
 def _require_joints(world: World) -> None:
@@ -103,8 +109,9 @@ def _require_joints(world: World) -> None:
         for joint in robot._joints.values():
             for kind in dict.fromkeys(joint._actuator_types()):
                 if kind not in DRIVES:
-                    how = "not yet implemented" if kind is ActuatorType.MIMIC else "not available"
-                    _refuse(FEATURES, f"actuator {kind.name} of joint '{joint.name}' is {how}")
+                    _refuse(FEATURES, f"actuator {kind.name} of joint '{joint.name}' is not available")
+                if kind is ActuatorType.MIMIC and not couplers_of(world, joint._joint):
+                    raise OperationError(f"joint '{joint.name}' is MIMIC and follows none: set_mimic_joint")
 
 
 def _require_scene(world: World) -> None:
@@ -118,7 +125,9 @@ def _require_scene(world: World) -> None:
                 CONSTRAINTS, "switching position limits off is not available; take the limits away instead"
             )
     family = world._options.multibody_options.integration_family
-    if world._live().constraints is not None and family is MultibodyIntegrationFamily.VARIATIONAL:
+    constraints = world._live().constraints
+    variational = family is MultibodyIntegrationFamily.VARIATIONAL
+    if constraints is not None and variational and not constraints.only_speeds:
         _refuse(
             CONSTRAINTS,
             f"integration family '{family.value}' with contacts, soft limits, friction or actuators",

@@ -17,7 +17,7 @@ from worldline._src.kernels import drives
 from worldline._src.model.model import Model
 from worldline._src.model.scene_trees import MODES
 from worldline._src.scene.bodies import Body, BodyKind, Hierarchy, Link
-from worldline._src.scene.joints import FreeJoint, Joint, TargetMode
+from worldline._src.scene.joints import DriveType, FreeJoint, Joint, TargetMode
 from worldline._src.scene.world import World as Scene
 from worldline._src.spatial.poses import Array, compose
 from worldline._src.step import dynamics
@@ -37,8 +37,13 @@ DRIVES = {
     ActuatorType.VELOCITY: drives.VELOCITY,
     ActuatorType.ACCELERATION: drives.ACCELERATION,
     ActuatorType.LOCKED: drives.LOCKED,
+    # the joint takes no forces from its command; a motor, a row with a largest force, moves it
+    ActuatorType.SERVO: drives.PASSIVE,
+    ActuatorType.MIMIC: drives.PASSIVE,
 }
 """Actuator types a step can follow, and their codes in the kernels."""
+MOTORS = (ActuatorType.SERVO, ActuatorType.MIMIC)
+"""Those that are rows; a change to or from them makes the runtime anew."""
 
 
 class JointState(NamedTuple):
@@ -96,7 +101,7 @@ class Runtime:
         self.model: Model = built.model
         self.link_body = built.trees.link_body
         self.joint_index = built.trees.joint_index
-        constraints = Constraints(self.model)
+        constraints = Constraints(self.model, self._servos())
         self.missing = constraints.missing
         """What the description asks of a step that no stage does."""
         self.constraints = constraints if constraints.is_needed else None
@@ -163,6 +168,12 @@ class Runtime:
             for joint in link.joints
             if id(joint) in self.joint_index
         ]
+
+    def _servos(self) -> np.ndarray:
+        """Degrees of freedom of the servos."""
+        slices = [self.v_slice(joint) for joint in self._joints() if joint.drive is DriveType.Servo]
+        dofs = [d for part in slices for d in range(part.start, part.stop)]
+        return np.array(dofs, np.int64)
 
     def body(self, link: Link) -> int:
         """Index of the body of a link."""

@@ -1,21 +1,24 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Forces of actuators on joints and fixed tendons: force = gain * (activation or control) + bias.
+"""Forces of actuators: force = gain * (activation or control) + bias.
 
-Length and its rate are linear in coordinates and velocities. Activations follow their controls by a small
-differential equation of their own and are advanced with the step.
+Lengths are linear in the coordinates, or come from `transmissions.py`; their rates are moments times
+velocities. Activations follow their controls by a small differential equation of their own and are advanced
+with the step.
 """
 
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
+from worldline._src.kernels.muscles import muscle_bias, muscle_gain, muscle_rate
+from worldline._src.kernels.transmissions import LINEAR
 from worldline._src.scalar.ops import clamp
 
 # columns of act_number
-_GAIN, _BIAS, _DYNAMICS, _CONTROL, _FORCE, _ACTIVATION = 0, 10, 20, 30, 32, 34
+_GAIN, _BIAS, _DYNAMICS, _CONTROL, _FORCE, _ACTIVATION, _LENGTH = 0, 10, 20, 30, 32, 34, 36
 
-_AFFINE = 1
-_INTEGRATOR = 1
+_AFFINE, _MUSCLE = 1, 2
+_INTEGRATOR, _MUSCLE_DYNAMICS = 1, 4
 _LEAST_TIME = 1e-15
 
 
@@ -31,10 +34,13 @@ def _polynomial(numbers, u, at, length, rate):
 
 
 @inline
-def _activation_rate(kind, time, control, activation):
+def _activation_rate(kind, numbers, u, control, activation):
     """How fast an activation follows its control."""
+    time = numbers[u, _DYNAMICS]
     if kind == _INTEGRATOR:
         return control
+    if kind == _MUSCLE_DYNAMICS:
+        return muscle_rate(control, activation, time, numbers[u, _DYNAMICS + 1], numbers[u, _DYNAMICS + 2])
     return (control - activation) / max(time, _LEAST_TIME)
 
 
@@ -47,13 +53,17 @@ def actuator_forces(q, v, act_io, tau_io):
         low, high = act.act_span[u, 0], act.act_span[u, 1]
         length, rate = 0.0, 0.0
         for d in range(low, high):
-            length += act.act_moment[u, d] * q[act.dof_q[d]]
             rate += act.act_moment[u, d] * v[d]
+        if act.act_hold[u, 0] == LINEAR:
+            for d in range(low, high):
+                length += act.act_moment[u, d] * q[act.dof_q[d]]
+        else:
+            length = act.act_size[u, 0]
         control = _within(numbers, u, _CONTROL, act.control[u])
         drive, at, kind = control, act.act_kind[u, 3], act.act_kind[u, 2]
         if at >= 0:
             w = act.activation[at]
-            change = _activation_rate(kind, numbers[u, _DYNAMICS], control, w)
+            change = _activation_rate(kind, numbers, u, control, w)
             act.activation_rate[at] = change
             if act.act_kind[u, 4] != 0:
                 w = _within(numbers, u, _ACTIVATION, w + change * act.act_blend[u])
@@ -61,11 +71,29 @@ def actuator_forces(q, v, act_io, tau_io):
         gain = numbers[u, _GAIN]
         if act.act_kind[u, 0] == _AFFINE:
             gain = _polynomial(numbers, u, _GAIN, length, rate)
+        elif act.act_kind[u, 0] == _MUSCLE:
+            gain = muscle_gain(numbers, u, _GAIN, _LENGTH, length, rate)
         force = gain * drive
         if act.act_kind[u, 1] == _AFFINE:
             force += _polynomial(numbers, u, _BIAS, length, rate)
+        elif act.act_kind[u, 1] == _MUSCLE:
+            force += muscle_bias(numbers, u, _BIAS, _LENGTH, length)
         force = _within(numbers, u, _FORCE, force)
         act.act_force[u], act.act_size[u, 0], act.act_size[u, 1] = force, length, rate
+
+    # the sum on a tendon has bounds, which its actuators share
+    for k in range(act.tendon_sum.shape[0]):
+        act.tendon_sum[k] = 0.0
+    for u in range(act.act_kind.shape[0]):
+        if act.act_tendon[u] >= 0:
+            act.tendon_sum[act.act_tendon[u]] += act.act_force[u]
+    for u in range(act.act_kind.shape[0]):
+        k = act.act_tendon[u]
+        if k >= 0:
+            total = act.tendon_sum[k]
+            allowed = clamp(total, act.tendon_force_range[k, 0], act.tendon_force_range[k, 1])
+            if total != 0.0:
+                act.act_force[u] *= allowed / total
 
     # the sum on a degree of freedom has bounds of its own
     for d in range(nv):

@@ -6,11 +6,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from worldline._src.kernels import transmissions as holds
+from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
 from worldline._src.model.model import Model
-from worldline._src.model.tables import ActivationKind, TargetKind
+from worldline._src.model.tables import ActivationKind, BiasKind, GainKind, TargetKind
+from worldline._src.scalar.columns import Block
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
+from worldline._src.step import holding_stages as s
 from worldline._src.step.joint_filling import Columns, joint_of_dofs, scalar_coordinates
+from worldline._src.step.place_filling import Places, measure
 
 JOINT_TARGETS = (TargetKind.JOINT, TargetKind.JOINT_IN_PARENT)
 
@@ -36,7 +41,41 @@ def actuator_moment(model: Model, u: int) -> Array:
     return moment
 
 
-def fill_actuators(model: Model, column: Columns, working: np.ndarray, clamped: bool) -> None:
+def _hold(model: Model, u: int, places: Places) -> tuple[int, int, int, int]:
+    """Transmission of an actuator, what it holds, and whether its axes are those of the parent."""
+    table = model.actuators
+    assert table is not None
+    kind, target, other = TargetKind(int(table.target_kind[u])), int(table.target[u]), int(table.reference[u])
+    if kind in JOINT_TARGETS:
+        within = int(kind == TargetKind.JOINT_IN_PARENT)
+        joint, at = JointType(int(model.joint_type[target])), int(model.joint_q_start[target])
+        if joint == JointType.BALL:
+            return holds.BALL, at, -1, within
+        if joint in QUATERNION_JOINTS:
+            return holds.FREE, at + 3, -1, within
+        return holds.LINEAR, -1, -1, 0
+    if kind == TargetKind.TENDON:
+        assert model.tendons is not None
+        return (holds.TENDON, target, -1, 0) if model.tendons.spatial[target] else (holds.LINEAR, -1, -1, 0)
+    if kind == TargetKind.SITE:
+        return holds.SITE, places.site(target), -1 if other < 0 else places.site(other), 0
+    if kind == TargetKind.SLIDER_CRANK:
+        return holds.SLIDER_CRANK, places.site(target), places.site(other), 0
+    return holds.ADHESION, target + 1, -1, 0
+
+
+def actuator_holds(model: Model, working: np.ndarray, places: Places) -> list[tuple[int, int, int, int]]:
+    """Transmissions of the actuators that act; sites become places."""
+    return [_hold(model, u, places) for u in working.tolist()]
+
+
+def fill_actuators(
+    model: Model,
+    column: Columns,
+    working: np.ndarray,
+    held: list[tuple[int, int, int, int]],
+    clamped: bool,
+) -> None:
     """Actuators that act; `clamped` keeps controls within their ranges."""
     column["dof_force_range"][:] = (-np.inf, np.inf)
     if model.joint_forces is not None:
@@ -51,6 +90,12 @@ def fill_actuators(model: Model, column: Columns, working: np.ndarray, clamped: 
     column["act_kind"][:, 2] = table.activation_kind[working]
     column["act_kind"][:, 3] = np.where(table.activation_kind[working] != 0, state[working], -1)
     column["act_kind"][:, 4] = table.activation_early[working]
+    column["act_hold"][:] = held
+    column["act_gear"][:, :6], column["act_gear"][:, 6] = table.gear[working], table.rod[working]
+    on_tendon = table.target_kind[working] == TargetKind.TENDON
+    column["act_tendon"][:] = np.where(on_tendon, table.target[working], -1)
+    if not len(column["tendon_bound"]):
+        column["act_tendon"][:] = -1
     numbers = column["act_number"]
     numbers[:, 0:10], numbers[:, 10:20] = table.gain[working], table.bias[working]
     numbers[:, 20:30] = table.activation[working]
@@ -58,8 +103,56 @@ def fill_actuators(model: Model, column: Columns, working: np.ndarray, clamped: 
     if not clamped:
         numbers[:, 30:32] = (-np.inf, np.inf)
     numbers[:, 32:34], numbers[:, 34:36] = table.force_range[working], table.activation_range[working]
+    numbers[:, 36:38] = table.length_range[working]
+    nv = model.joint_dof_count
     for row, u in enumerate(working.tolist()):
-        moment = actuator_moment(model, u)
-        column["act_moment"][row] = moment
-        moved = np.flatnonzero(moment)
-        column["act_span"][row] = (moved[0], moved[-1] + 1) if moved.size else (0, 0)
+        kind = held[row][0]
+        if kind == holds.LINEAR:
+            moment = actuator_moment(model, u)
+            column["act_moment"][row] = moment
+            moved = np.flatnonzero(moment)
+            span = (int(moved[0]), int(moved[-1]) + 1) if moved.size else (0, 0)
+        elif kind in (holds.BALL, holds.FREE):
+            j = int(table.target[u])
+            span = int(model.joint_qd_start[j]), int(model.joint_qd_start[j + 1])
+        else:
+            span = (0, 0) if kind == holds.ADHESION else (0, nv)
+        column["act_span"][row] = span
+
+
+def settle_muscles(model: Model, block: Block, working: np.ndarray, inverse: Array) -> None:
+    """Strongest forces that a muscle leaves to be found: its scale over the acceleration a unit force makes.
+
+    Lengths and moments are those of the start. A muscle without a range of lengths takes the limits of the
+    joint or tendon it holds.
+    """
+    table, column = model.actuators, block.column
+    if table is None or not working.size:
+        return
+    numbers = column["act_number"]
+    muscle = (table.gain_kind[working] == GainKind.MUSCLE) | (table.bias_kind[working] == BiasKind.MUSCLE)
+    if not muscle.any():
+        return
+    measure(model, block, np.asarray(model.joint_q), (s.place_frames, s.tendon_lengths, s.transmissions))
+    for row in np.flatnonzero(muscle).tolist():
+        if not np.isfinite(numbers[row, 36:38]).all():
+            numbers[row, 36:38] = muscle_range(model, int(working[row]))
+        felt = max(float(np.linalg.norm(inverse @ column["act_moment"][row])), 1e-15)
+        for at, given in ((2, table.gain), (12, table.bias)):
+            force, scale = given[working[row], 2:4]
+            numbers[row, at] = force if force >= 0.0 else scale / felt
+
+
+def muscle_range(model: Model, u: int) -> Array:
+    """Range of lengths of a muscle from the limits of what it holds; not finite when there are none."""
+    table = model.actuators
+    assert table is not None
+    if np.isfinite(table.length_range[u]).all():
+        return table.length_range[u]
+    target, bounds = int(table.target[u]), np.array([-np.inf, np.inf])
+    if table.target_kind[u] in JOINT_TARGETS:
+        d = int(model.joint_qd_start[target])
+        bounds = np.array([model.joint_limit_lower[d], model.joint_limit_upper[d]])
+    elif table.target_kind[u] == TargetKind.TENDON and model.tendons is not None:
+        bounds = np.array(model.tendons.limit[target])
+    return np.sort(bounds * table.gear[u, 0])

@@ -36,7 +36,6 @@ from worldline._src.kernels.constraints.tables import (
     row_view,
     shape_law_view,
     solve_view,
-    tendon_view,
     weight_view,
     work_view,
 )
@@ -157,21 +156,6 @@ def limit_rows(m, c, args, d):
     tm, tc, td = trees_of(args)
     joints.limit_rows(
         limit_view(m, c, args, d),
-        weight_view(m, c, args, d),
-        member_view(m, c, args, d),
-        operand_view(tm, tc, td).q,
-        motion_view(m, c, args, d).island_v,
-        row_view(m, c, args, d),
-        row_note_view(m, c, args, d),
-    )
-
-
-@stage
-def tendon_rows(m, c, args, d):
-    """q, v -> rows of the limits of fixed tendons."""
-    tm, tc, td = trees_of(args)
-    joints.tendon_rows(
-        tendon_view(m, c, args, d),
         weight_view(m, c, args, d),
         member_view(m, c, args, d),
         operand_view(tm, tc, td).q,

@@ -21,6 +21,7 @@ from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, FAMILY_STAGES, narrow_sort, pair_family
 from worldline._src.kernels.narrowphase.links import LINKED
 from worldline._src.kernels.narrowphase.tables import SKIP
+from worldline._src.kernels.transmissions import LINEAR
 from worldline._src.model.model import Model
 from worldline._src.model.tables import ActivationKind
 from worldline._src.scalar.memory import address_of
@@ -28,21 +29,43 @@ from worldline._src.scalar.packed import padded
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
 from worldline._src.step import constraint_stages as s
+from worldline._src.step import holding_stages as g
 from worldline._src.step import island_stages as i
 from worldline._src.step import stages, step_stages
-from worldline._src.step.actuator_filling import fill_actuators, working_actuators
-from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_rows
-from worldline._src.step.inverse_weights import inverse_weights
-from worldline._src.step.joint_filling import (
-    fill_friction,
-    fill_limits,
-    fill_tendons,
-    law_rows,
-    limited_dofs,
-    limited_tendons,
+from worldline._src.step.actuator_filling import (
+    actuator_holds,
+    fill_actuators,
+    settle_muscles,
+    working_actuators,
 )
+from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_rows
+from worldline._src.step.equality_filling import (
+    Owner,
+    equalities,
+    fill_equalities,
+    fill_equality_inertias,
+)
+from worldline._src.step.inverse_weights import inverse_weights
+from worldline._src.step.joint_filling import fill_friction, fill_limits, law_rows, limited_dofs
 from worldline._src.step.missing import missing_parts
-from worldline._src.step.tree_filling import by_first_dof, fill_trees, tree_starts, tree_ties
+from worldline._src.step.motor_filling import (
+    fill_medium,
+    fill_motors,
+    fill_springs,
+    limited_speeds,
+    mimic_couplers,
+    spring_ends,
+)
+from worldline._src.step.place_filling import Places
+from worldline._src.step.tendon_filling import (
+    fill_tendon_inertias,
+    fill_tendons,
+    settle_tendons,
+    tendon_nodes,
+    tendons_matter,
+)
+from worldline._src.step.tie_filling import order_rows, touched_trees
+from worldline._src.step.tree_filling import fill_trees, tree_starts, tree_ties
 
 TREE, ROWS, HITS = 0, 1, 2
 """Sets of arenas that the stages of a step run on."""
@@ -61,41 +84,88 @@ _FREE_COLUMNS = 96
 _SWEEP_SHARE = 0.01
 """Sequential impulses end when no velocity changes by more than this share of what gravity does in a step."""
 
+_ROW_STAGES = (
+    ("nequality", g.equality_rows),
+    ("nfriction", s.friction_rows),
+    ("nmotor", g.motor_rows),
+    ("nlimit", s.limit_rows),
+    ("nspeed", g.speed_rows),
+    ("ntendon", g.tendon_rows),
+)
+_ROWED = (*(size for size, _ in _ROW_STAGES), "nshape")
+"""Sizes of what can have rows."""
+_NEEDS = (*(size for size in _ROWED if size != "nlimit"), "nu", "nspring", "nbox")
+"""Sizes of what a step without constraints does not do."""
+
 
 class Constraints:
     """What holds, limits, drives and touches in one world."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, servos: np.ndarray | None = None) -> None:
         self.model = model
         option = model.option or SimulateOption()
         self.option = option
         self.missing = missing_parts(model, option)
         """What the model asks for that no stage does."""
-        off = option.disable_constraints
+        off, none = option.disable_constraints, np.zeros(0, np.int64)
         kept = [] if off or option.disable_contacts else shape_rows(model)
         self.shapes = np.array([k for k, _ in kept], np.int64)
         """Rows of `Model.shapes` in the order of the collision tables."""
-        limited = np.zeros(0, np.int64) if off or option.disable_limit else limited_dofs(model)
-        tight = np.zeros(0, np.int64) if off or option.disable_limit else limited_tendons(model)
-        rubbing = np.zeros(0, np.int64) if off else np.flatnonzero(model.joint_friction > 0.0)
-        actuators = np.zeros(0, np.int64) if option.disable_actuators else working_actuators(model, option)
-        if tight.size:
-            assert model.tendons is not None
-            tight = tight[by_first_dof(model.tendons.coefficients[tight])]
-        self.tendon_names = () if model.tendons is None else tuple(model.tendons.label[k] for k in tight)
-        """Of tendons with limits, in the order of their columns."""
+        limited = none if off or option.disable_limit else limited_dofs(model)
+        rubbing = none if off or option.disable_frictionloss else np.flatnonzero(model.joint_friction > 0.0)
+        speeds = none if off or option.disable_limit else limited_speeds(model)
+        mimics = none if off or option.disable_equality else mimic_couplers(model)
+        servos = none if servos is None else servos
+        self.actuators = none if option.disable_actuators else working_actuators(model, option)
+        """Rows of `Model.actuators` that act."""
+        places = Places(model)
+        self.equalities = equalities(model, option, places)
+        """What is held together, in the order of the columns."""
+        self.motors: list[int] = [-1] * len(servos) + mimics.tolist()
+        """Coupler of every motor, -1 for a servo."""
+        ends, held = spring_ends(model, places), actuator_holds(model, self.actuators, places)
+        tendons = len(model.tendons or ()) if tendons_matter(model, option) else 0
+        nodes = tendon_nodes(model, places) if tendons else []
+        self.tendon_names = () if model.tendons is None else tuple(model.tendons.label)
+        """Of tendons, in the order of their columns."""
         starts = tree_starts(model)
-        spans = [np.flatnonzero(row) for row in model.tendons.coefficients[tight]] if tight.size else []
-        ties = tree_ties(starts, spans)
-        self._lay_out(len(limited), len(tight), len(rubbing), len(actuators), len(starts) - 1, len(ties))
+        moved = (
+            [*servos.tolist(), *(int(model.couplers.dof[k]) for k in mimics)] if model.couplers else servos
+        )
+        self._touched = touched_trees(
+            model, starts, self.equalities, places, nodes, moved, speeds.tolist(), tendons
+        )
+        ties = tree_ties(self._touched)
+        self._moving = any(hold[0] != LINEAR for hold in held)
+        self._lay_out(
+            nlimit=len(limited),
+            nfriction=len(rubbing),
+            nequality=len(self.equalities),
+            nplace=len(places),
+            ntendon=tendons,
+            nnode=len(nodes),
+            nmotor=len(self.motors),
+            nspeed=len(speeds),
+            nspring=len(ends),
+            nbox=model.arenas.sizes["nlink"] if option.density > 0.0 or option.viscosity > 0.0 else 0,
+            nu=len(self.actuators),
+            ntree=len(starts) - 1,
+            ntie=len(ties),
+        )
         self._fill_shapes()
         fill_limits(model, self.column, limited)
-        fill_tendons(model, self.column, tight)
-        self._fill_bodies()
         fill_friction(model, self.column, rubbing)
-        fill_trees(model, self.column, starts, ties)
-        self.actuators = actuators
-        fill_actuators(model, self.column, actuators, not option.disable_control_clamp)
+        places.fill(self.column)
+        fill_equalities(model, self.column, self.equalities)
+        fill_motors(model, self.column, servos, mimics)
+        self.column["speed_dof"][:] = speeds
+        fill_springs(model, self.column, ends)
+        fill_actuators(model, self.column, self.actuators, held, not option.disable_control_clamp)
+        fill_tendons(model, self.column, nodes, option)
+        settle_tendons(model, self.block)
+        self._start_moment = self.column["tendon_moment"].copy()
+        self._fill_bodies()
+        fill_trees(model, self.column, starts, ties, self._touched)
         self._fill_options(option)
         self.hits: HitArenas | None = None
         self._hit_stages: tuple[Stage, ...] = ()
@@ -104,30 +174,24 @@ class Constraints:
 
     # ---- layout
 
-    def _lay_out(
-        self, limits: int, tendons: int, frictions: int, actuators: int, trees: int, ties: int
-    ) -> None:
+    def _lay_out(self, **counts: int) -> None:
         model = self.model
         nv = model.joint_dof_count
         contacts = _ROOM + 4 * len(self.shapes) if len(self.shapes) else 0
         table = model.actuators
-        states = 0 if table is None else int(np.count_nonzero(table.activation_kind))
+        rows = sum(equality.rows for equality in self.equalities) + 6 * contacts + 1
+        rows += 2 * (counts["nlimit"] + counts["nspeed"] + 2 * counts["ntendon"])
+        rows += counts["nfriction"] + counts["nmotor"]
         self.sizes = {
             "nv": nv,
             "width": max(padded(nv), 4),
             "nbody": model.body_count + 1,
             "nshape": len(self.shapes),
-            "nlimit": limits,
-            "ntendon": tendons,
-            "nfriction": frictions,
-            "nequality": 0,
-            "nrow": 2 * (limits + tendons) + frictions + 6 * contacts + 1,
+            "nrow": rows,
             "ncontact": contacts,
-            "nu": actuators,
-            "na": states,
-            "ntree": trees,
-            "ntie": ties,
-            "tree_ends": trees + 1,
+            "na": 0 if table is None else int(np.count_nonzero(table.activation_kind)),
+            **counts,
+            "tree_ends": counts["ntree"] + 1,
             "ncolumn": nv,
             "nlink": model.arenas.sizes["nlink"],
             "npush": contacts,
@@ -137,6 +201,13 @@ class Constraints:
         block = t.TABLE.lay_out(self.sizes)
         self.block = block
         self.column = block.column
+
+    def row_of(self, owner: Owner, index: int) -> int | None:
+        """Which equality of the columns comes from a row of a table of the Model; None when none does."""
+        for k, equality in enumerate(self.equalities):
+            if equality.owner is owner and equality.index == index:
+                return k
+        return None
 
     def refresh(self) -> None:
         """Masses or kinds of bodies changed: what rows and pair filters know of them is taken again."""
@@ -157,8 +228,10 @@ class Constraints:
         dofs, bodies, inverse = inverse_weights(self.model)
         self.column["dof_invweight"][:] = dofs
         self.column["body_invweight"][1:] = bodies
-        moment = self.column["tendon_moment"]
-        self.column["tendon_bound"][:, 3] = np.einsum("ki,ij,kj->k", moment, inverse, moment)
+        fill_tendon_inertias(self.column, self._start_moment, inverse)
+        fill_equality_inertias(self.column, dofs)
+        fill_medium(self.model, self.column, self.option)
+        settle_muscles(self.model, self.block, self.actuators, inverse)
 
     def _fill_shapes(self) -> None:
         shapes = self.model.shapes
@@ -238,12 +311,17 @@ class Constraints:
         """Whether a step needs more than position limits that stop hard, which have a stage of their own."""
         sizes = self.sizes
         soft = sizes["nlimit"] and (self.column["limit_law"][:, t.KIND] != t.HARD).any()
-        return bool(sizes["nshape"] or sizes["nfriction"] or sizes["nu"] or sizes["ntendon"] or soft)
+        return bool(soft or any(sizes[name] for name in _NEEDS))
+
+    @property
+    def only_speeds(self) -> bool:
+        """Whether nothing but speed limits is asked for, which integrators keep by themselves."""
+        return not any(self.sizes[name] for name in (*_NEEDS, "nlimit") if name != "nspeed")
 
     @property
     def constrains(self) -> bool:
         """Whether there can be any row."""
-        return any(self.sizes[name] for name in ("nlimit", "ntendon", "nfriction", "nshape"))
+        return any(self.sizes[name] for name in _ROWED)
 
     def row_stages(self) -> list[tuple[Stage, int]]:
         """The stages between smooth accelerations and integration, with the arenas they run on."""
@@ -251,20 +329,29 @@ class Constraints:
         if self.hits is not None:
             chosen.append((s.place_bodies, ROWS))
             chosen += [(stage, HITS) for stage in self._hit_stages]
-        return [*chosen, (i.find_islands, ROWS), (i.solve_islands, ROWS)]
+        chosen += [(i.find_islands, ROWS), (i.solve_islands, ROWS)]
+        return [*chosen, (g.equality_forces, ROWS)] if self.sizes["nequality"] else chosen
 
     def island_stages(self) -> list[Stage]:
         """What `solve_islands` calls: the mass matrix, the solvers, then what makes rows."""
         chosen = [i.mass_of_island, s.solve_rows, i.solve_free_bodies]
-        if self.sizes["nfriction"]:
-            chosen.append(s.friction_rows)
-        if self.sizes["nlimit"]:
-            chosen.append(s.limit_rows)
-        if self.sizes["ntendon"]:
-            chosen.append(s.tendon_rows)
+        chosen += [stage for size, stage in _ROW_STAGES if self.sizes[size]]
         if self.hits is not None:
             chosen.append(s.contact_rows)
         return chosen
+
+    def _forces(self, stage: Stage) -> list[tuple[Stage, int]]:
+        """What follows a stage of smooth dynamics: forces on links, then forces on joints."""
+        sizes, chosen = self.sizes, []
+        if stage in (step_stages.center_forces, stages.no_wrenches):
+            chosen += [g.place_frames] if sizes["nplace"] else []
+            chosen += [g.spring_forces] if sizes["nspring"] else []
+            chosen += [g.medium_forces] if sizes["nbox"] else []
+        elif stage in (step_stages.drive_forces, step_stages.no_drive_forces):
+            chosen += [g.tendon_lengths, g.tendon_forces] if sizes["ntendon"] else []
+            chosen += [g.transmissions] if self._moving else []
+            chosen += [s.actuator_forces] if self.drives else []
+        return [(stage, ROWS) for stage in chosen]
 
     def step_stages(
         self, dynamics: tuple[Stage, ...], parts: tuple[Stage, ...], implicit: bool
@@ -279,8 +366,7 @@ class Constraints:
                 chosen.append((i.guess_from_last, ROWS))
             for stage in dynamics:
                 chosen.append((stage, TREE))
-                if self.drives and stage in (step_stages.drive_forces, step_stages.no_drive_forces):
-                    chosen.append((s.actuator_forces, ROWS))
+                chosen += self._forces(stage)
             if self.constrains:
                 chosen += self.row_stages()
             if implicit:
@@ -307,6 +393,7 @@ class Constraints:
         if mobile.size:
             starts = self.column["tree_dof"][:-1]
             self.column["tree_still"][:] = np.maximum.reduceat(mobile, starts) == 0.0
+        order_rows(self.column, self._touched)
         link[t.TREE_M], link[t.TREE_C], link[t.TREE_D] = map(address_of, (index, constant, data))
         if self.hits is not None:
             link[t.HIT_M], link[t.HIT_C] = address_of(self.hits.m), address_of(self.hits.c)
@@ -323,5 +410,5 @@ class Constraints:
 
 def all_stages() -> tuple[Stage, ...]:
     """Every stage of constraints and collision, for warming the compile cache."""
-    rows = tuple(value for part in (s, i) for value in vars(part).values() if isinstance(value, Stage))
+    rows = tuple(value for part in (s, i, g) for value in vars(part).values() if isinstance(value, Stage))
     return (*rows, place, broad, narrow_sort, *FAMILY_STAGES.values(), *LINKED.values())

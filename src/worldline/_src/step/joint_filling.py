@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""From the tables of a Model to the columns of joint rows: limits, fixed tendons, dry friction."""
+"""From the tables of a Model to the columns of joint rows: limits and dry friction."""
 
 from __future__ import annotations
 
@@ -36,17 +36,6 @@ def fill_limits(model: Model, column: Columns, limited: np.ndarray) -> None:
         column["limit_bound"][:, 2] = model.joint_forces.margin[joint]
     else:
         column["limit_law"][:, t.ERP] = 1.0
-
-
-def fill_tendons(model: Model, column: Columns, tight: np.ndarray) -> None:
-    """Limits of fixed tendons."""
-    table = model.tendons
-    if table is None or not tight.size:
-        return
-    column["tendon_moment"][:] = table.coefficients[tight]
-    column["tendon_bound"][:, :2] = table.limit[tight]
-    column["tendon_bound"][:, 2] = table.margin[tight]
-    column["tendon_law"][:] = law_rows(table.limit_force)[tight]
 
 
 def fill_friction(model: Model, column: Columns, rubbing: np.ndarray) -> None:
@@ -97,11 +86,3 @@ def limited_dofs(model: Model) -> np.ndarray:
     first = np.arange(model.joint_dof_count) == model.joint_qd_start[joint]
     free = np.isin(model.joint_type[joint], [JointType.FREE, JointType.DISTANCE])
     return np.flatnonzero(finite & ~free & (~ball | first))
-
-
-def limited_tendons(model: Model) -> np.ndarray:
-    """Fixed tendons with limits."""
-    table = model.tendons
-    if table is None:
-        return np.zeros(0, np.int64)
-    return np.flatnonzero(np.isfinite(table.limit).any(axis=1) & ~table.spatial)

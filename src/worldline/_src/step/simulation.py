@@ -249,11 +249,11 @@ class Simulation:
         view = constant_views(arenas)
         view["dof_drive"][:] = self.drive
         view["dof_mobile"][prescribed] = 0.0
-        if self.constraints is None:
+        if not self._constrained:
             adapt_constants(view, self.family, self.time_step, self.variational)
         self._index, self._constant = arenas.index, arenas.constant
         sets = [(self._index, self._constant, WITH_GRAVITY, self.data)]
-        if self.constraints is not None:
+        if self.constraints is not None and self._constrained:
             self.constraints.refresh()
             self.constraints.connect(
                 self._index, self._constant, self.data, view["dof_mobile"], self.time_step
@@ -275,9 +275,16 @@ class Simulation:
             self._table,
         )
 
+    @property
+    def _constrained(self) -> bool:
+        """Whether a step has rows; integrators keep speed limits by themselves where that is all."""
+        if self.constraints is None:
+            return False
+        return not (self.family is MultibodyIntegrationFamily.VARIATIONAL and self.constraints.only_speeds)
+
     def _program(self, needs: Needs) -> list[tuple[Stage, int]]:
         """The stages of a step, with the arenas they run on."""
-        if self.constraints is None:
+        if self.constraints is None or not self._constrained:
             return [(stage, TREE) for stage in step_stages(self.family, needs)]
         if self.family is MultibodyIntegrationFamily.VARIATIONAL:
             raise CapabilityError(

@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from worldline._src.kernels.joints import FREE
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
-from worldline._src.spatial.poses import Array
 from worldline._src.step.joint_filling import Columns
 
 
@@ -34,36 +35,28 @@ def dof_parents(model: Model) -> np.ndarray:
     return constant_views(model.arenas)["dof_parent"]
 
 
-def tree_ties(starts: np.ndarray, spans: list[np.ndarray]) -> list[tuple[int, int]]:
-    """Pairs of trees that rows tie together; a span is the degrees of freedom of one row."""
-    tree = tree_of_dofs(starts)
-    pairs = {(int(tree[span[0]]), int(tree[d])) for span in spans if len(span) for d in span[1:]}
-    return sorted(pair for pair in pairs if pair[0] != pair[1])
+def tree_ties(touched: Mapping[str, Sequence[Sequence[int]]]) -> list[tuple[int, int]]:
+    """Pairs of trees that rows tie together, from the trees that each constraint touches."""
+    pairs = {(trees[0], b) for table in touched.values() for trees in table for b in trees[1:]}
+    return sorted(pairs)
 
 
-def by_first_dof(moments: Array) -> np.ndarray:
-    """Order of rows by the first degree of freedom that each moves."""
-    return np.argsort([first_dof(moment) for moment in moments], kind="stable").astype(np.int64)
-
-
-def first_dof(moment: Array) -> int:
-    """The first degree of freedom that a row moves; 0 for one that moves nothing."""
-    moved = np.flatnonzero(moment)
-    return int(moved[0]) if moved.size else 0
-
-
-def fill_trees(model: Model, column: Columns, starts: np.ndarray, ties: list[tuple[int, int]]) -> None:
-    """Trees of degrees of freedom, bodies, limits, friction and tendons, which are sorted by their first."""
+def fill_trees(
+    model: Model,
+    column: Columns,
+    starts: np.ndarray,
+    ties: list[tuple[int, int]],
+    touched: Mapping[str, Sequence[Sequence[int]]],
+) -> None:
+    """Trees of degrees of freedom, bodies, limits and friction; `touched` are those with other rows."""
     column["tree_dof"][:] = starts
     column["tree_limit"][:] = np.searchsorted(column["limit_dof"], starts)
     column["tree_friction"][:] = np.searchsorted(column["friction_dof"], starts)
-    first = np.array([first_dof(moment) for moment in column["tendon_moment"]], np.int64)
-    column["tree_tendon"][:] = np.searchsorted(first, starts)
     column["tie"][:] = np.reshape(ties, (-1, 2))
     last = constant_views(model.arenas)["link_last"][column["body_link"]]
     tree = np.append(tree_of_dofs(starts), -1)
     column["body_tree"][:] = np.where(column["body_link"] > 0, tree[last], -1)
-    column["tree_link"][:] = _free_links(model, column, starts)
+    column["tree_link"][:] = _free_links(model, column, starts, touched)
     column["tree_links"][:] = _first_links(model, starts)
 
 
@@ -76,15 +69,17 @@ def _first_links(model: Model, starts: np.ndarray) -> np.ndarray:
     return np.append(first, len(view["link_kind"]))
 
 
-def _free_links(model: Model, column: Columns, starts: np.ndarray) -> np.ndarray:
+def _free_links(
+    model: Model, column: Columns, starts: np.ndarray, touched: Mapping[str, Sequence[Sequence[int]]]
+) -> np.ndarray:
     """The link of every tree that is a free body with no rows but those of contacts; 0 for other trees."""
     view = constant_views(model.arenas)
     links = view["dof_link"][starts[:-1]]
     alone = np.diff(starts) == 6
     alone &= view["link_kind"][links] == FREE
-    for name in ("tree_limit", "tree_friction", "tree_tendon", "tree_equality"):
+    for name in ("tree_limit", "tree_friction"):
         alone &= np.diff(column[name]) == 0
-    alone &= ~np.isin(np.arange(len(links)), column["tie"])
+    alone[[tree for table in touched.values() for trees in table for tree in trees]] = False
     # rotor inertia is no part of a body's own
     alone &= np.add.reduceat(view["dof_armature"], starts[:-1]) == 0.0 if len(links) else alone
     carried = np.bincount(view["link_parent"], minlength=len(view["link_kind"]))

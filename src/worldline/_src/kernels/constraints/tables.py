@@ -43,6 +43,13 @@ HARD, FORCE_SPRING, ACCELERATION_SPRING, IMPEDANCE = range(4)
 
 # what a row belongs to
 OF_EQUALITY, OF_FRICTION, OF_LIMIT, OF_CONTACT, OF_TENDON = range(5)
+POINT, POSE, JOINT, TENDON, DISTANCE, AXIS, SLIDE, UNIVERSAL, PLANE, TURN, CYLINDER = range(11)
+"""Kinds of equalities: what two places, coordinates or tendons share.
+
+JOINT and TENDON follow a polynomial of another; AXIS shares a point and the direction of z, SLIDE all but the
+way along z, UNIVERSAL a point with z of one square to x of the other, PLANE the plane across z, TURN the
+rotation, CYLINDER the line of z.
+"""
 
 # `ncolumn` and `width` are those of the island at hand: arrays are laid out for the largest, and a step
 # writes what they are before it calls the stages of an island
@@ -55,6 +62,12 @@ SIZES = (
     "ntendon",
     "nfriction",
     "nequality",
+    "nplace",
+    "nnode",
+    "nmotor",
+    "nspeed",
+    "nspring",
+    "nbox",
     "nrow",
     "ncontact",
     "nu",
@@ -85,8 +98,14 @@ COLUMNS = (
     Column("tree_dof", "m", ("tree_ends",), "First degree of freedom of a tree; one past the last behind."),
     Column("tree_limit", "m", ("tree_ends",), "The same for limits,"),
     Column("tree_friction", "m", ("tree_ends",), "for dry friction,"),
-    Column("tree_tendon", "m", ("tree_ends",), "for tendons, by their first tree."),
-    Column("tree_equality", "m", ("tree_ends",), "and for equalities, by their first tree."),
+    Column("tree_tendon", "m", ("tree_ends",), "for tendon_order,"),
+    Column("tree_equality", "m", ("tree_ends",), "for equality_order,"),
+    Column("tree_motor", "m", ("tree_ends",), "for motor_order,"),
+    Column("tree_speed", "m", ("tree_ends",), "and for speed_order."),
+    Column("tendon_order", "m", ("ntendon",), "Tendons by the first tree of theirs that is not prescribed,"),
+    Column("equality_order", "m", ("nequality",), "equalities,"),
+    Column("motor_order", "m", ("nmotor",), "motors,"),
+    Column("speed_order", "m", ("nspeed",), "and speed limits."),
     Column("tree_links", "m", ("tree_ends",), "First link of a tree; one past the last behind."),
     Column("tree_link", "m", ("ntree",), "Link of a free body with no rows but contacts, else 0."),
     Column("body_tree", "m", ("nbody",), "Tree of a body, -1 for those that cannot move."),
@@ -97,33 +116,67 @@ COLUMNS = (
     Column("limit_kind", "m", ("nlimit",), "0 a number, 1 the angle of a ball joint."),
     Column("limit_bound", "c", ("nlimit", 3), "Lower, upper, margin."),
     Column("limit_law", "c", ("nlimit", LAW), "How the limit answers."),
-    # limits of fixed tendons
-    Column("tendon_moment", "c", ("ntendon", "nv"), "Change of length by degrees of freedom."),
+    # tendons, fixed ones first
+    Column("tendon_path", "m", ("ntendon", 2), "Nodes of its path, first and end; none when it is fixed."),
+    Column("tendon_span", "m", ("ntendon", 2), "Degrees of freedom it moves, first and end."),
+    Column("tendon_coefficient", "c", ("ntendon", "nv"), "Length per coordinate of a fixed tendon."),
     Column("tendon_bound", "c", ("ntendon", 4), "Lower, upper, margin, inverse inertia at rest."),
     Column("tendon_law", "c", ("ntendon", LAW), "How the limit answers."),
+    Column("tendon_spring", "c", ("ntendon", 4), "Stiffness, damping, lengths between which it is at rest."),
+    Column("tendon_friction", "c", ("ntendon", 4), "Largest force, damping, impedance, dmax."),
+    Column("tendon_armature", "c", ("ntendon",), "Inertia of its speed [kg]."),
+    Column("tendon_force_range", "c", ("ntendon", 2), "Bounds of the sum of actuator forces."),
+    Column("node_kind", "m", ("nnode",), "0 place, 1 sphere, 2 cylinder, 3 pulley."),
+    Column("node_place", "m", ("nnode",), "Where it is."),
+    Column("node_side", "m", ("nnode",), "Place on whose side the tendon passes, -1 for the shorter way."),
+    Column("node_number", "c", ("nnode",), "Radius [m], or divisor of a pulley."),
     # dry friction of joints
     Column("friction_dof", "m", ("nfriction",), "Degree of freedom."),
     Column("friction_law", "c", ("nfriction", 4), "Largest force, damping, impedance, dmax."),
+    # motors and speed limits
+    Column("motor_kind", "m", ("nmotor",), "0 servo, 1 mimic."),
+    Column("motor_dof", "m", ("nmotor", 2), "Degree of freedom, and the one that leads."),
+    Column("motor_q", "m", ("nmotor", 2), "Their coordinates."),
+    Column("motor_number", "c", ("nmotor", 2), "Multiplier and offset of a mimic motor."),
+    Column("motor_law", "c", ("nmotor", LAW), "How a mimic motor answers."),
+    Column("speed_dof", "m", ("nspeed",), "Degree of freedom with a speed limit."),
+    # springs between places, and the medium
+    Column("spring_end", "m", ("nspring", 2), "Places."),
+    Column("spring_number", "c", ("nspring", 3), "Length at rest [m], stiffness [N/m], damping [N s/m]."),
+    Column("medium_option", "c", (5,), "Density, viscosity, wind."),
+    Column("medium_box", "c", ("nbox", 12), "Widths of the box of a link and its axes."),
     # equalities
-    Column("equality_kind", "m", ("nequality",), "0 point, 1 pose, 2 joint, 3 distance, 4 axis."),
-    Column("equality_on", "m", ("nequality",), "1 when active."),
-    Column("equality_body", "m", ("nequality", 2), "Bodies, 0 for the world."),
-    Column("equality_joint", "m", ("nequality", 4), "Degrees of freedom and coordinates, -1 for none."),
-    Column("equality_pose", "c", ("nequality", 24), "Both ends: position and rotation matrix in the body."),
-    Column("equality_number", "c", ("nequality", 8), "Polynomial (5), start of both, scale or distance."),
+    Column("equality_kind", "m", ("nequality",), "See above."),
+    Column("equality_link", "m", ("nequality", 2), "Kernel links of both places, 0 for the world."),
+    Column("equality_body", "m", ("nequality", 2), "Their bodies, 0 for the world."),
+    Column("equality_first", "m", ("nequality",), "Place, degree of freedom or tendon that is held."),
+    Column("equality_second", "m", ("nequality",), "What it is held to; -1 for nothing."),
+    Column("equality_coordinate", "m", ("nequality", 2), "Coordinates of JOINT."),
+    Column(
+        "equality_number",
+        "c",
+        ("nequality", 12),
+        "Polynomial (5), start of both, scale or distance, inverse inertia, bounds (2), break force.",
+    ),
     Column("equality_law", "c", ("nequality", LAW), "How it answers."),
+    Column("equality_turn_law", "c", ("nequality", LAW), "How its rows of rotation answer."),
+    # places: frames fixed to links
+    Column("place_link", "m", ("nplace",), "Kernel link, 0 for the world."),
+    Column("place_pose", "c", ("nplace", 12), "Position and rotation matrix in the link."),
     # actuators
     Column("act_kind", "m", ("nu", 5), "Gain, bias, activation, activation index or -1, early."),
     Column(
         "act_span", "m", ("nu", 2), "First degree of freedom it moves, and one past the last; empty when off."
     ),
+    Column("act_hold", "m", ("nu", 4), "Transmission; what it holds (2); 1 for axes of the parent."),
+    Column("act_tendon", "m", ("nu",), "Tendon whose bounds of force count, or -1."),
+    Column("act_gear", "c", ("nu", 7), "Gear (6), length of the rod of a slider-crank."),
     Column("dof_q", "m", ("nv",), "Coordinate of a degree of freedom that is a number, else -1."),
-    Column("act_moment", "c", ("nu", "nv"), "Change of length by degrees of freedom."),
     Column(
         "act_number",
         "c",
-        ("nu", 36),
-        "gain (10), bias (10), dynamics (10), ranges of control, force, activation.",
+        ("nu", 38),
+        "gain (10), bias (10), dynamics (10), ranges of control, force, activation, length.",
     ),
     Column("dof_force_range", "c", ("nv", 2), "Bounds of the sum of actuator forces."),
     # options and what changes
@@ -164,16 +217,30 @@ COLUMNS = (
         "row_of",
         "args",
         ("nrow", 2),
-        "Of 0 equality, 1 friction, 2 limit, 3 contact, 4 tendon; which. All islands.",
+        "Of 0 equality, 1 friction, 2 limit, 3 contact, 4 5 6 limit, friction, inertia of a tendon, 7 motor,"
+        " 8 speed limit, 9 limit of an equality; which. All islands.",
     ),
+    Column("motor_on", "args", ("nmotor",), "1 when active."),
+    Column("spring_on", "args", ("nspring",), "1 when active."),
+    Column("equality_on", "args", ("nequality",), "1 when active."),
+    Column("equality_row", "args", ("nequality",), "First of its rows among those of all, -1 without."),
     Column("contact_row", "args", ("ncontact", 2), "First row of a contact in its island and its condim."),
     Column("control", "d", ("nu",), "Controls."),
     Column("activation", "d", ("na",), "Activation states."),
     Column("activation_rate", "d", ("na",), "Their rates."),
+    Column("act_moment", "d", ("nu", "nv"), "Change of length by degrees of freedom."),
+    Column("tendon_sum", "d", ("ntendon",), "Sum of actuator forces on a tendon."),
     Column("act_force", "d", ("nu",), "Forces of the actuators."),
     Column("act_size", "d", ("nu", 2), "Length and its rate."),
     Column("act_blend", "d", ("nu",), "How much of its rate an activation takes in a step [s]."),
     Column("act_sum", "d", ("nv",), "Sum of actuator forces on a degree of freedom."),
+    Column("tendon_moment", "d", ("ntendon", "nv"), "Change of length by degrees of freedom."),
+    Column("tendon_size", "d", ("ntendon", 4), "Length, its rate, passive force, J' v."),
+    Column("spring_force", "d", ("nspring",), "Forces of springs between places [N]."),
+    Column("place_X", "d", ("nplace", 12), "Position and rotation matrix of places in the world."),
+    Column("equality_axes", "d", ("nequality", 42), "Directions of up to six rows, each with its J' v."),
+    Column("equality_bound_axis", "d", (1, 7), "Scratch: direction of a limit."),
+    Column("equality_wrench", "d", ("nequality", 6), "Force and torque on the first place, world axes."),
     Column("J", "d", ("nrow", "width"), "Jacobian rows."),
     Column("aref", "d", ("nrow",), "Reference accelerations."),
     Column("D", "d", ("nrow",), "Inverse regularizers."),
@@ -239,22 +306,56 @@ WeightView, weight_view = TABLE.view("WeightView", "body_link", "body_invweight"
 LimitView, limit_view = TABLE.view(
     "LimitView", "limit_dof", "limit_q", "limit_kind", "limit_bound", "limit_law"
 )
-TendonView, tendon_view = TABLE.view("TendonView", "tendon_moment", "tendon_bound", "tendon_law", "dof_q")
+TendonView, tendon_view = TABLE.view(
+    "TendonView",
+    "tendon_path",
+    "tendon_span",
+    "tendon_coefficient",
+    "tendon_bound",
+    "tendon_law",
+    "tendon_spring",
+    "tendon_friction",
+    "tendon_armature",
+    "node_kind",
+    "node_place",
+    "node_side",
+    "node_number",
+    "dof_q",
+    "tendon_moment",
+    "tendon_size",
+)
 FrictionView, friction_view = TABLE.view("FrictionView", "friction_dof", "friction_law")
 EqualityView, equality_view = TABLE.view(
     "EqualityView",
     "equality_kind",
     "equality_on",
+    "equality_link",
     "equality_body",
-    "equality_joint",
-    "equality_pose",
+    "equality_first",
+    "equality_second",
+    "equality_coordinate",
     "equality_number",
     "equality_law",
+    "equality_turn_law",
+    "equality_axes",
+    "equality_bound_axis",
+    "equality_wrench",
+    "equality_row",
 )
+MotorView, motor_view = TABLE.view(
+    "MotorView", "motor_kind", "motor_on", "motor_dof", "motor_q", "motor_number", "motor_law"
+)
+SpeedView, speed_view = TABLE.view("SpeedView", "speed_dof")
+SpringView, spring_view = TABLE.view("SpringView", "spring_end", "spring_on", "spring_number", "spring_force")
+MediumView, medium_view = TABLE.view("MediumView", "medium_option", "medium_box")
+PlaceView, place_view = TABLE.view("PlaceView", "place_link", "place_pose", "place_X")
 ActuatorView, actuator_view = TABLE.view(
     "ActuatorView",
     "act_kind",
     "act_span",
+    "act_hold",
+    "act_tendon",
+    "act_gear",
     "dof_q",
     "act_moment",
     "act_number",
@@ -266,6 +367,8 @@ ActuatorView, actuator_view = TABLE.view(
     "act_size",
     "act_blend",
     "act_sum",
+    "tendon_sum",
+    "tendon_force_range",
 )
 RowView, row_view = TABLE.view("RowView", "J", "aref", "D", "bound", "kind", "dim")
 RowNoteView, row_note_view = TABLE.view("RowNoteView", "row_residual", "row_note", "counter")
@@ -294,6 +397,12 @@ MemberView, member_view = TABLE.view(
     "tree_friction",
     "tree_tendon",
     "tree_equality",
+    "tree_motor",
+    "tree_speed",
+    "tendon_order",
+    "equality_order",
+    "motor_order",
+    "speed_order",
     "dof_column",
     "counter",
 )

@@ -1,0 +1,389 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of equalities: points, poses, axes and distances of places, and coordinates or lengths that follow.
+
+Residuals are those of the first place against the second, so that a row's force acts on the first and its
+opposite on the second. A direction that turns with the second place sees the first place's point from both
+bodies, which is the whole derivative of the residual. Rotations are compared by the vector part of the
+quaternion that leads from the second to the first, times a scale [m or 1]; its rate is
+(w I - [vec]x) u / 2 with the relative angular velocity u in the axes of the second.
+
+The second derivative of a residual is J a plus what velocities add, J' v. It is found from the accelerations
+of the links without constraints: along the axes of a row, less J a, plus what the turning of axes brings.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels.constraints.impedance import impedance, reference_acceleration, regularizer
+from worldline._src.kernels.constraints.jacobians import clear_rows, row_velocity
+from worldline._src.kernels.constraints.laws import HARDNESS, SOFTEST, answer, law_spring, load_law
+from worldline._src.kernels.constraints.rows import EQUALITY, UNILATERAL
+from worldline._src.kernels.constraints.tables import (
+    ACTIVE_LIMITS,
+    ALL_ROWS,
+    AXIS,
+    CYLINDER,
+    DISTANCE,
+    DROPPED,
+    HARD,
+    IMPEDANCE,
+    JOINT,
+    PLANE,
+    POINT,
+    POSE,
+    ROWS,
+    SAFE,
+    SLIDE,
+    STEP,
+    TENDON,
+    TREE_END,
+    TREE_FIRST,
+    TURN,
+    UNIVERSAL,
+)
+from worldline._src.kernels.places import place_position, place_rotation
+from worldline._src.kernels.velocities import classical_acceleration
+from worldline._src.scalar.ops import clamp, maximum, sqrt
+from worldline._src.scalar.trigonometry import atan2
+from worldline._src.spatial.motion import load_motion, velocity_at
+from worldline._src.spatial.rotation import mat_mul, matrix_to_quat, transpose
+from worldline._src.spatial.vec3 import Vec3, add, cross, dot, scale, sub
+
+ROW_COUNT = (3, 6, 1, 1, 1, 5, 5, 4, 3, 3, 4)
+"""Rows of an equality by its kind."""
+OFF, ON, BROKEN = range(3)
+BOUND_NOTE = 9
+"""What a row of a limit is for, in the notes of rows."""
+_OPEN = 1e300
+"""Bounds beyond this are none."""
+_FASTEST = 10.0
+"""Largest speed at which a hard equality that starts open is closed [m/s or rad/s]."""
+_CLOSE = 1e-12
+"""Points closer than this have no direction between them [m]."""
+
+
+class Sight(NamedTuple):
+    """The motion of a point of a body: velocity, turning, and their rates without constraints; world axes."""
+
+    v: Any
+    w: Any
+    a: Any
+    turn: Any
+
+
+@inline
+def _sight(bodies, moving, link, point):
+    """The motion of a link at a point; the world stands still."""
+    none = Vec3(0.0, 0.0, 0.0)
+    if link == 0:
+        return Sight(none, none, none, none)
+    origin, root = bodies.pos.link_origin, bodies.tree.link_root[link]
+    p = sub(point, Vec3(origin[root, 0], origin[root, 1], origin[root, 2]))
+    V, A = load_motion(moving.link_V, link), load_motion(moving.link_A, link)
+    # trees are lifted against gravity, by the acceleration of the world's row
+    a = sub(classical_acceleration(V, A, p), load_motion(moving.link_A, 0).lin)
+    return Sight(velocity_at(V, p), V.ang, a, A.ang)
+
+
+@inline
+def _set_axis(axes_out, r, along, about, bias):
+    """Row `r` moves with the velocity along one direction and the angular velocity about another."""
+    axes_out[r, 0], axes_out[r, 1], axes_out[r, 2] = along.x, along.y, along.z
+    axes_out[r, 3], axes_out[r, 4], axes_out[r, 5] = about.x, about.y, about.z
+    axes_out[r, 6] = bias
+
+
+@inline
+def add_axes_motion(bodies, link, point, seen, a, axes_io, count, sign, J_io, first):
+    """Rows grow by sign times what a link does at a point along and about their axes.
+
+    So does the last column of the axes by the acceleration `seen` there, less what `a` does by the new
+    entries: J' v once both bodies are in.
+    """
+    for r in range(count):
+        along = Vec3(axes_io[r, 0], axes_io[r, 1], axes_io[r, 2])
+        about = Vec3(axes_io[r, 3], axes_io[r, 4], axes_io[r, 5])
+        axes_io[r, 6] += sign * (dot(along, seen.a) + dot(about, seen.turn))
+    if link > 0:
+        origin, root = bodies.pos.link_origin, bodies.tree.link_root[link]
+        p = sub(point, Vec3(origin[root, 0], origin[root, 1], origin[root, 2]))
+        d = bodies.dof.link_last[link]
+        while d >= 0:
+            S = load_motion(bodies.pos.dof_S, d)
+            u = add(S.lin, cross(S.ang, p))
+            for r in range(count):
+                along = Vec3(axes_io[r, 0], axes_io[r, 1], axes_io[r, 2])
+                about = Vec3(axes_io[r, 3], axes_io[r, 4], axes_io[r, 5])
+                entry = sign * (dot(along, u) + dot(about, S.ang))
+                J_io[first + r, bodies.column[d]] += entry
+                axes_io[r, 6] -= entry * a[d]
+            d = bodies.dof.dof_parent[d]
+
+
+@inline
+def _turn_axes(R_a, R_b, A, B, size, axes_out, first, residual_out, n):
+    """Three rows of the rotation from the second place to the first."""
+    E = matrix_to_quat(mat_mul(transpose(R_b), R_a))
+    none, relative = Vec3(0.0, 0.0, 0.0), sub(A.w, B.w)
+    x, y, z = Vec3(R_b.xx, R_b.yx, R_b.zx), Vec3(R_b.xy, R_b.yy, R_b.zy), Vec3(R_b.xz, R_b.yz, R_b.zz)
+    s = 0.5 * size
+    # rows of (w I - [vec]x) R_b^T / 2
+    row_x = scale(add(scale(x, E.w), sub(scale(y, E.z), scale(z, E.y))), s)
+    row_y = scale(add(scale(y, E.w), sub(scale(z, E.x), scale(x, E.z))), s)
+    row_z = scale(add(scale(z, E.w), sub(scale(x, E.y), scale(y, E.x))), s)
+    # axes turn with b, and the quaternion shortens by the square of the speed
+    carried, square = cross(relative, B.w), 0.5 * s * dot(relative, relative)
+    _set_axis(axes_out, first, none, row_x, dot(row_x, carried) - square * E.x)
+    _set_axis(axes_out, first + 1, none, row_y, dot(row_y, carried) - square * E.y)
+    _set_axis(axes_out, first + 2, none, row_z, dot(row_z, carried) - square * E.z)
+    residual_out[n], residual_out[n + 1], residual_out[n + 2] = size * E.x, size * E.y, size * E.z
+
+
+@inline
+def _square_axis(z, x, A, B, axes_out, r, residual_out, n):
+    """A row that keeps an axis z of the first place square to an axis x of the second."""
+    dz, dx = cross(A.w, z), cross(B.w, x)
+    bias = dot(cross(A.w, dz), x) + 2.0 * dot(dz, dx) + dot(z, cross(B.w, dx))
+    _set_axis(axes_out, r, Vec3(0.0, 0.0, 0.0), cross(z, x), bias)
+    residual_out[n] = dot(x, z)
+
+
+@inline
+def _carried_axis(e, gap, A, B, axes_out, r, residual_out, n):
+    """A row along a direction that turns with b; the second sight is of b at the point of a."""
+    coriolis = cross(B.w, sub(A.v, B.v))
+    _set_axis(axes_out, r, e, Vec3(0.0, 0.0, 0.0), -2.0 * dot(e, coriolis))
+    residual_out[n] = dot(e, gap)
+
+
+@inline
+def _place_axes(kind, X, a, b, A, B, size, axes_out, residual_out, n):
+    """Axes and residuals of a kind; returns how many rows move points."""
+    p_a, p_b = place_position(X, a), place_position(X, b)
+    R_a, R_b = place_rotation(X, a), place_rotation(X, b)
+    none, gap = Vec3(0.0, 0.0, 0.0), sub(p_a, p_b)
+    x, y, z = Vec3(R_b.xx, R_b.yx, R_b.zx), Vec3(R_b.xy, R_b.yy, R_b.zy), Vec3(R_b.xz, R_b.yz, R_b.zz)
+    z_a = Vec3(R_a.xz, R_a.yz, R_a.zz)
+    moved = 0
+    if kind == POINT or kind == POSE or kind == AXIS or kind == UNIVERSAL:
+        moved = 3
+        _set_axis(axes_out, 0, Vec3(1.0, 0.0, 0.0), none, 0.0)
+        _set_axis(axes_out, 1, Vec3(0.0, 1.0, 0.0), none, 0.0)
+        _set_axis(axes_out, 2, Vec3(0.0, 0.0, 1.0), none, 0.0)
+        residual_out[n], residual_out[n + 1], residual_out[n + 2] = gap.x, gap.y, gap.z
+    elif kind == SLIDE or kind == CYLINDER:
+        moved = 2
+        _carried_axis(x, gap, A, B, axes_out, 0, residual_out, n)
+        _carried_axis(y, gap, A, B, axes_out, 1, residual_out, n + 1)
+    elif kind == PLANE:
+        moved = 1
+        _carried_axis(z, gap, A, B, axes_out, 0, residual_out, n)
+    elif kind == DISTANCE:
+        moved = 1
+        length, u = sqrt(dot(gap, gap)), sub(A.v, B.v)
+        e, bias = Vec3(0.0, 0.0, 1.0), 0.0
+        if length > _CLOSE:
+            e = scale(gap, 1.0 / length)
+            bias = (dot(u, u) - dot(e, u) * dot(e, u)) / length
+        _set_axis(axes_out, 0, e, none, bias)
+        residual_out[n] = length - size
+    if kind == POSE or kind == SLIDE or kind == TURN:
+        _turn_axes(R_a, R_b, A, B, size, axes_out, moved, residual_out, n + moved)
+    elif kind == AXIS or kind == PLANE or kind == CYLINDER:
+        # the z axes become one
+        _square_axis(z_a, x, A, B, axes_out, moved, residual_out, n + moved)
+        _square_axis(z_a, y, A, B, axes_out, moved + 1, residual_out, n + moved + 1)
+    elif kind == UNIVERSAL:
+        _square_axis(z_a, x, A, B, axes_out, moved, residual_out, n + moved)
+    return moved
+
+
+@inline
+def _polynomial(number, k, x):
+    """Value and slope of the polynomial of equality `k`."""
+    value, slope = number[k, 4], 0.0
+    for power in range(3, -1, -1):
+        slope = slope * x + value
+        value = value * x + number[k, power]
+    return value, slope
+
+
+@inline
+def _follow(equality, tendon, k, q, column, J_io, residual_out, n):
+    """The row of a coordinate or length that is a polynomial of another; returns the inverse inertia."""
+    number, a, b = equality.equality_number, equality.equality_first[k], equality.equality_second[k]
+    x = 0.0
+    if equality.equality_kind[k] == JOINT:
+        if b >= 0:
+            x = q[equality.equality_coordinate[k, 1]] - number[k, 6]
+        value, slope = _polynomial(number, k, x)
+        residual_out[n] = q[equality.equality_coordinate[k, 0]] - number[k, 5] - value
+        J_io[n, column[a]] += 1.0
+        if b >= 0:
+            J_io[n, column[b]] -= slope
+    else:
+        if b >= 0:
+            x = tendon.tendon_size[b, 0] - number[k, 6]
+        value, slope = _polynomial(number, k, x)
+        residual_out[n] = tendon.tendon_size[a, 0] - number[k, 5] - value
+        for d in range(tendon.tendon_moment.shape[1]):
+            entry = tendon.tendon_moment[a, d]
+            if b >= 0:
+                entry -= slope * tendon.tendon_moment[b, d]
+            # degrees of freedom outside the island have no column
+            if entry != 0.0:
+                J_io[n, column[d]] += entry
+    return number[k, 8]
+
+
+@inline
+def _finish(law, norm, A, bias, v, n, h, safe, rows_out, notes_out):
+    """Reference and regularizer of a row whose Jacobian and residual are written; bias is J' v."""
+    r, u = notes_out.row_residual[n], row_velocity(rows_out.J, n, v)
+    A = maximum(A, SOFTEST)
+    if law.kind == HARD:
+        # half of the bias closes the residual at the end of the step to second order
+        speed = clamp(law.erp * r / h, -_FASTEST, _FASTEST)
+        rows_out.aref[n], rows_out.D[n] = (-speed - u) / h - 0.5 * bias, 1.0 / (HARDNESS * A)
+    elif law.kind == IMPEDANCE:
+        # all rows of a constraint share the impedance at the norm of their residuals
+        share = impedance(norm, law.d0, law.dmax, law.width, law.middle, law.power)
+        rows_out.aref[n] = reference_acceleration(law_spring(law, h, safe), share, r, u) - bias
+        rows_out.D[n] = 1.0 / regularizer(share, A)
+    else:
+        made = answer(law, r, u, A, h, safe)
+        rows_out.aref[n], rows_out.D[n] = made.aref - bias, 1.0 / made.R
+    rows_out.bound[n], rows_out.kind[n], rows_out.dim[n] = 0.0, EQUALITY, 0
+
+
+@inline
+def _bound_rows(equality, k, X, bodies, v, a, rows_out, notes_out):
+    """Limits of the coordinate of a hinge or slide: of the second place against the first, along z."""
+    number, counter = equality.equality_number, notes_out.counter
+    axes = equality.equality_bound_axis
+    first, second, h = equality.equality_first[k], equality.equality_second[k], bodies.option[STEP]
+    R, p_a, p_b = place_rotation(X, first), place_position(X, first), place_position(X, second)
+    none = Vec3(0.0, 0.0, 0.0)
+    still = Sight(none, none, none, none)
+    z = Vec3(R.xz, R.yz, R.zz)
+    sliding = equality.equality_kind[k] == SLIDE
+    weight, which = bodies.body_invweight, 0 if sliding else 1
+    x = dot(z, sub(p_b, p_a))
+    if sliding:
+        _set_axis(axes, 0, z, none, 0.0)
+    else:
+        E = matrix_to_quat(mat_mul(transpose(R), place_rotation(X, second)))
+        x = 2.0 * atan2(E.z, E.w)
+        _set_axis(axes, 0, none, z, 0.0)
+    for side in range(2):
+        s, n = 1.0 - 2.0 * side, counter[ROWS]
+        if n >= rows_out.kind.shape[0]:
+            counter[DROPPED] += 1
+            continue
+        clear_rows(rows_out.J, n, 1)
+        link_a, link_b = equality.equality_link[k, 0], equality.equality_link[k, 1]
+        add_axes_motion(bodies, link_b, p_b, still, a, axes, 1, s, rows_out.J, n)
+        add_axes_motion(bodies, link_a, p_b, still, a, axes, 1, -s, rows_out.J, n)
+        r, u = s * (x - number[k, 9 + side]), row_velocity(rows_out.J, n, v)
+        if r < 0.0 or r + h * u < 0.0:
+            A = weight[equality.equality_body[k, 0], which] + weight[equality.equality_body[k, 1], which]
+            A = maximum(A, SOFTEST)
+            rows_out.aref[n], rows_out.D[n] = (-r / h - u) / h, 1.0 / (HARDNESS * A)
+            rows_out.bound[n], rows_out.kind[n], rows_out.dim[n] = 0.0, UNILATERAL, 0
+            notes_out.row_residual[n] = r
+            notes_out.row_note[n, 0], notes_out.row_note[n, 1] = BOUND_NOTE, k
+            counter[ROWS] = n + 1
+            counter[ACTIVE_LIMITS] += 1
+
+
+@inline
+def _equality(equality, held, bodies, moving, k, rows_out, notes_out):
+    """The rows of equality `k`, for which there is room."""
+    counter, option = notes_out.counter, bodies.option
+    h, safe = option[STEP], option[SAFE] != 0.0
+    X, weight, residual, v = held.place_X, bodies.body_invweight, notes_out.row_residual, moving.island_v
+    kind, n = equality.equality_kind[k], counter[ROWS]
+    count = ROW_COUNT[kind]
+    clear_rows(rows_out.J, n, count)
+    moved, axes = count, equality.equality_axes[k].reshape(6, 7)
+    axes[0, 6] = 0.0
+    if kind == JOINT or kind == TENDON:
+        A_move = _follow(equality, held.tendon, k, moving.q, bodies.column, rows_out.J, residual, n)
+        A_turn = A_move
+    else:
+        a, b = equality.equality_first[k], equality.equality_second[k]
+        link_a, link_b = equality.equality_link[k, 0], equality.equality_link[k, 1]
+        p_a, p_b = place_position(X, a), place_position(X, b)
+        if kind == SLIDE or kind == CYLINDER or kind == PLANE:
+            # directions that turn with b see the point of a from both
+            p_b = p_a
+        A, B = _sight(bodies, moving, link_a, p_a), _sight(bodies, moving, link_b, p_b)
+        moved = _place_axes(kind, X, a, b, A, B, equality.equality_number[k, 7], axes, residual, n)
+        add_axes_motion(bodies, link_a, p_a, A, moving.a, axes, count, 1.0, rows_out.J, n)
+        add_axes_motion(bodies, link_b, p_b, B, moving.a, axes, count, -1.0, rows_out.J, n)
+        body_a, body_b = equality.equality_body[k, 0], equality.equality_body[k, 1]
+        A_move = weight[body_a, 0] + weight[body_b, 0]
+        A_turn = weight[body_a, 1] + weight[body_b, 1]
+    total = 0.0
+    for r in range(n, n + count):
+        total += residual[r] * residual[r]
+    norm = sqrt(total)
+    law, turn_law = load_law(equality.equality_law, k), load_law(equality.equality_turn_law, k)
+    for r in range(n, n + count):
+        bias = axes[r - n, 6]
+        if r - n < moved:
+            _finish(law, norm, A_move, bias, v, r, h, safe, rows_out, notes_out)
+        else:
+            _finish(turn_law, norm, A_turn, bias, v, r, h, safe, rows_out, notes_out)
+        notes_out.row_note[r, 0], notes_out.row_note[r, 1] = 0, k
+    equality.equality_row[k] = counter[ALL_ROWS] + n
+    counter[ROWS] = n + count
+    if equality.equality_number[k, 9] > -_OPEN or equality.equality_number[k, 10] < _OPEN:
+        _bound_rows(equality, k, X, bodies, v, moving.a, rows_out, notes_out)
+
+
+@kernel
+def equality_rows(equality, held, bodies, moving, island, rows_out, notes_out):
+    """Rows of the active equalities of an island.
+
+    held: what they hold beside coordinates, tendons and places; moving: the motion without constraints.
+    """
+    counter = island.counter
+    for i in range(counter[TREE_FIRST], counter[TREE_END]):
+        t = island.island_tree[i]
+        for j in range(island.tree_equality[t], island.tree_equality[t + 1]):
+            k = island.equality_order[j]
+            equality.equality_row[k] = -1
+            if equality.equality_on[k] == ON:
+                if counter[ROWS] + ROW_COUNT[equality.equality_kind[k]] > rows_out.kind.shape[0]:
+                    counter[DROPPED] += 1
+                else:
+                    _equality(equality, held, bodies, moving, k, rows_out, notes_out)
+
+
+@kernel
+def equality_forces(force, equality_io):
+    """What every equality does to its first place: force and torque; it breaks where that is too much.
+
+    Those of coordinates and lengths have one number, the generalized force.
+    """
+    wrench, number = equality_io.equality_wrench, equality_io.equality_number
+    for k in range(equality_io.equality_kind.shape[0]):
+        n, kind = equality_io.equality_row[k], equality_io.equality_kind[k]
+        for j in range(6):
+            wrench[k, j] = 0.0
+        if n < 0:
+            continue
+        if kind == JOINT or kind == TENDON:
+            wrench[k, 0] = force[n]
+        else:
+            axes = equality_io.equality_axes[k].reshape(6, 7)
+            for r in range(ROW_COUNT[kind]):
+                for j in range(6):
+                    wrench[k, j] += force[n + r] * axes[r, j]
+        total = wrench[k, 0] * wrench[k, 0] + wrench[k, 1] * wrench[k, 1] + wrench[k, 2] * wrench[k, 2]
+        if total > number[k, 11] * number[k, 11]:
+            equality_io.equality_on[k] = BROKEN

@@ -1,0 +1,101 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of motors and speed limits.
+
+A motor wants a velocity at the end of the step and has a largest force to reach it with: a servo that of its
+command, a mimic motor that which brings its coordinate to multiplier * leader + offset. The leader feels
+nothing of it: its own motion is taken as it would be without constraints. A speed limit is one-sided: it
+takes whatever it needs when the step would end beyond it.
+"""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels.constraints.jacobians import clear_rows
+from worldline._src.kernels.constraints.laws import HARDNESS, SOFTEST, answer, load_law
+from worldline._src.kernels.constraints.rows import FRICTION, UNILATERAL
+from worldline._src.kernels.constraints.tables import DROPPED, HARD, ROWS, SAFE, STEP, TREE_END, TREE_FIRST
+from worldline._src.scalar.ops import maximum
+
+SERVO, MIMIC = 0, 1
+MOTOR_NOTE, SPEED_NOTE = 7, 8
+"""What a row is for, in the notes of rows."""
+_NEAR = 0.9
+"""Share of a speed limit above which its row stands ready, should contacts push."""
+
+
+@inline
+def _begin(column, sign, rows_out, notes_out, note, k):
+    """A row on one column; returns its number, -1 when there is no room."""
+    n = notes_out.counter[ROWS]
+    if n >= rows_out.kind.shape[0]:
+        notes_out.counter[DROPPED] += 1
+        return -1
+    clear_rows(rows_out.J, n, 1)
+    rows_out.J[n, column] = sign
+    rows_out.dim[n], rows_out.bound[n], notes_out.row_residual[n] = 0, 0.0, 0.0
+    notes_out.row_note[n, 0], notes_out.row_note[n, 1] = note, k
+    notes_out.counter[ROWS] = n + 1
+    return n
+
+
+@inline
+def _motor(motor, drive, command, weights, moving, column, k, rows_out, notes_out):
+    """The row of motor `k`."""
+    h, safe = weights.option[STEP], weights.option[SAFE] != 0.0
+    q, v, a, d = moving.q, moving.v, moving.a, motor.motor_dof[k, 0]
+    n = _begin(column[d], 1.0, rows_out, notes_out, MOTOR_NOTE, k)
+    if n >= 0:
+        A = maximum(weights.dof_invweight[d], SOFTEST)
+        R, aref = HARDNESS * A, (command[d] - v[d]) / h
+        if motor.motor_kind[k] == MIMIC:
+            e, ratio = motor.motor_dof[k, 1], motor.motor_number[k, 0]
+            r = q[motor.motor_q[k, 0]] - ratio * q[motor.motor_q[k, 1]] - motor.motor_number[k, 1]
+            speed = v[d] - ratio * (v[e] + h * a[e])
+            notes_out.row_residual[n] = r
+            law = load_law(motor.motor_law, k)
+            if law.kind == HARD:
+                aref = -(law.erp * r / h + speed) / h
+            else:
+                made = answer(law, r, speed, A, h, safe)
+                aref, R = made.aref, made.R
+        rows_out.aref[n], rows_out.D[n] = aref, 1.0 / R
+        rows_out.kind[n], rows_out.bound[n] = FRICTION, drive.dof_effort_limit[d]
+
+
+@kernel
+def motor_rows(motor, drive, command, weights, moving, island, rows_out, notes_out):
+    """Rows of the active motors of an island; `command` is the velocity servos follow."""
+    for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
+        t = island.island_tree[i]
+        for j in range(island.tree_motor[t], island.tree_motor[t + 1]):
+            k = island.motor_order[j]
+            if motor.motor_on[k] != 0:
+                column = island.dof_column
+                _motor(motor, drive, command, weights, moving, column, k, rows_out, notes_out)
+
+
+@inline
+def _speed(speed_dof, limit, weights, moving, column, k, rows_out, notes_out):
+    """The rows of speed limit `k` where this step comes near it."""
+    h, d = weights.option[STEP], speed_dof[k]
+    v, most = moving.v[d], limit.dof_velocity_limit[d]
+    ahead = v + h * moving.a[d]
+    for side in range(2):
+        s = 1.0 if side == 0 else -1.0
+        if s * ahead > _NEAR * most or s * v > _NEAR * most:
+            n = _begin(column[d], -s, rows_out, notes_out, SPEED_NOTE, k)
+            if n >= 0:
+                A = maximum(weights.dof_invweight[d], SOFTEST)
+                rows_out.aref[n], rows_out.D[n] = (s * v - most) / h, 1.0 / (HARDNESS * A)
+                rows_out.kind[n], notes_out.row_residual[n] = UNILATERAL, most - s * v
+
+
+@kernel
+def speed_rows(speed_dof, limit, weights, moving, island, rows_out, notes_out):
+    """Rows of the speed limits of an island that this step comes near."""
+    for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
+        t = island.island_tree[i]
+        for j in range(island.tree_speed[t], island.tree_speed[t + 1]):
+            k = island.speed_order[j]
+            _speed(speed_dof, limit, weights, moving, island.dof_column, k, rows_out, notes_out)

@@ -1,0 +1,88 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of tendons: limits of their length, dry friction, and the inertia of their speed.
+
+Inertia m of the speed adds m (J a)^2 / 2 to the Gauss cost of accelerations, which is what an equality row
+with the weight m and no reference does; the mass matrix of the trees keeps its pattern.
+"""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels.constraints.impedance import regularizer
+from worldline._src.kernels.constraints.jacobians import clear_rows
+from worldline._src.kernels.constraints.laws import HARDNESS, answer, load_law
+from worldline._src.kernels.constraints.rows import EQUALITY, FRICTION, UNILATERAL
+from worldline._src.kernels.constraints.tables import (
+    ACTIVE_LIMITS,
+    DROPPED,
+    ROWS,
+    SAFE,
+    STEP,
+    TREE_END,
+    TREE_FIRST,
+)
+from worldline._src.scalar.ops import constant
+
+LIMIT_NOTE, FRICTION_NOTE, ARMATURE_NOTE = 4, 5, 6
+"""What a row of a tendon is for, in the notes of rows."""
+
+
+@inline
+def _begin(tendon, k, column, sign, rows_out, notes_out, note):
+    """The Jacobian of a row of tendon `k`; returns its number, -1 when there is no room."""
+    n = notes_out.counter[ROWS]
+    if n >= rows_out.kind.shape[0]:
+        notes_out.counter[DROPPED] += 1
+        return -1
+    clear_rows(rows_out.J, n, 1)
+    for d in range(tendon.tendon_span[k, 0], tendon.tendon_span[k, 1]):
+        # degrees of freedom outside the island have no column, and no moment
+        if tendon.tendon_moment[k, d] != 0.0:
+            rows_out.J[n, column[d]] = sign * tendon.tendon_moment[k, d]
+    rows_out.dim[n], rows_out.bound[n], notes_out.row_residual[n] = 0, 0.0, 0.0
+    notes_out.row_note[n, 0], notes_out.row_note[n, 1] = note, k
+    notes_out.counter[ROWS] = n + 1
+    return n
+
+
+@inline
+def _tendon(tendon, weights, column, k, rows_out, notes_out):
+    """Rows of tendon `k`."""
+    h, safe = weights.option[STEP], weights.option[SAFE] != 0.0
+    length, rate, A = tendon.tendon_size[k, 0], tendon.tendon_size[k, 1], tendon.tendon_bound[k, 3]
+    if tendon.tendon_armature[k] > 0.0:
+        n = _begin(tendon, k, column, 1.0, rows_out, notes_out, ARMATURE_NOTE)
+        if n >= 0:
+            rows_out.aref[n], rows_out.D[n] = 0.0, tendon.tendon_armature[k]
+            rows_out.kind[n] = EQUALITY
+    if tendon.tendon_friction[k, 0] > 0.0:
+        n = _begin(tendon, k, column, 1.0, rows_out, notes_out, FRICTION_NOTE)
+        if n >= 0:
+            share = tendon.tendon_friction[k, 2]
+            if share >= 1.0:
+                rows_out.aref[n], rows_out.D[n] = -rate / h, 1.0 / (HARDNESS * A)
+            else:
+                rows_out.aref[n] = -tendon.tendon_friction[k, 1] / tendon.tendon_friction[k, 3] * rate
+                rows_out.D[n] = 1.0 / regularizer(share, constant(A, rate))
+            rows_out.bound[n], rows_out.kind[n] = tendon.tendon_friction[k, 0], FRICTION
+    law = load_law(tendon.tendon_law, k)
+    for side in range(2):
+        s = 1.0 if side == 0 else -1.0
+        r = s * (length - tendon.tendon_bound[k, side]) - tendon.tendon_bound[k, 2]
+        if r < 0.0 or (law.kind == 0.0 and r + h * s * rate < 0.0):
+            n = _begin(tendon, k, column, s, rows_out, notes_out, LIMIT_NOTE)
+            if n >= 0:
+                made = answer(law, r, s * rate, A, h, safe)
+                rows_out.aref[n], rows_out.D[n] = made.aref, 1.0 / made.R
+                rows_out.kind[n], notes_out.row_residual[n] = UNILATERAL, r
+                notes_out.counter[ACTIVE_LIMITS] += 1
+
+
+@kernel
+def tendon_rows(tendon, weights, island, rows_out, notes_out):
+    """Rows of the tendons of an island that are at a limit, rub or have inertia."""
+    for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
+        t = island.island_tree[i]
+        for j in range(island.tree_tendon[t], island.tree_tendon[t + 1]):
+            _tendon(tendon, weights, island.dof_column, island.tendon_order[j], rows_out, notes_out)

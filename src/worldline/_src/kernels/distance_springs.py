@@ -1,0 +1,58 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Springs and dampers along the line between two places, as forces on links."""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels.places import place_position
+from worldline._src.spatial.motion import (
+    Force,
+    add_force,
+    load_force,
+    load_motion,
+    store_spatial,
+    velocity_at,
+)
+from worldline._src.spatial.vec3 import Vec3, cross, dot, load_vec3, scale, sub
+
+_SHORT = 1e-12
+
+
+@inline
+def _velocity(tree, pos, link_V, link, point):
+    """Velocity of a point of a link, world axes, and its position from the tree's reference point."""
+    if link == 0:
+        return Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0)
+    p = sub(point, load_vec3(pos.link_origin, tree.link_root[link]))
+    return velocity_at(load_motion(link_V, link), p), p
+
+
+@inline
+def _push(link_F_io, link, p, f):
+    """link_F holds minus the external forces."""
+    if link > 0:
+        F = Force(scale(cross(p, f), -1.0), scale(f, -1.0))
+        store_spatial(link_F_io, link, add_force(load_force(link_F_io, link), F))
+
+
+@kernel
+def spring_forces(tree, pos, link_V, places, spring_io, link_F_io):
+    """Equal and opposite forces at both ends: stiffness times stretch plus damping times its rate."""
+    X, ends, number = places.place_X, spring_io.spring_end, spring_io.spring_number
+    for k in range(ends.shape[0]):
+        spring_io.spring_force[k] = 0.0
+        a, b = ends[k, 0], ends[k, 1]
+        p_a, p_b = place_position(X, a), place_position(X, b)
+        link_a, link_b = places.place_link[a], places.place_link[b]
+        u = sub(p_b, p_a)
+        length = dot(u, u) ** 0.5
+        if spring_io.spring_on[k] == 0 or length < _SHORT:
+            continue
+        e = scale(u, 1.0 / length)
+        v_a, r_a = _velocity(tree, pos, link_V, link_a, p_a)
+        v_b, r_b = _velocity(tree, pos, link_V, link_b, p_b)
+        force = number[k, 1] * (length - number[k, 0]) + number[k, 2] * dot(e, sub(v_b, v_a))
+        spring_io.spring_force[k] = force
+        _push(link_F_io, link_a, r_a, scale(e, force))
+        _push(link_F_io, link_b, r_b, scale(e, -force))

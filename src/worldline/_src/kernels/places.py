@@ -1,0 +1,39 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Poses of places: frames fixed to links where constraints, springs, tendons and actuators take hold."""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline, kernel
+from worldline._src.spatial.rotation import Mat3, load_mat3, mat_mul, rotate
+from worldline._src.spatial.vec3 import Vec3, add, load_vec3
+
+
+@inline
+def place_position(X, k):
+    """Position of place `k`."""
+    return Vec3(X[k, 0], X[k, 1], X[k, 2])
+
+
+@inline
+def place_rotation(X, k):
+    """Rotation of place `k`."""
+    return Mat3(X[k, 3], X[k, 4], X[k, 5], X[k, 6], X[k, 7], X[k, 8], X[k, 9], X[k, 10], X[k, 11])
+
+
+@kernel
+def place_frames(tree, pos, place_io):
+    """place_X: position (3) and rotation matrix (9) in the world of places given in their links."""
+    link, local, X = place_io.place_link, place_io.place_pose, place_io.place_X
+    for k in range(link.shape[0]):
+        i = link[k]
+        p, R = place_position(local, k), place_rotation(local, k)
+        if i > 0:
+            R_WL = load_mat3(pos.link_R, i)
+            p = add(load_vec3(pos.link_p, i), rotate(R_WL, p))
+            p = add(load_vec3(pos.link_origin, tree.link_root[i]), p)
+            R = mat_mul(R_WL, R)
+        X[k, 0], X[k, 1], X[k, 2] = p.x, p.y, p.z
+        X[k, 3], X[k, 4], X[k, 5] = R.xx, R.xy, R.xz
+        X[k, 6], X[k, 7], X[k, 8] = R.yx, R.yy, R.yz
+        X[k, 9], X[k, 10], X[k, 11] = R.zx, R.zy, R.zz

@@ -1,0 +1,127 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Lengths of tendons, how they change with the degrees of freedom, and their springs and dampers.
+
+A fixed tendon is a sum over coordinates. One that runs through space is a chain of straight stretches
+between places and around shapes; what lies on a shape moves with it, so only straight stretches between
+different links change the length, by the velocity difference of their ends along them.
+"""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels.places import place_position, place_rotation
+from worldline._src.kernels.wrapping import wrap
+from worldline._src.spatial.motion import load_motion
+from worldline._src.spatial.vec3 import Vec3, add, cross, dot, scale, sub
+
+PLACE, SPHERE, CYLINDER, PULLEY = range(4)
+_SHORT = 1e-15
+
+
+@inline
+def add_line_motion(dof, tree, pos, link, point, direction, moment_io, k):
+    """Row `k` of moments grows by the velocity of a point of a link along a direction."""
+    if link > 0:
+        origin, root = pos.link_origin, tree.link_root[link]
+        p = sub(point, Vec3(origin[root, 0], origin[root, 1], origin[root, 2]))
+        d = dof.link_last[link]
+        while d >= 0:
+            S = load_motion(pos.dof_S, d)
+            moment_io[k, d] += dot(direction, add(S.lin, cross(S.ang, p)))
+            d = dof.dof_parent[d]
+
+
+@inline
+def _stretch(dof, tree, pos, k, link_a, a, link_b, b, share, moment_io):
+    """A straight stretch of tendon `k`: returns its length, and counts its ends."""
+    u = sub(b, a)
+    length = dot(u, u) ** 0.5
+    if link_a != link_b and length > _SHORT:
+        e = scale(u, share / length)
+        add_line_motion(dof, tree, pos, link_b, b, e, moment_io, k)
+        add_line_motion(dof, tree, pos, link_a, a, scale(e, -1.0), moment_io, k)
+    return length * share
+
+
+@inline
+def _path_length(dof, tree, pos, tendon, places, k, moment_io):
+    """Length of tendon `k` along its path; its moments grow."""
+    X, kind = places.place_X, tendon.node_kind
+    j, end = tendon.tendon_path[k, 0], tendon.tendon_path[k, 1]
+    total, share = 0.0, 1.0
+    while j < end - 1:
+        if kind[j] == PULLEY:
+            share = 1.0 / tendon.node_number[j]
+            j += 1
+            continue
+        if kind[j + 1] == PULLEY:
+            j += 1
+            continue
+        a = tendon.node_place[j]
+        p_a, link_a = place_position(X, a), places.place_link[a]
+        wraps = kind[j + 1] != PLACE
+        b = tendon.node_place[j + 2 if wraps else j + 1]
+        p_b, link_b = place_position(X, b), places.place_link[b]
+        length = -1.0
+        if wraps:
+            c, side = tendon.node_place[j + 1], tendon.node_side[j + 1]
+            link_c = places.place_link[c]
+            at = place_position(X, side if side >= 0 else c)
+            lies = wrap(
+                p_a,
+                p_b,
+                place_position(X, c),
+                place_rotation(X, c),
+                tendon.node_number[j + 1],
+                kind[j + 1] == CYLINDER,
+                side >= 0,
+                at,
+            )
+            length = lies.length
+            if length >= 0.0:
+                total += length * share
+                total += _stretch(dof, tree, pos, k, link_a, p_a, link_c, lies.first, share, moment_io)
+                total += _stretch(dof, tree, pos, k, link_c, lies.last, link_b, p_b, share, moment_io)
+        if length < 0.0:
+            total += _stretch(dof, tree, pos, k, link_a, p_a, link_b, p_b, share, moment_io)
+        j += 2 if wraps else 1
+    return total
+
+
+@kernel
+def tendon_lengths(dof, tree, pos, places, q, v, tendon_io):
+    """Lengths, their rates and moments of all tendons."""
+    tendon, moment, size = tendon_io, tendon_io.tendon_moment, tendon_io.tendon_size
+    for k in range(moment.shape[0]):
+        length = 0.0
+        if tendon.tendon_path[k, 0] == tendon.tendon_path[k, 1]:
+            for d in range(tendon.tendon_span[k, 0], tendon.tendon_span[k, 1]):
+                moment[k, d] = tendon.tendon_coefficient[k, d]
+                if moment[k, d] != 0.0:
+                    length += moment[k, d] * q[tendon.dof_q[d]]
+        else:
+            for d in range(moment.shape[1]):
+                moment[k, d] = 0.0
+            length = _path_length(dof, tree, pos, tendon, places, k, moment)
+        rate = 0.0
+        for d in range(tendon.tendon_span[k, 0], tendon.tendon_span[k, 1]):
+            rate += moment[k, d] * v[d]
+        size[k, 0], size[k, 1] = length, rate
+
+
+@kernel
+def tendon_forces(tendon_io, tau_io):
+    """Springs beyond the lengths where they are at rest, and dampers."""
+    tendon, spring = tendon_io, tendon_io.tendon_spring
+    for k in range(spring.shape[0]):
+        length, rate = tendon.tendon_size[k, 0], tendon.tendon_size[k, 1]
+        force = -spring[k, 1] * rate
+        if length < spring[k, 2]:
+            force += spring[k, 0] * (spring[k, 2] - length)
+        elif length > spring[k, 3]:
+            force += spring[k, 0] * (spring[k, 3] - length)
+        tendon.tendon_size[k, 2] = force
+        if force != 0.0:
+            for d in range(tendon.tendon_span[k, 0], tendon.tendon_span[k, 1]):
+                tau_io[d] += tendon.tendon_moment[k, d] * force

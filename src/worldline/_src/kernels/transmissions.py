@@ -1,0 +1,146 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""How actuators take hold: their lengths and what these change by, where that depends on the pose.
+
+On a ball or free joint the moment is the gear itself, in the axes of the joint or of its parent. On a site it
+is a wrench given in the axes of the site; with a reference site the force is between the two, in the axes of
+the reference, and degrees of freedom that move both count for nothing. A slider-crank turns the position of
+its crank into the way of a rod along the axis of its slider.
+"""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels.places import place_position, place_rotation
+from worldline._src.kernels.tendons import add_line_motion
+from worldline._src.spatial.motion import load_motion
+from worldline._src.spatial.rotation import (
+    Quat,
+    mat_mul,
+    matrix_to_quat,
+    normalized,
+    quat_to_matrix,
+    quat_to_rotation_vector,
+    rotate,
+    rotate_back,
+    transpose,
+)
+from worldline._src.spatial.vec3 import Vec3, add, cross, dot, scale, sub
+
+LINEAR, BALL, FREE, TENDON, SITE, BETWEEN_SITES, SLIDER_CRANK, ADHESION = range(8)
+"""Kinds of transmissions; LINEAR has a constant moment and a length linear in the coordinates."""
+
+
+@inline
+def _turn_motion(dof, pos, link, axis, moment_io, u):
+    """Row `u` of moments grows by the angular velocity of a link about an axis."""
+    d = dof.link_last[link] if link > 0 else -1
+    while d >= 0:
+        moment_io[u, d] += dot(axis, load_motion(pos.dof_S, d).ang)
+        d = dof.dof_parent[d]
+
+
+@inline
+def _quaternion(q, at):
+    return normalized(Quat(q[at], q[at + 1], q[at + 2], q[at + 3]))
+
+
+@inline
+def _turning(act, u, q, push, turn):
+    """Gear on a ball joint, or on the rotation of a free one; returns the length."""
+    d, at, moment = act.act_span[u, 0], act.act_hold[u, 1], act.act_moment
+    E = _quaternion(q, at)
+    length = 0.0
+    if act.act_hold[u, 0] == FREE:
+        moment[u, d], moment[u, d + 1], moment[u, d + 2] = push.x, push.y, push.z
+        d += 3
+    else:
+        w = quat_to_rotation_vector(E)
+        length = dot(w, turn)
+    axis = turn
+    if act.act_hold[u, 3] != 0:
+        # given in the axes of the parent
+        axis = rotate_back(quat_to_matrix(E), turn)
+    moment[u, d], moment[u, d + 1], moment[u, d + 2] = axis.x, axis.y, axis.z
+    return length
+
+
+@inline
+def _site_length(dof, tree, pos, places, act, u, push, turn):
+    """Moments of a wrench on a site, or between a site and a reference; returns the length."""
+    X, a, b, moment = places.place_X, act.act_hold[u, 1], act.act_hold[u, 2], act.act_moment
+    p_a, link_a = place_position(X, a), places.place_link[a]
+    if b < 0:
+        R = place_rotation(X, a)
+        add_line_motion(dof, tree, pos, link_a, p_a, rotate(R, push), moment, u)
+        _turn_motion(dof, pos, link_a, rotate(R, turn), moment, u)
+        return 0.0
+    R, p_b, link_b = place_rotation(X, b), place_position(X, b), places.place_link[b]
+    f, t = rotate(R, push), rotate(R, turn)
+    add_line_motion(dof, tree, pos, link_a, p_a, f, moment, u)
+    _turn_motion(dof, pos, link_a, t, moment, u)
+    add_line_motion(dof, tree, pos, link_b, p_b, scale(f, -1.0), moment, u)
+    _turn_motion(dof, pos, link_b, scale(t, -1.0), moment, u)
+    # what moves both sites changes nothing between them
+    i = dof.link_last[link_a] if link_a > 0 else -1
+    j = dof.link_last[link_b] if link_b > 0 else -1
+    while i >= 0 and j >= 0 and i != j:
+        if i > j:
+            i = dof.dof_parent[i]
+        else:
+            j = dof.dof_parent[j]
+    while i >= 0 and i == j:
+        moment[u, i] = 0.0
+        i = dof.dof_parent[i]
+        j = i
+    away = quat_to_rotation_vector(matrix_to_quat(mat_mul(transpose(R), place_rotation(X, a))))
+    return dot(push, rotate_back(R, sub(p_a, p_b))) + dot(turn, away)
+
+
+@inline
+def _crank_length(dof, tree, pos, places, act, u, rod, gear):
+    """Length of a slider-crank along the z axis of its slider, and its moments."""
+    X, a, b, moment = places.place_X, act.act_hold[u, 1], act.act_hold[u, 2], act.act_moment
+    p_a, p_b, R = place_position(X, a), place_position(X, b), place_rotation(X, b)
+    axis, arm = Vec3(R.xz, R.yz, R.zz), sub(p_a, p_b)
+    along = dot(arm, axis)
+    below = along * along + rod * rod - dot(arm, arm)
+    length, by_arm, by_axis = along, axis, arm
+    if below > 0.0:
+        root = below**0.5
+        length = along - root
+        share = 1.0 - along / root
+        by_arm, by_axis = add(scale(axis, share), scale(arm, 1.0 / root)), scale(arm, share)
+    link_a, link_b = places.place_link[a], places.place_link[b]
+    add_line_motion(dof, tree, pos, link_a, p_a, scale(by_arm, gear), moment, u)
+    add_line_motion(dof, tree, pos, link_b, p_b, scale(by_arm, -gear), moment, u)
+    _turn_motion(dof, pos, link_b, scale(cross(axis, by_axis), gear), moment, u)
+    return gear * length
+
+
+@kernel
+def transmissions(dof, tree, pos, places, tendon, q, act_io):
+    """Moments and lengths of actuators that do not hold a coordinate. Rates follow from both."""
+    act, moment, gear = act_io, act_io.act_moment, act_io.act_gear
+    for u in range(act.act_hold.shape[0]):
+        kind = act.act_hold[u, 0]
+        if kind == LINEAR or kind == ADHESION:
+            continue
+        for d in range(act.act_span[u, 0], act.act_span[u, 1]):
+            moment[u, d] = 0.0
+        push, turn = Vec3(gear[u, 0], gear[u, 1], gear[u, 2]), Vec3(gear[u, 3], gear[u, 4], gear[u, 5])
+        length = 0.0
+        if kind == BALL:
+            length = _turning(act, u, q, push, push)
+        elif kind == FREE:
+            length = _turning(act, u, q, push, turn)
+        elif kind == TENDON:
+            k = act.act_hold[u, 1]
+            length = gear[u, 0] * tendon.tendon_size[k, 0]
+            for d in range(act.act_span[u, 0], act.act_span[u, 1]):
+                moment[u, d] = gear[u, 0] * tendon.tendon_moment[k, d]
+        elif kind == SLIDER_CRANK:
+            length = _crank_length(dof, tree, pos, places, act, u, gear[u, 6], gear[u, 0])
+        else:
+            length = _site_length(dof, tree, pos, places, act, u, push, turn)
+        act.act_size[u, 0] = length

@@ -1,0 +1,268 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""From equalities, loop closures, gears and joints between bodies to the columns of equality rows."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.constraints.equality_rows import ROW_COUNT
+from worldline._src.model.constraint_tables import ClosureFamily, EqualityKind
+from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
+from worldline._src.model.model import Model
+from worldline._src.scene.options import SimulateOption
+from worldline._src.spatial.poses import Array, compose, quaternion
+from worldline._src.step.joint_filling import Columns, law_rows
+from worldline._src.step.place_filling import Places
+
+
+class Owner(IntEnum):
+    """Which table of the Model a constraint comes from."""
+
+    EQUALITY = 0
+    CLOSURE = 1
+    COUPLER = 2
+    LOOP_JOINT = 3
+
+
+class Equality(NamedTuple):
+    """One constraint as the kernels see it."""
+
+    owner: Owner
+    index: int
+    kind: int
+    active: bool
+    first: int
+    second: int
+    bodies: tuple[int, int]
+    law: Array
+    turn_law: Array
+    polynomial: tuple[float, ...] = (0.0,) * 5
+    starts: tuple[float, float] = (0.0, 0.0)
+    coordinates: tuple[int, int] = (0, 0)
+    size: float = 1.0
+    bounds: tuple[float, float] = (-np.inf, np.inf)
+    break_force: float = np.inf
+
+    @property
+    def rows(self) -> int:
+        """Rows it may take."""
+        return ROW_COUNT[self.kind] + (2 if np.isfinite(self.bounds).any() else 0)
+
+
+_FAMILIES = {
+    ClosureFamily.RIGID: t.POSE,
+    ClosureFamily.POINT: t.POINT,
+    ClosureFamily.DISTANCE: t.DISTANCE,
+    ClosureFamily.AXIS: t.AXIS,
+}
+JOINT_KINDS = {
+    JointType.FIXED: t.POSE,
+    JointType.REVOLUTE: t.AXIS,
+    JointType.PRISMATIC: t.SLIDE,
+    JointType.BALL: t.POINT,
+    JointType.UNIVERSAL: t.UNIVERSAL,
+    JointType.PLANAR: t.PLANE,
+    JointType.TRANSLATIONAL: t.TURN,
+}
+"""Joints between bodies that rows can hold, and what they share; free joints share nothing."""
+
+_TURN = 2.0
+"""Scale of quaternion parts that makes them small angles, so that forces of their rows are torques."""
+
+
+def equalities(model: Model, option: SimulateOption, places: Places) -> list[Equality]:
+    """All constraints of a model that are equalities, switched on or not."""
+    if option.disable_constraints:
+        return []
+    made: list[Equality] = []
+    if not option.disable_equality:
+        made += _described(model, places)
+        made += _closures(model, places)
+        made += _couplers(model)
+    made += _joints(model, places)
+    return made
+
+
+def _described(model: Model, places: Places) -> list[Equality]:
+    table = model.equalities
+    if table is None or not len(table):
+        return []
+    laws, made = law_rows(table.force), []
+    starts = np.asarray(model.joint_q)
+    for k in range(len(table)):
+        kind, law = int(table.kind[k]), laws[k]
+        a, b = int(table.first[k]), int(table.second[k])
+        fixed = (Owner.EQUALITY, k, kind, bool(table.active[k]))
+        polynomial = tuple(table.polynomial[k].tolist())
+        if kind in (EqualityKind.CONNECT, EqualityKind.WELD):
+            first = places.add(int(table.body_a[k]), table.X_a[k])
+            second = places.add(int(table.body_b[k]), table.X_b[k])
+            bodies = (int(table.body_a[k]) + 1, int(table.body_b[k]) + 1)
+            made.append(Equality(*fixed, first, second, bodies, law, law, size=float(table.torque_scale[k])))
+        elif kind == EqualityKind.JOINT:
+            q_a, d_a = int(model.joint_q_start[a]), int(model.joint_qd_start[a])
+            q_b, d_b = (int(model.joint_q_start[b]), int(model.joint_qd_start[b])) if b >= 0 else (0, -1)
+            at = (float(starts[q_a]), float(starts[q_b]))
+            made.append(Equality(*fixed, d_a, d_b, (0, 0), law, law, polynomial, at, (q_a, q_b)))
+        else:
+            # lengths at the start are filled in when they are known
+            made.append(Equality(*fixed, a, b, (0, 0), law, law, polynomial))
+    return made
+
+
+def _closures(model: Model, places: Places) -> list[Equality]:
+    """Closures that a step keeps closed; a policy that changes makes the constraints anew."""
+    table = model.closures
+    if table is None or not len(table):
+        return []
+    laws, made = law_rows(table.force), []
+    for k in np.flatnonzero(table.enabled & table.solved).tolist():
+        family = ClosureFamily(int(table.family[k]))
+        bodies = int(table.body_a[k]), int(table.body_b[k])
+        first, second = places.add(bodies[0], table.X_a[k]), places.add(bodies[1], table.X_b[k])
+        size = float(table.distance[k]) if family is ClosureFamily.DISTANCE else _TURN
+        rows = (bodies[0] + 1, bodies[1] + 1)
+        kind = _FAMILIES[family]
+        made.append(Equality(Owner.CLOSURE, k, kind, True, first, second, rows, laws[k], laws[k], size=size))
+    return made
+
+
+def _couplers(model: Model) -> list[Equality]:
+    """Gears that act on both joints; those that act on one alone are motors."""
+    table = model.couplers
+    if table is None or not len(table):
+        return []
+    laws, made = law_rows(table.force), []
+    for k in np.flatnonzero(~table.one_way).tolist():
+        polynomial = (float(table.offset[k]), float(table.multiplier[k]), 0.0, 0.0, 0.0)
+        made.append(
+            Equality(
+                Owner.COUPLER,
+                k,
+                t.JOINT,
+                bool(table.active[k]),
+                int(table.dof[k]),
+                int(table.reference[k]),
+                (0, 0),
+                laws[k],
+                laws[k],
+                polynomial,
+                coordinates=(int(table.coordinate[k]), int(table.reference_coordinate[k])),
+            )
+        )
+    return made
+
+
+def _frame(axis: Array, near: Array | None = None) -> Array:
+    """A rotation (as a pose) whose z axis is the given one, and whose x axis is near another."""
+    z = np.asarray(axis, np.float64) / np.linalg.norm(axis)
+    helper = np.eye(3)[int(np.argmin(np.abs(z)))] if near is None else np.asarray(near, np.float64)
+    x = helper - z * float(helper @ z)
+    x /= np.linalg.norm(x)
+    return np.concatenate([np.zeros(3), quaternion(np.column_stack([x, np.cross(z, x), z]))])
+
+
+def _spring_law(stiffness: float) -> Array:
+    """A hard law, or a spring of a force where the stiffness is finite."""
+    law = np.zeros(t.LAW)
+    law[t.ERP] = 1.0
+    if np.isfinite(stiffness):
+        law[t.KIND], law[t.STIFFNESS] = t.FORCE_SPRING, stiffness
+    return law
+
+
+def _joints(model: Model, places: Places) -> list[Equality]:
+    table = model.loop_joints
+    if table is None or not len(table):
+        return []
+    made = []
+    for k in range(len(table)):
+        kind = JOINT_KINDS.get(JointType(int(table.kind[k])))
+        if kind is None:
+            continue
+        X_a, X_b = table.X_a[k], table.X_b[k]
+        bounds = tuple(table.limit[k].tolist()) if kind in (t.AXIS, t.SLIDE) else (-np.inf, np.inf)
+        if kind == t.UNIVERSAL:
+            # z of the parent is its first axis, x of the child the second
+            frame = _frame(table.axis[k], table.axis2[k])
+            X_a, X_b = compose(X_a, frame), compose(X_b, frame)
+        elif kind in (t.AXIS, t.SLIDE, t.PLANE):
+            frame = _frame(table.axis[k])
+            X_a, X_b = compose(X_a, frame), compose(X_b, frame)
+        bodies = int(table.body_a[k]), int(table.body_b[k])
+        force = float(table.break_force[k])
+        made.append(
+            Equality(
+                Owner.LOOP_JOINT,
+                k,
+                kind,
+                True,
+                places.add(bodies[0], X_a),
+                places.add(bodies[1], X_b),
+                (bodies[0] + 1, bodies[1] + 1),
+                _spring_law(float(table.stiffness[k, 1])),
+                _spring_law(float(table.stiffness[k, 2])),
+                size=_TURN,
+                bounds=(float(bounds[0]), float(bounds[1])),
+                break_force=force if force > 0.0 else np.inf,
+            )
+        )
+    return made
+
+
+def fill_equalities(model: Model, column: Columns, made: list[Equality]) -> None:
+    """Write the columns, but for the lengths of tendons and inverse inertias."""
+    links = np.concatenate([[0], model.link_of_body()])
+    for k, equality in enumerate(made):
+        column["equality_kind"][k] = equality.kind
+        column["equality_on"][k] = equality.active
+        column["equality_first"][k], column["equality_second"][k] = equality.first, equality.second
+        column["equality_body"][k] = equality.bodies
+        column["equality_link"][k] = links[list(equality.bodies)]
+        column["equality_coordinate"][k] = equality.coordinates
+        numbers = column["equality_number"][k]
+        numbers[:5], numbers[5:7] = equality.polynomial, equality.starts
+        numbers[7], numbers[9:11] = equality.size, equality.bounds
+        numbers[11] = equality.break_force
+        column["equality_law"][k], column["equality_turn_law"][k] = equality.law, equality.turn_law
+
+
+def fill_equality_inertias(column: Columns, dofs: Array) -> None:
+    """Inverse inertias at the start of what follows a polynomial; tendons know theirs."""
+    for k in range(len(column["equality_kind"])):
+        kind = column["equality_kind"][k]
+        seen = dofs if kind == t.JOINT else column["tendon_bound"][:, 3]
+        if kind in (t.JOINT, t.TENDON):
+            a, b = int(column["equality_first"][k]), int(column["equality_second"][k])
+            column["equality_number"][k, 8] = seen[a] + (seen[b] if b >= 0 else 0.0)
+
+
+def unheld_joints(model: Model) -> list[str]:
+    """Labels and kinds of joints between bodies that no rows can hold."""
+    table = model.loop_joints
+    if table is None:
+        return []
+    free = (JointType.FREE, JointType.DISTANCE)
+    return [
+        f"world-owned joint '{table.label[k]}' of type {JointType(int(table.kind[k])).name}"
+        for k in range(len(table))
+        if int(table.kind[k]) not in JOINT_KINDS and int(table.kind[k]) not in free
+    ]
+
+
+def equality_on_quaternion(model: Model) -> list[str]:
+    """Labels of joint equalities whose joints have no coordinate that is a number."""
+    table = model.equalities
+    if table is None:
+        return []
+    return [
+        table.label[k]
+        for k in np.flatnonzero(table.kind == EqualityKind.JOINT).tolist()
+        for j in (int(table.first[k]), int(table.second[k]))
+        if j >= 0 and model.joint_type[j] in QUATERNION_JOINTS
+    ]

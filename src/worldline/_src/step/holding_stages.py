@@ -1,0 +1,228 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Stages of what holds and pulls beside the trees: places, tendons, springs, the medium; rows of equalities
+and motors."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from worldline._src.jit import inline, stage
+from worldline._src.kernels import distance_springs, medium, places, tendons
+from worldline._src.kernels import transmissions as holds
+from worldline._src.kernels.constraints import equality_rows as equalities
+from worldline._src.kernels.constraints import motor_rows as motors
+from worldline._src.kernels.constraints import tendon_rows as rows_of_tendons
+from worldline._src.kernels.constraints.tables import (
+    actuator_view,
+    equality_view,
+    medium_view,
+    member_view,
+    motion_view,
+    motor_view,
+    place_view,
+    record_view,
+    row_note_view,
+    row_view,
+    speed_view,
+    spring_view,
+    tendon_view,
+    weight_view,
+)
+from worldline._src.model.views import (
+    acceleration_view,
+    chain_view,
+    control_view,
+    drive_view,
+    inertia_view,
+    limit_view,
+    operand_view,
+    position_view,
+    tree_view,
+    velocity_view,
+)
+from worldline._src.step.constraint_stages import Bodies, trees_of
+
+
+class Moving(NamedTuple):
+    """How everything moves without constraints, and the velocities of the island at hand by columns."""
+
+    q: Any
+    v: Any
+    a: Any
+    island_v: Any
+    link_V: Any
+    link_A: Any
+
+
+@inline
+def _moving(m, c, args, d):
+    """The motion of the trees."""
+    tm, tc, td = trees_of(args)
+    operands = operand_view(tm, tc, td)
+    return Moving(
+        operands.q,
+        operands.v,
+        operands.a,
+        motion_view(m, c, args, d).island_v,
+        velocity_view(tm, tc, td).link_V,
+        acceleration_view(tm, tc, td).link_A,
+    )
+
+
+class Held(NamedTuple):
+    """What equalities hold."""
+
+    tendon: Any
+    place_X: Any
+
+
+@inline
+def _bodies(m, c, args, d):
+    """Trees as rows see them."""
+    tm, tc, td = trees_of(args)
+    weights = weight_view(m, c, args, d)
+    return Bodies(
+        chain_view(tm, tc, td),
+        tree_view(tm, tc, td),
+        position_view(tm, tc, td),
+        weights.body_link,
+        weights.body_invweight,
+        weights.option,
+        member_view(m, c, args, d).dof_column,
+    )
+
+
+@stage
+def place_frames(m, c, args, d):
+    """link poses -> poses of places."""
+    tm, tc, td = trees_of(args)
+    places.place_frames(tree_view(tm, tc, td), position_view(tm, tc, td), place_view(m, c, args, d))
+
+
+@stage
+def tendon_lengths(m, c, args, d):
+    """q, v, places -> lengths of tendons, their rates and moments."""
+    tm, tc, td = trees_of(args)
+    operands = operand_view(tm, tc, td)
+    tendons.tendon_lengths(
+        chain_view(tm, tc, td),
+        tree_view(tm, tc, td),
+        position_view(tm, tc, td),
+        place_view(m, c, args, d),
+        operands.q,
+        operands.v,
+        tendon_view(m, c, args, d),
+    )
+
+
+@stage
+def tendon_forces(m, c, args, d):
+    """lengths of tendons -> tau grows by their springs and dampers."""
+    tm, tc, td = trees_of(args)
+    tendons.tendon_forces(tendon_view(m, c, args, d), operand_view(tm, tc, td).tau)
+
+
+@stage
+def transmissions(m, c, args, d):
+    """q, places, tendons -> lengths and moments of actuators."""
+    tm, tc, td = trees_of(args)
+    holds.transmissions(
+        chain_view(tm, tc, td),
+        tree_view(tm, tc, td),
+        position_view(tm, tc, td),
+        place_view(m, c, args, d),
+        tendon_view(m, c, args, d),
+        operand_view(tm, tc, td).q,
+        actuator_view(m, c, args, d),
+    )
+
+
+@stage
+def spring_forces(m, c, args, d):
+    """places, link velocities -> link forces grow by springs between places."""
+    tm, tc, td = trees_of(args)
+    distance_springs.spring_forces(
+        tree_view(tm, tc, td),
+        position_view(tm, tc, td),
+        velocity_view(tm, tc, td).link_V,
+        place_view(m, c, args, d),
+        spring_view(m, c, args, d),
+        acceleration_view(tm, tc, td).link_F,
+    )
+
+
+@stage
+def medium_forces(m, c, args, d):
+    """link velocities -> link forces grow by the drag of the medium."""
+    tm, tc, td = trees_of(args)
+    medium.medium_forces(
+        inertia_view(tm, tc, td),
+        position_view(tm, tc, td),
+        velocity_view(tm, tc, td).link_V,
+        medium_view(m, c, args, d),
+        acceleration_view(tm, tc, td).link_F,
+    )
+
+
+@stage
+def equality_rows(m, c, args, d):
+    """q, v, places -> rows of the equalities of an island."""
+    equalities.equality_rows(
+        equality_view(m, c, args, d),
+        Held(tendon_view(m, c, args, d), place_view(m, c, args, d).place_X),
+        _bodies(m, c, args, d),
+        _moving(m, c, args, d),
+        member_view(m, c, args, d),
+        row_view(m, c, args, d),
+        row_note_view(m, c, args, d),
+    )
+
+
+@stage
+def tendon_rows(m, c, args, d):
+    """lengths of tendons -> rows of their limits, dry friction and inertia."""
+    rows_of_tendons.tendon_rows(
+        tendon_view(m, c, args, d),
+        weight_view(m, c, args, d),
+        member_view(m, c, args, d),
+        row_view(m, c, args, d),
+        row_note_view(m, c, args, d),
+    )
+
+
+@stage
+def equality_forces(m, c, args, d):
+    """forces of rows -> wrenches of equalities; those that pulled too hard are broken."""
+    equalities.equality_forces(record_view(m, c, args, d).force, equality_view(m, c, args, d))
+
+
+@stage
+def motor_rows(m, c, args, d):
+    """q, v, a, velocity commands -> rows of the motors of an island."""
+    tm, tc, td = trees_of(args)
+    motors.motor_rows(
+        motor_view(m, c, args, d),
+        drive_view(tm, tc, td),
+        control_view(tm, tc, td).v_target,
+        weight_view(m, c, args, d),
+        _moving(m, c, args, d),
+        member_view(m, c, args, d),
+        row_view(m, c, args, d),
+        row_note_view(m, c, args, d),
+    )
+
+
+@stage
+def speed_rows(m, c, args, d):
+    """v, a -> rows of the speed limits of an island."""
+    tm, tc, td = trees_of(args)
+    motors.speed_rows(
+        speed_view(m, c, args, d).speed_dof,
+        limit_view(tm, tc, td),
+        weight_view(m, c, args, d),
+        _moving(m, c, args, d),
+        member_view(m, c, args, d),
+        row_view(m, c, args, d),
+        row_note_view(m, c, args, d),
+    )

@@ -1,0 +1,83 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Columns of motors, speed limits, springs between places and the medium."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from worldline._src.kernels.constraints.motor_rows import MIMIC, SERVO
+from worldline._src.model.compile import constant_views
+from worldline._src.model.model import Model
+from worldline._src.scene.options import SimulateOption
+from worldline._src.step.joint_filling import Columns, law_rows
+from worldline._src.step.place_filling import Places
+
+_NO_LIMIT = 1e6
+"""Speeds from here on are no limit; it is what a degree of freedom of a builder starts with."""
+
+
+def mimic_couplers(model: Model) -> np.ndarray:
+    """Couplers that act on one joint alone."""
+    return np.zeros(0, np.int64) if model.couplers is None else np.flatnonzero(model.couplers.one_way)
+
+
+def limited_speeds(model: Model) -> np.ndarray:
+    """Degrees of freedom with a speed limit."""
+    return np.flatnonzero(model.joint_velocity_limit < _NO_LIMIT)
+
+
+def fill_motors(model: Model, column: Columns, servos: np.ndarray, mimics: np.ndarray) -> None:
+    """Servos first, then mimic motors."""
+    n = len(servos)
+    if n:
+        column["motor_kind"][:n], column["motor_on"][:n] = SERVO, 1
+        column["motor_dof"][:n, 0] = column["motor_dof"][:n, 1] = servos
+    table = model.couplers
+    if table is None or not mimics.size:
+        return
+    column["motor_kind"][n:], column["motor_on"][n:] = MIMIC, table.active[mimics]
+    column["motor_dof"][n:, 0], column["motor_dof"][n:, 1] = table.dof[mimics], table.reference[mimics]
+    column["motor_q"][n:, 0] = table.coordinate[mimics]
+    column["motor_q"][n:, 1] = table.reference_coordinate[mimics]
+    column["motor_number"][n:, 0] = table.multiplier[mimics]
+    column["motor_number"][n:, 1] = table.offset[mimics]
+    column["motor_law"][n:] = law_rows(table.force)[mimics]
+
+
+def spring_ends(model: Model, places: Places) -> list[tuple[int, int]]:
+    """Places of both ends of the springs between bodies."""
+    table = model.distance_springs
+    if table is None:
+        return []
+    return [
+        (places.add(int(table.body_a[k]), table.X_a[k]), places.add(int(table.body_b[k]), table.X_b[k]))
+        for k in range(len(table))
+    ]
+
+
+def fill_springs(model: Model, column: Columns, ends: list[tuple[int, int]]) -> None:
+    """Springs between bodies."""
+    table = model.distance_springs
+    if table is None or not ends:
+        return
+    column["spring_end"][:], column["spring_on"][:] = ends, table.active
+    column["spring_number"][:] = np.stack([table.rest, table.stiffness, table.damping], axis=1)
+
+
+def fill_medium(model: Model, column: Columns, option: SimulateOption) -> None:
+    """Density, viscosity, wind, and the box that has the inertia of every link."""
+    boxes = column["medium_box"]
+    if not len(boxes):
+        return
+    column["medium_option"][:] = (option.density, option.viscosity, *option.wind)
+    turn = constant_views(model.arenas)["link_R_post"]
+    boxes[:] = 0.0
+    for b, link in enumerate(model.link_of_body().tolist()):
+        mass = float(model.body_mass[b])
+        if link == 0 or mass <= 0.0:
+            continue
+        moments, axes = np.linalg.eigh(model.body_inertia[b])
+        widths = np.sqrt(np.maximum(moments.sum() - 2.0 * moments, 1e-15) / mass * 6.0)
+        boxes[link, :3] = widths
+        boxes[link, 3:] = (turn[link].reshape(3, 3) @ axes).reshape(9)

@@ -1,0 +1,81 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Places: the frames on links where equalities, springs, tendons and actuators take hold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from worldline._src.jit import Stage
+from worldline._src.kernels.constraints import tables as t
+from worldline._src.model.compile import constant_views
+from worldline._src.model.model import Model
+from worldline._src.scalar.columns import Block
+from worldline._src.scalar.memory import address_of
+from worldline._src.spatial.poses import Array, compose, quaternion, rotation, transform
+from worldline._src.step import runner, stages
+from worldline._src.step.evaluate import WITH_GRAVITY, new_arena, stage_addresses
+from worldline._src.step.joint_filling import Columns
+
+
+class Places:
+    """Frames given in bodies, collected as frames in kernel links."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.links: list[int] = []
+        self.poses: list[Array] = []
+        self._known: dict[tuple[int, bytes], int] = {}
+        self._view = constant_views(model.arenas)
+
+    def __len__(self) -> int:
+        return len(self.links)
+
+    def add(self, body: int, X: Array) -> int:
+        """The place of a pose (position and xyzw) in a body, -1 for the world."""
+        key = (int(body), np.asarray(X, np.float64).tobytes())
+        known = self._known.get(key)
+        if known is not None:
+            return known
+        link = 0 if body < 0 else int(self.model.link_of_body()[body])
+        if link > 0:
+            R, p = self._view["link_R_post"][link].reshape(3, 3), self._view["link_p_post"][link]
+            X = compose(np.concatenate([p, quaternion(R)]), X)
+        elif body >= 0:
+            # in no tree: it stays where it starts
+            X = compose(self.model.body_q[body], X)
+        X = transform(X, "place")
+        self.links.append(link)
+        self.poses.append(np.concatenate([X[:3], rotation(X).reshape(9)]))
+        self._known[key] = len(self.links) - 1
+        return self._known[key]
+
+    def site(self, index: int) -> int:
+        """The place of a site of the model."""
+        sites = self.model.sites
+        assert sites is not None
+        return self.add(int(sites.body[index]), sites.xform[index])
+
+    def shape(self, index: int) -> int:
+        """The place of a shape of the model."""
+        shapes = self.model.shapes
+        assert shapes is not None
+        return self.add(int(shapes.body[index]), shapes.xform[index])
+
+    def fill(self, column: Columns) -> None:
+        """Write the columns."""
+        if self.links:
+            column["place_link"][:] = self.links
+            column["place_pose"][:] = self.poses
+
+
+def measure(model: Model, block: Block, q: Array, measures: tuple[Stage, ...]) -> None:
+    """Run stages of the arenas of rows once, at some coordinates and at rest."""
+    arenas, data = model.arenas, new_arena(model, "float")
+    start = arenas.offsets["q"]
+    data[start : start + arenas.sizes["nq"]] = q
+    run = runner.caller()
+    run(stage_addresses((stages.positions,)), arenas.index, arenas.constant, WITH_GRAVITY, data)
+    link = block.column["link"]
+    link[t.TREE_M], link[t.TREE_C], link[t.TREE_D] = map(address_of, (arenas.index, arenas.constant, data))
+    run(stage_addresses(measures), block.m, block.c, block.args, block.d)

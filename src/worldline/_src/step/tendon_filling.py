@@ -1,0 +1,125 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""From the tendons of a Model to their columns; lengths at the start are measured once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.tendons import CYLINDER, PLACE, PULLEY, SPHERE
+from worldline._src.model.compile import constant_views
+from worldline._src.model.kinds import ShapeKind
+from worldline._src.model.model import Model
+from worldline._src.model.tables import PathKind, TargetKind
+from worldline._src.scalar.columns import Block
+from worldline._src.scene.options import SimulateOption
+from worldline._src.spatial.poses import Array
+from worldline._src.step import holding_stages as s
+from worldline._src.step.joint_filling import Columns, law_rows
+from worldline._src.step.place_filling import Places, measure
+
+_Node = tuple[int, int, int, float]
+
+
+def tendons_matter(model: Model, option: SimulateOption) -> bool:
+    """Whether tendons do anything beyond being the target of actuators with constant moments."""
+    table = model.tendons
+    if table is None or not len(table):
+        return False
+    asked = (table.stiffness != 0.0) | (table.damping != 0.0) | (table.friction != 0.0)
+    asked |= (table.armature != 0.0) | (np.isfinite(table.limit).any(axis=1) & (not option.disable_limit))
+    held = model.equalities is not None and (model.equalities.kind == t.TENDON).any()
+    driven = np.zeros(len(table), bool)
+    if model.actuators is not None:
+        driven[model.actuators.target[model.actuators.target_kind == TargetKind.TENDON]] = True
+    bounded = np.isfinite(table.force_range).any(axis=1)
+    return bool(asked.any() or held or (driven & (table.spatial | bounded)).any())
+
+
+def tendon_nodes(model: Model, places: Places) -> list[_Node]:
+    """Nodes of all paths: kind, place, place of the side or -1, radius or divisor."""
+    table = model.tendons
+    assert table is not None
+    nodes: list[_Node] = []
+    for kind, index, side, divisor in zip(
+        table.path_kind.tolist(),
+        table.path_index.tolist(),
+        table.path_side.tolist(),
+        table.path_divisor.tolist(),
+        strict=True,
+    ):
+        if kind == PathKind.SITE:
+            nodes.append((PLACE, places.site(index), -1, 0.0))
+        elif kind == PathKind.PULLEY:
+            nodes.append((PULLEY, 0, -1, divisor))
+        else:
+            shapes = model.shapes
+            assert shapes is not None
+            shape = CYLINDER if shapes.kind[index] == ShapeKind.CYLINDER else SPHERE
+            at = -1 if side < 0 else places.site(side)
+            nodes.append((shape, places.shape(index), at, float(shapes.size[index, 0])))
+    return nodes
+
+
+def fill_tendons(model: Model, column: Columns, nodes: list[_Node], option: SimulateOption) -> None:
+    """Everything but what depends on the length at the start."""
+    table = model.tendons
+    if table is None or not len(column["tendon_bound"]):
+        return
+    column["tendon_path"][:, 0], column["tendon_path"][:, 1] = table.path_start[:-1], table.path_start[1:]
+    column["tendon_span"][:] = (0, model.joint_dof_count)
+    for k in np.flatnonzero(~table.spatial).tolist():
+        moved = np.flatnonzero(table.coefficients[k])
+        column["tendon_span"][k] = (moved[0], moved[-1] + 1) if moved.size else (0, 0)
+    column["tendon_coefficient"][:] = table.coefficients
+    limit = np.array(table.limit)
+    if option.disable_limit or option.disable_constraints:
+        limit[:] = (-np.inf, np.inf)
+    column["tendon_bound"][:, :2], column["tendon_bound"][:, 2] = limit, table.margin
+    column["tendon_law"][:] = law_rows(table.limit_force)
+    spring = column["tendon_spring"]
+    spring[:, 0] = 0.0 if option.disable_springs else table.stiffness
+    spring[:, 1] = 0.0 if option.disable_damping else table.damping
+    spring[:, 2:] = table.rest
+    friction, soft = column["tendon_friction"], table.friction_force
+    if not (option.disable_frictionloss or option.disable_constraints):
+        friction[:, 0] = table.friction
+    yields = (soft.damping > 0.0) & (soft.impedance > 0.0)
+    friction[:, 1], friction[:, 2] = soft.damping, np.where(yields, soft.impedance, 1.0)
+    friction[:, 3] = np.maximum(soft.dmax, 1e-4)
+    column["tendon_armature"][:] = table.armature
+    column["tendon_force_range"][:] = table.force_range
+    if nodes:
+        kind, place, side, number = zip(*nodes, strict=True)
+        column["node_kind"][:], column["node_place"][:] = kind, place
+        column["node_side"][:], column["node_number"][:] = side, number
+
+
+def _lengths(model: Model, block: Block, q: Array) -> Array:
+    """Lengths at some coordinates, (tendons,); their moments are left in the columns."""
+    if len(block.column["tendon_bound"]):
+        measure(model, block, q, (s.place_frames, s.tendon_lengths))
+    return block.column["tendon_size"][:, 0].copy()
+
+
+def settle_tendons(model: Model, block: Block) -> Array:
+    """Springs that are at rest where those of joints are, and equalities of lengths; lengths at the start."""
+    column = block.column
+    spring = column["tendon_spring"]
+    unset = np.isnan(spring[:, 2])
+    if unset.any():
+        relaxed = _lengths(model, block, constant_views(model.arenas)["q_rest"])
+        spring[unset, 2] = spring[unset, 3] = relaxed[unset]
+    lengths = _lengths(model, block, np.asarray(model.joint_q))
+    for k in np.flatnonzero(column["equality_kind"] == t.TENDON).tolist():
+        a, b = int(column["equality_first"][k]), int(column["equality_second"][k])
+        column["equality_number"][k, 5] = lengths[a]
+        column["equality_number"][k, 6] = lengths[b] if b >= 0 else 0.0
+    return lengths
+
+
+def fill_tendon_inertias(column: Columns, moment: Array, inverse: Array) -> None:
+    """Inverse inertias that tendons see at the start, from their moments there."""
+    if len(moment):
+        column["tendon_bound"][:, 3] = np.einsum("ki,ij,kj->k", moment, inverse, moment)
