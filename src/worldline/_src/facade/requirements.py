@@ -111,7 +111,8 @@ def _require_joints(world: World) -> None:
                 if kind not in DRIVES:
                     _refuse(FEATURES, f"actuator {kind.name} of joint '{joint.name}' is not available")
                 if kind is ActuatorType.MIMIC and not couplers_of(world, joint._joint):
-                    raise OperationError(f"joint '{joint.name}' is MIMIC and follows none: set_mimic_joint")
+                    who = f"joint '{joint.name}'"
+                    raise OperationError(f"{who} is MIMIC and follows no joint: set_mimic_joint")
 
 
 def _require_scene(world: World) -> None:
