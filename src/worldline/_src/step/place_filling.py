@@ -8,12 +8,13 @@ import numpy as np
 
 from worldline._src.jit import Stage
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.program import caller
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
 from worldline._src.scalar.columns import Block
 from worldline._src.scalar.memory import address_of
 from worldline._src.spatial.poses import Array, compose, quaternion, rotation, transform
-from worldline._src.step import runner, stages
+from worldline._src.step import stages
 from worldline._src.step.evaluate import WITH_GRAVITY, new_arena, stage_addresses
 from worldline._src.step.joint_filling import Columns
 
@@ -74,7 +75,7 @@ def measure(model: Model, block: Block, q: Array, measures: tuple[Stage, ...]) -
     arenas, data = model.arenas, new_arena(model, "float")
     start = arenas.offsets["q"]
     data[start : start + arenas.sizes["nq"]] = q
-    run = runner.caller()
+    run = caller()
     run(stage_addresses((stages.positions,)), arenas.index, arenas.constant, WITH_GRAVITY, data)
     link = block.column["link"]
     link[t.TREE_M], link[t.TREE_C], link[t.TREE_D] = map(address_of, (arenas.index, arenas.constant, data))

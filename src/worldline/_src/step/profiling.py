@@ -157,7 +157,7 @@ class StepProfiler:
         """What a call of no stage at all takes [ns]."""
         if not self._calls:
             return 0
-        call, arenas = runner.caller(), self._calls[0][1:]
+        call, arenas = caller(), self._calls[0][1:]
         nothing = () if runner.DISABLED else np.zeros(0, np.int64)
         best = 1 << 60
         for _ in range(_TRIES):
@@ -178,7 +178,7 @@ class StepProfiler:
         kept = [(sim.sets[r[0]][3], r[1], r[3], r[2]) for r in keep.tolist()]
         for block, at, copy, size in kept:
             block[copy : copy + size] = block[at : at + size]
-        call = runner.caller()
+        call = caller()
         marks = [perf_counter_ns()]
         for arguments in self._calls:
             call(*arguments)
