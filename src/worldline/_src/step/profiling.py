@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from worldline._src.errors import NotFoundError, nearest_name
+from worldline._src.kernels.program import caller
 from worldline._src.step import runner
 from worldline._src.step.evaluate import stage_addresses
 from worldline._src.step.pipeline import stage_metadata
