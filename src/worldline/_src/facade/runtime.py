@@ -150,6 +150,7 @@ class Runtime:
         """How islands of constraints are solved from the next step on."""
         if self.constraints is not None:
             self.constraints.choose(newton=method is not ContactSolverMethod.SEQUENTIAL_IMPULSE)
+            self.sim.reconfigure()
 
     def scalar_coordinates(self) -> np.ndarray:
         """Coordinate of every degree of freedom that is a number of its own, -1 of others."""

@@ -167,6 +167,7 @@ class Constraints:
         self._fill_bodies()
         fill_trees(model, self.column, starts, ties, self._touched)
         self._fill_options(option)
+        self._implicit = False
         self.hits: HitArenas | None = None
         self._hit_stages: tuple[Stage, ...] = ()
         if kept:
@@ -334,7 +335,10 @@ class Constraints:
 
     def island_stages(self) -> list[Stage]:
         """What `solve_islands` calls: the mass matrix, the solvers, then what makes rows."""
-        chosen = [i.mass_of_island, s.solve_rows, i.solve_free_bodies]
+        mass = i.gather_mass if self._implicit else i.mass_of_island
+        # never called where no island can be large enough, so what stands there does not matter
+        many = 6 * np.count_nonzero(self.column["tree_link"]) > self.column["option"][t.FREE_COLUMNS]
+        chosen = [mass, s.solve_rows, i.solve_free_bodies if many else mass]
         chosen += [stage for size, stage in _ROW_STAGES if self.sizes[size]]
         if self.hits is not None:
             chosen.append(s.contact_rows)
@@ -361,16 +365,19 @@ class Constraints:
         Actuators act after the drives set tau; rows are solved between accelerations and integration.
         """
         chosen: list[tuple[Stage, int]] = []
+        self._implicit = implicit
         for part in parts:
             if self.constrains:
                 chosen.append((i.guess_from_last, ROWS))
             for stage in dynamics:
                 chosen.append((stage, TREE))
                 chosen += self._forces(stage)
+            if implicit:
+                chosen += [(stages.composites, TREE), (stages.mass_matrix, TREE)]
             if self.constrains:
                 chosen += self.row_stages()
             if implicit:
-                chosen += [(stages.composites, TREE), (stages.mass_matrix, TREE), (s.damp_implicitly, ROWS)]
+                chosen.append((s.damp_implicitly, ROWS))
             chosen.append((part, TREE))
         if self.sizes["na"]:
             chosen.append((s.advance_activations, ROWS))

@@ -212,6 +212,18 @@ def mass_of_island(m, c, args, d):
 
 
 @stage
+def gather_mass(m, c, args, d):
+    """M of the trees -> M of an island."""
+    tm, tc, td = trees_of(args)
+    mass.gather_mass(
+        chain_view(tm, tc, td),
+        member_view(m, c, args, d),
+        mass_view(tm, tc, td).M,
+        solve_view(m, c, args, d).M,
+    )
+
+
+@stage
 def solve_free_bodies(m, c, args, d):
     """contacts, v, a of an island of free bodies -> a with contacts and their forces."""
     tm, tc, td = trees_of(args)

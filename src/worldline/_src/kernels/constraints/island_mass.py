@@ -58,3 +58,23 @@ def island_mass(trees, island, crb_out, M_out):
                     M_out[i, column[e]] = x
                     M_out[column[e], i] = x
                     e = above[e]
+
+
+@kernel
+def gather_mass(chain, island, M, M_out):
+    """The same from a mass matrix of the whole model that is there already. O(n depth) after clearing."""
+    mobile, above, column, columns = chain.dof_mobile, chain.dof_parent, island.dof_column, island.column_dof
+    for i in range(M_out.shape[0]):
+        for j in range(M_out.shape[1]):
+            M_out[i, j] = 0.0
+        M_out[i, i] = 1.0
+    for i in range(M_out.shape[0]):
+        d = columns[i]
+        if mobile[d] != 0.0:
+            M_out[i, i] = M[d, d]
+            e = above[d]
+            while e >= 0:
+                x = M[d, e] * mobile[e]
+                M_out[i, column[e]] = x
+                M_out[column[e], i] = x
+                e = above[e]

@@ -404,6 +404,7 @@ MemberView, member_view = TABLE.view(
     "motor_order",
     "speed_order",
     "dof_column",
+    "column_dof",
     "counter",
 )
 TwinView, twin_view = TABLE.view(
