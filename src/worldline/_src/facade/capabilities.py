@@ -68,11 +68,11 @@ def capabilities() -> tuple[Capability, ...]:
         ),
         Capability(
             ROWS[CONSTRAINTS],
-            ("position limits by projection", "newton", "sequential impulse"),
-            ("boxed LCP", "barrier method"),
+            ("position limits by projection", "newton", "sequential impulse", "boxed LCP"),
+            ("barrier method",),
             "each island of contacts, soft limits and joint friction is solved apart, not in the variational "
-            "family; sequential impulses are for islands of more than 16 free bodies; "
-            "see resolved_configuration",
+            "family; sequential impulses are for islands of more than 16 free bodies, boxed problems for "
+            "islands of up to 240 rows; see resolved_configuration",
         ),
         Capability(
             ROWS[COORDINATES],
@@ -96,6 +96,7 @@ def capabilities() -> tuple[Capability, ...]:
                 "joint couplers and mimic motors",
                 "world-owned joints that can break: FIXED, REVOLUTE, PRISMATIC, SPHERICAL, UNIVERSAL, PLANAR",
                 "distance springs",
+                "sleeping of islands at rest",
                 "soft and hard limits of joints and tendons, joint and tendon friction",
                 "fixed and spatial tendons with springs, dead bands and wrapping",
                 "scene actuators on joints, tendons, sites and slider-cranks; muscles",
@@ -107,7 +108,6 @@ def capabilities() -> tuple[Capability, ...]:
                 "contact pairs with parameters of their own",
                 "adhesion",
                 "drag and lift of single shapes in a medium",
-                "sleeping",
             ),
         ),
         Capability(

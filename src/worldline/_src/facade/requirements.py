@@ -83,8 +83,6 @@ def require_step(world: World) -> None:
         _refuse(CONSTRAINTS, "rigid_body_solver IPC (barrier method) is not available")
     if options.differentiable:
         _refuse(DERIVATIVES, "differentiable worlds are not available")
-    if options.deactivation_options.enabled:
-        _refuse(FEATURES, "sleeping (deactivation_options.enabled) is not available")
     family = options.multibody_options.integration_family
     if family not in available_families():
         _refuse(INTEGRATION, f"integration family '{family.value}' is not available")
@@ -151,6 +149,9 @@ def resolved_configuration(world: World) -> tuple[ResolvedOption, ...]:
         if options.contact_solver_method is ContactSolverMethod.SEQUENTIAL_IMPULSE:
             solve = ContactSolverMethod.SEQUENTIAL_IMPULSE.value
             why = "islands of more than 16 free bodies; Newton's method for all others"
+        elif options.contact_solver_method is ContactSolverMethod.BOXED_LCP:
+            solve = ContactSolverMethod.BOXED_LCP.value
+            why = "islands of up to 240 rows; Newton's method for larger ones"
     family = options.multibody_options.integration_family
     known = family in available_families()
     accelerated = options.compute_accelerator_policy is ComputeAcceleratorPolicy.PREFER_ACCELERATED
@@ -175,8 +176,8 @@ def resolved_configuration(world: World) -> tuple[ResolvedOption, ...]:
             FEATURES,
             "deactivation_options.enabled",
             str(options.deactivation_options.enabled),
-            "" if options.deactivation_options.enabled else "False",
-            "sleeping is not available" if options.deactivation_options.enabled else "as asked",
+            str(options.deactivation_options.enabled and constrained),
+            "as asked" if constrained or not options.deactivation_options.enabled else quiet,
         ),
         _option(
             EXECUTION,

@@ -267,14 +267,12 @@ class RigidBody(ShapedFrame):
     @property
     def is_sleeping(self) -> bool:
         """Whether the body's island has fallen asleep."""
-        self._require_alive()
-        return False
+        return self.deactivation_group_index >= 0
 
     @property
     def deactivation_group_index(self) -> int:
         """The island the body sleeps in, -1 when awake."""
-        self._require_alive()
-        return -1
+        return self._live().sleep_group(self._link)
 
     def remove(self) -> None:
         """Take the body out of the World, in design mode or within `World.edit()`."""

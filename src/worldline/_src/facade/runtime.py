@@ -22,12 +22,13 @@ from worldline._src.scene.world import World as Scene
 from worldline._src.spatial.poses import Array, compose
 from worldline._src.step import dynamics
 from worldline._src.step.build import compile_scene
-from worldline._src.step.constraints import Constraints
+from worldline._src.step.constraints import Constraints, Rest
 from worldline._src.step.joint_filling import scalar_coordinates
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.stepping import MultibodyIntegrationFamily, VariationalOptions
 
 if TYPE_CHECKING:
+    from worldline._src.facade.options import DeactivationOptions
     from worldline._src.facade.queries import QueryScene
     from worldline._src.facade.state_space import StateSpace
 
@@ -149,8 +150,32 @@ class Runtime:
     def choose_solver(self, method: ContactSolverMethod) -> None:
         """How islands of constraints are solved from the next step on."""
         if self.constraints is not None:
-            self.constraints.choose(newton=method is not ContactSolverMethod.SEQUENTIAL_IMPULSE)
+            self.constraints.choose(
+                impulses=method is ContactSolverMethod.SEQUENTIAL_IMPULSE,
+                boxed=method is ContactSolverMethod.BOXED_LCP,
+            )
             self.sim.reconfigure()
+
+    def set_sleep(self, options: DeactivationOptions) -> None:
+        """When islands fall asleep from the next step on; everything is awake then."""
+        if self.constraints is not None:
+            rest = Rest(
+                options.linear_speed_threshold,
+                options.angular_speed_threshold,
+                options.generalized_speed_threshold,
+                options.time_until_sleep,
+                options.disturbance_force_threshold,
+            )
+            self.constraints.sleep(rest if options.enabled else None)
+            self.sim.reconfigure()
+
+    def sleep_group(self, link: Link) -> int:
+        """Number of the sleeping island of a link, -1 when it is awake."""
+        if self.constraints is None or not self.constraints.sleeps:
+            return -1
+        column = self.constraints.column
+        tree = int(column["body_tree"][self.body(link) + 1])
+        return int(column["tree_group"][tree]) if tree >= 0 else -1
 
     def scalar_coordinates(self) -> np.ndarray:
         """Coordinate of every degree of freedom that is a number of its own, -1 of others."""

@@ -499,6 +499,7 @@ class World(WorldSettings, WorldObjects, WorldMembers, WorldContacts, WorldCompu
             variational_options(chosen),
             self._options.contact_solver_method,
         )
+        made.set_sleep(self._options.deactivation_options)
         if self._carried is not None:
             made.restore(self._carried)
             self._carried = None

@@ -193,6 +193,8 @@ class WorldSettings:
     def deactivation_options(self, value: DeactivationOptions) -> None:
         self._require_idle()
         self._options.deactivation_options = value
+        if self._runtime is not None:
+            self._runtime.set_sleep(self._options.deactivation_options)
         self._configuration_changed()
 
     @property

@@ -9,6 +9,8 @@ and actuators become rows of their own columns. What a scene asks for and no sta
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from worldline._src.collision.arenas import Arenas as HitArenas
@@ -22,6 +24,7 @@ from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, FAMILY_STA
 from worldline._src.kernels.narrowphase.links import LINKED
 from worldline._src.kernels.narrowphase.tables import SKIP
 from worldline._src.kernels.transmissions import LINEAR
+from worldline._src.model.kinds import JointType
 from worldline._src.model.model import Model
 from worldline._src.model.tables import ActivationKind
 from worldline._src.scalar.memory import address_of
@@ -81,6 +84,9 @@ _REACH = 1e-4
 _FREE_COLUMNS = 96
 """Columns of an island up to which Newton's method is both quicker and exact: 16 free bodies."""
 
+_BOXED_ROWS = 240
+"""Rows of an island up to which it is solved as a boxed problem when asked for."""
+
 _SWEEP_SHARE = 0.01
 """Sequential impulses end when no velocity changes by more than this share of what gravity does in a step."""
 
@@ -96,6 +102,16 @@ _ROWED = (*(size for size, _ in _ROW_STAGES), "nshape")
 """Sizes of what can have rows."""
 _NEEDS = (*(size for size in _ROWED if size != "nlimit"), "nu", "nspring", "nbox")
 """Sizes of what a step without constraints does not do."""
+
+
+class Rest(NamedTuple):
+    """When islands fall asleep: speeds [m/s, rad/s, either], quiet time [s], force that wakes [N]."""
+
+    linear: float
+    angular: float
+    joint: float
+    time: float
+    force: float
 
 
 class Constraints:
@@ -197,6 +213,8 @@ class Constraints:
             "nlink": model.arenas.sizes["nlink"],
             "npush": contacts,
             "npush3": 3 * contacts,
+            "nlcp": _BOXED_ROWS,
+            "nlcp2": _BOXED_ROWS * (_BOXED_ROWS + 5),
             "nslot": 1 << (2 * contacts).bit_length() if contacts else 0,
         }
         block = t.TABLE.lay_out(self.sizes)
@@ -263,7 +281,9 @@ class Constraints:
         numbers[t.LINE_STEPS] = max(option.line_search_iterations, 1)
         numbers[t.ELLIPTIC] = float(option.friction_model == 1)
         numbers[t.SAFE] = float(not option.disable_reference_safety)
-        self.choose(newton=True)
+        self.choose()
+        self.sleeps = False
+        self.sleep(None)
 
     def _make_hits(self, kept: list, option: SimulateOption) -> None:
         rows = [row for _, row in kept]
@@ -292,13 +312,33 @@ class Constraints:
         margin = self.column["shape_contact"][:, 0]
         self.hits.column["shape_margin"][:] = margin + np.where(hard, reach, 0.0)
 
-    def choose(self, newton: bool) -> None:
-        """Solve every island by Newton's method, or large ones of free bodies by sequential impulses."""
+    def choose(self, *, impulses: bool = False, boxed: bool = False) -> None:
+        """Solve islands by Newton's method; large ones of free bodies by impulses, or others by pivoting."""
         numbers = self.column["option"]
         # more than sliding friction has rows only
         wide = bool((self.column["shape_condim"] > 3).any())
-        numbers[t.FREE_COLUMNS] = np.inf if newton or wide else _FREE_COLUMNS
+        numbers[t.FREE_COLUMNS] = _FREE_COLUMNS if impulses and not wide else np.inf
         numbers[t.SWEEPS] = max(self.option.constraint_solver_iterations, 1)
+        numbers[t.BOXED] = float(boxed)
+
+    def sleep(self, rest: Rest | None) -> None:
+        """Let islands that rest fall asleep by these rules; None wakes everything and keeps it awake."""
+        numbers = self.column["option"]
+        self.sleeps = rest is not None
+        numbers[t.QUIET_TIME] = np.inf
+        self.wake()
+        if rest is not None:
+            numbers[t.QUIET_TIME], numbers[t.DISTURBANCE] = rest.time, rest.force
+            model, speed = self.model, self.column["dof_quiet"]
+            speed[:] = rest.joint
+            free = np.isin(model.joint_type, [JointType.FREE, JointType.DISTANCE])
+            for start in model.joint_qd_start[:-1][free].tolist():
+                speed[start : start + 3], speed[start + 3 : start + 6] = rest.linear, rest.angular
+
+    def wake(self) -> None:
+        """Nothing sleeps."""
+        self.column["tree_group"][:] = -1
+        self.column["tree_quiet"][:] = 0.0
 
     # ---- what a step runs
 
@@ -330,7 +370,10 @@ class Constraints:
         if self.hits is not None:
             chosen.append((s.place_bodies, ROWS))
             chosen += [(stage, HITS) for stage in self._hit_stages]
-        chosen += [(i.find_islands, ROWS), (i.solve_islands, ROWS)]
+        chosen.append((i.find_islands, ROWS))
+        if self.sleeps:
+            chosen.append((i.wake_disturbed, ROWS))
+        chosen.append((i.solve_islands, ROWS))
         return [*chosen, (g.equality_forces, ROWS)] if self.sizes["nequality"] else chosen
 
     def island_stages(self) -> list[Stage]:
@@ -338,7 +381,8 @@ class Constraints:
         mass = i.gather_mass if self._implicit else i.mass_of_island
         # never called where no island can be large enough, so what stands there does not matter
         many = 6 * np.count_nonzero(self.column["tree_link"]) > self.column["option"][t.FREE_COLUMNS]
-        chosen = [mass, s.solve_rows, i.solve_free_bodies if many else mass]
+        boxed = i.solve_boxed if self.column["option"][t.BOXED] else mass
+        chosen = [mass, s.solve_rows, i.solve_free_bodies if many else mass, boxed]
         chosen += [stage for size, stage in _ROW_STAGES if self.sizes[size]]
         if self.hits is not None:
             chosen.append(s.contact_rows)
@@ -379,6 +423,8 @@ class Constraints:
             if implicit:
                 chosen.append((s.damp_implicitly, ROWS))
             chosen.append((part, TREE))
+        if self.sleeps and self.constrains:
+            chosen.append((i.fall_asleep, ROWS))
         if self.sizes["na"]:
             chosen.append((s.advance_activations, ROWS))
         return chosen

@@ -15,11 +15,14 @@ from typing import Any, NamedTuple
 from numba import float64, int64
 
 from worldline._src.jit import DISABLED, Stage, inline, stage
+from worldline._src.kernels.constraints import boxed, islands, matching, sleeping
 from worldline._src.kernels.constraints import free_bodies as free
 from worldline._src.kernels.constraints import island_mass as mass
-from worldline._src.kernels.constraints import islands, matching
 from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts
+from worldline._src.kernels.constraints.solve import IslandRows
 from worldline._src.kernels.constraints.tables import (
+    BOXED,
+    BOXED_LINK,
     CONTACT_COUNT,
     CONVERGED,
     DROPPED,
@@ -30,6 +33,7 @@ from worldline._src.kernels.constraints.tables import (
     HIT_M,
     ISLANDS,
     MASS_LINK,
+    QUIET_TIME,
     ROW_STAGES,
     ROWS,
     SOLVE_LINK,
@@ -37,6 +41,7 @@ from worldline._src.kernels.constraints.tables import (
     TREE_END,
     TREE_FIRST,
     UNCONVERGED,
+    boxed_view,
     contact_frame_view,
     island_view,
     link_view,
@@ -46,28 +51,37 @@ from worldline._src.kernels.constraints.tables import (
     push_body_view,
     push_view,
     push_work_view,
+    quiet_view,
     record_view,
+    row_note_view,
+    row_view,
     shape_law_view,
+    sleep_view,
     solve_view,
     tree_span_view,
     twin_view,
     weight_view,
+    work_view,
 )
 from worldline._src.kernels.narrowphase import tables as hits
 from worldline._src.model.views import (
     chain_view,
+    control_view,
     dof_view,
     inertia_view,
     mass_view,
     operand_view,
     position_view,
+    step_view,
     tree_view,
 )
 from worldline._src.scalar.memory import address_as, call_stage, matrix, vector
 from worldline._src.step.constraint_stages import hits_of, trees_of
 
 _CONTACT_ID, _COUNTER, _NCONTACT = hits.SLOT["contact_id"], hits.SLOT["counter"], hits.SLOT["ncontact"]
-_COLUMNS, _WIDTH = TABLE.slot["ncolumn"], TABLE.slot["width"]
+_COLUMNS, _WIDTH, _LCP = TABLE.slot["ncolumn"], TABLE.slot["width"], TABLE.slot["nlcp"]
+_NEVER = 1e300
+"""Quiet time before sleep when there is none [s]."""
 
 
 def addresses(chosen: Sequence[Stage]) -> list[int]:
@@ -162,12 +176,19 @@ def solve_islands(m, c, args, d):
     if args[HIT_M] != 0:
         hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
         pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
+    sleep, sleeps = sleep_view(m, c, args, d), option[QUIET_TIME] < _NEVER
     for i in range(counter[ISLANDS]):
         n = islands.open_island(pair, i, island)
         m[_COLUMNS], m[_WIDTH] = n, islands.padded_columns(n)
         for j in range(n):
             motion.island_v[j] = v[motion.column_dof[j]]
         counter[ROWS] = 0
+        if sleeps and sleeping.is_asleep(island, island.body_tree, island.tree_still, pair, v, sleep):
+            sleeping.rest(island, sleep.tree_dof, v, operand_view(tm, tc, td).a)
+            if args[HIT_M] != 0:
+                force, frames = record_view(m, c, args, d).contact_force, contact_frame_view(m, c, args, d)
+                sleeping.keep_forces(hits_of(args), island, twin_view(m, c, args, d), frames, force)
+            continue
         if n > option[FREE_COLUMNS] and _are_free(free_link, island):
             _call(program[FREE_LINK], m, c, args, d)
             continue
@@ -175,7 +196,8 @@ def solve_islands(m, c, args, d):
             _call(program[FIRST_ROW_LINK + k], m, c, args, d)
         if counter[ROWS] > 0:
             _call(program[MASS_LINK], m, c, args, d)
-            _call(program[SOLVE_LINK], m, c, args, d)
+            boxed = option[BOXED] != 0.0 and counter[ROWS] <= m[_LCP]
+            _call(program[BOXED_LINK if boxed else SOLVE_LINK], m, c, args, d)
 
 
 class MassTrees(NamedTuple):
@@ -220,6 +242,52 @@ def gather_mass(m, c, args, d):
         member_view(m, c, args, d),
         mass_view(tm, tc, td).M,
         solve_view(m, c, args, d).M,
+    )
+
+
+@stage
+def solve_boxed(m, c, args, d):
+    """M, a, rows of an island -> the same as `solve_rows`, by pivoting."""
+    tm, tc, td = trees_of(args)
+    boxed.solve_boxed(
+        chain_view(tm, tc, td),
+        control_view(tm, tc, td).a_target,
+        IslandRows(
+            member_view(m, c, args, d),
+            row_view(m, c, args, d),
+            row_note_view(m, c, args, d),
+            contact_frame_view(m, c, args, d),
+        ),
+        work_view(m, c, args, d),
+        boxed_view(m, c, args, d),
+        solve_view(m, c, args, d),
+        record_view(m, c, args, d),
+        operand_view(tm, tc, td).a,
+    )
+
+
+@stage
+def wake_disturbed(m, c, args, d):
+    """forces on bodies, commands, actuators -> who is awake."""
+    tm, tc, td = trees_of(args)
+    option, sleep = link_view(m, c, args, d).option, sleep_view(m, c, args, d)
+    tree = island_view(m, c, args, d).body_tree
+    sleeping.wake_disturbed(tree, step_view(tm, tc, td).body_f, control_view(tm, tc, td).force, option, sleep)
+    sleeping.wake_disturbed(
+        tree, step_view(tm, tc, td).body_f, quiet_view(m, c, args, d).act_sum, option, sleep
+    )
+
+
+@stage
+def fall_asleep(m, c, args, d):
+    """v -> who sleeps, v of those zero."""
+    tm, tc, td = trees_of(args)
+    sleeping.fall_asleep(
+        island_view(m, c, args, d),
+        quiet_view(m, c, args, d).dof_quiet,
+        link_view(m, c, args, d).option,
+        sleep_view(m, c, args, d),
+        operand_view(tm, tc, td).v,
     )
 
 

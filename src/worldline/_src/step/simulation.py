@@ -174,10 +174,16 @@ class Simulation:
     def written(self) -> None:
         """Coordinates were written: poses and velocities of bodies are out of date."""
         self._poses_fresh = self._twists_fresh = self.stepped = False
+        self._wake()
 
     def velocities_written(self) -> None:
         """Velocities were written: velocities of bodies are out of date."""
         self._twists_fresh = self.stepped = False
+        self._wake()
+
+    def _wake(self) -> None:
+        if self.constraints is not None and self.constraints.sleeps:
+            self.constraints.wake()
 
     def forces_written(self) -> None:
         """body_f was written: the next step looks whether there are any."""

@@ -37,7 +37,7 @@ class IslandRows(NamedTuple):
 
 
 @inline
-def _gather(a_smooth, solution_out):
+def gather_accelerations(a_smooth, solution_out):
     """Accelerations without rows and those of the last step by columns of the island."""
     for i in range(solution_out.island_a.shape[0]):
         d = solution_out.column_dof[i]
@@ -46,7 +46,7 @@ def _gather(a_smooth, solution_out):
 
 
 @inline
-def _record(rows, solution, notes, records_out):
+def record_rows(rows, solution, notes, records_out):
     """Put the rows of the island behind those of the islands before it."""
     counter = solution.counter
     base, n = counter[ALL_ROWS], counter[ROWS]
@@ -63,8 +63,9 @@ def _record(rows, solution, notes, records_out):
 
 
 @inline
-def _record_contacts(rows, frames, island, force, contact_force_out):
+def record_contacts(rows, island_rows, force, contact_force_out):
     """Forces of contacts in their axes, whatever their rows are."""
+    frames, island = island_rows.frames, island_rows.members
     for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
         k = island.contact_order[i]
         first, condim = frames.contact_row[k, 0], frames.contact_row[k, 1]
@@ -81,6 +82,15 @@ def _record_contacts(rows, frames, island, force, contact_force_out):
                     contact_force_out[k, j] = frames.mu[k, j - 1] * (up - down)
 
 
+@inline
+def give_back(chain, solution, a_io):
+    """Accelerations of the island to the degrees of freedom that are not prescribed."""
+    for j in range(solution.island_a.shape[0]):
+        d = solution.column_dof[j]
+        if chain.dof_mobile[d] != 0.0:
+            a_io[d] = solution.island_a[j]
+
+
 @kernel
 def solve_rows(chain, held, island_io, work_out, solution_out, records_out, a_io):
     """Accelerations of an island that satisfy its rows, from the smooth ones in a_io.
@@ -91,7 +101,7 @@ def solve_rows(chain, held, island_io, work_out, solution_out, records_out, a_io
     island, notes, frames = island_io.members, island_io.notes, island_io.frames
     n = counter[ROWS]
     columns, mobile = solution_out.column_dof, chain.dof_mobile
-    _gather(a_io, solution_out)
+    gather_accelerations(a_io, solution_out)
     smooth, a = solution_out.island_smooth, solution_out.island_a
     hide_held(columns[: a.shape[0]], mobile, held, n, rows.J, rows.aref)
     options = NewtonOptions(
@@ -112,12 +122,9 @@ def solve_rows(chain, held, island_io, work_out, solution_out, records_out, a_io
         counter[UNCONVERGED] += 1
 
     # forces and accelerations back to the world
-    _record(rows, solution_out, notes, records_out)
-    _record_contacts(rows, frames, island, solution_out.row_force, records_out.contact_force)
-    for j in range(a.shape[0]):
-        d = columns[j]
-        if mobile[d] != 0.0:
-            a_io[d] = a[j]
+    record_rows(rows, solution_out, notes, records_out)
+    record_contacts(rows, island_io, solution_out.row_force, records_out.contact_force)
+    give_back(chain, solution_out, a_io)
 
 
 @kernel

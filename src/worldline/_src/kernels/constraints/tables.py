@@ -26,15 +26,18 @@ TREE_FIRST, TREE_END, CONTACT_FIRST, CONTACT_END, ISLAND = range(11, 16)
 ROW_STAGES, LAST_COUNT = 16, 17
 COUNTERS = 24
 
-# stages called by address: the mass matrix, the solver of rows, that of free bodies, then makers of rows
-MASS_LINK, SOLVE_LINK, FREE_LINK, FIRST_ROW_LINK = range(4)
+# stages called by address: the mass matrix, the solvers of rows, of free bodies and of a boxed problem, then
+# what makes rows
+MASS_LINK, SOLVE_LINK, FREE_LINK, BOXED_LINK, FIRST_ROW_LINK = range(5)
 PROGRAM = 24
 
 # options
 STEP, RATIO, TOLERANCE, NEWTON_STEPS, LINE_TOLERANCE, LINE_STEPS, ELLIPTIC, SAFE, BOUNCE_SPEED = range(9)
 # sequential impulses: islands of more columns than this, most sweeps, largest change of a velocity [m/s]
 FREE_COLUMNS, SWEEPS, SPEED_TOLERANCE = range(9, 12)
-OPTIONS = 12
+# 1 for a boxed problem; sleeping: quiet time before it [s], force that wakes [N]
+BOXED, QUIET_TIME, DISTURBANCE = range(12, 15)
+OPTIONS = 16
 
 # laws
 KIND, STIFFNESS, DAMPING, D0, DMAX, WIDTH, MIDDLE, POWER, DIRECT, BOUNCINESS, ERP = range(11)
@@ -80,6 +83,8 @@ SIZES = (
     "npush",
     "npush3",
     "nslot",
+    "nlcp",
+    "nlcp2",
 )
 
 COLUMNS = (
@@ -93,6 +98,7 @@ COLUMNS = (
     # bodies with the world in front, and degrees of freedom
     Column("body_link", "m", ("nbody",), "Kernel link of a body of the collision tables; 0 for the world."),
     Column("body_invweight", "c", ("nbody", 2), "Inverse inertia at rest, of translation and rotation."),
+    Column("dof_quiet", "c", ("nv",), "Speed below which a degree of freedom is quiet."),
     Column("dof_invweight", "c", ("nv",), "Inverse inertia of a degree of freedom at rest."),
     # trees and islands
     Column("tree_dof", "m", ("tree_ends",), "First degree of freedom of a tree; one past the last behind."),
@@ -194,6 +200,9 @@ COLUMNS = (
     Column("dof_column", "args", ("nv",), "Column of a degree of freedom in the island at hand."),
     Column("column_dof", "args", ("nv",), "Degree of freedom of a column."),
     Column("program", "args", (PROGRAM,), "Addresses of stages."),
+    Column("tree_group", "args", ("ntree",), "With whom a tree fell asleep; -1 when awake."),
+    Column("lcp_findex", "args", ("nlcp",), "Normal row of a friction row; see boxed.py."),
+    Column("lcp_state", "args", ("nlcp",), "Where a row stands."),
     # contacts across steps
     Column("last_id", "args", ("ncontact", 4), "Shapes and feature in the last step, 1 if touching."),
     Column("contact_twin", "args", ("ncontact",), "The same contact in the last step, or -1."),
@@ -263,6 +272,12 @@ COLUMNS = (
     Column("cone_C", "d", (6, 6), "Scratch of the solver."),
     Column("slack", "d", (5, "nrow"), "Scratch of the solver."),
     Column("base", "d", (6, "width"), "Jacobian of one contact in its frame."),
+    Column("tree_quiet", "d", ("ntree",), "How long a tree has been quiet [s]."),
+    Column("lcp_A", "d", ("nlcp2",), "Matrix of a boxed problem,"),
+    Column("lcp_b", "d", ("nlcp",), "its right side,"),
+    Column("lcp_lo", "d", ("nlcp",), "lower"),
+    Column("lcp_hi", "d", ("nlcp",), "and upper bounds."),
+    Column("lcp_work", "d", ("nlcp2",), "Scratch of pivoting."),
     Column("last_force", "d", ("ncontact", 6), "Forces of contacts of the last step."),
     Column("push_axes", "d", ("npush3", 3), "Directions."),
     Column("push_arm_a", "d", ("npush3", 3), "Arms of the first body."),
@@ -431,6 +446,11 @@ PushBodyView, push_body_view = TABLE.view(
 )
 PushWorkView, push_work_view = TABLE.view("PushWorkView", "push_impulse", "push_taken", "tree_link")
 TreeSpanView, tree_span_view = TABLE.view("TreeSpanView", "tree_dof", "tree_links")
+SleepView, sleep_view = TABLE.view("SleepView", "tree_group", "tree_quiet", "tree_dof")
+QuietView, quiet_view = TABLE.view("QuietView", "dof_quiet", "act_sum")
+BoxedView, boxed_view = TABLE.view(
+    "BoxedView", "lcp_A", "lcp_b", "lcp_lo", "lcp_hi", "lcp_work", "lcp_findex", "lcp_state"
+)
 ProgramView, program_view = TABLE.view("ProgramView", "program", "counter")
 ContactFrameView, contact_frame_view = TABLE.view(
     "ContactFrameView", "base", "frame", "mu", "lift", "contact_row", "counter"

@@ -1,0 +1,122 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of an island as a boxed linear complementarity problem, solved by Dantzig's pivoting.
+
+With A = J M^-1 J^T + R and b = aref - J a_smooth the forces satisfy A f - b = 0 inside their bounds: none for
+equalities, a fixed one for dry friction, zero from below for limits and normals, and for friction of contacts
+the coefficient times the normal force, direction by direction. Forces are exact up to rounding; the price is
+cubic in the number of rows, so it is meant for islands of moderate size.
+"""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels.constraints.jacobians import hide_held, row_velocity
+from worldline._src.kernels.constraints.rows import CONE, EQUALITY, FRICTION, next_row
+from worldline._src.kernels.constraints.solve import (
+    gather_accelerations,
+    give_back,
+    record_contacts,
+    record_rows,
+)
+from worldline._src.kernels.constraints.tables import CONVERGED, ITERATIONS, ROWS, UNCONVERGED
+from worldline._src.kernels.constraints.tip_factor import tip_factor, tip_solve
+from worldline._src.kernels.lcp.dantzig import dantzig
+from worldline._src.kernels.lcp.problem import INFINITY, Problem, natural_residual, slack
+
+TOLERANCE = 1e-9
+"""Largest residual, relative to the largest right side."""
+PIVOTS = 50
+"""Most pivots, as a multiple of the number of rows."""
+
+
+@inline
+def _bounds(rows, n, problem_out):
+    """Bounds of all rows, and whose normal force scales them."""
+    lo, hi, findex = problem_out.lo, problem_out.hi, problem_out.findex
+    k = 0
+    while k < n:
+        kind = rows.kind[k]
+        lo[k], hi[k], findex[k] = 0.0, INFINITY, -1
+        if kind == EQUALITY:
+            lo[k] = -INFINITY
+        elif kind == FRICTION:
+            lo[k], hi[k] = -rows.bound[k], rows.bound[k]
+        end = next_row(rows, k)
+        if kind == CONE:
+            for j in range(k + 1, end):
+                lo[j], hi[j], findex[j] = -rows.bound[j], rows.bound[j], k
+        k = end
+
+
+@inline
+def _factor(M, work_out):
+    """Factor the mass matrix of the island."""
+    L, first = work_out.L, work_out.L_first
+    for i in range(M.shape[0]):
+        first[i] = 0
+        for j in range(M.shape[1]):
+            L[i, j] = M[i, j]
+    tip_factor(M.shape[0], first, L, work_out.vectors[5])
+
+
+@inline
+def _through(work_out, n):
+    """Multiply the vector at hand by the inverse of the mass matrix."""
+    tip_solve(n, work_out.L_first, work_out.L, work_out.vectors[5], work_out.vectors[3])
+
+
+@kernel
+def solve_boxed(chain, held, island_io, work_out, boxed_out, solution_out, records_out, a_io):
+    """Accelerations of an island that satisfy its rows, from the smooth ones in a_io. O(rows^3)."""
+    counter, rows = solution_out.counter, island_io.rows
+    n, nv = counter[ROWS], solution_out.island_a.shape[0]
+    gather_accelerations(a_io, solution_out)
+    smooth, a, p = solution_out.island_smooth, solution_out.island_a, work_out.vectors[3]
+    hide_held(solution_out.column_dof[:nv], chain.dof_mobile, held, n, rows.J, rows.aref)
+
+    # the problem, column by column
+    problem = Problem(
+        boxed_out.lcp_A[: n * n].reshape(n, n),
+        boxed_out.lcp_b[:n],
+        boxed_out.lcp_lo[:n],
+        boxed_out.lcp_hi[:n],
+        boxed_out.lcp_findex[:n],
+    )
+    _bounds(rows, n, problem)
+    _factor(solution_out.M, work_out)
+    largest = 0.0
+    for k in range(n):
+        for j in range(rows.J.shape[1]):
+            p[j] = rows.J[k, j]
+        _through(work_out, nv)
+        for i in range(n):
+            problem.A[i, k] = row_velocity(rows.J, i, p)
+        problem.A[k, k] += 1.0 / rows.D[k]
+        problem.b[k] = rows.aref[k] - row_velocity(rows.J, k, smooth)
+        largest = max(largest, abs(problem.b[k]))
+        solution_out.row_force[k] = 0.0
+
+    # forces
+    force, state = solution_out.row_force[:n], boxed_out.lcp_state[:n]
+    work = boxed_out.lcp_work[: (n + 5) * n].reshape(n + 5, n)
+    _code, pivots = dantzig(problem, TOLERANCE * largest, PIVOTS * n, work, state, force)
+    slack(problem, force, work[n])
+    solved = natural_residual(problem, force, work[n]) <= 1e3 * TOLERANCE * largest
+    counter[ITERATIONS] = max(counter[ITERATIONS], pivots)
+    if not solved:
+        counter[CONVERGED] = 0
+        counter[UNCONVERGED] += 1
+
+    # accelerations
+    for j in range(rows.J.shape[1]):
+        p[j] = 0.0
+    for k in range(n):
+        for j in range(nv):
+            p[j] += force[k] * rows.J[k, j]
+    _through(work_out, nv)
+    for j in range(nv):
+        a[j] = smooth[j] + p[j]
+    record_rows(rows, solution_out, island_io.notes, records_out)
+    record_contacts(rows, island_io, solution_out.row_force, records_out.contact_force)
+    give_back(chain, solution_out, a_io)
