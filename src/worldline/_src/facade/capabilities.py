@@ -92,6 +92,7 @@ def capabilities() -> tuple[Capability, ...]:
                 *(f"actuator {kind.name}" for kind in DRIVES),
                 "loop closures: residuals, solving",
                 "contacts of all shapes; planes are half spaces, meshes count by their hull",
+                "contact pairs with parameters of their own",
                 "equality constraints of points, poses, joints and tendons",
                 "joint couplers and mimic motors",
                 "world-owned joints that can break: FIXED, REVOLUTE, PRISMATIC, SPHERICAL, UNIVERSAL, PLANAR",
@@ -105,7 +106,6 @@ def capabilities() -> tuple[Capability, ...]:
             (
                 *(f"actuator {kind.name}" for kind in ActuatorType if kind not in DRIVES),
                 "loop closures: projection",
-                "contact pairs with parameters of their own",
                 "adhesion",
                 "drag and lift of single shapes in a medium",
             ),

@@ -53,7 +53,11 @@ def shape_rows(model: Model) -> list[tuple[int, ShapeRow]]:
     if shapes is None:
         return []
     made = []
-    for k in np.flatnonzero(shapes.flags & ShapeFlags.COLLIDES).tolist():
+    collides = (shapes.flags & ShapeFlags.COLLIDES) != 0
+    if model.contact_pairs is not None:
+        # masks do not apply to pairs with parameters of their own
+        collides[model.contact_pairs.shapes] = True
+    for k in np.flatnonzero(collides).tolist():
         row = ShapeRow(
             collision_shape(model, k),
             int(shapes.body[k]) + 1,

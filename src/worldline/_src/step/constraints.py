@@ -59,6 +59,7 @@ from worldline._src.step.motor_filling import (
     mimic_couplers,
     spring_ends,
 )
+from worldline._src.step.pair_filling import fill_pairs, pair_keys, pair_reach
 from worldline._src.step.place_filling import Places
 from worldline._src.step.tendon_filling import (
     fill_tendon_inertias,
@@ -127,6 +128,7 @@ class Constraints:
         kept = [] if off or option.disable_contacts else shape_rows(model)
         self.shapes = np.array([k for k, _ in kept], np.int64)
         """Rows of `Model.shapes` in the order of the collision tables."""
+        pairs = pair_keys(model, self.shapes)
         limited = none if off or option.disable_limit else limited_dofs(model)
         rubbing = none if off or option.disable_frictionloss else np.flatnonzero(model.joint_friction > 0.0)
         speeds = none if off or option.disable_limit else limited_speeds(model)
@@ -154,6 +156,7 @@ class Constraints:
         ties = tree_ties(self._touched)
         self._moving = any(hold[0] != LINEAR for hold in held)
         self._lay_out(
+            npair=len(np.unique(pairs)),
             nlimit=len(limited),
             nfriction=len(rubbing),
             nequality=len(self.equalities),
@@ -169,6 +172,7 @@ class Constraints:
             ntie=len(ties),
         )
         self._fill_shapes()
+        fill_pairs(model, self.column, pairs)
         fill_limits(model, self.column, limited)
         fill_friction(model, self.column, rubbing)
         places.fill(self.column)
@@ -292,6 +296,7 @@ class Constraints:
             rows,
             body_rows(self.model, parents=not option.disable_parent_filter),
             ignored=excluded_keys(self.model, rows),
+            explicit=self.column["pair_key"].tolist(),
             contacts=contacts,
         )
         types = sorted({int(row.shape.type) for row in rows})
@@ -309,14 +314,14 @@ class Constraints:
         laws = self.column["shape_law"]
         hard = laws[:, t.KIND] == t.HARD
         reach = 0.0 if (laws[hard, t.BOUNCINESS] > 0.0).any() else _REACH
-        margin = self.column["shape_contact"][:, 0]
+        margin = pair_reach(self.model, self.shapes, self.column["shape_contact"][:, 0])
         self.hits.column["shape_margin"][:] = margin + np.where(hard, reach, 0.0)
 
     def choose(self, *, impulses: bool = False, boxed: bool = False) -> None:
         """Solve islands by Newton's method; large ones of free bodies by impulses, or others by pivoting."""
         numbers = self.column["option"]
-        # more than sliding friction has rows only
-        wide = bool((self.column["shape_condim"] > 3).any())
+        # more than sliding friction has rows only, and so have pairs with parameters of their own
+        wide = bool((self.column["shape_condim"] > 3).any() or self.sizes["npair"])
         numbers[t.FREE_COLUMNS] = _FREE_COLUMNS if impulses and not wide else np.inf
         numbers[t.SWEEPS] = max(self.option.constraint_solver_iterations, 1)
         numbers[t.BOXED] = float(boxed)

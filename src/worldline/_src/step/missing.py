@@ -17,8 +17,6 @@ def missing_parts(model: Model, option: SimulateOption) -> list[str]:
     """What the tables ask for that no stage does, each as a few words."""
     found: list[str] = []
     if not option.disable_constraints:
-        if not option.disable_contacts and model.contact_pairs is not None and len(model.contact_pairs):
-            found.append("contact pairs with parameters of their own")
         if not option.disable_equality:
             names = equality_on_quaternion(model)
             found += [f"joint equality '{name}' of a ball or free joint" for name in names]

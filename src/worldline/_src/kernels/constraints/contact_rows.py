@@ -46,6 +46,8 @@ class Meeting(NamedTuple):
     rolling: Any
     law: Any
     margin: Any
+    pair: Any
+    """Row of the pair when it has parameters of its own, else -1."""
 
 
 @inline
@@ -64,7 +66,42 @@ def _combined(rule, x, y):
 
 
 @inline
+def _pair_of(keys, count, a, b):
+    """The row of a pair of shapes in a sorted list of pairs, -1 when it is not there."""
+    key = min(a, b) * count + max(a, b)
+    low, high = 0, keys.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    found = -1
+    if low < keys.shape[0] and keys[low] == key:
+        found = low
+    return found
+
+
+@inline
 def meeting(shapes, a, b):
+    """What two shapes agree on: a pair has it in writing, all others combine by priority."""
+    pair = _pair_of(shapes.pair_key, shapes.shape_condim.shape[0], a, b)
+    if pair < 0:
+        return _combination(shapes, a, b)
+    mu = shapes.pair_friction
+    return Meeting(
+        shapes.pair_condim[pair],
+        max(mu[pair, 0], _LEAST_FRICTION),
+        max(mu[pair, 2], _LEAST_FRICTION),
+        max(mu[pair, 3], _LEAST_FRICTION),
+        load_law(shapes.pair_law, pair),
+        shapes.pair_margin[pair],
+        pair,
+    )
+
+
+@inline
+def _combination(shapes, a, b):
     """Priority first; shapes of equal priority combine."""
     friction, laws, contact = shapes.shape_friction, shapes.shape_law, shapes.shape_contact
     # contact pushes below the sum of margins less the sum of gaps
@@ -85,7 +122,7 @@ def meeting(shapes, a, b):
     if s < _LEAST_FRICTION and condim > 1:
         # no friction to speak of: rows that could not push would only cost
         condim = 1
-    return Meeting(condim, s, max(t, _LEAST_FRICTION), max(r, _LEAST_FRICTION), law, margin)
+    return Meeting(condim, s, max(t, _LEAST_FRICTION), max(r, _LEAST_FRICTION), law, margin, -1)
 
 
 @inline
@@ -127,8 +164,10 @@ def set_frame(x, helper, k, frame_out):
 
 
 @inline
-def _friction_of(met, j):
-    """Coefficient of friction direction `j`, 1 to 5."""
+def _friction_of(met, own, j):
+    """Coefficient of friction direction `j`, 1 to 5; `own` are those of pairs, which differ by direction."""
+    if met.pair >= 0:
+        return max(own[met.pair, j - 1], _LEAST_FRICTION)
     mu = met.sliding
     if j == 3:
         mu = met.spinning
@@ -138,12 +177,16 @@ def _friction_of(met, j):
 
 
 @inline
-def _cone(rows, notes, met, base, v, first, r, weights, option):
+def _cone(rows, notes, met, shapes, base, v, first, r, weights, option):
     """An elliptic cone: normal, then friction directions that share its regularizer."""
     h, dim = option[STEP], met.condim
     u = row_velocity(base, 0, v)
     normal = answer(met.law, r, u, weights[0], h, option[SAFE] != 0.0)
     R1 = elliptic_first_regularizer(normal.R, option[RATIO])
+    damping = normal.friction_damping
+    if met.pair >= 0:
+        own = load_law(shapes.pair_friction_law, met.pair)
+        damping = answer(own, r, u, weights[0], h, option[SAFE] != 0.0).friction_damping
     for j in range(dim):
         k = first + j
         for d in range(base.shape[1]):
@@ -155,20 +198,20 @@ def _cone(rows, notes, met, base, v, first, r, weights, option):
             rows.aref[k], rows.D[k] = normal.aref, 1.0 / normal.R
             rows.bound[k] = regularized_friction(met.sliding, R1, normal.R)
         else:
-            mu = _friction_of(met, j)
+            mu = _friction_of(met, shapes.pair_friction, j)
             R = R1 if j == 1 else elliptic_other_regularizer(R1, met.sliding, mu)
-            rows.aref[k], rows.D[k] = -normal.friction_damping * row_velocity(base, j, v), 1.0 / R
+            rows.aref[k], rows.D[k] = -damping * row_velocity(base, j, v), 1.0 / R
             rows.bound[k] = mu
 
 
 @inline
-def _pyramid(rows, notes, met, base, v, first, r, weights, option):
+def _pyramid(rows, notes, met, shapes, base, v, first, r, weights, option):
     """Edges normal +- mu tangent of a linearised cone, all with one regularizer."""
     h, dim = option[STEP], met.condim
     width = base.shape[1]
     shared = 0.0
     for j in range(1, dim):
-        mu = _friction_of(met, j)
+        mu = _friction_of(met, shapes.pair_friction, j)
         A = weights[0] + mu * mu * (weights[0] if j < 3 else weights[1])
         for side in range(2):
             k = first + 2 * (j - 1) + side
@@ -230,15 +273,15 @@ def contact_rows(hits, bodies, shapes, island, v, rows_out, notes_out, frames_ou
             rows_out.kind[n], rows_out.dim[n] = UNILATERAL, 0
             notes_out.row_residual[n] = r
         elif elliptic:
-            _cone(rows_out, notes_out, met, base, v, n, r, weights, option)
+            _cone(rows_out, notes_out, met, shapes, base, v, n, r, weights, option)
         else:
-            _pyramid(rows_out, notes_out, met, base, v, n, r, weights, option)
+            _pyramid(rows_out, notes_out, met, shapes, base, v, n, r, weights, option)
         contact_row[k, 0], contact_row[k, 1] = n, condim
         frames_out.lift[k] = NONE if condim == 1 or met.law.kind == IMPEDANCE else 0.0
         for row in range(n, n + count):
             notes_out.row_note[row, 0], notes_out.row_note[row, 1] = 3, k
         for j in range(5):
-            frames_out.mu[k, j] = _friction_of(met, j + 1)
+            frames_out.mu[k, j] = _friction_of(met, shapes.pair_friction, j + 1)
         frames_out.mu[k, 5] = correction_speed(met.law, r, option[STEP])
         n += count
     counter[ROWS] = n

@@ -61,6 +61,7 @@ SIZES = (
     "width",  # of the island at hand
     "nbody",
     "nshape",
+    "npair",
     "nlimit",
     "ntendon",
     "nfriction",
@@ -95,6 +96,13 @@ COLUMNS = (
     Column("shape_friction", "c", ("nshape", 3), "Sliding, spinning [m], rolling [m]."),
     Column("shape_law", "c", ("nshape", LAW), "How contact answers."),
     Column("shape_contact", "c", ("nshape", 4), "margin [m], gap [m], mixing weight, restitution."),
+    # pairs of shapes with parameters of their own, sorted
+    Column("pair_key", "m", ("npair",), "Lower shape times the number of shapes plus the higher."),
+    Column("pair_condim", "m", ("npair",), "1, 3, 4 or 6 directions of force."),
+    Column("pair_friction", "c", ("npair", 5), "Two sliding, spinning [m], two rolling [m]."),
+    Column("pair_law", "c", ("npair", LAW), "How contact answers,"),
+    Column("pair_friction_law", "c", ("npair", LAW), "and along the other directions of a cone."),
+    Column("pair_margin", "c", ("npair",), "Distance below which it pushes [m]."),
     # bodies with the world in front, and degrees of freedom
     Column("body_link", "m", ("nbody",), "Kernel link of a body of the collision tables; 0 for the world."),
     Column("body_invweight", "c", ("nbody", 2), "Inverse inertia at rest, of translation and rotation."),
@@ -316,6 +324,12 @@ ShapeLawView, shape_law_view = TABLE.view(
     "shape_friction",
     "shape_law",
     "shape_contact",
+    "pair_key",
+    "pair_condim",
+    "pair_friction",
+    "pair_law",
+    "pair_friction_law",
+    "pair_margin",
 )
 WeightView, weight_view = TABLE.view("WeightView", "body_link", "body_invweight", "dof_invweight", "option")
 LimitView, limit_view = TABLE.view(

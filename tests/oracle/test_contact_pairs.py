@@ -1,0 +1,54 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Pairs of shapes with contact parameters of their own, against MuJoCo."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scene_pairs import ScenePair
+
+mujoco = pytest.importorskip("mujoco", reason="compares with MuJoCo")
+
+
+def scene(pair: str, cone: str) -> str:
+    """A box and a ball that no mask lets touch anything, thrown along a plane."""
+    return f"""<mujoco><option timestep="0.002" cone="{cone}"/>
+      <default><geom contype="0" conaffinity="0"/></default>
+      <worldbody><geom name="floor" type="plane" size="0 0 1"/>
+        <body name="box" pos="0 0 .1"><freejoint name="fb"/>
+          <geom name="box" type="box" size=".1 .2 .1" mass="2"/></body>
+        <body name="ball" pos="1 0 .1"><freejoint name="fs"/>
+          <geom name="ball" type="sphere" size=".1" mass="1"/></body></worldbody>
+      <contact>{pair}</contact></mujoco>"""
+
+
+PAIRS = {
+    "plain": '<pair geom1="floor" geom2="box"/><pair geom1="ball" geom2="floor"/>',
+    "anisotropic": '<pair geom1="floor" geom2="box" friction=".9 .1 .01 .001 .001"/>',
+    "condim_1": '<pair geom1="floor" geom2="box" condim="1"/><pair geom1="floor" geom2="ball" condim="1"/>',
+    "condim_6": '<pair geom1="ball" geom2="floor" condim="6" friction=".8 .8 .02 .01 .03"/>',
+    "soft": '<pair geom1="box" geom2="floor" solref=".05 .6" solimp=".7 .9 .01" margin=".02" gap=".005"/>',
+    "own_friction": '<pair geom1="box" geom2="floor" solref=".03 1" solreffriction=".1 1"/>',
+}
+
+
+@pytest.mark.parametrize("cone", ["elliptic", "pyramidal"])
+@pytest.mark.parametrize("name", PAIRS)
+def test_pairs(name, cone):
+    pair = ScenePair(mujoco, scene(PAIRS[name], cone))
+    pair.d.qvel[[0, 1, 6, 7]] = 0.4, 0.7, -0.5, 0.3
+    sim = pair.runtime.sim
+    v = {k: pair.d.qvel[pair.m.jnt_dofadr[j] :][:6] for j, k in pair.rows}
+    for k, value in v.items():
+        start = pair.runtime.model.joint_qd_start[k]
+        sim.v[start : start + 6] = value
+    sim.velocities_written()
+    touched = 0
+    for _ in range(100):
+        pair.step()
+        touched += pair.d.ncon
+    assert touched > 50
+    assert pair.gap() < 1e-7
+    assert np.abs(pair.in_order(sim.v) - pair.d.qvel).max() < 1e-6
