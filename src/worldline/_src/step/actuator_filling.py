@@ -116,7 +116,7 @@ def fill_actuators(
             j = int(table.target[u])
             span = int(model.joint_qd_start[j]), int(model.joint_qd_start[j + 1])
         else:
-            span = (0, 0) if kind == holds.ADHESION else (0, nv)
+            span = (0, nv)
         column["act_span"][row] = span
 
 

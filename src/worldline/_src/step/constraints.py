@@ -23,7 +23,7 @@ from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, FAMILY_STAGES, narrow_sort, pair_family
 from worldline._src.kernels.narrowphase.links import LINKED
 from worldline._src.kernels.narrowphase.tables import SKIP
-from worldline._src.kernels.transmissions import LINEAR
+from worldline._src.kernels.transmissions import ADHESION, LINEAR
 from worldline._src.model.kinds import JointType
 from worldline._src.model.model import Model
 from worldline._src.model.tables import ActivationKind
@@ -155,6 +155,8 @@ class Constraints:
         )
         ties = tree_ties(self._touched)
         self._moving = any(hold[0] != LINEAR for hold in held)
+        # adhesion pulls along contacts: they are found before forces, not after
+        self._sticks = any(hold[0] == ADHESION for hold in held) and len(self.shapes) > 0
         self._lay_out(
             npair=len(np.unique(pairs)),
             nlimit=len(limited),
@@ -371,15 +373,20 @@ class Constraints:
 
     def row_stages(self) -> list[tuple[Stage, int]]:
         """The stages between smooth accelerations and integration, with the arenas they run on."""
-        chosen: list[tuple[Stage, int]] = [(i.begin_rows, ROWS)]
-        if self.hits is not None:
-            chosen.append((s.place_bodies, ROWS))
-            chosen += [(stage, HITS) for stage in self._hit_stages]
+        chosen = [] if self._sticks else self._find_contacts()
         chosen.append((i.find_islands, ROWS))
         if self.sleeps:
             chosen.append((i.wake_disturbed, ROWS))
         chosen.append((i.solve_islands, ROWS))
         return [*chosen, (g.equality_forces, ROWS)] if self.sizes["nequality"] else chosen
+
+    def _find_contacts(self) -> list[tuple[Stage, int]]:
+        """The stages from poses to contacts."""
+        chosen: list[tuple[Stage, int]] = [(i.begin_rows, ROWS)]
+        if self.hits is not None:
+            chosen.append((s.place_bodies, ROWS))
+            chosen += [(stage, HITS) for stage in self._hit_stages]
+        return chosen
 
     def island_stages(self) -> list[Stage]:
         """What `solve_islands` calls: the mass matrix, the solvers, then what makes rows."""
@@ -395,7 +402,7 @@ class Constraints:
 
     def _forces(self, stage: Stage) -> list[tuple[Stage, int]]:
         """What follows a stage of smooth dynamics: forces on links, then forces on joints."""
-        sizes, chosen = self.sizes, []
+        sizes, chosen, before = self.sizes, [], []
         if stage in (step_stages.center_forces, stages.no_wrenches):
             chosen += [g.place_frames] if sizes["nplace"] else []
             chosen += [g.spring_forces] if sizes["nspring"] else []
@@ -403,8 +410,10 @@ class Constraints:
         elif stage in (step_stages.drive_forces, step_stages.no_drive_forces):
             chosen += [g.tendon_lengths, g.tendon_forces] if sizes["ntendon"] else []
             chosen += [g.transmissions] if self._moving else []
+            chosen += [g.adhesion_moments] if self._sticks else []
+            before = self._find_contacts() if self._sticks else []
             chosen += [s.actuator_forces] if self.drives else []
-        return [(stage, ROWS) for stage in chosen]
+        return [*before, *((stage, ROWS) for stage in chosen)]
 
     def step_stages(
         self, dynamics: tuple[Stage, ...], parts: tuple[Stage, ...], implicit: bool

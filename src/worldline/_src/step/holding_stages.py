@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, stage
-from worldline._src.kernels import distance_springs, medium, places, tendons
+from worldline._src.kernels import adhesion, distance_springs, medium, places, tendons
 from worldline._src.kernels import transmissions as holds
 from worldline._src.kernels.constraints import equality_rows as equalities
 from worldline._src.kernels.constraints import motor_rows as motors
@@ -24,6 +24,7 @@ from worldline._src.kernels.constraints.tables import (
     record_view,
     row_note_view,
     row_view,
+    shape_law_view,
     speed_view,
     spring_view,
     tendon_view,
@@ -41,7 +42,7 @@ from worldline._src.model.views import (
     tree_view,
     velocity_view,
 )
-from worldline._src.step.constraint_stages import Bodies, trees_of
+from worldline._src.step.constraint_stages import Bodies, hits_of, trees_of
 
 
 class Moving(NamedTuple):
@@ -134,6 +135,21 @@ def transmissions(m, c, args, d):
         place_view(m, c, args, d),
         tendon_view(m, c, args, d),
         operand_view(tm, tc, td).q,
+        actuator_view(m, c, args, d),
+    )
+
+
+@stage
+def adhesion_moments(m, c, args, d):
+    """contacts -> moments of adhesive bodies."""
+    tm, tc, td = trees_of(args)
+    adhesion.adhesion_moments(
+        chain_view(tm, tc, td),
+        tree_view(tm, tc, td),
+        position_view(tm, tc, td),
+        hits_of(args),
+        shape_law_view(m, c, args, d),
+        weight_view(m, c, args, d).body_link,
         actuator_view(m, c, args, d),
     )
 

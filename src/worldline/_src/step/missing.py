@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from worldline._src.model.model import Model
-from worldline._src.model.tables import BiasKind, GainKind, TargetKind
+from worldline._src.model.tables import BiasKind, GainKind
 from worldline._src.scene.options import SimulateOption
 from worldline._src.step.actuator_filling import muscle_range, working_actuators
 from worldline._src.step.equality_filling import equality_on_quaternion, unheld_joints
@@ -37,9 +37,7 @@ def _missing_actuators(model: Model, option: SimulateOption) -> list[str]:
         return found
     for u in working_actuators(model, option).tolist():
         name = table.label[u]
-        if table.target_kind[u] == TargetKind.BODY:
-            found.append(f"actuator '{name}' on a body (adhesion)")
-        elif GainKind.MUSCLE == table.gain_kind[u] or BiasKind.MUSCLE == table.bias_kind[u]:
+        if GainKind.MUSCLE == table.gain_kind[u] or BiasKind.MUSCLE == table.bias_kind[u]:
             if not np.isfinite(muscle_range(model, u)).all():
                 found.append(f"muscle '{name}' without a range of lengths")
     return found
