@@ -76,6 +76,7 @@ from worldline._src.facade.state_space import StateSpace, StateVariable
 from worldline._src.facade.step_report import ContactEvent, ContactEventKind, PairForce, StepReport
 from worldline._src.facade.subsets import Branch, Chain, Group, Linkage
 from worldline._src.facade.world import World
+from worldline._src.facade.world_joint import WorldJoint
 from worldline._src.facade.world_state import WorldControl, WorldState
 from worldline._src.step.simulation import StepFailure
 from worldline._src.step.stepping import MultibodyIntegrationFamily
@@ -152,6 +153,7 @@ __all__ = [
     "UpdatePolicy",
     "World",
     "WorldControl",
+    "WorldJoint",
     "WorldOptions",
     "WorldState",
     "WorldSyncStage",

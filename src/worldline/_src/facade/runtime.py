@@ -8,6 +8,8 @@ handles never notice. Parameters are written to both, the description and the mo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -68,6 +70,10 @@ class BodyState(NamedTuple):
     once: Array
 
 
+SwitchKey = tuple[int, str]
+"""Table and name of a constraint that can be switched or break."""
+
+
 class Snapshot(NamedTuple):
     """State and commands by the objects of the description."""
 
@@ -77,6 +83,8 @@ class Snapshot(NamedTuple):
     control: Array
     activation: Array
     """Controls and activations of the scene's actuators, by their order; empty when they were none."""
+    switches: Mapping[SwitchKey, float] = MappingProxyType({})
+    """Which constraints are off, on or broken, by their table and name."""
 
 
 class Submodel(NamedTuple):
@@ -409,7 +417,21 @@ class Runtime:
             for link in self.scene.hierarchy.links()
             if (b := self.link_body.get(id(link))) is not None
         }
-        return Snapshot(joints, links, sim.clock.copy(), self.control.copy(), self.activation.copy())
+        switches = dict(zip(self.switch_keys(), self.switches.tolist(), strict=True))
+        return Snapshot(
+            joints, links, sim.clock.copy(), self.control.copy(), self.activation.copy(), switches
+        )
+
+    @property
+    def switches(self) -> Array:
+        """0 off, 1 on, 2 broken, of every constraint between bodies, coordinates and tendons; a view."""
+        none = np.zeros(0, np.int64)
+        return none if self.constraints is None else self.constraints.column["equality_on"]
+
+    def switch_keys(self) -> list[SwitchKey]:
+        """Table and name of what `switches` are of."""
+        made = [] if self.constraints is None else self.constraints.equalities
+        return [(int(equality.owner), equality.label) for equality in made]
 
     @staticmethod
     def _fields(sim: Simulation) -> list[tuple[str, Array]]:
@@ -430,6 +452,9 @@ class Runtime:
                 self.held[b], self.once[b] = wrench.held, wrench.once
         if len(saved.control) == len(self.control) and len(saved.activation) == len(self.activation):
             self.control[:], self.activation[:] = saved.control, saved.activation
+        for k, key in enumerate(self.switch_keys()):
+            if key in saved.switches:
+                self.switches[k] = saved.switches[key]
         self.wrenches_written()
         sim.clock[:] = saved.clock
         if self.constraints is not None:

@@ -27,6 +27,7 @@ from worldline._src.facade import (
     values,
 )
 from worldline._src.facade.checkpoint import handles
+from worldline._src.facade.connections import WorldConnections
 from worldline._src.facade.executors import Executor
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
 from worldline._src.facade.kinds import (
@@ -64,7 +65,7 @@ from worldline._src.spatial.poses import Array
 _COUNTERS = ("rigid_body", "multibody", "loop_closure", "free_frame", "fixed_frame")
 
 
-class World(WorldSettings, WorldObjects, WorldMembers, WorldContacts, WorldCompute):
+class World(WorldSettings, WorldObjects, WorldMembers, WorldContacts, WorldConnections, WorldCompute):
     """A simulated world.
 
     Args:
@@ -125,6 +126,7 @@ class World(WorldSettings, WorldObjects, WorldMembers, WorldContacts, WorldCompu
         """An empty world in design mode."""
         self._start_members()
         self._start_compute()
+        self._start_connections()
         self._options = options
         self._scene = Scene()
         scene_options.set_contact_defaults(self._scene)

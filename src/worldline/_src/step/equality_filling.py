@@ -34,6 +34,7 @@ class Equality(NamedTuple):
 
     owner: Owner
     index: int
+    label: str
     kind: int
     active: bool
     first: int
@@ -97,7 +98,7 @@ def _described(model: Model, places: Places) -> list[Equality]:
     for k in range(len(table)):
         kind, law = int(table.kind[k]), laws[k]
         a, b = int(table.first[k]), int(table.second[k])
-        fixed = (Owner.EQUALITY, k, kind, bool(table.active[k]))
+        fixed = (Owner.EQUALITY, k, table.label[k], kind, bool(table.active[k]))
         polynomial = tuple(table.polynomial[k].tolist())
         if kind in (EqualityKind.CONNECT, EqualityKind.WELD):
             first = places.add(int(table.body_a[k]), table.X_a[k])
@@ -128,7 +129,11 @@ def _closures(model: Model, places: Places) -> list[Equality]:
         size = float(table.distance[k]) if family is ClosureFamily.DISTANCE else _TURN
         rows = (bodies[0] + 1, bodies[1] + 1)
         kind = _FAMILIES[family]
-        made.append(Equality(Owner.CLOSURE, k, kind, True, first, second, rows, laws[k], laws[k], size=size))
+        made.append(
+            Equality(
+                Owner.CLOSURE, k, table.label[k], kind, True, first, second, rows, laws[k], laws[k], size=size
+            )
+        )
     return made
 
 
@@ -144,6 +149,7 @@ def _couplers(model: Model) -> list[Equality]:
             Equality(
                 Owner.COUPLER,
                 k,
+                table.label[k],
                 t.JOINT,
                 bool(table.active[k]),
                 int(table.dof[k]),
@@ -200,6 +206,7 @@ def _joints(model: Model, places: Places) -> list[Equality]:
             Equality(
                 Owner.LOOP_JOINT,
                 k,
+                table.label[k],
                 kind,
                 True,
                 places.add(bodies[0], X_a),

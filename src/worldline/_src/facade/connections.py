@@ -1,0 +1,211 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Members of World that connect bodies beside the trees: joints it owns, distance springs, equalities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError, NotFoundError, nearest_name
+from worldline._src.facade import values, world_joint
+from worldline._src.facade.collections import NamedCollection
+from worldline._src.facade.frame import Frame
+from worldline._src.facade.options import JointSpec
+from worldline._src.facade.rigid_body import RigidBody
+from worldline._src.facade.values import VectorLike
+from worldline._src.facade.world_joint import WorldJoint
+from worldline._src.kernels.constraints.equality_rows import OFF, ON
+from worldline._src.scene.closures import DistanceSpring
+from worldline._src.spatial.poses import Array
+from worldline._src.step.equality_filling import Owner
+
+if TYPE_CHECKING:
+    from worldline._src.facade.world import World
+
+
+class WorldConnections:
+    """Joints between bodies, springs between bodies, and switches of equality constraints."""
+
+    def _start_connections(self) -> None:
+        self._joint_handles: dict[int, WorldJoint] = {}
+
+    # ---- joints
+
+    def add_joint(self, *args: Frame | JointSpec, spec: JointSpec | None = None) -> WorldJoint:
+        """A joint that the World owns: `add_joint(parent, child, spec)`, or `(child, spec)` to the world.
+
+        Bodies and links keep their own freedom; a step holds the joint by constraint rows. Types are FIXED,
+        REVOLUTE, PRISMATIC and SPHERICAL. Without transforms or anchors in the spec the joint is where the
+        child is, and their pose now is what is kept; with anchors the relative rotation now is.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> a, b = world.add_rigid_body("a"), world.add_rigid_body("b", position=(1, 0, 0))
+            >>> world.add_joint(a, b, sx.JointSpec(name="weld", type=sx.JointType.FIXED)).num_dofs
+            0
+        """
+        world = cast("World", self)
+        given = [*args] if spec is None else [*args, spec]
+        if len(given) not in (2, 3) or not isinstance(given[-1], JointSpec):
+            raise values.ShapeError("add_joint takes (child, spec) or (parent, child, spec)")
+        ends = [Frame.world(), *given[:-1]][-2:]
+        made = world_joint.add_joint(world, cast(Frame, ends[0]), cast(Frame, ends[1]), given[-1])
+        world._scene.joints.append(made)
+        world._topology_changed()
+        return self.joints[made.joint.name or ""]
+
+    def _joints_by_name(self) -> dict[str, WorldJoint]:
+        """Handles of all joints of the description beside its trees."""
+        world, handles = cast("World", self), self._joint_handles
+        made = {}
+        for joint in world._scene.joints:
+            if id(joint) not in handles or handles[id(joint)]._described is not joint:
+                handles[id(joint)] = WorldJoint(world, joint)
+            made[joint.joint.name or ""] = handles[id(joint)]
+        return made
+
+    @property
+    def joints(self) -> NamedCollection[WorldJoint]:
+        """Joints that the World owns; those of trees are in their multibody."""
+        return NamedCollection("joint", self._joints_by_name)
+
+    @property
+    def num_joints(self) -> int:
+        """Number of joints that the World owns."""
+        return len(cast("World", self)._scene.joints)
+
+    def get_joint(self, name: str) -> WorldJoint | None:
+        """The joint of a name, None when there is none."""
+        return self._joints_by_name().get(name)
+
+    def has_joint(self, name: str) -> bool:
+        """Whether the World owns a joint of this name."""
+        return name in self._joints_by_name()
+
+    # ---- distance springs
+
+    def add_rigid_body_distance_spring(
+        self,
+        name: str,
+        parent: RigidBody,
+        child: RigidBody,
+        rest_length: float,
+        stiffness: float,
+        *,
+        parent_anchor: VectorLike | None = None,
+        child_anchor: VectorLike | None = None,
+        damping: float = 0.0,
+    ) -> None:
+        """A spring along the line between two points of two bodies.
+
+        Args:
+            name: unique among the springs.
+            parent: first body.
+            child: second body.
+            rest_length: where it pulls with nothing [m].
+            stiffness: [N/m], positive.
+            parent_anchor: point of the first body in its frame [m], (3,); its origin when None.
+            child_anchor: the same for the second; both are given or none.
+            damping: [N s/m].
+        """
+        world = cast("World", self)
+        world._require_design("adding a distance spring")
+        label = values.text(name, "name of a distance spring")
+        if not label:
+            raise ArgumentError("the name of a distance spring cannot be empty")
+        if self.has_rigid_body_distance_spring(label):
+            raise ArgumentError(f"a distance spring named '{label}' already exists")
+        for which, body in (("parent", parent), ("child", child)):
+            world._own_frame(body, which)
+        if parent is child:
+            raise ArgumentError(f"the ends of a distance spring must be distinct, both are '{parent.name}'")
+        if (parent_anchor is None) != (child_anchor is None):
+            raise ArgumentError("anchors of a distance spring must be given for both endpoints or for none")
+        ends = []
+        for which, body, anchor in (("parent", parent, parent_anchor), ("child", child, child_anchor)):
+            offset = np.eye(4)
+            if anchor is not None:
+                offset[:3, 3] = values.vector3(anchor, f"{which}_anchor")
+            ends.append(world._frame_ref(body, offset))
+        made = DistanceSpring(
+            name=label,
+            frame_a=ends[0],
+            frame_b=ends[1],
+            rest_length=values.non_negative(rest_length, "rest_length"),
+            stiffness=values.positive(stiffness, "stiffness"),
+            damping=values.non_negative(damping, "damping"),
+        )
+        world._scene.distance_springs.append(made)
+        world._topology_changed()
+
+    def _spring(self, name: str) -> tuple[int, DistanceSpring]:
+        springs = cast("World", self)._scene.distance_springs
+        for k, spring in enumerate(springs):
+            if spring.name == name:
+                return k, spring
+        names = [spring.name or "" for spring in springs]
+        raise NotFoundError(f"no distance spring '{name}'{nearest_name(str(name), names)}")
+
+    def has_rigid_body_distance_spring(self, name: str) -> bool:
+        """Whether there is a spring of this name."""
+        return any(spring.name == name for spring in cast("World", self)._scene.distance_springs)
+
+    def get_rigid_body_distance_spring_parameters(self, name: str) -> tuple[float, float]:
+        """Length at rest [m] and stiffness [N/m] of a spring."""
+        spring = self._spring(name)[1]
+        return spring.rest_length, spring.stiffness
+
+    def set_rigid_body_distance_spring_parameters(
+        self, name: str, rest_length: float, stiffness: float
+    ) -> None:
+        """Change a spring, also between steps."""
+        world = cast("World", self)
+        k, spring = self._spring(name)
+        rest = values.non_negative(rest_length, "rest_length")
+        strong = values.positive(stiffness, "stiffness")
+        world._require_idle()
+        spring.rest_length, spring.stiffness = rest, strong
+        if world._runtime is not None and world._runtime.constraints is not None:
+            world._runtime.constraints.column["spring_number"][k, :2] = rest, strong
+        world._configuration_changed()
+
+    # ---- equality constraints of a scene
+
+    def _equality(self, name: str) -> int:
+        world = cast("World", self)
+        runtime = world._runtime or world._compile()
+        table = runtime.model.equalities
+        labels = [] if table is None else table.label
+        if runtime.constraints is None or name not in labels:
+            raise NotFoundError(f"no equality constraint '{name}'{nearest_name(str(name), labels)}")
+        row = runtime.constraints.row_of(Owner.EQUALITY, labels.index(name))
+        if row is None:
+            raise NotFoundError(f"equality constraint '{name}' is switched off with all others")
+        return row
+
+    def is_equality_active(self, name: str) -> bool:
+        """Whether an equality constraint of the scene acts."""
+        row, world = self._equality(name), cast("World", self)
+        return bool(world._live().switches[row] == ON)
+
+    def set_equality_active(self, name: str, active: bool) -> None:
+        """Switch an equality constraint of the scene on or off, also between steps."""
+        if not isinstance(active, bool):
+            raise values.ShapeError(f"active must be True or False, got {active!r}")
+        row, world = self._equality(name), cast("World", self)
+        world._require_idle()
+        world._live().switches[row] = ON if active else OFF
+
+    def get_equality_force(self, name: str) -> Array:
+        """What the last step did by an equality constraint.
+
+        Of points and poses: force [N] and torque [N m] on the first end, world axes, (6,); the second feels
+        the opposite. Of joints and tendons: the generalized force that follows, then zeros.
+        """
+        row, world = self._equality(name), cast("World", self)
+        constraints = world._live().constraints
+        assert constraints is not None
+        return constraints.column["equality_wrench"][row].copy()

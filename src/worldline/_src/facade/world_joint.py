@@ -1,0 +1,238 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Joints that the World owns, between bodies and links that trees move already; they can break."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError, OperationError
+from worldline._src.facade import values
+from worldline._src.facade.frame import Frame
+from worldline._src.facade.handle import Handle
+from worldline._src.facade.kinds import JointType, joint_type, scene_joint_type
+from worldline._src.facade.link import Link
+from worldline._src.facade.options import JointSpec
+from worldline._src.facade.rigid_body import RigidBody
+from worldline._src.kernels.constraints.equality_rows import BROKEN, ON
+from worldline._src.scene import closures as described
+from worldline._src.scene.joints import Joint as SceneJoint
+from worldline._src.scene.values import Range
+from worldline._src.spatial.poses import Array, compose, inverse
+from worldline._src.step.equality_filling import Owner
+
+if TYPE_CHECKING:
+    from worldline._src.facade.world import World
+
+TYPES = (JointType.FIXED, JointType.REVOLUTE, JointType.PRISMATIC, JointType.SPHERICAL)
+"""What a joint between bodies can be."""
+_LIMITED = (JointType.REVOLUTE, JointType.PRISMATIC)
+_FREEDOMS = {JointType.FIXED: 0, JointType.REVOLUTE: 1, JointType.PRISMATIC: 1, JointType.SPHERICAL: 3}
+
+
+class WorldJoint(Handle):
+    """A joint between two bodies or links, or a body and the world, kept by rows of a step.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> world = sx.World()
+        >>> a = world.add_rigid_body("a")
+        >>> hinge = world.add_joint(a, sx.JointSpec(name="hinge", axis=(0, 1, 0)))
+        >>> hinge.break_force, hinge.is_broken
+        (inf, False)
+    """
+
+    def __init__(self, world: World, joint: described.WorldJoint) -> None:
+        self._world = world
+        self._described = joint
+        self._gone = "the joint was removed with what it refers to"
+
+    @property
+    def _alive(self) -> bool:  # type: ignore[override] # the description decides
+        return any(joint is self._described for joint in self._world._scene.joints)
+
+    @property
+    def name(self) -> str:
+        """Unique among the joints of the description."""
+        return self._described.joint.name or ""
+
+    @property
+    def type(self) -> JointType:
+        """What motion the joint leaves free."""
+        self._require_alive()
+        return joint_type(self._described.joint.type_)
+
+    @property
+    def num_dofs(self) -> int:
+        """Number of freedoms that the joint leaves."""
+        return _FREEDOMS[self.type]
+
+    # ---- endpoints
+
+    def _end(self, ref: described.FrameRef) -> Frame | None:
+        """The body or link of an end; None for the world."""
+        world = self._world
+        if ref.link is None:
+            return None
+        for body in world._rigid_bodies.values():
+            if body._link.name == ref.link:
+                return body
+        return next(
+            link
+            for robot in world._multibodies.values()
+            for link in robot._links.values()
+            if link._link.name == ref.link
+        )
+
+    def _endpoint(self, ref: described.FrameRef, which: str, kind: type) -> Any:
+        self._require_alive()
+        found = self._end(ref)
+        if not isinstance(found, kind):
+            what = "a link" if kind is Link else "a rigid body"
+            raise OperationError(f"joint '{self.name}': its {which} endpoint is not {what}")
+        return found
+
+    @property
+    def parent_rigid_body(self) -> RigidBody:
+        """The first body; an OperationError when it is a link or the world."""
+        return self._endpoint(self._described.parent, "parent", RigidBody)
+
+    @property
+    def child_rigid_body(self) -> RigidBody:
+        """The second body; an OperationError when it is a link."""
+        return self._endpoint(self._described.child, "child", RigidBody)
+
+    @property
+    def parent_link(self) -> Link:
+        """The first link; an OperationError when it is a rigid body or the world."""
+        return self._endpoint(self._described.parent, "parent", Link)
+
+    @property
+    def child_link(self) -> Link:
+        """The second link; an OperationError when it is a rigid body."""
+        return self._endpoint(self._described.child, "child", Link)
+
+    # ---- limits and breaking
+
+    def set_position_limits(self, lower: float, upper: float) -> None:
+        """Bounds of the angle or the way of a REVOLUTE or PRISMATIC joint [rad or m], infinity for none."""
+        self._require_alive()
+        if self.type not in _LIMITED:
+            raise ArgumentError(f"joint '{self.name}' of type {self.type.name} has no position limits")
+        low, high = (values.any_number(x, f"limits of joint '{self.name}'") for x in (lower, upper))
+        if low > high:
+            raise ArgumentError(f"lower limit {low} of '{self.name}' must not exceed upper limit {high}")
+        self._world._require_idle()
+        self._described.joint.pos_limit = Range(lower=low, upper=high)
+        self._world._topology_changed()
+
+    @property
+    def break_force(self) -> float:
+        """Force at which the joint breaks [N]; infinite for never."""
+        self._require_alive()
+        return self._described.break_force or math.inf
+
+    @break_force.setter
+    def break_force(self, value: float) -> None:
+        self._require_alive()
+        number = values.any_number(value, f"break force of joint '{self.name}'")
+        if number <= 0.0:
+            raise ArgumentError(f"break force of joint '{self.name}' must be positive, got {number}")
+        self._world._require_idle()
+        self._described.break_force = 0.0 if math.isinf(number) else number
+        self._world._topology_changed()
+
+    def _row(self) -> int | None:
+        runtime = self._live()
+        table = runtime.model.loop_joints
+        if runtime.constraints is None or table is None:
+            return None
+        return runtime.constraints.row_of(Owner.LOOP_JOINT, table.label.index(self.name))
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the joint pulled harder than it can; it holds nothing any more."""
+        row = self._row()
+        return row is not None and self._live().switches[row] == BROKEN
+
+    def repair(self) -> None:
+        """Let a broken joint hold again, from where its ends are pulled together."""
+        row = self._row()
+        self._world._require_idle()
+        if row is not None:
+            self._live().switches[row] = ON
+
+    @property
+    def wrench(self) -> Array:
+        """What the last step did to the parent: force [N] and torque about the joint [N m], world axes, (6,).
+
+        The child feels the opposite. Zero before the first step and when the joint is broken.
+        """
+        row, runtime = self._row(), self._live()
+        if row is None or runtime.constraints is None:
+            return np.zeros(6)
+        return runtime.constraints.column["equality_wrench"][row].copy()
+
+    def remove(self) -> None:
+        """Take the joint out of the World, in design mode or within `World.edit()`."""
+        self._require_design(f"removing joint '{self.name}'")
+        rows = self._world._scene.joints
+        del rows[next(k for k, joint in enumerate(rows) if joint is self._described)]
+        self._gone = f"joint '{self.name}' was removed"
+        self._world._topology_changed()
+
+    def __repr__(self) -> str:
+        return f"WorldJoint('{self.name}'{'' if self._alive else ', not valid'})"
+
+
+def add_joint(world: World, parent: Frame, child: Frame, spec: JointSpec) -> described.WorldJoint:
+    """The description of a joint between two bodies, checked against this world."""
+    from worldline._src.facade.construction import scene_names, unused
+
+    world._require_design("adding a joint")
+    if not isinstance(spec, JointSpec):
+        raise values.ShapeError(f"a joint needs a JointSpec, got {spec!r}")
+    for which, frame in (("parent", parent), ("child", child)):
+        world._own_frame(frame, which)
+    if not isinstance(child, (RigidBody, Link)):
+        raise ArgumentError(f"the child of a joint must be a body or a link, got '{child.name}'")
+    if parent is child:
+        raise ArgumentError(f"the endpoints of a joint must be distinct, both are '{child.name}'")
+    if spec.type not in TYPES:
+        names = ", ".join(kind.name for kind in TYPES)
+        raise ArgumentError(f"a joint between bodies must be one of {names}, got {spec.type.name}")
+    if (spec.parent_anchor is None) != (spec.child_anchor is None):
+        raise ArgumentError("anchors of a joint must be given for both endpoints or for none")
+    taken = scene_names(world)[1]
+    if spec.name and spec.name in taken:
+        raise ArgumentError(f"a joint named '{spec.name}' already exists")
+    X_p, X_c = _frames(parent, child, spec)
+    return described.WorldJoint(
+        parent=world._frame_ref(parent, values.matrix_of(X_p)),
+        child=world._frame_ref(child, values.matrix_of(X_c)),
+        joint=SceneJoint(
+            name=spec.name or unused("world_joint", taken),
+            type_=scene_joint_type(spec.type),
+            axis=spec.axis,
+            axis2=spec.axis2,
+        ),
+    )
+
+
+def _frames(parent: Frame, child: Frame, spec: JointSpec) -> tuple[Array, Array]:
+    """The joint frame on both; with anchors, or with nothing given, the pose at creation is the target."""
+    X_p, X_c = parent._pose().copy(), child._pose().copy()
+    here = compose(inverse(X_p), X_c)
+    if spec.parent_anchor is not None and spec.child_anchor is not None:
+        back = inverse(here)
+        still = np.array([0.0, 0.0, 0.0, 1.0])
+        return np.concatenate([spec.parent_anchor, still]), np.concatenate([spec.child_anchor, back[3:]])
+    to_parent = values.pose_of(spec.transform_to_parent, "transform_to_parent")
+    from_parent = values.pose_of(spec.transform_from_parent, "transform_from_parent")
+    identity = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+    if np.array_equal(to_parent, identity) and np.array_equal(from_parent, identity):
+        return here, identity
+    return to_parent, inverse(from_parent)
