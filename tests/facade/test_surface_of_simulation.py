@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 import worldline
-from facade import typed_members, typed_use
+from facade import typed_connections, typed_members, typed_use
 from facade.scenes import rich
 from worldline import simulation as sx
 from worldline._src.errors import CapabilityError
@@ -113,7 +113,7 @@ def test_every_handle_has_a_repr():
 # ---- types
 
 
-TYPED = (Path(typed_use.__file__), Path(typed_members.__file__))
+TYPED = tuple(Path(part.__file__) for part in (typed_use, typed_members, typed_connections))
 
 
 def test_typed_use_names_everything_public():
@@ -135,6 +135,7 @@ def test_typed_use_has_every_public_method_and_property():
 def test_typed_use_runs(tmp_path):
     assert "multibody arm" in typed_use.run(tmp_path)
     assert typed_members.run(tmp_path) > 0
+    assert typed_connections.run() == 1
     world = sx.World()
     assert asyncio.run(typed_members.wait_for(world)) == 1 and world.frame == 3
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, cast, overload
 
 import numpy as np
 
@@ -33,7 +33,13 @@ class WorldConnections:
 
     # ---- joints
 
-    def add_joint(self, *args: Frame | JointSpec, spec: JointSpec | None = None) -> WorldJoint:
+    @overload
+    def add_joint(self, child: Frame, spec: JointSpec, /) -> WorldJoint: ...
+
+    @overload
+    def add_joint(self, parent: Frame, child: Frame, spec: JointSpec, /) -> WorldJoint: ...
+
+    def add_joint(self, *given: Frame | JointSpec) -> WorldJoint:
         """A joint that the World owns: `add_joint(parent, child, spec)`, or `(child, spec)` to the world.
 
         Bodies and links keep their own freedom; a step holds the joint by constraint rows. Types are FIXED,
@@ -48,7 +54,6 @@ class WorldConnections:
             0
         """
         world = cast("World", self)
-        given = [*args] if spec is None else [*args, spec]
         if len(given) not in (2, 3) or not isinstance(given[-1], JointSpec):
             raise values.ShapeError("add_joint takes (child, spec) or (parent, child, spec)")
         ends = [Frame.world(), *given[:-1]][-2:]

@@ -121,7 +121,7 @@ def _state(runtime: Runtime, snapshot: Snapshot) -> dict[str, bytes]:
         "clock": _bytes(snapshot.clock),
         "control": _bytes(snapshot.control),
         "activation": _bytes(snapshot.activation),
-        "switches": _bytes([snapshot.switches.get(key, 1.0) for key in runtime.switch_keys()]),
+        "switches": _bytes(runtime.switch_row(snapshot)),
     }
     rows = [snapshot.joints[id(joint)] for joint in _owners(runtime)]
     for name in JointState._fields[1:]:
@@ -241,8 +241,7 @@ def _snapshot(runtime: Runtime, table: dict[str, bytes]) -> Snapshot:
     links = list(runtime.scene.hierarchy.links())
     held, once = (_numbers(table, name, (len(links), 6)) for name in BodyState._fields[1:])
     bodies = {id(link): BodyState(link, held[k], once[k]) for k, link in enumerate(links)}
-    keys = runtime.switch_keys()
-    switches = dict(zip(keys, _numbers(table, "switches", (len(keys),)).tolist(), strict=True))
+    switches = runtime.changed_switches(_numbers(table, "switches", runtime.switches.shape))
     return Snapshot(
         joints,
         bodies,

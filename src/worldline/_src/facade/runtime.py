@@ -84,7 +84,7 @@ class Snapshot(NamedTuple):
     activation: Array
     """Controls and activations of the scene's actuators, by their order; empty when they were none."""
     switches: Mapping[SwitchKey, float] = MappingProxyType({})
-    """Which constraints are off, on or broken, by their table and name."""
+    """Constraints that are off, on or broken otherwise than their description says, by table and name."""
 
 
 class Submodel(NamedTuple):
@@ -417,7 +417,7 @@ class Runtime:
             for link in self.scene.hierarchy.links()
             if (b := self.link_body.get(id(link))) is not None
         }
-        switches = dict(zip(self.switch_keys(), self.switches.tolist(), strict=True))
+        switches = self.changed_switches(self.switches)
         return Snapshot(
             joints, links, sim.clock.copy(), self.control.copy(), self.activation.copy(), switches
         )
@@ -428,10 +428,19 @@ class Runtime:
         none = np.zeros(0, np.int64)
         return none if self.constraints is None else self.constraints.column["equality_on"]
 
-    def switch_keys(self) -> list[SwitchKey]:
-        """Table and name of what `switches` are of."""
+    def _switched(self) -> list[tuple[SwitchKey, float]]:
+        """Table and name of what `switches` are of, and what the description says of each."""
         made = [] if self.constraints is None else self.constraints.equalities
-        return [(int(equality.owner), equality.label) for equality in made]
+        return [((int(equality.owner), equality.label), float(equality.active)) for equality in made]
+
+    def changed_switches(self, row: Array) -> dict[SwitchKey, float]:
+        """Those of a row of switches that are not as described."""
+        pairs = zip(self._switched(), row.tolist(), strict=True)
+        return {key: float(now) for (key, described), now in pairs if now != described}
+
+    def switch_row(self, saved: Snapshot) -> Array:
+        """The switches of a snapshot in the order of this runtime."""
+        return np.array([saved.switches.get(key, described) for key, described in self._switched()])
 
     @staticmethod
     def _fields(sim: Simulation) -> list[tuple[str, Array]]:
@@ -452,9 +461,7 @@ class Runtime:
                 self.held[b], self.once[b] = wrench.held, wrench.once
         if len(saved.control) == len(self.control) and len(saved.activation) == len(self.activation):
             self.control[:], self.activation[:] = saved.control, saved.activation
-        for k, key in enumerate(self.switch_keys()):
-            if key in saved.switches:
-                self.switches[k] = saved.switches[key]
+        self.switches[:] = self.switch_row(saved)
         self.wrenches_written()
         sim.clock[:] = saved.clock
         if self.constraints is not None:

@@ -156,7 +156,7 @@ class WorldJoint(Handle):
     def is_broken(self) -> bool:
         """Whether the joint pulled harder than it can; it holds nothing any more."""
         row = self._row()
-        return row is not None and self._live().switches[row] == BROKEN
+        return row is not None and bool(self._live().switches[row] == BROKEN)
 
     def repair(self) -> None:
         """Let a broken joint hold again, from where its ends are pulled together."""
