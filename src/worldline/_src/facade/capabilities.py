@@ -95,7 +95,7 @@ def capabilities() -> tuple[Capability, ...]:
                 "contact pairs with parameters of their own",
                 "equality constraints of points, poses, joints and tendons",
                 "joint couplers and mimic motors",
-                "world-owned joints that can break: FIXED, REVOLUTE, PRISMATIC, SPHERICAL, UNIVERSAL, PLANAR",
+                "world-owned joints that can break: FIXED, REVOLUTE, PRISMATIC, SPHERICAL, SCREW and others",
                 "distance springs",
                 "sleeping of islands at rest",
                 "soft and hard limits of joints and tendons, joint and tendon friction",

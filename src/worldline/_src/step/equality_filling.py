@@ -69,6 +69,7 @@ JOINT_KINDS = {
     JointType.UNIVERSAL: t.UNIVERSAL,
     JointType.PLANAR: t.PLANE,
     JointType.TRANSLATIONAL: t.TURN,
+    JointType.SCREW: t.SCREW,
 }
 """Joints between bodies that rows can hold, and what they share; free joints share nothing."""
 
@@ -197,7 +198,7 @@ def _joints(model: Model, places: Places) -> list[Equality]:
             # z of the parent is its first axis, x of the child the second
             frame = _frame(table.axis[k], table.axis2[k])
             X_a, X_b = compose(X_a, frame), compose(X_b, frame)
-        elif kind in (t.AXIS, t.SLIDE, t.PLANE):
+        elif kind in (t.AXIS, t.SLIDE, t.PLANE, t.SCREW):
             frame = _frame(table.axis[k])
             X_a, X_b = compose(X_a, frame), compose(X_b, frame)
         bodies = int(table.body_a[k]), int(table.body_b[k])
@@ -214,7 +215,7 @@ def _joints(model: Model, places: Places) -> list[Equality]:
                 (bodies[0] + 1, bodies[1] + 1),
                 _spring_law(float(table.stiffness[k, 1])),
                 _spring_law(float(table.stiffness[k, 2])),
-                size=_TURN,
+                size=float(table.pitch[k]) if kind == t.SCREW else _TURN,
                 bounds=(float(bounds[0]), float(bounds[1])),
                 break_force=force if force > 0.0 else np.inf,
             )

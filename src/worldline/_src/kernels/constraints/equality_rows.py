@@ -25,7 +25,6 @@ from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
     ALL_ROWS,
     AXIS,
-    CYLINDER,
     DISTANCE,
     DROPPED,
     HARD,
@@ -36,6 +35,7 @@ from worldline._src.kernels.constraints.tables import (
     POSE,
     ROWS,
     SAFE,
+    SCREW,
     SLIDE,
     STEP,
     TENDON,
@@ -46,13 +46,13 @@ from worldline._src.kernels.constraints.tables import (
 )
 from worldline._src.kernels.places import place_position, place_rotation
 from worldline._src.kernels.velocities import classical_acceleration
-from worldline._src.scalar.ops import clamp, maximum, sqrt
+from worldline._src.scalar.ops import absolute, clamp, maximum, nearest, sqrt
 from worldline._src.scalar.trigonometry import atan2
 from worldline._src.spatial.motion import load_motion, velocity_at
 from worldline._src.spatial.rotation import mat_mul, matrix_to_quat, transpose
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, scale, sub
 
-ROW_COUNT = (3, 6, 1, 1, 1, 5, 5, 4, 3, 3, 4)
+ROW_COUNT = (3, 6, 1, 1, 1, 5, 5, 4, 3, 3, 5)
 """Rows of an equality by its kind."""
 OFF, ON, BROKEN = range(3)
 BOUND_NOTE = 9
@@ -61,6 +61,7 @@ _OPEN = 1e300
 """Bounds beyond this are none."""
 _FASTEST = 10.0
 """Largest speed at which a hard equality that starts open is closed [m/s or rad/s]."""
+_FULL_TURN = 6.283185307179586
 _CLOSE = 1e-12
 """Points closer than this have no direction between them [m]."""
 
@@ -160,6 +161,21 @@ def _carried_axis(e, gap, A, B, axes_out, r, residual_out, n):
 
 
 @inline
+def _screw_axis(R_a, R_b, gap, A, B, pitch, axes_out, r, residual_out, n):
+    """A row that ties the way of the first place along z of the second to its angle about it."""
+    z, relative = Vec3(R_b.xz, R_b.yz, R_b.zz), sub(A.w, B.w)
+    E = matrix_to_quat(mat_mul(transpose(R_b), R_a))
+    coriolis = -2.0 * dot(z, cross(B.w, sub(A.v, B.v)))
+    _set_axis(axes_out, r, z, scale(z, -pitch), coriolis - pitch * dot(relative, cross(B.w, z)))
+    residual = dot(z, gap) - 2.0 * pitch * atan2(E.z, E.w)
+    # a whole turn is the same angle: the nearest one counts
+    turn = _FULL_TURN * absolute(pitch)
+    if turn > _CLOSE:
+        residual -= turn * nearest(residual / turn)
+    residual_out[n] = residual
+
+
+@inline
 def _place_axes(kind, X, a, b, A, B, size, axes_out, residual_out, n):
     """Axes and residuals of a kind; returns how many rows move points."""
     p_a, p_b = place_position(X, a), place_position(X, b)
@@ -174,7 +190,7 @@ def _place_axes(kind, X, a, b, A, B, size, axes_out, residual_out, n):
         _set_axis(axes_out, 1, Vec3(0.0, 1.0, 0.0), none, 0.0)
         _set_axis(axes_out, 2, Vec3(0.0, 0.0, 1.0), none, 0.0)
         residual_out[n], residual_out[n + 1], residual_out[n + 2] = gap.x, gap.y, gap.z
-    elif kind == SLIDE or kind == CYLINDER:
+    elif kind == SLIDE or kind == SCREW:
         moved = 2
         _carried_axis(x, gap, A, B, axes_out, 0, residual_out, n)
         _carried_axis(y, gap, A, B, axes_out, 1, residual_out, n + 1)
@@ -192,12 +208,14 @@ def _place_axes(kind, X, a, b, A, B, size, axes_out, residual_out, n):
         residual_out[n] = length - size
     if kind == POSE or kind == SLIDE or kind == TURN:
         _turn_axes(R_a, R_b, A, B, size, axes_out, moved, residual_out, n + moved)
-    elif kind == AXIS or kind == PLANE or kind == CYLINDER:
+    elif kind == AXIS or kind == PLANE or kind == SCREW:
         # the z axes become one
         _square_axis(z_a, x, A, B, axes_out, moved, residual_out, n + moved)
         _square_axis(z_a, y, A, B, axes_out, moved + 1, residual_out, n + moved + 1)
     elif kind == UNIVERSAL:
         _square_axis(z_a, x, A, B, axes_out, moved, residual_out, n + moved)
+    if kind == SCREW:
+        _screw_axis(R_a, R_b, gap, A, B, size, axes_out, 4, residual_out, n + 4)
     return moved
 
 
@@ -317,7 +335,7 @@ def _equality(equality, held, bodies, moving, k, rows_out, notes_out):
         a, b = equality.equality_first[k], equality.equality_second[k]
         link_a, link_b = equality.equality_link[k, 0], equality.equality_link[k, 1]
         p_a, p_b = place_position(X, a), place_position(X, b)
-        if kind == SLIDE or kind == CYLINDER or kind == PLANE:
+        if kind == SLIDE or kind == SCREW or kind == PLANE:
             # directions that turn with b see the point of a from both
             p_b = p_a
         A, B = _sight(bodies, moving, link_a, p_a), _sight(bodies, moving, link_b, p_b)

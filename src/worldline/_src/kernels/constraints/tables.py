@@ -46,12 +46,12 @@ HARD, FORCE_SPRING, ACCELERATION_SPRING, IMPEDANCE = range(4)
 
 # what a row belongs to
 OF_EQUALITY, OF_FRICTION, OF_LIMIT, OF_CONTACT, OF_TENDON = range(5)
-POINT, POSE, JOINT, TENDON, DISTANCE, AXIS, SLIDE, UNIVERSAL, PLANE, TURN, CYLINDER = range(11)
+POINT, POSE, JOINT, TENDON, DISTANCE, AXIS, SLIDE, UNIVERSAL, PLANE, TURN, SCREW = range(11)
 """Kinds of equalities: what two places, coordinates or tendons share.
 
 JOINT and TENDON follow a polynomial of another; AXIS shares a point and the direction of z, SLIDE all but the
 way along z, UNIVERSAL a point with z of one square to x of the other, PLANE the plane across z, TURN the
-rotation, CYLINDER the line of z.
+rotation, SCREW the line of z, with a way along it that goes with the angle.
 """
 
 # `ncolumn` and `width` are those of the island at hand: arrays are laid out for the largest, and a step
