@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from worldline._src.errors import CapabilityError, OperationError
+from worldline._src.facade.force_shares import force_shares, generalized
 from worldline._src.kernels import drives
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.spatial.poses import Array
@@ -35,11 +36,11 @@ class EnergyLedger:
 
     Attributes:
         gravity: work of gravity, minus the change of potential energy up to the integrator's error.
-        actuators: commanded forces, drives and actuators of the scene.
+        actuators: commanded forces, drives, servo and mimic motors, and actuators of the scene.
         external: forces and torques on bodies.
-        springs: joint springs.
-        damping: joint damping.
-        joint_friction: dry friction of joints.
+        springs: springs of joints, of tendons and between bodies.
+        damping: their damping, and the drag of a medium.
+        joint_friction: dry friction of joints and tendons.
         contact: contacts, without the part below.
         position_correction: contacts where hard ones push overlap apart.
         limits: limits of position and velocity, tendons and other constraints.
@@ -98,9 +99,10 @@ def energy_ledger(world: World) -> EnergyLedger:
 
     gravity = -dynamics.gravity_forces(model, q0)
     bias = dynamics.coriolis_forces(model, q0, v0)
-    springs = dynamics.passive_forces(model, q0, np.zeros_like(v0))
-    damping = dynamics.passive_forces(model, q0, v0) - springs
-    motors = sim.tau - springs - damping
+    share = force_shares(runtime, q0)
+    springs = dynamics.passive_forces(model, q0, np.zeros_like(v0)) + share.tendon_springs
+    damping = dynamics.passive_forces(model, q0, v0) + share.tendon_springs + share.tendon_damping - springs
+    motors = sim.tau - springs - damping + share.motors
     if sim.implicit:
         # of the end of the step; what it adds to the beginning
         late = -h * a
@@ -108,9 +110,10 @@ def energy_ledger(world: World) -> EnergyLedger:
         motors = motors + model.joint_target_kd * late
     external = np.zeros_like(v0)
     if runtime.acted().any():
-        external = _generalized(model, q0, runtime.acted())
-    rows, friction, contact, correction = _rows(runtime, q0, mean)
-    prescribed = M @ a + bias - gravity - external - rows - sim.tau
+        external = generalized(model, q0, runtime.acted())
+    springs, damping = springs + share.springs, damping + share.damping
+    rows, contact, correction = _rows(runtime, q0, mean)
+    prescribed = M @ a + bias - gravity - external - rows - sim.tau - share.springs - share.damping
     if sim.implicit:
         prescribed = prescribed - (model.joint_damping + model.joint_target_kd) * (-h * a)
     prescribed[sim.drive < drives.VELOCITY] = 0.0
@@ -125,10 +128,10 @@ def energy_ledger(world: World) -> EnergyLedger:
         external=work(external),
         springs=work(springs),
         damping=work(damping),
-        joint_friction=work(friction),
+        joint_friction=work(share.friction),
         contact=contact - correction,
         position_correction=correction,
-        limits=work(rows) - work(friction) - contact + kinetic(v1) - kinetic(v),
+        limits=work(rows - share.friction - share.motors) - contact + kinetic(v1) - kinetic(v),
         prescribed=work(prescribed),
         integrator_error=float(dynamics.kinetic_energy(model, q1, v1)) - kinetic(v1) - work(bias),
         kinetic_change=change,
@@ -136,27 +139,12 @@ def energy_ledger(world: World) -> EnergyLedger:
     )
 
 
-def _generalized(model, q: Array, wrenches: Array) -> Array:
-    """Generalized forces of forces at centres of mass and torques, world axes."""
-    total = np.zeros(model.joint_dof_count)
-    for body in np.flatnonzero(wrenches.any(axis=1)).tolist():
-        J = dynamics.jacobian(model, q, body, point=model.body_com[body])
-        total += J[:3].T @ wrenches[body, 3:] + J[3:].T @ wrenches[body, :3]
-    return total
-
-
-def _rows(runtime: Runtime, q: Array, mean: Array) -> tuple[Array, Array, float, float]:
-    """Generalized forces of all rows and of dry friction, work of contacts, and what of it pushes apart."""
-    nv = runtime.model.joint_dof_count
-    friction = np.zeros(nv)
+def _rows(runtime: Runtime, q: Array, mean: Array) -> tuple[Array, float, float]:
+    """Generalized forces of all rows, work of contacts, and what of it pushes apart."""
     constraints = runtime.constraints
     if constraints is None or not constraints.constrains:
-        return np.zeros(nv), friction, 0.0, 0.0
+        return np.zeros(runtime.model.joint_dof_count), 0.0, 0.0
     column, h = constraints.column, runtime.sim.time_step
-    count = int(column["counter"][t.ALL_ROWS])
-    kind, which = column["row_of"][:count].T
-    rubbing = kind == t.OF_FRICTION
-    np.add.at(friction, column["friction_dof"][which[rubbing]], column["force"][:count][rubbing])
     contact = correction = 0.0
     touching = int(column["counter"][t.CONTACT_COUNT])
     if touching:
@@ -172,7 +160,7 @@ def _rows(runtime: Runtime, q: Array, mean: Array) -> tuple[Array, Array, float,
                     w, u, center = twists[body - 1]
                     contact += sign * h * float(force @ (u + np.cross(w, point - center)) + torque @ w)
             correction += 0.5 * h * column["contact_force"][k, 0] * column["mu"][k, 5]
-    return column["qfrc"].copy(), friction, contact, correction
+    return column["qfrc"].copy(), contact, correction
 
 
 def _body_motion(runtime: Runtime, q: Array, v: Array) -> list[tuple[Array, Array, Array]]:

@@ -36,12 +36,12 @@ def _spin_drag(density, size, across, along, w):
 
 
 @kernel
-def medium_forces(inertia, pos, link_V, medium, link_F_io):
+def medium_forces(inertia, pos, link_V, medium_io, link_F_io):
     """Take the drag off link_F, which holds minus the external forces. O(n).
 
     medium_box: width of the box of every link (3), then its axes in the link (9); zero where there is none.
     """
-    box, option = medium.medium_box, medium.medium_option
+    box, option, kept = medium_io.medium_box, medium_io.medium_option, medium_io.medium_force
     density, viscosity = option[0], option[1]
     wind = Vec3(option[2], option[3], option[4])
     for i in range(1, box.shape[0]):
@@ -64,6 +64,8 @@ def medium_forces(inertia, pos, link_V, medium, link_F_io):
             _spin_drag(density, z, x, y, w.z) - spin * w.z,
         )
         f, t = rotate(R, f), rotate(R, t)
+        kept[i, 0], kept[i, 1], kept[i, 2] = f.x, f.y, f.z
+        kept[i, 3], kept[i, 4], kept[i, 5] = t.x, t.y, t.z
         m = cross(c, f)
         F = Force(Vec3(-t.x - m.x, -t.y - m.y, -t.z - m.z), scale(f, -1.0))
         store_spatial(link_F_io, i, add_force(load_force(link_F_io, i), F))

@@ -30,6 +30,8 @@ from worldline._src.kernels.constraints.tables import (
     HARD,
     IMPEDANCE,
     JOINT,
+    OF_BOUND,
+    OF_EQUALITY,
     PLANE,
     POINT,
     POSE,
@@ -55,8 +57,6 @@ from worldline._src.spatial.vec3 import Vec3, add, cross, dot, scale, sub
 ROW_COUNT = (3, 6, 1, 1, 1, 5, 5, 4, 3, 3, 5)
 """Rows of an equality by its kind."""
 OFF, ON, BROKEN = range(3)
-BOUND_NOTE = 9
-"""What a row of a limit is for, in the notes of rows."""
 _OPEN = 1e300
 """Bounds beyond this are none."""
 _FASTEST = 10.0
@@ -312,7 +312,7 @@ def _bound_rows(equality, k, X, bodies, v, a, rows_out, notes_out):
             rows_out.aref[n], rows_out.D[n] = (-r / h - u) / h, 1.0 / (HARDNESS * A)
             rows_out.bound[n], rows_out.kind[n], rows_out.dim[n] = 0.0, UNILATERAL, 0
             notes_out.row_residual[n] = r
-            notes_out.row_note[n, 0], notes_out.row_note[n, 1] = BOUND_NOTE, k
+            notes_out.row_note[n, 0], notes_out.row_note[n, 1] = OF_BOUND, k
             counter[ROWS] = n + 1
             counter[ACTIVE_LIMITS] += 1
 
@@ -356,7 +356,7 @@ def _equality(equality, held, bodies, moving, k, rows_out, notes_out):
             _finish(law, norm, A_move, bias, v, r, h, safe, rows_out, notes_out)
         else:
             _finish(turn_law, norm, A_turn, bias, v, r, h, safe, rows_out, notes_out)
-        notes_out.row_note[r, 0], notes_out.row_note[r, 1] = 0, k
+        notes_out.row_note[r, 0], notes_out.row_note[r, 1] = OF_EQUALITY, k
     equality.equality_row[k] = counter[ALL_ROWS] + n
     counter[ROWS] = n + count
     if equality.equality_number[k, 9] > -_OPEN or equality.equality_number[k, 10] < _OPEN:

@@ -14,12 +14,20 @@ from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.jacobians import clear_rows
 from worldline._src.kernels.constraints.laws import HARDNESS, SOFTEST, answer, load_law
 from worldline._src.kernels.constraints.rows import FRICTION, UNILATERAL
-from worldline._src.kernels.constraints.tables import DROPPED, HARD, ROWS, SAFE, STEP, TREE_END, TREE_FIRST
+from worldline._src.kernels.constraints.tables import (
+    DROPPED,
+    HARD,
+    OF_MOTOR,
+    OF_SPEED,
+    ROWS,
+    SAFE,
+    STEP,
+    TREE_END,
+    TREE_FIRST,
+)
 from worldline._src.scalar.ops import maximum
 
 SERVO, MIMIC = 0, 1
-MOTOR_NOTE, SPEED_NOTE = 7, 8
-"""What a row is for, in the notes of rows."""
 _NEAR = 0.9
 """Share of a speed limit above which its row stands ready, should contacts push."""
 
@@ -44,7 +52,7 @@ def _motor(motor, drive, command, weights, moving, column, k, rows_out, notes_ou
     """The row of motor `k`."""
     h, safe = weights.option[STEP], weights.option[SAFE] != 0.0
     q, v, a, d = moving.q, moving.v, moving.a, motor.motor_dof[k, 0]
-    n = _begin(column[d], 1.0, rows_out, notes_out, MOTOR_NOTE, k)
+    n = _begin(column[d], 1.0, rows_out, notes_out, OF_MOTOR, k)
     if n >= 0:
         A = maximum(weights.dof_invweight[d], SOFTEST)
         R, aref = HARDNESS * A, (command[d] - v[d]) / h
@@ -84,7 +92,7 @@ def _speed(speed_dof, limit, weights, moving, column, k, rows_out, notes_out):
     for side in range(2):
         s = 1.0 if side == 0 else -1.0
         if s * ahead > _NEAR * most or s * v > _NEAR * most:
-            n = _begin(column[d], -s, rows_out, notes_out, SPEED_NOTE, k)
+            n = _begin(column[d], -s, rows_out, notes_out, OF_SPEED, k)
             if n >= 0:
                 A = maximum(weights.dof_invweight[d], SOFTEST)
                 rows_out.aref[n], rows_out.D[n] = (s * v - most) / h, 1.0 / (HARDNESS * A)

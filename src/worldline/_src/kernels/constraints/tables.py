@@ -45,7 +45,9 @@ LAW = 11
 HARD, FORCE_SPRING, ACCELERATION_SPRING, IMPEDANCE = range(4)
 
 # what a row belongs to
-OF_EQUALITY, OF_FRICTION, OF_LIMIT, OF_CONTACT, OF_TENDON = range(5)
+OF_EQUALITY, OF_FRICTION, OF_LIMIT, OF_CONTACT, OF_TENDON, OF_TENDON_FRICTION, OF_TENDON_INERTIA = range(7)
+OF_MOTOR, OF_SPEED, OF_BOUND = range(7, 10)
+
 POINT, POSE, JOINT, TENDON, DISTANCE, AXIS, SLIDE, UNIVERSAL, PLANE, TURN, SCREW = range(11)
 """Kinds of equalities: what two places, coordinates or tendons share.
 
@@ -234,8 +236,7 @@ COLUMNS = (
         "row_of",
         "args",
         ("nrow", 2),
-        "Of 0 equality, 1 friction, 2 limit, 3 contact, 4 5 6 limit, friction, inertia of a tendon, 7 motor,"
-        " 8 speed limit, 9 limit of an equality; which. All islands.",
+        "What it belongs to, see above, and which of them. All islands.",
     ),
     Column("motor_on", "args", ("nmotor",), "1 when active."),
     Column("spring_on", "args", ("nspring",), "1 when active."),
@@ -253,6 +254,7 @@ COLUMNS = (
     Column("act_sum", "d", ("nv",), "Sum of actuator forces on a degree of freedom."),
     Column("tendon_moment", "d", ("ntendon", "nv"), "Change of length by degrees of freedom."),
     Column("tendon_size", "d", ("ntendon", 4), "Length, its rate, passive force, J' v."),
+    Column("medium_force", "d", ("nbox", 6), "Force at the centre of mass and torque of the medium."),
     Column("spring_force", "d", ("nspring",), "Forces of springs between places [N]."),
     Column("place_X", "d", ("nplace", 12), "Position and rotation matrix of places in the world."),
     Column("equality_axes", "d", ("nequality", 42), "Directions of up to six rows, each with its J' v."),
@@ -376,7 +378,7 @@ MotorView, motor_view = TABLE.view(
 )
 SpeedView, speed_view = TABLE.view("SpeedView", "speed_dof")
 SpringView, spring_view = TABLE.view("SpringView", "spring_end", "spring_on", "spring_number", "spring_force")
-MediumView, medium_view = TABLE.view("MediumView", "medium_option", "medium_box")
+MediumView, medium_view = TABLE.view("MediumView", "medium_option", "medium_box", "medium_force")
 PlaceView, place_view = TABLE.view("PlaceView", "place_link", "place_pose", "place_X")
 ActuatorView, actuator_view = TABLE.view(
     "ActuatorView",

@@ -16,6 +16,9 @@ from worldline._src.kernels.constraints.rows import EQUALITY, FRICTION, UNILATER
 from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
     DROPPED,
+    OF_TENDON,
+    OF_TENDON_FRICTION,
+    OF_TENDON_INERTIA,
     ROWS,
     SAFE,
     STEP,
@@ -23,9 +26,6 @@ from worldline._src.kernels.constraints.tables import (
     TREE_FIRST,
 )
 from worldline._src.scalar.ops import constant
-
-LIMIT_NOTE, FRICTION_NOTE, ARMATURE_NOTE = 4, 5, 6
-"""What a row of a tendon is for, in the notes of rows."""
 
 
 @inline
@@ -52,12 +52,12 @@ def _tendon(tendon, weights, column, k, rows_out, notes_out):
     h, safe = weights.option[STEP], weights.option[SAFE] != 0.0
     length, rate, A = tendon.tendon_size[k, 0], tendon.tendon_size[k, 1], tendon.tendon_bound[k, 3]
     if tendon.tendon_armature[k] > 0.0:
-        n = _begin(tendon, k, column, 1.0, rows_out, notes_out, ARMATURE_NOTE)
+        n = _begin(tendon, k, column, 1.0, rows_out, notes_out, OF_TENDON_INERTIA)
         if n >= 0:
             rows_out.aref[n], rows_out.D[n] = 0.0, tendon.tendon_armature[k]
             rows_out.kind[n] = EQUALITY
     if tendon.tendon_friction[k, 0] > 0.0:
-        n = _begin(tendon, k, column, 1.0, rows_out, notes_out, FRICTION_NOTE)
+        n = _begin(tendon, k, column, 1.0, rows_out, notes_out, OF_TENDON_FRICTION)
         if n >= 0:
             share = tendon.tendon_friction[k, 2]
             if share >= 1.0:
@@ -71,7 +71,7 @@ def _tendon(tendon, weights, column, k, rows_out, notes_out):
         s = 1.0 if side == 0 else -1.0
         r = s * (length - tendon.tendon_bound[k, side]) - tendon.tendon_bound[k, 2]
         if r < 0.0 or (law.kind == 0.0 and r + h * s * rate < 0.0):
-            n = _begin(tendon, k, column, s, rows_out, notes_out, LIMIT_NOTE)
+            n = _begin(tendon, k, column, s, rows_out, notes_out, OF_TENDON)
             if n >= 0:
                 made = answer(law, r, s * rate, A, h, safe)
                 rows_out.aref[n], rows_out.D[n] = made.aref, 1.0 / made.R

@@ -1,0 +1,102 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Generalized forces of the last step by maker: tendons, springs between bodies, the medium, motors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from worldline._src.kernels.constraints import tables as t
+from worldline._src.model.model import Model
+from worldline._src.spatial.poses import Array, rotations
+from worldline._src.step import dynamics
+from worldline._src.step.jacobians import jacobian
+
+if TYPE_CHECKING:
+    from worldline._src.facade.runtime import Runtime
+
+
+class Shares(NamedTuple):
+    """Generalized forces [N or N m], each (joint_dof_count,)."""
+
+    tendon_springs: Array
+    tendon_damping: Array
+    """Both are part of `Simulation.tau`."""
+    springs: Array
+    damping: Array
+    """Of springs between bodies and of the medium; forces on links, not part of tau."""
+    motors: Array
+    friction: Array
+    """Rows of motors, and rows of dry friction of joints and tendons."""
+
+
+def generalized(model: Model, q: Array, wrenches: Array) -> Array:
+    """Generalized forces of forces at centres of mass and torques, world axes, (body_count, 6)."""
+    total = np.zeros(model.joint_dof_count)
+    for body in np.flatnonzero(wrenches.any(axis=1)).tolist():
+        J = jacobian(model, q, body, point=model.body_com[body])
+        total += J[:3].T @ wrenches[body, 3:] + J[3:].T @ wrenches[body, :3]
+    return total
+
+
+def force_shares(runtime: Runtime, q: Array) -> Shares:
+    """What the last step, from coordinates q, did beside joints, contacts and limits."""
+    model, constraints = runtime.model, runtime.constraints
+    zeros = [np.zeros(model.joint_dof_count) for _ in Shares._fields]
+    if constraints is None:
+        return Shares(*zeros)
+    column, sizes = constraints.column, constraints.sizes
+    made = Shares(*zeros)
+    moment = column["tendon_moment"]
+    if sizes["ntendon"]:
+        drag = -column["tendon_spring"][:, 1] * column["tendon_size"][:, 1]
+        made.tendon_damping[:] = moment.T @ drag
+        made.tendon_springs[:] = moment.T @ (column["tendon_size"][:, 2] - drag)
+    if sizes["nspring"]:
+        spring, drag = _spring_wrenches(runtime, q)
+        made.springs[:] = generalized(model, q, spring)
+        made.damping[:] = generalized(model, q, drag)
+    if sizes["nbox"]:
+        wrenches = np.zeros((model.body_count, 6))
+        links = model.link_of_body()
+        wrenches[links > 0] = column["medium_force"][links[links > 0]]
+        made.damping[:] += generalized(model, q, wrenches)
+    if constraints.constrains:
+        count = int(column["counter"][t.ALL_ROWS])
+        (kind, which), force = column["row_of"][:count].T, column["force"][:count]
+        for note, dofs, into in (
+            (t.OF_FRICTION, column["friction_dof"], made.friction),
+            (t.OF_MOTOR, column["motor_dof"][:, 0], made.motors),
+        ):
+            mine = kind == note
+            np.add.at(into, dofs[which[mine]], force[mine])
+        mine = kind == t.OF_TENDON_FRICTION
+        made.friction[:] += moment[which[mine]].T @ force[mine]
+    return made
+
+
+def _spring_wrenches(runtime: Runtime, q: Array) -> tuple[Array, Array]:
+    """Forces of springs between bodies at centres of mass and torques: of their stretch, of their damping."""
+    model, constraints = runtime.model, runtime.constraints
+    assert constraints is not None
+    column = constraints.column
+    made = np.zeros((2, model.body_count, 6))
+    poses = dynamics.forward_kinematics(model, q)
+    centers = poses[:, :3] + np.einsum("bij,bj->bi", rotations(poses), model.body_com)
+    body_of = {int(link): b for b, link in enumerate(model.link_of_body().tolist()) if link > 0}
+    for k, (a, b) in enumerate(column["spring_end"].tolist()):
+        p_a, p_b = column["place_X"][a, :3], column["place_X"][b, :3]
+        length = float(np.linalg.norm(p_b - p_a))
+        if not column["spring_on"][k] or length == 0.0:
+            continue
+        stretch = column["spring_number"][k, 1] * (length - column["spring_number"][k, 0])
+        for part, force in enumerate((stretch, column["spring_force"][k] - stretch)):
+            pull = (p_b - p_a) / length * force
+            for place, point, sign in ((a, p_a, 1.0), (b, p_b, -1.0)):
+                body = body_of.get(int(column["place_link"][place]))
+                if body is not None:
+                    made[part, body, :3] += sign * pull
+                    made[part, body, 3:] += sign * np.cross(point - centers[body], pull)
+    return made[0], made[1]

@@ -1,0 +1,65 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The energy ledger closes with tendons, springs between bodies, a medium, motors and closures."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from worldline import msd
+from worldline import simulation as sx
+
+SCENE = """
+<mujoco><option timestep="0.002" density="30" viscosity="0.2" wind="0.5 0 0"/>
+  <default><geom contype="0" conaffinity="0"/></default>
+  <worldbody><site name="s0" pos="0 0 1"/>
+    <body pos="0 0 .5"><joint name="j1" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 .4 0 0" size=".05" mass="1"/>
+      <site name="s1" pos=".3 0 0"/>
+      <body pos=".4 0 0"><joint name="j2" axis="0 1 0"/>
+        <geom type="capsule" fromto="0 0 0 .4 0 0" size=".05" mass="1"/><site name="s2" pos=".2 0 .1"/></body></body>
+    <body name="loose" pos="1 0 .5"><freejoint name="f"/><geom type="box" size=".1 .1 .1" mass="1"/></body>
+  </worldbody>
+  <tendon><spatial name="t" stiffness="40" damping="1" frictionloss=".5"><site site="s0"/><site site="s1"/>
+    <site site="s2"/></spatial>
+    <fixed name="u" stiffness="3" damping=".1"><joint joint="j1" coef="1"/><joint joint="j2" coef="-.5"/></fixed>
+  </tendon>
+  <equality><connect body1="loose" anchor="0 0 .3"/></equality>
+</mujoco>"""
+
+
+def test_every_cause_is_found():
+    world = sx.World.from_scene(msd.from_str(SCENE, format="mjcf"))
+    seen = dict.fromkeys(("springs", "damping", "joint_friction", "limits"), 0.0)
+    for _ in range(100):
+        world.step()
+        ledger = world.energy_ledger()
+        scale = max(world.kinetic_energy, *map(abs, ledger.causes().values()))
+        assert abs(ledger.unexplained) < 1e-9 * scale
+        assert ledger.actuators == 0.0 or abs(ledger.actuators) < 1e-12 * scale
+        for name in seen:
+            seen[name] = max(seen[name], abs(getattr(ledger, name)))
+    assert min(seen.values()) > 0.0
+
+
+def test_springs_between_bodies_and_servos():
+    world = sx.World(time_step=0.001)
+    a = world.add_rigid_body("a", mass=1.0, position=(0, 0, 0), angular_velocity=(1, 2, 3))
+    b = world.add_rigid_body("b", mass=2.0, position=(1, 0.2, 0))
+    world.add_rigid_body_distance_spring(
+        "s", a, b, 0.5, 80.0, parent_anchor=(0.1, 0, 0), child_anchor=(0, 0.2, 0), damping=3.0
+    )
+    arm = world.add_multibody("arm")
+    link = arm.add_link("bar", joint=sx.JointSpec(name="hinge", axis=(0, 1, 0)))
+    link.center_of_mass, link.inertia = (0.5, 0, 0), np.eye(3) * 0.1
+    hinge = arm.joints["hinge"]
+    hinge.actuator_type = sx.ActuatorType.SERVO
+    hinge.effort_limits = [3.0]
+    hinge.command_velocity = [1.0]
+    for _ in range(50):
+        world.step()
+        ledger = world.energy_ledger()
+        scale = max(world.kinetic_energy, *map(abs, ledger.causes().values()))
+        assert abs(ledger.unexplained) < 1e-9 * scale
+    assert ledger.springs != 0.0 and ledger.damping < 0.0
+    # the servo works with all it has
+    assert abs(ledger.actuators) > 0.0 and abs(ledger.limits) < 1e-9 * scale
