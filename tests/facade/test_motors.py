@@ -136,3 +136,15 @@ def test_a_speed_limit_pushes_back_on_the_rest(world, robot):
     world.step(50)
     assert second.velocity[0] == pytest.approx(1.0, abs=1e-6)
     assert momentum() == pytest.approx(before, rel=1e-6)
+
+
+def test_the_variational_family_keeps_speed_and_position_limits_by_itself(world, robot):
+    joint = wheel(robot, "a", 0.5)
+    joint.velocity_limits = [1.0]
+    joint.set_position_limits(-2.0, 2.0)
+    world.multibody_options = sx.MultibodyOptions(integration_family="variational")
+    joint.force = [5.0]
+    world.step(500)
+    assert abs(joint.velocity[0]) <= 1.0 + 1e-9
+    world.step(2500)
+    assert joint.position[0] == pytest.approx(2.0, abs=1e-6)

@@ -9,6 +9,7 @@ and actuators become rows of their own columns. What a scene asks for and no sta
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -357,14 +358,17 @@ class Constraints:
     @property
     def is_needed(self) -> bool:
         """Whether a step needs more than position limits that stop hard, which have a stage of their own."""
-        sizes = self.sizes
-        soft = sizes["nlimit"] and (self.column["limit_law"][:, t.KIND] != t.HARD).any()
-        return bool(soft or any(sizes[name] for name in _NEEDS))
+        return self._asks(_NEEDS)
 
     @property
     def only_speeds(self) -> bool:
-        """Whether nothing but speed limits is asked for, which integrators keep by themselves."""
-        return not any(self.sizes[name] for name in (*_NEEDS, "nlimit") if name != "nspeed")
+        """Whether speed limits are all that is needed, which integrators keep by themselves."""
+        return not self._asks([name for name in _NEEDS if name != "nspeed"])
+
+    def _asks(self, names: Sequence[str]) -> bool:
+        """Whether there are soft limits or any of these."""
+        soft = self.sizes["nlimit"] and (self.column["limit_law"][:, t.KIND] != t.HARD).any()
+        return bool(soft or any(self.sizes[name] for name in names))
 
     @property
     def constrains(self) -> bool:
