@@ -53,7 +53,7 @@ def pair_queries(console: Console) -> None:
             def theirs(parts=parts, request=request, result=result, listed=listed):
                 for k, j in listed:
                     result.clear()
-                    coal.distance(*parts[k][0], *parts[j][0], request, result)
+                    coal.distance(*parts[k][0][:2], *parts[j][0][:2], request, result)
 
             best = best_of(
                 {"ours": lambda g=group, p=pairs: native.distances(g, p), "coal": theirs}, rounds=5

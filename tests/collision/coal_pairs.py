@@ -1,8 +1,11 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Random pairs of shapes, and how the native detector compares with Coal on them.
+"""Random pairs of shapes, how the native detector compares with Coal on them, and who is right where not.
 
-As a program it checks any number of pairs: python tests/collision/coal_pairs.py 120000
+Neither engine is believed. A distance stands when the points are that far apart and a plane across the normal
+keeps the shapes that far apart; a depth when moving by it along the normal separates the shapes (the plane
+again) and no direction of a dense set needs less. As a program it checks any number of pairs and prints the
+tables of docs/collision.md: python tests/collision/coal_pairs.py 120000
 """
 
 from __future__ import annotations
@@ -15,8 +18,27 @@ import numpy as np
 
 from worldline.collision import CollisionDetector, CollisionShape
 
-KINDS = ("plane", "sphere", "capsule", "box", "cylinder", "cone", "ellipsoid", "convex", "mesh")
-PAIRS = tuple(p for p in itertools.combinations_with_replacement(KINDS, 2) if p != ("plane", "plane"))
+KINDS = (
+    "plane",
+    "sphere",
+    "capsule",
+    "box",
+    "cylinder",
+    "cone",
+    "ellipsoid",
+    "convex",
+    "mesh",
+    "height_field",
+)
+_SKIPPED = {("plane", "plane"), ("plane", "height_field"), ("height_field", "height_field")}
+PAIRS = tuple(p for p in itertools.combinations_with_replacement(KINDS, 2) if p not in _SKIPPED)
+SURFACES = {"mesh", "height_field"}
+"""Not convex: only distances apart can be compared."""
+
+DISTANCE, NORMAL, PLANE = 1e-6, 1e-4, 1e-7
+"""What counts as different, and as a plane that does not hold what it claims; over the size of the shapes."""
+TURNED = 0.05
+"""Angle between normals [rad] above which they are two directions and not one that is inexact."""
 
 
 class Sample(NamedTuple):
@@ -62,6 +84,8 @@ def random_shape(rng, kind):
         return CollisionShape.ellipsoid(s)
     if kind == "convex":
         return CollisionShape.convex(icosphere_like(rng, int(rng.integers(5, 60))))
+    if kind == "height_field":
+        return CollisionShape.height_field(0.4 * rng.random((4, 5)), 2.0 * s[:2] + 0.2, base=0.5 * s[2])
     from scipy.spatial import ConvexHull
 
     points = icosphere_like(rng, 40)
@@ -75,7 +99,7 @@ def sample(rng, kinds, count, pool=12):
     size = np.array([max(a.extent, b.extent) for a, b in zip(*chosen, strict=True)])
     direction = rng.normal(size=(count, 3))
     direction /= np.linalg.norm(direction, axis=1)[:, None]
-    reach = np.array([a.extent + b.extent for a, b in zip(*chosen, strict=True)])
+    reaches = np.array([a.extent + b.extent for a, b in zip(*chosen, strict=True)])
     # mostly where surfaces meet
     share = rng.choice(
         [0.0, 0.2, 0.5, 0.8, 1.0, 1.2, 2.0, 10.0], count, p=[0.02, 0.1, 0.2, 0.25, 0.2, 0.13, 0.08, 0.02]
@@ -83,7 +107,7 @@ def sample(rng, kinds, count, pool=12):
     share *= rng.uniform(0.9, 1.1, count)
     poses = np.zeros((2, count, 7))
     poses[0, :, :3] = rng.normal(size=(count, 3))
-    poses[1, :, :3] = poses[0, :, :3] + direction * (share * reach)[:, None]
+    poses[1, :, :3] = poses[0, :, :3] + direction * (share * reaches)[:, None]
     poses[0, :, 3:], poses[1, :, 3:] = quaternions(rng, count), quaternions(rng, count)
     native = CollisionDetector.create("native")
     group = native.create_group()
@@ -113,44 +137,56 @@ def coal_distances(group, pairs):
     parts = detector._parts(group, cache)
     rows = np.empty((len(pairs), 10))
     for k, (a, b) in enumerate(pairs.tolist()):
-        (g1, t1), (g2, t2) = parts[a][0], parts[b][0]
-        result = coal.DistanceResult()
-        rows[k, 0] = coal.distance(g1, t1, g2, t2, request, result)
-        rows[k, 1:4] = result.normal
-        rows[k, 4:7], rows[k, 7:10] = result.getNearestPoint1(), result.getNearestPoint2()
+        rows[k, 0] = np.inf
+        for (g1, t1, _), (g2, t2, _) in itertools.product(parts[a], parts[b]):
+            result = coal.DistanceResult()
+            distance = coal.distance(g1, t1, g2, t2, request, result)
+            if distance < rows[k, 0]:
+                rows[k, 0] = distance
+                rows[k, 1:4] = result.normal
+                rows[k, 4:7], rows[k, 7:10] = result.getNearestPoint1(), result.getNearestPoint2()
     return rows
 
 
-def reach(shape, pose, n):
-    """How far a convex shape at a pose reaches along the world direction `n`: its support function."""
+def matrix(pose):
     x, y, z, w = pose[3:]
-    R = np.array(
+    return np.array(
         [
             [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
             [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
             [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
         ]
     )
-    d = R.T @ n
+
+
+def reach(shape, pose, n):
+    """How far a convex shape at a pose reaches along world directions `n`, (3,) or (m, 3): its support."""
+    n = np.asarray(n)
+    d = n @ matrix(pose)
     kind = shape.type.name
-    rho = np.hypot(d[0], d[1])
+    rho, z = np.hypot(d[..., 0], d[..., 1]), d[..., 2]
     if kind == "SPHERE":
-        value = shape.radius
+        value = shape.radius + 0.0 * z
     elif kind == "CAPSULE":
-        value = shape.radius + shape.half_height * abs(d[2])
+        value = shape.radius + shape.half_height * np.abs(z)
     elif kind == "BOX":
-        value = shape.half_extents @ np.abs(d)
+        value = np.abs(d) @ shape.half_extents
     elif kind == "CYLINDER":
-        value = shape.radius * rho + shape.half_height * abs(d[2])
+        value = shape.radius * rho + shape.half_height * np.abs(z)
     elif kind == "CONE":
-        value = max(shape.half_height * d[2], shape.radius * rho - shape.half_height * d[2])
+        value = np.maximum(shape.half_height * z, shape.radius * rho - shape.half_height * z)
     elif kind == "ELLIPSOID":
-        value = np.linalg.norm(shape.semi_axes * d)
+        value = np.linalg.norm(shape.semi_axes * d, axis=-1)
     elif kind == "PLANE":
-        value = 0.0 if d[2] > 1.0 - 1e-12 else np.inf
+        value = np.where(z > 1.0 - 1e-12, 0.0, np.inf)
     else:
-        value = (shape.vertices @ d).max()
-    return float(n @ pose[:3] + value)
+        value = (d @ shape.vertices.T).max(axis=-1)
+    return n @ pose[:3] + value
+
+
+def separation(s, k, n):
+    """How far a plane across `n` keeps the shapes of pair `k` apart; negative: they overlap by that."""
+    return -reach(s.shapes[2 * k + 1], s.poses[1, k], -n) - reach(s.shapes[2 * k], s.poses[0, k], n)
 
 
 def certificates(s):
@@ -162,11 +198,9 @@ def certificates(s):
     between = s.ours.point_b - s.ours.point_a
     apart = np.linalg.norm(between - s.ours.normal * s.ours.distance[:, None], axis=1)
     plane = np.zeros(len(apart))
-    if "mesh" not in s.kinds:
+    if not SURFACES & set(s.kinds):
         for k, n in enumerate(s.ours.normal):
-            first = reach(s.shapes[2 * k], s.poses[0, k], n)
-            second = reach(s.shapes[2 * k + 1], s.poses[1, k], -n)
-            plane[k] = abs(-second - first - s.ours.distance[k])
+            plane[k] = abs(separation(s, k, n) - s.ours.distance[k])
     return apart / s.size, plane / s.size
 
 
@@ -177,40 +211,141 @@ def judged(s):
     return gap, np.sqrt(np.maximum(0.0, 2.0 - 2.0 * cosine))
 
 
+_GOLDEN = np.pi * (3.0 - 5.0**0.5)
+
+
+def directions(count):
+    """Unit vectors spread evenly over all directions."""
+    z = 1.0 - (2.0 * np.arange(count) + 1.0) / count
+    turn = _GOLDEN * np.arange(count)
+    rho = np.sqrt(1.0 - z * z)
+    return np.stack([rho * np.cos(turn), rho * np.sin(turn), z], axis=1)
+
+
+DENSE = directions(2000)
+
+
+def least_depth(s, k):
+    """The least overlap over a dense set of directions: what no depth may exceed by more than its grain."""
+    return float(-separation(s, k, DENSE).max())
+
+
+class Verdict(NamedTuple):
+    """Who is right about one pair, and how the other differs."""
+
+    what: str
+    ours_wrong: bool
+
+
+AGREE = "agree"
+CLASSES = {
+    "no answer": "Coal returns minus the largest number",
+    "deeper": "Coal's depth is larger; ours separates the shapes",
+    "overlap left": "Coal's depth is smaller, but moved by it the shapes still overlap",
+    "farther": "Coal's distance is larger than the distance of our points on the surfaces",
+    "closer": "Coal's distance is smaller than the gap our plane proves",
+    "touching": "within rounding of touching: the normal is not defined",
+    "no normal": "Coal's normal is not a unit vector",
+    "two ways": "another direction separates with the same depth",
+    "normal off": "the plane across Coal's normal keeps less distance than the one across ours",
+    "ours": "ours is wrong",
+}
+
+
+def verdict(s, k, gap, angle):
+    """Why both engines differ about pair `k`, from planes and points and nothing else."""
+    theirs, ours, size = s.theirs[k, 0], s.ours.distance[k], s.size[k]
+    if theirs < -1e300:
+        return Verdict("no answer", False)
+    if s.kinds[0] in SURFACES or s.kinds[1] in SURFACES:
+        return _surface_verdict(s, k, gap, angle)
+    mine = separation(s, k, s.ours.normal[k])
+    proven = abs(mine - ours) < PLANE * size
+    if abs(gap) > DISTANCE:
+        if theirs > 0.0 and ours > 0.0:
+            return Verdict("farther" if gap < 0.0 else "closer", not proven)
+        if gap > 0.0:
+            return Verdict("deeper", not proven)
+        normal = s.theirs[k, 1:4]
+        unit = abs(np.linalg.norm(normal) - 1.0) < 1e-6
+        held = unit and separation(s, k, normal) >= theirs - PLANE * size
+        return Verdict("ours" if held else "overlap left", held)
+    if angle > NORMAL:
+        if abs(ours) < DISTANCE * size:
+            return Verdict("touching", not proven)
+        if abs(np.linalg.norm(s.theirs[k, 1:4]) - 1.0) > 1e-6:
+            return Verdict("no normal", not proven)
+        # the right normal is the one whose plane keeps the shapes farthest apart
+        other = separation(s, k, s.theirs[k, 1:4])
+        if not proven or other > mine + 1e-9 * size:
+            return Verdict("ours", True)
+        same = ours < 0.0 and angle > TURNED and mine - other < 2.0 * DISTANCE * size
+        return Verdict("two ways" if same else "normal off", False)
+    return Verdict(AGREE, False)
+
+
+def _surface_verdict(s, k, gap, angle):
+    """Surfaces are not convex: apart, points on both of them are the proof, and the closer pair is right."""
+    theirs, ours, size = s.theirs[k, 0], s.ours.distance[k], s.size[k]
+    if theirs <= DISTANCE * size or ours <= DISTANCE * size:
+        # cut through: neither number is a depth of the whole; both must see it
+        return Verdict(AGREE if abs(min(gap, 0.0)) < DISTANCE or theirs <= DISTANCE * size else "ours", False)
+    if abs(gap) > DISTANCE:
+        points = np.linalg.norm(s.ours.point_b[k] - s.ours.point_a[k])
+        return Verdict("farther" if gap < 0.0 else "ours", gap > 0.0 or abs(points - ours) > PLANE * size)
+    if angle > NORMAL:
+        # the normal of closest points apart is the line between them
+        line = s.ours.point_b[k] - s.ours.point_a[k]
+        wrong = bool(np.linalg.norm(line / ours - s.ours.normal[k]) > NORMAL)
+        if abs(np.linalg.norm(s.theirs[k, 1:4]) - 1.0) > 1e-6:
+            return Verdict("no normal", wrong)
+        line = s.theirs[k, 7:10] - s.theirs[k, 4:7]
+        other = np.linalg.norm(line / theirs - s.theirs[k, 1:4]) > NORMAL
+        return Verdict("ours" if wrong else ("normal off" if other else "two ways"), wrong)
+    return Verdict(AGREE, False)
+
+
+def compared(s):
+    """Counts by class, pairs where ours is wrong, and pairs whose depth a direction of the dense set beats."""
+    with np.errstate(over="ignore"):
+        gap, angle = judged(s)
+    convex = not SURFACES & set(s.kinds) and "plane" not in s.kinds
+    counts, wrong, beaten = dict.fromkeys((AGREE, *CLASSES), 0), [], []
+    for k in range(len(gap)):
+        found = verdict(s, k, gap[k], angle[k])
+        counts[found.what] += 1
+        if found.ours_wrong:
+            wrong.append(k)
+        depth = -s.ours.distance[k]
+        if convex and depth > 0.0 and least_depth(s, k) < depth * (1.0 - 1e-9) - 1e-9 * s.size[k]:
+            beaten.append(k)
+    return counts, wrong, beaten
+
+
 def main():
     total = int(sys.argv[1]) if len(sys.argv) > 1 else 120_000
     rng = np.random.default_rng(int(sys.argv[2]) if len(sys.argv) > 2 else 0)
     each = total // len(PAIRS) + 1
-    columns = (
-        "pair",
-        "pairs",
-        "ours farther",
-        "ours closer",
-        "off 1e-6",
-        "deeper 1%",
-        "points",
-        "plane",
-        "normal",
-    )
-    print(("{:22s}" + " {:>12s}" * 8).format(*columns))
     chosen = [tuple(a.split("-")) for a in sys.argv[3:]] or PAIRS
+    names = [AGREE, *CLASSES]
+    print(("{:24s} {:>6s} {:>9s} {:>9s} {:>7s}" + " {:>12s}" * len(names)).format(
+        "pair", "pairs", "points", "plane", "beaten", *names
+    ))  # fmt: skip
+    total = dict.fromkeys(names, 0)
     for kinds in chosen:
         s = sample(rng, kinds, each)
-        gap, angle = judged(s)
-        if "mesh" in kinds:
-            # a surface has no inside: overlaps of whole meshes are not comparable
-            gap = np.where((s.theirs[:, 0] <= 0) | (s.ours.distance <= 0), 0.0, gap)
-        off = np.abs(gap) > 1e-6
-        worse = (s.theirs[:, 0] < 0) & (-s.ours.distance > -1.01 * s.theirs[:, 0] + 1e-6 * s.size)
-        worse &= "mesh" not in kinds
+        counts, wrong, beaten = compared(s)
         points, plane = certificates(s)
-        turned = (angle > 1e-4) & ~off
+        row = " ".join(f"{counts[name]:12d}" for name in names)
+        label = f"{kinds[0]}-{kinds[1]}"
         print(
-            f"{kinds[0] + '-' + kinds[1]:22s} {each:12d} {gap.max():12.1e} {-gap.min():12.1e} {off.sum():12d} "
-            f"{worse.sum():12d} {points.max():12.1e} {plane.max():12.1e} {turned.sum():12d}",
-            flush=True,
+            f"{label:24s} {each:6d} {points.max():9.1e} {plane.max():9.1e} {len(beaten):7d} {row}", flush=True
         )
-    print(f"{each * len(chosen)} pairs")
+        if wrong:
+            print(f"  ours is wrong: {wrong}")
+        for name in names:
+            total[name] += counts[name]
+    print(f"{each * len(chosen)} pairs: {total}")
 
 
 if __name__ == "__main__":

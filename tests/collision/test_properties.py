@@ -121,6 +121,23 @@ def test_contacts_agree_with_distances(kinds):
             assert result.depths.min() >= -0.05 - 1e-12
 
 
+@pytest.mark.parametrize(
+    "kinds", [p for p in PAIRS if not {"plane", "mesh", "height_field"} & set(p)], ids="-".join
+)
+def test_points_lie_on_the_surfaces(kinds):
+    shapes = [SHAPES[k] for k in kinds]
+    poses = many(np.random.default_rng(5), 40)
+    found = distances(*shapes, *poses)
+    for side, points in enumerate((found.point_a, found.point_b)):
+        group = DETECTOR.create_group()
+        item = group.add(shapes[side])
+        for pose, point in zip(poses[side], points, strict=True):
+            item.pose = pose
+            assert abs(DETECTOR.closest_point(group, point).distance) < 1e-6
+    apart = np.linalg.norm(found.point_b - found.point_a, axis=1)
+    assert np.allclose(apart, np.abs(found.distance), rtol=0, atol=1e-9)
+
+
 def test_a_box_sliding_on_a_plane_keeps_its_contacts():
     group = DETECTOR.create_group()
     group.add(CollisionShape.plane())

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A second detector behind the same interface: the Coal library, where it is installed.
 
-One contact a pair of shapes. Its rounded shapes and tolerances are Coal's own; it serves as a yardstick.
+One contact a pair of shapes. Its rounded shapes and tolerances are Coal's own; it serves as a yardstick. Coal
+has no distances of height fields, so they are given to it as what they are: prisms, two a cell.
 """
 
 from __future__ import annotations
@@ -57,7 +58,30 @@ def coal_geometry(shape: CollisionShape) -> Any:
         return _coal_hull(coal, shape)
     if kind == CollisionShapeType.MESH:
         return _coal_mesh(coal, shape)
-    raise CapabilityError("the detector 'coal' has no height fields here")
+    raise CapabilityError(f"the detector 'coal' has no {kind.name.lower()} as one shape")
+
+
+def coal_geometries(shape: CollisionShape) -> list[Any]:
+    """The shape in Coal's terms, in as many parts as it takes."""
+    if shape.type != CollisionShapeType.HEIGHT_FIELD:
+        return [coal_geometry(shape)]
+    coal, geometry = load_coal(), shape.geometry
+    floor = -geometry.half_size[2]
+    return [_coal_prism(coal, geometry.vertices[row[:3]], floor) for row in geometry.tri]
+
+
+_PRISM = ((0, 1, 2), (5, 4, 3), (0, 3, 4), (0, 4, 1), (1, 4, 5), (1, 5, 2), (2, 5, 3), (2, 3, 0))
+
+
+def _coal_prism(coal: Any, top: np.ndarray, floor: float) -> Any:
+    """The ground below one triangle."""
+    bottom = np.column_stack([top[:, :2], np.full(3, floor)])
+    points, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
+    for vertex in np.vstack([top, bottom]):
+        points.append(vertex)
+    for corners in _PRISM:
+        triangles.append(coal.Triangle(*corners))
+    return coal.Convex(points, triangles)
 
 
 def _coal_hull(coal: Any, shape: CollisionShape) -> Any:
@@ -93,21 +117,25 @@ class CoalDetector(CollisionDetector):
 
     def _parts(
         self, group: CollisionGroup, known: dict[int, Any] | None = None
-    ) -> list[list[tuple[Any, Any]]]:
-        """Coal's geometry and pose of every shape of every object; shapes used twice are made once."""
+    ) -> list[list[tuple[Any, Any, int]]]:
+        """Coal's geometry, its pose and the shape's number for every part of every object.
+
+        Shapes used twice are made once.
+        """
         made = []
         known = {} if known is None else known
         for item in group:
             parts = []
-            for shape in item.shapes:
+            for number, shape in enumerate(item.shapes):
                 local = shape.local_transform
                 if shape.type >= CollisionShapeType.CONVEX:
                     move = np.concatenate([shape.geometry.centre, [0.0, 0.0, 0.0, 1.0]])
                     local = compose(local, move)
                 row = pose12(compose(item.pose, local))
                 if id(shape) not in known:
-                    known[id(shape)] = coal_geometry(shape)
-                parts.append((known[id(shape)], self._coal.Transform3s(row[3:].reshape(3, 3), row[:3])))
+                    known[id(shape)] = coal_geometries(shape)
+                place = self._coal.Transform3s(row[3:].reshape(3, 3), row[:3])
+                parts += [(geometry, place, number) for geometry in known[id(shape)]]
             made.append(parts)
         return made
 
@@ -142,8 +170,8 @@ class CoalDetector(CollisionDetector):
         second = first if other is None else self._parts(other)
         rows, objects, shapes = [], [], []
         for a, b in self._pairs(group, other):
-            for s, (g1, t1) in enumerate(first[a]):
-                for t, (g2, t2) in enumerate(second[b]):
+            for g1, t1, s in first[a]:
+                for g2, t2, t in second[b]:
                     result = coal.CollisionResult()
                     coal.collide(g1, t1, g2, t2, request, result)
                     if result.isCollision():
@@ -171,13 +199,13 @@ class CoalDetector(CollisionDetector):
         rows = rows.reshape(-1, 10)
         return PairDistances(rows[:, 0], rows[:, 1:4], rows[:, 4:7], rows[:, 7:10])
 
-    def _closest(self, first: list[tuple[Any, Any]], second: list[tuple[Any, Any]]) -> list[float]:
+    def _closest(self, first: list[tuple[Any, Any, int]], second: list[tuple[Any, Any, int]]) -> list[float]:
         coal = self._coal
         request = coal.DistanceRequest()
         request.enable_signed_distance = True
         best = [np.inf] * 10
-        for g1, t1 in first:
-            for g2, t2 in second:
+        for g1, t1, _ in first:
+            for g2, t2, _ in second:
                 result = coal.DistanceResult()
                 distance = coal.distance(g1, t1, g2, t2, request, result)
                 if distance < best[0]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from worldline._src.jit import inline
 from worldline._src.kernels.narrowphase.box_box import box_axes, box_corner_points, box_edge_points
 from worldline._src.kernels.narrowphase.capsule_box import capsule_box
-from worldline._src.kernels.narrowphase.gjk import APART, BEYOND, FROM_A, NEAREST, PROVEN, weighted
+from worldline._src.kernels.narrowphase.gjk import APART, BEYOND, PROVEN, closest_points
 from worldline._src.kernels.narrowphase.links import (
     EPA_LINK,
     GJK_LINK,
@@ -80,35 +80,38 @@ def _polished(arena, work, p, found, extent):
     """
     best, least = found, -found.distance
     error = dot(_miss(best), _miss(best))
-    aim, last, stride = best.normal, best.normal, 0.0
+    aim, plain = best.normal, True
+    last, turn = best.normal, Vec3(0.0, 0.0, 0.0)
     for _ in range(_POLISH):
         t = scale(aim, _CLEAR * extent + least)
         put_position(work, add(p, t))
         put_limit(work, 1e150)
         call_link(GJK_LINK, arena.m, arena.c, arena.args, arena.d)
-        status, n, _ = load_status(work)
+        status, _, _ = load_status(work)
         if status != APART:
             break
-        v = load3(work, NEAREST)
+        a, b, v = closest_points(work)
         normal = scale(v, -1.0 / sqrt(dot(v, v)))
         depth = dot(normal, t) - work[PROVEN]
         if depth > least + _EQUAL * extent:
-            if stride == 0.0:
+            if plain:
                 break
-            aim, stride = last, 0.0
+            # too far: go on from the last good normal in steps of their own length
+            aim, plain, turn = last, True, Vec3(0.0, 0.0, 0.0)
             continue
-        a = weighted(work, FROM_A, n)
-        new = Closest(-depth, normal, a, sub(sub(a, v), t))
+        new = Closest(-depth, normal, a, sub(b, t))
         offset = dot(_miss(new), _miss(new))
         if offset < error or depth < least - _EQUAL * extent:
             best, error = new, offset
         least = depth if depth < least else least
-        turn = sub(normal, last)
+        before, turn = turn, sub(normal, aim)
         if dot(turn, turn) < 1e-20 or error < (1e-11 * extent) ** 2:
             break
-        # where the surface curves like a sphere steps are short: longer ones while that pays
-        aim, last = unit_or(add_scaled(normal, turn, stride), normal), normal
-        stride = 2.0 * stride + 1.0
+        # where the surface curves like a sphere steps shrink slowly; the secant sees where they lead
+        change = sub(turn, before)
+        plain = dot(before, before) <= 0.0 or dot(change, change) <= 0.0
+        ahead = 0.0 if plain else -dot(turn, change) / dot(change, change)
+        aim, last = unit_or(add_scaled(normal, sub(normal, last), ahead), normal), normal
     put_position(work, p)
     # what rounding left is shared by both points: beside their normal, where surfaces are level
     half = _miss(best)
@@ -128,15 +131,13 @@ def convex_closest(arena, work, A, B, p, limit):
     radius = A.radius + B.radius
     put_limit(work, limit + radius)
     call_link(GJK_LINK, arena.m, arena.c, arena.args, arena.d)
-    status, n, extent = load_status(work)
+    status, _, extent = load_status(work)
     if status == BEYOND:
         return nothing(1e300, Vec3(0.0, 0.0, 1.0))
     if status == APART:
-        v = load3(work, NEAREST)
+        a, b, v = closest_points(work)
         length = sqrt(dot(v, v))
         normal = scale(v, -1.0 / length)
-        a = weighted(work, FROM_A, n)
-        b = sub(a, v)
         distance = length - radius
     else:
         call_link(EPA_LINK, arena.m, arena.c, arena.args, arena.d)

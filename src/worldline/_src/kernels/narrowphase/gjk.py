@@ -33,9 +33,9 @@ _IDLE = 6
 _TOUCHING = 1.0e-22
 """Squared distance over squared extent of A - B below which the cores count as touching."""
 
-# the simplex in the work space: points of A - B, of A, of B, weights, the point closest to the
-# origin, and the distance that the support plane across it proves
-SIMPLEX, FROM_A, FROM_B, WEIGHT, NEAREST, PROVEN = 0, 12, 24, 36, 40, 43
+# in the work space: the simplex as points of A - B, of A, of B, and weights; then what was best: the point of
+# A - B closest to the origin, the distance a support plane across it proves, the points of A and of B
+SIMPLEX, FROM_A, FROM_B, WEIGHT, NEAREST, PROVEN, POINT_A, POINT_B = 0, 12, 24, 36, 40, 43, 44, 47
 
 
 @inline
@@ -174,15 +174,51 @@ def _drop_unused(work, n):
 
 
 @inline
-def weighted(work, at, n):
-    """The weighted sum of `n` points from offset `at` on."""
-    x, y, z = 0.0, 0.0, 0.0
-    for k in range(n):
-        w = work[WEIGHT + k]
-        x += w * work[at + 3 * k]
-        y += w * work[at + 3 * k + 1]
-        z += w * work[at + 3 * k + 2]
-    return Vec3(x, y, z)
+def _weighted(work, at, u, v, w):
+    """The weighted sum of three points from offset `at` on."""
+    return Vec3(
+        u * work[at] + v * work[at + 3] + w * work[at + 6],
+        u * work[at + 1] + v * work[at + 4] + w * work[at + 7],
+        u * work[at + 2] + v * work[at + 5] + w * work[at + 8],
+    )
+
+
+@inline
+def _keep_points(work, n, v):
+    """Keep the points of A and B whose difference is `v`, a point of the simplex.
+
+    On round shapes simplices become needles, whose weights by areas have no digits left. Here the place along
+    the longest edge is taken first, and then how far the third point leads aside.
+    """
+    x, y, z = 1.0, 0.0, 0.0
+    if n > 1:
+        p, q, r = load3(work, SIMPLEX), load3(work, SIMPLEX + 3), load3(work, SIMPLEX + 3)
+        i, j = 0, 1
+        if n == 3:
+            r = load3(work, SIMPLEX + 6)
+            pq, qr, rp = sub(q, p), sub(r, q), sub(p, r)
+            if dot(qr, qr) >= dot(pq, pq) and dot(qr, qr) >= dot(rp, rp):
+                p, q, r, i, j = q, r, p, 1, 2
+            elif dot(rp, rp) >= dot(pq, pq):
+                p, q, r, i, j = r, p, q, 2, 0
+        along = sub(q, p)
+        ll = dot(along, along)
+        lean = dot(sub(r, p), along) / ll
+        aside = add_scaled(sub(r, p), along, -lean)
+        aa = dot(aside, aside)
+        third = dot(sub(v, p), aside) / aa if n == 3 and aa > 1e-28 * ll else 0.0
+        second = dot(sub(v, p), along) / ll - third * lean
+        first = 1.0 - second - third
+        x = first if i == 0 else (second if j == 0 else third)
+        y = first if i == 1 else (second if j == 1 else third)
+        z = first if i == 2 else (second if j == 2 else third)
+    if n < 3:
+        # what lies in the third place of a smaller simplex is old
+        z = 0.0
+    if n < 2:
+        y = 0.0
+    store3(work, POINT_A, _weighted(work, FROM_A, x, y, z))
+    store3(work, POINT_B, _weighted(work, FROM_B, x, y, z))
 
 
 @inline
@@ -226,8 +262,8 @@ def _known(work, n, w):
 def gjk(hulls, space_io):
     """Closest points of the cores of A and B of the problem.
 
-    Leaves how it ended, the points in the simplex and the extent of A - B. APART: the weights give the
-    closest points. BEYOND: farther than the limit. OVERLAP: the simplex holds the origin, or nearly.
+    Leaves how it ended, the points in the simplex and the extent of A - B. APART: see `closest_points`.
+    BEYOND: farther than the limit. OVERLAP: the simplex holds the origin, or nearly.
     """
     work, iwork = space_io.work, space_io.iwork
     A, B, R, p = load_problem(work)
@@ -272,9 +308,21 @@ def gjk(hulls, space_io):
         if vv < least * least:
             idle = idle if vv > least * least * (1.0 - 1e-12) else 0
             least = sqrt(vv)
+            _keep_points(work, n, v)
     store3(work, NEAREST, scale(toward, least))
     work[PROVEN] = proven
     put_status(work, status, n, sqrt(extent))
+
+
+@inline
+def closest_points(work):
+    """The closest points of A and B, and the vector between them, that GJK left.
+
+    Points and vector were best at different steps; what they differ by is shared by both points.
+    """
+    v, a, b = load3(work, NEAREST), load3(work, POINT_A), load3(work, POINT_B)
+    miss = sub(sub(a, b), v)
+    return add_scaled(a, miss, -0.5), add_scaled(b, miss, 0.5), v
 
 
 @stage
