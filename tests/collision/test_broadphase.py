@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from worldline._src.collision.native import NativeDetector
-from worldline._src.kernels.narrowphase.tables import MOVED
+from worldline._src.kernels.broadphase.aabb import place
+from worldline._src.kernels.broadphase.pairs import broad
+from worldline._src.kernels.broadphase.tree import BUILT
+from worldline._src.kernels.narrowphase.tables import CONTACTS, FAT, MOVED, PAIRS
 from worldline.collision import CollisionShape
 
 
@@ -65,6 +68,37 @@ def test_candidates_do_not_depend_on_history():
         fresh = NativeDetector().collide(group)
         assert np.array_equal(here.points, fresh.points)
         assert np.array_equal(here.features, fresh.features)
+
+
+@pytest.mark.parametrize("room", [110, 40])
+def test_without_room_for_all_pairs(room):
+    # what a step does with less room than it needs: no list, and pairs that do not fit are left out
+    rng = np.random.default_rng(2)
+    detector = NativeDetector()
+    group = detector.create_group()
+    group.add(CollisionShape.plane(), static=True)
+    for k in range(60):
+        group.add(CollisionShape.sphere(0.1), static=k % 7 == 0)
+    poses = np.hstack([rng.random((61, 3)) * [1.0, 1.0, 0.8], np.tile([0, 0, 0, 1.0], (61, 1))])
+    poses[0, :3] = 0.0
+    group.poses = poses
+    scene = NativeDetector().scene(group)
+    scene.find_pairs()
+    expected = scene.candidates().tolist()
+    assert int(scene.arenas.column["counter"][FAT]) > 110 > len(expected) > 40
+    scene.arenas.sizes["npair"] = room
+    scene.arenas._lay_out()
+    scene.arenas.column["tree_root"][BUILT] = 0
+    for _ in range(3):
+        scene._run(place, broad, *scene.narrow)
+        assert int(scene.arenas.column["counter"][PAIRS]) == len(expected)
+        found = scene.arenas.column["pair"][: min(room, len(expected))].tolist()
+        assert found == sorted(found)
+        assert {tuple(p) for p in found} <= {tuple(p) for p in expected}
+    if room >= len(expected):
+        assert found == expected
+    ids = scene.arenas.column["contact_id"][: int(scene.arenas.column["counter"][CONTACTS])]
+    assert len(ids) and ids[:, 5].max() < room
 
 
 @pytest.fixture

@@ -18,6 +18,9 @@ from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
 from worldline._src.kernels.narrowphase.tables import TABLE
 from worldline._src.spatial.poses import Array, rotation
 
+PAIRS_A_SHAPE = 32
+"""Room for candidate pairs, a shape; equal shapes packed as closely as they can be have 13."""
+
 
 class ShapeRow(NamedTuple):
     """One shape of one body, with its filters."""
@@ -67,7 +70,7 @@ class Arenas:
             "nnear": len(joined["near"]),
             "ntri": len(joined["tri"]),
             "nnode": len(joined["node_box"]),
-            "npair": max(pairs, 8 * n, 16),
+            "npair": max(pairs, min(n * (n - 1) // 2, PAIRS_A_SHAPE * n), 16),
             "ncontact": max(contacts, 16 * n, 64),
             "nignored": len(ignored),
             "nexplicit": len(explicit),

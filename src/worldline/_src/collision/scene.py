@@ -16,7 +16,6 @@ from worldline._src.jit import Stage
 from worldline._src.kernels.broadphase.aabb import place
 from worldline._src.kernels.broadphase.cast import cast_rays
 from worldline._src.kernels.broadphase.pairs import broad
-from worldline._src.kernels.broadphase.tree import BUILT
 from worldline._src.kernels.narrowphase.dispatch import (
     FAMILY_LINKS,
     FAMILY_STAGES,
@@ -27,6 +26,7 @@ from worldline._src.kernels.narrowphase.tables import (
     CONTACT_MODE,
     CONTACTS,
     DISTANCE_MODE,
+    FAT,
     MODE,
     PAIRS,
     SKIP,
@@ -109,11 +109,10 @@ class NativeScene:
         """Candidate pairs for the groups' poses; returns how many."""
         self._place(margin)
         self._run(place, broad)
-        while (count := int(self.arenas.column["counter"][PAIRS])) > self.arenas.sizes["npair"]:
-            self.arenas.make_room(pairs=count)
-            self.arenas.column["tree_root"][BUILT] = 0
+        while (needed := int(self.arenas.column["counter"][[PAIRS, FAT]].max())) > self.arenas.sizes["npair"]:
+            self.arenas.make_room(pairs=needed)
             self._run(place, broad)
-        return count
+        return int(self.arenas.column["counter"][PAIRS])
 
     def contacts(self, margin: float = 0.0) -> tuple[Array, np.ndarray]:
         """All contacts: rows of position, normal, depth, and of identity; views of the tables."""

@@ -279,6 +279,24 @@ class CollisionShape:
         return self._triangles.copy()
 
     @property
+    def heights(self) -> Array:
+        """Heights [m] of a height field, (rows, columns); row 0 lies at -y."""
+        self._need("heights", (9,))
+        return self._points.copy()
+
+    @property
+    def field_size(self) -> tuple[float, float]:
+        """Size [m] of a height field along x and y."""
+        self._need("field_size", (9,))
+        return float(self._size[0]), float(self._size[1])
+
+    @property
+    def base(self) -> float:
+        """How far [m] the ground of a height field goes below zero height."""
+        self._need("base", (9,))
+        return self._base
+
+    @property
     def geometry(self) -> GeometryData:
         """Vertices, faces and trees in the layout of the collision tables; not for other shapes."""
         self._need("geometry", (7, 8, 9))

@@ -13,7 +13,7 @@ from worldline._src.facade import values
 from worldline._src.facade.shapes import ShapedFrame, checked_restitution
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.scene.bodies import Body, BodyKind
-from worldline._src.scene.validate import STATIC_SHAPES
+from worldline._src.scene.validate import is_ground
 from worldline._src.spatial.poses import Array
 
 if TYPE_CHECKING:
@@ -156,8 +156,10 @@ class RigidBody(ShapedFrame):
         wanted = kind if value else BodyKind.Dynamic
         if not value and self._body.kind is not kind:
             return
-        if wanted is not BodyKind.Static and any(g.shape in STATIC_SHAPES for g in self._link.geoms):
-            raise OperationError(f"RigidBody '{self.name}' has a plane and cannot move; take the plane away")
+        if wanted is not BodyKind.Static and any(map(is_ground, self._link.geoms)):
+            raise OperationError(
+                f"RigidBody '{self.name}' has a plane, mesh or height field and cannot move; take it away"
+            )
         linear, angular = self.linear_velocity, self.angular_velocity
         self._body.kind = wanted
         runtime.set_body_kind(self._body)

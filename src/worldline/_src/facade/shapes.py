@@ -9,6 +9,7 @@ restitution.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +20,10 @@ from worldline._src.errors import ArgumentError, CapabilityError
 from worldline._src.facade import values
 from worldline._src.facade.body_state import MassiveFrame
 from worldline._src.model.kinds import ShapeFlags
-from worldline._src.scene.asset_specs import MeshData, MeshSource
+from worldline._src.scene.asset_specs import HFieldSource, HFieldSourceType, MeshData, MeshSource
 from worldline._src.scene.contact import CombineRule, ConstraintForceModel, PhysicsMaterial
 from worldline._src.scene.geometry import Geometry, ShapeType
-from worldline._src.scene.validate import movable_links
+from worldline._src.scene.validate import is_ground, movable_links
 from worldline._src.scene.world import World as Scene
 from worldline._src.step.collision_rows import collision_shape
 
@@ -41,6 +42,8 @@ _KINDS = {
     CollisionShapeType.ELLIPSOID: ShapeType.Ellipsoid,
     CollisionShapeType.PLANE: ShapeType.InfinitePlane,
     CollisionShapeType.CONVEX: ShapeType.Mesh,
+    CollisionShapeType.MESH: ShapeType.Mesh,
+    CollisionShapeType.HEIGHT_FIELD: ShapeType.HField,
 }
 
 
@@ -61,7 +64,8 @@ class ShapedFrame(MassiveFrame):
     ) -> None:
         """Give the body one more shape, in design mode or within `World.edit()`; its mass stays.
 
-        Shapes of one body never touch each other. Planes are for bodies that stand still.
+        Shapes of one body never touch each other. Planes, meshes (surfaces of triangles with two sides) and
+        height fields are for bodies that stand still.
 
         Args:
             shape: the shape; its local transform is its pose in the body.
@@ -71,7 +75,7 @@ class ShapedFrame(MassiveFrame):
                 use the larger.
 
         Raises:
-            CapabilityError: cones, height fields and triangle surfaces, which a step has no geom for.
+            CapabilityError: cones, which a scene has no geom for; their convex hull will do.
 
         Example:
             >>> from worldline import simulation as sx
@@ -86,7 +90,7 @@ class ShapedFrame(MassiveFrame):
         """
         self._require_design(f"adding a shape to '{self.name}'")
         own_friction, own_restitution = self._own_material()
-        geom, mesh = _geometry(
+        geom, source = _geometry(
             self._world._scene,
             shape,
             _checked_name(self._world._scene, name),
@@ -95,11 +99,15 @@ class ShapedFrame(MassiveFrame):
                 own_restitution if restitution is None else restitution,
             ),
         )
-        if geom.shape is ShapeType.InfinitePlane and self._moves():
+        if is_ground(geom) and self._moves():
             raise ArgumentError(f"{shape!r} has no volume and '{self.name}' can move; give it a solid shape")
-        if mesh is not None:
+        assets = self._world._scene.assets
+        if isinstance(source, MeshSource):
             assert geom.mesh is not None
-            self._world._scene.assets.meshes[geom.mesh] = mesh
+            assets.meshes[geom.mesh] = source
+        elif source is not None:
+            assert geom.hfield is not None
+            assets.hfields[geom.hfield] = source
         self._link.geoms.append(geom)
         self._world._topology_changed()
 
@@ -132,10 +140,12 @@ class ShapedFrame(MassiveFrame):
         scene = self._world._scene
         rows = self._link.geoms
         rows[:] = [row for row in rows if row is not geom]
-        used = {g.mesh for link in scene.hierarchy.links() for g in link.geoms}
-        used |= {g.mesh for g in scene.hierarchy.geoms}
-        if geom.mesh is not None and geom.mesh not in used and geom.mesh.startswith(_MESH):
+        left = [g for link in scene.hierarchy.links() for g in link.geoms] + list(scene.hierarchy.geoms)
+        if geom.mesh is not None and geom.mesh.startswith(_OWN) and all(g.mesh != geom.mesh for g in left):
             del scene.assets.meshes[geom.mesh]
+        if geom.hfield is not None and geom.hfield.startswith(_OWN):
+            if all(g.hfield != geom.hfield for g in left):
+                del scene.assets.hfields[geom.hfield]
         self._world._topology_changed()
 
     def _moves(self) -> bool:
@@ -223,20 +233,21 @@ def _material(friction: float, restitution: float) -> PhysicsMaterial:
     )
 
 
-_MESH = "worldline:convex_"
+_OWN = "worldline:"
+"""How the names of assets begin that shapes bring along."""
 
 
 def _geometry(
     scene: Scene, shape: CollisionShape, name: str | None, material: PhysicsMaterial
-) -> tuple[Geometry, MeshSource | None]:
-    """A shape as a geom without mass, and the mesh it needs."""
+) -> tuple[Geometry, MeshSource | HFieldSource | None]:
+    """A shape as a geom without mass, and the asset it needs."""
     if not isinstance(shape, CollisionShape):
         raise values.ShapeError(f"a CollisionShape is needed, got {shape!r}")
     kind = _KINDS.get(shape.type)
     if kind is None:
         raise CapabilityError(
             f"supported features: {shape!r} cannot be on a body; boxes, spheres, capsules, cylinders, "
-            "ellipsoids, planes and convex shapes can (CollisionShape.decomposed makes several of a mesh)"
+            "ellipsoids, planes, convex shapes, meshes and height fields can"
         )
     pose = shape.local_transform
     geom = Geometry(
@@ -247,12 +258,26 @@ def _geometry(
         mass=0.0,
         physics_material=material,
     )
+    if kind is ShapeType.HField:
+        geom.hfield = _free(scene.assets.hfields, "field")
+        heights = shape.heights
+        source = HFieldSourceType.buffer(heights.tolist(), geom.hfield)
+        rows, columns = heights.shape
+        return geom, HFieldSource(
+            nrow=rows, ncol=columns, size=shape.field_size, source_type=source, base=shape.base
+        )
     if kind is not ShapeType.Mesh:
         geom.size = shape._size.tolist()
         return geom, None
-    number = next(n for n in range(len(scene.assets.meshes) + 1) if f"{_MESH}{n}" not in scene.assets.meshes)
-    geom.mesh = f"{_MESH}{number}"
-    return geom, MeshSource.buffer(MeshData(vertices=shape.vertices, triangles=_triangles(shape)))
+    geom.mesh_surface = shape.type == CollisionShapeType.MESH
+    geom.mesh = _free(scene.assets.meshes, "mesh" if geom.mesh_surface else "convex")
+    triangles = shape.triangles if geom.mesh_surface else _triangles(shape)
+    return geom, MeshSource.buffer(MeshData(vertices=shape.vertices, triangles=triangles))
+
+
+def _free(table: Mapping[str, object], stem: str) -> str:
+    """A name no asset has yet."""
+    return next(name for n in range(len(table) + 1) if (name := f"{_OWN}{stem}_{n}") not in table)
 
 
 def _triangles(shape: CollisionShape) -> np.ndarray:

@@ -61,6 +61,8 @@ class ShapeFlags(IntFlag):
     """It can touch something: its collision group or its mask is not empty."""
     DECOMPOSED = 2
     """Its mesh is asked to be cut into convex parts."""
+    SURFACE = 4
+    """Its mesh touches by its triangles."""
 
 
 class Axis(IntEnum):

@@ -125,6 +125,8 @@ def _flags(geom: Geometry, library: AssetLibrary) -> ShapeFlags:
         and library.assets.meshes[geom.mesh].value["acd"]
     ):
         flags |= ShapeFlags.DECOMPOSED
+    if geom.mesh_surface and geom.shape is ShapeType.Mesh:
+        flags |= ShapeFlags.SURFACE
     return flags
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from worldline._src.scene.assets.hfields import HeightField
     from worldline._src.scene.assets.library import AssetLibrary
     from worldline._src.scene.assets.mesh import Mesh
+    from worldline._src.scene.options import CoACDConfig
 
 
 class CombineKind(IntEnum):
@@ -154,6 +155,10 @@ class Assets:
     def hull(self, index: int) -> Mesh:
         """The convex hull of a mesh."""
         return self._of_scene().hull(self.mesh_label[index])
+
+    def parts(self, index: int, config: CoACDConfig) -> list[Mesh]:
+        """Convex parts whose union is close to a mesh."""
+        return self._of_scene().parts(self.mesh_label[index], config)
 
     def hfield(self, index: int) -> HeightField:
         """The height field of an index."""

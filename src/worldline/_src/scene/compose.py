@@ -34,7 +34,7 @@ from worldline._src.scene.merging import (
 )
 from worldline._src.scene.poses import IDENTITY, Pose, normalized
 from worldline._src.scene.texts import TEXT
-from worldline._src.scene.validate import STATIC_SHAPES, check_structure, movable_links
+from worldline._src.scene.validate import check_structure, is_ground, movable_links
 from worldline._src.scene.vectors import QUATERNION, VECTOR3, VectorLike
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _refuse_bodies(world: World, part: World, target: Link) -> None:
             problems.append(Problem(path, message))
     if any(moves for link, moves, _ in movable_links(world) if link is target):
         for index, geom in enumerate(part.hierarchy.geoms):
-            if geom.shape in STATIC_SHAPES:
+            if is_ground(geom):
                 message = (
                     f"the {geom.shape.name} {geom.name!r} cannot ride on link {target.name!r}, which"
                     " moves; remove it, or name the part to attach with other_link_name"

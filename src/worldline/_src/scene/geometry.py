@@ -143,6 +143,11 @@ class Geometry(Struct):
     fit_scale: float = field(
         default=1.0, converter=POSITIVE, doc="Factor of the sizes of a primitive fitted to a mesh."
     )
+    mesh_surface: bool = field(
+        default=False,
+        converter=FLAG,
+        doc="A mesh touches by its triangles, both sides, instead of its hull; only where nothing moves it.",
+    )
 
 
 class Site(Struct):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from worldline._src.errors import Problem
 from worldline._src.scene.bodies import BodyKind, Frame, Link
 from worldline._src.scene.contexts import Probe, TooManyProblems
-from worldline._src.scene.geometry import ShapeType
+from worldline._src.scene.geometry import Geometry, ShapeType
 from worldline._src.scene.glance import Doubt, Glance
 from worldline._src.scene.hints import hint
 from worldline._src.scene.kinds import WORLD, describe
@@ -26,7 +26,12 @@ from worldline._src.scene.rules import RULES
 if TYPE_CHECKING:
     from worldline._src.scene.world import World
 
-STATIC_SHAPES = {ShapeType.InfinitePlane, ShapeType.Plane, ShapeType.HField}
+_STATIC_SHAPES = {ShapeType.InfinitePlane, ShapeType.Plane, ShapeType.HField}
+
+
+def is_ground(geom: Geometry) -> bool:
+    """Whether a geom has no volume of its own and must stand still."""
+    return geom.shape in _STATIC_SHAPES or (geom.mesh_surface and geom.shape is ShapeType.Mesh)
 
 
 def validate(world: World, limits: Limits = LIMITS) -> None:
@@ -106,7 +111,7 @@ def movable_links(world: World) -> Iterator[tuple[Link, bool, str]]:
 def _static_shapes(world: World, probe: Probe) -> None:
     for link, moves, path in movable_links(world):
         for index, geom in enumerate(link.geoms if moves else ()):
-            if geom.shape in STATIC_SHAPES:
+            if is_ground(geom):
                 allowed = "a shape with a volume, since the link can move"
                 probe.reject(f"{path}.geoms[{index}].shape", geom.shape.name, allowed)
 

@@ -3,7 +3,8 @@
 """From the shapes and bodies of a Model to rows of the collision tables.
 
 Body 0 of the collision tables is the world, body b + 1 is body b of the Model. Planes are half spaces
-whatever their size, as in the engines whose files have them; meshes count by their convex hull.
+whatever their size, as in the engines whose files have them. Meshes count by their convex hull, by their
+convex parts where the scene asks for them, or, on what stands still, by their triangles.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from worldline._src.collision.shapes import CollisionShape
 from worldline._src.model.kinds import ShapeFlags, ShapeKind
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
+
+MAX_PARTS = 64
+"""A mesh that falls into more convex parts counts by its hull."""
 
 
 def collision_shape(model: Model, k: int) -> CollisionShape:
@@ -43,12 +47,33 @@ def collision_shape(model: Model, k: int) -> CollisionShape:
     if kind is ShapeKind.HFIELD:
         field = model.assets.hfield(source)
         return CollisionShape.height_field(field.heights, field.size, base=field.base, local_transform=place)
+    if shapes.flags[k] & ShapeFlags.SURFACE:
+        mesh = model.assets.mesh(source)
+        return CollisionShape.mesh(mesh.vertices * shapes.scale[k], mesh.triangles, local_transform=place)
     points: Array = model.assets.hull(source).vertices * shapes.scale[k]
     return CollisionShape.convex(points, local_transform=place)
 
 
+def collision_parts(model: Model, k: int) -> list[CollisionShape]:
+    """Row `k` of the shapes of a model as one shape, or as the convex parts of its mesh."""
+    shapes, option = model.shapes, model.option
+    assert shapes is not None
+    wanted = shapes.flags[k] & ShapeFlags.DECOMPOSED and not shapes.flags[k] & ShapeFlags.SURFACE
+    config = None if option is None else option.coacd_strategy
+    if not wanted or config is None or model.assets is None:
+        return [collision_shape(model, k)]
+    parts = model.assets.parts(int(shapes.source[k]), config)
+    if len(parts) > MAX_PARTS:
+        return [collision_shape(model, k)]
+    place, scale = shapes.xform[k], shapes.scale[k]
+    return [CollisionShape.convex(part.vertices * scale, local_transform=place) for part in parts]
+
+
 def shape_rows(model: Model) -> list[tuple[int, ShapeRow]]:
-    """The shapes of a model that can touch something, with their row in the model's table."""
+    """The shapes of a model that can touch something, with their row in the model's table.
+
+    A mesh in parts has several.
+    """
     shapes = model.shapes
     if shapes is None:
         return []
@@ -58,14 +83,13 @@ def shape_rows(model: Model) -> list[tuple[int, ShapeRow]]:
         # masks do not apply to pairs with parameters of their own
         collides[model.contact_pairs.shapes] = True
     for k in np.flatnonzero(collides).tolist():
-        row = ShapeRow(
-            collision_shape(model, k),
+        rest = (
             int(shapes.body[k]) + 1,
             float(shapes.margin[k]),
             int(shapes.group[k]),
             int(shapes.mask[k]),
         )
-        made.append((k, row))
+        made += [(k, ShapeRow(part, *rest)) for part in collision_parts(model, k)]
     return made
 
 

@@ -4,7 +4,8 @@
 
 `fat_pair` holds the filtered pairs whose grown boxes meet, sorted by shapes. Pairs of shapes that left are
 taken out, found anew in the trees and merged in. What goes on to the narrow phase, `pair`, is the part of it
-whose real boxes meet: that depends on poses alone and not on what happened before.
+whose real boxes meet: that depends on poses alone and not on what happened before. Where there is no room for
+the list, `pair` is found without it; what does not fit there either is counted and left out.
 """
 
 from __future__ import annotations
@@ -177,9 +178,54 @@ def _lowest_below(X, box, plane, s):
     return nx * x + ny * y + nz * z
 
 
+@inline
+def _meet(rules, placed, i, j):
+    """Whether the real boxes of two shapes meet."""
+    box = placed.box
+    if rules.shape_type[i] == PLANE:
+        return _lowest_below(placed.shape_X_W, box, i, j) <= placed.shape_margin[i]
+    if rules.shape_type[j] == PLANE:
+        return _lowest_below(placed.shape_X_W, box, j, i) <= placed.shape_margin[j]
+    return overlap(box, i, box, j)
+
+
+@outline
+def _find_without_list(rules, placed, tree, stack, pairs):
+    """All pairs whose real boxes meet, from the trees alone; returns how many there are."""
+    node, root, rows = tree.tree_node, tree.tree_root, pairs.pair
+    in_trees, count = root[MOVING] + root[FIXED], 0
+    for k in range(in_trees + root[PLANES]):
+        s = tree.tree_order[k]
+        top = 0
+        for r in range(2):
+            start = root[MOVING_ROOT] if r == 0 else root[FIXED_ROOT]
+            if start >= 0:
+                stack[top] = start
+                top += 1
+        while top > 0:
+            top -= 1
+            n = stack[top]
+            if k < in_trees and not overlap(placed.box, s, tree.tree_box, n):
+                continue
+            other = node[n, LEAF]
+            if other < 0:
+                stack[top], stack[top + 1] = node[n, CHILD_A], node[n, CHILD_B]
+                top += 2
+                continue
+            # each pair from its first shape; half spaces are in no tree and look for all
+            i, j = (s, other) if s < other else (other, s)
+            if other != s and (s < other or k >= in_trees) and _meet(rules, placed, i, j):
+                if allowed(rules, i, j):
+                    if count < rows.shape[0]:
+                        rows[count, 0], rows[count, 1] = i, j
+                    count += 1
+    _sort_rows(rows, min(count, rows.shape[0]))
+    return count
+
+
 @kernel
 def find_pairs(rules, placed, tree_io, stack_io, pairs_io):
-    """Boxes -> candidate pairs, sorted; counter[PAIRS] above the room means there was not enough."""
+    """Boxes -> candidate pairs, sorted; counter[PAIRS] or [FAT] above the room means there was not enough."""
     tree, pairs, stack = tree_io, pairs_io, stack_io
     counter, root = pairs.counter, tree.tree_root
     if root[BUILT] == 0:
@@ -201,8 +247,9 @@ def find_pairs(rules, placed, tree_io, stack_io, pairs_io):
             for e in range(in_trees, in_trees + root[PLANES]):
                 found = _add_new(pairs, rules, found, s, tree.tree_order[e])
         if held + found > pairs.pair.shape[0]:
-            # the list is not whole: begin again when there is room
-            counter[PAIRS], root[BUILT] = held + found, 0
+            # the list would not be whole: do without it, and begin again in the next pass
+            counter[PAIRS] = _find_without_list(rules, placed, tree, stack, pairs)
+            counter[FAT], root[BUILT] = held + found, 0
             return
         _sort_rows(pairs.new_pair, found)
         _merge(pairs, held, found)
@@ -210,16 +257,10 @@ def find_pairs(rules, placed, tree_io, stack_io, pairs_io):
     counter[FAT] = held
 
     # what really meets now
-    count, rows, box = 0, pairs.fat_pair, placed.box
+    count, rows = 0, pairs.fat_pair
     for q in range(held):
         i, j = rows[q, 0], rows[q, 1]
-        if rules.shape_type[i] == PLANE:
-            meets = _lowest_below(placed.shape_X_W, box, i, j) <= placed.shape_margin[i]
-        elif rules.shape_type[j] == PLANE:
-            meets = _lowest_below(placed.shape_X_W, box, j, i) <= placed.shape_margin[j]
-        else:
-            meets = overlap(box, i, box, j)
-        if meets:
+        if _meet(rules, placed, i, j):
             pairs.pair[count, 0], pairs.pair[count, 1] = i, j
             count += 1
     counter[PAIRS] = count

@@ -155,6 +155,7 @@ def sort_shapes(tree, shape_type, shape_body, body_fixed):
             fixed = body_fixed[shape_body[s]] != 0
             if (2 if plane else (1 if fixed else 0)) == sort:
                 order[count] = s
+                tree.tree_leaf[s] = -1
                 count += 1
         root[MOVING + sort] = count - before
 
@@ -171,10 +172,10 @@ def update_tree(tree, box, stack):
             moved[order[k]] = 1
         left = in_trees
     else:
-        for k in range(in_trees):
-            s = order[k]
+        # in the order of memory, not of the tree: thousands of boxes do not fit the cache
+        for s in range(fat.shape[0]):
             moved[s] = 0
-            if not _inside(box, fat, s):
+            if tree.tree_leaf[s] >= 0 and not _inside(box, fat, s):
                 _set_fat(box, fat, s)
                 moved[s] = 1
                 left += 1

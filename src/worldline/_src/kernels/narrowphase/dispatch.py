@@ -70,7 +70,8 @@ _family = inline(pair_family)
 def sort_pairs(shape_type, buckets_io):
     """Stable counting sort of the candidate pairs by family."""
     start, pair, bucket = buckets_io.bucket_start, buckets_io.pair, buckets_io.bucket
-    count = buckets_io.counter[PAIRS]
+    # pairs there was no room for are counted but not there
+    count = min(buckets_io.counter[PAIRS], pair.shape[0])
     for f in range(FAMILY_COUNT + 1):
         start[f] = 0
     for q in range(count):
