@@ -1,14 +1,26 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Collision: pair queries against Coal, rays on a large mesh, and the growth of the broad phase."""
+"""Collision: pair queries against Coal, rays on a large mesh, the broad phase of a pile and how it grows.
+
+Coal is called from Python and, where a C++ compiler and the headers of Coal and Eigen are found (pip install
+coal cmeel-eigen), from C++ too.
+"""
 
 from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.timing import best_of
+from worldline import simulation as sx
+from worldline._src.collision.arenas import poses12
 from worldline._src.collision.native import NativeDetector
 from worldline._src.kernels.broadphase.aabb import place
 from worldline._src.kernels.broadphase.pairs import broad
@@ -27,39 +39,87 @@ def _random_poses(rng: np.random.Generator, count: int, size: float) -> np.ndarr
     return np.hstack([size * rng.random((count, 3)), q / np.linalg.norm(q, axis=1)[:, None]])
 
 
+def build_peer(folder: Path) -> Path | None:
+    """Coal's loop in C++, or None where it cannot be built."""
+    import coal
+
+    prefix = next((p for p in Path(coal.__file__).parents if p.name == "cmeel.prefix"), None)
+    compiler = shutil.which("g++") or shutil.which("clang++")
+    if prefix is None or compiler is None:
+        return None
+    headers = [prefix / "include", prefix / "include" / "eigen3", Path("/usr/include/eigen3")]
+    library = prefix / "lib"
+    program = folder / "coal_pairs"
+    command = [compiler, "-std=c++17", "-O3", "-DNDEBUG", "-march=native", "-o", str(program)]
+    command += [str(Path(__file__).parent / "coal_pairs.cpp"), *(f"-I{path}" for path in headers)]
+    command += [f"-L{library}", "-lcoal", f"-Wl,-rpath,{library}"]
+    made = subprocess.run(command, capture_output=True, text=True, check=False)
+    return program if made.returncode == 0 else None
+
+
+def peer_time(program: Path, a: str, b: str, poses: np.ndarray) -> float:
+    """Time of a query of the C++ loop [us]."""
+    rows = "\n".join(" ".join(map(repr, row)) for row in poses12(poses).tolist())
+    text = f"{a} {b} {len(poses) // 2}\n{rows}\n"
+    return float(
+        subprocess.run([str(program)], input=text, capture_output=True, text=True, check=True).stdout.split()[
+            0
+        ]
+    )
+
+
 def pair_queries(console: Console) -> None:
-    """Signed distances of random pairs: ours in one call, Coal called pair by pair from Python."""
+    """Signed distances of random pairs: ours in one call and in compiled code alone, Coal pair by pair."""
     import coal
 
     table = Table(title="distance queries, one thread, us a pair")
-    for column in ("pair", "ours", "Coal from Python", "ratio"):
+    for column in (
+        "pair",
+        "ours, one call",
+        "ours, compiled",
+        "Coal, C++",
+        "Coal, Python",
+        "C++ / ours",
+        "Python / ours",
+    ):
         table.add_column(column, justify="right")
     rng = np.random.default_rng(0)
     native, other = NativeDetector(), CollisionDetector.create("coal")
     names = list(_SHAPES)
-    for i, a in enumerate(names):
-        for b in names[i:]:
+    with tempfile.TemporaryDirectory() as folder:
+        program = build_peer(Path(folder))
+        for a, b in [(a, b) for i, a in enumerate(names) for b in names[i:]]:
             group = native.create_group()
             for _ in range(_PAIRS):
                 group.add(_SHAPES[a])
                 group.add(_SHAPES[b])
-            group.poses = _random_poses(rng, 2 * _PAIRS, 1.5)
+            poses = _random_poses(rng, 2 * _PAIRS, 1.5)
+            group.poses = poses
             pairs = np.arange(2 * _PAIRS).reshape(-1, 2)
-            parts = other._parts(group)
+            native.distances(group, pairs)
+            scene = native.scene(group)
+            parts = [part[0][:2] for part in other._parts(group)]
             request, result = coal.DistanceRequest(), coal.DistanceResult()
-
             listed = pairs.tolist()
 
             def theirs(parts=parts, request=request, result=result, listed=listed):
                 for k, j in listed:
                     result.clear()
-                    coal.distance(*parts[k][0][:2], *parts[j][0][:2], request, result)
+                    coal.distance(*parts[k], *parts[j], request, result)
 
-            best = best_of(
-                {"ours": lambda g=group, p=pairs: native.distances(g, p), "coal": theirs}, rounds=5
+            jobs = {
+                "ours": lambda g=group, p=pairs: native.distances(g, p),
+                "compiled": lambda s=scene: s._run(place, *s.narrow),
+                "coal": theirs,
+            }
+            best = {name: 1e6 * spent / _PAIRS for name, spent in best_of(jobs, rounds=40, least=0.0).items()}
+            peer = peer_time(program, a, b, poses) if program is not None else np.nan
+            table.add_row(
+                f"{a}-{b}",
+                *(f"{x:.3f}" for x in (best["ours"], best["compiled"], peer, best["coal"])),
+                f"{peer / best['ours']:.1f}",
+                f"{best['coal'] / best['ours']:.1f}",
             )
-            ours, coal_time = (1e6 * best[k] / _PAIRS for k in ("ours", "coal"))
-            table.add_row(f"{a}-{b}", f"{ours:.3f}", f"{coal_time:.3f}", f"{coal_time / ours:.1f}")
     console.print(table)
 
 
@@ -84,7 +144,7 @@ def rays(console: Console) -> None:
     scene = detector.scene(group)
     start = np.column_stack([rng.uniform(-5, 5, (10_000, 2)), np.full(10_000, 3.0)])
     end = np.column_stack([rng.uniform(-5, 5, (10_000, 2)), np.full(10_000, -3.0)])
-    best = best_of({"rays": lambda: scene.cast(start, end)}, rounds=9)
+    best = best_of({"rays": lambda: scene.cast(start, end)}, rounds=40, least=0.0)
     rate = 10_000 / best["rays"]
     triangles = scene.arenas.sizes["ntri"]
     console.print(f"rays on {triangles} triangles: {rate / 1e6:.2f} million a second\n")
@@ -115,9 +175,45 @@ def broad_phase(console: Console) -> None:
             body[:, :3] += drift[k] if k < 40 else -drift[k - 40]
             scene._run(place, broad)
 
-        best = best_of({"step": step}, rounds=7)["step"] * 1e6
+        best = best_of({"step": step}, rounds=200, least=0.0)["step"] * 1e6
         pairs = len(scene.candidates())
         table.add_row(f"{count}", f"{pairs}", f"{best:.1f}", f"{best / (count * np.log2(count)):.4f}")
+    console.print(table)
+
+
+def pile_share(console: Console, count: int = 1000) -> None:
+    """Where a step of a pile of boxes and spheres spends its time, stage by stage."""
+    world = sx.World(time_step=0.002)
+    world.add_ground_plane()
+    rng = np.random.default_rng(0)
+    side = max(2, round((count / 3) ** (1 / 3)))
+    for k in range(count):
+        place_of = np.array([k % side, (k // side) % side, k // side**2])
+        position = place_of * (0.22, 0.22, 0.21) + (0.0, 0.0, 0.11) + 0.02 * rng.random(3) * (1, 1, 0)
+        body = world.add_rigid_body(f"body_{k}", mass=1.0, position=position)
+        ball = rng.random() < 0.5
+        body.add_collision_shape(CollisionShape.sphere(0.1) if ball else CollisionShape.box((0.1, 0.1, 0.1)))
+    world.step(n=150)
+    simulation = world._runtime.sim
+    program, *rest = simulation._call
+    names = [stage.name for stage in simulation.stages]
+    spent = np.zeros((20, len(names)))
+    for row in spent:
+        # one stage after the other is one step
+        for k in range(len(names)):
+            one = np.ascontiguousarray(program[k : k + 1])
+            start = time.perf_counter()
+            simulation._advance(one, *rest, 1)
+            row[k] = time.perf_counter() - start
+    typical = np.median(spent, axis=0)
+    total = typical.sum()
+    table = Table(title=f"a step of a pile of {count} boxes and spheres, {len(world.contacts)} contacts")
+    for column in ("stage", "us", "share"):
+        table.add_column(column, justify="right")
+    for k in np.argsort(-typical)[:8]:
+        table.add_row(names[k], f"{1e6 * typical[k]:.0f}", f"{typical[k] / total:.1%}")
+    broad_time = sum(t for name, t in zip(names, typical, strict=True) if name in ("place", "broad"))
+    table.add_row("broad phase (place, broad)", f"{1e6 * broad_time:.0f}", f"{broad_time / total:.1%}")
     console.print(table)
 
 
@@ -126,3 +222,4 @@ def run(console: Console) -> None:
     pair_queries(console)
     rays(console)
     broad_phase(console)
+    pile_share(console)

@@ -76,12 +76,11 @@ class NativeDetector(CollisionDetector):
         scene = self.scene(group)
         if len(scene.shape_body) == len(group):
             _refuse_skipped(scene, wanted)
-            rows = scene.distances(wanted)
+            # one copy of the table's rows; the parts of the answer are columns of it
+            rows = scene.distances(wanted).copy()
         else:
             rows = _of_compounds(scene, wanted)
-        return PairDistances(
-            rows[:, 0].copy(), rows[:, 1:4].copy(), rows[:, 4:7].copy(), rows[:, 7:10].copy()
-        )
+        return PairDistances(rows[:, 0], rows[:, 1:4], rows[:, 4:7], rows[:, 7:10])
 
     def distance(
         self,
