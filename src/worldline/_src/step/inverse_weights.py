@@ -19,6 +19,16 @@ from worldline._src.step.jacobians import jacobian
 _SMALL = 1e-15
 
 
+def _blocks(M: Array) -> list[tuple[int, int]]:
+    """Ranges of degrees of freedom that have no inertia in common: about one a tree."""
+    first = np.argmax(M != 0.0, axis=1)
+    first = np.where((M != 0.0).any(axis=1), first, np.arange(len(M)))
+    # a block begins where nothing below reaches back beyond it
+    reach = np.minimum.accumulate(first[::-1])[::-1]
+    starts = np.flatnonzero(reach >= np.arange(len(M)))
+    return list(zip(starts.tolist(), [*starts[1:].tolist(), len(M)], strict=True))
+
+
 def inverse_weights(model: Model) -> tuple[Array, Array, Array]:
     """Of degrees of freedom, (joint_dof_count,), of bodies: translation and rotation, (body_count, 2), and
     the inverse mass matrix they come from.
@@ -36,11 +46,12 @@ def inverse_weights(model: Model) -> tuple[Array, Array, Array]:
         q[model.joint_q_start[j] : model.joint_q_start[j + 1]] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
     M = mass_matrix(model, q)
     held = np.repeat(model.body_kinematic[model.joint_child], np.diff(model.joint_qd_start))
-    free = np.flatnonzero(~held)
     inverse = np.zeros((nv, nv))
-    if free.size:
-        # a degree of freedom without inertia has nothing to be scaled by
-        inverse[np.ix_(free, free)] = np.linalg.pinv(M[np.ix_(free, free)], hermitian=True)
+    for start, end in _blocks(M):
+        free = start + np.flatnonzero(~held[start:end])
+        if free.size:
+            # a degree of freedom without inertia has nothing to be scaled by
+            inverse[np.ix_(free, free)] = np.linalg.pinv(M[np.ix_(free, free)], hermitian=True)
 
     dofs = np.diagonal(inverse).copy()
     for j in range(model.joint_count):
@@ -54,7 +65,8 @@ def inverse_weights(model: Model) -> tuple[Array, Array, Array]:
 
     for b in range(model.body_count):
         J = jacobian(model, q, b, model.body_com[b])
-        A = np.einsum("ri,ij,rj->r", J, inverse, J)
+        moving = np.flatnonzero(J.any(axis=0))
+        A = np.einsum("ri,ij,rj->r", J[:, moving], inverse[np.ix_(moving, moving)], J[:, moving])
         turn, move = float(A[:3].mean()), float(A[3:].mean())
         if move < _SMALL < turn:
             move = turn
