@@ -147,3 +147,18 @@ def test_refusals(world):
     with pytest.raises(TypeError):
         world.collide(3)  # type: ignore[arg-type]
     assert sx.World().collide() == [] and not sx.World().raycast((0, 0, 0), (1, 0, 0)).has_hit
+
+
+def test_an_update_policy_says_when_to_look():
+    world = sx.World()
+    balls = [world.add_rigid_body(position=(x, 0, 0)) for x in (0.0, 1.5)]
+    for ball in balls:
+        ball.add_collision_shape(CollisionShape.sphere(1.0))
+    queries = world.collision
+    assert len(queries.query()) == 1
+    balls[1].translation = (5, 0, 0)
+    assert len(queries.query(update=sx.UpdatePolicy.NEVER)) == 1
+    assert queries.query(update=sx.UpdatePolicy.IF_STALE) == []
+    assert queries.query(update=sx.UpdatePolicy.NEVER) == queries.query(update=sx.UpdatePolicy.ALWAYS) == []
+    with pytest.raises(TypeError):
+        queries.query(update="always")  # type: ignore[arg-type]

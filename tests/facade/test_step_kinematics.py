@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from facade_worlds import arm_and_box
+from worldline import msd
 from worldline import simulation as sx
 from worldline._src.scene.keyframes import Keyframe
 from worldline.collision import CollisionShape
@@ -45,10 +46,20 @@ def test_no_tick_within_an_edit():
 
 
 def test_what_a_tick_cannot_update_is_refused():
-    world, _ = arm_and_box()
-    with pytest.raises(NotImplementedError, match="update_sensors"):
+    text = (
+        "<mujoco><worldbody><body name='b'><joint name='j'/><geom size='.1'/></body></worldbody>"
+        "<sensor><jointpos joint='j'/></sensor></mujoco>"
+    )
+    world = sx.World.from_scene(msd.from_str(text))
+    with pytest.raises(NotImplementedError, match="1 sensors"):
         world.step_kinematics(update_sensors=True)
-    assert world.frame == 0
+    assert world.frame == 0 and not world.is_simulation_mode
+
+
+def test_a_tick_may_ask_for_everything():
+    world, _ = arm_and_box()
+    world.step_kinematics(n=10, update_collision=True, update_sensors=True)
+    assert world.frame == 10
 
 
 def test_a_tick_places_shapes_for_queries():

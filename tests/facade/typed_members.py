@@ -274,5 +274,7 @@ def run(folder: Path) -> int:
     found += of_worlds(world)
     found += of_state(world)
     found += of_replay(world, folder)
+    queries: sx.CollisionQueries = world.collision
+    assert queries.query(update=sx.UpdatePolicy.NEVER) == []
     assert not world.raycast((9.0, 9.0, 3.0), (9.0, 9.0, -3.0)).has_hit
     return len(found)

@@ -66,7 +66,7 @@ from worldline._src.facade.options import (
     RigidBodyOptions,
     WorldOptions,
 )
-from worldline._src.facade.queries import BodyDistance, RayHit, RayHits
+from worldline._src.facade.queries import BodyDistance, CollisionQueries, RayHit, RayHits
 from worldline._src.facade.recording import Recording, RecordingError
 from worldline._src.facade.replay import Replay, ReplayCheck, ReplayDifference, ReplayIndexError
 from worldline._src.facade.replay_layout import LayoutError
@@ -91,6 +91,7 @@ __all__ = [
     "Chain",
     "ClosureDynamicsPolicy",
     "ClosureKinematicsPolicy",
+    "CollisionQueries",
     "ComputeAcceleratorPolicy",
     "Contact",
     "ContactEvent",

@@ -22,6 +22,7 @@ from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
 from worldline._src.facade.contacts import Contact, Owners, owners
 from worldline._src.facade.frame import Frame
+from worldline._src.facade.kinds import UpdatePolicy, member
 from worldline._src.facade.link import Link
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import TransformLike, VectorLike
@@ -164,20 +165,55 @@ class QueryScene:
         return self
 
 
-def scene_of(world: World) -> QueryScene:
-    """The group of a World, with the present poses."""
+def scene_of(world: World, update: UpdatePolicy = UpdatePolicy.IF_STALE) -> QueryScene:
+    """The group of a World, with the present poses; with those of the last query if never to be updated."""
     runtime = world._live()
     known = runtime.queries
     if known is None:
         known = runtime.queries = QueryScene(world, runtime)
+    elif update is UpdatePolicy.NEVER:
+        return known
+    if update is UpdatePolicy.ALWAYS:
+        runtime.sim.written()
     return known.refresh()
 
 
-def collide(world: World, options: CollisionOption | None) -> list[Contact]:
+class CollisionQueries:
+    """Where bodies of a World touch; `World.collision`.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> world = sx.World()
+        >>> world.collision.query(update=sx.UpdatePolicy.IF_STALE)
+        []
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def query(
+        self, options: CollisionOption | None = None, *, update: UpdatePolicy = UpdatePolicy.IF_STALE
+    ) -> list[Contact]:
+        """Where bodies touch; nothing is solved and nothing changes.
+
+        Args:
+            options: margin, largest number of contacts; see `worldline.collision.CollisionOption`.
+            update: IF_STALE sees every write, as all reads do, and does no work twice; ALWAYS places shapes
+                again in any case; NEVER leaves them where the last query had them, maybe out of date.
+        """
+        return collide(self._world, options, member(UpdatePolicy, update, "update"))
+
+    def __repr__(self) -> str:
+        return f"CollisionQueries({self._world!r})"
+
+
+def collide(
+    world: World, options: CollisionOption | None, update: UpdatePolicy = UpdatePolicy.IF_STALE
+) -> list[Contact]:
     """See `World.collide`."""
     if options is not None and not isinstance(options, CollisionOption):
         raise values.ShapeError(f"options must be a CollisionOption, got {options!r}")
-    scene = scene_of(world)
+    scene = scene_of(world, update)
     found = scene.detector.collide(scene.group, option=options)
     made = []
     for k in range(len(found)):

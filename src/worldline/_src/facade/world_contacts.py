@@ -14,7 +14,7 @@ from worldline._src.facade.contacts import Contact, ContactForce
 from worldline._src.facade.explain import Explanation
 from worldline._src.facade.ledger import EnergyLedger
 from worldline._src.facade.link import Link
-from worldline._src.facade.queries import BodyDistance, BodyLike, RayHits
+from worldline._src.facade.queries import BodyDistance, BodyLike, CollisionQueries, RayHits
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.step_report import ContactEvent, StepReport
 from worldline._src.facade.values import TransformLike, VectorLike
@@ -113,6 +113,11 @@ class WorldContacts:
         return explain.explain(self._whole(), a, b)
 
     # ---- queries of the present
+
+    @property
+    def collision(self) -> CollisionQueries:
+        """Queries that say themselves whether to look for what was written since; see `CollisionQueries`."""
+        return CollisionQueries(self._whole())
 
     def collide(self, options: CollisionOption | None = None) -> list[Contact]:
         """Where bodies touch now; nothing is solved and nothing changes.

@@ -279,7 +279,7 @@ class WorldMembers:
         Args:
             n: number of ticks.
             update_collision: also place the shapes for collision queries, which are up to date anyway.
-            update_sensors: also sample sensors.
+            update_sensors: also sample sensors; refused while the scene has any.
 
         Example:
             >>> from worldline import simulation as sx
@@ -294,11 +294,13 @@ class WorldMembers:
         for name, wanted in (("update_collision", update_collision), ("update_sensors", update_sensors)):
             if not isinstance(wanted, bool):
                 raise values.ShapeError(f"{name} must be True or False, got {wanted!r}")
-        if update_sensors:
-            raise CapabilityError("step_kinematics: update_sensors is not available")
+        world = self._self()
+        sensors = world._live().model.sensors
+        if update_sensors and sensors is not None and sensors.size:
+            number = len(sensors.label)
+            raise CapabilityError(f"step_kinematics: update_sensors: {number} sensors cannot be sampled yet")
         if count == 0:
             return
-        world = self._self()
         world._require_no_edit("a step")
         if not world._simulating:
             world.enter_simulation_mode()
