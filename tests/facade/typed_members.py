@@ -228,6 +228,9 @@ def of_replay(world: sx.World, folder: Path) -> list[object]:
     difference: sx.ReplayDifference = replay.compare(0, 1)
     recording: sx.Recording = replay.recording()
     recording.to_csv(folder / "motion.csv")
+    recording.to_npz(folder / "motion.npz")
+    recording.to_html(folder / "motion.html", world)
+    plot = recording.plot
     arrays: dict[str, NDArray[np.generic]] = dict(recording.to_numpy())
     times: Array = recording.times
     frames: int = len(recording.frames)
@@ -251,7 +254,24 @@ def of_replay(world: sx.World, folder: Path) -> list[object]:
     replay.restore(0)
     world.clear_replay_recording()
     world.replay_recording_enabled = False
-    return [added, arrays, times, frames, told]
+    return [added, arrays, times, frames, told, plot]
+
+
+def of_steps(world: sx.World, box: sx.RigidBody) -> list[object]:
+    """What a step tells of itself."""
+    world.step_profiling_enabled = True
+    world.step()
+    report: sx.StepReport = world.step_report()
+    pairs: list[sx.PairForce] = list(report.pairs)
+    pushed = [(pair.body_a, pair.body_b, pair.depth) for pair in pairs]
+    events: list[sx.ContactEvent] = world.contact_events
+    begun = [(event.body_a, event.body_b) for event in events if event.kind is sx.ContactEventKind.BEGIN]
+    ledger: sx.EnergyLedger = world.energy_ledger()
+    left: float = ledger.unexplained
+    why: sx.Explanation = world.explain(box, None)
+    world.step_profiling_enabled = False
+    machinery = (world.pipeline, world.last_step_profile, world.memory_diagnostics)
+    return [pushed, begun, ledger.causes, left, str(why), machinery]
 
 
 def run(folder: Path) -> int:
@@ -274,6 +294,7 @@ def run(folder: Path) -> int:
     found += of_worlds(world)
     found += of_state(world)
     found += of_replay(world, folder)
+    found += of_steps(world, box)
     queries: sx.CollisionQueries = world.collision
     assert queries.query(update=sx.UpdatePolicy.NEVER) == []
     assert not world.raycast((9.0, 9.0, 3.0), (9.0, 9.0, -3.0)).has_hit
