@@ -41,6 +41,22 @@ def test_every_degree_of_freedom_has_its_own_actuator(universal):
     assert [dof.actuator_type for dof in joint.dofs] == [FORCE, FORCE]
 
 
+def test_one_freedom_of_a_joint_may_be_a_servo(universal):
+    world, joint = universal
+    world.gravity = (0, 0, 0)
+    joint.dofs[0].actuator_type = sx.ActuatorType.SERVO
+    joint.effort_limits = 50.0
+    joint.command_velocity = [0.5, 0.9]
+    world.step(n=50)
+    assert joint.velocity[0] == pytest.approx(0.5, abs=1e-6)
+    assert abs(joint.velocity[1]) < 0.4
+    joint.dofs[0].actuator_type = FORCE
+    world.step()
+    with pytest.raises(ArgumentError, match="follows another as a whole"):
+        joint.dofs[1].actuator_type = sx.ActuatorType.MIMIC
+    assert joint.actuator_type is FORCE
+
+
 def test_actuators_of_single_freedoms_are_saved(universal, tmp_path):
     world, joint = universal
     joint.dofs[1].actuator_type = LOCKED

@@ -285,6 +285,9 @@ def run(folder: Path) -> int:
     tool = world.add_fixed_frame("tool", tip)
     closure = world.add_loop_closure("pin", sx.LoopClosureSpec(tool, box, sx.LoopClosureFamily.POINT))
     copy: sx.Multibody = arm.clone("copy", translation=(0, 1, 0))
+    copy.joints[0].set_mimic_joint(arm.joints[0], multiplier=-1.0, offset=0.1)
+    copy.joints[0].use_coupler_constraint = False
+    copy.joints[0].actuator_type = sx.ActuatorType.FORCE
     found = of_options(world.options, spec, sx.ReadOptions())
     found += of_frames(tool, box)
     found += of_links(tip, box)

@@ -224,12 +224,12 @@ class Joint(mimic.Follower):
             if kind is not ActuatorType.FORCE:
                 raise ArgumentError(f"the floating base '{self.name}' only takes ActuatorType.FORCE")
             return
-        before = actuator_type(self._joint.drive)
+        before = set(self._actuator_types())
         self._joint.drive = drive_type(kind)
         for dof in self._joint.dofs:
             dof.drive = None
         mimic.follow(self)
-        if before is not kind and (before in MOTORS or kind in MOTORS):
+        if before != {kind} and not {kind, *before}.isdisjoint(MOTORS):
             self._world._topology_changed()
         else:
             runtime.set_drive(self._joint)

@@ -15,6 +15,7 @@ import numpy as np
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
 from worldline._src.facade.kinds import ActuatorType, drive_type
+from worldline._src.facade.runtime import MOTORS
 from worldline._src.facade.values import VectorLike
 from worldline._src.scene.joints import FreeJoint, JointDof, TargetMode
 from worldline._src.scene.joints import Joint as SceneJoint
@@ -118,7 +119,16 @@ def set_actuator_type(joint: Joint, index: int, kind: ActuatorType) -> None:
         if kind is not ActuatorType.FORCE:
             raise ArgumentError(f"the floating base '{joint.name}' only takes ActuatorType.FORCE")
         return
+    if ActuatorType.MIMIC in (kind, joint._actuator_types()[index]):
+        raise ArgumentError(
+            f"joint '{joint.name}' follows another as a whole or not at all: use its own type"
+        )
+    motors = not {kind, joint._actuator_types()[index]}.isdisjoint(MOTORS)
     _own_dofs(joint, runtime)[index].drive = drive_type(kind)
+    if motors:
+        # which rows there are is settled when the description is compiled
+        joint._world._topology_changed()
+        return
     runtime.set_drive(given)
     joint._world._configuration_changed()
 

@@ -205,9 +205,12 @@ class Runtime:
 
     def _servos(self) -> np.ndarray:
         """Degrees of freedom of the servos."""
-        slices = [self.v_slice(joint) for joint in self._joints() if joint.drive is DriveType.Servo]
-        dofs = [d for part in slices for d in range(part.start, part.stop)]
-        return np.array(dofs, np.int64)
+        found = []
+        for joint in self._joints():
+            dofs = self.v_slice(joint)
+            own = [dof.drive or joint.drive for dof in joint.dofs] or [joint.drive] * (dofs.stop - dofs.start)
+            found += [d for d, drive in enumerate(own, dofs.start) if drive is DriveType.Servo]
+        return np.array(found, np.int64)
 
     def body(self, link: Link) -> int:
         """Index of the body of a link."""
