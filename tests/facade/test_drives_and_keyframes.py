@@ -212,3 +212,25 @@ def test_keyframes_hold_commands_and_held_forces():
     assert (hinge.force[0], hinge.command_velocity[0], hinge.command_acceleration[0]) == (5.0, 6.0, 7.0)
     assert hinge.target_position[0] == 0.8
     assert world._live().held[world._live().body(hinge.child_link._link)].tolist() == list(range(12, 18))
+
+
+def test_controls_and_activations_are_state_of_a_description():
+    world = sx.World.from_scene(msd.from_str(MOCAP))
+    world.actuator_controls = [0.5, 0.25]
+    world.step(n=7)
+    again = sx.World.from_scene(world.to_scene())
+    assert again.actuator_controls.tolist() == [0.5, 0.25]
+    assert again._live().activation.tolist() == world._live().activation.tolist() != [0.0]
+    world.step(n=5)
+    again.step(n=5)
+    assert again.state_vector.tolist() == world.state_vector.tolist()
+
+
+def test_controls_come_with_a_scene_that_is_added():
+    part = sx.World.from_scene(msd.from_str(MOCAP))
+    part.actuator_controls = [0.5, 0.25]
+    world = sx.World.from_scene(msd.from_str(MOCAP))
+    world.actuator_controls = [3.0, 4.0]
+    world.add_scene(part.to_scene(), prefix="b_")
+    assert world.actuator_names == ["m", "slow", "b_m", "b_slow"]
+    assert world.actuator_controls.tolist()[2:] == [0.5, 0.25]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 import types
 from pathlib import Path
 from typing import Any
@@ -208,3 +209,19 @@ def test_a_format_without_reader_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(load, "_TEXT_FORMATS", ("usd",))
     with pytest.raises(NotImplementedError, match="reading USD is not part of this build"):
         msd.from_str("", format="usd")
+
+
+def test_a_slow_load_shows_a_line(tmp_path, monkeypatch, capsys) -> None:
+    from worldline._src import progress
+    from worldline._src.scene.formats.mjcf import read as mjcf
+
+    read = mjcf.read
+    monkeypatch.setattr(progress, "PATIENCE", 0.05)
+    monkeypatch.delenv("WORLDLINE_QUIET", raising=False)
+    monkeypatch.setattr(mjcf, "read", lambda *given, **more: (time.sleep(0.3), read(*given, **more))[1])
+    text = "<mujoco model='slow line'/>"
+    (tmp_path / "robot.xml").write_text(text)
+    msd.from_file(tmp_path / "robot.xml")
+    assert "loading robot.xml" in capsys.readouterr().err
+    msd.from_str(text)
+    assert "loading" in capsys.readouterr().err

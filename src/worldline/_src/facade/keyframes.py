@@ -38,8 +38,8 @@ def apply(world: World, name: str) -> None:
     k = known.index(name)
     runtime.sim.q[:] = frames.joint_q[k]
     runtime.sim.v[:] = frames.joint_qd[k]
-    if runtime.control.size:
-        runtime.control[:] = frames.control[k]
+    if runtime.constraints is not None:
+        runtime.control[:] = frames.control[k][runtime.constraints.actuators]
     if runtime.activation.size and model.actuators is not None:
         moving = model.actuators.activation_kind != ActivationKind.NONE
         runtime.activation[:] = np.nan_to_num(frames.activation[k][moving])

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The state of a World within a description: a keyframe that holds it to the last bit.
 
-Coordinates, velocities, commands, held forces and time are in the keyframe named `STATE_KEYFRAME`. The
+Coordinates, velocities, commands, controls, held forces and time are in the keyframe `STATE_KEYFRAME`. The
 drawn place of a free body follows its state as well, so that whoever only draws the scene sees the bodies
 where they are; where a drawn place means more (springs of free joints, welds, joints between bodies) it
 stays. What belongs to a run and not to an instant stays behind: the number of steps, one-shot forces, and
@@ -46,6 +46,10 @@ def write_state(world: World, scene: Scene) -> None:
     for field, name in _VELOCITIES.items():
         rows = [getattr(runtime.sim, name)[runtime.v_slice(slot.joint)] for slot in slots]
         setattr(made, field, np.concatenate([np.zeros(0), *rows]))
+    if runtime.constraints is not None and runtime.control.size:
+        made.ctrl = np.zeros(len(runtime.scene.actuators))
+        made.ctrl[runtime.constraints.actuators] = runtime.control
+        made.act = runtime.activation
     links = list(runtime.scene.hierarchy.links())
     if runtime.held.any():
         made.link_force = np.array([runtime.held[runtime.body(link)] for link in links])
@@ -64,6 +68,17 @@ def _draw(runtime: Runtime, body: Body, told: Body, scene: Scene) -> None:
     if body.kind is not BodyKind.Static:
         told.linear_velocity = v[:3]
         told.angular_velocity = matrix_of(q)[:3, :3] @ v[3:]
+
+
+def _read_controls(runtime: Runtime, state: Keyframe) -> None:
+    """Controls and activations; those of a scene that was added are the last ones."""
+    if runtime.constraints is None or not state.ctrl.size:
+        return
+    first = len(runtime.scene.actuators) - len(state.ctrl)
+    working = runtime.constraints.actuators
+    runtime.control[working >= first] = state.ctrl[working[working >= first] - first]
+    if state.act.size:
+        runtime.activation[-len(state.act) :] = state.act
 
 
 def take_state(scene: Scene) -> Keyframe | None:
@@ -92,6 +107,7 @@ def read_state(world: World, state: Keyframe, slots: list[Slot], links: list[obj
         numbers = getattr(state, field)
         for slot in slots if numbers.size else ():
             getattr(sim, name)[runtime.v_slice(slot.joint)] = numbers[slot.v_start :][: slot.v_count]
+    _read_controls(runtime, state)
     for link, wrench in zip(links, state.link_force, strict=False):
         runtime.held[runtime.link_body[id(link)]] = wrench
     sim.body_f[:] = runtime.held

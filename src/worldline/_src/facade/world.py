@@ -321,9 +321,9 @@ class World(WorldSettings, WorldObjects, WorldMembers, WorldContacts, WorldConne
     def to_scene(self) -> Scene:
         """A description with all objects, the options and the state; a copy.
 
-        State is the keyframe `worldline:state`: coordinates, velocities, commands, held forces and time, to
-        the last bit. The number of steps, one-shot forces and accelerations belong to the run and stay here;
-        `save_binary` keeps those too.
+        State is the keyframe `worldline:state`: coordinates, velocities, commands, controls of actuators,
+        held forces and time, to the last bit. The number of steps, one-shot forces and accelerations belong
+        to the run and stay here; `save_binary` keeps those too.
         """
         return loading.to_scene(self)
 

@@ -178,8 +178,10 @@ def from_str(
             data = string.encode()
         except UnicodeEncodeError as error:
             raise SceneError(f"not JSON: {error}") from None
-        return _native(native.from_json, data, file, options)
-    return _foreign(format, string, None if file is None else Path(file), options)
+        with slow("loading a scene"):
+            return _native(native.from_json, data, file, options)
+    with slow("loading a scene"):
+        return _foreign(format, string, None if file is None else Path(file), options)
 
 
 def from_msgpack(
@@ -215,7 +217,8 @@ def from_msgpack(
         raise ArgumentError(f"data: given {describe(data)}; allowed: bytes")
     file = None if file_path is None else os.fspath(file_path)
     options = _options(strict, validate, asset_dirs, allow_outside, limits)
-    return _native(native.from_msgpack, bytes(data), file, options)
+    with slow("loading a scene"):
+        return _native(native.from_msgpack, bytes(data), file, options)
 
 
 def _decoded(data: bytes, file: Path) -> str:
