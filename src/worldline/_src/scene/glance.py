@@ -29,7 +29,7 @@ from worldline._src.scene.variant import Named, Pair, Variant, VariantOf
 from worldline._src.scene.vectors import Numbers, Vector
 
 Look = Callable[[Any, Probe], None]
-_FEW: Final = 3
+_FEW: Final = 2
 """Fewer numbers than this are compared one by one."""
 _MOST_KNOWN: Final = 1000
 _DOUBLE: Final = np.dtype(np.float64)
