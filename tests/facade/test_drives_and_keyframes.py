@@ -146,6 +146,22 @@ def test_mocap_bodies_stand_where_they_are_put():
         arm.mocap_transform = np.eye(4)
 
 
+def test_reset_and_saved_worlds_put_mocap_bodies_back(tmp_path):
+    world = sx.World.from_scene(msd.from_str(MOCAP))
+    hand = world.multibodies["hand"].links["hand"]
+    world.enter_simulation_mode()
+    hand.mocap_transform = pose(3, 0, 2)
+    world.step()
+    world.save_binary(tmp_path / "world.bin")
+    world.reset()
+    assert hand.translation.tolist() == [0, 0, 1]
+    world.load_binary(tmp_path / "world.bin")
+    hand = world.multibodies["hand"].links["hand"]
+    assert hand.translation.tolist() == [3, 0, 2]
+    world.reset()
+    assert hand.translation.tolist() == [0, 0, 1]
+
+
 def test_replay_puts_mocap_bodies_back():
     world = sx.World.from_scene(msd.from_str(MOCAP))
     hand = world.multibodies["hand"].links["hand"]

@@ -121,6 +121,7 @@ def _state(runtime: Runtime, snapshot: Snapshot) -> dict[str, bytes]:
         "clock": _bytes(snapshot.clock),
         "control": _bytes(snapshot.control),
         "activation": _bytes(snapshot.activation),
+        "mocap": _bytes(snapshot.mocap),
         "switches": _bytes(runtime.switch_row(snapshot)),
     }
     rows = [snapshot.joints[id(joint)] for joint in _owners(runtime)]
@@ -248,5 +249,6 @@ def _snapshot(runtime: Runtime, table: dict[str, bytes]) -> Snapshot:
         _numbers(table, "clock", runtime.sim.clock.shape),
         _numbers(table, "control", runtime.control.shape),
         _numbers(table, "activation", runtime.activation.shape),
+        _numbers(table, "mocap", runtime.mocap.shape),
         switches,
     )

@@ -83,6 +83,8 @@ class Snapshot(NamedTuple):
     control: Array
     activation: Array
     """Controls and activations of the scene's actuators, by their order; empty when they were none."""
+    mocap: Array
+    """Poses of the mocap bodies, by their order."""
     switches: Mapping[SwitchKey, float] = MappingProxyType({})
     """Constraints that are off, on or broken otherwise than their description says, by table and name."""
 
@@ -421,9 +423,8 @@ class Runtime:
             if (b := self.link_body.get(id(link))) is not None
         }
         switches = self.changed_switches(self.switches)
-        return Snapshot(
-            joints, links, sim.clock.copy(), self.control.copy(), self.activation.copy(), switches
-        )
+        beside = (self.control.copy(), self.activation.copy(), self.mocap.copy(), switches)
+        return Snapshot(joints, links, sim.clock.copy(), *beside)
 
     @property
     def switches(self) -> Array:
@@ -465,6 +466,9 @@ class Runtime:
         if len(saved.control) == len(self.control) and len(saved.activation) == len(self.activation):
             self.control[:], self.activation[:] = saved.control, saved.activation
         self.switches[:] = self.switch_row(saved)
+        if saved.mocap.size and saved.mocap.shape == self.mocap.shape:
+            self.mocap[:] = saved.mocap
+            self.place_mocap()
         self.wrenches_written()
         sim.clock[:] = saved.clock
         if self.constraints is not None:
