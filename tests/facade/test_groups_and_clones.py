@@ -35,6 +35,7 @@ def test_chain(tree):
     chain = robot.chain(links["a"], links["d"])
     assert isinstance(chain, sx.Chain) and isinstance(chain, sx.Group)
     assert (names(chain.links), names(chain.joints)) == (["a", "b", "d"], ["B", "D"])
+    assert names(robot.chain(links["b"], links["d"]).links) == ["b", "d"]
     assert names(robot.chain(links["b"], links["d"]).joints) == ["D"]
     assert names(robot.chain(links["b"], links["d"], include_parent_joint=True).joints) == ["B", "D"]
     with pytest.raises(ArgumentError, match="'f' does not hang on link 'b'"):

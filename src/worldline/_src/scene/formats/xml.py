@@ -299,17 +299,17 @@ class Attributes:
         """
         self._read.add(name)
         out = None if default is None else list(default)
-        inherited = name in self._given
-        if not inherited and name not in self._own:
-            return out
-        most = least if most is None else most
-        if inherited:
-            values = self._inherited(name, least, most, infinite)
+        found = self._own.get(name)
+        if name in self._given:
+            values = self._inherited(name, least, least if most is None else most, infinite)
             if values is not None:
                 out = list(values) if out is None else values + out[len(values) :]
-        found = self._own.get(name)
+        elif found is None:
+            return out
         if found is not None:
-            values = self._numbers(self.element, name, found, least, most, infinite)
+            values = self._numbers(
+                self.element, name, found, least, least if most is None else most, infinite
+            )
             if values is not None:
                 out = values if out is None else values + out[len(values) :]
         return out

@@ -365,14 +365,16 @@ def check(root: Element, log: Log) -> None:
     stack: list[tuple[Element, Rule]] = [(root, RULES["mujoco"])]
     while stack:
         element, rule = stack.pop()
-        if not element.attributes.keys() <= rule.attributes:
+        attributes = element.attributes
+        if not attributes.keys() <= rule.attributes:
             for name in _unknown(element, rule):
                 near = hint(name, sorted(rule.attributes))
                 log.problem(element, f"unknown attribute '{name[:60]}' of <{element.tag}>{near}")
-        for name, value in element.attributes.items():
-            if len(value) > MOST_LETTERS and name in _SHORT:
-                log.problem(element, f"attribute '{name}': more than {MOST_LETTERS} letters")
-                log.raise_any()
+        if attributes and max(map(len, attributes.values())) > MOST_LETTERS:
+            for name in _SHORT:
+                if len(attributes.get(name, "")) > MOST_LETTERS:
+                    log.problem(element, f"attribute '{name}': more than {MOST_LETTERS} letters")
+                    log.raise_any()
         for child in reversed(element.children):
             key = rule.children.get(child.tag)
             if key is None:
