@@ -6,12 +6,13 @@ STAMP := $(VENV)/.installed
 BENCH_STAMP := $(VENV)/.installed-bench
 TEST_MODELS := gymnasium dm_control example-robot-data
 
-.PHONY: help demo test bench lint format clean
+.PHONY: help demo test bench docs lint format clean
 
 help:
 	@echo "make demo    run the main job on bundled data"
 	@echo "make test    run the test suite"
 	@echo "make bench   print the comparison tables"
+	@echo "make docs    build the documentation into build/docs"
 	@echo "make lint    format, lint and type-check"
 
 $(STAMP): pyproject.toml
@@ -34,6 +35,10 @@ test: $(STAMP)
 
 bench: $(BENCH_STAMP)
 	$(BIN)/python -m benchmarks
+
+docs: $(STAMP)
+	$(BIN)/python -m sphinx -W --keep-going -b html docs build/docs
+	@echo "open build/docs/index.html"
 
 lint: $(STAMP)
 	$(BIN)/ruff format $(RUFF_FORMAT_FLAGS) .

@@ -7,8 +7,9 @@ from __future__ import annotations
 import argparse
 import importlib
 import platform
+from pathlib import Path
 
-from rich.console import Console
+from benchmarks.saved import Keeper, save
 
 NAMES = (
     "tree_dynamics",
@@ -27,10 +28,14 @@ NAMES = (
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*NAMES, []], help=f"any of: {', '.join(NAMES)}")
-    console = Console(width=110)
+    parser.add_argument("--save", type=Path, help="file to keep the figures in")
+    arguments = parser.parse_args()
+    console = Keeper(width=110)
     console.print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}\n")
-    for name in parser.parse_args().names or NAMES:
+    for name in arguments.names or NAMES:
         importlib.import_module(f"benchmarks.{name}").run(console)
+    if arguments.save is not None:
+        save(arguments.save, console.tables)
 
 
 main()

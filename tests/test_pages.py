@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "worldline" / "_src"
-PAGES = sorted([ROOT / "README.md", ROOT / "ARCHITECTURE.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", ROOT / "ARCHITECTURE.md", *(ROOT / "docs").rglob("*.md")])
 
 
 def blocks(page):
@@ -46,7 +46,7 @@ def run(page):
 
 
 @pytest.mark.parametrize(
-    "page", [p for p in PAGES if "```python" in p.read_text("utf-8")], ids=lambda p: p.name
+    "page", [p for p in PAGES if "```python" in p.read_text("utf-8")], ids=lambda p: str(p.relative_to(ROOT))
 )
 def test_python_of_a_page_runs(page):
     run(page)
@@ -66,21 +66,37 @@ def test_a_wrong_result_or_a_call_that_fails_is_seen(tmp_path):
 
 def test_the_main_pages_have_examples():
     assert len(list(blocks(ROOT / "README.md"))) >= 3
-    assert len(list(blocks(ROOT / "docs" / "concepts.md"))) >= 6
+    for name in ("lifecycle", "freshness", "frames", "state", "contact_models", "determinism"):
+        assert len(list(blocks(ROOT / "docs" / "concepts" / f"{name}.md"))) >= 1, name
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
         assert (page.parent / target).exists(), target
 
 
-def test_the_readme_links_every_page():
+def test_the_readme_leads_to_the_documentation():
     text = (ROOT / "README.md").read_text("utf-8")
-    assert [p.name for p in (ROOT / "docs").glob("*.md") if f"(docs/{p.name})" not in text] == []
+    for name in ("index", "getting_started", "capabilities", "integrators", "comparison", "examples"):
+        assert f"(docs/{name}.md)" in text, name
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_every_page_is_in_a_table_of_contents():
+    listed = {ROOT / "docs" / "index.md"}
+    for page in (ROOT / "docs").rglob("*.md"):
+        for tree in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
+            names = [line for line in tree.split() if not line.startswith(":") and not line.isdigit()]
+            listed |= {(page.parent / f"{name}.md").resolve() for name in names}
+    assert sorted(set((ROOT / "docs").rglob("*.md")) ^ listed) == []
+
+
+def test_examples_are_listed():
+    text = (ROOT / "docs" / "examples.md").read_text("utf-8")
+    assert [p.name for p in (ROOT / "examples").glob("*.py") if f"`examples/{p.name}`" not in text] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_files_that_are_named_exist(page):
     """Names as `step/runner.py` are under `_src` or the root; a bare name is in some folder below."""
     known = [path.relative_to(ROOT).as_posix() for path in ROOT.glob("src/**/*.py")]

@@ -1,0 +1,119 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Figures kept with their date and kind of machine, and the page of the documentation made from them.
+
+`python -m benchmarks --save docs/data/benchmarks.json` measures and keeps; `python -m benchmarks.saved` makes
+`docs/comparison.md` of what was kept.
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import json
+import os
+import platform
+import re
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+ROOT = Path(__file__).parents[1]
+DATA, PAGE = ROOT / "docs" / "data" / "benchmarks.json", ROOT / "docs" / "comparison.md"
+_HEAD = """\
+Made by `python -m benchmarks.saved` from figures that `python -m benchmarks --save` measured: both sides in
+one process, in turns, best of many, on one thread unless a table says otherwise. Machines that others share
+are noisy, so look at ratios rather than at times, and repeat them on yours with `make bench`."""
+_FOOT = """\
+`worldline bench FILE` makes the comparison with MuJoCo for a file of yours, and
+[capabilities](capabilities.md) tells what there is besides speed."""
+PEERS = ("numpy", "numba", "mujoco", "pin", "coal")
+
+
+class Keeper(Console):
+    """A console that also keeps the tables that are printed."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.tables: list[dict[str, Any]] = []
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        self.tables += [_kept(item) for item in objects if isinstance(item, Table)]
+        super().print(*objects, **options)
+
+
+def _kept(table: Table) -> dict[str, Any]:
+    columns = [[_plain(cell) for cell in column.cells] for column in table.columns]
+    return {
+        "title": _plain(table.title or ""),
+        "columns": [_plain(column.header) for column in table.columns],
+        "rows": [list(row) for row in zip(*columns, strict=True)],
+    }
+
+
+def _plain(text: Any) -> str:
+    return Text.from_markup(str(text)).plain
+
+
+def save(path: Path, tables: list[dict[str, Any]]) -> None:
+    """Keep tables with the date, the kind of machine and the versions they were measured with."""
+    versions = {}
+    for name in PEERS:
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    data = {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} shared processors, {_processor()}",
+        "python": platform.python_version(),
+        "versions": versions,
+        "tables": tables,
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+
+
+def _processor() -> str:
+    import llvmlite.binding
+
+    return llvmlite.binding.get_host_cpu_name()
+
+
+def markdown(data: dict[str, Any]) -> str:
+    """The page of the documentation."""
+    versions = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
+    parts = [
+        "# Comparison with other engines",
+        _HEAD,
+        f"Measured {data['date']} on {data['machine']}, Python {data['python']}, {versions}.",
+    ]
+    for table in map(_figures_alone, data["tables"]):
+        rows = [table["columns"], ["---"] * len(table["columns"]), *table["rows"]]
+        lines = ["| " + " | ".join(cell.replace("|", "/") or " " for cell in row) + " |" for row in rows]
+        title = table["title"]
+        parts.append(f"## {title[:1].upper()}{title[1:]}\n\n" + "\n".join(lines))
+    parts.append(_FOOT)
+    return "\n\n".join(parts) + "\n"
+
+
+def _figures_alone(table: dict[str, Any]) -> dict[str, Any]:
+    """A table without the goals that its benchmark measures itself by."""
+    keep = [k for k, name in enumerate(table["columns"]) if name != "asked"]
+    return {
+        "title": table["title"],
+        "columns": [table["columns"][k].replace(" / asked", ", ratio") for k in keep],
+        "rows": [[re.sub(r" \(\S+\)( below)?$", "", row[k]) for k in keep] for row in table["rows"]],
+    }
+
+
+def main() -> None:
+    PAGE.write_text(markdown(json.loads(DATA.read_text("utf-8"))), encoding="utf-8")
+    print(f"written: {PAGE}")
+
+
+if __name__ == "__main__":
+    main()
