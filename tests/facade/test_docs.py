@@ -11,14 +11,15 @@ import inspect
 import pytest
 
 from worldline import simulation as sx
-from worldline.simulation import state
+from worldline.simulation import compute, state
 
 PUBLIC = {name: getattr(sx, name) for name in sx.__all__}
 PUBLIC |= {f"state.{name}": getattr(state, name) for name in state.__all__}
+PUBLIC |= {f"compute.{name}": getattr(compute, name) for name in compute.__all__}
 OWNERS = [item for item in PUBLIC.values() if getattr(item, "__module__", "").startswith("worldline")]
 BASES = [base for item in OWNERS if inspect.isclass(item) for base in item.__mro__]
 MODULES = sorted(
-    {sx.__name__, state.__name__}
+    {sx.__name__, state.__name__, compute.__name__}
     | {item.__module__ for item in (*OWNERS, *BASES) if item.__module__.startswith("worldline")}
 )
 
@@ -45,7 +46,7 @@ def test_everything_public_has_a_docstring():
     assert [name for name, item in members() if not (inspect.getdoc(item) or "").strip()] == []
 
 
-@pytest.mark.parametrize("module", [sx, state], ids=["simulation", "state"])
+@pytest.mark.parametrize("module", [sx, state, compute], ids=["simulation", "state", "compute"])
 def test_the_module_lists_what_it_has(module):
     assert module.__all__ == sorted(module.__all__)
     assert {n for n, x in vars(module).items() if not n.startswith("_") and not inspect.ismodule(x)} == set(
