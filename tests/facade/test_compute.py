@@ -50,7 +50,7 @@ def test_the_pipeline_is_what_runs():
         stage.domain for stage in pipeline
     }
     # stages without work are left out
-    assert "contact_rows" not in pendulum().pipeline.names
+    assert "broad" not in pendulum().pipeline.names
     assert len(sx.World().pipeline) == 0
 
 
@@ -64,9 +64,9 @@ def test_dependencies_follow_what_is_read_and_written():
     pairs = walker().pipeline.dependencies
     for pair in (
         ("positions", "link_velocities"),
-        ("accelerations", "solve_rows"),
+        ("accelerations", "solve_islands"),
         ("broad", "narrow_sort"),
-        ("contact_rows", "solve_rows"),
+        ("find_islands", "solve_islands"),
         ("damp_implicitly", "semi_implicit_euler"),
         ("positions", "semi_implicit_euler"),  # q must not change before it is read
     ):
