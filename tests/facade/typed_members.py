@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldline import simulation as sx
+from worldline.simulation import compute
 
 Array = NDArray[np.float64]
 
@@ -274,6 +275,27 @@ def of_steps(world: sx.World, box: sx.RigidBody) -> list[object]:
     return [pushed, begun, ledger.causes, left, str(why), machinery]
 
 
+def of_compute(world: sx.World) -> list[object]:
+    """The step as something to look at."""
+    world.step_profiling_enabled = True
+    world.step(executor=compute.SequentialExecutor())
+    pipeline: compute.WorldStepPipeline = world.pipeline
+    profile: compute.WorldStepProfile = world.last_step_profile
+    memory: compute.WorldMemoryDiagnostics = world.memory_diagnostics
+    enabled: bool = world.step_profiling_enabled
+    world.step_profiling_enabled = False
+    stages: tuple[compute.StageMetadata, ...] = pipeline.stages
+    times: list[float] = [stage.duration_us for stage in profile.stages]
+    return [pipeline.names, stages, times, profile.summary(), memory.total_bytes, enabled]
+
+
+def of_exports(recording: sx.Recording, world: sx.World, folder: Path) -> list[object]:
+    """Recordings leave the program; plots are for those who have matplotlib."""
+    recording.to_npz(folder / "run.npz")
+    recording.to_html(folder / "run.html", world, frames_per_second=30.0, title="run")
+    return [recording.plot, (folder / "run.html").exists()]
+
+
 def run(folder: Path) -> int:
     """A world that has all of it."""
     world = sx.World()
@@ -300,5 +322,9 @@ def run(folder: Path) -> int:
     found += of_steps(world, box)
     queries: sx.CollisionQueries = world.collision
     assert queries.query(update=sx.UpdatePolicy.NEVER) == []
+    found += of_compute(world)
+    world.replay_recording_enabled = True
+    found += of_exports(world.recording, world, folder)
+    world.replay_recording_enabled = False
     assert not world.raycast((9.0, 9.0, 3.0), (9.0, 9.0, -3.0)).has_hit
     return len(found)
