@@ -322,12 +322,23 @@ def test_doctor_sees_a_cache_that_cannot_be_written(tmp_path):
 # ---- all of them
 
 
-@pytest.mark.parametrize("command", ["run", "info", "check", "convert", "bench", "doctor"])
+@pytest.mark.parametrize("command", ["run", "info", "check", "convert", "bench", "doctor", "capabilities"])
 def test_help_teaches(command):
     done = call(command, "--help")
     assert done.exit_code == 0
     assert done.stdout.count(f"worldline {command}") >= 2  # examples
     assert "--json" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["demo", "warmup", "schema"])
+def test_help_of_the_others_has_examples_too(command):
+    assert call(command, "--help").stdout.count(f"worldline {command}") >= 2
+
+
+def test_capabilities_as_json():
+    rows = call_json("capabilities")
+    assert [row["row"] for row in rows] == [row.row for row in sx.capabilities()]
+    assert rows[0]["available"]
 
 
 @pytest.mark.parametrize("command", ["run", "info", "check", "convert", "bench"])

@@ -281,12 +281,13 @@ def of_compute(world: sx.World) -> list[object]:
     world.step(executor=compute.SequentialExecutor())
     pipeline: compute.WorldStepPipeline = world.pipeline
     profile: compute.WorldStepProfile = world.last_step_profile
+    bundles: dict[str, compute.WorldStepPipeline] = world.pipelines
     memory: compute.WorldMemoryDiagnostics = world.memory_diagnostics
     enabled: bool = world.step_profiling_enabled
     world.step_profiling_enabled = False
     stages: tuple[compute.StageMetadata, ...] = pipeline.stages
     times: list[float] = [stage.duration_us for stage in profile.stages]
-    return [pipeline.names, stages, times, profile.summary(), memory.total_bytes, enabled]
+    return [pipeline.names, stages, bundles, times, profile.summary(), memory.total_bytes, enabled]
 
 
 def of_exports(recording: sx.Recording, world: sx.World, folder: Path) -> list[object]:

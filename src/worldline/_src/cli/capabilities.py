@@ -4,24 +4,38 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from worldline._src.cli import common
 
 
 def capabilities(
     as_markdown: Annotated[
         bool, typer.Option("--markdown", help="As the page of the documentation.")
     ] = False,
+    as_json: common.AsJson = False,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="File to write; else printed.")
     ] = None,
 ) -> None:
-    """Show what can be asked of a World, and what has a name but is not available."""
+    """Show what can be asked of a World, and what has a name but is not available.
+
+    \b
+    Examples:
+      worldline capabilities
+      worldline capabilities --json | jq '.[] | {row, unavailable}'
+      worldline capabilities --markdown -o docs/capabilities.md
+    """
     from worldline._src.facade import capabilities as matrix
 
-    if as_markdown:
+    if as_json:
+        text = json.dumps([asdict(row) for row in matrix.capabilities()], indent=2) + "\n"
+    elif as_markdown:
         text = matrix.markdown()
     else:
         blocks = []

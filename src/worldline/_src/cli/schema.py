@@ -16,7 +16,13 @@ def schema(
         Path | None, typer.Option("-o", "--output", help="File to write; else printed.")
     ] = None,
 ) -> None:
-    """Write the JSON Schema of scene files, for editors and validators."""
+    """Write the JSON Schema of scene files, for editors and validators.
+
+    \b
+    Examples:
+      worldline schema -o scene.schema.json
+      worldline schema | jq '."$defs" | keys'
+    """
     from worldline._src.scene.schema import json_schema
 
     text = json.dumps(json_schema(), indent=2)

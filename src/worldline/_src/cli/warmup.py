@@ -45,7 +45,13 @@ def warm(jobs: int | None = None) -> dict[str, float]:
 def warmup(
     jobs: Annotated[int | None, typer.Option(help="Processes to use; all processors by default.")] = None,
 ) -> None:
-    """Compile every kernel now, so that no first call has to wait."""
+    """Compile every kernel now, so that no first call has to wait.
+
+    \b
+    Examples:
+      worldline warmup
+      WORLDLINE_CACHE_DIR=/opt/kernels worldline warmup --jobs 1     for an image of a container
+    """
     from worldline._src.kernel_cache import cache_folder
 
     console = Console()

@@ -13,8 +13,11 @@ from worldline._src.facade import requirements, values
 from worldline._src.facade.executors import ComputeGraph, Executor
 from worldline._src.facade.frame_rows import FrameRows
 from worldline._src.facade.kinds import WorldSyncStage, member
+from worldline._src.step.constraints import TREE
 from worldline._src.step.pipeline import WorldStepPipeline, stage_metadata
 from worldline._src.step.profiling import StepProfiler, WorldStepProfile
+from worldline._src.step.simulation import READS
+from worldline._src.step.stage_notes import COLLISION
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
@@ -106,6 +109,28 @@ class WorldCompute:
         # makes the list when it is out of date
         sim.stages  # noqa: B018
         return WorldStepPipeline("step", stage_metadata(sim.schedule))
+
+    @property
+    def pipelines(self) -> dict[str, WorldStepPipeline]:
+        """Stages by what they are for.
+
+        "step" is all of a step, "kinematics" what `sync` runs, "collision" the part of a step that finds
+        contacts.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box")
+            >>> {name: len(stages) for name, stages in world.pipelines.items()}
+            {'step': 6, 'kinematics': 4, 'collision': 0}
+        """
+        step = self.pipeline
+        reads = [(stage, TREE) for program in READS for stage in program.stages] if len(step) else []
+        return {
+            "step": step,
+            "kinematics": WorldStepPipeline("kinematics", stage_metadata(reads)),
+            "collision": WorldStepPipeline("collision", (s for s in step if s.domain == COLLISION)),
+        }
 
     @property
     def step_profiling_enabled(self) -> bool:

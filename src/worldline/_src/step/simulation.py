@@ -56,6 +56,8 @@ _POSES = Program("poses", (t.refresh_poses,), ("q",), ("q",), ("nbody", 7))
 _TWISTS = Program(
     "velocities", (s.positions, s.link_velocities, t.refresh_twists), ("q", "v"), ("q", "v"), ("nbody", 6)
 )
+READS = (_POSES, _TWISTS)
+"""Programs that bring poses and velocities of bodies up to date."""
 _CHUNK_SECONDS = 0.02
 """Compiled code returns to Python about this often, so that an interrupt is seen."""
 
