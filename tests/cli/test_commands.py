@@ -236,6 +236,12 @@ def test_check_finds_what_is_invalid(scene):
     assert done.exit_code == 1 and "invalid" in done.stdout and "Traceback" not in done.output
 
 
+def test_check_starts_from_a_keyframe(scene):
+    data = call_json("check", scene(FALL), "-d", "0.02", "--keyframe", "up")
+    assert data["trial"]["speed_most"] > 0.1  # half a metre up, so it falls
+    assert call("check", scene(FALL), "--keyframe", "upp").exit_code == 2
+
+
 def test_check_finds_losses(scene):
     path = scene(LOSSY, "robot.urdf")
     data = call_json("check", path, "-d", "0.1")

@@ -47,8 +47,7 @@ def check(
         texts = [str(problem) for problem in error.problems] or [str(error)]
         findings += [checks.Finding(checks.ERROR, "invalid", text) for text in texts]
     else:
-        if keyframe is not None:
-            world.apply_keyframe(keyframe)
+        common.start_from(world, keyframe)
         findings += checks.before_a_step(world)
         if duration > 0.0 and common.obstacle(world) is None:
             with Progress(console=common.remarks(), transient=True) as bar:

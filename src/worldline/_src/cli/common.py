@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from worldline._src.errors import WorldlineError
+from worldline._src.errors import WorldlineError, nearest_name
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
@@ -66,6 +66,17 @@ def load(file: Path, assets: list[Path] | None = None, *, allow_outside: bool = 
 
     options = ReadOptions(package_directories=assets or [], allow_outside=allow_outside)
     return World.from_file(file, read_options=options)
+
+
+def start_from(world: World, keyframe: str | None) -> None:
+    """Take a saved state of the file; a name that it does not have is wrong usage."""
+    if keyframe is None:
+        return
+    known = world.keyframes
+    if keyframe not in known:
+        hint = nearest_name(keyframe, known)
+        raise refuse(f"the file has no keyframe '{keyframe}'{hint}; it has: {', '.join(known) or 'none'}")
+    world.apply_keyframe(keyframe)
 
 
 def obstacle(world: World) -> str | None:

@@ -65,12 +65,7 @@ def run(
     world = common.load(file, assets, allow_outside=allow_outside)
     if time_step is not None:
         world.time_step = time_step
-    if keyframe is not None:
-        if keyframe not in world.keyframes:
-            known = ", ".join(world.keyframes) or "none"
-            hint = nearest_name(keyframe, world.keyframes)
-            raise common.refuse(f"the file has no keyframe '{keyframe}'{hint}; it has: {known}")
-        world.apply_keyframe(keyframe)
+    common.start_from(world, keyframe)
     _hold_controls(world, control or [])
     count = steps if steps is not None else round((5.0 if duration is None else duration) / world.time_step)
     report = simulate(world, count, record=output is not None)
