@@ -53,6 +53,8 @@ def demo(
     _walker(console, seconds)
     _swing(console, seconds)
     _batch(console, worlds)
+    if output is None:
+        console.print("\n`worldline demo -o replays` writes pages that replay what fell in a browser")
 
 
 def _first_world(console: Console) -> None:
