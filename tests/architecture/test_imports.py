@@ -28,6 +28,7 @@ CHAINS = (
         "model",
         "step",
         "facade",
+        "drawing",
         "viewer",
     ),
     (
@@ -43,7 +44,9 @@ CHAINS = (
         "facade",
         "cli",
     ),
-    ("errors", "progress", "scene", "model", "step", "facade", "cli"),
+    ("errors", "progress", "scene", "model", "step", "facade", "drawing", "render", "cli"),
+    ("errors", "spatial", "kernels", "model", "step", "facade", "drawing", "render"),
+    ("errors", "scene", "model", "step", "facade", "drawing", "viewer", "cli"),
     ("errors", "progress", "kernel_cache", "jit", "scalar", "spatial", "kernels", "lcp", "facade", "cli"),
     (
         "errors",
@@ -69,6 +72,9 @@ FORBIDDEN = (
     ("lcp", "model"),
     ("kernels", "collision"),
     ("collision", "step"),
+    ("facade", "drawing"),
+    ("render", "viewer"),
+    ("viewer", "render"),
 )
 
 
@@ -127,7 +133,7 @@ def test_scene_does_not_know_the_compiler():
 def test_import_is_light():
     code = (
         "import sys, worldline\n"
-        "heavy = {'numba', 'lxml', 'trimesh', 'scipy', 'viser', 'ray', 'gymnasium', 'rich', 'typer'}\n"
+        "heavy = {'numba', 'lxml', 'trimesh', 'scipy', 'viser', 'vtkmodules', 'ray', 'gymnasium', 'rich', 'typer'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

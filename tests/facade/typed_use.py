@@ -228,6 +228,17 @@ def contacts(world: sx.World) -> list[sx.Contact]:
     return found
 
 
+def pictures(world: sx.World) -> sx.Picture:
+    """Pictures; not run here, because they need more than the core installs."""
+    camera = sx.LookAt((3.0, 0.0, 1.0), (0.0, 0.0, 0.5), fovy=60.0)
+    first = sx.render(world, camera, width=320, height=240, depth=True, segmentation=True)
+    assert first.rgb is not None and first.depth is not None and first.segmentation is not None
+    with sx.Renderer(world, 320, 240, groups=(0, 1), shadows=False) as renderer:
+        again = renderer.render(camera, depth=True, out=first)
+    assert again.rgb is first.rgb and again.mask("box").any()
+    return again
+
+
 def run(folder: Path) -> str:
     """A whole program."""
     world = sx.World(options=options())

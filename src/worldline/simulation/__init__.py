@@ -12,6 +12,7 @@
 
 from numpy import float64
 
+from worldline._src.drawing.cameras import LookAt
 from worldline._src.facade.capabilities import Capability, capabilities
 from worldline._src.facade.collections import (
     DofCollection,
@@ -78,6 +79,8 @@ from worldline._src.facade.subsets import Branch, Chain, Group, Linkage
 from worldline._src.facade.world import World
 from worldline._src.facade.world_joint import WorldJoint
 from worldline._src.facade.world_state import WorldControl, WorldState
+from worldline._src.render.pictures import Picture
+from worldline._src.render.renderer import Renderer, render
 from worldline._src.step.simulation import StepFailure
 from worldline._src.step.stepping import MultibodyIntegrationFamily
 from worldline.simulation import compute as compute
@@ -117,6 +120,7 @@ __all__ = [
     "LinkCollection",
     "Linkage",
     "LoadResult",
+    "LookAt",
     "LoopClosure",
     "LoopClosureFamily",
     "LoopClosureResidual",
@@ -129,11 +133,13 @@ __all__ = [
     "MultibodyOptions",
     "NamedCollection",
     "PairForce",
+    "Picture",
     "RayHit",
     "RayHits",
     "ReadOptions",
     "Recording",
     "RecordingError",
+    "Renderer",
     "Replay",
     "ReplayCheck",
     "ReplayDifference",
@@ -164,4 +170,5 @@ __all__ = [
     "dump_scene_json",
     "dump_scene_text",
     "float64",
+    "render",
 ]

@@ -18,6 +18,7 @@ from worldline._src.cli.convert import convert
 from worldline._src.cli.demo import demo
 from worldline._src.cli.doctor import doctor
 from worldline._src.cli.info import info
+from worldline._src.cli.render import render
 from worldline._src.cli.run import run
 from worldline._src.cli.schema import schema
 from worldline._src.cli.warmup import warmup
@@ -52,7 +53,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for _command in (demo, run, info, check, convert, bench, doctor, warmup, capabilities, schema):
+for _command in (demo, render, run, info, check, convert, bench, doctor, warmup, capabilities, schema):
     app.command()(_command)
 
 

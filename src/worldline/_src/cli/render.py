@@ -1,0 +1,94 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""`worldline render`: a picture or a film of a scene, without a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import track
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from worldline._src.render.renderer import Renderer
+    from worldline.simulation import World
+
+
+def render(
+    file: Annotated[Path, typer.Argument(help="An MJCF, URDF, SDF or MSD file.", show_default=False)],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="What to write: .png, .gif or .mp4.", show_default=False)
+    ],
+    camera: Annotated[
+        str | None, typer.Option(help="A camera of the scene; else one that has everything in view.")
+    ] = None,
+    position: Annotated[
+        tuple[float, float, float] | None, typer.Option(help="Where a free camera is [m].")
+    ] = None,
+    target: Annotated[tuple[float, float, float], typer.Option(help="What a free camera looks at [m].")] = (
+        0.0,
+        0.0,
+        0.0,
+    ),
+    fovy: Annotated[float, typer.Option(help="Vertical view of a free camera [degrees].")] = 45.0,
+    width: Annotated[int | None, typer.Option(help="Width [pixels].", min=1, max=8192)] = None,
+    height: Annotated[int | None, typer.Option(help="Height [pixels].", min=1, max=8192)] = None,
+    start: Annotated[
+        float, typer.Option(help="Simulate this long before the first picture [s].", min=0.0)
+    ] = 0.0,
+    duration: Annotated[float, typer.Option(help="Simulated time of a film [s].", min=0.0)] = 3.0,
+    fps: Annotated[float, typer.Option(help="Pictures a second of a film.", min=1.0, max=240.0)] = 25.0,
+    speed: Annotated[float, typer.Option(help="Simulated seconds in a second of a film.", min=0.001)] = 1.0,
+    keyframe: Annotated[str | None, typer.Option(help="Start from a keyframe of the scene.")] = None,
+    shadows: Annotated[bool, typer.Option(help="Whether the sun casts shadows.")] = True,
+) -> None:
+    """Draw a scene into a file: a PNG of how it starts, or a GIF or MP4 of how it moves.
+
+    worldline render robot.xml -o robot.png
+
+    worldline render robot.xml -o fall.mp4 --duration 2 --position 3 1 1.5 --target 0 0 0.5
+    """
+    from worldline import simulation as sx
+    from worldline._src.render import files
+    from worldline._src.render.renderer import Renderer
+
+    suffix = files.checked_suffix(output)
+    if camera is not None and position is not None:
+        raise typer.BadParameter("give --camera or --position, not both")
+    chosen = camera if position is None else sx.LookAt(position, target, fovy)
+    world = sx.World.from_file(file)
+    if keyframe is not None:
+        world.apply_keyframe(keyframe)
+    if start > 0.0:
+        world.step(n=max(1, round(start / world.time_step)))
+    console = Console()
+    with Renderer(world, width, height, shadows=shadows) as renderer:
+        if suffix == ".png":
+            rgb = renderer.render(chosen).rgb
+            assert rgb is not None
+            files.write_picture(output, rgb)
+            console.print(f"{output}: {rgb.shape[1]} x {rgb.shape[0]} pixels, time {world.time:g} s")
+            return
+        count = max(1, round(duration / speed * fps))
+        frames = _frames(world, renderer, chosen, count, speed / fps)
+        made = files.write_film(output, track(frames, "drawing", total=count, console=console), fps)
+    console.print(f"{output}: {made} pictures, {made / fps:g} s, up to time {world.time:g} s")
+
+
+def _frames(
+    world: World, renderer: Renderer, camera: Any, count: int, interval: float
+) -> Iterator[np.ndarray]:
+    """Pictures of a World as it runs, one for every interval [s]."""
+    first = world.time
+    for k in range(count):
+        due = round((first + k * interval - world.time) / world.time_step)
+        if due > 0:
+            world.step(n=due)
+        rgb = renderer.render(camera).rgb
+        assert rgb is not None
+        yield rgb
