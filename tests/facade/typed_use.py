@@ -239,6 +239,24 @@ def pictures(world: sx.World) -> sx.Picture:
     return again
 
 
+def page(world: sx.World) -> None:
+    """The viewer; not run here either."""
+    with sx.view(world, port=8090, fps=20.0) as viewer:
+        assert isinstance(viewer, sx.Viewer)
+        viewer.speed = 2.0
+        viewer.play()
+        viewer.pause()
+        viewer.step(3)
+        viewer.seek(viewer.frame_count - 1)
+        viewer.show("Contact forces")
+        viewer.plot("height", ("z",), lambda: (float(world.rigid_bodies["box"].translation[2]),))
+        with viewer.lock:
+            world.step()
+        viewer.sync()
+        viewer.reset()
+        print(viewer.url, viewer.port, viewer.client_count, viewer.is_playing)
+
+
 def run(folder: Path) -> str:
     """A whole program."""
     world = sx.World(options=options())

@@ -83,6 +83,7 @@ from worldline._src.render.pictures import Picture
 from worldline._src.render.renderer import Renderer, render
 from worldline._src.step.simulation import StepFailure
 from worldline._src.step.stepping import MultibodyIntegrationFamily
+from worldline._src.viewer.server import Viewer, view
 from worldline.simulation import compute as compute
 from worldline.simulation import state as state
 
@@ -158,6 +159,7 @@ __all__ = [
     "StepProgress",
     "StepReport",
     "UpdatePolicy",
+    "Viewer",
     "World",
     "WorldControl",
     "WorldJoint",
@@ -171,4 +173,5 @@ __all__ = [
     "dump_scene_text",
     "float64",
     "render",
+    "view",
 ]

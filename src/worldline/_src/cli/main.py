@@ -21,6 +21,7 @@ from worldline._src.cli.info import info
 from worldline._src.cli.render import render
 from worldline._src.cli.run import run
 from worldline._src.cli.schema import schema
+from worldline._src.cli.view import view
 from worldline._src.cli.warmup import warmup
 from worldline._src.errors import WorldlineError
 

@@ -1,0 +1,111 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Plots on the page: energy, contacts, joints, and whatever a program adds, as they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from worldline._src.viewer import quantities
+from worldline._src.viewer.quantities import Quantity, Samples
+
+if TYPE_CHECKING:
+    from worldline._src.facade.world import World
+
+_COLOURS = ("#3b76af", "#e6913a", "#519e5b", "#c44e52", "#8172b3", "#937860", "#da8bc3", "#8c8c8c")
+_EVERY = 0.1
+"""Time between samples [s] on the wall."""
+
+
+class Plots:
+    """A tab with plots; each is sampled only while its box is ticked.
+
+    Args:
+        server: the server of the page.
+        world: what is plotted.
+        post: lets a function run in the thread that owns the World.
+    """
+
+    def __init__(self, server: Any, world: World, post: Callable[[Callable[[], None]], None]) -> None:
+        self._server, self._world, self._post = server, world, post
+        self._shown: dict[str, tuple[Samples, Any]] = {}
+        self._boxes: dict[str, Any] = {}
+        self._makers: dict[str, Callable[[], Quantity]] = {
+            "Energy": lambda: quantities.energy(world),
+            "Contacts": lambda: quantities.contacts(world),
+        }
+        self._joints: tuple[str, ...] = ()
+        self._last = -np.inf
+
+    def build(self) -> None:
+        """Put boxes on the page, within the container that is open."""
+        gui = self._server.gui
+        for name in list(self._makers):
+            self._add_box(name)
+        names = quantities.joint_names(self._world)
+        if names:
+            self._choice = gui.add_dropdown("Joint", names, initial_value=names[0])
+            buttons = gui.add_button_group("Joint plot", ("Add", "Clear"))
+            buttons.on_click(lambda event: self._post(lambda: self._choose(event.target.value)))
+        self._folder = gui.add_folder("Plots")
+
+    def add(self, name: str, names: tuple[str, ...], read: Callable[[], tuple[float, ...]]) -> None:
+        """One more plot, of numbers that a function gives."""
+        self._makers[name] = lambda: Quantity(name, names, read)
+        with self._folder:
+            self._add_box(name, shown=True)
+
+    def _add_box(self, name: str, shown: bool = False) -> None:
+        box = self._boxes[name] = self._server.gui.add_checkbox(name, shown)
+        box.on_update(lambda _, name=name: self._post(lambda: self._toggle(name)))
+        if shown:
+            self._toggle(name)
+
+    def _toggle(self, name: str) -> None:
+        if self._boxes[name].value:
+            self._show(name, self._makers[name]())
+        else:
+            self._hide(name)
+
+    def _choose(self, what: str) -> None:
+        self._hide("Joints")
+        self._joints = () if what == "Clear" else tuple(dict.fromkeys((*self._joints, self._choice.value)))
+        if self._joints:
+            self._show("Joints", quantities.joints(self._world, self._joints))
+
+    def _show(self, name: str, quantity: Quantity) -> None:
+        self._hide(name)
+        series = [{"label": "time [s]"}]
+        series += [
+            {"label": label, "stroke": _COLOURS[k % len(_COLOURS)], "width": 2}
+            for k, label in enumerate(quantity.names)
+        ]
+        with self._folder:
+            plot = self._server.gui.add_uplot(
+                data=tuple(np.zeros((len(series), 2))),
+                series=tuple(series),
+                title=quantity.title,
+                scales={"x": {"time": False, "auto": True}, "y": {"auto": True}},
+                legend={"show": True},
+                aspect=1.6,
+            )
+        self._shown[name] = (Samples(quantity), plot)
+
+    def _hide(self, name: str) -> None:
+        kept = self._shown.pop(name, None)
+        if kept is not None:
+            kept[1].remove()
+
+    def sample(self, now: float, force: bool = False) -> None:
+        """Read what is shown, if it is time; `now` is on the wall [s]."""
+        if not self._shown or (now - self._last < _EVERY and not force):
+            return
+        self._last = now
+        time = self._world.time
+        for samples, plot in list(self._shown.values()):
+            samples.take(time)
+            if len(samples) > 1:
+                plot.data = samples.columns()
