@@ -35,7 +35,7 @@ class Viewer:
     Buttons of the page and methods of this class do the same. Methods return when it is done.
     """
 
-    def __init__(self, world: World, *, host: str, port: int, fps: float) -> None:
+    def __init__(self, world: World, *, host: str, port: int, fps: float, shadows: bool) -> None:
         self.world = world
         self.playback = Playback(world, 1.0 / fps)
         self._interval = 1.0 / fps
@@ -47,7 +47,7 @@ class Viewer:
         self._host = host
         try:
             self._stage = Stage(self._server, world)
-            self._set_up_page()
+            self._set_up_page(shadows)
             self._controls = Controls(self._server, self)
             self._controls.update(0.0, force=True)
             self._stage.draw(None, force=True)
@@ -80,7 +80,7 @@ class Viewer:
         """What is on the page."""
         return self._stage
 
-    def _set_up_page(self) -> None:
+    def _set_up_page(self, shadows: bool) -> None:
         server, view = self._server, self._stage.home()
         server.gui.configure_theme(
             control_layout="floating", control_width="medium", show_logo=False, show_share_button=False
@@ -90,6 +90,7 @@ class Viewer:
         server.scene.world_axes.visible = False
         # half of the light from everywhere, or colours are washed out
         server.scene.configure_environment_map("city", environment_intensity=0.35)
+        server.scene.configure_default_lights(cast_shadow=shadows)
         reach = max(self._stage.size, 1.0)
         server.scene.configure_fog(8.0 * reach, 25.0 * reach, color=(255, 255, 255))
         camera = server.initial_camera
@@ -345,6 +346,7 @@ def view(
     host: str = _LOOPBACK,
     port: int = 8080,
     fps: float = 30.0,
+    shadows: bool = True,
     play: bool = False,
     open_browser: bool = False,
 ) -> Viewer:
@@ -361,6 +363,7 @@ def view(
         host: who can reach the page: this machine only, unless told otherwise ("0.0.0.0" is everybody).
         port: of the page; the next free one when it is taken.
         fps: frames a second.
+        shadows: whether the page draws shadows; slow where the browser has no graphics card.
         play: begin to play at once.
         open_browser: open the page.
 
@@ -380,7 +383,7 @@ def view(
         raise ArgumentError(f"a port is 1 to 65535, got {port}")
     world._require_idle()
     world._live()
-    viewer = Viewer(world, host=values.text(host, "host"), port=port, fps=rate)
+    viewer = Viewer(world, host=values.text(host, "host"), port=port, fps=rate, shadows=shadows)
     if play:
         viewer.play()
     if open_browser:

@@ -86,7 +86,7 @@ class ShapeNodes:
     ) -> None:
         members = [self.items.rows[k] for k in rows.tolist()]
         vertices, faces = welded(members[0].mesh)
-        opacity = key[2]
+        opacity, flat = key[2], key[0] in ("plane", "endless plane")
         handle = server.scene.add_batched_meshes_simple(
             name,
             vertices,
@@ -97,7 +97,9 @@ class ShapeNodes:
             batched_colors=np.array([_rgb(item) for item in members], np.uint8),
             opacity=None if opacity >= 1.0 else opacity,
             lod="off",
-            side="double" if key[0] in ("plane", "endless plane") else "front",
+            side="double" if flat else "front",
+            # a plane would throw stripes of shade on itself
+            cast_shadow=not flat,
             visible=is_shown(members[0]),
         )
         self.nodes.append(Batch(handle, rows, key[3]))
