@@ -43,7 +43,7 @@ class Page:
     def __init__(self, browser, viewer, name):
         self.viewer, self.name = viewer, name
         self.page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(60_000)
         self.requests: list[str] = []
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(f"http://127.0.0.1:{viewer.port}")
@@ -72,7 +72,7 @@ class Page:
             return np.nan, np.nan, 0
         return float(columns.mean()), float(rows.mean()), len(rows)
 
-    def until(self, check, what: str, seconds: float = 20.0):
+    def until(self, check, what: str, seconds: float = 60.0):
         """Wait until a check gives something; its last answer."""
         end = time.monotonic() + seconds
         while True:

@@ -86,10 +86,10 @@ class Items:
         return composed(bodies[self.body], self.xform)
 
     def bounds(self, bodies: Array, groups: Sequence[int] = SHOWN_GROUPS) -> tuple[Array, Array]:
-        """Lowest and highest coordinates of what is shown and has an end [m]; a box of 1 m about nothing."""
+        """Lowest and highest coordinates of what is shown [m], planes aside; a box of 1 m about nothing."""
         low, high = np.full(3, np.inf), np.full(3, -np.inf)
         for item, pose in zip(self.rows, self.poses(bodies), strict=True):
-            if item.is_endless or item.group not in groups:
+            if item.kind is ShapeKind.PLANE or item.group not in groups:
                 continue
             corners = item.mesh.vertices * item.scale
             box = np.array(np.meshgrid(*zip(corners.min(axis=0), corners.max(axis=0), strict=True)))

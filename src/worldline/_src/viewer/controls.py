@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _FREE, _NOBODY = "free", "nothing"
 _SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
+_FADED = 0.35
 _EVERY = 0.12
 """Time between updates of numbers on the panel [s]."""
 
@@ -113,6 +114,8 @@ class Controls:
             box = gui.add_checkbox(kind, host.stage.overlays.is_on(kind))
             box.on_update(self._post(lambda kind=kind, box=box: self.show_kind(kind, box.value)))
             self._shown[kind] = box
+        faded = self._shown["See through"] = gui.add_checkbox("See through", False)
+        faded.on_update(self._post(lambda: host.stage.shapes.fade(_FADED if faded.value else 1.0)))
         with gui.add_folder("Groups", expand_by_default=False):
             for group in range(8):
                 box = gui.add_checkbox(f"Group {group}", group in host.stage.groups)
@@ -182,3 +185,5 @@ class Controls:
         for group in range(8):
             if (group in stage.groups) != self._shown[f"Group {group}"].value:
                 stage.show_group(group, self._shown[f"Group {group}"].value)
+        if self._shown["See through"].value:
+            stage.shapes.fade(_FADED)

@@ -86,7 +86,7 @@ class Overlays:
             self._axes("Body frames", bodies[:-1])
         if "Joint axes" in self._on:
             axes = marks.joint_axes(model, q, bodies)
-            ends = np.stack([axes.origins, axes.origins + 0.12 * self._size * axes.directions], axis=1)
+            ends = np.stack([axes.origins, axes.origins + 0.2 * self._size * axes.directions], axis=1)
             self._arrows("Joint axes", ends, _CYAN)
         if "Centres of mass" in self._on:
             centres = np.concatenate(
@@ -104,9 +104,9 @@ class Overlays:
             self._points("Contact points", found.points, _RED)
         if "Contact forces" in self._on:
             model = self._world._live().model
-            # the weight of everything is as long as the scene is large
+            # the weight of everything is twice as long as the scene is large
             weight = float(model.body_mass.sum() * np.linalg.norm(model.gravity)) or 1.0
-            ends = found.points + found.forces * (self._size / weight)
+            ends = found.points + found.forces * (2.0 * self._size / weight)
             self._arrows("Contact forces", np.stack([found.points, ends], axis=1), _ORANGE)
 
     def _items(self, kind: str, bodies: Array) -> None:
@@ -143,9 +143,9 @@ class Overlays:
                 f"{self._name}/{kind}",
                 ends,
                 colour,
-                shaft_radius=0.006 * self._size,
-                head_radius=0.014 * self._size,
-                head_length=0.035 * self._size,
+                shaft_radius=0.008 * self._size,
+                head_radius=0.02 * self._size,
+                head_length=0.05 * self._size,
             )
             return
         node.points = ends.astype(np.float32)

@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from worldline._src.errors import ArgumentError, CapabilityError, OperationError, WorldlineError
 from worldline._src.facade import values
 from worldline._src.viewer.controls import Controls
@@ -88,8 +90,11 @@ class Viewer:
         server.gui.set_panel_label("Worldline")
         server.scene.set_up_direction("+z")
         server.scene.world_axes.visible = False
-        # half of the light from everywhere, or colours are washed out
-        server.scene.configure_environment_map("city", environment_intensity=0.35)
+        # a sky instead of surroundings: those take a browser without a graphics card half a minute
+        server.scene.configure_environment_map(None)
+        server.scene.add_light_hemisphere(
+            "/lights/sky", sky_color=(255, 255, 255), ground_color=(165, 160, 155), intensity=0.9
+        )
         server.scene.configure_default_lights(cast_shadow=shadows)
         reach = max(self._stage.size, 1.0)
         server.scene.configure_fog(8.0 * reach, 25.0 * reach, color=(255, 255, 255))
@@ -98,6 +103,7 @@ class Viewer:
         away = 1.1 * self._stage.size / 0.38
         camera.look_at = tuple(view.position + away * view.forward)
         camera.up = (0.0, 0.0, 1.0)
+        camera.fov = float(np.radians(view.fovy if not view.orthographic else 45.0))
         camera.near = 0.005 * self._stage.size
         camera.far = 500.0 * max(self._stage.size, 1.0)
         self._let_drag()

@@ -122,6 +122,12 @@ class ShapeNodes:
         for node in self.nodes:
             node.handle.visible = is_shown(self.items.rows[int(node.rows[0])])
 
+    def fade(self, share: float) -> None:
+        """Make bodies that move this much transparent, to see marks within them; 1 is as they are."""
+        for node in self.movable():
+            own = self.items.rows[int(node.rows[0])].look.rgba[3]
+            node.handle.opacity = None if own * share >= 1.0 else own * share
+
     def remove(self) -> None:
         """Take the nodes off the page."""
         for node in self.nodes:
