@@ -22,6 +22,7 @@ NAMES = (
     "integrators",
     "constraint_solvers",
     "collision",
+    "viewer",
 )
 
 

@@ -57,12 +57,11 @@ class Plots:
         self._makers[name] = lambda: Quantity(name, names, read)
         with self._folder:
             self._add_box(name, shown=True)
+        self._toggle(name)
 
     def _add_box(self, name: str, shown: bool = False) -> None:
         box = self._boxes[name] = self._server.gui.add_checkbox(name, shown)
         box.on_update(lambda _, name=name: self._post(lambda: self._toggle(name)))
-        if shown:
-            self._toggle(name)
 
     def _toggle(self, name: str) -> None:
         if self._boxes[name].value:

@@ -1,0 +1,139 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a viewer costs the simulation it shows: 100 bodies, 30 frames a second, one page that takes them all.
+
+The page is a process of its own that reads the messages of the server and throws them away, as a browser on
+another machine would. A program steps the World; the viewer looks on from its own thread. Turns with and
+without a viewer follow each other, and each is judged against its neighbours, because other programs run here
+too.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from worldline import msd
+from worldline import simulation as sx
+from worldline.collision import CollisionShape
+
+BODIES, FPS, ROUNDS, SECONDS = 100, 30.0, 5, 2.0
+
+_PAGE = """
+import asyncio, sys, websockets, viser
+async def main():
+    where = f"ws://127.0.0.1:{sys.argv[1]}"
+    protocols = [f"viser-v{viser.__version__}"]
+    async with websockets.connect(where, max_size=None, subprotocols=protocols) as socket:
+        total = 0
+        print("ready", flush=True)
+        try:
+            async for message in socket:
+                total += len(message)
+        finally:
+            print(total, flush=True)
+asyncio.run(main())
+"""
+
+
+def pile() -> sx.World:
+    """Boxes, balls and capsules over a ground, in layers: most of the time goes into contact."""
+    world = sx.World(time_step=0.002)
+    world.add_ground_plane()
+    shapes = (
+        CollisionShape.box((0.1, 0.12, 0.08)),
+        CollisionShape.sphere(0.11),
+        CollisionShape.capsule(0.07, 0.1),
+        CollisionShape.cylinder(0.09, 0.1),
+    )
+    for k in range(BODIES):
+        place = (0.5 * (k % 5) - 1.0, 0.5 * (k // 5 % 5) - 1.0, 0.3 + 0.45 * (k // 25))
+        body = world.add_rigid_body(f"body_{k}", mass=0.5, inertia=(0.003, 0.003, 0.003), position=place)
+        body.add_collision_shape(shapes[k % 4])
+    world.step(n=200)
+    return world
+
+
+def chains() -> sx.World:
+    """Ten chains of ten links without contact: steps are short, and every wait of the program shows."""
+    shape = '<geom type="capsule" fromto="0 0 0 0 0 -0.2" size="0.03" contype="0" conaffinity="0"/>'
+    links = "".join(
+        f'<body name="{{c}}_{k}" pos="0 0 {-0.2 if k else 0}">'
+        f'<joint axis="{k % 2} {1 - k % 2} 0" damping="0.01"/>{shape}'
+        for k in range(10)
+    )
+    ends = "</body>" * 10
+    bodies = "".join(
+        f'<body pos="{0.4 * c} 0 2">{links.replace("{c}", f"chain_{c}")}{ends}</body>' for c in range(10)
+    )
+    scene = msd.from_str(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>", format="mjcf")
+    world = sx.World.from_scene(scene)
+    for robot in world.multibodies:
+        robot.joints.position = np.full(robot.num_dofs, 0.3)
+    world.step(n=100)
+    return world
+
+
+def _steps_per_second(world: sx.World, seconds: float) -> float:
+    """Steps that a program makes, ten at a time, as a control loop would."""
+    count, start = 0, time.perf_counter()
+    while (spent := time.perf_counter() - start) < seconds:
+        world.step(10)
+        count += 10
+    return count / spent
+
+
+def run(console: Console) -> None:
+    """Print the table; the cost is asked to stay below 20 percent."""
+    table = Table(title=f"{BODIES} bodies, {FPS:g} frames a second asked for")
+    for column in ("", "steps per second", "frames per second", "cost"):
+        table.add_column(column, justify="left" if not column else "right")
+    for name, world in (("chains", chains()), ("pile in contact", pile())):
+        alone, shown, frames = [_steps_per_second(world, SECONDS)], [], []
+        for _ in range(ROUNDS):
+            rate, drawn = _with_viewer(world)
+            shown.append(rate)
+            frames.append(drawn)
+            alone.append(_steps_per_second(world, SECONDS))
+        cost = [1.0 - s / (0.5 * (a + b)) for s, a, b in zip(shown, alone[:-1], alone[1:], strict=True)]
+        table.add_row(f"{name}, without a viewer", f"{np.median(alone):.0f}", "", "")
+        table.add_row(
+            f"{name}, with a viewer and a page",
+            f"{np.median(shown):.0f}",
+            f"{np.median(frames):.1f}",
+            f"{100.0 * np.median(cost):.1f} %",
+        )
+    console.print(table)
+
+
+def _with_viewer(world: sx.World) -> tuple[float, float]:
+    """Steps and frames a second while a viewer looks on."""
+    with sx.view(world, port=8970, fps=FPS) as viewer:
+        # a page that sends no camera is not counted as looking
+        viewer._server.get_clients = lambda: {0: None}
+        drawn = 0
+        draw = viewer.stage.draw
+
+        def counted(*given: object) -> bool:
+            nonlocal drawn
+            moved = draw(*given)
+            drawn += moved
+            return moved
+
+        viewer.stage.draw = counted
+        page = subprocess.Popen(
+            [sys.executable, "-c", _PAGE, str(viewer.port)], stdout=subprocess.PIPE, text=True
+        )
+        assert page.stdout is not None and page.stdout.readline() == "ready\n"
+        time.sleep(0.5)
+        drawn, start = 0, time.perf_counter()
+        rate = _steps_per_second(world, SECONDS)
+        fps = drawn / (time.perf_counter() - start)
+    sent = int(page.communicate(timeout=10)[0].split()[-1])
+    assert sent > 1000 * SECONDS * FPS, f"the page received {sent} bytes"
+    return rate, fps
