@@ -4,6 +4,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from needs import drawing
@@ -270,45 +274,61 @@ def test_a_renderer_belongs_to_its_thread():
     assert seen == ["a Renderer can only be used from the thread that made it"]
 
 
-def test_depth_and_segmentation_agree_with_another_renderer(monkeypatch):
+THEIRS = """
+import sys, mujoco, numpy as np
+model = mujoco.MjModel.from_xml_string(sys.stdin.read())
+data = mujoco.MjData(model)
+mujoco.mj_forward(model, data)
+found = {}
+for argument in sys.argv[2:]:
+    name, width, height = argument.split(",")
+    with mujoco.Renderer(model, int(height), int(width)) as renderer:
+        renderer.update_scene(data, name)
+        renderer.enable_depth_rendering()
+        found[name + "_depth"] = renderer.render().copy()
+        renderer.disable_depth_rendering()
+        renderer.enable_segmentation_rendering()
+        found[name + "_ids"] = renderer.render()[..., 0].copy()
+np.savez(sys.argv[1], **found)
+"""
+
+
+def test_depth_and_segmentation_agree_with_another_renderer(tmp_path):
     """MuJoCo draws the same scene from the same cameras; only pixels on edges may differ."""
-    monkeypatch.setenv("MUJOCO_GL", "egl")
-    mujoco = pytest.importorskip("mujoco", reason="compares with MuJoCo")
-    model = mujoco.MjModel.from_xml_string(SCENE)
-    data = mujoco.MjData(model)
-    mujoco.mj_forward(model, data)
-    try:
-        renderers = {
-            width: mujoco.Renderer(model, height, width) for width, height in ((160, 120), (200, 100))
-        }
-    except Exception as error:
-        pytest.skip(f"MuJoCo cannot draw here: {error}")
-    sizes = {
-        "front": (160, 120),
-        "map": (160, 120),
-        "watcher": (160, 120),
-        "rider": (160, 120),
-        "lens": (200, 100),
-    }
-    try:
-        for name, (width, height) in sizes.items():
-            theirs = renderers[width]
-            theirs.update_scene(data, name)
-            theirs.enable_depth_rendering()
-            depth = theirs.render()
-            theirs.disable_depth_rendering()
-            theirs.enable_segmentation_rendering()
-            ids = theirs.render()[..., 0]
-            theirs.disable_segmentation_rendering()
-            ours = sx.render(
-                scene(), name, width=width, height=height, rgb=False, depth=True, segmentation=True
-            )
-            same = ids == ours.segmentation
-            assert same.mean() > 0.985, (name, same.mean())
-            both = same & (ids >= 0)
-            assert both.sum() > 300, name
-            off = np.abs(depth[both] - ours.depth[both])
-            assert np.median(off) < 2e-3 and np.quantile(off, 0.95) < 0.05, (name, np.median(off))
-    finally:
-        for theirs in renderers.values():
-            theirs.close()
+    pytest.importorskip("mujoco", reason="compares with MuJoCo")
+    sizes = dict.fromkeys(("front", "map", "watcher", "rider"), (160, 120)) | {"lens": (200, 100)}
+    # in a process of its own: two users of EGL in one process end each other's connection to it
+    arguments = [f"{name},{width},{height}" for name, (width, height) in sizes.items()]
+    done = subprocess.run(
+        [sys.executable, "-c", THEIRS, str(tmp_path / "theirs.npz"), *arguments],
+        input=SCENE,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"MUJOCO_GL": "egl"},
+    )
+    if done.returncode != 0:
+        pytest.skip(f"MuJoCo cannot draw here: {done.stderr.strip().splitlines()[-1:]}")
+    theirs = np.load(tmp_path / "theirs.npz")
+    for name, (width, height) in sizes.items():
+        ours = sx.render(scene(), name, width=width, height=height, rgb=False, depth=True, segmentation=True)
+        ids = theirs[f"{name}_ids"]
+        same = ids == ours.segmentation
+        assert same.mean() > 0.985, (name, same.mean())
+        both = same & (ids >= 0)
+        assert both.sum() > 300, name
+        off = np.abs(theirs[f"{name}_depth"][both] - ours.depth[both])
+        assert np.median(off) < 2e-3 and np.quantile(off, 0.95) < 0.05, (name, np.median(off))
+
+
+def test_renderers_do_not_end_each_other():
+    worlds = ball(), scene()
+    first = sx.Renderer(worlds[0], 40, 30)
+    second = sx.Renderer(worlds[1], 40, 30)
+    kept = [r.render(segmentation=True) for r in (first, second)]
+    first.close()
+    again = second.render(segmentation=True)
+    assert (again.rgb == kept[1].rgb).all() and (again.segmentation == kept[1].segmentation).all()
+    # a closed one may be used again
+    assert (first.render().rgb == kept[0].rgb).all()
+    second.close()
+    first.close()

@@ -111,10 +111,16 @@ def items_of(world: World) -> Items:
     source = Looks(runtime.scene)
     size = _size_of_scene(model)
     branches = _branches(model)
+    hierarchy = runtime.scene.hierarchy
+    geoms = [*hierarchy.geoms, *(geom for link in hierarchy.links() for geom in link.geoms)]
     found = []
     for k in range(len(table)):
         kind, body = ShapeKind(int(table.kind[k])), int(table.body[k])
-        mesh, key, scale = _geometry(model, k, kind, size)
+        mesh, key, scale = _geometry(model, k, kind)
+        if kind is ShapeKind.PLANE:
+            # planes touch without end, and are drawn as large as the scene says
+            half = [x or _FAR * size for x in geoms[k].size[:2]]
+            key, scale = "plane" if all(geoms[k].size[:2]) else "endless plane", np.array([*half, 1.0])
         material = model.material_label[table.material[k]] if table.material[k] >= 0 else None
         plain = material is None and bool(np.isnan(table.rgba[k]).any())
         look = source.of(table.rgba[k], material, *branches[body])
@@ -205,7 +211,7 @@ def _size_of_scene(model: Model) -> float:
     return reach
 
 
-def _geometry(model: Model, k: int, kind: ShapeKind, size: float) -> tuple[Triangles, Hashable, Array]:
+def _geometry(model: Model, k: int, kind: ShapeKind) -> tuple[Triangles, Hashable, Array]:
     """Triangles of a shape, the key they are shared under, and the stretch."""
     table = model.shapes
     assert table is not None
@@ -224,9 +230,7 @@ def _geometry(model: Model, k: int, kind: ShapeKind, size: float) -> tuple[Trian
         ratio = round(b / a, 6)
         return triangles.capsule(ratio), ("capsule", ratio), np.full(3, a)
     if kind is ShapeKind.PLANE:
-        far = _FAR * size
-        endless = not (a and b)
-        return triangles.plane(), "endless plane" if endless else "plane", np.array([a or far, b or far, 1.0])
+        return triangles.plane(), "plane", np.array([a, b, 1.0])
     source = int(table.source[k])
     if kind is ShapeKind.HFIELD:
         return triangles.height_field(model.assets.hfield(source)), ("height field", source), np.ones(3)
