@@ -214,5 +214,5 @@ def test_the_command_shows_a_scene():
     assert done.returncode == 0, done.stderr
     assert "http://localhost:8877 shows the robot of the demo" in done.stdout
     missing = subprocess.run([*command, "nowhere.xml"], capture_output=True, text=True, timeout=120)
-    assert missing.returncode == 1 and missing.stderr.startswith("worldline: ")
+    assert missing.returncode == 2 and "nowhere.xml" in missing.stderr
     assert "Traceback" not in missing.stderr

@@ -54,7 +54,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for _command in (demo, render, run, info, check, convert, bench, doctor, warmup, capabilities, schema):
+for _command in (demo, view, render, run, info, check, convert, bench, doctor, warmup, capabilities, schema):
     app.command()(_command)
 
 
@@ -73,7 +73,8 @@ def _group(
     """Worldline: multibody physics for robotics.
 
     Start with `worldline demo`. With a file of your own: `worldline info FILE` shows what is in it,
-    `worldline check FILE` whether it is sound, `worldline run FILE -o run.html` what it does.
+    `worldline check FILE` whether it is sound, `worldline view FILE` plays it on a page, `worldline run FILE`
+    reports what it does, `worldline render FILE -o film.mp4` makes a film of it.
 
     Commands end with 0 when all is well, 1 when a problem was found, 2 when called wrongly. Results go to
     standard output, progress to standard error. Every command has `--help` with examples.

@@ -9,18 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import track
+
+from worldline._src.cli import common
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from worldline._src.facade.world import World
     from worldline._src.render.renderer import Renderer
-    from worldline.simulation import World
 
 
 def render(
-    file: Annotated[Path, typer.Argument(help="An MJCF, URDF, SDF or MSD file.", show_default=False)],
+    file: common.SceneFile,
     output: Annotated[
         Path, typer.Option("-o", "--output", help="What to write: .png, .gif or .mp4.", show_default=False)
     ],
@@ -44,31 +45,39 @@ def render(
     duration: Annotated[float, typer.Option(help="Simulated time of a film [s].", min=0.0)] = 3.0,
     fps: Annotated[float, typer.Option(help="Pictures a second of a film.", min=1.0, max=240.0)] = 25.0,
     speed: Annotated[float, typer.Option(help="Simulated seconds in a second of a film.", min=0.001)] = 1.0,
-    keyframe: Annotated[str | None, typer.Option(help="Start from a keyframe of the scene.")] = None,
+    keyframe: Annotated[str | None, typer.Option(help="Start from this saved state of the file.")] = None,
     shadows: Annotated[bool, typer.Option(help="Whether the sun casts shadows.")] = True,
+    assets: common.AssetFolders = None,
+    allow_outside: common.Outside = False,
 ) -> None:
     """Draw a scene into a file: a PNG of how it starts, or a GIF or MP4 of how it moves.
 
-    worldline render robot.xml -o robot.png
+    No screen is needed.
 
-    worldline render robot.xml -o fall.mp4 --duration 2 --position 3 1 1.5 --target 0 0 0.5
+    \b
+    Examples:
+      worldline render robot.xml -o robot.png
+      worldline render robot.xml -o later.png --start 1.5 --camera side --width 1280 --height 720
+      worldline render robot.xml -o fall.mp4 --duration 2 --position 3 1 1.5 --target 0 0 0.5
+      worldline render robot.xml -o slow.gif --duration 0.5 --speed 0.2
     """
-    from worldline import simulation as sx
+    from worldline._src.drawing.cameras import LookAt
     from worldline._src.render import files
     from worldline._src.render.renderer import Renderer
 
-    suffix = files.checked_suffix(output)
+    if output.suffix.lower() not in files.SUFFIXES:
+        raise common.refuse(f"--output must end in one of {', '.join(files.SUFFIXES)}, got '{output.name}'")
     if camera is not None and position is not None:
-        raise typer.BadParameter("give --camera or --position, not both")
-    chosen = camera if position is None else sx.LookAt(position, target, fovy)
-    world = sx.World.from_file(file)
+        raise common.refuse("give --camera or --position, not both")
+    chosen = camera if position is None else LookAt(position, target, fovy)
+    world = common.load(file, assets, allow_outside=allow_outside)
     if keyframe is not None:
         world.apply_keyframe(keyframe)
     if start > 0.0:
         world.step(n=max(1, round(start / world.time_step)))
-    console = Console()
+    console = common.results()
     with Renderer(world, width, height, shadows=shadows) as renderer:
-        if suffix == ".png":
+        if output.suffix.lower() == ".png":
             rgb = renderer.render(chosen).rgb
             assert rgb is not None
             files.write_picture(output, rgb)
@@ -76,7 +85,7 @@ def render(
             return
         count = max(1, round(duration / speed * fps))
         frames = _frames(world, renderer, chosen, count, speed / fps)
-        made = files.write_film(output, track(frames, "drawing", total=count, console=console), fps)
+        made = files.write_film(output, track(frames, "drawing", total=count, console=common.remarks()), fps)
     console.print(f"{output}: {made} pictures, {made / fps:g} s, up to time {world.time:g} s")
 
 

@@ -8,14 +8,19 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
+
+from worldline._src.cli import common
 
 
 def view(
     file: Annotated[
         Path | None,
         typer.Argument(
-            help="An MJCF, URDF, SDF or MSD file; the robot of the demo when left out.", show_default=False
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="Scene file; the robot of the demo when left out.",
+            show_default=False,
         ),
     ] = None,
     host: Annotated[
@@ -25,29 +30,40 @@ def view(
         int, typer.Option(help="Port of the page; the next free one if taken.", min=1, max=65535)
     ] = 8080,
     fps: Annotated[float, typer.Option(help="Frames a second.", min=1.0, max=120.0)] = 30.0,
-    keyframe: Annotated[str | None, typer.Option(help="Start from a keyframe of the scene.")] = None,
+    keyframe: Annotated[str | None, typer.Option(help="Start from this saved state of the file.")] = None,
     play: Annotated[bool, typer.Option(help="Begin to play at once.")] = False,
+    shadows: Annotated[bool, typer.Option(help="Draw shadows; slow without a graphics card.")] = True,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
     seconds: Annotated[
-        float | None, typer.Option(help="End after this long; else with Ctrl-C.", min=0.0, hidden=True)
+        float | None, typer.Option(help="End after this long; else with Ctrl-C.", min=0.0)
     ] = None,
+    assets: common.AssetFolders = None,
+    allow_outside: common.Outside = False,
 ) -> None:
     """Show a scene on a page in the browser: play it, pull at it, scrub through it, plot it.
 
-    worldline view robot.xml
+    The page is reachable from this machine only, unless --host says otherwise. Ctrl-C ends it.
 
-    On another machine, without a browser there: worldline view robot.xml --no-browser, and
-    ssh -L 8080:localhost:8080 from here.
+    \b
+    Examples:
+      worldline view                                the robot of the demo
+      worldline view robot.xml --play
+      worldline view robot.urdf --keyframe home --port 8090
+      worldline view robot.xml --no-browser         on a machine without one; reach it with
+                                                    ssh -L 8080:localhost:8080 that-machine
     """
-    from worldline import simulation as sx
     from worldline._src.cli.demo import WALKER
+    from worldline._src.viewer.server import view as show
 
-    world = sx.World.from_file(WALKER if file is None else file)
+    world = common.load(WALKER if file is None else file, assets, allow_outside=allow_outside)
     if keyframe is not None:
         world.apply_keyframe(keyframe)
-    console = Console()
-    with sx.view(world, host=host, port=port, fps=fps, play=play, open_browser=browser) as viewer:
-        if len(world.report):
-            console.print(f"{len(world.report)} notes on loading; worldline info tells them")
+    with show(
+        world, host=host, port=port, fps=fps, shadows=shadows, play=play, open_browser=browser
+    ) as viewer:
+        console = common.results()
+        if world.report.losses:
+            console.print(f"{len(world.report.losses)} parts of the file were approximated or left out;")
+            console.print(f"worldline info {file} tells which")
         console.print(f"[bold]{viewer.url}[/bold] shows {file or 'the robot of the demo'}; Ctrl-C ends it")
         viewer.wait(seconds)

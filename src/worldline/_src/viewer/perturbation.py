@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from worldline._src.spatial.poses import Array, rotation
-from worldline._src.step import dynamics
+from worldline._src.step import dynamics, jacobians
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
@@ -102,7 +102,7 @@ class Perturbation:
     def _felt(self, body: int, point: Array) -> float:
         """Mass that a force at a point has to move, the mean of directions [kg]; 0 for what stands still."""
         model, q = self._world._live().model, self._world._live().sim.q.copy()
-        J = dynamics.jacobian(model, q, body, point)[3:]
+        J = jacobians.jacobian(model, q, body, point)[3:]
         if not J.any() or model.body_kinematic[body]:
             return 0.0
         response = np.trace(J @ np.linalg.solve(dynamics.mass_matrix(model, q), J.T))
