@@ -62,7 +62,7 @@ def test_the_scene_is_drawn_where_it_is(shown):
     page, _, viewer, _, (x, y, count) = start(shown)
     page.picture("start")
     # where the camera of the page puts the ball
-    camera = next(iter(viewer._server.get_clients().values())).camera
+    camera = next(iter(viewer._session.server.get_clients().values())).camera
     page.until(lambda: camera.update_timestamp > 0.0, "a camera")
     forward = camera.look_at - camera.position
     forward = forward / np.linalg.norm(forward)
@@ -141,25 +141,25 @@ def test_a_body_can_be_dragged(shown):
     mouse.down()
     mouse.move(x + 30, y - 20, steps=4)
     mouse.move(x + 60, y - 40, steps=4)
-    grip = page.until(lambda: viewer.playback.perturbation.grip, "a grip")
+    grip = page.until(lambda: viewer._session.playback.perturbation.grip, "a grip")
     assert world.rigid_bodies["ball"].name == world._live().model.body_label[grip.body]
     page.picture("pulled")
-    assert viewer.playback.perturbation.force()[2] > 0.0
+    assert viewer._session.playback.perturbation.force()[2] > 0.0
     mouse.up()
     page.page.keyboard.up("Control")
-    page.until(lambda: viewer.playback.perturbation.grip is None, "to let go")
+    page.until(lambda: viewer._session.playback.perturbation.grip is None, "to let go")
 
 
 def test_plots_and_marks(shown):
     page, _, viewer, _, _ = start(shown)
     page.tab("Plots")
     page.page.get_by_label("Energy").check()
-    page.until(lambda: "Energy" in viewer._controls.plots._shown, "a plot")
+    page.until(lambda: "Energy" in viewer._session.controls.plots._shown, "a plot")
     page.tab("Show")
     page.page.get_by_label("Joint axes").check()
-    page.until(lambda: viewer.stage.overlays.is_on("Joint axes"), "joint axes")
+    page.until(lambda: viewer._session.stage.overlays.is_on("Joint axes"), "joint axes")
     viewer.play()
-    samples = viewer._controls.plots._shown["Energy"][0]
+    samples = viewer._session.controls.plots._shown["Energy"][0]
     page.until(lambda: len(samples) > 3, "samples of a plot")
     viewer.pause()
     page.tab("Plots")

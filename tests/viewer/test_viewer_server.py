@@ -38,11 +38,11 @@ def shown():
 
 def looked_at(viewer):
     """As if a page was open."""
-    viewer._server.get_clients = lambda: {0: None}
+    viewer._session.server.get_clients = lambda: {0: None}
 
 
 def positions(viewer):
-    return np.concatenate([node.handle.batched_positions for node in viewer.stage.shapes.movable()])
+    return np.concatenate([node.handle.batched_positions for node in viewer._session.stage.shapes.movable()])
 
 
 def test_only_this_machine_can_reach_it(shown):
@@ -60,7 +60,7 @@ def test_only_this_machine_can_reach_it(shown):
         pytest.skip("this machine has no other address")
     with pytest.raises(OSError):
         socket.create_connection((own, viewer.port), timeout=2)
-    assert viewer._server.request_share_url() is None
+    assert viewer._session.server.request_share_url() is None
     assert viewer.url == f"http://localhost:{viewer.port}"
 
 
@@ -141,12 +141,12 @@ def test_a_world_that_grows_is_drawn_anew(shown):
     looked_at(viewer)
     viewer.show("Joint axes")
     world.step()
-    stage = viewer.stage
+    stage = viewer._session.stage
     with world.edit():
         late = world.add_rigid_body("late", position=(0, 1, 1))
         late.add_collision_shape(CollisionShape.sphere(0.2))
     viewer.sync()
-    assert viewer.stage is not stage and viewer.stage.overlays.is_on("Joint axes")
+    assert viewer._session.stage is not stage and viewer._session.stage.overlays.is_on("Joint axes")
     assert len(positions(viewer)) == 3
 
 

@@ -83,7 +83,7 @@ from worldline._src.render.pictures import Picture
 from worldline._src.render.renderer import Renderer, render
 from worldline._src.step.simulation import StepFailure
 from worldline._src.step.stepping import MultibodyIntegrationFamily
-from worldline._src.viewer.server import Viewer, view
+from worldline._src.viewer.viewer import Viewer, view
 from worldline.simulation import compute as compute
 from worldline.simulation import state as state
 

@@ -53,7 +53,7 @@ def view(
                                                     ssh -L 8080:localhost:8080 that-machine
     """
     from worldline._src.cli.demo import WALKER
-    from worldline._src.viewer.server import view as show
+    from worldline._src.viewer.viewer import view as show
 
     world = common.load(WALKER if file is None else file, assets, allow_outside=allow_outside)
     if keyframe is not None:

@@ -1,0 +1,190 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The viewer as a program sees it: `view` and the `Viewer` it returns."""
+
+from __future__ import annotations
+
+import time
+import webbrowser
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from worldline._src.errors import ArgumentError
+from worldline._src.facade import values
+from worldline._src.viewer.server import LOOPBACK
+from worldline._src.viewer.session import Session
+
+if TYPE_CHECKING:
+    from worldline._src.facade.world import World
+
+
+class Viewer:
+    """A World on a page in the browser; made by `view`.
+
+    Buttons of the page and methods of this class do the same. Methods return when it is done.
+    """
+
+    def __init__(self, session: Session, host: str) -> None:
+        self._session, self._host = session, host
+
+    @property
+    def url(self) -> str:
+        """Address of the page."""
+        shown = "localhost" if self._host in (LOOPBACK, "0.0.0.0", "::") else self._host
+        return f"http://{shown}:{self.port}"
+
+    @property
+    def port(self) -> int:
+        """Port of the page."""
+        return int(self._session.server.get_port())
+
+    @property
+    def client_count(self) -> int:
+        """Browsers that look at it now."""
+        return len(self._session.server.get_clients())
+
+    @property
+    def lock(self) -> AbstractContextManager[Any]:
+        """Held while the viewer works on the World: `with viewer.lock:` keeps it away for a while."""
+        return self._session.lock
+
+    def sync(self) -> None:
+        """Show the World as it is now; for programs that step it themselves.
+
+        Reads the World from the thread of the caller, and returns at once when nobody looks.
+        """
+        self._session.sync()
+
+    def play(self) -> None:
+        """Let the viewer step the World against the clock."""
+        self._session.do(self._session.playback.play)
+
+    def pause(self) -> None:
+        """Let time stand still."""
+        self._session.do(self._session.playback.pause)
+
+    @property
+    def is_playing(self) -> bool:
+        """Whether the viewer steps the World."""
+        return self._session.playback.is_playing
+
+    @property
+    def speed(self) -> float:
+        """Simulated seconds in a second, 0.01 to 10."""
+        return self._session.playback.speed
+
+    @speed.setter
+    def speed(self, value: float) -> None:
+        self._session.do(lambda: setattr(self._session.playback, "speed", value))
+
+    def step(self, n: int = 1) -> None:
+        """Pause, and make n steps."""
+        self._session.do(lambda: self._session.playback.step(n))
+
+    def reset(self) -> None:
+        """Pause, and go back to the start; the time line begins again."""
+        self._session.do(self._session.playback.reset)
+
+    def apply_keyframe(self, name: str) -> None:
+        """Pause, and take the state of a keyframe of the scene."""
+        self._session.do(lambda: self._session.playback.apply_keyframe(name))
+
+    def seek(self, index: int) -> None:
+        """Pause, and go to a state of the time line, 0 to `frame_count` - 1."""
+        self._session.do(lambda: self._session.playback.seek(values.count(index, "index of a state")))
+
+    @property
+    def frame_count(self) -> int:
+        """States on the time line."""
+        return self._session.playback.timeline.count
+
+    def show(self, kind: str, on: bool = True) -> None:
+        """Show or hide marks, by the names of the page: "Contact forces", "Joint axes", "Sites" ..."""
+        self._session.do(lambda: self._session.controls.show_kind(kind, on))
+
+    def plot(self, name: str, names: tuple[str, ...], read: Callable[[], tuple[float, ...]]) -> None:
+        """Plot numbers of your own as the World runs.
+
+        Args:
+            name: title of the plot.
+            names: a name for every number.
+            read: returns the numbers; called in the thread of the viewer.
+        """
+        self._session.do(lambda: self._session.controls.plots.add(name, tuple(names), read))
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until the viewer is closed, the time is over, or the program is interrupted with Ctrl-C."""
+        until = None if seconds is None else time.monotonic() + seconds
+        try:
+            while not self._session.wait(0.2):
+                if until is not None and time.monotonic() >= until:
+                    return
+        except KeyboardInterrupt:
+            self.close()
+
+    def close(self) -> None:
+        """Take the page away; the World stays as it is."""
+        self._session.close()
+
+    def __enter__(self) -> Viewer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._session.is_closed else f"{self.url}, {self.client_count} browsers"
+        return f"<Viewer of {self._session.world!r}: {state}>"
+
+
+def view(
+    world: World,
+    *,
+    host: str = LOOPBACK,
+    port: int = 8080,
+    fps: float = 30.0,
+    shadows: bool = True,
+    play: bool = False,
+    open_browser: bool = False,
+) -> Viewer:
+    """Show a World on a page in the browser, and return at once.
+
+    The page has buttons to play, pause, step and reset, a time line, sliders for joints and actuators, plots,
+    and whatever else there is to see. Hold Ctrl and drag a body to pull at it. Close the viewer, or the
+    program, to end it; the World does not notice.
+
+    Args:
+        world: what to show. Programs that step it themselves call `Viewer.sync` after their steps, or leave
+        it to
+            the viewer to look `fps` times a second.
+        host: who can reach the page: this machine only, unless told otherwise ("0.0.0.0" is everybody).
+        port: of the page; the next free one when it is taken.
+        fps: frames a second.
+        shadows: whether the page draws shadows; slow where the browser has no graphics card.
+        play: begin to play at once.
+        open_browser: open the page.
+
+    Raises:
+        CapabilityError: viser is not installed.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> world = sx.World()
+        >>> box = world.add_rigid_body("box")
+        >>> with sx.view(world) as viewer:  # doctest: +SKIP
+        ...     viewer.step(100)
+        ...     viewer.seek(0)
+    """
+    rate = values.positive(fps, "fps")
+    if not 0 < values.count(port, "port") < 65536:
+        raise ArgumentError(f"a port is 1 to 65535, got {port}")
+    world._require_idle()
+    world._live()
+    where = values.text(host, "host")
+    viewer = Viewer(Session(world, host=where, port=port, fps=rate, shadows=shadows), where)
+    if play:
+        viewer.play()
+    if open_browser:
+        webbrowser.open(viewer.url)
+    return viewer
