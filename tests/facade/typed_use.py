@@ -235,6 +235,7 @@ def pictures(world: sx.World) -> sx.Picture:
     assert first.rgb is not None and first.depth is not None and first.segmentation is not None
     with sx.Renderer(world, 320, 240, groups=(0, 1), shadows=False) as renderer:
         again = renderer.render(camera, depth=True, out=first)
+        renderer.close()
     assert again.rgb is first.rgb and again.mask("box").any()
     return again
 
@@ -254,6 +255,9 @@ def page(world: sx.World) -> None:
             world.step()
         viewer.sync()
         viewer.reset()
+        viewer.apply_keyframe("home")
+        viewer.wait(0.1)
+        viewer.close()
         print(viewer.url, viewer.port, viewer.client_count, viewer.is_playing)
 
 

@@ -180,6 +180,7 @@ class Overlays:
                 colours.append(np.tile(rgb, (len(line) - 1, 2, 1)))
         if not pieces:
             return
+        width = max(tendon.radius for tendon in found)
         points, shades = np.concatenate(pieces).astype(np.float32), np.concatenate(colours).astype(np.uint8)
         node = self._nodes.get("Tendons")
         if node is not None and len(node.points) == len(points):
@@ -187,5 +188,5 @@ class Overlays:
             return
         # wrapping changes the number of pieces, and colours go with it
         self._nodes["Tendons"] = self._server.scene.add_line_segments(
-            f"{self._name}/Tendons", points, shades, thickness=4.0
+            f"{self._name}/Tendons", points, shades, thickness=2.0 * width, thickness_units="world"
         )

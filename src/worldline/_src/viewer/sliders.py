@@ -14,6 +14,8 @@ from worldline._src.facade.kinds import JointType
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
 
+_AT_ONCE = 12
+"""Sliders of joints that are brought up to date together."""
 _STEP = 0.001
 """Of sliders of joints [rad, m]."""
 _TURN, _SLIDE = np.pi, 1.0
@@ -34,6 +36,7 @@ class Sliders:
         self._server, self._world, self._post = server, world, post
         self._joints: list[tuple[Any, int, Any]] = []
         self._actuators: list[tuple[int, Any]] = []
+        self._next = 0
 
     def build(self) -> None:
         """Put sliders on the page, within the container that is open."""
@@ -75,8 +78,10 @@ class Sliders:
         slider.on_update(changed)
 
     def update(self) -> None:
-        """Let the sliders show where the World is."""
-        for joint, axis, slider in self._joints:
+        """Let sliders show where the World is; of many joints a few each time, or they would cost too much."""
+        for _ in range(min(_AT_ONCE, len(self._joints))):
+            self._next = (self._next + 1) % len(self._joints)
+            joint, axis, slider = self._joints[self._next]
             if joint.is_valid:
                 self._show(slider, float(joint.position[axis]))
         if self._actuators:
