@@ -97,8 +97,8 @@ def _steps_per_second(world: sx.World, seconds: float) -> tuple[float, float]:
 def run(console: Console) -> None:
     """Print the table; the cost is asked to stay below 20 percent.
 
-    On a machine with other things to do the cost in steps tells of those too; the last column, what the viewer
-    takes of one processor, hardly does.
+    On a machine with other things to do the cost in steps tells of those too; the last column, what the
+    viewer takes of one processor, hardly does.
     """
     table = Table(title=f"{BODIES} bodies, {FPS:g} frames a second asked for")
     for column in ("", "steps per second", "frames per second", "cost", "of a processor"):

@@ -320,6 +320,23 @@ def test_depth_and_segmentation_agree_with_another_renderer(tmp_path):
         assert np.median(off) < 2e-3 and np.quantile(off, 0.95) < 0.05, (name, np.median(off))
 
 
+def test_tendons_are_drawn_in_colours_only():
+    text = """<mujoco><worldbody><site name="a" pos="0 -1 0"/><site name="b" pos="0 1 0"/>
+      <geom name="post" type="sphere" size="0.2" pos="0 0 0.6" rgba="1 0 0 1"/></worldbody>
+      <tendon><spatial name="rope" rgba="0 0 1 1" width="0.05"><site site="a"/><site site="b"/></spatial>
+      </tendon></mujoco>"""
+    world = sx.World.from_scene(msd.from_str(text, format="mjcf"))
+    picture = sx.render(world, sx.LookAt((3, 0, 0), (0, 0, 0)), width=200, height=150, segmentation=True)
+    wide = picture.rgb.astype(int)
+    blue = (wide[..., 2] > 90) & (wide[..., 2] > 2 * wide[..., :2].max(axis=2))
+    rows, columns = np.nonzero(blue)
+    focal = 75 / np.tan(np.radians(22.5))
+    # two metres long and ten centimetres thick, seen from three metres
+    assert np.ptp(columns) + 1 == pytest.approx(2.0 * focal / 3.0, abs=4)
+    assert np.ptp(rows) + 1 == pytest.approx(0.1 * focal / 3.0, abs=2)
+    assert (picture.segmentation[blue] == -1).all()
+
+
 def test_renderers_do_not_end_each_other():
     worlds = ball(), scene()
     first = sx.Renderer(worlds[0], 40, 30)

@@ -19,6 +19,7 @@ import numpy as np
 from worldline._src.drawing import cameras
 from worldline._src.drawing.cameras import CameraLike, View
 from worldline._src.drawing.items import SHOWN_GROUPS, Items, items_of
+from worldline._src.drawing.marks import TendonLines, tendons_of
 from worldline._src.drawing.placement import body_poses, coordinates
 from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import values
@@ -46,6 +47,7 @@ class _Scene(NamedTuple):
     far: float
     poses: Array
     bounds: tuple[Array, Array]
+    tendons: Sequence[TendonLines] = ()
 
 
 class Renderer:
@@ -127,7 +129,7 @@ class Renderer:
             for name, wanted in (("rgb", rgb), ("depth", depth), ("segmentation", segmentation))
             if wanted
         }
-        scene = _Scene(view, near, far, poses, bounds)
+        scene = _Scene(view, near, far, poses, bounds, tendons_of(world, bodies) if rgb else ())
         if rgb:
             made["rgb"][:] = self._colours(scene, width, height)
         if depth or segmentation:
@@ -205,6 +207,7 @@ class Renderer:
         stage.aim(scene.view, scene.near, scene.far, width / height)
         below, above = light.ray(scene.view, 0.0, -1.0), light.ray(scene.view, 0.0, 1.0)
         stage.hang_sky(*light.sky(np.array([below, above], np.float32)).tolist())
+        stage.draw_tendons(scene.tendons)
         stage.shine(toward, True)
         bright = _averaged(stage.colours())
         if not self._shadows:

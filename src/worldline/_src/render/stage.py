@@ -17,6 +17,7 @@ import numpy as np
 from worldline._src.drawing.cameras import View
 from worldline._src.drawing.items import Item, Items, texcoords
 from worldline._src.drawing.looks import Picture
+from worldline._src.drawing.marks import TendonLines
 from worldline._src.spatial.poses import Array, rotations
 
 
@@ -46,6 +47,7 @@ class Stage:
         window.AddRenderer(self.renderer)
         self._meshes: dict[Hashable, Any] = {}
         self._textures: dict[str, Any] = {}
+        self._tendons: list[Any] = []
         self._actors = [self._actor(item, k) for k, item in enumerate(items.rows)]
         self.renderer.SetAutomaticLightCreation(False)
         if kind is Kind.COLOURS:
@@ -142,6 +144,37 @@ class Stage:
             made.RepeatOn()
             self._textures[picture.name] = made
         return self._textures[picture.name]
+
+    def draw_tendons(self, tendons: Sequence[TendonLines]) -> None:
+        """Tendons as tubes, in the place of those of the picture before."""
+        from vtkmodules.util.numpy_support import numpy_to_vtk
+        from vtkmodules.vtkCommonCore import vtkPoints
+        from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
+        from vtkmodules.vtkFiltersCore import vtkTubeFilter
+        from vtkmodules.vtkRenderingCore import vtkActor, vtkPolyDataMapper
+
+        for actor in self._tendons:
+            self.renderer.RemoveActor(actor)
+        self._tendons = []
+        for tendon in tendons:
+            for line in tendon.lines:
+                points, cells, path = vtkPoints(), vtkCellArray(), vtkPolyData()
+                points.SetData(numpy_to_vtk(np.ascontiguousarray(line, np.float32), deep=1))
+                cells.InsertNextCell(len(line), list(range(len(line))))
+                path.SetPoints(points)
+                path.SetLines(cells)
+                tube, mapper, actor = vtkTubeFilter(), vtkPolyDataMapper(), vtkActor()
+                tube.SetInputData(path)
+                tube.SetRadius(max(tendon.radius, 1e-4))
+                tube.SetNumberOfSides(12)
+                tube.CappingOn()
+                mapper.SetInputConnection(tube.GetOutputPort())
+                actor.SetMapper(mapper)
+                actor.GetProperty().SetColor(*tendon.rgba[:3])
+                actor.GetProperty().SetOpacity(tendon.rgba[3])
+                actor.GetProperty().SetAmbient(0.3)
+                self.renderer.AddActor(actor)
+                self._tendons.append(actor)
 
     # ---- light
 

@@ -78,7 +78,7 @@ class Sliders:
         slider.on_update(changed)
 
     def update(self) -> None:
-        """Let sliders show where the World is; of many joints a few each time, or they would cost too much."""
+        """Let sliders show where the World is; of many joints a few each time, or they cost too much."""
         for _ in range(min(_AT_ONCE, len(self._joints))):
             self._next = (self._next + 1) % len(self._joints)
             joint, axis, slider = self._joints[self._next]
