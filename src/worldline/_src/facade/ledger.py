@@ -21,7 +21,6 @@ from worldline._src.kernels import drives
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.spatial.poses import Array
 from worldline._src.step import dynamics
-from worldline._src.step.jacobians import jacobian
 from worldline._src.step.stepping import MultibodyIntegrationFamily
 
 if TYPE_CHECKING:
