@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from worldline import simulation as sx
-from worldline.collision import CollisionShape
+from worldline._src.step.collision_rows import shape_rows
+from worldline.collision import CollisionDetector, CollisionShape
 
 CELLS, SIDE = 12, 6.0
 
@@ -103,3 +104,30 @@ def test_surfaces_are_for_what_stands_still():
     world, _ = on_ground(GROUNDS["mesh"], *SHAPES["box"])
     with pytest.raises(RuntimeError, match="cannot move"):
         world.rigid_bodies["floor"].is_static = False
+
+
+def test_a_step_uses_the_convex_parts_a_scene_asks_for():
+    pytest.importorskip("coacd", reason="convex decomposition needs coacd")
+    from worldline import msd
+
+    # a bowl of two upright plates: its hull is full, its parts leave the middle free
+    low = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], float)
+    faces = np.array(
+        [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4],
+         [1, 5, 7], [1, 7, 3]]
+    )  # fmt: skip
+    plates = [low * (0.1, 1.0, 1.0) + (x, -0.5, 0.0) for x in (-0.5, 0.4)]
+    mesh = msd.MeshData(vertices=np.vstack(plates), triangles=np.vstack([faces, faces + 8]))
+    overlaps = []
+    for strategy in (None, msd.CoACDConfig()):
+        scene = msd.World()
+        scene.assets.meshes["plates"] = msd.MeshSource.buffer(mesh, acd=True)
+        scene.hierarchy.geoms.append(msd.Geometry(name="plates", shape="Mesh", mesh="plates"))
+        scene.simulate_option.coacd_strategy = strategy
+        rows = shape_rows(msd.build(scene))
+        assert {k for k, _ in rows} == {0}
+        detector = CollisionDetector.create("native")
+        group = detector.create_group()
+        group.add([row.shape for _, row in rows])
+        overlaps.append(len(detector.overlap(group, CollisionShape.sphere(0.1), (0, 0, 0.5, 0, 0, 0, 1))))
+    assert overlaps == [1, 0]
