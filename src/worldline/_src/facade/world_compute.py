@@ -13,7 +13,7 @@ from worldline._src.facade import requirements, values
 from worldline._src.facade.executors import ComputeGraph, Executor
 from worldline._src.facade.frame_rows import FrameRows
 from worldline._src.facade.kinds import WorldSyncStage, member
-from worldline._src.step.constraints import TREE
+from worldline._src.step.constraint_program import TREE
 from worldline._src.step.pipeline import WorldStepPipeline, stage_metadata
 from worldline._src.step.profiling import StepProfiler, WorldStepProfile
 from worldline._src.step.simulation import READS

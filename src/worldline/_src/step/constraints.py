@@ -9,7 +9,6 @@ and actuators become rows of their own columns. What a scene asks for and no sta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +34,6 @@ from worldline._src.spatial.poses import Array
 from worldline._src.step import constraint_stages as s
 from worldline._src.step import holding_stages as g
 from worldline._src.step import island_stages as i
-from worldline._src.step import stages, step_stages
 from worldline._src.step.actuator_filling import (
     actuator_holds,
     fill_actuators,
@@ -43,6 +41,7 @@ from worldline._src.step.actuator_filling import (
     working_actuators,
 )
 from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_rows
+from worldline._src.step.constraint_program import ConstraintProgram
 from worldline._src.step.equality_filling import (
     Owner,
     equalities,
@@ -72,9 +71,6 @@ from worldline._src.step.tendon_filling import (
 from worldline._src.step.tie_filling import order_rows, touched_trees
 from worldline._src.step.tree_filling import fill_trees, tree_starts, tree_ties
 
-TREE, ROWS, HITS = 0, 1, 2
-"""Sets of arenas that the stages of a step run on."""
-
 _ROOM = 64
 """Contacts that a world has room for beyond those its number of shapes suggests."""
 
@@ -92,19 +88,6 @@ _BOXED_ROWS = 240
 _SWEEP_SHARE = 0.01
 """Sequential impulses end when no velocity changes by more than this share of what gravity does in a step."""
 
-_ROW_STAGES = (
-    ("nequality", g.equality_rows),
-    ("nfriction", s.friction_rows),
-    ("nmotor", g.motor_rows),
-    ("nlimit", s.limit_rows),
-    ("nspeed", g.speed_rows),
-    ("ntendon", g.tendon_rows),
-)
-_ROWED = (*(size for size, _ in _ROW_STAGES), "nshape")
-"""Sizes of what can have rows."""
-_NEEDS = (*(size for size in _ROWED if size != "nlimit"), "nu", "nspring", "nbox")
-"""Sizes of what a step without constraints does not do."""
-
 
 class Rest(NamedTuple):
     """When islands fall asleep: speeds [m/s, rad/s, either], quiet time [s], force that wakes [N]."""
@@ -116,7 +99,7 @@ class Rest(NamedTuple):
     force: float
 
 
-class Constraints:
+class Constraints(ConstraintProgram):
     """What holds, limits, drives and touches in one world."""
 
     def __init__(self, model: Model, servos: np.ndarray | None = None) -> None:
@@ -348,104 +331,7 @@ class Constraints:
         self.column["tree_group"][:] = -1
         self.column["tree_quiet"][:] = 0.0
 
-    # ---- what a step runs
-
-    @property
-    def drives(self) -> bool:
-        """Whether there are actuators."""
-        return self.sizes["nu"] > 0
-
-    @property
-    def is_needed(self) -> bool:
-        """Whether a step needs more than position limits that stop hard, which have a stage of their own."""
-        return self._asks(_NEEDS)
-
-    @property
-    def only_speeds(self) -> bool:
-        """Whether speed limits are all that is needed, which integrators keep by themselves."""
-        return not self._asks([name for name in _NEEDS if name != "nspeed"])
-
-    def _asks(self, names: Sequence[str]) -> bool:
-        """Whether there are soft limits or any of these."""
-        soft = self.sizes["nlimit"] and (self.column["limit_law"][:, t.KIND] != t.HARD).any()
-        return bool(soft or any(self.sizes[name] for name in names))
-
-    @property
-    def constrains(self) -> bool:
-        """Whether there can be any row."""
-        return any(self.sizes[name] for name in _ROWED)
-
-    def row_stages(self) -> list[tuple[Stage, int]]:
-        """The stages between smooth accelerations and integration, with the arenas they run on."""
-        chosen = [] if self._sticks else self._find_contacts()
-        chosen.append((i.find_islands, ROWS))
-        if self.sleeps:
-            chosen.append((i.wake_disturbed, ROWS))
-        chosen.append((i.solve_islands, ROWS))
-        return [*chosen, (g.equality_forces, ROWS)] if self.sizes["nequality"] else chosen
-
-    def _find_contacts(self) -> list[tuple[Stage, int]]:
-        """The stages from poses to contacts."""
-        chosen: list[tuple[Stage, int]] = [(i.begin_rows, ROWS)]
-        if self.hits is not None:
-            chosen.append((s.place_bodies, ROWS))
-            chosen += [(stage, HITS) for stage in self._hit_stages]
-        return chosen
-
-    def island_stages(self) -> list[Stage]:
-        """What `solve_islands` calls: the mass matrix, the solvers, then what makes rows."""
-        mass = i.gather_mass if self._implicit else i.mass_of_island
-        # never called where no island can be large enough, so what stands there does not matter
-        many = 6 * np.count_nonzero(self.column["tree_link"]) > self.column["option"][t.FREE_COLUMNS]
-        boxed = i.solve_boxed if self.column["option"][t.BOXED] else mass
-        chosen = [mass, s.solve_rows, i.solve_free_bodies if many else mass, boxed]
-        chosen += [stage for size, stage in _ROW_STAGES if self.sizes[size]]
-        if self.hits is not None:
-            chosen.append(s.contact_rows)
-        return chosen
-
-    def _forces(self, stage: Stage) -> list[tuple[Stage, int]]:
-        """What follows a stage of smooth dynamics: forces on links, then forces on joints."""
-        sizes, chosen, before = self.sizes, [], []
-        if stage in (step_stages.center_forces, stages.no_wrenches):
-            chosen += [g.place_frames] if sizes["nplace"] else []
-            chosen += [g.spring_forces] if sizes["nspring"] else []
-            chosen += [g.medium_forces] if sizes["nbox"] else []
-        elif stage in (step_stages.drive_forces, step_stages.no_drive_forces):
-            chosen += [g.tendon_lengths, g.tendon_forces] if sizes["ntendon"] else []
-            chosen += [g.transmissions] if self._moving else []
-            chosen += [g.adhesion_moments] if self._sticks else []
-            before = self._find_contacts() if self._sticks else []
-            chosen += [s.actuator_forces] if self.drives else []
-        return [*before, *((stage, ROWS) for stage in chosen)]
-
-    def step_stages(
-        self, dynamics: tuple[Stage, ...], parts: tuple[Stage, ...], implicit: bool
-    ) -> list[tuple[Stage, int]]:
-        """A whole step around the stages of smooth dynamics and the parts of an integrator.
-
-        Actuators act after the drives set tau; rows are solved between accelerations and integration.
-        """
-        chosen: list[tuple[Stage, int]] = []
-        self._implicit = implicit
-        for part in parts:
-            if self.constrains:
-                chosen.append((i.guess_from_last, ROWS))
-            for stage in dynamics:
-                chosen.append((stage, TREE))
-                chosen += self._forces(stage)
-            if implicit:
-                chosen += [(stages.composites, TREE), (stages.mass_matrix, TREE)]
-            if self.constrains:
-                chosen += self.row_stages()
-            if implicit:
-                chosen.append((s.damp_implicitly, ROWS))
-            chosen.append((part, TREE))
-        if self.sleeps and self.constrains:
-            chosen.append((i.fall_asleep, ROWS))
-        if self.sizes["na"]:
-            chosen.append((s.advance_activations, ROWS))
-        return chosen
+    # ---- what a step runs on
 
     def sets(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
         """The arenas of rows, then those of collision."""

@@ -28,7 +28,8 @@ from worldline._src.spatial.poses import Array
 from worldline._src.step import runner
 from worldline._src.step import stages as s
 from worldline._src.step import step_stages as t
-from worldline._src.step.constraints import TREE, Constraints, all_stages
+from worldline._src.step.constraint_program import TREE
+from worldline._src.step.constraints import Constraints, all_stages
 from worldline._src.step.evaluate import (
     WITH_GRAVITY,
     Program,
