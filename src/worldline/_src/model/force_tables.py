@@ -10,7 +10,7 @@ Contacts, limits, equalities and closures all share the same few laws. A table t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
@@ -24,8 +24,7 @@ class Lockable:
     """Columns that cannot be written; subclasses are dataclasses."""
 
     def __post_init__(self) -> None:
-        for f in fields(self):  # type: ignore[arg-type] # subclasses are dataclasses
-            value = getattr(self, f.name)
+        for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
 

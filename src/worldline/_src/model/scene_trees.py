@@ -104,7 +104,10 @@ def _mass_properties(world: World, library: AssetLibrary) -> dict[int, MassPrope
 
 
 def _pose(position: Array, rotation: Array) -> Array:
-    return transform(np.array([*position.tolist(), *rotation.tolist()]), "pose")
+    x, y, z, w = turn = rotation.tolist()
+    pose = np.array([*position.tolist(), *turn])
+    # rotations of a checked scene are quaternions, though maybe not unit ones
+    return pose if abs(x * x + y * y + z * z + w * w - 1.0) < 1e-14 else transform(pose, "pose")
 
 
 def _add_link(
