@@ -297,6 +297,27 @@ def of_exports(recording: sx.Recording, world: sx.World, folder: Path) -> list[o
     return [recording.plot, (folder / "run.html").exists()]
 
 
+def of_pictures(look: sx.LookAt, picture: sx.Picture) -> list[object]:
+    """Cameras and pictures."""
+    return [look.fovy, look.orthographic, look.target, look.up, picture.body_names, picture.shape_names]
+
+
+def of_world_joints(world: sx.World, joint: sx.WorldJoint) -> list[object]:
+    """Joints between bodies, equalities and springs by name."""
+    joint.repair()
+    return [
+        joint.wrench,
+        world.add_joint,
+        world.is_equality_active,
+        world.set_equality_active,
+        world.get_equality_force,
+        world.add_rigid_body_distance_spring,
+        world.has_rigid_body_distance_spring,
+        world.get_rigid_body_distance_spring_parameters,
+        world.set_rigid_body_distance_spring_parameters,
+    ]
+
+
 def run(folder: Path) -> int:
     """A world that has all of it."""
     world = sx.World()
