@@ -245,3 +245,28 @@ def test_a_sleeper_moves_as_if_it_had_never_slept():
         world.step(n=100)
         ends.append(boxes[0].translation.copy())
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-6)
+
+
+def test_commands_wake_a_robot_that_fell_asleep():
+    """Held by its drive it sleeps; another target wakes it, the same one does not."""
+    world = sx.World(deactivation_options=SLEEP)
+    world.add_ground_plane(-2.0)
+    arm = world.add_multibody("arm")
+    link = arm.add_link("rod", None, sx.JointSpec(name="j", axis=(0, 1, 0)))
+    link.mass, link.inertia, link.center_of_mass = 1.0, np.eye(3) * 0.01, (0.3, 0, 0)
+    link.add_collision_shape(CollisionShape.sphere(0.05))
+    joint = arm.joints[0]
+    joint.target_stiffness, joint.target_damping = 200.0, 30.0
+    joint.target_position = [0.1]
+    world.step(n=2000)
+    column = world._runtime.constraints.column
+    assert column["tree_group"].tolist() == [0] and not joint.velocity.any()
+    before = joint.position.copy()
+    joint.target_position = [0.1]
+    world.step(n=10)
+    assert column["tree_group"].tolist() == [0]
+    joint.target_position = [0.4]
+    world.step()
+    assert column["tree_group"].tolist() == [-1]
+    world.step(n=1000)
+    assert joint.position[0] > before[0] + 0.2

@@ -184,10 +184,6 @@ def test_the_page_is_current():
 
 REQUESTS = {
     "barrier": ("constraint solve", lambda w, r: setattr(w, "rigid_body_solver", sx.RigidBodySolver.IPC)),
-    "sleeping": (
-        "supported features",
-        lambda w, r: setattr(w, "deactivation_options", sx.DeactivationOptions(True)),
-    ),
 }
 
 

@@ -203,6 +203,7 @@ class WorldConnections:
         row, world = self._equality(name), cast("World", self)
         world._require_idle()
         world._live().switches[row] = ON if active else OFF
+        world._live().sim.wake()
 
     def get_equality_force(self, name: str) -> Array:
         """What the last step did by an equality constraint.

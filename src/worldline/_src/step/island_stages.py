@@ -79,6 +79,7 @@ from worldline._src.scalar.memory import address_as, call_stage, matrix, vector
 from worldline._src.step.constraint_stages import hits_of, trees_of
 
 _CONTACT_ID, _COUNTER, _NCONTACT = hits.SLOT["contact_id"], hits.SLOT["counter"], hits.SLOT["ncontact"]
+_NPAIR = hits.SLOT["npair"]
 _COLUMNS, _WIDTH, _LCP = TABLE.slot["ncolumn"], TABLE.slot["width"], TABLE.slot["nlcp"]
 _NEVER = 1e300
 """Quiet time before sleep when there is none [s]."""
@@ -158,6 +159,8 @@ def find_islands(m, c, args, d):
         found = vector(ha, hm[_COUNTER], 8)[0]
         count = min(found, pair.shape[0], contact_row.shape[0])
         counter[DROPPED] += found - count
+        # candidates that the broad phase had no room for
+        counter[DROPPED] += max(0, vector(ha, hm[_COUNTER], 8)[hits.PAIRS] - hm[_NPAIR])
         counter[CONTACT_COUNT] = count
         for k in range(count):
             contact_row[k, 0], contact_row[k, 1] = -1, 0
@@ -271,10 +274,13 @@ def wake_disturbed(m, c, args, d):
     """forces on bodies, commands, actuators -> who is awake."""
     tm, tc, td = trees_of(args)
     option, sleep = link_view(m, c, args, d).option, sleep_view(m, c, args, d)
-    tree = island_view(m, c, args, d).body_tree
-    sleeping.wake_disturbed(tree, step_view(tm, tc, td).body_f, control_view(tm, tc, td).force, option, sleep)
     sleeping.wake_disturbed(
-        tree, step_view(tm, tc, td).body_f, quiet_view(m, c, args, d).act_sum, option, sleep
+        island_view(m, c, args, d).body_tree,
+        step_view(tm, tc, td).body_f,
+        operand_view(tm, tc, td).tau,
+        control_view(tm, tc, td).v_target,
+        option,
+        sleep,
     )
 
 

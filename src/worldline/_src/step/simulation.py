@@ -177,14 +177,15 @@ class Simulation:
     def written(self) -> None:
         """Coordinates were written: poses and velocities of bodies are out of date."""
         self._poses_fresh = self._twists_fresh = self.stepped = False
-        self._wake()
+        self.wake()
 
     def velocities_written(self) -> None:
         """Velocities were written: velocities of bodies are out of date."""
         self._twists_fresh = self.stepped = False
-        self._wake()
+        self.wake()
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
+        """Nothing sleeps any longer."""
         if self.constraints is not None and self.constraints.sleeps:
             self.constraints.wake()
 

@@ -25,6 +25,8 @@ from worldline._src.kernels.constraints.tables import (
 from worldline._src.spatial.vec3 import Vec3
 
 AWAKE = -1
+FRESH = -1.0
+"""Quiet time of what has just fallen asleep: its commands are not noted yet."""
 
 
 @inline
@@ -37,12 +39,12 @@ def wake_group(group, sleep_io):
 
 
 @kernel
-def wake_disturbed(body_tree, body_f, force, option, sleep_io):
-    """Wake what forces on bodies or forces on degrees of freedom act upon.
+def wake_disturbed(body_tree, body_f, tau, speed, option, sleep_io):
+    """Wake what forces on bodies act upon, and what gets another command than the one it fell asleep with.
 
-    body_f: (bodies, 6) without the world; force: (nv,) commands and actuators.
+    body_f: (bodies, 6) without the world; tau: (nv,) of drives and actuators; speed: (nv,) commanded.
     """
-    least, group = option[DISTURBANCE], sleep_io.tree_group
+    least, group, kept = option[DISTURBANCE], sleep_io.tree_group, sleep_io.dof_kept
     for b in range(body_f.shape[0]):
         t = body_tree[b + 1]
         if t >= 0 and group[t] != AWAKE:
@@ -50,9 +52,17 @@ def wake_disturbed(body_tree, body_f, force, option, sleep_io):
                 if abs(body_f[b, j]) > least and group[t] != AWAKE:
                     wake_group(group[t], sleep_io)
     for t in range(group.shape[0]):
+        if group[t] == AWAKE:
+            continue
+        fresh = sleep_io.tree_quiet[t] == FRESH
         for d in range(sleep_io.tree_dof[t], sleep_io.tree_dof[t + 1]):
-            if group[t] != AWAKE and abs(force[d]) > least:
-                wake_group(group[t], sleep_io)
+            if fresh:
+                kept[d, 0], kept[d, 1] = tau[d], speed[d]
+            elif abs(tau[d] - kept[d, 0]) > least or abs(speed[d] - kept[d, 1]) > least:
+                if group[t] != AWAKE:
+                    wake_group(group[t], sleep_io)
+        if fresh:
+            sleep_io.tree_quiet[t] = 0.0
 
 
 @inline
@@ -127,11 +137,14 @@ def fall_asleep(island, threshold, option, sleep_io, v_io):
             still = True
             for d in range(sleep_io.tree_dof[t], sleep_io.tree_dof[t + 1]):
                 still = still and abs(v_io[d]) <= threshold[d]
-            quiet[t] = quiet[t] + h if still else 0.0
-            shortest = min(shortest, quiet[t])
+            if group[t] == AWAKE:
+                quiet[t] = quiet[t] + h if still else 0.0
+                shortest = min(shortest, quiet[t])
         if shortest >= option[QUIET_TIME]:
             for k in range(first, end):
                 t = island.island_tree[k]
+                if group[t] == AWAKE:
+                    quiet[t] = FRESH
                 group[t] = island.island_tree[first]
                 for d in range(sleep_io.tree_dof[t], sleep_io.tree_dof[t + 1]):
                     v_io[d] = 0.0

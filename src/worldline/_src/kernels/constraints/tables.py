@@ -282,6 +282,7 @@ COLUMNS = (
     Column("cone_C", "d", (6, 6), "Scratch of the solver."),
     Column("slack", "d", (5, "nrow"), "Scratch of the solver."),
     Column("base", "d", (6, "width"), "Jacobian of one contact in its frame."),
+    Column("dof_kept", "d", ("nv", 2), "Force and commanded speed that a sleeper fell asleep with."),
     Column("tree_quiet", "d", ("ntree",), "How long a tree has been quiet [s]."),
     Column("lcp_A", "d", ("nlcp2",), "Matrix of a boxed problem,"),
     Column("lcp_b", "d", ("nlcp",), "its right side,"),
@@ -462,8 +463,8 @@ PushBodyView, push_body_view = TABLE.view(
 )
 PushWorkView, push_work_view = TABLE.view("PushWorkView", "push_impulse", "push_taken", "tree_link")
 TreeSpanView, tree_span_view = TABLE.view("TreeSpanView", "tree_dof", "tree_links")
-SleepView, sleep_view = TABLE.view("SleepView", "tree_group", "tree_quiet", "tree_dof")
-QuietView, quiet_view = TABLE.view("QuietView", "dof_quiet", "act_sum")
+SleepView, sleep_view = TABLE.view("SleepView", "tree_group", "tree_quiet", "tree_dof", "dof_kept")
+QuietView, quiet_view = TABLE.view("QuietView", "dof_quiet")
 BoxedView, boxed_view = TABLE.view(
     "BoxedView", "lcp_A", "lcp_b", "lcp_lo", "lcp_hi", "lcp_work", "lcp_findex", "lcp_state"
 )
