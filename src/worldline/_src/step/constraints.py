@@ -186,7 +186,9 @@ class Constraints(ConstraintProgram):
         nv = model.joint_dof_count
         contacts = _ROOM + 4 * len(self.shapes) if len(self.shapes) else 0
         table = model.actuators
-        rows = sum(equality.rows for equality in self.equalities) + 6 * contacts + 1
+        # edges of a pyramid with spinning and rolling friction are the most rows a contact can have
+        wide = counts["npair"] or (model.shapes is not None and (model.shapes.condim[self.shapes] > 4).any())
+        rows = sum(equality.rows for equality in self.equalities) + (10 if wide else 6) * contacts + 1
         rows += 2 * (counts["nlimit"] + counts["nspeed"] + 2 * counts["ntendon"])
         rows += counts["nfriction"] + counts["nmotor"]
         self.sizes = {
@@ -205,7 +207,7 @@ class Constraints(ConstraintProgram):
             "npush3": 3 * contacts,
             "nlcp": _BOXED_ROWS,
             "nlcp2": _BOXED_ROWS * (_BOXED_ROWS + 5),
-            "nslot": 1 << (2 * contacts).bit_length() if contacts else 0,
+            "nslot": max(16, 1 << (2 * contacts).bit_length()) if contacts else 0,
         }
         block = t.TABLE.lay_out(self.sizes)
         self.block = block

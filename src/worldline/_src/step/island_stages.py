@@ -164,7 +164,10 @@ def find_islands(m, c, args, d):
         counter[CONTACT_COUNT] = count
         for k in range(count):
             contact_row[k, 0], contact_row[k, 1] = -1, 0
-        matching.match_contacts(pair, count, twin_view(m, c, args, d))
+        # only impulses and sleepers start from the forces of the last step
+        option = link_view(m, c, args, d).option
+        if option[FREE_COLUMNS] < _NEVER or option[QUIET_TIME] < _NEVER:
+            matching.match_contacts(pair, count, twin_view(m, c, args, d))
     islands.find_islands(pair, count, island)
 
 

@@ -117,6 +117,6 @@ def solve_boxed(chain, held, island_io, work_out, boxed_out, solution_out, recor
     _through(work_out, nv)
     for j in range(nv):
         a[j] = smooth[j] + p[j]
-    record_rows(rows, solution_out, island_io.notes, records_out)
+    record_rows(rows, solution_out, island_io.notes, work_out.vectors[7], records_out)
     record_contacts(rows, island_io, solution_out.row_force, records_out.contact_force)
     give_back(chain, solution_out, a_io)

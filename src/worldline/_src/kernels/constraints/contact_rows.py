@@ -209,20 +209,23 @@ def _pyramid(rows, notes, met, shapes, base, v, first, r, weights, option):
     """Edges normal +- mu tangent of a linearised cone, all with one regularizer."""
     h, dim = option[STEP], met.condim
     width = base.shape[1]
-    shared = 0.0
+    mu = _friction_of(met, shapes.pair_friction, 1)
+    # edges differ from the normal by a velocity that every law answers with its damping
+    normal = answer(
+        met.law, r, row_velocity(base, 0, v), weights[0] * (1.0 + mu * mu), h, option[SAFE] != 0.0
+    )
+    D = 1.0 / pyramid_regularizer(normal.R, met.sliding, option[RATIO])
     for j in range(1, dim):
         mu = _friction_of(met, shapes.pair_friction, j)
-        A = weights[0] + mu * mu * (weights[0] if j < 3 else weights[1])
+        brake = normal.friction_damping * mu * row_velocity(base, j, v)
         for side in range(2):
             k = first + 2 * (j - 1) + side
             s = mu if side == 0 else -mu
             for d in range(width):
                 rows.J[k, d] = base[0, d] + s * base[j, d]
-            edge = answer(met.law, r, row_velocity(rows.J, k, v), A, h, option[SAFE] != 0.0)
-            if k == first:
-                shared = pyramid_regularizer(edge.R, met.sliding, option[RATIO])
             rows.kind[k], rows.dim[k] = UNILATERAL, 0
-            rows.aref[k], rows.D[k], rows.bound[k] = edge.aref, 1.0 / shared, 0.0
+            rows.aref[k] = normal.aref - brake if side == 0 else normal.aref + brake
+            rows.D[k], rows.bound[k] = D, 0.0
             notes.row_residual[k] = r
 
 

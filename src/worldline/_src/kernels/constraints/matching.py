@@ -43,11 +43,14 @@ def remember_contacts(pair, contact, contact_row, twins_io):
 def match_contacts(pair, count, twins_out):
     """The twin of every contact in the last step, -1 for new ones. O(contacts)."""
     slots, last, twin = twins_out.slot, twins_out.last_id, twins_out.contact_twin
-    mask = slots.shape[0] - 1
     before = twins_out.counter[LAST_COUNT]
+    size = 16
+    while size < 2 * before:
+        size *= 2
+    mask = size - 1
 
     # contacts of the last step into the table
-    for s in range(slots.shape[0] if before > 0 and count > 0 else 0):
+    for s in range(size if before > 0 and count > 0 else 0):
         slots[s] = _EMPTY
     for k in range(before if count > 0 else 0):
         s = _slot(last[k, 0], last[k, 1], last[k, 2], mask)

@@ -16,6 +16,7 @@ from worldline._src.kernels.constraints.tables import (
     CONTACT_END,
     CONTACT_FIRST,
     CONVERGED,
+    DROPPED,
     ITERATIONS,
     LINE_STEPS,
     LINE_TOLERANCE,
@@ -25,6 +26,7 @@ from worldline._src.kernels.constraints.tables import (
     UNCONVERGED,
 )
 from worldline._src.kernels.mass_factor import factor, solve_factored
+from worldline._src.scalar.packed import PACK, load_pack, load_row, store_pack
 
 
 class IslandRows(NamedTuple):
@@ -46,10 +48,16 @@ def gather_accelerations(a_smooth, solution_out):
 
 
 @inline
-def record_rows(rows, solution, notes, records_out):
-    """Put the rows of the island behind those of the islands before it."""
+def record_rows(rows, solution, notes, sum_out, records_out):
+    """Put the rows of the island behind those of the islands before it; sum_out is scratch, (width,)."""
     counter = solution.counter
     base, n = counter[ALL_ROWS], counter[ROWS]
+    if base + n > records_out.force.shape[0]:
+        # more rows than a world has room for: forces act, their record is left out and counted
+        counter[DROPPED] += n
+        n = 0
+    for j in range(sum_out.shape[0]):
+        sum_out[j] = 0.0
     for k in range(n):
         f = solution.row_force[k]
         records_out.force[base + k] = f
@@ -57,8 +65,10 @@ def record_rows(rows, solution, notes, records_out):
         records_out.row_of[base + k, 0] = notes.row_note[k, 0]
         records_out.row_of[base + k, 1] = notes.row_note[k, 1]
         if f != 0.0:
-            for j in range(solution.island_a.shape[0]):
-                records_out.qfrc[solution.column_dof[j]] += f * rows.J[k, j]
+            for j in range(0, sum_out.shape[0], PACK):
+                store_pack(sum_out, j, load_pack(sum_out, j) + f * load_row(rows.J, k, j))
+    for j in range(solution.island_a.shape[0]):
+        records_out.qfrc[solution.column_dof[j]] += sum_out[j]
     counter[ALL_ROWS] = base + n
 
 
@@ -122,7 +132,7 @@ def solve_rows(chain, held, island_io, work_out, solution_out, records_out, a_io
         counter[UNCONVERGED] += 1
 
     # forces and accelerations back to the world
-    record_rows(rows, solution_out, notes, records_out)
+    record_rows(rows, solution_out, notes, work_out.vectors[7], records_out)
     record_contacts(rows, island_io, solution_out.row_force, records_out.contact_force)
     give_back(chain, solution_out, a_io)
 
@@ -135,10 +145,15 @@ def damp_implicitly(dof, passive, drive, h, mass_io, work_out, a_io):
     """
     M, nv = mass_io.M, a_io.shape[0]
     for d in range(nv):
-        total = 0.0
-        for e in range(nv):
+        work_out[d] = 0.0
+    for d in range(nv):
+        total = M[d, d] * a_io[d]
+        e = dof.dof_parent[d]
+        while e >= 0:
             total += M[d, e] * a_io[e]
-        work_out[d] = total
+            work_out[e] += M[d, e] * a_io[d]
+            e = dof.dof_parent[e]
+        work_out[d] += total
     for d in range(nv):
         a_io[d] = work_out[d]
         M[d, d] += h * (passive.dof_damping[d] + drive.dof_target_kd[d])
