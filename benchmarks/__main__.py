@@ -17,6 +17,7 @@ NAMES = (
     "call_cost",
     "start_up",
     "stepping",
+    "contact_scenes",
     "loading",
     "lcp",
     "integrators",
