@@ -32,6 +32,7 @@ from worldline._src.step.stepping import MultibodyIntegrationFamily, Variational
 if TYPE_CHECKING:
     from worldline._src.facade.options import DeactivationOptions
     from worldline._src.facade.queries import QueryScene
+    from worldline._src.facade.sensor_values import Readings
     from worldline._src.facade.state_space import StateSpace
 
 DRIVES = {
@@ -149,6 +150,8 @@ class Runtime:
         """State spaces of the whole world, kept while nothing in them changes."""
         self.queries: QueryScene | None = None
         """Shapes for collision queries, made when first asked for."""
+        self.sensors: Readings | None = None
+        """Readings of sensors, made when first asked for."""
         for body in scene.hierarchy.bodies:
             self.set_body_kind(body)
         for joint in self._joints():

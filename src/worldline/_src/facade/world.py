@@ -51,6 +51,7 @@ from worldline._src.facade.options import (
 )
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.runtime import Runtime, Snapshot
+from worldline._src.facade.sensors import Sensor
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.facade.world_compute import WorldCompute
 from worldline._src.facade.world_contacts import WorldContacts
@@ -143,6 +144,7 @@ class World(WorldSettings, WorldObjects, WorldMembers, WorldContacts, WorldConne
         self._multibodies: dict[str, Multibody] = {}
         self._frames: dict[str, FixedFrame | FreeFrame] = {}
         self._loop_closures: dict[str, LoopClosure] = {}
+        self._sensors: dict[str, Sensor] = {}
 
     # ---- objects
 

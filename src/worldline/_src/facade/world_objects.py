@@ -4,13 +4,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from worldline._src.facade.collections import NamedCollection
 from worldline._src.facade.frame import FixedFrame, FreeFrame
 from worldline._src.facade.loop_closure import LoopClosure
 from worldline._src.facade.multibody import Multibody
 from worldline._src.facade.rigid_body import RigidBody
+from worldline._src.facade.sensors import Sensor, SensorCollection
+
+if TYPE_CHECKING:
+    from worldline._src.facade.world import World
 
 
 class WorldObjects:
@@ -21,6 +25,7 @@ class WorldObjects:
         _multibodies: dict[str, Multibody]
         _frames: dict[str, FixedFrame | FreeFrame]
         _loop_closures: dict[str, LoopClosure]
+        _sensors: dict[str, Sensor]
 
     @property
     def rigid_bodies(self) -> NamedCollection[RigidBody]:
@@ -41,6 +46,11 @@ class WorldObjects:
     def frames(self) -> NamedCollection[FixedFrame | FreeFrame]:
         """All named frames in construction order."""
         return NamedCollection("frame", lambda: self._frames)
+
+    @property
+    def sensors(self) -> SensorCollection:
+        """All sensors of the description in the order of their readings; `values` reads all at once."""
+        return SensorCollection(cast("World", self))
 
     @property
     def num_rigid_bodies(self) -> int:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from worldline._src.model.scene_index import SceneIndex, labels, pose, shared_when_empty
-from worldline._src.model.sensor_tables import ContactReport, ObjectKind, SensorKind, Sensors
+from worldline._src.model.scene_index import Names, SceneIndex, labels, pose, shared_when_empty
+from worldline._src.model.sensor_tables import THE_WORLD, ContactReport, ObjectKind, SensorKind, Sensors
 from worldline._src.scene import sensors as described
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.sensor_types import (
@@ -91,15 +91,21 @@ def _match(index: SceneIndex, match: ContactMatch) -> tuple[int, ...]:
     if match.variant == "selection":
         tables = (index.shape, index.body, index.body) * 2 + (index.site,)
         names = [match.value[name] for name in _SELECTED]
-        return tuple(-1 if name is None else table[name] for name, table in zip(names, tables, strict=True))
+        return tuple(-1 if name is None else _of(table, name) for name, table in zip(names, tables, strict=True))
     column, table = {
         "geom_pair": (0, index.shape),
         "link_pair": (1, index.body),
         "subtree_pair": (2, index.body),
     }[match.variant]
     row = list(_ANYTHING)
-    row[column], row[column + 3] = (table[name] for name in match.value)
+    row[column], row[column + 3] = (_of(table, name) for name in match.value)
     return tuple(row)
+
+
+def _of(table: Names, name: str) -> int:
+    """Row of an object; the world is told apart from no object at all."""
+    found = table[name]
+    return THE_WORLD if found < 0 else found
 
 
 def _frame(index: SceneIndex, sensor: described.FrameSensor) -> _Row:
@@ -161,7 +167,7 @@ def _row(index: SceneIndex, sensor: described.Sensor) -> _Row:
     )
 
 
-def _ordered(found: described.SensorSet) -> list[described.Sensor]:
+def ordered_sensors(found: described.SensorSet) -> list[described.Sensor]:
     """All sensors: those that the order names, then the others in the order of the lists."""
     lists = [getattr(found, name) for name in described.SensorSet._fields if name != "order"]
     everything: list[described.Sensor] = [sensor for sensors in lists for sensor in sensors]
@@ -171,10 +177,15 @@ def _ordered(found: described.SensorSet) -> list[described.Sensor]:
     return sorted(everything, key=lambda sensor: place.get(sensor.name or "", len(place)))
 
 
-@shared_when_empty(lambda world: _ordered(world.sensors))
+def sensor_labels(found: described.SensorSet) -> list[str]:
+    """Names of all sensors in the order of the reading, made-up ones for those that have none."""
+    return labels([sensor.name for sensor in ordered_sensors(found)], "sensor")
+
+
+@shared_when_empty(lambda world: ordered_sensors(world.sensors))
 def sensor_table(world: World, index: SceneIndex) -> Sensors:
     """Columns of all sensors in the order of the reading."""
-    sensors = _ordered(world.sensors)
+    sensors = ordered_sensors(world.sensors)
     rows = [_row(index, sensor) for sensor in sensors]
 
     def column(name: str, kind: Any = np.int64) -> np.ndarray:
@@ -184,7 +195,7 @@ def sensor_table(world: World, index: SceneIndex) -> Sensors:
         return np.array([getattr(sensor, name) for sensor in sensors], np.float64)
 
     return Sensors(
-        label=labels([sensor.name for sensor in sensors], "sensor"),
+        label=sensor_labels(world.sensors),
         kind=column("kind"),
         quantity=column("quantity"),
         start=np.array([0, *np.cumsum([row.length for row in rows], dtype=np.int64)], np.int64),

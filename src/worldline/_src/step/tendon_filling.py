@@ -11,6 +11,7 @@ from worldline._src.kernels.tendons import CYLINDER, PLACE, PULLEY, SPHERE
 from worldline._src.model.compile import constant_views
 from worldline._src.model.kinds import ShapeKind
 from worldline._src.model.model import Model
+from worldline._src.model.sensor_tables import SensorKind
 from worldline._src.model.tables import PathKind, TargetKind
 from worldline._src.scalar.columns import Block
 from worldline._src.scene.options import SimulateOption
@@ -23,18 +24,19 @@ _Node = tuple[int, int, int, float]
 
 
 def tendons_matter(model: Model, option: SimulateOption) -> bool:
-    """Whether tendons do anything beyond being the target of actuators with constant moments."""
+    """Whether tendons are measured or do more than being the target of actuators with constant moments."""
     table = model.tendons
     if table is None or not len(table):
         return False
     asked = (table.stiffness != 0.0) | (table.damping != 0.0) | (table.friction != 0.0)
     asked |= (table.armature != 0.0) | (np.isfinite(table.limit).any(axis=1) & (not option.disable_limit))
+    measured = model.sensors is not None and (model.sensors.kind == SensorKind.TENDON).any()
     held = model.equalities is not None and (model.equalities.kind == t.TENDON).any()
     driven = np.zeros(len(table), bool)
     if model.actuators is not None:
         driven[model.actuators.target[model.actuators.target_kind == TargetKind.TENDON]] = True
     bounded = np.isfinite(table.force_range).any(axis=1)
-    return bool(asked.any() or held or (driven & (table.spatial | bounded)).any())
+    return bool(asked.any() or held or measured or (driven & (table.spatial | bounded)).any())
 
 
 def tendon_nodes(model: Model, places: Places) -> list[_Node]:

@@ -1,0 +1,159 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""A moment of a compiled world as sensors see it: where things are and how they move.
+
+Arrays have a row for every body and the world as the last one, so that body -1 is the world. Each is computed
+when first asked for. Accelerations are those of the present state within `step.present.present` only.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from worldline._src.errors import CapabilityError
+from worldline._src.model.sensor_tables import ObjectKind
+from worldline._src.scene.bodies import Link
+from worldline._src.scene.cameras import Camera, PositionTrack, RotationTrack
+from worldline._src.spatial.poses import IDENTITY, Array, compose, rotations
+from worldline._src.step import dynamics
+
+if TYPE_CHECKING:
+    from worldline._src.facade.runtime import Runtime
+
+
+class Place(NamedTuple):
+    """A frame fixed to a body."""
+
+    body: int
+    """Body of the model, -1 for the world."""
+    p_W: Array
+    R_W: Array
+
+
+class Moment:
+    """Poses, velocities and accelerations of all bodies, computed at most once."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self.model = runtime.model
+        self.sim = runtime.sim
+
+    @cached_property
+    def poses(self) -> Array:
+        """Position and xyzw, (bodies + 1, 7)."""
+        return np.vstack([self.sim.fresh_poses().reshape(-1, 7), IDENTITY])
+
+    @cached_property
+    def R(self) -> Array:
+        """Axes of the bodies, (bodies + 1, 3, 3)."""
+        return rotations(self.poses)
+
+    @cached_property
+    def velocities(self) -> Array:
+        """Angular velocity and velocity of the origin, world axes, (bodies + 1, 6)."""
+        made = np.zeros((self.model.body_count + 1, 6))
+        if self.model.joint_dof_count:
+            made[:-1] = dynamics.link_velocities(self.model, self.sim.q.copy(), self.sim.v.copy())
+        return made
+
+    @cached_property
+    def accelerations(self) -> Array:
+        """Rates of `velocities`, (bodies + 1, 6)."""
+        made = np.zeros((self.model.body_count + 1, 6))
+        if self.model.joint_dof_count:
+            now = self.sim.q.copy(), self.sim.v.copy(), self.sim.a.copy()
+            made[:-1] = dynamics.link_accelerations(self.model, *now)
+        return made
+
+    def place(self, kind: int, index: int) -> Place:
+        """The frame of an object now."""
+        body, local = self._local(ObjectKind(kind), index)
+        return self.fixed(body, local)
+
+    def fixed(self, body: int, local: Array) -> Place:
+        """A pose in a body now."""
+        X_W = compose(self.poses[body], local)
+        return Place(body, X_W[:3], rotations(X_W[None])[0])
+
+    def _local(self, kind: ObjectKind, index: int) -> tuple[int, Array]:
+        """Body and pose in it of an object."""
+        model = self.model
+        if kind is ObjectKind.BODY:
+            return index, IDENTITY
+        if kind is ObjectKind.INERTIA:
+            return index, np.concatenate([self._center(index), self._principal(index)])
+        if kind is ObjectKind.CAMERA:
+            _require_fixed(camera_of(self.runtime, index))
+        table = {
+            ObjectKind.SHAPE: model.shapes,
+            ObjectKind.SITE: model.sites,
+            ObjectKind.CAMERA: model.cameras,
+            ObjectKind.FRAME: model.frames,
+        }[kind]
+        assert table is not None
+        return int(table.body[index]), table.xform[index]
+
+    def _center(self, body: int) -> Array:
+        return self.model.body_com[body] if body >= 0 else np.zeros(3)
+
+    def _principal(self, body: int) -> Array:
+        """Principal axes of a body, as its description gives them."""
+        if body < 0:
+            return IDENTITY[3:]
+        for link in self.runtime.scene.hierarchy.links():
+            if self.runtime.link_body.get(id(link)) == body:
+                return _principal_of(link)
+        raise CapabilityError(f"principal axes of body '{self.model.body_label[body]}' are not known")
+
+    def center(self, body: int) -> Place:
+        """The centre of mass of a body, in the axes of the body."""
+        return self.fixed(body, np.concatenate([self._center(body), IDENTITY[3:]]))
+
+    def velocity(self, place: Place) -> tuple[Array, Array]:
+        """Angular velocity and velocity of the origin of a frame, world axes."""
+        spin, linear = self.velocities[place.body, :3], self.velocities[place.body, 3:]
+        return spin, linear + np.cross(spin, place.p_W - self.poses[place.body, :3])
+
+    def acceleration(self, place: Place) -> tuple[Array, Array]:
+        """Angular acceleration and acceleration of the origin of a frame, world axes."""
+        turn, linear = self.accelerations[place.body, :3], self.accelerations[place.body, 3:]
+        spin, arm = self.velocities[place.body, :3], place.p_W - self.poses[place.body, :3]
+        return turn, linear + np.cross(turn, arm) + np.cross(spin, np.cross(spin, arm))
+
+    def subtree(self, body: int) -> np.ndarray:
+        """A body and all that hangs on it; all bodies for the world."""
+        model, inside = self.model, {body}
+        # parents come before their children
+        for j in range(model.joint_count):
+            if int(model.joint_parent[j]) in inside:
+                inside.add(int(model.joint_child[j]))
+        return np.array(sorted(inside - {-1}), np.int64)
+
+
+def _principal_of(link: Link) -> Array:
+    given = link.inertial
+    if given is None or given.full_inertia is not None or given.diag_inertia is None:
+        # which axis is the first, and which way it points, would be a choice of the solver of eigenvalues
+        raise CapabilityError(
+            f"link '{link.name}': its description gives no principal axes; measure the link itself"
+        )
+    if given.orientation is None:
+        return IDENTITY[3:]
+    return np.asarray(given.orientation) / np.linalg.norm(given.orientation)
+
+
+def camera_of(runtime: Runtime, index: int) -> Camera:
+    """The description of a camera of the model; sensors refer to cameras with a name."""
+    table, hierarchy = runtime.model.cameras, runtime.scene.hierarchy
+    assert table is not None
+    every = [*hierarchy.cameras, *(camera for link in hierarchy.links() for camera in link.cameras)]
+    return next(camera for camera in every if camera.name == table.label[index])
+
+
+def _require_fixed(camera: Camera) -> None:
+    turning = camera.rotation_track in (RotationTrack.FixedWorld, RotationTrack.LookAtLink)
+    if turning or camera.position_track is PositionTrack.FixedWorld:
+        raise CapabilityError(f"camera '{camera.name}' follows something; sensors know fixed cameras only")

@@ -1,0 +1,164 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Sensors of a World: handles by name, readings of the present state.
+
+A sensor is part of the description; files bring them along. A reading is that of this moment, after any write
+and any step; forces and accelerations are those that act now.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from worldline._src.errors import OperationError
+from worldline._src.facade.collections import NamedCollection
+from worldline._src.facade.handle import Handle
+from worldline._src.facade.sensor_values import Readings, needs_dynamics
+from worldline._src.model.scene_sensors import sensor_labels
+from worldline._src.spatial.poses import Array
+
+if TYPE_CHECKING:
+    from worldline._src.facade.world import World
+
+
+class Sensor(Handle):
+    """One sensor of a World; `World.sensors` finds it.
+
+    Example:
+        >>> from worldline import msd
+        >>> from worldline import simulation as sx
+        >>> scene = msd.from_str('''<mujoco><worldbody><body name="ball"><freejoint/>
+        ...   <geom size="0.1"/><site name="top" pos="0 0 0.1"/></body></worldbody>
+        ...   <sensor><velocimeter name="speed" site="top"/></sensor></mujoco>''', format="mjcf")
+        >>> world = sx.World.from_scene(scene)
+        >>> speed = world.sensors["speed"]
+        >>> world.step(n=100)
+        >>> speed.kind, speed.dim, speed.value.round(4).tolist()
+        ('velocimeter', 3, [0.0, 0.0, -1.962])
+    """
+
+    def __init__(self, world: World, name: str) -> None:
+        super().__init__(world)
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """Unique among the sensors of its World."""
+        return self._name
+
+    @property
+    def is_valid(self) -> bool:
+        """False once the sensor, or what it measures, was removed."""
+        return self._name in sensor_labels(self._world._scene.sensors)
+
+    @property
+    def kind(self) -> str:
+        """What it measures, such as "joint_position", "gyro" or "touch"."""
+        readings, k = self._where()
+        return readings.kinds[k]
+
+    @property
+    def dim(self) -> int:
+        """How many numbers a reading has."""
+        return self.span.stop - self.span.start
+
+    @property
+    def span(self) -> slice:
+        """Its place in `World.sensors.values`."""
+        readings, k = self._where()
+        return slice(int(readings.table.start[k]), int(readings.table.start[k + 1]))
+
+    @property
+    def value(self) -> Array:
+        """The reading of this moment, SI units, quaternions xyzw, (dim,).
+
+        Clipped to `cutoff`; `noise` is not added.
+
+        Raises:
+            CapabilityError: it cannot be read in this scene; the message says why.
+        """
+        readings, k = self._where()
+        return readings.one(k)
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation that its description gives, for those who want to add it; see `value`."""
+        readings, k = self._where()
+        return float(readings.table.noise[k])
+
+    @property
+    def cutoff(self) -> float:
+        """Largest size of a number of the reading; 0 for none. Of distances: how far is looked."""
+        readings, k = self._where()
+        return float(readings.table.cutoff[k])
+
+    @property
+    def needs_dynamics(self) -> bool:
+        """Whether it reads forces or accelerations, which cost about a step; others read the state."""
+        readings, k = self._where()
+        return needs_dynamics(readings.table, k)
+
+    def __repr__(self) -> str:
+        return f"Sensor('{self._name}', {self.kind})" if self.is_valid else f"Sensor('{self._name}', removed)"
+
+    def _where(self) -> tuple[Readings, int]:
+        """The readings of its World, and its row there."""
+        readings = readings_of(self._world)
+        k = None if readings is None else readings.row.get(self._name)
+        if readings is None or k is None:
+            raise OperationError(f"this Sensor handle ('{self._name}') is not valid any more: it was removed")
+        return readings, k
+
+
+class SensorCollection(NamedCollection[Sensor]):
+    """All sensors of a World in the order of their readings.
+
+    Example:
+        >>> from worldline import msd
+        >>> from worldline import simulation as sx
+        >>> scene = msd.from_str('''<mujoco><worldbody><body name="arm">
+        ...   <joint name="elbow" axis="0 1 0"/><geom size="0.1" pos="0.5 0 0"/></body></worldbody>
+        ...   <sensor><jointpos name="angle" joint="elbow"/><clock name="time"/></sensor>
+        ...   </mujoco>''', format="mjcf")
+        >>> world = sx.World.from_scene(scene)
+        >>> world.step(n=500)
+        >>> world.sensors.names, world.sensors.values.round(3).tolist()
+        (['angle', 'time'], [1.529, 1.0])
+    """
+
+    def __init__(self, world: World) -> None:
+        super().__init__("sensor", self._handles)
+        self._world = world
+
+    @property
+    def values(self) -> Array:
+        """All readings of this moment, one after the other, (dim,); `Sensor.span` says where each is.
+
+        Raises:
+            CapabilityError: one of them cannot be read; the message names it.
+        """
+        readings = readings_of(self._world)
+        assert readings is not None
+        return readings.all()
+
+    @property
+    def dim(self) -> int:
+        """Length of `values`."""
+        readings = readings_of(self._world)
+        return 0 if readings is None else readings.table.size
+
+    def _handles(self) -> dict[str, Sensor]:
+        known = self._world._sensors
+        names = sensor_labels(self._world._scene.sensors)
+        for name in names:
+            if name not in known:
+                known[name] = Sensor(self._world, name)
+        return {name: known[name] for name in names}
+
+
+def readings_of(world: World) -> Readings | None:
+    """The readings of a World as compiled now; None when its model has no table of sensors."""
+    runtime = world._live()
+    if runtime.sensors is None and runtime.model.sensors is not None:
+        runtime.sensors = Readings(runtime, lambda: world.time)
+    return runtime.sensors

@@ -1,0 +1,105 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Accelerations and forces of a world as it stands, without a step.
+
+The stages of a step up to the integrator run once on the arenas of the step itself; afterwards every arena is
+put back, so the next step has the same bits as if nobody had looked. Damping that an integrator takes at the
+end of a step is taken now: what is found belongs to this moment and to no time step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from worldline._src.errors import OperationError
+from worldline._src.jit import Stage
+from worldline._src.kernels import drives
+from worldline._src.model.compile import constant_views
+from worldline._src.scalar.memory import address_of
+from worldline._src.spatial.poses import Array
+from worldline._src.step import constraint_stages, runner, step_stages
+from worldline._src.step.constraints import TREE
+from worldline._src.step.evaluate import WITH_GRAVITY, stage_addresses
+from worldline._src.step.simulation import Simulation
+from worldline._src.step.stepping import RUNGE_KUTTA_PARTS, dynamics_stages, model_needs
+
+_INTEGRATORS = (step_stages.semi_implicit_euler, RUNGE_KUTTA_PARTS[0])
+_OF_A_STEP = (step_stages.prescribed_speeds, constraint_stages.damp_implicitly)
+"""What makes sense for a step only."""
+
+
+@contextmanager
+def present(sim: Simulation, body_f: Array) -> Iterator[None]:
+    """Within the block `sim.a` and the columns of its constraints are those of the present state.
+
+    Args:
+        sim: the world; it is as it was when the block is left.
+        body_f: forces at centres of mass and torques that act now, world axes, (body_count, 6).
+    """
+    before = sim.body_f.copy()
+    sim.body_f[:] = body_f
+    # may prepare the step again and write addresses into the arenas, which must stay: copies come after it
+    sim.forces_written()
+    program, sets = _program(sim)
+    kept = [(block, block.copy()) for block in _arenas(sim)]
+    try:
+        if runner.advancer()(*_call(sim, program, sets), 1) != 1:
+            raise OperationError("accelerations of the present state are not finite")
+        yield
+    finally:
+        for block, copy in kept:
+            block[:] = copy
+        sim.body_f[:] = before
+
+
+def _arenas(sim: Simulation) -> list[np.ndarray]:
+    """Everything that stages write."""
+    blocks = [sim.data]
+    if sim.constraints is not None:
+        blocks += [sim.constraints.block.args, sim.constraints.block.d]
+        if sim.constraints.hits is not None:
+            blocks += [sim.constraints.hits.args, sim.constraints.hits.d]
+    return blocks
+
+
+def _program(sim: Simulation) -> tuple[list[tuple[Stage, int]], list[tuple[Any, ...]]]:
+    """Stages from the state to accelerations, and the sets of arenas they run on."""
+    if not sim.stages:
+        raise OperationError("a step of this world has no stages")
+    if sim.constraints is not None and len(sim.sets) > 1:
+        chosen = []
+        for stage, place in sim.schedule:
+            if stage in _INTEGRATORS:
+                break
+            if stage not in _OF_A_STEP:
+                chosen.append((stage, place))
+        return chosen, sim.sets
+    # the constants of a step may have damping in the place of inertia: take those of the model
+    prescribed = sim.drive >= drives.VELOCITY
+    needs = model_needs(sim.model, wrenches=True, prescribed=bool(prescribed.any()))
+    arenas = sim.model.arenas
+    arenas = arenas._replace(index=arenas.index.copy(), constant=arenas.constant.copy())
+    view = constant_views(arenas)
+    view["dof_drive"][:] = sim.drive
+    view["dof_mobile"][prescribed] = 0.0
+    stages = [(stage, TREE) for stage in dynamics_stages(needs)]
+    return stages, [(arenas.index, arenas.constant, WITH_GRAVITY, sim.data)]
+
+
+def _call(sim: Simulation, program: list[tuple[Stage, int]], sets: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Operands of the loop over steps."""
+    if runner.DISABLED:
+        return tuple(program), sets, sim._keep, sim.data, sim._table
+    places = np.array([place for _, place in program], np.int64)
+    addresses = stage_addresses(tuple(stage for stage, _ in program))
+    return (
+        np.ascontiguousarray(np.stack([addresses, places], axis=1)),
+        np.array([[address_of(block) for block in row] for row in sets], np.int64),
+        sim._keep,
+        sim.data,
+        sim._table,
+    )
