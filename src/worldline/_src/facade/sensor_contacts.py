@@ -126,9 +126,9 @@ def _slot(met: Meeting, count: int, report: int) -> Array:
 def _net(found: list[Meeting]) -> Meeting:
     """All contacts as one: force in world axes at the mean of the points, weighted by the forces."""
     weights = np.array([np.linalg.norm(met.wrench[:3]) for met in found])
-    if weights.sum() <= 0.0:
-        weights[:] = 1.0
-    point = (weights[:, None] * [met.point for met in found]).sum(axis=0) / weights.sum()
+    # without a force there is no such point: the origin stands for it
+    points = np.array([met.point for met in found])
+    point = weights @ points / weights.sum() if weights.any() else np.zeros(3)
     wrench = np.zeros(6)
     for met in found:
         push = met.axes.T @ met.wrench[:3]

@@ -108,7 +108,8 @@ def projected_reading(moment: Moment, table: Sensors, k: int) -> Array:
             raise CapabilityError(f"camera '{camera.name}' has a sensor size and no focal length")
         focal = np.asarray(lens) / pixel
         if camera.principal_point is not None:
-            shift = np.asarray(camera.principal_point) / pixel
+            # the sensor lies upside down behind the lens, as in pictures of this camera
+            shift = -np.asarray(camera.principal_point) / pixel
     else:
         focal = np.full(2, 0.5 * size[1] / np.tan(0.5 * np.radians(camera.fovy)))
     x, y, z = view.R_W.T @ (site.p_W - view.p_W)

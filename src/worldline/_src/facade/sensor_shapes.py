@@ -52,12 +52,28 @@ class SensedShapes:
             group.poses = moment.poses[bodies]
         nearest = self._planes(moment, start, along, without)
         for reach in _REACHES:
-            found = self._detector.raycast(group, start, start + reach * along).fractions[0] * reach
+            found = reach * float(self._detector.raycast(group, start, start + reach * along).fractions[0])
+            if found == 0.0:
+                found = self._way_out(group, start, start + reach * along, reach)
             if found <= reach:
-                nearest = min(nearest, float(found))
+                nearest = min(nearest, found)
             if nearest <= reach:
                 return nearest
         return -1.0
+
+    def _way_out(self, group: CollisionGroup, start: Array, end: Array, reach: float) -> float:
+        """Nearest surface along a ray that starts within shapes; of those, where it leaves them.
+
+        They are convex: where a ray leaves is where the same ray met from behind enters.
+        """
+        ways = []
+        scene = self._detector.scene(group)
+        for k in range(len(group)):
+            share = float(scene.cast(start[None], end[None], only=k)[0][0])
+            if share == 0.0:
+                share = 1.0 - float(scene.cast(end[None], start[None], only=k)[0][0])
+            ways.append(reach * share)
+        return min(ways)
 
     def _seen(self, without: int) -> tuple[CollisionGroup, np.ndarray]:
         """All that a ray from a body can hit, but planes, and the bodies they are on."""

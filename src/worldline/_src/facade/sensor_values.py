@@ -109,7 +109,13 @@ _LOCAL = {
 }
 """What a frame sensor that tells in its own axes is called."""
 _KINEMATIC = {"joint_position", "joint_velocity", "ball_quaternion", "ball_angular_velocity"}
-_DYNAMIC_KINDS = (SensorKind.CONTACT, SensorKind.TOUCH, SensorKind.ACTUATOR, SensorKind.TENDON, SensorKind.IMU)
+_DYNAMIC_KINDS = (
+    SensorKind.CONTACT,
+    SensorKind.TOUCH,
+    SensorKind.ACTUATOR,
+    SensorKind.TENDON,
+    SensorKind.IMU,
+)
 _NOT_CLIPPED = (SensorKind.CONTACT, SensorKind.DISTANCE, SensorKind.INSIDE, SensorKind.PROJECTION)
 _UNITS = ("frame_quaternion", "ball_quaternion", "frame_x_axis", "frame_y_axis", "frame_z_axis")
 """Directions and rotations, which no cut-off clips."""
@@ -197,9 +203,6 @@ class Readings:
         cutoff = float(self.table.cutoff[k])
         if cutoff <= 0.0 or self.table.kind[k] in _NOT_CLIPPED or self.kinds[k] in _UNITS:
             return reading
-        if self.kinds[k] in ("touch", "rangefinder", "clock"):
-            # what cannot be negative, or is so as a sign only
-            return np.minimum(reading, cutoff)
         return np.clip(reading, -cutoff, cutoff)
 
     def _read(self, k: int, moment: Moment) -> Array:

@@ -91,7 +91,9 @@ def _match(index: SceneIndex, match: ContactMatch) -> tuple[int, ...]:
     if match.variant == "selection":
         tables = (index.shape, index.body, index.body) * 2 + (index.site,)
         names = [match.value[name] for name in _SELECTED]
-        return tuple(-1 if name is None else _of(table, name) for name, table in zip(names, tables, strict=True))
+        return tuple(
+            -1 if name is None else _of(table, name) for name, table in zip(names, tables, strict=True)
+        )
     column, table = {
         "geom_pair": (0, index.shape),
         "link_pair": (1, index.body),

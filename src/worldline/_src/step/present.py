@@ -45,6 +45,9 @@ def present(sim: Simulation, body_f: Array) -> Iterator[None]:
     # may prepare the step again and write addresses into the arenas, which must stay: copies come after it
     sim.forces_written()
     program, sets = _program(sim)
+    # what is marked as up to date must be so in the copies
+    sim.fresh_poses()
+    sim.fresh_velocities()
     kept = [(block, block.copy()) for block in _arenas(sim)]
     try:
         if runner.advancer()(*_call(sim, program, sets), 1) != 1:
