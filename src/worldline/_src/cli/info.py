@@ -109,19 +109,7 @@ def _actuators(world: World) -> list[dict[str, Any]]:
 
 
 def _sensors(world: World) -> list[dict[str, Any]]:
-    from worldline._src.model.sensor_tables import SensorKind
-
-    found = world._live().model.sensors
-    if found is None:
-        return []
-    return [
-        {
-            "name": found.label[k],
-            "kind": SensorKind(int(found.kind[k])).name.lower(),
-            "size": int(found.start[k + 1] - found.start[k]),
-        }
-        for k in range(len(found))
-    ]
+    return [{"name": found.name, "kind": found.kind, "size": found.dim} for found in world.sensors]
 
 
 def draw_tree(world: World) -> Tree:

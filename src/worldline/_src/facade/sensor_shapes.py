@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What range finders and sensors of distance read: all shapes count, also those that only are there to be seen.
+"""What range finders and sensors of distance read: all shapes count, also those that are only to be seen.
 
 Range finders see what has a colour that is not wholly transparent, meshes by their triangles, and nothing of
 the body they are mounted on. Distances take meshes by their convex hull.

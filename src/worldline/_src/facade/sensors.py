@@ -123,7 +123,7 @@ class SensorCollection(NamedCollection[Sensor]):
         >>> world = sx.World.from_scene(scene)
         >>> world.step(n=500)
         >>> world.sensors.names, world.sensors.values.round(3).tolist()
-        (['angle', 'time'], [1.529, 1.0])
+        (['angle', 'time'], [2.904, 1.0])
     """
 
     def __init__(self, world: World) -> None:
@@ -154,6 +154,13 @@ class SensorCollection(NamedCollection[Sensor]):
             if name not in known:
                 known[name] = Sensor(self._world, name)
         return {name: known[name] for name in names}
+
+
+def read_kinematic(world: World) -> None:
+    """Read every sensor of places and velocities; an error names the first that cannot be read."""
+    for sensor in world.sensors:
+        if not sensor.needs_dynamics:
+            sensor.value  # noqa: B018
 
 
 def readings_of(world: World) -> Readings | None:

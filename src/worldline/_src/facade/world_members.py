@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from worldline._src.errors import CapabilityError, OperationError
-from worldline._src.facade import jobs, keyframes, queries, requirements, state_binding, state_vectors, values
+from worldline._src.errors import OperationError
+from worldline._src.facade import (
+    jobs,
+    keyframes,
+    queries,
+    requirements,
+    sensors,
+    state_binding,
+    state_vectors,
+    values,
+)
 from worldline._src.facade.jobs import StepJob
 from worldline._src.facade.recording import Recording
 from worldline._src.facade.replay import Replay, ReplayCheck
@@ -279,7 +288,8 @@ class WorldMembers:
         Args:
             n: number of ticks.
             update_collision: also place the shapes for collision queries, which are up to date anyway.
-            update_sensors: also sample sensors; refused while the scene has any.
+            update_sensors: also read the sensors of places and velocities, which are up to date anyway;
+                refused when one of them cannot be read. Those of forces are left alone: a tick has none.
 
         Example:
             >>> from worldline import simulation as sx
@@ -295,10 +305,8 @@ class WorldMembers:
             if not isinstance(wanted, bool):
                 raise values.ShapeError(f"{name} must be True or False, got {wanted!r}")
         world = self._self()
-        sensors = world._live().model.sensors
-        if update_sensors and sensors is not None and sensors.size:
-            number = len(sensors.label)
-            raise CapabilityError(f"step_kinematics: update_sensors: {number} sensors cannot be sampled yet")
+        if update_sensors:
+            sensors.read_kinematic(world)
         if count == 0:
             return
         world._require_no_edit("a step")

@@ -12,7 +12,6 @@ import numpy as np
 from worldline._src.model.tables import Table
 from worldline._src.spatial.poses import Array
 
-
 THE_WORLD = -2
 """The world as a body that a contact sensor looks for."""
 
@@ -96,8 +95,8 @@ class Sensors(Table):
     delay: Array
     """Age of a reading [s]."""
     contact_match: np.ndarray
-    """Of a contact sensor: shape a, body a, subtree a, shape b, body b, subtree b, site that encloses it, shape
-    (n, 7); -1 where anything will do, `THE_WORLD` for the world."""
+    """Of a contact sensor: shape a, body a, subtree a, shape b, body b, subtree b, site that encloses it;
+    -1 where anything will do, `THE_WORLD` for the world, shape (n, 7)."""
     contact_most: np.ndarray
     """Contacts reported at most."""
     contact_reduce: np.ndarray

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Plots on the page: energy, contacts, joints, and whatever a program adds, as they run."""
+"""Plots on the page: energy, contacts, joints, sensors, and whatever a program adds, as they run."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _COLOURS = ("#3b76af", "#e6913a", "#519e5b", "#c44e52", "#8172b3", "#937860", "#da8bc3", "#8c8c8c")
 _EVERY = 0.1
 """Time between samples [s] on the wall."""
+
+_OF_CHOICE = {"Joint": quantities.joints, "Sensor": quantities.sensors}
+"""What is plotted of the names chosen from a list."""
 
 
 class Plots:
@@ -37,20 +40,26 @@ class Plots:
             "Energy": lambda: quantities.energy(world),
             "Contacts": lambda: quantities.contacts(world),
         }
-        self._joints: tuple[str, ...] = ()
+        self._chosen: dict[str, tuple[str, ...]] = {}
+        self._choices: dict[str, Any] = {}
         self._last = -np.inf
 
     def build(self) -> None:
         """Put boxes on the page, within the container that is open."""
-        gui = self._server.gui
         for name in list(self._makers):
             self._add_box(name)
-        names = quantities.joint_names(self._world)
-        if names:
-            self._choice = gui.add_dropdown("Joint", names, initial_value=names[0])
-            buttons = gui.add_button_group("Joint plot", ("Add", "Clear"))
-            buttons.on_click(lambda event: self._post(lambda: self._choose(event.target.value)))
-        self._folder = gui.add_folder("Plots")
+        self._add_choice("Joint", quantities.joint_names(self._world))
+        self._add_choice("Sensor", quantities.sensor_names(self._world))
+        self._folder = self._server.gui.add_folder("Plots")
+
+    def _add_choice(self, what: str, names: list[str]) -> None:
+        """A list to choose from, and buttons that add the choice to a plot of all chosen, or clear it."""
+        if not names:
+            return
+        gui = self._server.gui
+        self._choices[what] = gui.add_dropdown(what, names, initial_value=names[0])
+        buttons = gui.add_button_group(f"{what} plot", ("Add", "Clear"))
+        buttons.on_click(lambda event: self._post(lambda: self._choose(what, event.target.value)))
 
     def add(self, name: str, names: tuple[str, ...], read: Callable[[], tuple[float, ...]]) -> None:
         """One more plot, of numbers that a function gives."""
@@ -69,11 +78,12 @@ class Plots:
         else:
             self._hide(name)
 
-    def _choose(self, what: str) -> None:
-        self._hide("Joints")
-        self._joints = () if what == "Clear" else tuple(dict.fromkeys((*self._joints, self._choice.value)))
-        if self._joints:
-            self._show("Joints", quantities.joints(self._world, self._joints))
+    def _choose(self, what: str, button: str) -> None:
+        self._hide(what)
+        names = (*self._chosen.get(what, ()), self._choices[what].value)
+        self._chosen[what] = () if button == "Clear" else tuple(dict.fromkeys(names))
+        if self._chosen[what]:
+            self._show(what, _OF_CHOICE[what](self._world, self._chosen[what]))
 
     def _show(self, name: str, quantity: Quantity) -> None:
         self._hide(name)

@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from worldline._src.errors import CapabilityError
 from worldline._src.facade.contacts import contact_summary
+from worldline._src.facade.sensors import Sensor
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
 
 KEPT = 600
 """Samples of a plot."""
+
+_MOST = 8
+"""Numbers of a sensor that is plotted at most."""
 
 
 class Quantity(NamedTuple):
@@ -73,6 +78,34 @@ def joints(world: World, names: tuple[str, ...]) -> Quantity:
         return tuple(float(x) for _, joint in chosen for x in joint.position)
 
     return Quantity("joints [rad, m]", shown, read)
+
+
+def sensor_names(world: World) -> list[str]:
+    """Sensors that can be plotted: those that can be read, and have few numbers."""
+    return [sensor.name for sensor in world.sensors if sensor.dim <= _MOST and _is_readable(sensor)]
+
+
+def _is_readable(sensor: Sensor) -> bool:
+    try:
+        sensor.value  # noqa: B018
+    except CapabilityError:
+        return False
+    return True
+
+
+def sensors(world: World, names: tuple[str, ...]) -> Quantity:
+    """Readings of sensors, each in its unit."""
+    chosen = [world.sensors[name] for name in names]
+    shown = tuple(
+        sensor.name if sensor.dim == 1 else f"{sensor.name}[{k}]"
+        for sensor in chosen
+        for k in range(sensor.dim)
+    )
+
+    def read() -> tuple[float, ...]:
+        return tuple(float(x) for sensor in chosen for x in sensor.value)
+
+    return Quantity("sensors", shown, read)
 
 
 class Samples:
