@@ -290,6 +290,23 @@ def of_compute(world: sx.World) -> list[object]:
     return [pipeline.names, stages, bundles, times, profile.summary(), memory.total_bytes, enabled]
 
 
+def of_sensors(world: sx.World) -> list[object]:
+    """Sensors of a description."""
+    sensors: sx.SensorCollection = world.sensors
+    everything: Array = sensors.values
+    assert sensors.dim == len(everything)
+    found: list[object] = []
+    for sensor in sensors:
+        one: sx.Sensor = sensor
+        span: slice = one.span
+        numbers: list[float] = [one.noise, one.cutoff]
+        value: Array = one.value
+        words: tuple[str, str, int] = (one.name, one.kind, one.dim)
+        assert one.is_valid and not one.needs_dynamics
+        found += [span, numbers, value, words]
+    return found
+
+
 def of_exports(recording: sx.Recording, world: sx.World, folder: Path) -> list[object]:
     """Recordings leave the program; plots are for those who have matplotlib."""
     recording.to_npz(folder / "run.npz")
@@ -346,6 +363,7 @@ def run(folder: Path) -> int:
     assert queries.query(update=sx.UpdatePolicy.NEVER) == []
     found += of_compute(world)
     world.replay_recording_enabled = True
+    found += of_sensors(world)
     found += of_exports(world.recording, world, folder)
     world.replay_recording_enabled = False
     assert not world.raycast((9.0, 9.0, 3.0), (9.0, 9.0, -3.0)).has_hit

@@ -22,7 +22,7 @@ from worldline._src.model.compile import constant_views
 from worldline._src.scalar.memory import address_of
 from worldline._src.spatial.poses import Array
 from worldline._src.step import constraint_stages, runner, step_stages
-from worldline._src.step.constraints import TREE
+from worldline._src.step.constraint_program import TREE
 from worldline._src.step.evaluate import WITH_GRAVITY, stage_addresses
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.stepping import RUNGE_KUTTA_PARTS, dynamics_stages, model_needs
