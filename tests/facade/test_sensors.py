@@ -175,6 +175,52 @@ def test_an_inertial_unit_measures_acceleration_and_rate():
     np.testing.assert_allclose(unit.value, (-9.81, 0, 0, 0, 2, 0), atol=1e-12)
 
 
+def test_an_inertial_unit_is_added_in_design_mode():
+    world = sx.World()
+    box = world.add_rigid_body("box", position=(0, 0, 1), angular_velocity=(0, 0, 3))
+    offset = np.eye(4)
+    offset[0, 3] = 0.5
+    unit = world.sensors.add_imu("unit", attach_to=box, offset=offset, noise=0.1)
+    other = world.sensors.add_imu(attach_to=box)
+    assert world.sensors.names == ["unit", "imu_001"] and unit.noise == 0.1 and other.name == "imu_001"
+    # what falls feels nothing but that it turns
+    np.testing.assert_allclose(unit.value, (-0.5 * 9, 0, 0, 0, 0, 3), atol=1e-12)
+    world.step(n=10)
+    reading = unit.read()
+    assert (reading.time, reading.frame) == (world.time, 10) and reading.value.tolist() == unit.value.tolist()
+    with pytest.raises(RuntimeError, match="adding a sensor"):
+        world.sensors.add_imu("late", attach_to=box)
+    with world.edit():
+        world.sensors.add_imu("late", attach_to=box)
+    assert world.sensors.names == ["unit", "imu_001", "late"] and unit.is_valid
+
+
+def test_an_inertial_unit_with_a_bad_mount_or_name_is_refused():
+    world, elsewhere = sx.World(), sx.World()
+    box, stranger = world.add_rigid_body("box"), elsewhere.add_rigid_body("box")
+    world.sensors.add_imu("unit", attach_to=box)
+    with pytest.raises(ValueError, match="already"):
+        world.sensors.add_imu("unit", attach_to=box)
+    for mount in (stranger, sx.Frame.world(), "box"):
+        with pytest.raises((ValueError, TypeError, RuntimeError)):
+            world.sensors.add_imu("more", attach_to=mount)  # type: ignore[arg-type]
+    assert world.sensors.names == ["unit"]
+
+
+def test_a_sensor_follows_a_frame_that_is_moved():
+    described = msd.from_str(f"<mujoco><worldbody>{_BODY}</worldbody></mujoco>", format="mjcf")
+    described.frames = [msd.Frame(name="tool", kind=msd.FrameKind.Free, parent_link="ball")]
+    told = {"object_type": msd.ObjectType.frame("tool"), "ref_frame": msd.FrameSensorRef.world()}
+    described.sensors.frame = [msd.FrameSensor(name="p", **told)]
+    world = sx.World.from_scene(described)
+    np.testing.assert_allclose(world.sensors["p"].value, (0, 0, 1), atol=1e-12)
+    tool, pose = world.frames["tool"], np.eye(4)
+    pose[:3, 3] = (0.25, 0, 0)
+    assert isinstance(tool, sx.FreeFrame)
+    tool.local_transform = pose
+    np.testing.assert_allclose(world.sensors["p"].value, (0.25, 0, 1), atol=1e-12)
+
+
 def test_a_position_in_its_own_frame_is_refused():
     described = msd.from_str(f"<mujoco><worldbody>{_BODY}</worldbody></mujoco>", format="mjcf")
     described.sensors.frame = [msd.FrameSensor(name="p", object_type=msd.ObjectType.link("arm"))]

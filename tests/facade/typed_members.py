@@ -293,14 +293,16 @@ def of_compute(world: sx.World) -> list[object]:
 def of_sensors(world: sx.World) -> list[object]:
     """Sensors of a description."""
     sensors: sx.SensorCollection = world.sensors
+    assert sx.SensorCollection.add_imu is not None
     everything: Array = sensors.values
     assert sensors.dim == len(everything)
     found: list[object] = []
     for sensor in sensors:
         one: sx.Sensor = sensor
         span: slice = one.span
-        numbers: list[float] = [one.noise, one.cutoff]
-        value: Array = one.value
+        reading: sx.SensorReading = one.read()
+        numbers: list[float] = [one.noise, one.cutoff, reading.time, float(reading.frame)]
+        value: Array = one.value + reading.value
         words: tuple[str, str, int] = (one.name, one.kind, one.dim)
         assert one.is_valid and not one.needs_dynamics
         found += [span, numbers, value, words]

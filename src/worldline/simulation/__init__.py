@@ -73,7 +73,7 @@ from worldline._src.facade.replay import Replay, ReplayCheck, ReplayDifference, 
 from worldline._src.facade.replay_layout import LayoutError
 from worldline._src.facade.requirements import ResolvedOption
 from worldline._src.facade.rigid_body import RigidBody
-from worldline._src.facade.sensors import Sensor, SensorCollection
+from worldline._src.facade.sensors import Sensor, SensorCollection, SensorReading
 from worldline._src.facade.state_space import StateSpace, StateVariable
 from worldline._src.facade.step_report import ContactEvent, ContactEventKind, PairForce, StepReport
 from worldline._src.facade.subsets import Branch, Chain, Group, Linkage
@@ -153,6 +153,7 @@ __all__ = [
     "RootJointType",
     "Sensor",
     "SensorCollection",
+    "SensorReading",
     "SkeletonLoadOptions",
     "StateSpace",
     "StateVariable",

@@ -102,11 +102,13 @@ def capabilities() -> tuple[Capability, ...]:
                 "fixed and spatial tendons with springs, dead bands and wrapping",
                 "scene actuators on joints, tendons, sites, slider-cranks and bodies (adhesion); muscles",
                 "drag of a medium on the boxes of inertia",
+                "sensors of joints, tendons, actuators, frames, subtrees, forces, contacts and distances",
             ),
             (
                 *(f"actuator {kind.name}" for kind in ActuatorType if kind not in DRIVES),
                 "loop closures: projection",
                 "drag and lift of single shapes in a medium",
+                "sensors with a period or a delay",
             ),
         ),
         Capability(

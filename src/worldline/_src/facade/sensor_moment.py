@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from worldline._src.errors import CapabilityError
+from worldline._src.model.scene_index import pose
 from worldline._src.model.sensor_tables import ObjectKind
 from worldline._src.scene.bodies import Link
 from worldline._src.scene.cameras import Camera, PositionTrack, RotationTrack
+from worldline._src.scene.kinds import WORLD
 from worldline._src.spatial.poses import IDENTITY, Array, compose, rotations
 from worldline._src.step import dynamics
 
@@ -87,14 +89,30 @@ class Moment:
             return index, np.concatenate([self._center(index), self._principal(index)])
         if kind is ObjectKind.CAMERA:
             _require_fixed(camera_of(self.runtime, index))
+        if kind is ObjectKind.FRAME:
+            return self._named_frame(index)
         table = {
             ObjectKind.SHAPE: model.shapes,
             ObjectKind.SITE: model.sites,
             ObjectKind.CAMERA: model.cameras,
-            ObjectKind.FRAME: model.frames,
         }[kind]
         assert table is not None
         return int(table.body[index]), table.xform[index]
+
+    def _named_frame(self, index: int) -> tuple[int, Array]:
+        """Body and pose of a named frame as its description has it now: free frames may be moved any time."""
+        scene, runtime = self.runtime.scene, self.runtime
+        assert self.model.frames is not None
+        frames = {frame.name: frame for frame in scene.frames}
+        here = frames[self.model.frames.label[index]]
+        local = pose(here.position, here.orientation)
+        while here.parent_frame is not None:
+            here = frames[here.parent_frame]
+            local = compose(pose(here.position, here.orientation), local)
+        if here.parent_link in (None, WORLD):
+            return -1, local
+        link = next(link for link in scene.hierarchy.links() if link.name == here.parent_link)
+        return runtime.link_body[id(link)], local
 
     def _center(self, body: int) -> Array:
         return self.model.body_com[body] if body >= 0 else np.zeros(3)

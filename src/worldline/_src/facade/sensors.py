@@ -8,17 +8,33 @@ and any step; forces and accelerations are those that act now.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from worldline._src.errors import OperationError
+from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade.collections import NamedCollection
+from worldline._src.facade.frame import Frame
 from worldline._src.facade.handle import Handle
 from worldline._src.facade.sensor_values import Readings, needs_dynamics
+from worldline._src.facade.values import ShapeError, TransformLike, pose_of
 from worldline._src.model.scene_sensors import sensor_labels
-from worldline._src.spatial.poses import Array
+from worldline._src.scene.sensors import ImuSensor
+from worldline._src.spatial.poses import IDENTITY, Array
 
 if TYPE_CHECKING:
+    from worldline._src.facade.link import Link
+    from worldline._src.facade.rigid_body import RigidBody
     from worldline._src.facade.world import World
+
+
+class SensorReading(NamedTuple):
+    """A reading with its moment; it stays what it is while the World goes on."""
+
+    value: Array
+    """SI units, quaternions xyzw, (dim,)."""
+    time: float
+    """`World.time` [s]."""
+    frame: int
+    """`World.frame`."""
 
 
 class Sensor(Handle):
@@ -79,6 +95,10 @@ class Sensor(Handle):
         """
         readings, k = self._where()
         return readings.one(k)
+
+    def read(self) -> SensorReading:
+        """The reading of this moment, with the time and the frame it belongs to."""
+        return SensorReading(self.value, self._world.time, self._world.frame)
 
     @property
     def noise(self) -> float:
@@ -146,6 +166,59 @@ class SensorCollection(NamedCollection[Sensor]):
         """Length of `values`."""
         readings = readings_of(self._world)
         return 0 if readings is None else readings.table.size
+
+    def add_imu(
+        self,
+        name: str = "",
+        *,
+        attach_to: RigidBody | Link,
+        offset: TransformLike | None = None,
+        noise: float = 0.0,
+        gyro_noise: float = 0.0,
+    ) -> Sensor:
+        """An inertial unit: acceleration against gravity [m/s^2], then angular velocity [rad/s], in its axes.
+
+        In design mode or within `edit()`.
+
+        Args:
+            name: unique among sensors; made up when empty.
+            attach_to: the body it is mounted on.
+            offset: its pose in the body (4x4); the frame of the body when None.
+            noise, gyro_noise: standard deviations, kept in the description; readings are without noise.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box", fixed=True, position=(0, 0, 1))
+            >>> unit = world.sensors.add_imu("unit", attach_to=box)
+            >>> unit.read().value.round(6).tolist()
+            [0.0, 0.0, 9.81, 0.0, 0.0, 0.0]
+        """
+        world = self._world
+        world._require_design("adding a sensor")
+        if (isinstance(attach_to, Frame) and attach_to.is_world) or not hasattr(attach_to, "_link"):
+            raise ShapeError(f"attach_to must be a rigid body or a link, got {attach_to!r}")
+        world._own_frame(attach_to, "attach_to")
+        pose = IDENTITY if offset is None else pose_of(offset, "offset of a sensor")
+        taken = set(self.names)
+        if name in taken:
+            raise ArgumentError(f"there is a sensor '{name}' already")
+        number = 0
+        while not name:
+            number += 1
+            name = f"imu_{number:03d}" if f"imu_{number:03d}" not in taken else ""
+        world._scene.sensors.imu.append(
+            ImuSensor(
+                name=name,
+                link=attach_to._link.name,
+                position=pose[:3],
+                orientation=pose[3:],
+                noise=noise,
+                gyro_noise=gyro_noise,
+            )
+        )
+        world._topology_changed()
+        return self[name]
 
     def _handles(self) -> dict[str, Sensor]:
         known = self._world._sensors
