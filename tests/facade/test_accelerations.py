@@ -175,8 +175,8 @@ def test_wrenches_are_refused_where_forces_are_not_known(tmp_path):
     file = tmp_path / "cord.xml"
     file.write_text(
         "<mujoco><worldbody><site name='a'/><body name='b' pos='0 0 1'><joint name='j'/><geom size='.1'/>"
-        "<site name='c'/></body></worldbody><tendon><spatial><site site='a'/><site site='c'/></spatial></tendon>"
-        "</mujoco>"
+        "<site name='c'/></body></worldbody>"
+        "<tendon><spatial stiffness='1'><site site='a'/><site site='c'/></spatial></tendon></mujoco>"
     )
     joint = sx.World.from_file(file).multibodies["b"].joints["j"]
     with pytest.raises(CapabilityError, match="spatial tendons"):

@@ -200,3 +200,22 @@ def test_readings_at_random_states_and_after_steps(name: str) -> None:
         pair.compare()
         touched += pair.d.ncon
     assert touched > 4, "the scene was to be in contact"
+
+
+def test_range_finders_see_what_is_to_be_seen_and_not_themselves() -> None:
+    text = """<mujoco><asset><material name="glass" rgba="1 1 1 0"/><material name="wood" rgba="1 1 0 1"/>
+      <mesh name="ring" vertex="1 0 0 0 1 0 -1 0 0 0 -1 0 2 0 1 0 2 1 -2 0 1 0 -2 1"/></asset>
+      <worldbody>
+      <geom type="box" size=".1 .1 .1" pos="0 0 1" material="glass"/>
+      <geom type="box" size=".1 .1 .1" pos="0 0 2" rgba="1 1 1 0"/>
+      <geom type="cylinder" size=".1 .1" pos="0 0 3" material="wood" contype="0" conaffinity="0"/>
+      <geom type="ellipsoid" size=".2 .3 .1" pos="3 0 2"/><geom type="mesh" mesh="ring" pos="6 0 3"/>
+      <body name="b"><joint name="j" axis="0 1 0"/><geom size=".1" pos="0 0 .3"/><site name="own"/></body>
+      <site name="within" pos="3 .05 2.01" euler="20 30 0"/><site name="under" pos="3.05 0 1" />
+      <site name="beside" pos="9 9 0"/><site name="mesh" pos="6.1 .2 0" euler="1 2 3"/>
+      <site name="back" pos="0 0 9" euler="180 0 0"/></worldbody>
+      <sensor><rangefinder site="own"/><rangefinder site="within"/><rangefinder site="under"/>
+        <rangefinder site="beside"/><rangefinder site="mesh"/><rangefinder site="back"/></sensor></mujoco>"""
+    pair = _Pair(mujoco, text)
+    pair.compare()
+    assert pair.world.sensors[0].value.round(9).tolist() == [2.9] and pair.world.sensors[3].value[0] == -1.0

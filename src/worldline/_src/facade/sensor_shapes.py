@@ -106,7 +106,7 @@ class SensedShapes:
         alpha = float(model.shapes.rgba[k, 3])
         if np.isnan(alpha) and model.shapes.material[k] >= 0:
             material = self.runtime.scene.assets.materials[model.material_label[model.shapes.material[k]]]
-            alpha = float(material.rgba[3])
+            alpha = float(material.color[3])
         return alpha != 0.0
 
     def _planes(self, moment: Moment, start: Array, along: Array, without: int) -> float:
