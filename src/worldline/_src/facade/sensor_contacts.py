@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from worldline._src.facade.sensor_moment import Moment
+from worldline._src.facade.sensor_moment import Moment, across
 from worldline._src.facade.sensor_volumes import contains, meets
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.model.sensor_tables import THE_WORLD, ContactReport, ObjectKind, Sensors
@@ -75,13 +75,20 @@ def contacts_now(runtime: Runtime) -> list[Meeting]:
     return made
 
 
+def contacts_of(moment: Moment) -> list[Meeting]:
+    """The contacts of a moment, looked up once."""
+    if "contacts" not in moment.known:
+        moment.known["contacts"] = contacts_now(moment.runtime)
+    return moment.known["contacts"]
+
+
 def touch_reading(moment: Moment, table: Sensors, k: int) -> Array:
     """Sum of the normal forces on the body of a site whose line passes through the volume of the site."""
     sites, index = moment.model.sites, int(table.object[k])
     assert sites is not None
     site = moment.place(ObjectKind.SITE, index)
     kind, size, total = int(sites.kind[index]), sites.size[index], 0.0
-    for met in contacts_now(moment.runtime):
+    for met in contacts_of(moment):
         if site.body not in (met.body_a, met.body_b) or met.wrench[0] <= 0.0:
             continue
         # away from the body that feels: out of it, into the other
@@ -133,7 +140,7 @@ def _net(found: list[Meeting]) -> Meeting:
     for met in found:
         push = met.axes.T @ met.wrench[:3]
         wrench[:3] += push
-        wrench[3:] += met.axes.T @ met.wrench[3:] + np.cross(met.point - point, push)
+        wrench[3:] += met.axes.T @ met.wrench[3:] + across(met.point - point, push)
     return Meeting(-1, -1, -1, -1, point, np.eye(3), 0.0, wrench)
 
 
@@ -156,7 +163,7 @@ def _matching(moment: Moment, match: list[int]) -> list[Meeting]:
         return side[2] < 0 or body in below[side[2]]
 
     made = []
-    for met in contacts_now(moment.runtime):
+    for met in contacts_of(moment):
         if volume is not None:
             place, kind, size = volume
             if not contains(kind, size, place.R_W.T @ (met.point - place.p_W)):

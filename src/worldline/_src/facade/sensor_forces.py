@@ -11,8 +11,8 @@ import numpy as np
 
 from worldline._src.errors import CapabilityError
 from worldline._src.facade.joint_wrench import unknown_forces
-from worldline._src.facade.sensor_contacts import contacts_now
-from worldline._src.facade.sensor_moment import Moment
+from worldline._src.facade.sensor_contacts import contacts_of
+from worldline._src.facade.sensor_moment import Moment, across
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.model.kinds import JointType
 from worldline._src.model.sensor_tables import Sensors
@@ -140,28 +140,38 @@ def site_force_reading(moment: Moment, table: Sensors, k: int) -> Array:
     By Newton and Euler: what gravity and forces from outside leave of the changes of momentum of the body and
     of all that hangs on it has come from the parent.
     """
-    model, sim = moment.model, moment.sim
-    unknown = [*unknown_forces(model), *_unknown_equalities(moment)]
-    if unknown:
-        raise CapabilityError(f"forces within a body are not known beside {', '.join(unknown)}")
     site = moment.place(int(table.object_kind[k]), int(table.object[k]))
     if site.body < 0:
         raise CapabilityError("a site of the world carries nothing that could be measured")
+    if "demands" not in moment.known:
+        moment.known["demands"] = _demands(moment)
+    unknown, centers, force, torque = moment.known["demands"]
+    if unknown:
+        raise CapabilityError(f"forces within a body are not known beside {', '.join(unknown)}")
     rows = moment.subtree(site.body)
-    R, spin, motion = moment.R[rows], moment.velocities[rows, :3], moment.accelerations[rows]
-    lever = turned(R, model.body_com[rows])
-    inertia = R @ model.body_inertia[rows] @ R.transpose(0, 2, 1)
-    mass = model.body_mass[rows, None]
+    if _SITE[table.quantity[k]] is SiteSensorType.Force:
+        return site.R_W.T @ force[rows].sum(axis=0)
+    return site.R_W.T @ (torque[rows] + cross(centers[rows] - site.p_W, force[rows])).sum(axis=0)
+
+
+def _demands(moment: Moment) -> tuple[list[str], Array, Array, Array]:
+    """What is not known; centres of mass; force and torque there that every body must get from its joints."""
+    model, sim, n = moment.model, moment.sim, moment.model.body_count
+    R, spin, motion = moment.R[:n], moment.velocities[:n, :3], moment.accelerations[:n]
+    lever = turned(R, model.body_com)
+    centers = moment.poses[:n, :3] + lever
+    unknown = [*unknown_forces(model), *_unknown_equalities(moment)]
+    inertia = R @ model.body_inertia @ R.transpose(0, 2, 1)
+    mass = model.body_mass[:, None]
     center = motion[:, 3:] + cross(motion[:, :3], lever) + cross(spin, cross(spin, lever))
-    weight = mass * (1.0 - model.body_gravcomp[rows, None]) * model.gravity
-    force = mass * center - weight - sim.body_f[rows, :3]
-    torque = turned(inertia, motion[:, :3]) + cross(spin, turned(inertia, spin)) - sim.body_f[rows, 3:]
-    total = force.sum(axis=0)
-    turn = (torque + cross(moment.poses[rows, :3] + lever - site.p_W, force)).sum(axis=0)
-    for point, push, twist in _pushes(moment, set(rows.tolist())):
-        total = total - push
-        turn = turn - twist - np.cross(point - site.p_W, push)
-    return site.R_W.T @ (total if _SITE[table.quantity[k]] is SiteSensorType.Force else turn)
+    weight = mass * (1.0 - model.body_gravcomp[:, None]) * model.gravity
+    force = mass * center - weight - sim.body_f[:, :3]
+    torque = turned(inertia, motion[:, :3]) + cross(spin, turned(inertia, spin)) - sim.body_f[:, 3:]
+    for body, point, push, twist in _pushes(moment):
+        if body >= 0:
+            force[body] -= push
+            torque[body] -= twist + across(point - centers[body], push)
+    return unknown, centers, force, torque
 
 
 def _unknown_equalities(moment: Moment) -> list[str]:
@@ -175,20 +185,18 @@ def _unknown_equalities(moment: Moment) -> list[str]:
     return ["joints and closures that hold some directions only"] * bool(odd.any())
 
 
-def _pushes(moment: Moment, inside: set[int]) -> list[tuple[Array, Array, Array]]:
-    """Point, force and torque of what touches or holds bodies of a subtree; what is within it cancels."""
+def _pushes(moment: Moment) -> list[tuple[int, Array, Array, Array]]:
+    """Body, point, force and torque of all that touches or holds bodies."""
     constraints, made = moment.runtime.constraints, []
-    for met in contacts_now(moment.runtime):
+    for met in contacts_of(moment):
         push, twist = met.axes.T @ met.wrench[:3], met.axes.T @ met.wrench[3:]
-        made += [(met.point, -push, -twist)] if met.body_a in inside else []
-        made += [(met.point, push, twist)] if met.body_b in inside else []
+        made += [(met.body_a, met.point, -push, -twist), (met.body_b, met.point, push, twist)]
     if constraints is None or not constraints.sizes["nequality"]:
         return made
     column = constraints.column
     for i in np.flatnonzero(np.isin(column["equality_kind"], (t.POINT, t.POSE, t.DISTANCE))).tolist():
         ends = column["equality_first"][i], column["equality_second"][i]
         for end, body, sign in zip(ends, column["equality_body"][i] - 1, (1.0, -1.0), strict=True):
-            if int(body) in inside:
-                wrench = sign * column["equality_wrench"][i]
-                made.append((column["place_X"][end, :3], wrench[:3], wrench[3:]))
+            wrench = sign * column["equality_wrench"][i]
+            made.append((int(body), column["place_X"][end, :3], wrench[:3], wrench[3:]))
     return made

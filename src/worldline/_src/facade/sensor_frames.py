@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from worldline._src.errors import CapabilityError
-from worldline._src.facade.sensor_moment import Moment, Place, camera_of
+from worldline._src.facade.sensor_moment import Moment, Place, across, camera_of
 from worldline._src.model.sensor_tables import ObjectKind, Sensors
 from worldline._src.scene.sensor_types import FrameSensorType, SubtreeSensorType
 from worldline._src.spatial.poses import Array, cross, quaternion, turned
@@ -37,7 +37,7 @@ def frame_reading(moment: Moment, table: Sensors, k: int) -> Array:
         other = _placed(moment, word, int(reference), int(table.reference[k]))
         p, R = other.R_W.T @ (p - other.p_W), other.R_W.T @ R
     if word is FrameSensorType.FramePos:
-        return p
+        return p.copy()
     return quaternion(R) if word is FrameSensorType.FrameQuat else R[:, _AXES[word]].copy()
 
 
@@ -52,14 +52,14 @@ def _velocity(moment: Moment, table: Sensors, k: int, found: Place, angular: boo
     spin, linear = moment.velocity(found)
     reference = ObjectKind(int(table.reference_kind[k]))
     if reference is ObjectKind.NONE:
-        return spin.copy() if angular else linear
+        return (spin if angular else linear).copy()
     if reference is ObjectKind.LOCAL:
         return found.R_W.T @ (spin if angular else linear)
     other = moment.place(reference, int(table.reference[k]))
     other_spin, other_linear = moment.velocity(other)
     if angular:
         return other.R_W.T @ (spin - other_spin)
-    return other.R_W.T @ (linear - other_linear - np.cross(other_spin, found.p_W - other.p_W))
+    return other.R_W.T @ (linear - other_linear - across(other_spin, found.p_W - other.p_W))
 
 
 def inertial_reading(moment: Moment, table: Sensors, k: int) -> Array:

@@ -9,7 +9,7 @@ when first asked for. Accelerations are those of the present state within `step.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from worldline._src.model.sensor_tables import ObjectKind
 from worldline._src.scene.bodies import Link
 from worldline._src.scene.cameras import Camera, PositionTrack, RotationTrack
 from worldline._src.scene.kinds import WORLD
-from worldline._src.spatial.poses import IDENTITY, Array, compose, rotations
+from worldline._src.spatial.poses import IDENTITY, Array, compose, rotation, rotations
 from worldline._src.step import dynamics
 
 if TYPE_CHECKING:
@@ -38,8 +38,12 @@ class Place(NamedTuple):
 class Moment:
     """Poses, velocities and accelerations of all bodies, computed at most once."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, lasting: dict[object, Any] | None = None) -> None:
         self.runtime = runtime
+        self.known: dict[object, Any] = {}
+        """What readers found out about this moment, for those after them."""
+        self.lasting: dict[object, Any] = {} if lasting is None else lasting
+        """What they found out about the model, for all moments."""
         self.model = runtime.model
         self.sim = runtime.sim
 
@@ -72,13 +76,15 @@ class Moment:
 
     def place(self, kind: int, index: int) -> Place:
         """The frame of an object now."""
-        body, local = self._local(ObjectKind(kind), index)
-        return self.fixed(body, local)
+        found = self.known.get((kind, index))
+        if found is None:
+            found = self.known[kind, index] = self.fixed(*self._local(ObjectKind(kind), index))
+        return found
 
     def fixed(self, body: int, local: Array) -> Place:
         """A pose in a body now."""
         X_W = compose(self.poses[body], local)
-        return Place(body, X_W[:3], rotations(X_W[None])[0])
+        return Place(body, X_W[:3], rotation(X_W))
 
     def _local(self, kind: ObjectKind, index: int) -> tuple[int, Array]:
         """Body and pose in it of an object."""
@@ -133,22 +139,35 @@ class Moment:
     def velocity(self, place: Place) -> tuple[Array, Array]:
         """Angular velocity and velocity of the origin of a frame, world axes."""
         spin, linear = self.velocities[place.body, :3], self.velocities[place.body, 3:]
-        return spin, linear + np.cross(spin, place.p_W - self.poses[place.body, :3])
+        return spin, linear + across(spin, place.p_W - self.poses[place.body, :3])
 
     def acceleration(self, place: Place) -> tuple[Array, Array]:
         """Angular acceleration and acceleration of the origin of a frame, world axes."""
         turn, linear = self.accelerations[place.body, :3], self.accelerations[place.body, 3:]
         spin, arm = self.velocities[place.body, :3], place.p_W - self.poses[place.body, :3]
-        return turn, linear + np.cross(turn, arm) + np.cross(spin, np.cross(spin, arm))
+        return turn, linear + across(turn, arm) + across(spin, across(spin, arm))
 
     def subtree(self, body: int) -> np.ndarray:
         """A body and all that hangs on it; all bodies for the world."""
+        found = self.lasting.get(("subtree", body))
+        if found is None:
+            found = self.lasting["subtree", body] = self._subtree(body)
+        return found
+
+    def _subtree(self, body: int) -> np.ndarray:
         model, inside = self.model, {body}
         # parents come before their children
         for j in range(model.joint_count):
             if int(model.joint_parent[j]) in inside:
                 inside.add(int(model.joint_child[j]))
         return np.array(sorted(inside - {-1}), np.int64)
+
+
+def across(a: Array, b: Array) -> Array:
+    """Cross product of two vectors, (3,)."""
+    x, y, z = a.tolist()
+    u, v, w = b.tolist()
+    return np.array([y * w - z * v, z * u - x * w, x * v - y * u])
 
 
 def _principal_of(link: Link) -> Array:

@@ -10,7 +10,7 @@ they depend on changes. Readings are clipped to the cut-off; noise is never adde
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -153,16 +153,20 @@ class Readings:
         self.row = {name: k for k, name in enumerate(table.label)}
         self.kinds = [kind_name(table, k) for k in range(len(table))]
         self._time = time
-        self._dynamic = [k for k in range(len(table)) if needs_dynamics(table, k)]
+        self._dynamic = {k for k in range(len(table)) if needs_dynamics(table, k)}
+        self._lasting: dict[object, Any] = {}
         self._shapes = SensedShapes(runtime)
         self._key: tuple[object, ...] = ()
         self._known: dict[int, Array | CapabilityError] = {}
 
-    def one(self, k: int, moment: Moment | None = None) -> Array:
+    def one(self, k: int) -> Array:
         """The reading of sensor `k`."""
         if k not in self._dynamic:
-            return self._clipped(k, self._read(k, moment or Moment(self.runtime)))
+            return self._clipped(k, self._read(k, Moment(self.runtime, self._lasting)))
         self._look()
+        return self._looked_up(k)
+
+    def _looked_up(self, k: int) -> Array:
         found = self._known[k]
         if isinstance(found, CapabilityError):
             raise found
@@ -170,8 +174,13 @@ class Readings:
 
     def all(self) -> Array:
         """All readings, one after the other."""
-        moment = Moment(self.runtime)
-        return np.concatenate([np.zeros(0), *(self.one(k, moment) for k in range(len(self.table)))])
+        moment, made = Moment(self.runtime, self._lasting), [np.zeros(0)]
+        if self._dynamic:
+            self._look()
+        for k in range(len(self.table)):
+            known = k in self._dynamic
+            made.append(self._looked_up(k) if known else self._clipped(k, self._read(k, moment)))
+        return np.concatenate(made)
 
     def _look(self) -> None:
         """Read everything that needs forces or accelerations, unless nothing changed since the last time."""
@@ -181,7 +190,7 @@ class Readings:
         self._key = ()
         runtime = self.runtime
         with present(runtime.sim, runtime.held + runtime.once):
-            moment = Moment(runtime)
+            moment = Moment(runtime, self._lasting)
             for k in self._dynamic:
                 try:
                     self._known[k] = self._clipped(k, self._read(k, moment))

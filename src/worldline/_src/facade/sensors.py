@@ -114,7 +114,7 @@ class Sensor(Handle):
 
     @property
     def needs_dynamics(self) -> bool:
-        """Whether it reads forces or accelerations, which cost about a step; others read the state."""
+        """Whether it reads forces or accelerations, which are computed for it; others read the state."""
         readings, k = self._where()
         return needs_dynamics(readings.table, k)
 
