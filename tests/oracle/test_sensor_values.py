@@ -219,3 +219,27 @@ def test_range_finders_see_what_is_to_be_seen_and_not_themselves() -> None:
     pair = _Pair(mujoco, text)
     pair.compare()
     assert pair.world.sensors[0].value.round(9).tolist() == [2.9] and pair.world.sensors[3].value[0] == -1.0
+
+
+def test_touch_counts_forces_whose_line_meets_the_site() -> None:
+    kinds = {
+        "sphere": ".02",
+        "box": ".02 .03 .02",
+        "capsule": ".02 .02",
+        "cylinder": ".02 .02",
+        "ellipsoid": ".02 .03 .02",
+    }
+    places = {"above": "0 0 .05", "below": "0 0 -.2", "beside": ".05 0 0", "slanted": ".012 .012 -.2"}
+    sites = [
+        f'<site name="{k}_{p}" type="{k}" size="{size}" pos="{at}" euler="10 20 30"/>'
+        for k, size in kinds.items()
+        for p, at in places.items()
+    ]
+    sensors = [f'<touch site="{k}_{p}"/>' for k in kinds for p in places]
+    text = f"""<mujoco><worldbody><geom type="plane" size="0 0 1"/><body name="b" pos="0 0 .099">
+      <freejoint name="f"/><geom size=".1"/>{"".join(sites)}</body></worldbody>
+      <sensor>{"".join(sensors)}</sensor></mujoco>"""
+    pair = _Pair(mujoco, text)
+    pair.compare()
+    felt = [sensor.value[0] > 0.0 for sensor in pair.world.sensors]
+    assert any(felt) and not all(felt)
