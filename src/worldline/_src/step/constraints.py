@@ -359,6 +359,7 @@ class Constraints(ConstraintProgram):
             link[t.HIT_ARGS], link[t.HIT_D] = address_of(self.hits.args), address_of(self.hits.d)
         self.column["option"][t.STEP] = h
         gravity = max(float(np.linalg.norm(self.model.gravity)), 1.0)
+        self.column["option"][t.GRAVITY] = gravity
         self.column["option"][t.SPEED_TOLERANCE] = _SWEEP_SHARE * gravity * h
         self._set_reach(h)
         # a filter has a closed form over a step; everything else takes its rate for the whole step

@@ -4,8 +4,10 @@
 
 With A = J M^-1 J^T + R and b = aref - J a_smooth the forces satisfy A f - b = 0 inside their bounds: none for
 equalities, a fixed one for dry friction, zero from below for limits and normals, and for friction of contacts
-the coefficient times the normal force, direction by direction. Forces are exact up to rounding; the price is
-cubic in the number of rows, so it is meant for islands of moderate size.
+the coefficient times the normal force, direction by direction. The first of these directions is turned to the
+slip that the contact would have without forces, where a box and the round cone agree: sliding does not depend
+on how axes lie. Forces are exact up to rounding; the price is cubic in the number of rows, so it is meant for
+islands of moderate size.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from worldline._src.kernels.constraints.tables import CONVERGED, ITERATIONS, ROW
 from worldline._src.kernels.constraints.tip_factor import tip_factor, tip_solve
 from worldline._src.kernels.lcp.dantzig import dantzig
 from worldline._src.kernels.lcp.problem import INFINITY, Problem, natural_residual, slack
+from worldline._src.scalar.ops import sqrt
 
 TOLERANCE = 1e-9
 """Largest residual, relative to the largest right side."""
@@ -46,6 +49,48 @@ def _bounds(rows, n, problem_out):
         if kind == CONE:
             for j in range(k + 1, end):
                 lo[j], hi[j], findex[j] = -rows.bound[j], rows.bound[j], k
+        k = end
+
+
+@inline
+def _turn(rows_io, k, c, s):
+    """Turn both sliding axes of the cone at row `k`."""
+    J, aref = rows_io.J, rows_io.aref
+    for j in range(J.shape[1]):
+        x, y = J[k + 1, j], J[k + 2, j]
+        J[k + 1, j], J[k + 2, j] = c * x + s * y, c * y - s * x
+    x, y = aref[k + 1], aref[k + 2]
+    aref[k + 1], aref[k + 2] = c * x + s * y, c * y - s * x
+
+
+@inline
+def _turn_to_slip(n, smooth, rows_io, turns_out):
+    """Turn sliding axes so that the first lies along the slip without forces; cosines and sines are kept."""
+    k = 0
+    while k < n:
+        end = next_row(rows_io, k)
+        if rows_io.kind[k] == CONE and end - k > 2:
+            x = row_velocity(rows_io.J, k + 1, smooth) - rows_io.aref[k + 1]
+            y = row_velocity(rows_io.J, k + 2, smooth) - rows_io.aref[k + 2]
+            length = sqrt(x * x + y * y)
+            turns_out[k + 1], turns_out[k + 2] = 1.0, 0.0
+            if length > 0.0:
+                turns_out[k + 1], turns_out[k + 2] = x / length, y / length
+            _turn(rows_io, k, turns_out[k + 1], turns_out[k + 2])
+        k = end
+
+
+@inline
+def _turn_back(n, turns, rows_io, force_io):
+    """Axes as they were, and forces along them."""
+    k = 0
+    while k < n:
+        end = next_row(rows_io, k)
+        if rows_io.kind[k] == CONE and end - k > 2:
+            c, s = turns[k + 1], -turns[k + 2]
+            _turn(rows_io, k, c, s)
+            x, y = force_io[k + 1], force_io[k + 2]
+            force_io[k + 1], force_io[k + 2] = c * x + s * y, c * y - s * x
         k = end
 
 
@@ -74,6 +119,9 @@ def solve_boxed(chain, held, island_io, work_out, boxed_out, solution_out, recor
     gather_accelerations(a_io, solution_out)
     smooth, a, p = solution_out.island_smooth, solution_out.island_a, work_out.vectors[3]
     hide_held(solution_out.column_dof[:nv], chain.dof_mobile, held, n, rows.J, rows.aref)
+
+    turns = work_out.slack[0]
+    _turn_to_slip(n, smooth, rows, turns)
 
     # the problem, column by column
     problem = Problem(
@@ -109,6 +157,7 @@ def solve_boxed(chain, held, island_io, work_out, boxed_out, solution_out, recor
         counter[UNCONVERGED] += 1
 
     # accelerations
+    _turn_back(n, turns, rows, force)
     for j in range(rows.J.shape[1]):
         p[j] = 0.0
     for k in range(n):

@@ -5,7 +5,8 @@
 A solver over friction cones finds forces that are normal to the dual cone, and so lets a contact that slides
 with speed s part with speed mu s. Coulomb's law has no such lift: a sliding contact stays closed. Taking mu s
 off the wanted normal velocity undoes it; as s follows from the solution, rows are solved and their targets
-moved by turns. Sticking contacts have no slip and nothing to undo.
+moved by turns. How far a turn goes follows from the two before it (Aitken's rule for vectors): where contacts
+answer to each other plain turns swing or creep. Sticking contacts have no slip and nothing to undo.
 
 The impedance model keeps the lift, which is part of its definition.
 """
@@ -18,10 +19,12 @@ from worldline._src.kernels.constraints.rows import CONE
 from worldline._src.kernels.constraints.tables import CONTACT_END, CONTACT_FIRST
 from worldline._src.scalar.ops import sqrt
 
-TURNS = 12
+TURNS = 30
 """Most solves of one step."""
 TOLERANCE = 1e-6
-"""Largest lift that may be left, as a share of the largest slip."""
+"""Largest lift that may be left, as a share of the largest slip or of gravity, whichever is more."""
+LEAST_WAY, MOST_WAY = 0.1, 1.5
+"""Shares of the way to the last slip that a turn may go."""
 NONE = -1.0
 """Lift of a contact whose law has none to undo."""
 
@@ -66,17 +69,38 @@ def guess_lift(frames, island, a_guess, rows_io, slack_out):
 
 
 @inline
-def undo_lift(frames_io, island, slack, rows_io):
-    """Move the targets of sliding contacts to the slip of the last solve; False when there is no need."""
-    contact_row, lift = frames_io.contact_row, frames_io.lift
-    change, largest = 0.0, 0.0
-    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
+def undo_lift(frames_io, island, gravity, share, slack, rows_io):
+    """Move the targets of sliding contacts towards the slip of the last solve.
+
+    Returns the share of the way they went, 0 when there is no need to solve again. `share` is that of the
+    turn before, 0 for the first. What rests has a slip of rounding only, which never settles: it is measured
+    by gravity.
+    """
+    contact_row, lift, error = frames_io.contact_row, frames_io.lift, frames_io.lift_error
+    first_contact, end = island.counter[CONTACT_FIRST], island.counter[CONTACT_END]
+    change, largest, turned, bend = 0.0, gravity, 0.0, 0.0
+    for i in range(first_contact, end):
         k = island.contact_order[i]
         first, condim = contact_row[k, 0], contact_row[k, 1]
         if first >= 0 and lift[k] >= 0.0:
             slip = slip_norm(rows_io, first, condim, slack)
-            change = max(change, abs(slip - lift[k]))
+            off = slip - lift[k]
+            change = max(change, abs(off))
             largest = max(largest, slip, lift[k])
-            _lower(rows_io, first, condim, slip - lift[k])
-            lift[k] = slip
-    return change > TOLERANCE * largest
+            last = error[k]
+            turned += last * (off - last)
+            bend += (off - last) * (off - last)
+            error[k] = off
+    if change <= TOLERANCE * largest:
+        return 0.0
+    way = 1.0
+    if share > 0.0 and bend > 0.0:
+        way = min(max(-share * turned / bend, LEAST_WAY), MOST_WAY)
+    for i in range(first_contact, end):
+        k = island.contact_order[i]
+        first, condim = contact_row[k, 0], contact_row[k, 1]
+        if first >= 0 and lift[k] >= 0.0:
+            by = max(way * error[k], -lift[k])
+            _lower(rows_io, first, condim, by)
+            lift[k] += by
+    return way

@@ -17,6 +17,7 @@ from worldline._src.kernels.constraints.tables import (
     CONTACT_FIRST,
     CONVERGED,
     DROPPED,
+    GRAVITY,
     ITERATIONS,
     LINE_STEPS,
     LINE_TOLERANCE,
@@ -118,12 +119,13 @@ def solve_rows(chain, held, island_io, work_out, solution_out, records_out, a_io
         option[TOLERANCE], int(option[NEWTON_STEPS]), option[LINE_TOLERANCE], int(option[LINE_STEPS])
     )
     guess_lift(frames, island, a, rows, work_out.slack[0])
-    iterations, converged = 0, False
+    iterations, converged, share = 0, False, 0.0
     for _ in range(TURNS):
         stats = newton(solution_out.M, smooth, rows, n, options, work_out, solution_out.row_force, a)
         iterations += stats.iterations
         converged = stats.converged
-        if not undo_lift(frames, island, work_out.slack[0], rows):
+        share = undo_lift(frames, island, option[GRAVITY], share, work_out.slack[0], rows)
+        if share == 0.0:
             break
         converged = False
     counter[ITERATIONS] = max(counter[ITERATIONS], iterations)

@@ -35,8 +35,8 @@ PROGRAM = 24
 STEP, RATIO, TOLERANCE, NEWTON_STEPS, LINE_TOLERANCE, LINE_STEPS, ELLIPTIC, SAFE, BOUNCE_SPEED = range(9)
 # sequential impulses: islands of more columns than this, most sweeps, largest change of a velocity [m/s]
 FREE_COLUMNS, SWEEPS, SPEED_TOLERANCE = range(9, 12)
-# 1 for a boxed problem; sleeping: quiet time before it [s], force that wakes [N]
-BOXED, QUIET_TIME, DISTURBANCE = range(12, 15)
+# 1 for a boxed problem; sleeping: quiet time before it [s], force that wakes [N]; gravity, at least 1 [m/s^2]
+BOXED, QUIET_TIME, DISTURBANCE, GRAVITY = range(12, 16)
 OPTIONS = 16
 
 # laws
@@ -308,6 +308,7 @@ COLUMNS = (
     Column("link_inverse_inertia", "d", ("nlink", 6), "Inverse inertias."),
     Column("frame", "d", ("ncontact", 9), "Axes of contacts in rows, normal first."),
     Column("lift", "d", ("ncontact",), "What is taken off for Coulomb's law, or -1; see coulomb.py."),
+    Column("lift_error", "d", ("ncontact",), "How far the last solve was from it."),
     Column(
         "mu",
         "d",
@@ -470,7 +471,7 @@ BoxedView, boxed_view = TABLE.view(
 )
 ProgramView, program_view = TABLE.view("ProgramView", "program", "counter")
 ContactFrameView, contact_frame_view = TABLE.view(
-    "ContactFrameView", "base", "frame", "mu", "lift", "contact_row", "counter"
+    "ContactFrameView", "base", "frame", "mu", "lift", "lift_error", "contact_row", "counter"
 )
 SolveView, solve_view = TABLE.view(
     "SolveView",
