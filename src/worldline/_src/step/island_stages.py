@@ -167,7 +167,7 @@ def find_islands(m, c, args, d):
         # only impulses and sleepers start from the forces of the last step
         option = link_view(m, c, args, d).option
         if option[FREE_COLUMNS] < _NEVER or option[QUIET_TIME] < _NEVER:
-            matching.match_contacts(pair, count, twin_view(m, c, args, d))
+            matching.match_contacts(pair, hits_of(args).contact, count, twin_view(m, c, args, d))
     islands.find_islands(pair, count, island)
 
 
@@ -195,7 +195,8 @@ def solve_islands(m, c, args, d):
                 force, frames = record_view(m, c, args, d).contact_force, contact_frame_view(m, c, args, d)
                 sleeping.keep_forces(hits_of(args), island, twin_view(m, c, args, d), frames, force)
             continue
-        if n > option[FREE_COLUMNS] and _are_free(free_link, island):
+        small = islands.is_small(pair, n, option[FREE_COLUMNS], island)
+        if not small and _are_free(free_link, island):
             _call(program[FREE_LINK], m, c, args, d)
             continue
         for k in range(counter[ROW_STAGES]):

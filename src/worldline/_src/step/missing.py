@@ -21,6 +21,9 @@ def missing_parts(model: Model, option: SimulateOption) -> list[str]:
             names = equality_on_quaternion(model)
             found += [f"joint equality '{name}' of a ball or free joint" for name in names]
         found += unheld_joints(model)
+    slides = option.override_friction
+    if slides is not None and len(slides) == 5 and (slides[0] != slides[1] or slides[3] != slides[4]):
+        found.append("friction for all contacts that differs by direction")
     found += _missing_actuators(model, option)
     if model.tendons is not None:
         heavy = np.flatnonzero(model.tendons.spatial & (model.tendons.armature != 0.0)).tolist()

@@ -22,8 +22,8 @@ def pair_keys(model: Model, shapes: np.ndarray) -> np.ndarray:
     return pairs[:, 0] * len(shapes) + pairs[:, 1]
 
 
-def fill_pairs(model: Model, column: Columns, keys: np.ndarray) -> None:
-    """Pairs sorted by key; of pairs that are given twice the later one counts."""
+def fill_pairs(model: Model, column: Columns, keys: np.ndarray, margin: float | None = None) -> None:
+    """Pairs sorted by key; of pairs that are given twice the later one counts. `margin` is that of all."""
     table = model.contact_pairs
     if table is None or not keys.size:
         return
@@ -34,7 +34,7 @@ def fill_pairs(model: Model, column: Columns, keys: np.ndarray) -> None:
     column["pair_friction"][:] = table.friction[rows]
     column["pair_law"][:] = law_rows(table.force)[rows]
     column["pair_friction_law"][:] = law_rows(table.friction_force)[rows]
-    column["pair_margin"][:] = table.margin[rows] - table.gap[rows]
+    column["pair_margin"][:] = (table.margin[rows] if margin is None else margin) - table.gap[rows]
 
 
 def pair_reach(model: Model, shapes: np.ndarray, margins: Array) -> Array:

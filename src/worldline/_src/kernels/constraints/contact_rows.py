@@ -15,7 +15,13 @@ from worldline._src.kernels.constraints.impedance import (
     regularized_friction,
 )
 from worldline._src.kernels.constraints.jacobians import add_point_motion, clear_rows, row_velocity
-from worldline._src.kernels.constraints.laws import answer, correction_speed, load_law, mixed_law
+from worldline._src.kernels.constraints.laws import (
+    answer,
+    correction_speed,
+    load_law,
+    mixed_law,
+    pushed_error,
+)
 from worldline._src.kernels.constraints.rows import CONE, UNILATERAL
 from worldline._src.kernels.constraints.tables import (
     CONTACT_END,
@@ -248,6 +254,7 @@ def contact_rows(hits, bodies, shapes, island, v, rows_out, notes_out, frames_ou
         r = -hits.contact[k, 6] - met.margin
         if r >= 0.0 and met.law.kind != 0.0:
             continue
+        r = pushed_error(met.law, r, option[STEP])
         condim = met.condim
         elliptic = option[ELLIPTIC] != 0.0
         count = 1

@@ -16,7 +16,7 @@ from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.body_pgs import DISC, body_pgs, prepare_contact, warm_start
 from worldline._src.kernels.constraints.contact_rows import first_tangent, meeting, set_frame
 from worldline._src.kernels.constraints.impedance import elliptic_first_regularizer
-from worldline._src.kernels.constraints.laws import answer, correction_speed
+from worldline._src.kernels.constraints.laws import answer, correction_speed, pushed_error
 from worldline._src.kernels.constraints.tables import (
     CONTACT_END,
     CONTACT_FIRST,
@@ -159,6 +159,7 @@ def _prepare(hits, trees, shapes, k, n, v, frames_out, contacts_out, bodies):
     r = -hits.contact[k, 6] - met.margin
     if r >= 0.0 and met.law.kind != 0.0:
         return False
+    r = pushed_error(met.law, r, h)
     normal = Vec3(hits.contact[k, 3], hits.contact[k, 4], hits.contact[k, 5])
     frame = frames_out.frame
     set_frame(normal, first_tangent(hits, a, b, normal), k, frame)

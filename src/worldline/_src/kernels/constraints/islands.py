@@ -160,6 +160,33 @@ def open_island(pair, i, island_io):
 
 
 @inline
+def is_small(pair, n, columns, island):
+    """Whether factors of the island at hand cost no more than those of `columns` that all touch each other.
+
+    Where only neighbours touch, as in a tower, the matrix has a band: many bodies are as cheap as few. Rows
+    are kept at full length, so four times as many columns are the most.
+    """
+    if n <= columns:
+        return True
+    if n > 4.0 * columns:
+        return False
+    band = 0
+    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
+        k = island.contact_order[i]
+        a, b = island.body_tree[pair[k, 2]], island.body_tree[pair[k, 3]]
+        if a >= 0 and b >= 0:
+            first, last = island.dof_column[island.tree_dof[a]], island.dof_column[island.tree_dof[b + 1] - 1]
+            if first > last:
+                first, last = (
+                    island.dof_column[island.tree_dof[b]],
+                    island.dof_column[island.tree_dof[a + 1] - 1],
+                )
+            band = max(band, last - first + 1)
+    # a band costs n band^2, a full triangle a third of columns^3
+    return 3.0 * n * band * band <= columns * columns * columns
+
+
+@inline
 def padded_columns(n):
     """Columns filled up to whole packs."""
     return max((n + PACK - 1) // PACK * PACK, PACK)

@@ -290,6 +290,7 @@ COLUMNS = (
     Column("lcp_hi", "d", ("nlcp",), "and upper bounds."),
     Column("lcp_work", "d", ("nlcp2",), "Scratch of pivoting."),
     Column("last_force", "d", ("ncontact", 6), "Forces of contacts of the last step."),
+    Column("last_point", "d", ("ncontact", 3), "Their places, world frame."),
     Column("push_axes", "d", ("npush3", 3), "Directions."),
     Column("push_arm_a", "d", ("npush3", 3), "Arms of the first body."),
     Column("push_arm_b", "d", ("npush3", 3), "Arms of the second."),
@@ -441,7 +442,7 @@ MemberView, member_view = TABLE.view(
     "counter",
 )
 TwinView, twin_view = TABLE.view(
-    "TwinView", "last_id", "last_force", "contact_force", "contact_twin", "slot", "counter"
+    "TwinView", "last_id", "last_force", "last_point", "contact_force", "contact_twin", "slot", "counter"
 )
 PushView, push_view = TABLE.view(
     "PushView",
