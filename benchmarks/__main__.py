@@ -23,6 +23,7 @@ NAMES = (
     "integrators",
     "constraint_solvers",
     "collision",
+    "robustness",
     "viewer",
 )
 

@@ -1,0 +1,46 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Random heaps of every law and method: nothing is lost and nothing explodes. Thousands: `benchmarks/robustness.py`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from random_heaps import LAWS, Case, fall, random_case
+
+from worldline import simulation as sx
+
+HEAPS = 24 * 3
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_heaps_neither_explode_nor_get_lost(part):
+    spinning = 0
+    for seed in range(10_000 + part, 10_000 + HEAPS, 8):
+        case = random_case(seed)
+        outcome = fall(case, 30)
+        # overlap may throw a body into a spin of more than a radian a step: see `Outcome.spins`
+        assert outcome.spins or (outcome.finite and not outcome.exploded), (case, outcome)
+        spinning += outcome.spins
+    assert spinning < 5
+
+
+@pytest.mark.parametrize("h", [1e-4, 1e-3, 0.02])
+@pytest.mark.parametrize("method", list(sx.ContactSolverMethod))
+def test_deep_overlap_is_no_explosive(h, method):
+    """Bodies that start inside each other leave at a walk, whatever the step."""
+    case = Case(seed=5, law="hard", method=method, friction=0.5, h=h, deep=True, count=10)
+    outcome = fall(case, 50)
+    assert outcome.finite and not outcome.exploded, outcome
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_heap_comes_to_rest(law):
+    case = Case(
+        seed=3, law=law, method=sx.ContactSolverMethod.NEWTON, friction=0.6, h=0.002, deep=False, count=8
+    )
+    outcome = fall(case, 600)
+    assert outcome.finite and not outcome.exploded
+    # of the soft laws the softest gives most: several g over 2500 1/s^2
+    assert outcome.at_rest < (0.03 if law in ("soft acceleration spring", "impedance") else 2e-3), outcome
+    assert np.isfinite(outcome.energy)
