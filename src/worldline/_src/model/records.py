@@ -58,7 +58,7 @@ class JointDofConfig:
 
     def checked(self, what: str) -> JointDofConfig:
         """This configuration with every rule checked and the target inside its limits."""
-        if self._is_plain():
+        if self.is_plain():
             return self
         for name in ("limit_ke", "limit_kd", "target_ke", "target_kd", "damping", "stiffness"):
             _non_negative(getattr(self, name), f"{what}: {name}")
@@ -81,12 +81,10 @@ class JointDofConfig:
                 f"{what}: lower limit {lower} must not exceed upper limit {upper} and must leave room"
             )
         if not lower <= self.target_pos <= upper:
-            middle = 0.5 * (lower + upper)
-            nearest = lower if np.isfinite(lower) else upper
-            return replace(self, target_pos=middle if np.isfinite(middle) else nearest)
+            return replace(self, target_pos=target_within(lower, upper))
         return self
 
-    def _is_plain(self) -> bool:
+    def is_plain(self) -> bool:
         """Whether it obviously keeps every rule; the long way round finds the words for what does not."""
         values = self.__dict__
         sizes, places = _SIZES(values), _PLACES(values)
@@ -193,6 +191,14 @@ class JointRecord:
     @property
     def velocities(self) -> int:
         return len(self.linear) + len(self.angular)
+
+
+def target_within(lower: float, upper: float) -> float:
+    """The target of a joint whose limits leave out the one it has."""
+    middle = 0.5 * (lower + upper)
+    if math.isfinite(middle):
+        return middle
+    return lower if math.isfinite(lower) else upper
 
 
 def _is_number(value: Any) -> bool:

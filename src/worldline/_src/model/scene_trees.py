@@ -9,6 +9,7 @@ hang on the world by a fixed joint, so every body of the scene is a body of the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,7 +17,9 @@ import numpy as np
 
 from worldline._src.errors import Problem, SceneError, WorldlineError
 from worldline._src.model.builder import ModelBuilder
+from worldline._src.model.checked_parts import add_axis_joint, add_checked_link, add_massless_link
 from worldline._src.model.kinds import ActuatorMode
+from worldline._src.model.kinds import JointType as BuiltJoint
 from worldline._src.model.records import JointDofConfig
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.bodies import Body, BodyKind, Link
@@ -25,7 +28,7 @@ from worldline._src.scene.layout import active_joints
 from worldline._src.scene.mass_properties import MassProperties, scaled_to_total
 from worldline._src.scene.values import StiffnessDamping
 from worldline._src.scene.world import World
-from worldline._src.spatial.poses import Array, compose, rotation, transform
+from worldline._src.spatial.poses import NO_POSE, Array, composed, rotation, transform
 
 MODES = {
     TargetMode.None_: ActuatorMode.NONE,
@@ -103,11 +106,14 @@ def _mass_properties(world: World, library: AssetLibrary) -> dict[int, MassPrope
     return {id(link): part for link, part in zip(links, found, strict=True)}
 
 
-def _pose(position: Array, rotation: Array) -> Array:
-    x, y, z, w = turn = rotation.tolist()
-    pose = np.array([*position.tolist(), *turn])
-    # rotations of a checked scene are quaternions, though maybe not unit ones
-    return pose if abs(x * x + y * y + z * z + w * w - 1.0) < 1e-14 else transform(pose, "pose")
+def _pose(position: Array, rotation: Array) -> list[float]:
+    return _unit([*position.tolist(), *rotation.tolist()])
+
+
+def _unit(pose: list[float]) -> list[float]:
+    """A pose of a checked scene, whose rotation is a quaternion, though maybe not a unit one."""
+    _, _, _, x, y, z, w = pose
+    return pose if abs(x * x + y * y + z * z + w * w - 1.0) < 1e-14 else transform(pose, "pose").tolist()
 
 
 def _add_link(
@@ -115,24 +121,27 @@ def _add_link(
 ) -> None:
     """One link, its joints to the parent, and the massless bodies between several joints."""
     builder = trees.builder
-    local = _pose(link.local_translation, link.local_rotation)
+    local: Sequence[float] = _pose(link.local_translation, link.local_rotation)
     base = link is body.link
     joints: list[Joint | FreeJoint] = list(active_joints(link, body))
     if base and body.free is not None:
         joints = [body.free]
-    before = transform(None, "") if parent < 0 else builder.links[parent].xform
-    world_pose = compose(before, local)
+    world_pose = np.array(
+        local if parent < 0 else _unit(composed(builder.links[parent].xform.tolist(), local))
+    )
 
     for k, joint in enumerate(joints[:-1]):
         name = joint.name or f"{k}"
-        middle = builder.add_link(world_pose, label=f"{link.name or f'link_{len(builder.links)}'}/{name}")
+        label = f"{link.name or f'link_{len(builder.links)}'}/{name}"
+        middle = add_massless_link(builder, world_pose, label)
         _add_joint(trees, world, parent, middle, joint, local)
-        parent, local = middle, transform(None, "")
-    index = builder.add_link(
+        parent, local = middle, NO_POSE
+    index = add_checked_link(
+        builder,
         world_pose,
-        mass=mass.mass,
-        com=mass.com,
-        inertia=mass.inertia,
+        mass.mass,
+        mass.com,
+        mass.inertia,
         is_kinematic=base and (body.mocap or body.kind is not BodyKind.Dynamic),
         label=link.name or None,
         check_inertia=link.inertial.is_checked,
@@ -144,7 +153,7 @@ def _add_link(
         if base and body.free is not None:
             _start_velocity(builder, body)
     else:
-        builder.add_joint_fixed(parent, index, parent_xform=local)
+        builder.add_joint_fixed(parent, index, parent_xform=np.array(local))
 
 
 def _start_velocity(builder: ModelBuilder, body: Body) -> None:
@@ -157,7 +166,12 @@ def _start_velocity(builder: ModelBuilder, body: Body) -> None:
 
 
 def _add_joint(
-    trees: SceneTrees, world: World, parent: int, child: int, joint: Joint | FreeJoint, local: Array
+    trees: SceneTrees,
+    world: World,
+    parent: int,
+    child: int,
+    joint: Joint | FreeJoint,
+    local: Sequence[float],
 ) -> None:
     """A joint of the scene; `local` is the child's pose in the parent where the scene is drawn."""
     builder, option = trees.builder, world.simulate_option
@@ -173,15 +187,23 @@ def _add_joint(
         trees.joints[int(index)] = joint
         return
     anchor = _pose(joint.pos, joint.orientation)
-    frames: dict[str, Any] = {
-        "parent": parent,
-        "child": child,
-        "parent_xform": compose(local, compose(anchor, _reference(joint)) if joint.ref_ else anchor),
-        "child_xform": anchor,
-        "label": joint.name,
-    }
+    moved = composed(anchor, _reference(joint).tolist()) if joint.ref_ else anchor
+    X_p, X_c = np.array(_unit(composed(local, moved))), np.array(anchor)
     settings, spring = _settings(joint, world)
-    index = _ADD[joint.type_](builder, joint, frames, settings)
+    kind = _ONE_AXIS.get(joint.type_)
+    if kind is not None:
+        index = add_axis_joint(
+            builder, kind, parent, child, _axis(joint), settings, X_p=X_p, X_c=X_c, label=joint.name
+        )
+    else:
+        frames: dict[str, Any] = {
+            "parent": parent,
+            "child": child,
+            "parent_xform": X_p,
+            "child_xform": X_c,
+            "label": joint.name,
+        }
+        index = _ADD[joint.type_](builder, joint, frames, settings)
     if joint.dofs and joint.type_ is not JointType.D6:
         _set_dofs(builder.joints[index], joint.dofs)
     if spring is not None:
@@ -191,7 +213,8 @@ def _add_joint(
 
 
 def _axis(joint: Joint) -> Array:
-    return joint.axis if any(joint.axis.tolist()) else np.array([0.0, 0.0, 1.0])
+    # a copy: the builder keeps it
+    return joint.axis.copy() if any(joint.axis.tolist()) else np.array([0.0, 0.0, 1.0])
 
 
 def _reference(joint: Joint) -> Array:
@@ -291,9 +314,8 @@ def _cable(builder: ModelBuilder, joint: Joint, frames: dict[str, Any], settings
     return builder.add_joint_cable(axis=_axis(joint), bend_axis=joint.axis2, stretch=dof, bend=dof, **frames)
 
 
+_ONE_AXIS = {JointType.Revolute: BuiltJoint.REVOLUTE, JointType.Slide: BuiltJoint.PRISMATIC}
 _ADD: dict[JointType, Any] = {
-    JointType.Revolute: lambda b, j, f, s: b.add_joint_revolute(axis=_axis(j), **f, **s),
-    JointType.Slide: lambda b, j, f, s: b.add_joint_prismatic(axis=_axis(j), **f, **s),
     JointType.Screw: lambda b, j, f, s: b.add_joint_screw(axis=_axis(j), pitch=j.pitch, **f, **s),
     JointType.Universal: lambda b, j, f, s: b.add_joint_universal(axis=_axis(j), axis2=j.axis2, **f, **s),
     JointType.Planar: lambda b, j, f, s: b.add_joint_planar(axis=_axis(j), axis2=j.axis2, **f, **s),

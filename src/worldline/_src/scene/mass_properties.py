@@ -21,7 +21,7 @@ import numpy as np
 
 from worldline._src.errors import SceneError
 from worldline._src.scene.assets.integrals import MeshIntegrals
-from worldline._src.scene.assets.rotations import quaternion, rotation_matrix
+from worldline._src.scene.assets.rotations import quaternion, rotation_matrix, rotation_rows
 from worldline._src.scene.bodies import Inertia
 from worldline._src.scene.geometry import ShapeType
 from worldline._src.scene.vectors import Array
@@ -168,7 +168,7 @@ def placed_primitive(
     a, b, c = total * (yy + zz), total * (xx + zz), total * (xx + yy)
     if a == b == c:
         return MassProperties(total, position, np.array(((a, 0.0, 0.0), (0.0, a, 0.0), (0.0, 0.0, a))))
-    (p, q, r), (s, t, u), (v, w, x) = rotation_matrix(rotation).tolist()
+    (p, q, r), (s, t, u), (v, w, x) = rotation_rows(rotation)
     d, e, f = (
         p * s * a + q * t * b + r * u * c,
         p * v * a + q * w * b + r * x * c,
@@ -208,10 +208,20 @@ def combined(parts: Iterable[MassProperties]) -> MassProperties:
     real = [part for part in parts if part.mass > 0.0 or part.inertia.any()]
     if len(real) <= 1:
         return real[0] if real else NOTHING
-    mass = sum(part.mass for part in real)
-    com = sum((part.mass * part.com for part in real), np.zeros(3)) / (mass or 1.0)
-    inertia = sum((moved(part, com) for part in real), np.zeros((3, 3)))
-    return MassProperties(mass, com, inertia)
+    # plain floats: on arrays this small NumPy's overhead is ten times the arithmetic
+    mass = sum([part.mass for part in real])
+    places = [part.com.tolist() for part in real]
+    x, y, z = (
+        sum([part.mass * place[i] for part, place in zip(real, places, strict=True)]) / (mass or 1.0)
+        for i in range(3)
+    )
+    i = j = k = d = e = f = 0.0
+    for part, (a, b, c) in zip(real, places, strict=True):
+        (xx, xy, xz), (_, yy, yz), (_, _, zz) = part.inertia.tolist()
+        a, b, c, m = a - x, b - y, c - z, part.mass
+        i, j, k = i + xx + m * (b * b + c * c), j + yy + m * (a * a + c * c), k + zz + m * (a * a + b * b)
+        d, e, f = d + xy - m * a * b, e + xz - m * a * c, f + yz - m * b * c
+    return MassProperties(mass, np.array((x, y, z)), np.array(((i, d, e), (d, j, f), (e, f, k))))
 
 
 def moved(part: MassProperties, point: Array) -> Array:
@@ -256,6 +266,9 @@ def given_properties(inertial: Inertia, from_geoms: MassProperties) -> MassPrope
 
     Moments that are left open are those of the geoms, scaled to the mass.
     """
+    if inertial.mass is None and inertial.pos is None and from_geoms.mass > 0.0:
+        if inertial.full_inertia is None and inertial.diag_inertia is None:
+            return from_geoms
     mass = from_geoms.mass if inertial.mass is None else inertial.mass
     com = from_geoms.com if inertial.pos is None else inertial.pos
     if inertial.full_inertia is not None:
@@ -275,7 +288,7 @@ def bounded(part: MassProperties, least_mass: float = 0.0, least_moment: float =
     mass = max(part.mass, least_mass)
     if not least_moment > 0.0:
         # without a bound even impossible moments stay as they are
-        return part._replace(mass=mass)
+        return part if mass == part.mass else part._replace(mass=mass)
     moments, rotation = principal_axes(part.inertia)
     if moments[2] >= least_moment:
         return part._replace(mass=mass)

@@ -17,6 +17,8 @@ Array: TypeAlias = NDArray[np.float64]
 VectorLike: TypeAlias = Sequence[float] | Array
 
 IDENTITY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+NO_POSE: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+"""The identity as plain numbers."""
 
 
 def numbers(value: VectorLike, shape: tuple[int, ...], what: str) -> Array:
@@ -106,20 +108,23 @@ def _turned(q: tuple[float, ...], v: tuple[float, ...]) -> tuple[float, float, f
 
 def compose(a: Array, b: Array) -> Array:
     """The pose b seen from the frame a is seen from."""
-    *p, ax, ay, az, aw = a.tolist()
-    *r, bx, by, bz, bw = b.tolist()
-    x, y, z = _turned((ax, ay, az, aw), (r[0], r[1], r[2]))
-    return np.array(
-        [
-            p[0] + x,
-            p[1] + y,
-            p[2] + z,
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by - ax * bz + ay * bw + az * bx,
-            aw * bz + ax * by - ay * bx + az * bw,
-            aw * bw - ax * bx - ay * by - az * bz,
-        ]
-    )
+    return np.array(composed(a.tolist(), b.tolist()))
+
+
+def composed(a: Sequence[float], b: Sequence[float]) -> list[float]:
+    """`compose` for plain numbers, of which whoever walks along a tree makes one array in the end."""
+    px, py, pz, ax, ay, az, aw = a
+    rx, ry, rz, bx, by, bz, bw = b
+    x, y, z = _turned((ax, ay, az, aw), (rx, ry, rz))
+    return [
+        px + x,
+        py + y,
+        pz + z,
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    ]
 
 
 def inverse(a: Array) -> Array:

@@ -54,7 +54,7 @@ from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.base import clone
 from worldline._src.scene.fusing import fused
 from worldline._src.scene.garbage import collection_paused
-from worldline._src.scene.joints import Joint
+from worldline._src.scene.joints import FreeJoint, JointType
 from worldline._src.scene.layout import layout
 from worldline._src.scene.values import Range
 from worldline._src.scene.world import World
@@ -127,7 +127,7 @@ def compile_scene(
                 world.validate()
             library = AssetLibrary(world) if library is None else library
             trees = add_trees(world, library)
-            _place_joints(world, trees)
+            _place_joints(trees)
             model = trees.builder.finalize()
         model.time_step = world.simulate_option.timestep
         # this and the actuators may compile kernels, which leaves much to collect
@@ -169,13 +169,18 @@ def _add_tables(world: World, index: SceneIndex, library: AssetLibrary, model: M
     model.sensors = sensor_table(world, index)
 
 
-def _place_joints(world: World, trees: SceneTrees) -> None:
+def _place_joints(trees: SceneTrees) -> None:
     """Start every joint at its coordinate in the drawn pose."""
     builder = trees.builder
-    for slot in layout(world):
-        joint = builder.joints[trees.joint_index[id(slot.joint)]]
-        if isinstance(slot.joint, Joint):
-            builder.joint_q[joint.start : joint.start + slot.q_count] = slot.reference().tolist()
+    for index, joint in trees.joints.items():
+        if isinstance(joint, FreeJoint):
+            continue
+        start = builder.joints[index].start
+        if joint.type_ in (JointType.Revolute, JointType.Slide):
+            builder.joint_q[start] = joint.ref_
+        elif joint.type_ in (JointType.Ball, JointType.Free, JointType.Distance):
+            count = joint.sizes[0]
+            builder.joint_q[start : start + count] = [0.0] * (count - 1) + [1.0]
 
 
 def _settle_springs(model: Model, trees: SceneTrees) -> None:
@@ -317,19 +322,20 @@ def _reflected_inertia(actuator: Actuator, target: Any, model: Model, diagonal: 
 
 
 def _keyframes(world: World, trees: SceneTrees, model: Model) -> Keyframes:
-    frames, slots = world.keyframes, layout(world)
+    frames = world.keyframes
+    slots = layout(world) if frames else []
     q = np.tile(model.joint_q, (len(frames), 1))
     v = np.tile(model.joint_qd, (len(frames), 1))
     controls = np.zeros((len(frames), len(world.actuators)))
+    # where the coordinates of a keyframe, one slot after another, stand in the model
+    joints = [trees.builder.joints[trees.joint_index[id(slot.joint)]] for slot in slots]
+    place_q = [j.start + i for j, slot in zip(joints, slots, strict=True) for i in range(slot.q_count)]
+    place_v = [j.v_start + i for j, slot in zip(joints, slots, strict=True) for i in range(slot.v_count)]
     for k, frame in enumerate(frames):
-        for slot in slots:
-            joint = trees.joint_index[id(slot.joint)]
-            if frame.dof_pos.size:
-                start = model.joint_q_start[joint]
-                q[k, start : start + slot.q_count] = frame.dof_pos[slot.q_start :][: slot.q_count]
-            if frame.dof_vel.size:
-                start = model.joint_qd_start[joint]
-                v[k, start : start + slot.v_count] = frame.dof_vel[slot.v_start :][: slot.v_count]
+        if frame.dof_pos.size:
+            q[k, place_q] = frame.dof_pos
+        if frame.dof_vel.size:
+            v[k, place_v] = frame.dof_vel
         if frame.ctrl.size:
             controls[k] = frame.ctrl
     times = [np.nan if frame.time is None else frame.time for frame in frames]

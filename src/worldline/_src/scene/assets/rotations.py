@@ -10,21 +10,25 @@ import numpy as np
 
 from worldline._src.scene.vectors import Array
 
+Row = tuple[float, float, float]
+
 
 def rotation_matrix(rotation: Array) -> Array:
     """The matrix of a quaternion of any length but zero."""
-    # plain floats: on arrays this small NumPy's overhead is ten times the arithmetic
+    return np.array(rotation_rows(rotation))
+
+
+def rotation_rows(rotation: Array) -> tuple[Row, Row, Row]:
+    """The same as plain floats: on arrays this small NumPy's overhead is ten times the arithmetic."""
     x, y, z, w = rotation.tolist()
     norm = math.hypot(x, y, z, w)
     if not norm > 0.0:
-        return np.eye(3)
+        return (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
     x, y, z, w = x / norm, y / norm, z / norm, w / norm
-    return np.array(
-        [
-            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
-            [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
-            [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
-        ]
+    return (
+        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)),
+        (2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)),
+        (2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)),
     )
 
 

@@ -1,0 +1,101 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Links and joints of a checked scene, added to a builder without looking at them again.
+
+The methods of `ModelBuilder` take any keyword in any form, so they check and convert each one. What comes
+from a checked scene has the right form already, and for links and for joints with one axis, which are nearly
+all, the checks take longer than all the rest. What is not plainly sound here goes to the builder's methods,
+which find the words for what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from worldline._src.model.builder import ModelBuilder
+from worldline._src.model.checks import check_body
+from worldline._src.model.kinds import JointType
+from worldline._src.model.records import JointRecord, LinkRecord, configured, target_within
+from worldline._src.spatial.poses import Array
+
+_POINT, _NO_INERTIA = np.zeros(3), np.zeros((3, 3))
+
+
+def add_massless_link(builder: ModelBuilder, xform: Array, label: str) -> int:
+    """A body between two joints of a link."""
+    label = builder._label(label, "link")
+    builder._labels["link"].add(label)
+    builder.links.append(LinkRecord(label, xform, 0.0, _POINT, _NO_INERTIA, False))
+    return len(builder.links) - 1
+
+
+def add_checked_link(
+    builder: ModelBuilder,
+    xform: Array,
+    mass: float,
+    com: Array,
+    inertia: Array,
+    *,
+    is_kinematic: bool,
+    label: str | None,
+    check_inertia: bool,
+    gravcomp: float,
+) -> int:
+    """A link whose pose has a unit quaternion; see `ModelBuilder.add_link`."""
+    if not (type(mass) is float and math.isfinite(mass + sum(com.tolist()) + gravcomp)):
+        return builder.add_link(
+            xform,
+            mass=mass,
+            com=com,
+            inertia=inertia,
+            is_kinematic=is_kinematic,
+            label=label,
+            check_inertia=check_inertia,
+            gravcomp=gravcomp,
+        )
+    label = builder._label(label, "link")
+    if check_inertia:
+        check_body(mass, inertia, f"link '{label}'")
+    moments = 0.5 * (inertia + inertia.T)
+    builder._labels["link"].add(label)
+    builder.links.append(LinkRecord(label, xform, mass, com, moments, is_kinematic, gravcomp=gravcomp))
+    return len(builder.links) - 1
+
+
+def add_axis_joint(
+    builder: ModelBuilder,
+    kind: JointType,
+    parent: int,
+    child: int,
+    axis: Array,
+    settings: dict[str, Any],
+    *,
+    X_p: Array,
+    X_c: Array,
+    label: str | None,
+) -> int:
+    """A hinge or a slider; see `ModelBuilder.add_joint_revolute` and `add_joint_prismatic`."""
+    lower, upper = settings["limit_lower"], settings["limit_upper"]
+    if lower <= upper and not lower <= 0.0 <= upper:
+        settings = {**settings, "target_pos": target_within(lower, upper)}
+    (dof,) = configured([axis], settings)
+    x, y, z = axis.tolist()
+    length = math.hypot(x, y, z)
+    if not (dof.is_plain() and 1e-12 <= length < math.inf):
+        add = builder.add_joint_revolute if kind is JointType.REVOLUTE else builder.add_joint_prismatic
+        return add(parent, child, axis, parent_xform=X_p, child_xform=X_c, label=label, **settings)
+    # coordinate axes stay exact
+    unit = axis if length == 1.0 else axis / length
+    label = builder._label(label, "joint")
+    slides, turns = ([], [dof]) if kind is JointType.REVOLUTE else ([dof], [])
+    start, v_start = len(builder.joint_q), len(builder.joint_qd)
+    joint = JointRecord(label, kind, parent, child, X_p, X_c, slides, turns, [unit], start, v_start)
+    builder._labels["joint"].add(label)
+    builder.joints.append(joint)
+    builder.joint_q.append(0.0)
+    builder.joint_qd.append(0.0)
+    builder.joint_f.append(0.0)
+    return len(builder.joints) - 1
