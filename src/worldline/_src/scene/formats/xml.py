@@ -125,15 +125,21 @@ class Layers(tuple[Element, ...]):
 
     Attributes:
         holders: For every attribute that any of them gives, the last one that does.
+        texts: For every attribute that any of them gives, all that they say of it, in their order.
         lists: Lists of numbers that were read before, by what was asked for.
     """
 
     holders: dict[str, Element]
+    texts: dict[str, tuple[str, ...]]
     lists: dict[Any, list[float] | None]
 
     def __new__(cls, elements: Iterable[Element] = ()) -> Layers:
         made = super().__new__(cls, elements)
-        made.holders = {name: element for element in made for name in element.attributes}
+        made.holders, made.texts = {}, {}
+        for element in made:
+            for name, text in element.attributes.items():
+                made.holders[name] = element
+                made.texts[name] = (*made.texts.get(name, ()), text)
         made.lists = {}
         return made
 
@@ -186,16 +192,12 @@ class Attributes:
         """Whether the element itself gives the attribute; does not count as reading it."""
         return name in self._own
 
-    def of_class(self, *names: str) -> tuple[Any, ...]:
-        """What `without_own` with these names depends on: the layers, and what the element says of them."""
-        own = self._own
-        return (id(self._layers), *[own.get(name) for name in names])
-
-    def without_own(self, *names: str) -> Attributes:
-        """The attributes as if the element gave only some of its own, which leaves those of its layers."""
-        alike = Attributes(self.element, self.log, self._layers)
-        alike._own = {name: self._own[name] for name in names if name in self._own}
-        return alike
+    def texts(self, names: frozenset[str]) -> tuple[Any, ...]:
+        """All that reading some attributes depends on: what the element and its layers say of them."""
+        own, given = self._own, self._layers.texts
+        if names.isdisjoint(own) and names.isdisjoint(given):
+            return ()
+        return tuple([(n, own.get(n), given.get(n)) for n in names if n in own or n in given])
 
     def mark(self, *names: str) -> None:
         """Counts attributes as read."""
@@ -370,6 +372,17 @@ class Attributes:
     def reject(self, name: str, message: str) -> None:
         """Notes a problem with the value of an attribute."""
         self.log.problem(self.holder(name), f"attribute '{name}': {message}")
+
+    def others(self, known: frozenset[str]) -> list[tuple[Element, str]]:
+        """Attributes besides some known ones, with who gives them; those of layers are told once for all."""
+        found = (
+            [] if known.issuperset(self._own) else [(self.element, n) for n in self._own if n not in known]
+        )
+        layers = self._layers
+        if layers.lists.get(known) is None:
+            layers.lists[known] = []
+            found += [(layer, n) for layer in layers for n in layer.attributes if n not in known]
+        return found
 
     def unread(self) -> Iterator[tuple[Element, str]]:
         """Attributes that nobody read, with who gives them: this element, or one of its layers."""

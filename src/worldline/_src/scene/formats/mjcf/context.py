@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 from worldline._src.errors import SceneError
 from worldline._src.scene.actuators import Actuator
@@ -21,7 +21,6 @@ from worldline._src.scene.joints import FreeJoint, Joint
 from worldline._src.scene.values import Range
 from worldline._src.scene.world import World
 
-R = TypeVar("R")
 _FEW_SCOPES: Final = 100
 NO_PLACE: Final = "has no place in a scene"
 USER: Final = {"user": "the numbers of a user's own have no place at single objects of a scene"}
@@ -73,6 +72,18 @@ class MeshFacts(NamedTuple):
     inertia: MeshInertia
     material: str | None
     available: bool = True
+
+
+class Part(NamedTuple):
+    """Some attributes that are read together.
+
+    Attributes:
+        names: The attributes.
+        read: Makes fields of an object of them, given what `Reading.parts` was.
+    """
+
+    names: frozenset[str]
+    read: Callable[[Reading, Attributes, Scope, Any], dict[str, Any]]
 
 
 class Reading:
@@ -141,23 +152,32 @@ class Reading:
         a.mark("name", "class")
         return a
 
-    def own_parts(
-        self, a: Attributes, readers: Mapping[str, R], known: frozenset[str], ignored: Mapping[str, str]
-    ) -> list[R]:
-        """What reads the attributes an element gives itself, each reader once.
+    def parts(
+        self, parts: Sequence[Part], a: Attributes, scope: Scope, depends: tuple[Any, ...], facts: Any
+    ) -> dict[str, Any]:
+        """The fields of an object that its attributes give, part by part.
 
-        An element is made from what its class says (`Attributes.without_own`), and only what it says itself
-        is read again. Notes the attributes that have neither a reader nor are known.
+        Most objects of a robot are alike in most parts, through their default class or by themselves, so a
+        part is read once for all that give the same texts for it, and copied.
+
+        Args:
+            parts: The parts.
+            a: The attributes.
+            scope: Where the object stands.
+            depends: What else a part depends on, besides the attributes and the file; it can be hashed.
+            facts: Handed to the readers.
         """
-        found: list[R] = []
-        for name in a.element.attributes:
-            reader = readers.get(name)
-            if reader is None:
-                if name not in known:
-                    self._unread(a.element, name, ignored)
-            elif reader not in found:
-                found.append(reader)
-        return found
+        fields: dict[str, Any] = {}
+        here = id(scope.source)
+        for part in parts:
+            key = (part.names, here, depends, a.texts(part.names))
+            fields.update(self.memo.get(key, lambda read=part.read: read(self, a, scope, facts)))
+        return fields
+
+    def note_others(self, a: Attributes, known: frozenset[str], ignored: Mapping[str, str]) -> None:
+        """Notes the attributes besides those that are read whenever they are given."""
+        for holder, name in a.others(known):
+            self._unread(holder, name, ignored)
 
     def finish(self, a: Attributes, ignored: Mapping[str, str] = USER) -> None:
         """Notes the attributes that were not read."""

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from worldline._src.scene.contact import CollisionMask, ConstraintForceModel, PhysicsMaterial
-from worldline._src.scene.formats.mjcf.context import Reading
+from worldline._src.scene.formats.mjcf.context import Part, Reading
 from worldline._src.scene.formats.mjcf.making import fresh, vector
 from worldline._src.scene.formats.mjcf.orientation import Placement, between, read_placement
 from worldline._src.scene.formats.mjcf.schema import ORIENTATION
@@ -91,76 +91,73 @@ def read_geom(
     if element.children and element.find("plugin") is not None:
         reading.log.left_out(element, "a shape given by a plugin's signed distance field")
         return None
-    # what the class says is read once; a geom adds what it says itself
-    key = ("geom", id(scope.source), scope.prefix, *a.of_class("type", "mesh"))
-    geom = reading.memo.get(key, lambda: _read_of_class(reading, a, scope))
-    if geom is None:
+    shape = a.choice("type", SHAPES, ShapeType.Sphere)
+    if shape is None:
+        reading.log.left_out(element, "a shape given by a plugin's signed distance field")
         return None
-    for read in reading.own_parts(a, _PARTS, _PLACED, _IGNORED):
-        read(reading, a, scope, geom)
+    mesh = reading.asset(a, "mesh", "mesh", scope) if "mesh" in a else None
+    if mesh is not None and not reading.meshes[mesh].available:
+        reading.log.left_out(element, f"a geom of the mesh '{mesh}', which is left out")
+        return None
+    facts = shape, mesh
+    fields = reading.parts(_PARTS, a, scope, (scope.prefix, shape, mesh), facts)
+    reading.note_others(a, _KNOWN, _IGNORED)
     size = a.reals("size", 1, 3, default=(0.0, 0.0, 0.0)) or [0.0, 0.0, 0.0]
     if min(size) < 0.0:
         a.reject("size", f"given {size}; allowed: sizes >= 0")
         size = [abs(x) for x in size]
-    position, rotation = _read_frame(a, scope, geom.shape.name, size, frame)
-    fields = geom.__dict__
-    fields["name"] = reading.names.own(scope, element, "geom")
-    fields["size"], fields["position"], fields["orientation"] = size, vector(position), vector(rotation)
+    position, rotation = _read_frame(a, scope, shape.name, size, frame)
+    if mesh is not None:
+        fields["mesh_inertia"] = reading.meshes[mesh].inertia
+    geom = fresh(
+        Geometry,
+        name=reading.names.own(scope, element, "geom"),
+        shape=shape,
+        mesh=mesh,
+        size=size,
+        position=vector(position),
+        orientation=vector(rotation),
+        **fields,
+    )
     _check(a, geom)
     return geom
 
 
-def _read_of_class(reading: Reading, a: Attributes, scope: Scope) -> Geometry | None:
-    """The geom of a class, a type and a mesh, without name, place and size; None when it is left out."""
-    element, log = a.element, reading.log
-    a = a.without_own("type", "mesh")
-    shape = a.choice("type", SHAPES, ShapeType.Sphere)
-    if shape is None:
-        log.left_out(element, "a shape given by a plugin's signed distance field")
-        return None
-    mesh = reading.asset(a, "mesh", "mesh", scope)
-    if mesh is not None and not reading.meshes[mesh].available:
-        log.left_out(element, f"a geom of the mesh '{mesh}', which is left out")
-        return None
-    geom = fresh(Geometry, shape=shape, mesh=mesh)
-    if mesh is not None:
-        geom.mesh_inertia = reading.meshes[mesh].inertia
-    for read in dict.fromkeys(_PARTS.values()):
-        read(reading, a, scope, geom)
-    a.mark(*_PLACED)
-    reading.finish(a, _IGNORED)
-    return geom
+Facts = tuple[ShapeType, str | None]
+"""Shape and mesh of a geom."""
 
 
-def _read_numbers(reading: Reading, a: Attributes, scope: Scope, geom: Geometry) -> None:
-    fields = geom.__dict__
-    gap = a.real("gap", 0.0)
-    # the scene counts from where contact is looked for, the file from where it pushes
-    fields["margin"], fields["gap"] = a.real("margin", 0.0) + gap, gap
-    fields["priority"] = a.integer("priority", 0)
-    fields["mass"] = mass = a.real("mass", None)
+def _read_numbers(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -> dict[str, Any]:
+    gap, mass = a.real("gap", 0.0), a.real("mass", None)
     if mass is not None and mass < 0.0:
         a.reject("mass", f"given {mass:g}; allowed: a mass >= 0")
-    fields["shell_inertia"] = a.flag("shellinertia", False)
-    fields["fit_scale"] = a.real("fitscale", 1.0)
+    return {
+        # the scene counts from where contact is looked for, the file from where it pushes
+        "margin": a.real("margin", 0.0) + gap,
+        "gap": gap,
+        "priority": a.integer("priority", 0),
+        "mass": mass,
+        "shell_inertia": a.flag("shellinertia", False),
+        "fit_scale": a.real("fitscale", 1.0),
+    }
 
 
-def _read_hfield(reading: Reading, a: Attributes, scope: Scope, geom: Geometry) -> None:
-    geom.hfield = reading.asset(a, "hfield", "hfield", scope)
+def _read_hfield(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -> dict[str, Any]:
+    return {"hfield": reading.asset(a, "hfield", "hfield", scope)}
 
 
-def _read_mask(reading: Reading, a: Attributes, scope: Scope, geom: Geometry) -> None:
+def _read_mask(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -> dict[str, Any]:
     group, others = a.integer("contype", 1), a.integer("conaffinity", 1)
-    geom.collision_mask = fresh(CollisionMask, collide_group=group, collide_with=others)
+    return {"collision_mask": fresh(CollisionMask, collide_group=group, collide_with=others)}
 
 
-def _read_fluid(reading: Reading, a: Attributes, scope: Scope, geom: Geometry) -> None:
+def _read_fluid(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -> dict[str, Any]:
     coefficients = a.reals("fluidcoef", 1, 5, default=_FLUID)
     is_ellipsoid = a.choice("fluidshape", {"none": False, "ellipsoid": True}, False)
-    geom.fluid_coefficients = coefficients if is_ellipsoid else None
+    return {"fluid_coefficients": coefficients if is_ellipsoid else None}
 
 
-def _read_physics(reading: Reading, a: Attributes, scope: Scope, geom: Geometry) -> None:
+def _read_physics(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -> dict[str, Any]:
     condim = a.integer("condim", 3)
     if condim not in (1, 3, 4, 6):
         a.reject("condim", f"given {condim}; allowed: 1, 3, 4 or 6")
@@ -171,38 +168,41 @@ def _read_physics(reading: Reading, a: Attributes, scope: Scope, geom: Geometry)
     density = a.real("density", 1000.0)
     if density < 0.0:
         a.reject("density", f"given {density:g}; allowed: a density >= 0")
-    geom.physics_material = fresh(
+    material = fresh(
         PhysicsMaterial,
         condim=condim,
-        contact_model=ConstraintForceModel.impedance(read_spring(a)),
+        contact_model=ConstraintForceModel._of("impedance", read_spring(a)),
         density=density,
         force_mix=max(0.0, a.real("solmix", 1.0)),
         friction=friction,
     )
+    return {"physics_material": material}
 
 
-def _read_visual(reading: Reading, a: Attributes, scope: Scope, geom: Geometry) -> None:
+def _read_visual(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -> dict[str, Any]:
     color, material = a.reals("rgba", 4), reading.asset(a, "material", "material", scope)
-    if material is None and geom.mesh is not None and geom.shape is ShapeType.Mesh:
-        material = reading.meshes[geom.mesh].material
-    geom.visual = fresh(
+    shape, mesh = facts
+    if material is None and mesh is not None and shape is ShapeType.Mesh:
+        material = reading.meshes[mesh].material
+    visual = fresh(
         GeomVisualAttrs,
         # the format's own default colour gives way to the material
         color=None if color == _GREY else color,
         group=read_group(a),
         material=material,
     )
+    return {"visual": visual}
 
 
-_PARTS: Final = {
-    **dict.fromkeys(("margin", "gap", "priority", "mass", "shellinertia", "fitscale"), _read_numbers),
-    **dict.fromkeys(("condim", "solref", "solimp", "density", "solmix", "friction"), _read_physics),
-    **dict.fromkeys(("rgba", "group", "material"), _read_visual),
-    **dict.fromkeys(("contype", "conaffinity"), _read_mask),
-    **dict.fromkeys(("fluidcoef", "fluidshape"), _read_fluid),
-    "hfield": _read_hfield,
-}
-"""What reads each attribute; the order of the parts does not matter."""
+_PARTS: Final = (
+    Part(frozenset(("margin", "gap", "priority", "mass", "shellinertia", "fitscale")), _read_numbers),
+    Part(frozenset(("condim", "solref", "solimp", "density", "solmix", "friction")), _read_physics),
+    Part(frozenset(("rgba", "group", "material")), _read_visual),
+    Part(frozenset(("contype", "conaffinity")), _read_mask),
+    Part(frozenset(("fluidcoef", "fluidshape")), _read_fluid),
+    Part(frozenset(("hfield",)), _read_hfield),
+)
+_KNOWN: Final = _PLACED.union(*(part.names for part in _PARTS))
 
 
 _NEEDED: Final = {

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from worldline._src.scene.contact import ConstraintForceModel
-from worldline._src.scene.formats.mjcf.context import Reading
+from worldline._src.scene.formats.mjcf.context import Part, Reading
 from worldline._src.scene.formats.mjcf.geoms import read_group
 from worldline._src.scene.formats.mjcf.making import fresh, vector
 from worldline._src.scene.formats.mjcf.orientation import HERE, Placement, turn, unit
@@ -70,12 +70,9 @@ def read_joint(
 ) -> Joint:
     """A hinge, slide or ball joint, seen from its link."""
     a = reading.attributes(element, scope, childclass)
-    # what the class says is read once; a joint adds what it says itself
-    key = ("joint", id(scope.source), *a.of_class("type"))
-    joint = reading.memo.get(key, lambda: _read_of_class(reading, a, scope))
-    for read in reading.own_parts(a, _PARTS, _PLACED, _IGNORED):
-        read(reading, a, scope, joint)
-    kind = joint.type_
+    kind = a.choice("type", TYPES, JointType.Revolute)
+    fields = reading.parts(_PARTS, a, scope, (kind,), kind)
+    reading.note_others(a, _KNOWN, _IGNORED)
     angle = _angle(kind, scope)
     limit = reading.limits_of(a, "limited", "range", scope, angle)
     position = a.reals("pos", 3, default=(0.0, 0.0, 0.0)) or (0.0, 0.0, 0.0)
@@ -96,12 +93,17 @@ def read_joint(
             direction = (0.0, 0.0, 1.0)
     if frame is not HERE:
         position, direction = frame.apply(position), turn(frame.rotation, direction)
-    fields = joint.__dict__
-    fields["name"] = reading.names.own(scope, element, "joint")
-    fields["pos"], fields["axis"], fields["ref_"] = vector(position), vector(direction), ref * angle
     if limit is not None:
         fields["pos_limit"] = limit
-    return joint
+    return fresh(
+        Joint,
+        name=reading.names.own(scope, element, "joint"),
+        type_=kind,
+        pos=vector(position),
+        axis=vector(direction),
+        ref_=ref * angle,
+        **fields,
+    )
 
 
 def _angle(kind: JointType, scope: Scope) -> float:
@@ -109,45 +111,35 @@ def _angle(kind: JointType, scope: Scope) -> float:
     return 1.0 if kind is JointType.Slide else scope.compiler.angle
 
 
-def _read_of_class(reading: Reading, a: Attributes, scope: Scope) -> Joint:
-    """The joint that a class and a type make, without name, place, axis and range."""
-    a = a.without_own("type")
-    joint = fresh(Joint, type_=a.choice("type", TYPES, JointType.Revolute))
-    for read in dict.fromkeys(_PARTS.values()):
-        read(reading, a, scope, joint)
-    a.mark(*_PLACED)
-    reading.finish(a, _IGNORED)
-    return joint
+def _read_numbers(reading: Reading, a: Attributes, scope: Scope, kind: JointType) -> dict[str, Any]:
+    return {
+        "armature": _non_negative(a, "armature"),
+        "friction_loss": _non_negative(a, "frictionloss"),
+        "margin": a.real("margin", 0.0),
+        "group": read_group(a),
+        "actuator_gravcomp": a.flag("actuatorgravcomp", False),
+    }
 
 
-def _read_numbers(reading: Reading, a: Attributes, scope: Scope, joint: Joint) -> None:
-    fields = joint.__dict__
-    fields["armature"] = _non_negative(a, "armature")
-    fields["friction_loss"] = _non_negative(a, "frictionloss")
-    fields["margin"] = a.real("margin", 0.0)
-    fields["group"] = read_group(a)
-    fields["actuator_gravcomp"] = a.flag("actuatorgravcomp", False)
+def _read_friction(reading: Reading, a: Attributes, scope: Scope, kind: JointType) -> dict[str, Any]:
+    return {"friction_damping": read_friction(a)}
 
 
-def _read_friction(reading: Reading, a: Attributes, scope: Scope, joint: Joint) -> None:
-    joint.friction_damping = read_friction(a)
-
-
-def _read_limit_force(reading: Reading, a: Attributes, scope: Scope, joint: Joint) -> None:
+def _read_limit_force(reading: Reading, a: Attributes, scope: Scope, kind: JointType) -> dict[str, Any]:
     spring = read_spring(a, "solreflimit", "solimplimit")
-    joint.limit_force = ConstraintForceModel.impedance(spring)
+    return {"limit_force": ConstraintForceModel._of("impedance", spring)}
 
 
-def _read_force_limit(reading: Reading, a: Attributes, scope: Scope, joint: Joint) -> None:
+def _read_force_limit(reading: Reading, a: Attributes, scope: Scope, kind: JointType) -> dict[str, Any]:
     force = reading.limits_of(a, "actuatorfrclimited", "actuatorfrcrange", scope)
     # a ball joint has no direction to be forced in
-    joint.actuator_force_limit = None if joint.type_ is JointType.Ball else force
+    return {"actuator_force_limit": None if kind is JointType.Ball else force}
 
 
-def _read_spring_damper(reading: Reading, a: Attributes, scope: Scope, joint: Joint) -> None:
+def _read_spring_damper(reading: Reading, a: Attributes, scope: Scope, kind: JointType) -> dict[str, Any]:
     stiffness, damping = read_linear(a, "stiffness"), read_linear(a, "damping")
-    rest = a.real("springref", 0.0) * _angle(joint.type_, scope)
-    if joint.type_ is JointType.Ball:
+    rest = a.real("springref", 0.0) * _angle(kind, scope)
+    if kind is JointType.Ball:
         # nor has it a single coordinate to rest at
         rest = 0.0
     times = a.reals("springdamper", 2, default=(0.0, 0.0)) or (0.0, 0.0)
@@ -155,23 +147,22 @@ def _read_spring_damper(reading: Reading, a: Attributes, scope: Scope, joint: Jo
         # a time constant t and a ratio z for the inertia of the drawn pose: w = 1 / (t z)
         t, z = times
         frequency = SpringDampCoeff.frequency_damping_ratio(FrequencyDampingRatio(w=1.0 / (t * z), z=z))
-        joint.spring_damper = SpringDamper(coeff=frequency, target_pos=rest)
-    elif stiffness or damping or rest:
+        return {"spring_damper": SpringDamper(coeff=frequency, target_pos=rest)}
+    if stiffness or damping or rest:
         # a rest position without a spring still is where springs of tendons are at rest
         linear = SpringDampCoeff._of("stiffness_damping", fresh(StiffnessDamping, k=stiffness, d=damping))
-        joint.spring_damper = fresh(SpringDamper, coeff=linear, target_pos=rest)
-    else:
-        joint.spring_damper = None
+        return {"spring_damper": fresh(SpringDamper, coeff=linear, target_pos=rest)}
+    return {"spring_damper": None}
 
 
-_PARTS: Final = {
-    **dict.fromkeys(("armature", "frictionloss", "margin", "group", "actuatorgravcomp"), _read_numbers),
-    **dict.fromkeys(("solreffriction", "solimpfriction"), _read_friction),
-    **dict.fromkeys(("solreflimit", "solimplimit"), _read_limit_force),
-    **dict.fromkeys(("actuatorfrclimited", "actuatorfrcrange"), _read_force_limit),
-    **dict.fromkeys(("stiffness", "damping", "springref", "springdamper"), _read_spring_damper),
-}
-"""What reads each attribute; the order of the parts does not matter."""
+_PARTS: Final = (
+    Part(frozenset(("armature", "frictionloss", "margin", "group", "actuatorgravcomp")), _read_numbers),
+    Part(frozenset(("solreffriction", "solimpfriction")), _read_friction),
+    Part(frozenset(("solreflimit", "solimplimit")), _read_limit_force),
+    Part(frozenset(("actuatorfrclimited", "actuatorfrcrange")), _read_force_limit),
+    Part(frozenset(("stiffness", "damping", "springref", "springdamper")), _read_spring_damper),
+)
+_KNOWN: Final = _PLACED.union(*(part.names for part in _PARTS))
 
 
 def read_free(reading: Reading, element: Element, scope: Scope, childclass: str | None) -> FreeJoint:

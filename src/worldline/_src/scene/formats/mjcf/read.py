@@ -95,7 +95,7 @@ def _check_defaults(reading: Reading) -> None:
     for source in sources.values():
         for section in source.root.all("default"):
             for element in section.walk():
-                if element.attributes and (element.file, element.path) not in broken:
+                if element.attributes and not (broken and (element.file, element.path) in broken):
                     _check_numbers(element, reading.log)
 
 
