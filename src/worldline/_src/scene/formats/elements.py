@@ -93,6 +93,18 @@ class Element:
             yield element
             stack.extend(reversed(element.children))
 
+    def dismantle(self) -> None:
+        """Takes a tree apart that nobody needs any more.
+
+        Parents and children hold each other, so the tree would otherwise stay until the garbage collector
+        finds it, which costs as much as parsing it.
+        """
+        stack = [self]
+        while stack:
+            element = stack.pop()
+            stack.extend(element.children)
+            element.children, element.parent = [], None
+
     def copy(self) -> Element:
         """A deep copy whose elements still tell where the originals stand."""
         twin = self._alone()

@@ -127,11 +127,13 @@ class Layers(tuple[Element, ...]):
         holders: For every attribute that any of them gives, the last one that does.
         texts: For every attribute that any of them gives, all that they say of it, in their order.
         lists: Lists of numbers that were read before, by what was asked for.
+        told: Known attributes for which the others have been told; see `Attributes.others`.
     """
 
     holders: dict[str, Element]
     texts: dict[str, tuple[str, ...]]
     lists: dict[Any, list[float] | None]
+    told: set[frozenset[str]]
 
     def __new__(cls, elements: Iterable[Element] = ()) -> Layers:
         made = super().__new__(cls, elements)
@@ -140,7 +142,7 @@ class Layers(tuple[Element, ...]):
             for name, text in element.attributes.items():
                 made.holders[name] = element
                 made.texts[name] = (*made.texts.get(name, ()), text)
-        made.lists = {}
+        made.lists, made.told = {}, set()
         return made
 
 
@@ -375,12 +377,10 @@ class Attributes:
 
     def others(self, known: frozenset[str]) -> list[tuple[Element, str]]:
         """Attributes besides some known ones, with who gives them; those of layers are told once for all."""
-        found = (
-            [] if known.issuperset(self._own) else [(self.element, n) for n in self._own if n not in known]
-        )
-        layers = self._layers
-        if layers.lists.get(known) is None:
-            layers.lists[known] = []
+        own, layers = self._own, self._layers
+        found = [] if known.issuperset(own) else [(self.element, n) for n in own if n not in known]
+        if known not in layers.told:
+            layers.told.add(known)
             found += [(layer, n) for layer in layers for n in layer.attributes if n not in known]
         return found
 

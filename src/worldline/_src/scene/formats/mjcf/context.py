@@ -143,6 +143,12 @@ class Reading:
                 self.log.add(problem if problem.file else element.problem(problem.message))
             return None
 
+    def close(self) -> None:
+        """Lets go of the files and of what was put off; the scene is what remains."""
+        self.later.clear()
+        for source in {id(scope.source): scope.source for scope in self.root.walk()}.values():
+            source.root.dismantle()
+
     def attributes(
         self, element: Element, scope: Scope, childclass: str | None = None, tag: str | None = None
     ) -> Attributes:

@@ -61,6 +61,7 @@ def read(source: str, *, file_path: Path | None, options: Any) -> World:
     read_keyframes(reading)
     log.raise_any()
     reading.world.report = log.report
+    reading.close()
     return reading.world
 
 
