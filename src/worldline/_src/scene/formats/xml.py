@@ -423,6 +423,7 @@ class Attributes:
                 self.log.left_out(self.element, message)
 
 
+_SHORT: Final = 2000
 _TRUTH: Final = {"true": True, "false": False}
 
 
@@ -442,6 +443,13 @@ def number(text: str, infinite: bool = False) -> float | None:
 
 def numbers(text: str) -> Array | None:
     """Many finite numbers at once, None when there is anything else; leaner than a list of words."""
+    if len(text) < _SHORT and "_" not in text:
+        # catching warnings takes longer than reading a few words
+        try:
+            values = np.array(list(map(float, text.split())))
+        except ValueError:
+            return None
+        return values if np.isfinite(values).all() else None
     with warnings.catch_warnings():
         # what stands behind the last number is otherwise dropped with a warning
         warnings.simplefilter("error")

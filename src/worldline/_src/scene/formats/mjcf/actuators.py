@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from worldline._src.scene.actuators import (
     Actuator,
@@ -17,7 +17,7 @@ from worldline._src.scene.actuators import (
     GeneralParam,
     PositionParam,
 )
-from worldline._src.scene.formats.mjcf.context import Input, Reading
+from worldline._src.scene.formats.mjcf.context import Input, Part, Parts, Reading
 from worldline._src.scene.formats.mjcf.joints import read_linear
 from worldline._src.scene.formats.mjcf.laws import Law, read_law
 from worldline._src.scene.formats.mjcf.making import fresh
@@ -53,7 +53,11 @@ _COMMON: Final = frozenset(ACTUATOR_DEFAULTS["motor"].split())
 _OWN: Final = (
     frozenset(" ".join(ACTUATOR_DEFAULTS.values()).split()) - _COMMON - {"actlimited", "actrange", "actearly"}
 ) | {"lengthrange", *TRANSMISSIONS}
-_LAW: Final = tuple(sorted(_OWN - {"lengthrange", *TRANSMISSIONS}))
+_LAW: Final = _OWN - {"lengthrange", *TRANSMISSIONS}
+_READ: Final = (
+    *_OWN,
+    *"name class cranklength ctrllimited ctrlrange forcelimited forcerange gear group".split(),
+)
 _IGNORED: Final = {
     "user": "the numbers of a user's own have no place at single objects of a scene",
     "delay": "actuators act at once",
@@ -67,9 +71,9 @@ def references(element: Element) -> list[Reference]:
     """What an actuator acts on."""
     attributes = element.attributes
     return [
-        Reference(element, name, (_SPACES[name],), attributes[name])
-        for name in TRANSMISSIONS
-        if attributes.get(name)
+        Reference(element, name, (_SPACES[name],), text)
+        for name, text in attributes.items()
+        if text and name in _SPACES
     ]
 
 
@@ -106,19 +110,21 @@ class _Actuators:
         self.default = scope.default_class(element)
         self.classes = self.default.actuators
         self.a = Attributes(element, reading.log, self.default.actuator_layers)
-        self.a.mark("name", "class", *_OWN)
+        self.a.mark(*_READ)
 
     def read(self) -> None:
         """Adds what the element makes to the scene."""
         reading, element = self.reading, self.element
         name = reading.names.own(self.scope, element, "actuator")
-        key = ("law", id(self.default), element.tag, *map(element.attributes.get, _LAW))
+        key = ("law", id(self.default), element.tag, *[x for x in element.attributes.items() if x[0] in _LAW])
         law = reading.memo.get(key, lambda: read_law(element, self.classes, self.log))
         ends = {r.attribute: reading.names.resolve(self.scope, r) or "" for r in references(element)}
         target = self._target(ends)
         if target is None:
             return
-        model = self._common(name, target)
+        facts = id(self.default), element.tag
+        fields = reading.parts(_PARTS, self.a, self.scope, facts)
+        model = fresh(Actuator, name=name, target=target, **fields)
         if law.gain in ("pid", "dcmotor", "so3") or element.tag == "plugin" or self._is_unknown(law):
             made, inputs, activations = read_multi(self.log, element, self.classes, model)
             for part in made[1:]:
@@ -168,29 +174,6 @@ class _Actuators:
         if isinstance(joint, FreeJoint):
             return ActuatorTarget.floating_base(name)
         return ActuatorTarget.joint(name)
-
-    def _common(self, name: str | None, target: ActuatorTarget) -> Actuator:
-        a, reading, scope = self.a, self.reading, self.scope
-        length = [0.0, 0.0]
-        if a.is_own("lengthrange"):
-            length = Attributes(self.element, self.log).reals("lengthrange", 2) or length
-        control = reading.limits_of(a, "ctrllimited", "ctrlrange", scope)
-        if self.element.tag in ("damper", "adhesion"):
-            # these push one way only, and have to say how far
-            control = control or reading_range(a)
-            if control is None or control.lower < 0.0:
-                self.log.problem(self.element, "attribute 'ctrlrange' is required: two numbers >= 0")
-        a.mark("cranklength")
-        return fresh(
-            Actuator,
-            name=name,
-            target=target,
-            ctrlrange=control,
-            forcerange=reading.limits_of(a, "forcelimited", "forcerange", scope),
-            gear=a.reals("gear", 1, 6, default=(1.0, 0.0, 0.0, 0.0, 0.0, 0.0)),
-            group=a.integer("group", 0),
-            length_range=Range(*length) if length[0] < length[1] else None,
-        )
 
     def _type(self, law: Law) -> ActuatorType:
         """The law in the words of a scene: a shortcut keeps its own where these say everything."""
@@ -288,6 +271,34 @@ class _Actuators:
             spring = moved.spring or StiffnessDamping(k=0.0, d=0.0)
             moved.spring = StiffnessDamping(k=spring.k, d=spring.d + ratio * damping)
         a.log.kept(self.element, "inertia and damping of the actuator are added to those of its target")
+
+
+def _read_common(reading: Reading, a: Attributes, scope: Scope, facts: tuple[int, str]) -> dict[str, Any]:
+    """What all actuators have but for their name, target and law."""
+    length = [0.0, 0.0]
+    if a.is_own("lengthrange"):
+        length = Attributes(a.element, a.log).reals("lengthrange", 2) or length
+    control = reading.limits_of(a, "ctrllimited", "ctrlrange", scope)
+    if facts[1] in ("damper", "adhesion"):
+        # these push one way only, and have to say how far
+        control = control or reading_range(a)
+        if control is None or control.lower < 0.0:
+            a.log.problem(a.element, "attribute 'ctrlrange' is required: two numbers >= 0")
+    return {
+        "ctrlrange": control,
+        "forcerange": reading.limits_of(a, "forcelimited", "forcerange", scope),
+        "gear": a.reals("gear", 1, 6, default=(1.0, 0.0, 0.0, 0.0, 0.0, 0.0)),
+        "group": a.integer("group", 0),
+        "length_range": Range(*length) if length[0] < length[1] else None,
+    }
+
+
+_PARTS: Final = Parts(
+    Part(
+        frozenset("ctrllimited ctrlrange forcelimited forcerange gear group lengthrange".split()),
+        _read_common,
+    )
+)
 
 
 def reading_range(a: Attributes) -> Range | None:

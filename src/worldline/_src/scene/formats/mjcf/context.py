@@ -13,7 +13,7 @@ from worldline._src.errors import SceneError
 from worldline._src.scene.actuators import Actuator
 from worldline._src.scene.assets.paths import FileMissing, PathPolicy
 from worldline._src.scene.formats.mjcf.include import parse_model, read_text
-from worldline._src.scene.formats.mjcf.making import Memo, fresh
+from worldline._src.scene.formats.mjcf.making import Memo, fresh, makers
 from worldline._src.scene.formats.mjcf.scopes import Names, Reference, Scope, Source
 from worldline._src.scene.formats.xml import NO_LAYERS, Attributes, Element, Log
 from worldline._src.scene.geometry import MeshInertia
@@ -21,6 +21,9 @@ from worldline._src.scene.joints import FreeJoint, Joint
 from worldline._src.scene.values import Range
 from worldline._src.scene.world import World
 
+Fields = tuple[dict[str, Any], list[tuple[str, Callable[[], Any]]]]
+"""Fields of an object as copies share them, and makers of those that they do not."""
+_LIMITED: Final = {"true": True, "false": False, "auto": None}
 _FEW_SCOPES: Final = 100
 NO_PLACE: Final = "has no place in a scene"
 USER: Final = {"user": "the numbers of a user's own have no place at single objects of a scene"}
@@ -86,6 +89,19 @@ class Part(NamedTuple):
     read: Callable[[Reading, Attributes, Scope, Any], dict[str, Any]]
 
 
+class Parts:
+    """The parts of a kind of objects.
+
+    Attributes:
+        parts: The parts.
+        names: The attributes of all of them.
+    """
+
+    def __init__(self, *parts: Part) -> None:
+        self.parts = parts
+        self.names = frozenset().union(*(part.names for part in parts))
+
+
 class Reading:
     """A scene that is being read.
 
@@ -117,6 +133,7 @@ class Reading:
         self.done: set[tuple[int, str]] = set()
         self.later: list[Callable[[], None]] = []
         self.memo = Memo(self.log)
+        self._kept: dict[tuple[Any, ...], Fields] = {}
         self._models: dict[Path, Source] = {}
         root = parse_model(source, file, self.policy, self.log)
         self.root = Scope(Source(root, file, self.log))
@@ -158,27 +175,46 @@ class Reading:
         a.mark("name", "class")
         return a
 
-    def parts(
-        self, parts: Sequence[Part], a: Attributes, scope: Scope, depends: tuple[Any, ...], facts: Any
-    ) -> dict[str, Any]:
+    def parts(self, kind: Parts, a: Attributes, scope: Scope, facts: tuple[Any, ...]) -> dict[str, Any]:
         """The fields of an object that its attributes give, part by part.
 
-        Most objects of a robot are alike in most parts, through their default class or by themselves, so a
-        part is read once for all that give the same texts for it, and copied.
+        Most objects of a robot are alike in most parts, through their default class or by themselves. So
+        objects, and failing that their parts, are read once for all that give the same texts, and copied.
 
         Args:
-            parts: The parts.
+            kind: The parts of such objects.
             a: The attributes.
             scope: Where the object stands.
-            depends: What else a part depends on, besides the attributes and the file; it can be hashed.
-            facts: Handed to the readers.
+            facts: What else the parts depend on, besides the attributes and the file; handed to the readers.
         """
-        fields: dict[str, Any] = {}
-        here = id(scope.source)
-        for part in parts:
-            key = (part.names, here, depends, a.texts(part.names))
-            fields.update(self.memo.get(key, lambda read=part.read: read(self, a, scope, facts)))
+        key = (kind.names, id(scope.source), facts, a.texts(kind.names))
+        shared, changing = self._kept.get(key) or self._read_parts(key, kind, a, scope, facts)
+        fields = shared.copy()
+        for name, make in changing:
+            fields[name] = make()
         return fields
+
+    def _read_parts(
+        self, whole: tuple[Any, ...], kind: Parts, a: Attributes, scope: Scope, facts: tuple[Any, ...]
+    ) -> Fields:
+        """What `parts` copies; only what gave rise to no problem or note is kept for the next one."""
+        shared: dict[str, Any] = {}
+        changing: list[tuple[str, Callable[[], Any]]] = []
+        before = self.log.size
+        for part in kind.parts:
+            key = (part.names, id(scope.source), facts, a.texts(part.names))
+            found = self._kept.get(key)
+            if found is None:
+                quiet = self.log.size
+                values = part.read(self, a, scope, facts)
+                found = makers(values, values)
+                if self.log.size == quiet:
+                    self._kept[key] = found
+            shared.update(found[0])
+            changing += found[1]
+        if self.log.size == before:
+            self._kept[whole] = shared, changing
+        return shared, changing
 
     def note_others(self, a: Attributes, known: frozenset[str], ignored: Mapping[str, str]) -> None:
         """Notes the attributes besides those that are read whenever they are given."""
@@ -236,7 +272,7 @@ class Reading:
             a.mark(name, flag)
             return None
         ends = a.reals(name, 2, default=(0.0, 0.0), infinite=True) or [0.0, 0.0]
-        limited = a.choice(flag, {"true": True, "false": False, "auto": None}, None)
+        limited = a.choice(flag, _LIMITED, None)
         if limited is None:
             if not scope.compiler.autolimits and name in a and ends != [0.0, 0.0]:
                 message = f"a range without '{flag}' means nothing while autolimits is off"

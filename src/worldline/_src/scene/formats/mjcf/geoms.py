@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from worldline._src.scene.contact import CollisionMask, ConstraintForceModel, PhysicsMaterial
-from worldline._src.scene.formats.mjcf.context import Part, Reading
+from worldline._src.scene.formats.mjcf.context import Part, Parts, Reading
 from worldline._src.scene.formats.mjcf.making import fresh, vector
 from worldline._src.scene.formats.mjcf.orientation import Placement, between, read_placement
 from worldline._src.scene.formats.mjcf.schema import ORIENTATION
@@ -99,8 +99,8 @@ def read_geom(
     if mesh is not None and not reading.meshes[mesh].available:
         reading.log.left_out(element, f"a geom of the mesh '{mesh}', which is left out")
         return None
-    facts = shape, mesh
-    fields = reading.parts(_PARTS, a, scope, (scope.prefix, shape, mesh), facts)
+    # the prefix decides what the names of assets mean
+    fields = reading.parts(_PARTS, a, scope, (shape, mesh, scope.prefix))
     reading.note_others(a, _KNOWN, _IGNORED)
     size = a.reals("size", 1, 3, default=(0.0, 0.0, 0.0)) or [0.0, 0.0, 0.0]
     if min(size) < 0.0:
@@ -123,8 +123,8 @@ def read_geom(
     return geom
 
 
-Facts = tuple[ShapeType, str | None]
-"""Shape and mesh of a geom."""
+Facts = tuple[ShapeType, str | None, str]
+"""Shape and mesh of a geom, and the prefix of its scope."""
 
 
 def _read_numbers(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def _read_physics(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -
 
 def _read_visual(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -> dict[str, Any]:
     color, material = a.reals("rgba", 4), reading.asset(a, "material", "material", scope)
-    shape, mesh = facts
+    shape, mesh, _ = facts
     if material is None and mesh is not None and shape is ShapeType.Mesh:
         material = reading.meshes[mesh].material
     visual = fresh(
@@ -194,7 +194,7 @@ def _read_visual(reading: Reading, a: Attributes, scope: Scope, facts: Facts) ->
     return {"visual": visual}
 
 
-_PARTS: Final = (
+_PARTS: Final = Parts(
     Part(frozenset(("margin", "gap", "priority", "mass", "shellinertia", "fitscale")), _read_numbers),
     Part(frozenset(("condim", "solref", "solimp", "density", "solmix", "friction")), _read_physics),
     Part(frozenset(("rgba", "group", "material")), _read_visual),
@@ -202,7 +202,7 @@ _PARTS: Final = (
     Part(frozenset(("fluidcoef", "fluidshape")), _read_fluid),
     Part(frozenset(("hfield",)), _read_hfield),
 )
-_KNOWN: Final = _PLACED.union(*(part.names for part in _PARTS))
+_KNOWN: Final = _PLACED | _PARTS.names
 
 
 _NEEDED: Final = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from worldline._src.scene.contact import ConstraintForceModel
-from worldline._src.scene.formats.mjcf.context import Part, Reading
+from worldline._src.scene.formats.mjcf.context import Part, Parts, Reading
 from worldline._src.scene.formats.mjcf.geoms import read_group
 from worldline._src.scene.formats.mjcf.making import fresh, vector
 from worldline._src.scene.formats.mjcf.orientation import HERE, Placement, turn, unit
@@ -39,6 +39,10 @@ def joint_type(reading: Reading, element: Element, scope: Scope, childclass: str
     """What kind of joint an element makes."""
     if element.tag == "freejoint":
         return JointType.Free
+    # only where it is given does anything need to be made for reading it
+    own = element.get("type")
+    if own in TYPES:
+        return TYPES[own]
     return reading.attributes(element, scope, childclass).choice("type", TYPES, JointType.Revolute)
 
 
@@ -71,7 +75,7 @@ def read_joint(
     """A hinge, slide or ball joint, seen from its link."""
     a = reading.attributes(element, scope, childclass)
     kind = a.choice("type", TYPES, JointType.Revolute)
-    fields = reading.parts(_PARTS, a, scope, (kind,), kind)
+    fields = reading.parts(_PARTS, a, scope, (kind,))
     reading.note_others(a, _KNOWN, _IGNORED)
     angle = _angle(kind, scope)
     limit = reading.limits_of(a, "limited", "range", scope, angle)
@@ -111,7 +115,11 @@ def _angle(kind: JointType, scope: Scope) -> float:
     return 1.0 if kind is JointType.Slide else scope.compiler.angle
 
 
-def _read_numbers(reading: Reading, a: Attributes, scope: Scope, kind: JointType) -> dict[str, Any]:
+Facts = tuple[JointType]
+"""What kind of joint it is."""
+
+
+def _read_numbers(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -> dict[str, Any]:
     return {
         "armature": _non_negative(a, "armature"),
         "friction_loss": _non_negative(a, "frictionloss"),
@@ -121,22 +129,29 @@ def _read_numbers(reading: Reading, a: Attributes, scope: Scope, kind: JointType
     }
 
 
-def _read_friction(reading: Reading, a: Attributes, scope: Scope, kind: JointType) -> dict[str, Any]:
+def _read_friction(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -> dict[str, Any]:
     return {"friction_damping": read_friction(a)}
 
 
-def _read_limit_force(reading: Reading, a: Attributes, scope: Scope, kind: JointType) -> dict[str, Any]:
+def _read_limit_force(
+    reading: Reading, a: Attributes, scope: Scope, facts: tuple[JointType]
+) -> dict[str, Any]:
     spring = read_spring(a, "solreflimit", "solimplimit")
     return {"limit_force": ConstraintForceModel._of("impedance", spring)}
 
 
-def _read_force_limit(reading: Reading, a: Attributes, scope: Scope, kind: JointType) -> dict[str, Any]:
+def _read_force_limit(
+    reading: Reading, a: Attributes, scope: Scope, facts: tuple[JointType]
+) -> dict[str, Any]:
     force = reading.limits_of(a, "actuatorfrclimited", "actuatorfrcrange", scope)
     # a ball joint has no direction to be forced in
-    return {"actuator_force_limit": None if kind is JointType.Ball else force}
+    return {"actuator_force_limit": None if facts[0] is JointType.Ball else force}
 
 
-def _read_spring_damper(reading: Reading, a: Attributes, scope: Scope, kind: JointType) -> dict[str, Any]:
+def _read_spring_damper(
+    reading: Reading, a: Attributes, scope: Scope, facts: tuple[JointType]
+) -> dict[str, Any]:
+    (kind,) = facts
     stiffness, damping = read_linear(a, "stiffness"), read_linear(a, "damping")
     rest = a.real("springref", 0.0) * _angle(kind, scope)
     if kind is JointType.Ball:
@@ -155,14 +170,14 @@ def _read_spring_damper(reading: Reading, a: Attributes, scope: Scope, kind: Joi
     return {"spring_damper": None}
 
 
-_PARTS: Final = (
+_PARTS: Final = Parts(
     Part(frozenset(("armature", "frictionloss", "margin", "group", "actuatorgravcomp")), _read_numbers),
     Part(frozenset(("solreffriction", "solimpfriction")), _read_friction),
     Part(frozenset(("solreflimit", "solimplimit")), _read_limit_force),
     Part(frozenset(("actuatorfrclimited", "actuatorfrcrange")), _read_force_limit),
     Part(frozenset(("stiffness", "damping", "springref", "springdamper")), _read_spring_damper),
 )
-_KNOWN: Final = _PLACED.union(*(part.names for part in _PARTS))
+_KNOWN: Final = _PLACED | _PARTS.names
 
 
 def read_free(reading: Reading, element: Element, scope: Scope, childclass: str | None) -> FreeJoint:

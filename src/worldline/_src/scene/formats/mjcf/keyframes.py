@@ -17,6 +17,7 @@ import numpy as np
 from worldline._src.scene.formats.mjcf.actuators import references as actuator_references
 from worldline._src.scene.formats.mjcf.context import Coordinates, Input, Reading
 from worldline._src.scene.formats.mjcf.joints import joint_type
+from worldline._src.scene.formats.mjcf.making import fresh, vector
 from worldline._src.scene.formats.mjcf.scopes import Scope
 from worldline._src.scene.formats.xml import Array, Attributes, Element
 from worldline._src.scene.joints import JOINT_SIZES, JointType
@@ -65,7 +66,8 @@ class _Frames:
         else:
             joints, inputs = self._attached(scope)
         name = element.get("name")
-        frame = Keyframe(
+        frame = fresh(
+            Keyframe,
             name=self.reading.names.define("keyframe", scope.prefix + name, element, scope) if name else None,
             time=a.real("time", None),
             dof_pos=self._positions(a, joints),
@@ -92,7 +94,7 @@ class _Frames:
         values = self._vector(a, "qpos", total)
         if values is None:
             return np.zeros(0)
-        out = self.start.copy()
+        out = self.start.tolist()
         at = 0
         for joint in joints:
             count = joint if isinstance(joint, int) else joint.q_count
@@ -101,17 +103,20 @@ class _Frames:
             if isinstance(joint, int) or not part:
                 continue
             start = self.slots[id(joint.joint)].q_start
-            whole = _to_file(out[start : start + count].tolist())
+            if count not in (4, 7):
+                out[start : start + len(part)] = part
+                continue
+            whole = _to_file(out[start : start + count])
             whole[: len(part)] = part
             out[start : start + count] = _to_scene(whole)
-        return out
+        return vector(out)
 
     def _velocities(self, a: Attributes, joints: list[Coordinates | int]) -> Array:
         counts = [_velocity_count(j) for j in joints]
         values = self._vector(a, "qvel", sum(counts))
         if values is None:
             return np.zeros(0)
-        out = np.zeros(self.velocities)
+        out = [0.0] * self.velocities
         at = 0
         for joint, count in zip(joints, counts, strict=True):
             part = values[at : at + count]
@@ -119,7 +124,7 @@ class _Frames:
             if not isinstance(joint, int):
                 start = self.slots[id(joint.joint)].v_start
                 out[start : start + len(part)] = part
-        return out
+        return vector(out)
 
     def _controls(self, a: Attributes, inputs: list[Input | None]) -> Array:
         values = self._vector(a, "ctrl", len(inputs))
@@ -145,7 +150,7 @@ class _Frames:
             if entry.actuator is not None:
                 places[id(entry.actuator)] = total
                 total += size(entry)
-        out = np.zeros(total)
+        out = [0.0] * total
         at = 0
         for entry, count in entries:
             part = values[at : at + count]
@@ -153,7 +158,7 @@ class _Frames:
             if entry is not None and entry.actuator is not None:
                 start = places[id(entry.actuator)]
                 out[start : start + len(part)] = part
-        return out
+        return vector(out)
 
     def _read_mocap(self, a: Attributes, scope: Scope, frame: Keyframe) -> None:
         if scope.parent is not None:
@@ -229,16 +234,12 @@ def _velocity_count(joint: Coordinates | int) -> int:
 
 
 def _to_file(values: list[float]) -> list[float]:
-    """Coordinates of one joint with the quaternion as files have it."""
-    if len(values) in (4, 7):
-        return [*values[:-4], values[-1], *values[-4:-1]]
-    return values
+    """Coordinates of one joint that end with a quaternion, as files have it."""
+    return [*values[:-4], values[-1], *values[-4:-1]]
 
 
 def _to_scene(values: list[float]) -> list[float]:
-    """Coordinates of one joint with the quaternion as scenes have it, at unit length."""
-    if len(values) not in (4, 7):
-        return values
+    """The same with the quaternion as scenes have it, at unit length."""
     w, x, y, z = values[-4:]
     length = (w * w + x * x + y * y + z * z) ** 0.5
     if length < 1e-12:

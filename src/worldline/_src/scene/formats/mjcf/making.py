@@ -33,7 +33,7 @@ def maker(value: S) -> Callable[[], S] | None:
     elif isinstance(value, Variant):
         make = _object_maker(value, ["_data"])
     elif isinstance(value, dict):
-        shared, parts = _parts(value, list(value))
+        shared, parts = makers(value, list(value))
         make = shared.copy if not parts else lambda: shared | {name: part() for name, part in parts}
     elif isinstance(value, list) and any(map(maker, value)):
         items = [maker(entry) or (lambda entry=entry: entry) for entry in value]
@@ -43,7 +43,7 @@ def maker(value: S) -> Callable[[], S] | None:
     return make
 
 
-def _parts(
+def makers(
     values: dict[str, Any], changing: Iterable[str]
 ) -> tuple[dict[str, Any], list[tuple[str, Callable[[], Any]]]]:
     """The values as copies share them, and makers of those that copies do not share."""
@@ -56,7 +56,7 @@ def _parts(
 
 
 def _object_maker(value: Struct | Variant, changing: Iterable[str]) -> Callable[[], Any]:
-    shared, parts = _parts(value.__dict__, changing)
+    shared, parts = makers(value.__dict__, changing)
     cls, new = type(value), object.__new__
 
     def make() -> Any:
@@ -81,7 +81,7 @@ def fresh(cls: type[N], **values: Any) -> N:
     """
     known = _PLAIN.get(cls)
     if known is None:
-        known = _PLAIN[cls] = _parts(cls().__dict__, [name for name, _ in cls._copied])
+        known = _PLAIN[cls] = makers(cls().__dict__, [name for name, _ in cls._copied])
     shared, parts = known
     made = object.__new__(cls)
     fields = made.__dict__

@@ -69,13 +69,13 @@ def turn(rotation: Quat, vector: Sequence[float]) -> Vec:
 
 def unit(vector: Sequence[float]) -> tuple[float, ...] | None:
     """A vector at length one, None when it is too short to have a direction."""
-    largest = max(max(vector), -min(vector))
-    if largest < _TINY:
+    length = math.hypot(*vector)
+    if length < _TINY:
         return None
-    # squares of large numbers would overflow
-    scaled = [x / largest for x in vector]
-    length = math.sqrt(sum([x * x for x in scaled]))
-    return tuple([x / length for x in scaled])
+    if length == math.inf:
+        # only the sum overflows
+        return unit([0.25 * x for x in vector])
+    return tuple([x / length for x in vector])
 
 
 def from_wxyz(wxyz: Sequence[float]) -> Quat | None:
@@ -112,10 +112,10 @@ def from_z_axis(direction: Sequence[float]) -> Quat | None:
         return None
     x, y = -z[1], z[0]
     across = math.hypot(x, y)
-    if across < 1e-10:
-        x, y = 1.0, 0.0
-    angle = math.atan2(across, z[2])
-    return from_axis_angle((x, y, 0.0), angle)
+    half = 0.5 * math.atan2(across, z[2])
+    x, y = (1.0, 0.0) if across < 1e-10 else (x / across, y / across)
+    s = math.sin(half)
+    return x * s, y * s, 0.0, math.cos(half)
 
 
 def from_xy_axes(axes: Sequence[float]) -> Quat | None:
@@ -200,10 +200,10 @@ def between(ends: Sequence[float]) -> tuple[Placement, float] | None:
 
     Its z axis runs from the second point to the first, as compiled models have it.
     """
-    line = [ends[i] - ends[i + 3] for i in range(3)]
-    length = math.sqrt(sum(x * x for x in line))
+    a, b, c, d, e, f = ends
+    line = a - d, b - e, c - f
     rotation = from_z_axis(line)
     if rotation is None:
         return None
-    x, y, z = (0.5 * (ends[i] + ends[i + 3]) for i in range(3))
-    return Placement((x, y, z), rotation), 0.5 * length
+    middle = 0.5 * (a + d), 0.5 * (b + e), 0.5 * (c + f)
+    return Placement(middle, rotation), 0.5 * math.hypot(*line)
