@@ -200,14 +200,15 @@ class Tree:
         if body.mocap and link is body.link:
             self.log.problem(element, "a mocap body cannot have joints")
             return
-        kind = joint_type(reading, element, scope, place.childclass)
+        a = reading.attributes(element, scope, place.childclass)
+        kind = joint_type(a)
         if kind is JointType.Free:
             if link is not body.link:
                 self.log.problem(element, "only bodies of the world can be free")
             elif body.free is not None or link.joints:
                 self.log.problem(element, "a free joint beside others; allowed: one free joint alone")
             else:
-                body.free = read_free(reading, element, scope, place.childclass)
+                body.free = read_free(reading, a, scope)
                 reading.joints.append(Coordinates(element, scope, body.free, 7, 6))
             return
         if body.free is not None and link is body.link:
@@ -218,7 +219,7 @@ class Tree:
         if (kind is JointType.Ball and before & turning) or (kind in turning and JointType.Ball in before):
             self.log.problem(element, "a ball joint and another rotation in one body")
             return
-        joint = read_joint(reading, element, scope, place.childclass, place.frame)
+        joint = read_joint(reading, a, kind, scope, place.frame)
         link.joints.append(joint)
         q, v = joint.sizes
         reading.joints.append(Coordinates(element, scope, joint, q, v))

@@ -100,7 +100,7 @@ def read_geom(
         reading.log.left_out(element, f"a geom of the mesh '{mesh}', which is left out")
         return None
     # the prefix decides what the names of assets mean
-    fields = reading.parts(_PARTS, a, scope, (shape, mesh, scope.prefix))
+    fields = reading.parts(_PARTS, a, scope, (None if mesh is None else shape, mesh, scope.prefix))
     reading.note_others(a, _KNOWN, _IGNORED)
     size = a.reals("size", 1, 3, default=(0.0, 0.0, 0.0)) or [0.0, 0.0, 0.0]
     if min(size) < 0.0:
@@ -123,8 +123,8 @@ def read_geom(
     return geom
 
 
-Facts = tuple[ShapeType, str | None, str]
-"""Shape and mesh of a geom, and the prefix of its scope."""
+Facts = tuple[ShapeType | None, str | None, str]
+"""Shape and mesh of a geom that has a mesh, and the prefix of its scope."""
 
 
 def _read_numbers(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -> dict[str, Any]:

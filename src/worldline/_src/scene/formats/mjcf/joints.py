@@ -13,7 +13,7 @@ from worldline._src.scene.formats.mjcf.making import fresh, vector
 from worldline._src.scene.formats.mjcf.orientation import HERE, Placement, turn, unit
 from worldline._src.scene.formats.mjcf.scopes import Scope
 from worldline._src.scene.formats.mjcf.solver import read_friction, read_spring
-from worldline._src.scene.formats.xml import Attributes, Element
+from worldline._src.scene.formats.xml import Attributes
 from worldline._src.scene.joints import FreeJoint, Joint, JointType
 from worldline._src.scene.values import (
     FrequencyDampingRatio,
@@ -35,15 +35,11 @@ _IGNORED: Final = {
 }
 
 
-def joint_type(reading: Reading, element: Element, scope: Scope, childclass: str | None) -> JointType:
+def joint_type(a: Attributes) -> JointType:
     """What kind of joint an element makes."""
-    if element.tag == "freejoint":
+    if a.element.tag == "freejoint":
         return JointType.Free
-    # only where it is given does anything need to be made for reading it
-    own = element.get("type")
-    if own in TYPES:
-        return TYPES[own]
-    return reading.attributes(element, scope, childclass).choice("type", TYPES, JointType.Revolute)
+    return a.choice("type", TYPES, JointType.Revolute)
 
 
 def read_linear(a: Attributes, name: str) -> float:
@@ -69,12 +65,8 @@ def _non_negative(a: Attributes, name: str) -> float:
     return value
 
 
-def read_joint(
-    reading: Reading, element: Element, scope: Scope, childclass: str | None, frame: Placement
-) -> Joint:
+def read_joint(reading: Reading, a: Attributes, kind: JointType, scope: Scope, frame: Placement) -> Joint:
     """A hinge, slide or ball joint, seen from its link."""
-    a = reading.attributes(element, scope, childclass)
-    kind = a.choice("type", TYPES, JointType.Revolute)
     fields = reading.parts(_PARTS, a, scope, (kind,))
     reading.note_others(a, _KNOWN, _IGNORED)
     angle = _angle(kind, scope)
@@ -101,7 +93,7 @@ def read_joint(
         fields["pos_limit"] = limit
     return fresh(
         Joint,
-        name=reading.names.own(scope, element, "joint"),
+        name=reading.names.own(scope, a.element, "joint"),
         type_=kind,
         pos=vector(position),
         axis=vector(direction),
@@ -180,8 +172,9 @@ _PARTS: Final = Parts(
 _KNOWN: Final = _PLACED | _PARTS.names
 
 
-def read_free(reading: Reading, element: Element, scope: Scope, childclass: str | None) -> FreeJoint:
+def read_free(reading: Reading, a: Attributes, scope: Scope) -> FreeJoint:
     """What makes the base of a body free."""
+    element = a.element
     name = reading.names.own(scope, element, "joint")
     if element.tag == "freejoint":
         # takes nothing from the default classes
@@ -190,7 +183,6 @@ def read_free(reading: Reading, element: Element, scope: Scope, childclass: str 
         _note_alignment(a, scope, a.choice("align", {"true": True, "false": False, "auto": None}, None))
         reading.finish(a)
         return FreeJoint(name=name, friction_damping=read_friction(a))
-    a = reading.attributes(element, scope, childclass)
     # it has no place, no axis, no limits and no references
     a.mark("type", "pos", "axis", "group", "limited", "range", "actuatorfrclimited", "actuatorfrcrange")
     a.mark("ref", "springref", "margin", "solreflimit", "solimplimit", "actuatorgravcomp", "springyield")

@@ -196,7 +196,7 @@ class _Frames:
             if entry is not None:
                 joints.append(entry)
             else:
-                joints.append(_SIZES[joint_type(reading, element, scope, childclass)][0])
+                joints.append(_SIZES[joint_type(reading.attributes(element, scope, childclass))][0])
         actuators: dict[int, list[Input]] = {}
         for entry in reading.inputs:
             if entry.scope in here:
