@@ -247,13 +247,14 @@ def _convert(tree: Any, file: str | None) -> Element:
 
 def _plain(source: Any, file: str | None, parent: Element | None, position: int) -> Element:
     text = source.text
-    # by place, and not through `attrib`, which makes an object of its own: there may be very many of these
-    return Element(
-        source.tag,
-        dict(source.items()),
-        text.strip() if text else "",
-        file,
-        source.sourceline,
-        parent,
-        position,
-    )
+    made = Element.__new__(Element)
+    made.tag = source.tag
+    # not through `attrib`, which makes an object of its own: there may be very many of these
+    made.attributes = dict(source.items())
+    made.children = []
+    made.text = text.strip() if text else ""
+    made.file = file
+    made.line = source.sourceline
+    made.parent = parent
+    made.position = position
+    return made

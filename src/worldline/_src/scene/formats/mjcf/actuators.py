@@ -131,7 +131,7 @@ class _Actuators:
                 if part.name is not None:
                     part.name = reading.names.define("actuator", part.name, element, self.scope)
         else:
-            model.actuator_type = self._type(law)
+            model.__dict__["actuator_type"] = self._type(law)
             self._inherit_range(law, model, ends)
             made, inputs = [model], 1
             activations = 0 if law.dynamics == "none" else 1
@@ -173,7 +173,7 @@ class _Actuators:
             return ActuatorTarget.joint_in_parent(name)
         if isinstance(joint, FreeJoint):
             return ActuatorTarget.floating_base(name)
-        return ActuatorTarget.joint(name)
+        return ActuatorTarget._of("joint", name)
 
     def _type(self, law: Law) -> ActuatorType:
         """The law in the words of a scene: a shortcut keeps its own where these say everything."""
@@ -184,7 +184,7 @@ class _Actuators:
             activation = None
         plain = activation is None and not early
         if tag == "motor" and plain:
-            return ActuatorType.motor()
+            return _MOTOR
         if tag == "position" and plain:
             third = law.biasprm[2]
             ratio = third > 0.0
@@ -287,18 +287,24 @@ def _read_common(reading: Reading, a: Attributes, scope: Scope, facts: tuple[int
     return {
         "ctrlrange": control,
         "forcerange": reading.limits_of(a, "forcelimited", "forcerange", scope),
-        "gear": a.reals("gear", 1, 6, default=(1.0, 0.0, 0.0, 0.0, 0.0, 0.0)),
         "group": a.integer("group", 0),
         "length_range": Range(*length) if length[0] < length[1] else None,
     }
 
 
+def _read_gear(reading: Reading, a: Attributes, scope: Scope, facts: tuple[int, str]) -> dict[str, Any]:
+    return {"gear": a.reals("gear", 1, 6, default=(1.0, 0.0, 0.0, 0.0, 0.0, 0.0))}
+
+
 _PARTS: Final = Parts(
     Part(
-        frozenset("ctrllimited ctrlrange forcelimited forcerange gear group lengthrange".split()),
+        frozenset("ctrllimited ctrlrange forcelimited forcerange group lengthrange".split()),
         _read_common,
-    )
+    ),
+    Part(frozenset(("gear",)), _read_gear),
 )
+# one for all motors: it holds nothing, and cannot be changed
+_MOTOR: Final = ActuatorType.motor()
 
 
 def reading_range(a: Attributes) -> Range | None:

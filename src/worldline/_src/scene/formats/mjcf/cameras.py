@@ -18,6 +18,7 @@ from worldline._src.scene.cameras import (
     TrackMode,
 )
 from worldline._src.scene.formats.mjcf.context import Reading
+from worldline._src.scene.formats.mjcf.making import fresh, vector
 from worldline._src.scene.formats.mjcf.orientation import HERE, Placement, read_placement, turn
 from worldline._src.scene.formats.mjcf.scopes import Reference, Scope
 from worldline._src.scene.formats.xml import Attributes, Element
@@ -53,10 +54,11 @@ def read_camera(
     width, height = _pixels(a)
     position_track, rotation_track = _TRACKS[mode]
     projection = a.choice("projection", {"perspective": False, "orthographic": True}, False)
-    camera = Camera(
+    camera = fresh(
+        Camera,
         name=reading.names.own(scope, element, "camera"),
-        position=placement.position,
-        orientation=placement.rotation,
+        position=vector(placement.position),
+        orientation=vector(placement.rotation),
         position_track=position_track,
         rotation_track=rotation_track,
         orthographic=projection or a.flag("orthographic", False),
@@ -137,10 +139,11 @@ def read_light(
         return None
     position = a.reals("pos", 3, default=(0.0, 0.0, 0.0)) or (0.0, 0.0, 0.0)
     direction = a.reals("dir", 3, default=(0.0, 0.0, -1.0)) or (0.0, 0.0, -1.0)
-    light = Light(
+    light = fresh(
+        Light,
         name=reading.names.own(scope, element, "light"),
-        position=position if frame is HERE else frame.apply(position),
-        direction=direction if frame is HERE else turn(frame.rotation, direction),
+        position=vector(position if frame is HERE else frame.apply(position)),
+        direction=vector(direction if frame is HERE else turn(frame.rotation, direction)),
         cast_shadows=a.flag("castshadow", True),
         active=a.flag("active", True),
         color=a.reals("diffuse", 3, default=(0.7, 0.7, 0.7)),
@@ -186,6 +189,7 @@ def _light_type(a: Attributes, kind: str) -> LightType:
         return LightType.point(PointLightDesc(range=reach, radius=radius, **lumens))
     outer = min(180.0, max(0.0, a.real("cutoff", 45.0)))
     soft = min(1.0, max(0.0, a.real("softness", 0.2)))
-    return LightType.spot(
-        SpotLightDesc(range=reach, outer_angle=outer, inner_angle=outer * (1.0 - soft), **lumens)
+    inner = outer * (1.0 - soft)
+    return LightType._of(
+        "spot", fresh(SpotLightDesc, range=reach, outer_angle=outer, inner_angle=inner, **lumens)
     )

@@ -54,7 +54,9 @@ class Composition:
         costs: dict[int, int] = {}
         # children before parents, without recursion
         for element in reversed(list(top.walk())):
-            cost = 1 + sum(costs[id(child)] for child in element.children)
+            cost = 1
+            for child in element.children:
+                cost += costs[id(child)]
             if element.tag == "replicate":
                 cost *= max(1, Attributes(element, self.log).integer("count", 1))
             elif element.tag == "attach":

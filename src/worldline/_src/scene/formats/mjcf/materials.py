@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from worldline._src.scene.formats.mjcf.context import Reading
+from worldline._src.scene.formats.mjcf.making import fresh
 from worldline._src.scene.formats.mjcf.scopes import Scope
 from worldline._src.scene.formats.xml import Attributes, Element
 from worldline._src.scene.materials import (
@@ -29,6 +30,7 @@ from worldline._src.scene.materials import (
 )
 
 _SIDES: Final = ("right", "left", "up", "down", "front", "back")
+_FILES: Final = frozenset(f"file{side}" for side in _SIDES)
 _LAYOUT: Final = {
     ".": SkyboxLayout.Ignore,
     "R": SkyboxLayout.Right,
@@ -68,7 +70,8 @@ def read_texture(reading: Reading, element: Element, scope: Scope) -> None:
         return
     defined = reading.names.define("texture", scope.asset(name), element, scope)
     spaces = {"auto": None, "linear": ColorSpace.Linear, "sRGB": ColorSpace.Srgb}
-    texture = Texture(
+    texture = fresh(
+        Texture,
         name=defined,
         type_=TextureType.Skybox if kind == "skybox" else TextureType.D2,
         # without a word on it, images mean what screens show
@@ -101,7 +104,8 @@ def _free_name(reading: Reading, scope: Scope, base: str) -> str:
 def _read_source(reading: Reading, a: Attributes, scope: Scope) -> TextureSource | None:
     kinds = {"none": None, "gradient": "gradient", "checker": "checker", "flat": "flat"}
     builtin = a.choice("builtin", kinds, None)
-    drawn = BuildinAttr(
+    drawn = fresh(
+        BuildinAttr,
         width=float(max(0, a.integer("width", 0))),
         height=float(max(0, a.integer("height", 0))),
         rgb1=a.reals("rgb1", 3, default=(0.8, 0.8, 0.8)),
@@ -110,7 +114,12 @@ def _read_source(reading: Reading, a: Attributes, scope: Scope) -> TextureSource
         markrgb=a.reals("markrgb", 3, default=(0.0, 0.0, 0.0)),
         random=max(0.0, a.real("random", 0.01)),
     )
-    files = {side: reading.file(a, f"file{side}", scope.compiler.texturedir, scope) for side in _SIDES}
+    a.mark(*_FILES)
+    files = (
+        {side: reading.file(a, f"file{side}", scope.compiler.texturedir, scope) for side in _SIDES}
+        if a.gives_any(_FILES)
+        else {}
+    )
     if builtin is not None:
         a.mark("file")
         return getattr(TextureSource, builtin)(drawn)
@@ -153,7 +162,8 @@ def read_material(reading: Reading, element: Element, scope: Scope) -> None:
         roughness = 1.0 - min(1.0, max(0.0, a.real("shininess", 0.5)))
     else:
         a.mark("shininess")
-    material = Material(
+    material = fresh(
+        Material,
         name=name or "",
         color=color,
         alpha_mode=AlphaMode.blend() if color[3] < 1.0 else AlphaMode.opaque(),

@@ -9,6 +9,7 @@ from typing import Final
 from worldline._src.scene.formats.mjcf.context import Reading
 from worldline._src.scene.formats.mjcf.geoms import read_group
 from worldline._src.scene.formats.mjcf.joints import read_linear
+from worldline._src.scene.formats.mjcf.making import fresh
 from worldline._src.scene.formats.mjcf.scopes import Reference, Scope
 from worldline._src.scene.formats.mjcf.solver import read_friction, read_spring
 from worldline._src.scene.formats.xml import Attributes, Element
@@ -51,7 +52,8 @@ def read_tendons(reading: Reading) -> None:
         if element.tag == "fixed":
             # one class has defaults for both kinds, and how a path looks is none of a sum's business
             a.mark("width", "material", "rgba")
-            tendon = JointTendon(joints=[_read_joint(reading, child, scope) for child in element.children])
+            joints = [_read_joint(reading, child, scope) for child in element.children]
+            tendon = fresh(JointTendon, joints=joints)
             tendons.joint_tendons.append(tendon)
         else:
             tendon = SpatialTendon(
@@ -69,13 +71,14 @@ def read_tendons(reading: Reading) -> None:
 
 def _read_common(reading: Reading, a: Attributes, scope: Scope, tendon: JointTendon | SpatialTendon) -> None:
     tendon.name = reading.names.own(scope, a.element, "tendon")
-    tendon.limit = reading.limits_of(a, "limited", "range", scope)
-    tendon.actuator_force_limit = reading.limits_of(a, "actuatorfrclimited", "actuatorfrcrange", scope)
-    tendon.limit_force = read_spring(a, "solreflimit", "solimplimit")
-    tendon.friction_damping = read_friction(a)
-    tendon.frictionloss = a.real("frictionloss", 0.0)
-    tendon.margin = a.real("margin", 0.0)
-    tendon.armature = a.real("armature", 0.0)
+    fields = tendon.__dict__
+    fields["limit"] = reading.limits_of(a, "limited", "range", scope)
+    fields["actuator_force_limit"] = reading.limits_of(a, "actuatorfrclimited", "actuatorfrcrange", scope)
+    fields["limit_force"] = read_spring(a, "solreflimit", "solimplimit")
+    fields["friction_damping"] = read_friction(a)
+    fields["frictionloss"] = a.real("frictionloss", 0.0)
+    fields["margin"] = a.real("margin", 0.0)
+    fields["armature"] = a.real("armature", 0.0)
     for name in ("frictionloss", "armature"):
         if getattr(tendon, name) < 0.0:
             a.reject(name, f"given {getattr(tendon, name):g}; allowed: a number >= 0")
@@ -108,7 +111,7 @@ def _read_joint(reading: Reading, element: Element, scope: Scope) -> JointTendon
     weight = a.real("coef", None)
     if weight is None:
         reading.log.problem(element, "attribute 'coef' is required")
-    return JointTendonNode(joint_name=name or "", weight=weight or 0.0)
+    return fresh(JointTendonNode, joint_name=name or "", weight=weight or 0.0)
 
 
 def _read_node(reading: Reading, element: Element, scope: Scope) -> TendonPathNode | None:
