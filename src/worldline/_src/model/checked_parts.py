@@ -18,7 +18,7 @@ import numpy as np
 from worldline._src.model.builder import ModelBuilder
 from worldline._src.model.checks import check_body
 from worldline._src.model.kinds import JointType
-from worldline._src.model.records import JointRecord, LinkRecord, configured, target_within
+from worldline._src.model.records import JointRecord, LinkRecord, configuration, target_within
 from worldline._src.spatial.poses import Array
 
 _POINT, _NO_INERTIA = np.zeros(3), np.zeros((3, 3))
@@ -59,7 +59,8 @@ def add_checked_link(
     label = builder._label(label, "link")
     if check_inertia:
         check_body(mass, inertia, f"link '{label}'")
-    moments = 0.5 * (inertia + inertia.T)
+    (_, a, b), (d, _, c), (e, f, _) = inertia.tolist()
+    moments = inertia if a == d and b == e and c == f else 0.5 * (inertia + inertia.T)
     builder._labels["link"].add(label)
     builder.links.append(LinkRecord(label, xform, mass, com, moments, is_kinematic, gravcomp=gravcomp))
     return len(builder.links) - 1
@@ -81,7 +82,7 @@ def add_axis_joint(
     lower, upper = settings["limit_lower"], settings["limit_upper"]
     if lower <= upper and not lower <= 0.0 <= upper:
         settings = {**settings, "target_pos": target_within(lower, upper)}
-    (dof,) = configured([axis], settings)
+    dof = configuration(axis, settings)
     x, y, z = axis.tolist()
     length = math.hypot(x, y, z)
     if not (dof.is_plain() and 1e-12 <= length < math.inf):

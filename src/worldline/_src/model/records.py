@@ -244,7 +244,7 @@ def split_options(options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 _PLAIN = vars(JointDofConfig())
 
 
-def _configuration(axis: AxisLike, options: dict[str, Any]) -> JointDofConfig:
+def configuration(axis: AxisLike, options: dict[str, Any]) -> JointDofConfig:
     """A configuration by keywords that are known to exist; a frozen dataclass takes its time to be made."""
     made = object.__new__(JointDofConfig)
     values = made.__dict__
@@ -257,7 +257,7 @@ def _configuration(axis: AxisLike, options: dict[str, Any]) -> JointDofConfig:
 def configured(axes: Sequence[AxisLike], options: dict[str, Any]) -> list[JointDofConfig]:
     """One configuration per axis; an option is one value for all of them, or one each."""
     if not any(isinstance(value, (list, tuple, np.ndarray)) for value in options.values()):
-        return [_configuration(axis, options) for axis in axes]
+        return [configuration(axis, options) for axis in axes]
     rows: list[dict[str, Any]] = [{} for _ in axes]
     for name, value in options.items():
         values = [value] * len(axes)
@@ -267,7 +267,7 @@ def configured(axes: Sequence[AxisLike], options: dict[str, Any]) -> list[JointD
                 raise ArgumentError(f"{name} must be one value or {len(axes)}, one per axis, got {value!r}")
         for row, one in zip(rows, values, strict=True):
             row[name] = one
-    return [_configuration(axis, row) for axis, row in zip(axes, rows, strict=True)]
+    return [configuration(axis, row) for axis, row in zip(axes, rows, strict=True)]
 
 
 def configurations(given: Sequence[JointDofConfig], what: str) -> list[JointDofConfig]:

@@ -123,9 +123,8 @@ def _add_link(
     builder = trees.builder
     local: Sequence[float] = _pose(link.local_translation, link.local_rotation)
     base = link is body.link
-    joints: list[Joint | FreeJoint] = list(active_joints(link, body))
-    if base and body.free is not None:
-        joints = [body.free]
+    free = body.free if base else None
+    joints: Sequence[Joint | FreeJoint] = active_joints(link, body) if free is None else [free]
     world_pose = np.array(
         local if parent < 0 else _unit(composed(builder.links[parent].xform.tolist(), local))
     )

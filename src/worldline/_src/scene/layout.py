@@ -28,6 +28,8 @@ _TURNING = {
     JointType.Universal,
     JointType.Euler,
 }
+_SPECIAL = {JointType.Fixed, JointType.Free, JointType.Ball}
+"""Those that do not move a link, or replace others."""
 
 
 class Slot(NamedTuple):
@@ -51,9 +53,13 @@ class Slot(NamedTuple):
 
     def reference(self) -> Array:
         """The coordinates at the pose in which the scene is drawn."""
+        return np.array(self.reference_values())
+
+    def reference_values(self) -> list[float]:
+        """The same as plain numbers."""
         if isinstance(self.joint, FreeJoint):
-            return np.concatenate((self.link.local_translation, normalized(self.link.local_rotation)))
-        start = np.zeros(self.q_count)
+            return self.link.local_translation.tolist() + normalized(self.link.local_rotation).tolist()
+        start = [0.0] * self.q_count
         if self.joint.type_ in (JointType.Ball, JointType.Free, JointType.Distance):
             start[-1] = 1.0
         elif self.joint.type_ in (JointType.Revolute, JointType.Slide):
@@ -65,6 +71,8 @@ def active_joints(link: Link, body: Body) -> list[Joint]:
     """The joints of a link that move it; see above for those that others replace."""
     if body.free is not None and link is body.link:
         return []
+    if _SPECIAL.isdisjoint([joint.type_ for joint in link.joints]):
+        return link.joints.copy()
     joints = [joint for joint in link.joints if joint.type_ is not JointType.Fixed]
     for joint in joints:
         if joint.type_ is JointType.Free:

@@ -52,7 +52,7 @@ class _Frames:
         self.reading = reading
         slots = layout(reading.world)
         self.slots = {id(slot.joint): slot for slot in slots}
-        self.start = np.concatenate([slot.reference() for slot in slots]) if slots else np.zeros(0)
+        self.start = [x for slot in slots for x in slot.reference_values()]
         self.velocities = sum(slot.v_count for slot in slots)
         self.mocaps = [body for body in reading.world.hierarchy.bodies if body.mocap]
 
@@ -94,7 +94,7 @@ class _Frames:
         values = self._vector(a, "qpos", total)
         if values is None:
             return np.zeros(0)
-        out = self.start.tolist()
+        out = self.start.copy()
         at = 0
         for joint in joints:
             count = joint if isinstance(joint, int) else joint.q_count
