@@ -80,7 +80,10 @@ def check_structure(world: World, limits: Limits = LIMITS) -> list[Problem]:
 
 
 def _references(probe: Probe) -> None:
+    names = probe.names
     for namespaces, name, path in probe.references:
+        if name in names.get(namespaces[0], ()):
+            continue
         if any(name in probe.names.get(space, ()) for space in namespaces):
             continue
         if name == WORLD and "link" in namespaces:
@@ -109,6 +112,8 @@ def movable_links(world: World) -> Iterator[tuple[Link, bool, str]]:
 
 
 def _static_shapes(world: World, probe: Probe) -> None:
+    if not any(is_ground(geom) for link in world.hierarchy.links() for geom in link.geoms):
+        return
     for link, moves, path in movable_links(world):
         for index, geom in enumerate(link.geoms if moves else ()):
             if is_ground(geom):

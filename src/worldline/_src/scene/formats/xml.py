@@ -138,11 +138,22 @@ class Layers(tuple[Element, ...]):
     def __new__(cls, elements: Iterable[Element] = ()) -> Layers:
         made = super().__new__(cls, elements)
         made.holders, made.texts = {}, {}
-        for element in made:
-            for name, text in element.attributes.items():
-                made.holders[name] = element
-                made.texts[name] = (*made.texts.get(name, ()), text)
         made.lists, made.told = {}, set()
+        for element in made:
+            made._take(element)
+        return made
+
+    def _take(self, element: Element) -> None:
+        for name, text in element.attributes.items():
+            self.holders[name] = element
+            self.texts[name] = (*self.texts.get(name, ()), text)
+
+    def and_one(self, element: Element) -> Layers:
+        """These and a more specific one."""
+        made = tuple.__new__(Layers, (*self, element))
+        made.holders, made.texts = self.holders.copy(), self.texts.copy()
+        made.lists, made.told = {}, set()
+        made._take(element)
         return made
 
 
@@ -304,16 +315,15 @@ class Attributes:
         self._read.add(name)
         out = None if default is None else list(default)
         found = self._own.get(name)
+        most = least if most is None else most
         if name in self._given:
-            values = self._inherited(name, least, least if most is None else most, infinite)
+            values = self._inherited(name, least, most, infinite)
             if values is not None:
                 out = list(values) if out is None else values + out[len(values) :]
         elif found is None:
             return out
         if found is not None:
-            values = self._numbers(
-                self.element, name, found, least, least if most is None else most, infinite
-            )
+            values = self._numbers(self.element, name, found, least, most, infinite)
             if values is not None:
                 out = values if out is None else values + out[len(values) :]
         return out
@@ -355,7 +365,8 @@ class Attributes:
                 quick = list(map(float, words))
             except ValueError:
                 quick = [math.nan]
-            if all(map(math.isfinite, quick)) and "_" not in found:
+            # a sum is finite when its terms are, or nearly so: one that overflows is looked at closely
+            if math.isfinite(sum(quick)) and "_" not in found:
                 return quick
             values = [number(word, infinite) for word in words]
             if None not in values:

@@ -44,6 +44,10 @@ _BODY_IGNORED: Final = {
 }
 
 
+_FUSE: Final = {"auto": True, "false": False}
+_TURNING: Final = {JointType.Ball, JointType.Revolute}
+
+
 class Place(NamedTuple):
     """Where something is read into.
 
@@ -141,7 +145,7 @@ class Tree:
             Link,
             name=self.reading.names.own(scope, element, "link"),
             gravcomp=a.real("gravcomp", 0.0),
-            may_fuse=a.choice("fuse", {"auto": True, "false": False}, True),
+            may_fuse=a.choice("fuse", _FUSE, True),
             local_translation=vector(position),
             local_rotation=vector(rotation),
         )
@@ -157,7 +161,7 @@ class Tree:
         childclass = a.text("childclass")
         if childclass:
             scope.source.defaults.find(childclass, element, "childclass")
-        if sum(child.tag == "inertial" for child in element.children) > 1:
+        if [child.tag for child in element.children].count("inertial") > 1:
             self.log.problem(element, "more than one <inertial>")
         self.reading.finish(a, _BODY_IGNORED)
         inner = Place(link, body, scope, HERE, childclass or place.childclass)
@@ -214,11 +218,11 @@ class Tree:
         if body.free is not None and link is body.link:
             self.log.problem(element, "a joint beside a free one; allowed: one free joint alone")
             return
-        before = {joint.type_ for joint in link.joints}
-        turning = {JointType.Ball, JointType.Revolute}
-        if (kind is JointType.Ball and before & turning) or (kind in turning and JointType.Ball in before):
-            self.log.problem(element, "a ball joint and another rotation in one body")
-            return
+        if link.joints and kind in _TURNING:
+            before = {joint.type_ for joint in link.joints}
+            if JointType.Ball in before or (kind is JointType.Ball and before & _TURNING):
+                self.log.problem(element, "a ball joint and another rotation in one body")
+                return
         joint = read_joint(reading, a, kind, scope, place.frame)
         link.joints.append(joint)
         q, v = joint.sizes

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Final
 
 from worldline._src.scene.formats.mjcf.schema import ACTUATOR_DEFAULTS
-from worldline._src.scene.formats.xml import Element, Layers, Log
+from worldline._src.scene.formats.xml import NO_LAYERS, Element, Layers, Log
 from worldline._src.scene.kinds import hint
 
 MAIN: Final = "main"
@@ -40,7 +40,7 @@ class DefaultClass:
         if element.tag in ACTUATOR_DEFAULTS:
             self.actuators[-1] = (*self.actuators[-1], element)
         else:
-            self.layers[element.tag] = Layers((*self.layers.get(element.tag, ()), element))
+            self.layers[element.tag] = self.layers.get(element.tag, NO_LAYERS).and_one(element)
 
     @cached_property
     def actuator_layers(self) -> Layers:

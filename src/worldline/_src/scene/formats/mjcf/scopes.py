@@ -134,7 +134,9 @@ class Names:
 
     def define(self, namespace: str, name: str, element: Element, scope: Scope) -> str | None:
         """Registers a name of the scene; notes a second owner, for whom there is no name then."""
-        known = self._known.setdefault(namespace, {})
+        known = self._known.get(namespace)
+        if known is None:
+            known = self._known[namespace] = {}
         if name in known or (namespace == "link" and name == WORLD):
             before = f"; the other is in line {known[name][0].line}" if name in known else ""
             self.log.problem(element, f"the {namespace} name '{name[:80]}' is used twice{before}")
