@@ -67,7 +67,22 @@ FUNCTIONS: dict[str, Function] = {
     "interpolate": Function(wm.interpolate, ("q0", "q1", "fraction")),
 }
 
-ELSEWHERE = {"eval_fk", "eval_ik", "neutral", "random_configuration", "step"}
+ELSEWHERE = {
+    "body_regressor",
+    "centroidal_derivatives",
+    "eval_fk",
+    "eval_ik",
+    "forward_dynamics_derivatives",
+    "inertial_parameters",
+    "inverse_dynamics_derivatives",
+    "joint_torque_regressor",
+    "kinematics_derivatives",
+    "kinetic_energy_regressor",
+    "neutral",
+    "potential_energy_regressor",
+    "random_configuration",
+    "step",
+}
 """Functions that do not take operands and `out`."""
 
 

@@ -19,6 +19,16 @@ from worldline._src.model.model import Control, Model, State
 from worldline._src.model.records import JointDofConfig
 from worldline._src.model.selection import ArticulationView
 from worldline._src.step.coordinates import eval_fk, eval_ik
+from worldline._src.step.derivatives import (
+    CentroidalDerivatives,
+    ForwardDynamicsDerivatives,
+    InverseDynamicsDerivatives,
+    KinematicsDerivatives,
+    centroidal_derivatives,
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+    kinematics_derivatives,
+)
 from worldline._src.step.dynamics import (
     bias_forces,
     center_of_mass,
@@ -48,6 +58,13 @@ from worldline._src.step.dynamics import (
     solve_mass_matrix,
 )
 from worldline._src.step.jacobians import jacobian, jacobian_derivative, jacobian_dot_times_v
+from worldline._src.step.regressors import (
+    body_regressor,
+    inertial_parameters,
+    joint_torque_regressor,
+    kinetic_energy_regressor,
+    potential_energy_regressor,
+)
 from worldline._src.step.simulation import Simulation, StepFailure
 from worldline._src.step.stepping import MultibodyIntegrationFamily, step
 
@@ -56,9 +73,13 @@ __all__ = [
     "ArticulationView",
     "Axis",
     "BodyFlags",
+    "CentroidalDerivatives",
     "Control",
+    "ForwardDynamicsDerivatives",
+    "InverseDynamicsDerivatives",
     "JointDofConfig",
     "JointType",
+    "KinematicsDerivatives",
     "Model",
     "ModelBuilder",
     "MultibodyIntegrationFamily",
@@ -69,26 +90,34 @@ __all__ = [
     "State",
     "StepFailure",
     "bias_forces",
+    "body_regressor",
     "center_of_mass",
     "center_of_mass_acceleration",
     "center_of_mass_jacobian",
     "center_of_mass_velocity",
+    "centroidal_derivatives",
     "centroidal_momentum_matrix",
     "coriolis_forces",
     "difference",
     "eval_fk",
     "eval_ik",
     "forward_dynamics",
+    "forward_dynamics_derivatives",
     "forward_kinematics",
     "gravity_forces",
     "impulse_response",
+    "inertial_parameters",
     "integrate",
     "interpolate",
     "inverse_dynamics",
+    "inverse_dynamics_derivatives",
     "jacobian",
     "jacobian_derivative",
     "jacobian_dot_times_v",
+    "joint_torque_regressor",
+    "kinematics_derivatives",
     "kinetic_energy",
+    "kinetic_energy_regressor",
     "link_accelerations",
     "link_velocities",
     "mass_matrix",
@@ -97,6 +126,7 @@ __all__ = [
     "neutral",
     "passive_forces",
     "potential_energy",
+    "potential_energy_regressor",
     "random_configuration",
     "solve_mass_matrix",
     "step",

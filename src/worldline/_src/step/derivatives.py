@@ -1,0 +1,175 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Derivatives of kinematics and dynamics as matrices.
+
+The kernels run in dual numbers, once for every direction, so derivatives are exact to rounding and follow
+from the code that computes the values; nothing is differenced. A column of the derivative by position is the
+change per unit of displacement of one degree of freedom, as `integrate` moves it, with the numbers in `qd`,
+`qdd` and `tau` held. Joint springs, dampers, armature and compensated gravity are part of it.
+
+Operands may have a world dimension; so have the results then.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from worldline._src.errors import OperationError
+from worldline._src.jit import DISABLED
+from worldline._src.model.model import Model
+from worldline._src.spatial.poses import Array, VectorLike
+from worldline._src.step import programs, runner
+from worldline._src.step.evaluate import NO_ARGS, WITH_GRAVITY, Program, compiled, evaluate, new_arena
+
+
+class InverseDynamicsDerivatives(NamedTuple):
+    """Of generalized forces, ([worlds,] joint_dof_count, joint_dof_count) each."""
+
+    dtau_dq: Array
+    """By displacements."""
+    dtau_dqd: Array
+    """By velocities."""
+    dtau_dqdd: Array
+    """By accelerations: the mass matrix."""
+
+
+class ForwardDynamicsDerivatives(NamedTuple):
+    """Of joint accelerations, ([worlds,] joint_dof_count, joint_dof_count) each."""
+
+    dqdd_dq: Array
+    """By displacements."""
+    dqdd_dqd: Array
+    """By velocities."""
+    dqdd_dtau: Array
+    """By generalized forces: the inverse of the mass matrix."""
+
+
+class KinematicsDerivatives(NamedTuple):
+    """Of `link_velocities` and `link_accelerations`, ([worlds,] body_count, 6, joint_dof_count) each."""
+
+    velocity_dq: Array
+    velocity_dqd: Array
+    acceleration_dq: Array
+    acceleration_dqd: Array
+    acceleration_dqdd: Array
+
+
+class CentroidalDerivatives(NamedTuple):
+    """Of `momentum` about the centre of mass, ([worlds,] 6, joint_dof_count) each."""
+
+    momentum_dq: Array
+    """By displacements."""
+    momentum_dqd: Array
+    """By velocities: the centroidal momentum matrix."""
+
+
+def inverse_dynamics_derivatives(
+    model: Model, q: VectorLike, qd: VectorLike, qdd: VectorLike
+) -> InverseDynamicsDerivatives:
+    """Derivatives of `inverse_dynamics` by displacement, velocity and acceleration.
+
+    Args:
+        model: the model.
+        q: joint coordinates, ([worlds,] joint_coord_count).
+        qd: joint velocities, ([worlds,] joint_dof_count).
+        qdd: joint accelerations, ([worlds,] joint_dof_count).
+
+    Example:
+        >>> from worldline.model import ModelBuilder, inverse_dynamics_derivatives
+        >>> builder = ModelBuilder()
+        >>> bob = builder.add_link(mass=1.0, com=(0, 0, -1), inertia=[[0.0] * 3] * 3)
+        >>> hinge = builder.add_joint_revolute(parent=-1, child=bob, axis=(0, 1, 0))
+        >>> _ = builder.add_articulation([hinge])
+        >>> made = inverse_dynamics_derivatives(builder.finalize(), [0.0], [0.0], [0.0])
+        >>> made.dtau_dq.round(6).tolist(), made.dtau_dqdd.tolist()  # m g l and m l^2
+        ([[9.81]], [[1.0]])
+    """
+    program = programs.INVERSE_DYNAMICS
+    if model.is_relieved:
+        program = programs.RELIEVED[id(program)]
+    shape = (model.joint_dof_count,)
+    return InverseDynamicsDerivatives(*_columns(model, program, (q, qd, qdd), shape, WITH_GRAVITY))
+
+
+def forward_dynamics_derivatives(
+    model: Model, q: VectorLike, qd: VectorLike, tau: VectorLike
+) -> ForwardDynamicsDerivatives:
+    """Derivatives of `forward_dynamics` by displacement, velocity and generalized force.
+
+    Args:
+        model: the model.
+        q: joint coordinates, ([worlds,] joint_coord_count).
+        qd: joint velocities, ([worlds,] joint_dof_count).
+        tau: generalized forces, ([worlds,] joint_dof_count).
+    """
+    program = programs.FORWARD_DYNAMICS
+    if model.is_relieved:
+        program = programs.RELIEVED[id(program)]
+    shape = (model.joint_dof_count,)
+    return ForwardDynamicsDerivatives(*_columns(model, program, (q, qd, tau), shape, WITH_GRAVITY))
+
+
+def kinematics_derivatives(
+    model: Model, q: VectorLike, qd: VectorLike, qdd: VectorLike
+) -> KinematicsDerivatives:
+    """Derivatives of `link_velocities` and `link_accelerations`; those of poses are `jacobian`."""
+    shape = (model.body_count, 6)
+    velocities = _columns(model, programs.LINK_VELOCITIES, (q, qd), shape, NO_ARGS)
+    accelerations = _columns(model, programs.LINK_ACCELERATIONS, (q, qd, qdd), shape, NO_ARGS)
+    return KinematicsDerivatives(*velocities, *accelerations)
+
+
+def centroidal_derivatives(model: Model, q: VectorLike, qd: VectorLike) -> CentroidalDerivatives:
+    """Derivatives of `momentum`, angular, then linear, about the centre of mass."""
+    return CentroidalDerivatives(*_columns(model, programs.MOMENTUM, (q, qd), (6,), NO_ARGS))
+
+
+def _columns(
+    model: Model, program: Program, operands: tuple[Any, ...], shape: tuple[int, ...], args: np.ndarray
+) -> list[Array]:
+    """Derivatives of a program by each of its operands, the first of which are coordinates."""
+    # values first: this checks the operands and lays the program out
+    values = evaluate(model, program, operands, shape, args=args)
+    batch = values.shape[: values.ndim - len(shape)]
+    worlds, n = int(np.prod(batch, dtype=np.int64)), model.joint_dof_count
+    q, *others = (np.asarray(x, np.float64) for x in operands)
+    q = np.broadcast_to(q, (*batch, model.joint_coord_count)).reshape(worlds, 1, -1)
+    others = [np.broadcast_to(x, (*batch, n)).reshape(worlds, 1, -1) for x in others]
+    made = []
+    for k in range(len(operands)):
+        rows = [np.zeros((worlds, n, x.shape[-1], 2)) for x in (q, *others)]
+        for row, x in zip(rows, (q, *others), strict=True):
+            row[..., 0] = x
+        rows[k][..., 1] = _rates(model, q) if k == 0 else np.eye(n)
+        slopes = _slopes(model, program, rows, worlds * n, args).reshape(*batch, n, *shape)
+        made.append(np.ascontiguousarray(np.moveaxis(slopes, len(batch), -1)))
+    return made
+
+
+def _rates(model: Model, q: Array) -> Array:
+    """Rates of the coordinates for a unit velocity of each degree of freedom, (worlds, nv, nq)."""
+    worlds, n = q.shape[0], model.joint_dof_count
+    evaluate(model, programs.INTEGRATE, (q[:, 0], np.zeros(n), np.ones(1)), (model.joint_coord_count,))
+    rows = [np.zeros((worlds, n, size, 2)) for size in (model.joint_coord_count, n, 1)]
+    rows[0][..., 0] = q
+    rows[1][..., 1] = np.eye(n)
+    rows[2][..., 0] = 1.0
+    return _slopes(model, programs.INTEGRATE, rows, worlds * n, NO_ARGS).reshape(worlds, n, -1)
+
+
+def _slopes(model: Model, program: Program, rows: list[Array], count: int, args: np.ndarray) -> Array:
+    """A program in dual numbers: operands alternate value and slope; the slopes of the result."""
+    if DISABLED:
+        raise OperationError("derivatives need the compiler, which NUMBA_DISABLE_JIT switches off")
+    table = model.scratch[program].table
+    flat = [row.reshape(-1) for row in rows]
+    flat += [np.zeros(0)] * (4 - len(flat))
+    out = np.empty((count, int(table[9]), 2))
+    arenas = model.arenas
+    data = new_arena(model, "dual")
+    stages, run = compiled(program, "dual"), runner.runner("dual")
+    every = (1 << len(rows)) - 1
+    run(stages, arenas.index, arenas.constant, args, data, table, *flat, out.reshape(-1), 0, count, every)
+    return out[..., 1]
