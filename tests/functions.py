@@ -68,6 +68,7 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 ELSEWHERE = {
+    "balance_margin",
     "body_regressor",
     "centroidal_derivatives",
     "eval_fk",
@@ -82,6 +83,8 @@ ELSEWHERE = {
     "potential_energy_regressor",
     "random_configuration",
     "step",
+    "support_polygon",
+    "zero_moment_point",
 }
 """Functions that do not take operands and `out`."""
 

@@ -113,6 +113,15 @@ def of_multibodies(arm: sx.Multibody, tip: sx.Link) -> list[object]:
         group.center_of_mass,
         arm.get_jacobian_classic_derivative(tip),
         arm.get_jacobian_spatial_derivative(tip, (0, 0, 1)),
+        arm.inertial_parameters,
+        arm.compute_joint_torque_regressor([0.0]),
+        arm.kinetic_energy_regressor,
+        arm.potential_energy_regressor,
+        arm.compute_inverse_dynamics_derivatives([0.0]).dtau_dq,
+        arm.compute_forward_dynamics_derivatives([0.0]).dqdd_dq,
+        arm.compute_centroidal_derivatives().momentum_dq,
+        arm.get_support_polygon([(0, 0, 0), (1, 0, 0), (0, 1, 0)]),
+        arm.get_zero_moment_point([0.0], height=0.1),
         arm.links.masses,
         arm.links.translations,
         arm.joints.acceleration,
@@ -126,10 +135,11 @@ def of_multibodies(arm: sx.Multibody, tip: sx.Link) -> list[object]:
         group.dofs,
     )
     names: list[str] = arm.link_names + arm.joint_names
+    margin: float = arm.get_balance_margin((0, 0, 1), points=[(0, 0, 0), (1, 0, 0), (0, 1, 0)])
     counts: list[int] = [arm.num_links, arm.num_joints, arm.num_dofs]
     found: tuple[sx.Link | None, sx.Joint | None] = (arm.get_link("x"), arm.get_joint("x"))
     flags: list[bool] = [arm.has_link("tip"), arm.has_joint("x"), arm.is_valid]
-    return [arrays, rows, parts, names, counts, found, flags, group.mass]
+    return [arrays, rows, parts, names, counts, found, flags, margin, group.mass]
 
 
 def of_closures(closure: sx.LoopClosure) -> list[object]:

@@ -18,6 +18,7 @@ from worldline._src.model.kinds import ActuatorMode, Axis, BodyFlags, JointType,
 from worldline._src.model.model import Control, Model, State
 from worldline._src.model.records import JointDofConfig
 from worldline._src.model.selection import ArticulationView
+from worldline._src.step.balance import balance_margin, support_polygon, zero_moment_point
 from worldline._src.step.coordinates import eval_fk, eval_ik
 from worldline._src.step.derivatives import (
     CentroidalDerivatives,
@@ -89,6 +90,7 @@ __all__ = [
     "Simulation",
     "State",
     "StepFailure",
+    "balance_margin",
     "bias_forces",
     "body_regressor",
     "center_of_mass",
@@ -130,4 +132,6 @@ __all__ = [
     "random_configuration",
     "solve_mass_matrix",
     "step",
+    "support_polygon",
+    "zero_moment_point",
 ]

@@ -13,9 +13,9 @@ import numpy as np
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import construction, values
 from worldline._src.facade.collections import DofCollection, JointCollection, LinkCollection
-from worldline._src.facade.handle import Handle
 from worldline._src.facade.joint_coordinates import from_coordinates, to_coordinates
 from worldline._src.facade.link import Link
+from worldline._src.facade.multibody_terms import MultibodyTerms, scattered
 from worldline._src.facade.options import JointSpec
 from worldline._src.facade.subsets import Branch, Chain, Group, Linkage
 from worldline._src.facade.values import VectorLike
@@ -47,7 +47,7 @@ class _Layout(NamedTuple):
     scalar: bool
 
 
-class Multibody(Handle):
+class Multibody(MultibodyTerms):
     """An articulated system of links and joints.
 
     Vectors and matrices have one entry per degree of freedom, joint after joint in construction order, as
@@ -357,19 +357,19 @@ class Multibody(Handle):
         """
         model, q, v, order = self._terms()
         a = self._given(acceleration, "acceleration")
-        return dynamics.inverse_dynamics(model, q, v, _scattered(a, order))[order]
+        return dynamics.inverse_dynamics(model, q, v, scattered(a, order))[order]
 
     def compute_forward_dynamics(self, force: VectorLike) -> Array:
         """Accelerations for given efforts in the present state, springs and dampers included, (num_dofs,)."""
         model, q, v, order = self._terms()
         tau = self._given(force, "force")
-        return dynamics.forward_dynamics(model, q, v, _scattered(tau, order))[order]
+        return dynamics.forward_dynamics(model, q, v, scattered(tau, order))[order]
 
     def compute_impulse_response(self, impulse: VectorLike) -> Array:
         """Change of velocity by a generalized impulse, (num_dofs,)."""
         model, q, _, order = self._terms()
         push = self._given(impulse, "impulse")
-        return dynamics.impulse_response(model, q, _scattered(push, order))[order]
+        return dynamics.impulse_response(model, q, scattered(push, order))[order]
 
     def _given(self, value: VectorLike, what: str) -> Array:
         numbers = values.array(value, what)
@@ -480,7 +480,7 @@ class Multibody(Handle):
     def center_of_mass_acceleration(self) -> Array:
         """With the joint accelerations of the last step, world axes [m/s^2], (3,)."""
         model, q, v, order = self._terms()
-        a = _scattered(self._dof_vector("a"), order)
+        a = scattered(self._dof_vector("a"), order)
         return dynamics.center_of_mass_acceleration(model, q, v, a)
 
     @property
@@ -535,10 +535,3 @@ def _rows(rows: list[int]) -> np.ndarray | slice:
     if rows and rows == list(range(rows[0], rows[0] + len(rows))):
         return slice(rows[0], rows[0] + len(rows))
     return np.array(rows, np.int64)
-
-
-def _scattered(numbers: Array, order: np.ndarray) -> Array:
-    """From the order of the multibody to that of its model."""
-    made = np.empty(len(numbers))
-    made[order] = numbers
-    return made

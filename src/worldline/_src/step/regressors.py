@@ -104,12 +104,12 @@ def joint_torque_regressor(model: Model, q: VectorLike, qd: VectorLike, qdd: Vec
         >>> (Y @ inertial_parameters(model)).round(6)  # -m g l: the hinge turns against the weight
         array([-19.62])
     """
-    R = _rotations(forward_kinematics(model, q))
+    R = rotations(forward_kinematics(model, q))
     V = link_velocities(model, q, qd)
     A = link_accelerations(model, q, qd, qdd)
     # what compensates gravity is a force at the centre of mass: for the body gravity is that much weaker
     A[..., 3:] -= _felt_gravity(model)
-    wrenches = body_regressor(_in_body(R, V), _in_body(R, A))
+    wrenches = body_regressor(in_body(R, V), in_body(R, A))
     worlds = wrenches.shape[:-3]
     made = np.zeros((*worlds, model.joint_dof_count, PARAMETERS * model.body_count))
     for b in range(model.body_count):
@@ -123,7 +123,7 @@ def kinetic_energy_regressor(model: Model, q: VectorLike, qd: VectorLike) -> Arr
 
     Times `inertial_parameters(model)` it is `kinetic_energy` without armature.
     """
-    V = _in_body(_rotations(forward_kinematics(model, q)), link_velocities(model, q, qd))
+    V = in_body(rotations(forward_kinematics(model, q)), link_velocities(model, q, qd))
     w, v = V[..., :3], V[..., 3:]
     # m v.v / 2 + m c . (v x w) + w . I w / 2
     mass = 0.5 * np.sum(v * v, axis=-1, keepdims=True)
@@ -140,7 +140,7 @@ def potential_energy_regressor(model: Model, q: VectorLike) -> Array:
     poses = forward_kinematics(model, q)
     g = np.broadcast_to(np.asarray(model.gravity), (model.body_count, 3))
     mass = -np.einsum("...bi,bi->...b", poses[..., :3], g)[..., None]
-    moments = -np.einsum("...bij,bi->...bj", _rotations(poses), g)
+    moments = -np.einsum("...bij,bi->...bj", rotations(poses), g)
     made = np.concatenate([mass, moments, np.zeros((*moments.shape[:-1], 6))], axis=-1)
     return made.reshape(*made.shape[:-2], -1)
 
@@ -149,7 +149,7 @@ def _felt_gravity(model: Model) -> Array:
     return (1.0 - model.body_gravcomp)[:, None] * np.asarray(model.gravity)
 
 
-def _rotations(poses: Array) -> Array:
+def rotations(poses: Array) -> Array:
     """Rotation matrices of poses with xyzw, (..., 3, 3)."""
     x, y, z, w = np.moveaxis(poses[..., 3:], -1, 0)
     rows = [
@@ -160,7 +160,7 @@ def _rotations(poses: Array) -> Array:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
-def _in_body(R: Array, V: Array) -> Array:
+def in_body(R: Array, V: Array) -> Array:
     """Spatial vectors from world to body axes."""
     both = V.reshape(*V.shape[:-1], 2, 3)
     return np.einsum("...ji,...kj->...ki", R, both).reshape(V.shape)
