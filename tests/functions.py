@@ -74,6 +74,7 @@ ELSEWHERE = {
     "eval_fk",
     "eval_ik",
     "forward_dynamics_derivatives",
+    "freeze_joints",
     "inertial_parameters",
     "inverse_dynamics_derivatives",
     "joint_torque_regressor",

@@ -59,6 +59,7 @@ from worldline._src.step.dynamics import (
     solve_mass_matrix,
 )
 from worldline._src.step.jacobians import jacobian, jacobian_derivative, jacobian_dot_times_v
+from worldline._src.step.reduction import freeze_joints
 from worldline._src.step.regressors import (
     body_regressor,
     inertial_parameters,
@@ -106,6 +107,7 @@ __all__ = [
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "forward_kinematics",
+    "freeze_joints",
     "gravity_forces",
     "impulse_response",
     "inertial_parameters",
