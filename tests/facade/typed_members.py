@@ -43,6 +43,21 @@ def of_options(options: sx.WorldOptions, spec: sx.JointSpec, read: sx.ReadOption
     return [speeds, iterations, flags, kind, axes, anchors, pitch, format, root]
 
 
+def of_inertias() -> list[object]:
+    """Mass properties."""
+    made: list[sx.Inertia] = [
+        sx.Inertia(1.0, (0, 0, 0), np.eye(3)),
+        sx.Inertia.from_box((1, 1, 1)),
+        sx.Inertia.from_sphere(1.0, density=1.0),
+        sx.Inertia.from_cylinder(1.0, 2.0, mass=1.0),
+        sx.Inertia.from_capsule(1.0, 2.0),
+        sx.Inertia.from_spatial_tensor(np.eye(6)),
+    ]
+    both: sx.Inertia = made[0].transformed(np.eye(4)) + made[1]
+    arrays: list[Array] = [both.center_of_mass, both.moment, both.spatial_tensor, both.principal_moments]
+    return [arrays, both.mass, both.is_valid]
+
+
 def of_frames(frame: sx.Frame, other: sx.Frame) -> list[Array]:
     """Frames, which bodies and links are too."""
     assert frame.is_valid and not frame.is_world and frame.is_same_instance_as(frame)
@@ -362,6 +377,7 @@ def run(folder: Path) -> int:
     copy.joints[0].use_coupler_constraint = False
     copy.joints[0].actuator_type = sx.ActuatorType.FORCE
     found = of_options(world.options, spec, sx.ReadOptions())
+    found += of_inertias()
     found += of_frames(tool, box)
     found += of_links(tip, box)
     found += of_joints(arm.joints[0], arm.dofs[0])

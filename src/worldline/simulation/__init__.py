@@ -25,6 +25,7 @@ from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
 from worldline._src.facade.dump import dump_scene_json, dump_scene_text
 from worldline._src.facade.explain import Explanation
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
+from worldline._src.facade.inertia import Inertia
 from worldline._src.facade.jobs import StepJob, StepProgress
 from worldline._src.facade.joint import Joint
 from worldline._src.facade.kinds import (
@@ -113,6 +114,7 @@ __all__ = [
     "Frame",
     "FreeFrame",
     "Group",
+    "Inertia",
     "Joint",
     "JointCollection",
     "JointSpec",

@@ -1,0 +1,68 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The value of mass, centre of mass and inertia."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trees import random_inertia
+from worldline import simulation as sx
+from worldline._src.errors import ArgumentError
+
+
+def random_value(rng):
+    mass = rng.uniform(0.5, 2.0)
+    moment = random_inertia(rng, mass)
+    return sx.Inertia(mass, rng.uniform(-0.3, 0.3, 3), 0.5 * (moment + moment.T))
+
+
+def test_shapes_have_their_closed_forms():
+    box = sx.Inertia.from_box((1, 2, 3), density=10.0)
+    assert box.mass == pytest.approx(480.0)
+    np.testing.assert_allclose(box.moment, np.diag([13.0, 10.0, 5.0]) * 480.0 / 3.0)
+    cylinder = sx.Inertia.from_cylinder(0.5, 1.0, mass=12.0)
+    np.testing.assert_allclose(cylinder.principal_moments, [1.5, 4.75, 4.75])
+    # a capsule without a cylinder is a ball
+    ball, round_ = sx.Inertia.from_sphere(0.3), sx.Inertia.from_capsule(0.3, 0.0)
+    np.testing.assert_allclose(round_.moment, ball.moment)
+    assert ball.mass == pytest.approx(4000.0 / 3.0 * np.pi * 0.027)
+
+
+def test_tensors_are_those_of_pinocchio():
+    pin = pytest.importorskip("pinocchio", reason="Pinocchio (package pin) is the yardstick of this test")
+    rng = np.random.default_rng(2)
+    ours, other = random_value(rng), random_value(rng)
+    theirs = pin.Inertia(ours.mass, ours.center_of_mass, ours.moment)
+    swap = [3, 4, 5, 0, 1, 2]  # linear rows are first there
+    np.testing.assert_allclose(ours.spatial_tensor, theirs.matrix()[np.ix_(swap, swap)], atol=1e-14)
+    both = theirs + pin.Inertia(other.mass, other.center_of_mass, other.moment)
+    np.testing.assert_allclose((ours + other).spatial_tensor, both.matrix()[np.ix_(swap, swap)], atol=1e-14)
+    X = pin.SE3.Random()
+    moved = ours.transformed(X.homogeneous).spatial_tensor
+    np.testing.assert_allclose(moved, X.act(theirs).matrix()[np.ix_(swap, swap)], atol=1e-12)
+    back = sx.Inertia.from_spatial_tensor(ours.spatial_tensor)
+    np.testing.assert_allclose(back.moment, ours.moment, atol=1e-14)
+    np.testing.assert_allclose(back.center_of_mass, ours.center_of_mass, atol=1e-14)
+
+
+def test_validity():
+    assert random_value(np.random.default_rng(0)).is_valid
+    assert sx.Inertia(1.0, (1, 0, 0), np.diag([1.0, 2.0, 3.0])).is_valid  # flat bodies are at the bound
+    assert not sx.Inertia(1.0, (0, 0, 0), np.diag([1.0, 2.0, 3.1])).is_valid
+    assert not sx.Inertia(1.0, (0, 0, 0), np.diag([-1.0, 2.0, 2.0])).is_valid
+    assert not sx.Inertia(-1.0).is_valid and not sx.Inertia(0.0).is_valid
+    # moments that are in order on the diagonal only
+    assert not sx.Inertia(1.0, (0, 0, 0), [[1.0, 1.5, 0], [1.5, 1.0, 0], [0, 0, 1.0]]).is_valid
+
+
+def test_what_makes_no_value_is_told():
+    with pytest.raises(ArgumentError, match="symmetric"):
+        sx.Inertia(1.0, (0, 0, 0), [[1, 0, 0], [1, 1, 0], [0, 0, 1]])
+    with pytest.raises(ArgumentError, match="not the spatial tensor"):
+        sx.Inertia.from_spatial_tensor(np.diag([1.0, 1, 1, 1, 2, 1]))
+    with pytest.raises(ArgumentError, match="positive"):
+        sx.Inertia.from_box((1, 0, 1))
+    with pytest.raises(ValueError, match="read-only"):
+        sx.Inertia().moment[0, 0] = 2.0
