@@ -141,7 +141,7 @@ def test_info_as_json(scene):
     assert [body["name"] for body in data["bodies"]] == ["crate", "arm"]
     assert data["actuators"][0]["target"] == "hinge" and data["actuators"][0]["control_range"] == [-5, 5]
     assert data["actuators"][0]["force_range"] == [None, None]
-    assert data["sensors"] == [{"name": "angle", "kind": "joint", "size": 1}]
+    assert data["sensors"] == [{"name": "angle", "kind": "joint_position", "size": 1}]
     assert data["keyframes"] == ["up"] and data["obstacle"] is None
 
 
