@@ -7,10 +7,11 @@ STAMP := $(VENV)/.installed
 BENCH_STAMP := $(VENV)/.installed-bench
 TEST_MODELS := gymnasium dm_control example-robot-data
 
-.PHONY: help demo test bench docs lint format clean
+.PHONY: help demo view test bench docs lint format clean
 
 help:
 	@echo "make demo    run the main job on bundled data"
+	@echo "make view    see a robot move, on a page in the browser"
 	@echo "make test    run the test suite"
 	@echo "make bench   print the comparison tables"
 	@echo "make docs    build the documentation into build/docs"
@@ -35,6 +36,10 @@ $(BENCH_STAMP): $(STAMP)
 
 demo: $(RUN_STAMP)
 	$(BIN)/python -m worldline demo
+
+view: $(RUN_STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[viewer]"
+	$(BIN)/python -m worldline view
 
 test: $(STAMP)
 	$(BIN)/python -m pytest
