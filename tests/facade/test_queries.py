@@ -9,7 +9,7 @@ import pytest
 
 from facade.scenes import moved
 from worldline import simulation as sx
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, OperationError
 from worldline.collision import CollisionOption, CollisionShape
 
 
@@ -162,3 +162,19 @@ def test_an_update_policy_says_when_to_look():
     assert queries.query(update=sx.UpdatePolicy.NEVER) == queries.query(update=sx.UpdatePolicy.ALWAYS) == []
     with pytest.raises(TypeError):
         queries.query(update="always")  # type: ignore[arg-type]
+
+
+def test_closest_point_is_fresh_and_signed():
+    world = sx.World()
+    with pytest.raises(OperationError, match="no body of this World has one"):
+        world.closest_point((0, 0, 0))
+    ball = world.add_rigid_body("ball", position=(2, 0, 0))
+    ball.add_collision_shape(CollisionShape.sphere(0.5))
+    world.add_ground_plane(-3.0)
+    found = world.closest_point((0, 0, 0))
+    assert found.body is ball and found.distance == pytest.approx(1.5, abs=1e-8)
+    np.testing.assert_allclose(found.point, (1.5, 0, 0), atol=1e-7)
+    assert world.closest_point((2.1, 0, 0)).distance == pytest.approx(-0.4, abs=1e-7)
+    assert world.closest_point((9, 9, -2.5)).body is None
+    ball.translation = (0, 0, 4)
+    assert world.closest_point((0, 0, 0)).body is None  # the ground is nearer now

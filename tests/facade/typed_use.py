@@ -216,6 +216,8 @@ def contacts(world: sx.World) -> list[sx.Contact]:
     rays: sx.RayHits = world.raycast((0.0, 0.0, 3.0), (0.0, 0.0, -3.0))
     hit: sx.RayHit | None = rays[0]
     assert hit is not None and hit.body is box and abs(away.distance) < 1e-9
+    near: sx.BodyPoint = world.closest_point((9.0, 9.0, 3.0))
+    assert near.distance > 0.0 and near.point.shape == (3,) and near.body is None
     inside: list[sx.RigidBody | sx.Link | None] = world.overlap(CollisionShape.sphere(0.1), np.eye(4))
     now: list[sx.Contact] = world.collide(CollisionOption(margin=0.01))
     world.step()

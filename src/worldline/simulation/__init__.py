@@ -68,7 +68,7 @@ from worldline._src.facade.options import (
     RigidBodyOptions,
     WorldOptions,
 )
-from worldline._src.facade.queries import BodyDistance, CollisionQueries, RayHit, RayHits
+from worldline._src.facade.queries import BodyDistance, BodyPoint, CollisionQueries, RayHit, RayHits
 from worldline._src.facade.recording import Recording, RecordingError
 from worldline._src.facade.replay import Replay, ReplayCheck, ReplayDifference, ReplayIndexError
 from worldline._src.facade.replay_layout import LayoutError
@@ -92,6 +92,7 @@ from worldline.simulation import state as state
 __all__ = [
     "ActuatorType",
     "BodyDistance",
+    "BodyPoint",
     "Branch",
     "Capability",
     "Chain",

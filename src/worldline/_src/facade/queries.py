@@ -18,7 +18,7 @@ from worldline._src.collision.group import CollisionGroup
 from worldline._src.collision.native import NativeDetector
 from worldline._src.collision.results import CollisionOption
 from worldline._src.collision.shapes import CollisionShape
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import values
 from worldline._src.facade.contacts import Contact, Owners, owners
 from worldline._src.facade.frame import Frame
@@ -260,6 +260,32 @@ def raycast(world: World, start: VectorLike, end: VectorLike) -> RayHits:
     places = np.full(len(hit), -1)
     places[hit] = scene.place[found.objects[hit]]
     return RayHits(found.fractions, found.points, found.normals, bodies, places)
+
+
+@dataclass(frozen=True, eq=False)
+class BodyPoint:
+    """The point of a body's surface that is closest to a point.
+
+    Attributes:
+        body: rigid body or link; None for shapes of the world itself.
+        point: on its surface, world [m], (3,).
+        distance: signed [m]; negative when the point asked about is inside.
+    """
+
+    body: RigidBody | Link | None
+    point: Array
+    distance: float
+
+
+def closest_point(world: World, point: VectorLike) -> BodyPoint:
+    """See `World.closest_point`."""
+    scene = scene_of(world)
+    if not len(scene.group):
+        raise OperationError("closest_point needs a collision shape, and no body of this World has one")
+    found = scene.detector.closest_point(scene.group, values.vector3(point, "point"))
+    assert found.object_a is not None
+    body = int(scene.body[found.object_a.index])
+    return BodyPoint(scene.who.body[body], found.point_a.copy(), float(found.distance))
 
 
 def overlap(world: World, shape: CollisionShape, pose: TransformLike | None) -> list[RigidBody | Link | None]:

@@ -14,7 +14,7 @@ from worldline._src.facade.contacts import Contact, ContactForce
 from worldline._src.facade.explain import Explanation
 from worldline._src.facade.ledger import EnergyLedger
 from worldline._src.facade.link import Link
-from worldline._src.facade.queries import BodyDistance, BodyLike, CollisionQueries, RayHits
+from worldline._src.facade.queries import BodyDistance, BodyLike, BodyPoint, CollisionQueries, RayHits
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.step_report import ContactEvent, StepReport
 from worldline._src.facade.values import TransformLike, VectorLike
@@ -174,6 +174,24 @@ class WorldContacts:
     ) -> list[RigidBody | Link | None]:
         """Bodies that a shape at a pose (4x4, the origin when None) overlaps now; None is the world's own."""
         return queries.overlap(self._whole(), shape, pose)
+
+    def closest_point(self, point: VectorLike) -> BodyPoint:
+        """The point on the surface of any body, the world's own shapes included, closest to a point now.
+
+        Args:
+            point: world [m], (3,).
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> from worldline.collision import CollisionShape
+            >>> world = sx.World()
+            >>> ball = world.add_rigid_body("ball", position=(2, 0, 0))
+            >>> ball.add_collision_shape(CollisionShape.sphere(0.5))
+            >>> found = world.closest_point((0, 0, 0))
+            >>> found.body is ball, found.point.round(6).tolist(), round(found.distance, 6)
+            (True, [1.5, 0.0, 0.0], 1.5)
+        """
+        return queries.closest_point(self._whole(), point)
 
     # ---- pairs that never touch
 
