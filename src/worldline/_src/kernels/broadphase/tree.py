@@ -4,12 +4,14 @@
 
 A shape stays in its place in the tree while its box stays inside the larger box the tree knows. When it
 leaves, that box and the boxes above it grow. Once half as many shapes have left as there are, the tree is
-built anew by median splits. Half spaces are in no tree: there are few and their box is everything.
+built anew by median splits. Half spaces are in no tree: there are few and their box is everything. In a world
+of few shapes no shape ever leaves: looking at all pairs costs less than following those that move.
 """
 
 from __future__ import annotations
 
 from worldline._src.jit import inline, outline
+from worldline._src.kernels.broadphase.aabb import EVERYWHERE
 from worldline._src.kernels.narrowphase.tables import PLANE
 from worldline._src.scalar.ops import maximum, minimum
 
@@ -18,6 +20,8 @@ MOVING_ROOT, FIXED_ROOT, NODES, BUILT, LEFT, MOVING, FIXED, PLANES = range(8)
 PARENT, CHILD_A, CHILD_B, LEAF = range(4)
 SKIN = 0.1
 """How much larger than a shape's box its box in the tree is, as a share of its longest side."""
+FEW = 24
+"""Up to so many shapes, the boxes in the tree hold everything."""
 
 
 @inline
@@ -49,7 +53,7 @@ def _inside(box, fat, i):
 def _set_fat(box, fat, i):
     """Grow the box of a shape by the skin."""
     side = maximum(maximum(box[i, 3] - box[i, 0], box[i, 4] - box[i, 1]), box[i, 5] - box[i, 2])
-    skin = SKIN * side
+    skin = SKIN * side if fat.shape[0] > FEW else EVERYWHERE
     for e in range(3):
         fat[i, e] = box[i, e] - skin
         fat[i, 3 + e] = box[i, 3 + e] + skin
