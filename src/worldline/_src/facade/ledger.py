@@ -105,17 +105,15 @@ def energy_ledger(world: World) -> EnergyLedger:
     motors = sim.tau - springs - damping + share.motors
     if sim.implicit:
         # of the end of the step; what it adds to the beginning
-        late = -h * a
+        late = -h * a * (sim.drive < drives.VELOCITY)
         damping = damping + model.joint_damping * late
-        motors = motors + model.joint_target_kd * late
+        motors = motors + model.joint_target_kd * late * (sim.drive == drives.FORCE)
     external = np.zeros_like(v0)
     if runtime.acted().any():
         external = generalized(model, q0, runtime.acted())
     springs, damping = springs + share.springs, damping + share.damping
     rows, contact, correction = _rows(runtime, q0, mean)
     prescribed = M @ a + bias - gravity - external - rows - sim.tau - share.springs - share.damping
-    if sim.implicit:
-        prescribed = prescribed - (model.joint_damping + model.joint_target_kd) * (-h * a)
     prescribed[sim.drive < drives.VELOCITY] = 0.0
 
     def kinetic(velocity: Array) -> float:

@@ -17,6 +17,8 @@ from worldline._src.kernels import actuation, body_matrices
 from worldline._src.kernels.constraints import contact_rows as contacts
 from worldline._src.kernels.constraints import joint_rows as joints
 from worldline._src.kernels.constraints import solve as solving
+from worldline._src.kernels.constraints.damping import Damped, damp_tree, is_damped
+from worldline._src.kernels.constraints.islands import padded_columns
 from worldline._src.kernels.constraints.tables import (
     HIT_ARGS,
     HIT_D,
@@ -36,16 +38,15 @@ from worldline._src.kernels.constraints.tables import (
     row_view,
     shape_law_view,
     solve_view,
+    tree_span_view,
     weight_view,
     work_view,
 )
 from worldline._src.kernels.narrowphase import tables as hits
 from worldline._src.model.views import (
-    articulated_view,
     body_view,
     chain_view,
     control_view,
-    dof_view,
     drive_view,
     mass_view,
     operand_view,
@@ -214,12 +215,11 @@ def solve_rows(m, c, args, d):
 def damp_implicitly(m, c, args, d):
     """a, M -> a with joint damping taken at the end of the step."""
     tm, tc, td = trees_of(args)
-    solving.damp_implicitly(
-        dof_view(tm, tc, td),
-        passive_view(tm, tc, td),
-        drive_view(tm, tc, td),
-        step_view(tm, tc, td).time_step[0],
-        mass_view(tm, tc, td),
-        articulated_view(tm, tc, td).dof_u,
-        operand_view(tm, tc, td).a,
-    )
+    damped = Damped(chain_view(tm, tc, td), passive_view(tm, tc, td), drive_view(tm, tc, td))
+    M, a, h = mass_view(tm, tc, td).M, operand_view(tm, tc, td).a, step_view(tm, tc, td).time_step[0]
+    tree_dof = tree_span_view(m, c, args, d).tree_dof
+    for t in range(tree_dof.shape[0] - 1):
+        first, n = tree_dof[t], tree_dof[t + 1] - tree_dof[t]
+        if is_damped(damped, first, first + n):
+            m[_COLUMNS], m[_WIDTH] = n, padded_columns(n)
+            damp_tree(damped, M, first, n, h, work_view(m, c, args, d), a)

@@ -26,7 +26,6 @@ from worldline._src.kernels.constraints.tables import (
     TOLERANCE,
     UNCONVERGED,
 )
-from worldline._src.kernels.mass_factor import factor, solve_factored
 from worldline._src.scalar.packed import PACK, load_pack, load_row, store_pack
 
 
@@ -137,27 +136,3 @@ def solve_rows(chain, held, island_io, work_out, solution_out, records_out, a_io
     record_rows(rows, solution_out, notes, work_out.vectors[7], records_out)
     record_contacts(rows, island_io, solution_out.row_force, records_out.contact_force)
     give_back(chain, solution_out, a_io)
-
-
-@kernel
-def damp_implicitly(dof, passive, drive, h, mass_io, work_out, a_io):
-    """a = (M + h D)^-1 M a: what damping does at the end of the step in the place of its beginning.
-
-    M itself becomes M + h D.
-    """
-    M, nv = mass_io.M, a_io.shape[0]
-    for d in range(nv):
-        work_out[d] = 0.0
-    for d in range(nv):
-        total = M[d, d] * a_io[d]
-        e = dof.dof_parent[d]
-        while e >= 0:
-            total += M[d, e] * a_io[e]
-            work_out[e] += M[d, e] * a_io[d]
-            e = dof.dof_parent[e]
-        work_out[d] += total
-    for d in range(nv):
-        a_io[d] = work_out[d]
-        M[d, d] += h * (passive.dof_damping[d] + drive.dof_target_kd[d])
-    factor(dof, M, mass_io.L)
-    solve_factored(dof, mass_io.L, a_io)

@@ -1,0 +1,90 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Damping of joints at the end of a step in the place of its beginning, one tree at a time."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels import drives
+from worldline._src.kernels.constraints.tip_factor import tip_factor, tip_solve
+from worldline._src.scalar.packed import PACK, load_pack, load_row, pack_of, store_row, sum_pack
+
+
+class Damped(NamedTuple):
+    """What damps degrees of freedom."""
+
+    chain: Any
+    passive: Any
+    drive: Any
+
+
+@inline
+def damping_of(damped, d):
+    """Damping of a degree of freedom: of its joint, and of a drive that commands forces."""
+    driven = 1.0 if damped.drive.dof_drive[d] == drives.FORCE else 0.0
+    total = damped.passive.dof_damping[d] + driven * damped.drive.dof_target_kd[d]
+    return total * damped.chain.dof_mobile[d]
+
+
+@inline
+def is_damped(damped, first, end):
+    """Whether any degree of freedom from `first` to `end - 1` is damped."""
+    found = False
+    for d in range(first, end):
+        if damping_of(damped, d) != 0.0:
+            found = True
+    return found
+
+
+@inline
+def _copy_tree(M, first, n, mobile, H_out):
+    """The mass matrix of a tree; prescribed degrees of freedom stand alone with unit inertia."""
+    whole = n - n % PACK
+    for i in range(n):
+        for j in range(0, whole, PACK):
+            store_row(H_out, i, j, load_row(M, first + i, first + j))
+        for j in range(whole, n):
+            H_out[i, j] = M[first + i, first + j]
+        for j in range(n, H_out.shape[1]):
+            H_out[i, j] = 0.0
+    for i in range(n):
+        if mobile[first + i] == 0.0:
+            for j in range(n):
+                H_out[i, j] = 0.0
+                H_out[j, i] = 0.0
+            H_out[i, i] = 1.0
+
+
+@kernel
+def damp_tree(damped, M, first, n, h, work_out, a_io):
+    """a = (M + h D)^-1 M a for `n` degrees of freedom from `first` on, those of a tree. O(n depth^2).
+
+    The arrays of work_out are those of `NewtonWork`, cut for n.
+    """
+    H, vectors = work_out.H, work_out.vectors
+    width = vectors.shape[1]
+    x, y, inverse, begin = vectors[0], vectors[1], vectors[2], work_out.L_first
+    _copy_tree(M, first, n, damped.chain.dof_mobile, H)
+    for i in range(width):
+        x[i] = 0.0
+        y[i] = 0.0
+    for i in range(n):
+        x[i] = a_io[first + i]
+
+    # forces that make these accelerations
+    for i in range(n):
+        total = pack_of(0.0)
+        for j in range(0, width, PACK):
+            total = total + load_row(H, i, j) * load_pack(x, j)
+        y[i] = sum_pack(total)
+
+    # the same forces on inertia that damping has grown
+    for i in range(n):
+        H[i, i] += h * damping_of(damped, first + i)
+        begin[i] = 0
+    tip_factor(n, begin, H, inverse)
+    tip_solve(n, begin, H, inverse, y)
+    for i in range(n):
+        a_io[first + i] = y[i]
