@@ -7,13 +7,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from worldline._src.errors import OperationError
+from worldline._src.facade.known_names import KnownNames
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
     from worldline._src.facade.world import World
 
 
-class Handle:
+class Handle(KnownNames):
     """An object of a World. One entity has one handle, so `==` and `is` say the same.
 
     Handles keep their World alive. Reading and writing one handle from several threads is as safe as any

@@ -37,6 +37,7 @@ from worldline._src.facade.kinds import (
     LoopClosureFamily,
     RigidBodySolver,
 )
+from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.link import Link
 from worldline._src.facade.loading import LoadResult, ReadOptions, SceneSource
 from worldline._src.facade.loop_closure import LoopClosure, LoopClosureSpec
@@ -66,7 +67,9 @@ from worldline._src.spatial.poses import Array
 _COUNTERS = ("rigid_body", "multibody", "loop_closure", "free_frame", "fixed_frame")
 
 
-class World(WorldSettings, WorldObjects, WorldMembers, WorldContacts, WorldConnections, WorldCompute):
+class World(
+    WorldSettings, WorldObjects, WorldMembers, WorldContacts, WorldConnections, WorldCompute, KnownNames
+):
     """A simulated world.
 
     Args:
