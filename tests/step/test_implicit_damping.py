@@ -23,7 +23,7 @@ ARMS = """<mujoco><option timestep="0.01"/><worldbody>
 def arms() -> sx.World:
     world = sx.World.from_scene(msd.from_str(ARMS))
     for robot in world.multibodies:
-        robot.velocities = np.linspace(0.5, 1.5, robot.num_dofs)
+        robot.joints.velocity = np.linspace(0.5, 1.5, robot.num_dofs)
     return world
 
 

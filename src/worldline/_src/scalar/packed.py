@@ -109,6 +109,16 @@ def _sum_pack(typingctx, pack):
     return types.float64(LANES4), codegen
 
 
+@intrinsic
+def _is_zero_pack(typingctx, pack):
+    def codegen(context, builder, sig, args):
+        zero = ir.Constant(ir.VectorType(ir.DoubleType(), PACK), [0.0] * PACK)
+        other = builder.bitcast(builder.fcmp_unordered("!=", args[0], zero), ir.IntType(PACK))
+        return builder.icmp_unsigned("==", other, ir.Constant(ir.IntType(PACK), 0))
+
+    return types.boolean(LANES4), codegen
+
+
 def _plain_load_row(array, i, j):
     return array[i, j : j + PACK].copy()
 
@@ -127,6 +137,10 @@ def _plain_store_pack(array, j, pack):
 
 def _plain_pack_of(x):
     return np.full(PACK, x)
+
+
+def _plain_is_zero_pack(pack):
+    return not pack.any()
 
 
 def _plain_sum_pack(pack):
@@ -150,3 +164,6 @@ pack_of = _plain_pack_of if DISABLED else _pack_of
 
 sum_pack = _plain_sum_pack if DISABLED else _sum_pack
 """sum_pack(pack): the sum of the four, in a fixed order."""
+
+is_zero_pack = _plain_is_zero_pack if DISABLED else _is_zero_pack
+"""is_zero_pack(pack): whether all four are zero."""

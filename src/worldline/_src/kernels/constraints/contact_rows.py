@@ -36,6 +36,7 @@ from worldline._src.kernels.constraints.tables import (
 )
 from worldline._src.kernels.narrowphase.tables import CAPSULE, PLANE
 from worldline._src.scalar.ops import maximum, minimum, sqrt
+from worldline._src.scalar.packed import PACK, load_row, store_row
 from worldline._src.spatial.vec3 import Vec3
 
 _LEAST_FRICTION = 1e-5
@@ -195,8 +196,8 @@ def _cone(rows, notes, met, shapes, base, v, first, r, weights, option):
         damping = answer(own, r, u, weights[0], h, option[SAFE] != 0.0).friction_damping
     for j in range(dim):
         k = first + j
-        for d in range(base.shape[1]):
-            rows.J[k, d] = base[j, d]
+        for d in range(0, base.shape[1], PACK):
+            store_row(rows.J, k, d, load_row(base, j, d))
         rows.kind[k] = CONE
         rows.dim[k] = dim if j == 0 else 0
         notes.row_residual[k] = r if j == 0 else 0.0
@@ -224,11 +225,13 @@ def _pyramid(rows, notes, met, shapes, base, v, first, r, weights, option):
     for j in range(1, dim):
         mu = _friction_of(met, shapes.pair_friction, j)
         brake = normal.friction_damping * mu * row_velocity(base, j, v)
+        up = first + 2 * (j - 1)
+        for d in range(0, width, PACK):
+            normal_J, tangent_J = load_row(base, 0, d), mu * load_row(base, j, d)
+            store_row(rows.J, up, d, normal_J + tangent_J)
+            store_row(rows.J, up + 1, d, normal_J - tangent_J)
         for side in range(2):
-            k = first + 2 * (j - 1) + side
-            s = mu if side == 0 else -mu
-            for d in range(width):
-                rows.J[k, d] = base[0, d] + s * base[j, d]
+            k = up + side
             rows.kind[k], rows.dim[k] = UNILATERAL, 0
             rows.aref[k] = normal.aref - brake if side == 0 else normal.aref + brake
             rows.D[k], rows.bound[k] = D, 0.0
@@ -276,8 +279,8 @@ def contact_rows(hits, bodies, shapes, island, v, rows_out, notes_out, frames_ou
         weights = (weight[body_a, 0] + weight[body_b, 0], weight[body_a, 1] + weight[body_b, 1])
 
         if condim == 1:
-            for d in range(base.shape[1]):
-                rows_out.J[n, d] = base[0, d]
+            for d in range(0, base.shape[1], PACK):
+                store_row(rows_out.J, n, d, load_row(base, 0, d))
             made = answer(met.law, r, row_velocity(base, 0, v), weights[0], option[STEP], option[SAFE] != 0.0)
             rows_out.aref[n], rows_out.D[n], rows_out.bound[n] = made.aref, 1.0 / made.R, 0.0
             rows_out.kind[n], rows_out.dim[n] = UNILATERAL, 0

@@ -5,16 +5,17 @@
 from __future__ import annotations
 
 from worldline._src.jit import inline
+from worldline._src.scalar.packed import PACK, pack_of, store_row
 from worldline._src.spatial.motion import load_motion
-from worldline._src.spatial.vec3 import Vec3, add, cross, dot, sub
+from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, sub
 
 
 @inline
 def clear_rows(J_out, first, count):
     """Zeros in whole rows."""
     for r in range(first, first + count):
-        for j in range(J_out.shape[1]):
-            J_out[r, j] = 0.0
+        for j in range(0, J_out.shape[1], PACK):
+            store_row(J_out, r, j, pack_of(0.0))
 
 
 @inline
@@ -29,25 +30,37 @@ def add_point_motion(bodies, link, point, axes, count, sign, J_io, first):
         root = tree.link_root[link]
         origin = pos.link_origin
         p = sub(point, Vec3(origin[root, 0], origin[root, 1], origin[root, 2]))
+        x, y, z = load_vec3(axes, 0), load_vec3(axes, 1), load_vec3(axes, 2)
         d = dof.link_last[link]
         while d >= 0:
             S = load_motion(pos.dof_S, d)
             v = add(S.lin, cross(S.ang, p))
             at = column[d]
-            for r in range(count):
-                k = r if r < 3 else r - 3
-                e = Vec3(axes[k, 0], axes[k, 1], axes[k, 2])
-                J_io[first + r, at] += sign * (dot(e, v) if r < 3 else dot(e, S.ang))
+            J_io[first, at] += sign * dot(x, v)
+            if count > 1:
+                J_io[first + 1, at] += sign * dot(y, v)
+            if count > 2:
+                J_io[first + 2, at] += sign * dot(z, v)
+            for r in range(3, count):
+                e = load_vec3(axes, r - 3)
+                J_io[first + r, at] += sign * dot(e, S.ang)
             d = dof.dof_parent[d]
 
 
 @inline
 def row_velocity(J, r, v):
-    """J_r v."""
-    total = 0.0
-    for d in range(v.shape[0]):
-        total += J[r, d] * v[d]
-    return total
+    """J_r v, in four sums that do not wait for each other."""
+    n = v.shape[0]
+    whole = n - n % 4
+    s, t, u, w = 0.0, 0.0, 0.0, 0.0
+    for d in range(0, whole, 4):
+        s += J[r, d] * v[d]
+        t += J[r, d + 1] * v[d + 1]
+        u += J[r, d + 2] * v[d + 2]
+        w += J[r, d + 3] * v[d + 3]
+    for d in range(whole, n):
+        s += J[r, d] * v[d]
+    return (s + u) + (t + w)
 
 
 @inline

@@ -32,12 +32,12 @@ def remember_contacts(pair, contact, contact_row, twins_io):
     last, force, kept = twins_io.last_id, twins_io.contact_force, twins_io.last_force
     for k in range(count):
         last[k, 0], last[k, 1], last[k, 2] = pair[k, 0], pair[k, 1], pair[k, 4]
-        touching = contact[k, 6] >= 0.0
         for j in range(6):
             kept[k, j] = force[k, j]
-            if j < 3:
-                twins_io.last_point[k, j] = contact[k, j]
-            touching = touching or force[k, j] != 0.0
+        for j in range(3):
+            twins_io.last_point[k, j] = contact[k, j]
+        # without a normal force there is no other
+        touching = (contact[k, 6] >= 0.0) | (force[k, 0] != 0.0)
         last[k, 3] = 1 if touching and contact_row[k, 0] >= 0 else 0
     twins_io.counter[LAST_COUNT] = count
 

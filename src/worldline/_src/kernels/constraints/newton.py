@@ -22,7 +22,16 @@ from worldline._src.kernels.constraints.cone import SLIDING, cone_measures, slid
 from worldline._src.kernels.constraints.row_forces import row_forces, row_slopes
 from worldline._src.kernels.constraints.tip_factor import tip_factor, tip_solve
 from worldline._src.scalar.ops import sqrt
-from worldline._src.scalar.packed import PACK, load_pack, load_row, pack_of, store_pack, store_row, sum_pack
+from worldline._src.scalar.packed import (
+    PACK,
+    is_zero_pack,
+    load_pack,
+    load_row,
+    pack_of,
+    store_pack,
+    store_row,
+    sum_pack,
+)
 
 
 class NewtonOptions(NamedTuple):
@@ -77,23 +86,13 @@ def _spans(matrix, n, first_out, end_out):
     width = matrix.shape[1]
     for i in range(n):
         low = 0
-        while low < width - PACK and _is_zero(matrix, i, low):
+        while low < width - PACK and is_zero_pack(load_row(matrix, i, low)):
             low += PACK
         high = width
-        while high > low + PACK and _is_zero(matrix, i, high - PACK):
+        while high > low + PACK and is_zero_pack(load_row(matrix, i, high - PACK)):
             high -= PACK
         first_out[i] = low
         end_out[i] = high
-
-
-@inline
-def _is_zero(matrix, i, j):
-    return (
-        matrix[i, j] == 0.0
-        and matrix[i, j + 1] == 0.0
-        and matrix[i, j + 2] == 0.0
-        and matrix[i, j + 3] == 0.0
-    )
 
 
 @inline

@@ -1,0 +1,47 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Four neighbours of an array as one vector: every operation against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from worldline._src.jit import entry
+from worldline._src.scalar.packed import (
+    is_zero_pack,
+    load_pack,
+    load_row,
+    pack_of,
+    store_pack,
+    store_row,
+    sum_pack,
+)
+
+
+@entry
+def _run(matrix, vector, zero_out):
+    zero_out[0] = is_zero_pack(load_row(matrix, 1, 3))
+    store_row(matrix, 0, 2, load_row(matrix, 1, 3) + pack_of(2.0))
+    store_pack(vector, 1, load_pack(vector, 3))
+    vector[0] = sum_pack(load_pack(vector, 1))
+
+
+@pytest.mark.parametrize("where", [None, 0, 1, 2, 3])
+def test_packs_are_four_neighbours(where):
+    matrix, vector, zero = np.arange(18.0).reshape(2, 9), np.arange(8.0), np.zeros(1, bool)
+    matrix[1, 3:7] = 0.0, -0.0, 0.0, 0.0
+    if where is not None:
+        matrix[1, 3 + where] = -1e-300
+    row = matrix[1, 3:7].copy()
+    _run(matrix, vector, zero)
+    assert zero[0] == (where is None)
+    assert matrix[0].tolist() == [0, 1, *(row + 2.0), 6, 7, 8]
+    assert vector.tolist() == [18, 3, 4, 5, 6, 5, 6, 7]
+
+
+def test_what_is_no_number_is_not_zero():
+    matrix, zero = np.zeros((2, 9)), np.ones(1, bool)
+    matrix[1, 4] = np.nan
+    _run(matrix, np.zeros(8), zero)
+    assert not zero[0]
