@@ -120,7 +120,8 @@ def test_no_rows_is_free_motion():
     a, _, stats = solve_newton(problem, guess=[5.0])
     assert a[0] == 0.7
     assert stats.converged
-    assert stats.iterations == 0
+    # without rows the cost is a parabola: one step from any guess
+    assert stats.iterations == 1
 
 
 def test_iterations_and_tolerance_are_honoured():

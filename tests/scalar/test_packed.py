@@ -16,6 +16,7 @@ from worldline._src.scalar.packed import (
     store_pack,
     store_row,
     sum_pack,
+    where_negative,
 )
 
 
@@ -45,3 +46,14 @@ def test_what_is_no_number_is_not_zero():
     matrix[1, 4] = np.nan
     _run(matrix, np.zeros(8), zero)
     assert not zero[0]
+
+
+@entry
+def _choose(vector, out):
+    store_pack(out, 0, where_negative(load_pack(vector, 0), load_pack(vector, 4)))
+
+
+def test_choice_by_sign():
+    vector, out = np.array([-1.0, 0.0, -0.0, -1e-300, 1.0, 2.0, 3.0, 4.0]), np.ones(4)
+    _choose(vector, out)
+    assert out.tolist() == [1.0, 0.0, 0.0, 4.0]

@@ -119,6 +119,15 @@ def _is_zero_pack(typingctx, pack):
     return types.boolean(LANES4), codegen
 
 
+@intrinsic
+def _where_negative(typingctx, pack, value):
+    def codegen(context, builder, sig, args):
+        zero = ir.Constant(ir.VectorType(ir.DoubleType(), PACK), [0.0] * PACK)
+        return builder.select(builder.fcmp_ordered("<", args[0], zero), args[1], zero)
+
+    return LANES4(LANES4, LANES4), codegen
+
+
 def _plain_load_row(array, i, j):
     return array[i, j : j + PACK].copy()
 
@@ -137,6 +146,10 @@ def _plain_store_pack(array, j, pack):
 
 def _plain_pack_of(x):
     return np.full(PACK, x)
+
+
+def _plain_where_negative(pack, value):
+    return np.where(pack < 0.0, value, 0.0)
 
 
 def _plain_is_zero_pack(pack):
@@ -167,3 +180,6 @@ sum_pack = _plain_sum_pack if DISABLED else _sum_pack
 
 is_zero_pack = _plain_is_zero_pack if DISABLED else _is_zero_pack
 """is_zero_pack(pack): whether all four are zero."""
+
+where_negative = _plain_where_negative if DISABLED else _where_negative
+"""where_negative(pack, value): the pack `value` where `pack` is below zero, zero elsewhere."""

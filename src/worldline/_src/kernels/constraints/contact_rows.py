@@ -247,12 +247,17 @@ def contact_rows(hits, bodies, shapes, island, v, rows_out, notes_out, frames_ou
     counter, option = notes_out.counter, bodies.option
     base, frame, contact_row = frames_out.base, frames_out.frame, frames_out.contact_row
     n, dropped = counter[ROWS], 0
+    last_a, last_b = 0, 0
+    met = meeting(shapes, last_a, last_b)
 
     for i in range(counter[CONTACT_FIRST], counter[CONTACT_END]):
         k = island.contact_order[i]
         contact_row[k, 0], contact_row[k, 1] = -1, 0
         a, b = hits.contact_id[k, 0], hits.contact_id[k, 1]
-        met = meeting(shapes, a, b)
+        # points of one pair follow each other
+        if a != last_a or b != last_b:
+            met = meeting(shapes, a, b)
+            last_a, last_b = a, b
         # the error of the row: distance above what contact keeps
         r = -hits.contact[k, 6] - met.margin
         if r >= 0.0 and met.law.kind != 0.0:

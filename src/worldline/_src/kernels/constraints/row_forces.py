@@ -1,6 +1,10 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Forces, cost and curvature of all rows at given slacks, and their slopes along a line."""
+"""Forces, cost and curvature of all rows at given slacks, and their slopes along a line.
+
+Unilateral rows are most of what there is, and they stand last: limits and the edges of contacts. From row
+`plain` on there are no others, and they are done four at a time.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,17 @@ from worldline._src.kernels.constraints.cone import (
     sliding_forces,
     sliding_slopes,
 )
-from worldline._src.kernels.constraints.rows import CONE, EQUALITY, FRICTION
+from worldline._src.kernels.constraints.rows import CONE, EQUALITY, FRICTION, UNILATERAL
+from worldline._src.scalar.packed import PACK, load_pack, pack_of, store_pack, sum_pack, where_negative
+
+
+@inline
+def first_plain(rows, n):
+    """The row from which on all of the first `n` rows are unilateral."""
+    plain = n
+    while plain > 0 and rows.kind[plain - 1] == UNILATERAL:
+        plain -= 1
+    return plain
 
 
 @inline
@@ -34,15 +48,54 @@ def plain_zone(rows, k, r):
 
 
 @inline
-def row_forces(rows, n, jar, force_out, weight_out):
+def _plain_forces(rows, first, n, jar, force_out, weight_out):
+    """`row_forces` of unilateral rows."""
+    whole = n - (n - first) % PACK
+    cost = pack_of(0.0)
+    for k in range(first, whole, PACK):
+        r = load_pack(jar, k)
+        weight = where_negative(r, load_pack(rows.D, k))
+        pull = weight * r
+        store_pack(weight_out, k, weight)
+        store_pack(force_out, k, -pull)
+        cost = cost + pull * r
+    total = sum_pack(cost)
+    for k in range(whole, n):
+        weight = rows.D[k] if jar[k] < 0.0 else 0.0
+        pull = weight * jar[k]
+        weight_out[k], force_out[k] = weight, -pull
+        total += pull * jar[k]
+    return 0.5 * total
+
+
+@inline
+def _plain_slopes(rows, first, n, trial, jv):
+    """`row_slopes` of unilateral rows."""
+    whole = n - (n - first) % PACK
+    slope, bend = pack_of(0.0), pack_of(0.0)
+    for k in range(first, whole, PACK):
+        r, v = load_pack(trial, k), load_pack(jv, k)
+        pull = where_negative(r, load_pack(rows.D, k)) * v
+        slope = slope + pull * r
+        bend = bend + pull * v
+    first_sum, second_sum = sum_pack(slope), sum_pack(bend)
+    for k in range(whole, n):
+        pull = (rows.D[k] if trial[k] < 0.0 else 0.0) * jv[k]
+        first_sum += pull * trial[k]
+        second_sum += pull * jv[k]
+    return first_sum, second_sum
+
+
+@inline
+def row_forces(rows, n, plain, jar, force_out, weight_out):
     """Forces at slacks jar, and the weight of each row in the Hessian; returns the cost.
 
     Rows that are springs have weight D, others zero; a sliding cone has weight -1 in its first row and
     zero in the others: it brings a block of its own.
     """
-    cost = 0.0
+    cost = _plain_forces(rows, plain, n, jar, force_out, weight_out)
     k = 0
-    while k < n:
+    while k < plain:
         if rows.kind[k] == CONE:
             end = k + rows.dim[k]
             zone, N, T = cone_measures(rows, k, jar)
@@ -73,14 +126,13 @@ def row_forces(rows, n, jar, force_out, weight_out):
 
 
 @inline
-def row_slopes(rows, n, jar, jv, step, trial_out):
+def row_slopes(rows, n, plain, jar, jv, step, trial_out):
     """First and second derivative of the cost of all rows at jar + step jv along jv."""
-    first = 0.0
-    second = 0.0
-    k = 0
     for i in range(n):
         trial_out[i] = jar[i] + step * jv[i]
-    while k < n:
+    first, second = _plain_slopes(rows, plain, n, trial_out, jv)
+    k = 0
+    while k < plain:
         if rows.kind[k] == CONE:
             end = k + rows.dim[k]
             zone, N, T = cone_measures(rows, k, trial_out)
