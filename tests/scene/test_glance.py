@@ -51,7 +51,7 @@ WRONG: list[Any] = [
 
 def passes(part: Struct) -> bool:
     """Whether the quick look finds nothing."""
-    glance = Glance(LIMITS, rules=RULES)
+    glance = Glance(LIMITS)
     try:
         glance.look(part)
         glance.finish()
@@ -107,7 +107,7 @@ def test_never_passes_what_the_walk_rejects(seed: int) -> None:
 
 
 def test_sound_scenes_need_no_second_walk() -> None:
-    _walk(scene(), Glance(LIMITS, rules=RULES))
+    _walk(scene(), Glance(LIMITS))
 
 
 def test_a_value_that_was_sound_once_is_looked_at_again() -> None:
@@ -116,7 +116,7 @@ def test_a_value_that_was_sound_once_is_looked_at_again() -> None:
     mask = world.hierarchy.bodies[0].link.geoms[0].collision_mask
     assert passes(world)
     spring = msd.StiffnessDamping(k=1.0, d=1.0)
-    glance = Glance(LIMITS, rules=RULES)
+    glance = Glance(LIMITS)
     glance.look(spring)
     spring.__dict__["k"] = 1
     with pytest.raises(Doubt):

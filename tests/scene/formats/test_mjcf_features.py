@@ -440,3 +440,15 @@ def test_heights_are_spread_from_0_to_1_with_the_row_at_minus_y_first() -> None:
     heights = np.asarray(field.source_type.value["hfield"]).reshape(-1)
     assert heights == pytest.approx(model.hfield_data, rel=1e-6)
     assert [*(0.5 * x for x in field.size), field.height_scale, field.base] == model.hfield_size[0].tolist()
+
+
+def test_inertia_and_damping_of_an_actuator_are_kept_and_not_left_out() -> None:
+    world = msd.from_str(
+        "<mujoco><worldbody><body><joint name='j' damping='1'/><geom size='1'/></body></worldbody>"
+        "<actuator><motor joint='j' gear='2' armature='0.1' damping='0.5'/></actuator></mujoco>"
+    )
+    joint = world.hierarchy.bodies[0].link.joints[0]
+    assert joint.armature == pytest.approx(0.4)
+    assert joint.spring_damper is not None
+    assert joint.spring_damper.coeff.value.d == pytest.approx(3.0)
+    assert [entry.fate.name for entry in world.report] == ["Kept"]

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from worldline._src.facade.handle import Handle
 from worldline._src.scene.base import Part
+from worldline._src.scene.lending import owned
+from worldline._src.scene.sealing import edited
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
@@ -39,6 +41,7 @@ class Checkpoint:
         for item, fields in self._saved.values():
             vars(item).clear()
             vars(item).update({name: _copied(value) for name, value in fields.items()})
+        edited()
         self._world._options = self._options.copy()
 
 
@@ -64,8 +67,9 @@ def _parts(root: Part) -> Iterator[Part]:
         if isinstance(value, Part):
             if id(value) not in seen:
                 seen.add(id(value))
+                fields = owned(value)
                 yield value
-                stack.extend(vars(value).values())
+                stack.extend(fields.values())
         elif isinstance(value, dict):
             stack.extend(value.values())
         elif isinstance(value, (list, tuple)) and value and not isinstance(value[0], (float, int, str)):

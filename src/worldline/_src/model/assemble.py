@@ -38,7 +38,7 @@ def assemble(builder: ModelBuilder) -> Model:
     dofs = [d for joint in joints for d in (*joint.linear, *joint.angular)]
     columns = np.array(list(map(_settings, dofs)), np.float64).reshape(-1, len(_SETTINGS)).T
     q, qd, force = initial_values(builder)
-    rest = q.copy()
+    rest = q.tolist()
     for joint in joints:
         if joint.coordinates == joint.velocities:
             ends = slice(joint.start, joint.start + joint.coordinates)
@@ -69,7 +69,7 @@ def assemble(builder: ModelBuilder) -> Model:
         joint_axis=np.array([axis for j in joints for axis in j.axes]).reshape(-1, 3),
         joint_pitch=_floats([j.pitch for j in joints for _ in range(j.velocities)]),
         joint_act_mode=np.array([int(d.mode()) for d in dofs], np.int64),
-        joint_spring_ref=rest,
+        joint_spring_ref=_floats(rest),
         **dict(zip(_SETTINGS, map(np.ascontiguousarray, columns), strict=True)),
         articulation_label=[label for label, _ in builder.articulations],
         articulation_start=_starts(builder),

@@ -418,7 +418,8 @@ class ModelBuilder(ShapeMethods):
         label = self._label(label, "articulation")
         if not isinstance(joints, (Sequence, np.ndarray)):
             raise ArgumentError(f"joints of articulation '{label}' must be a list of indices, got {joints!r}")
-        given = [self._joint(j, f"articulation '{label}'") for j in joints]
+        what = f"articulation '{label}'"
+        given = [self._joint(j, what) for j in joints]
         check_articulation(self, given, label)
         index = len(self.articulations)
         for j in given:
@@ -495,6 +496,8 @@ class ModelBuilder(ShapeMethods):
         return self._checked(index, len(self.links), what, allowed, -1 if world else 0)
 
     def _joint(self, index: int, what: str) -> int:
+        if type(index) is int and 0 <= index < len(self.joints):
+            return index
         allowed = f"0 to {len(self.joints) - 1}"
         return self._checked(index, len(self.joints), f"joint of {what}", allowed, 0)
 

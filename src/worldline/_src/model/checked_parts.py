@@ -18,7 +18,7 @@ import numpy as np
 from worldline._src.model.builder import ModelBuilder
 from worldline._src.model.checks import check_body
 from worldline._src.model.kinds import JointType
-from worldline._src.model.records import JointRecord, LinkRecord, configuration, target_within
+from worldline._src.model.records import JointDofConfig, JointRecord, LinkRecord, configuration, target_within
 from worldline._src.spatial.poses import Array
 
 _POINT, _NO_INERTIA = np.zeros(3), np.zeros((3, 3))
@@ -66,6 +66,18 @@ def add_checked_link(
     return len(builder.links) - 1
 
 
+def _is_plain(dof: JointDofConfig) -> bool:
+    """`JointDofConfig.is_plain` for the settings that a scene has; all others are at their defaults."""
+    sizes = dof.armature, dof.friction, dof.stiffness, dof.damping
+    return (
+        min(sizes) >= 0.0
+        and math.isfinite(sum(sizes) + dof.spring_ref + dof.target_pos)
+        and dof.limit_lower <= dof.target_pos <= dof.limit_upper
+        and dof.effort_limit >= 0.0
+        and dof.velocity_limit >= 0.0
+    )
+
+
 def add_axis_joint(
     builder: ModelBuilder,
     kind: JointType,
@@ -85,7 +97,7 @@ def add_axis_joint(
     dof = configuration(axis, settings)
     x, y, z = axis.tolist()
     length = math.hypot(x, y, z)
-    if not (dof.is_plain() and 1e-12 <= length < math.inf):
+    if not (_is_plain(dof) and 1e-12 <= length < math.inf):
         add = builder.add_joint_revolute if kind is JointType.REVOLUTE else builder.add_joint_prismatic
         return add(parent, child, axis, parent_xform=X_p, child_xform=X_c, label=label, **settings)
     # coordinate axes stay exact

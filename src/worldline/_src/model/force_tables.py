@@ -96,8 +96,10 @@ def _row(law: Law) -> _Row:
 
 def force_models(laws: Sequence[Law]) -> ForceModels:
     """The laws of some objects of a scene as columns; None is hard, without bounce."""
+    # joints and geoms have few laws among them, lent to all
+    rows = {id(law): _row(law) for law in {id(law): law for law in laws}.values()}
     kind, stiffness, damping, impedance, direct, bounciness, erp = (
-        zip(*map(_row, laws), strict=True) if laws else ((),) * 7
+        zip(*[rows[id(law)] for law in laws], strict=True) if laws else ((),) * 7
     )
     return ForceModels(
         np.array(kind, np.int64),

@@ -11,11 +11,13 @@ import numpy as np
 
 from worldline._src.model.force_tables import ForceModels, force_models
 from worldline._src.model.kinds import ShapeFlags, ShapeKind
-from worldline._src.model.scene_index import SceneIndex, labels, pose, shared_when_empty, upright
+from worldline._src.model.scene_index import SceneIndex, labels, shared_when_empty, upright
+from worldline._src.model.scene_trees import unit_pose
 from worldline._src.model.shape_tables import CombineKind, ContactPairs, Frames, Shapes, Sites
 from worldline._src.scene.assets.library import AssetLibrary
-from worldline._src.scene.contact import CombineRule
-from worldline._src.scene.geometry import Geometry, ShapeType, Site, SiteShape
+from worldline._src.scene.contact import CollisionMask, CombineRule, PhysicsMaterial
+from worldline._src.scene.geometry import Geometry, GeomVisualAttrs, ShapeType, Site, SiteShape
+from worldline._src.scene.lending import peek
 from worldline._src.scene.world import World
 from worldline._src.spatial.poses import Array, transform
 
@@ -61,7 +63,9 @@ def shape_table(
 ) -> Shapes:
     """Columns of geoms, each with its body; primitives that name a mesh are fitted to it here."""
     geoms = [geom for _, geom in places]
-    physics = [geom.physics_material for geom in geoms]
+    physics: list[PhysicsMaterial] = [peek(geom, "physics_material") for geom in geoms]
+    masks: list[CollisionMask] = [peek(geom, "collision_mask") for geom in geoms]
+    looks: list[GeomVisualAttrs] = [peek(geom, "visual") for geom in geoms]
     meshes = {name: i for i, name in enumerate(library.assets.meshes)}
     hfields = {name: i for i, name in enumerate(library.assets.hfields)}
     material = {name: i for i, name in enumerate(materials)}
@@ -77,8 +81,8 @@ def shape_table(
             [(1.0, 1.0, 1.0) if geom.mesh_scale is None else geom.mesh_scale.tolist() for geom in geoms]
         ).reshape(-1, 3),
         flags=np.array([_flags(geom, library) for geom in geoms], np.int64),
-        group=np.array([geom.collision_mask.collide_group for geom in geoms], np.int64),
-        mask=np.array([geom.collision_mask.collide_with for geom in geoms], np.int64),
+        group=np.array([mask.collide_group for mask in masks], np.int64),
+        mask=np.array([mask.collide_with for mask in masks], np.int64),
         margin=np.array([geom.margin for geom in geoms], np.float64),
         gap=np.array([geom.gap for geom in geoms], np.float64),
         priority=np.array([geom.priority for geom in geoms], np.int64),
@@ -92,9 +96,9 @@ def shape_table(
         force=force_models([p.contact_model for p in physics]),
         mix=np.array([p.force_mix for p in physics], np.float64),
         fluid=np.array([geom.fluid_coefficients or _NONE5 for geom in geoms], np.float64).reshape(-1, 5),
-        visual_group=np.array([geom.visual.group for geom in geoms], np.int64),
-        rgba=np.array([geom.visual.color or _NONE4 for geom in geoms], np.float64).reshape(-1, 4),
-        material=np.array([material.get(geom.visual.material or "", -1) for geom in geoms], np.int64),
+        visual_group=np.array([look.group for look in looks], np.int64),
+        rgba=np.array([look.color or _NONE4 for look in looks], np.float64).reshape(-1, 4),
+        material=np.array([material.get(look.material or "", -1) for look in looks], np.int64),
     )
 
 
@@ -105,9 +109,9 @@ def _placed(geom: Geometry, library: AssetLibrary) -> tuple[list[float], list[fl
         size = geom.size[:count] + [0.0] * (3 - count)
         if geom.hfield is not None:
             size = [*(0.5 * x for x in library.assets.hfields[geom.hfield].size), 0.0]
-        return pose(geom.position, geom.orientation).tolist(), size
+        return unit_pose(geom.position, geom.orientation), size
     fit = library.resolved(geom)
-    return pose(fit.position, fit.rotation).tolist(), fit.size.tolist()
+    return unit_pose(fit.position, fit.rotation), fit.size.tolist()
 
 
 def _source(geom: Geometry, meshes: dict[str, int], hfields: dict[str, int]) -> int:
@@ -117,7 +121,7 @@ def _source(geom: Geometry, meshes: dict[str, int], hfields: dict[str, int]) -> 
 
 
 def _flags(geom: Geometry, library: AssetLibrary) -> ShapeFlags:
-    mask = geom.collision_mask
+    mask: CollisionMask = peek(geom, "collision_mask")
     flags = ShapeFlags.COLLIDES if mask.collide_group or mask.collide_with else ShapeFlags.NONE
     if (
         geom.mesh is not None
@@ -144,7 +148,7 @@ def site_table(index: SceneIndex) -> Sites:
 
 def _site(site: Site) -> tuple[list[float], list[float]]:
     if site.from_to is None:
-        return pose(site.position, site.orientation).tolist(), site.size
+        return unit_pose(site.position, site.orientation), site.size
     ends = np.array(site.from_to).reshape(2, 3)
     line = ends[1] - ends[0]
     half = 0.5 * math.hypot(*line.tolist())
@@ -205,7 +209,7 @@ def excluded_bodies(world: World, index: SceneIndex) -> np.ndarray:
 
 def quiet_subtrees(world: World, index: SceneIndex, bodies: int) -> np.ndarray:
     """For every body the topmost one above it whose subtree does not touch itself, -1 for none."""
-    found = np.full(bodies, -1, np.int64)
+    found = [-1] * bodies
     for body in world.hierarchy.bodies:
         stack = [(body.link, -1)]
         while stack:
@@ -214,5 +218,5 @@ def quiet_subtrees(world: World, index: SceneIndex, bodies: int) -> np.ndarray:
             if above < 0 and link.disable_self_collision:
                 above = here
             found[here] = above
-            stack.extend((child, above) for child in link.children)
-    return found
+            stack.extend([(child, above) for child in link.children])
+    return np.array(found, np.int64)

@@ -25,8 +25,9 @@ from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.bodies import Body, BodyKind, Link
 from worldline._src.scene.joints import FreeJoint, Joint, JointDof, JointType, TargetMode
 from worldline._src.scene.layout import active_joints
+from worldline._src.scene.lending import peek
 from worldline._src.scene.mass_properties import MassProperties, scaled_to_total
-from worldline._src.scene.values import StiffnessDamping
+from worldline._src.scene.values import Range, SpringDamper, StiffnessDamping
 from worldline._src.scene.world import World
 from worldline._src.spatial.poses import NO_POSE, Array, composed, rotation, transform
 
@@ -106,7 +107,8 @@ def _mass_properties(world: World, library: AssetLibrary) -> dict[int, MassPrope
     return {id(link): part for link, part in zip(links, found, strict=True)}
 
 
-def _pose(position: Array, rotation: Array) -> list[float]:
+def unit_pose(position: Array, rotation: Array) -> list[float]:
+    """7 numbers of a place and of a quaternion of any length, as a checked scene has them."""
     return _unit([*position.tolist(), *rotation.tolist()])
 
 
@@ -121,7 +123,7 @@ def _add_link(
 ) -> None:
     """One link, its joints to the parent, and the massless bodies between several joints."""
     builder = trees.builder
-    local: Sequence[float] = _pose(link.local_translation, link.local_rotation)
+    local: Sequence[float] = unit_pose(link.local_translation, link.local_rotation)
     base = link is body.link
     free = body.free if base else None
     joints: Sequence[Joint | FreeJoint] = active_joints(link, body) if free is None else [free]
@@ -143,7 +145,7 @@ def _add_link(
         mass.inertia,
         is_kinematic=base and (body.mocap or body.kind is not BodyKind.Dynamic),
         label=link.name or None,
-        check_inertia=link.inertial.is_checked,
+        check_inertia=peek(link, "inertial").is_checked,
         gravcomp=link.gravcomp,
     )
     trees.link_body[id(link)] = int(index)
@@ -185,7 +187,7 @@ def _add_joint(
         trees.joint_index[id(joint)] = int(index)
         trees.joints[int(index)] = joint
         return
-    anchor = _pose(joint.pos, joint.orientation)
+    anchor = unit_pose(joint.pos, joint.orientation)
     moved = composed(anchor, _reference(joint).tolist()) if joint.ref_ else anchor
     X_p, X_c = np.array(_unit(composed(local, moved))), np.array(anchor)
     settings, spring = _settings(joint, world)
@@ -231,18 +233,20 @@ def _reference(joint: Joint) -> Array:
 def _settings(joint: Joint, world: World) -> tuple[dict[str, Any], tuple[float, float] | None]:
     """Keywords of every degree of freedom; a spring by frequency is settled when masses are known."""
     option = world.simulate_option
+    limit: Range = peek(joint, "pos_limit")
     settings: dict[str, Any] = {
         "armature": joint.armature,
         "friction": 0.0 if option.disable_frictionloss else joint.friction_loss,
-        "limit_lower": joint.pos_limit.lower,
-        "limit_upper": joint.pos_limit.upper,
+        "limit_lower": limit.lower,
+        "limit_upper": limit.upper,
         "effort_limit": joint.effort_limit,
         "velocity_limit": joint.velocity_limit,
     }
     spring = None
-    if joint.spring_damper is not None:
-        coefficients = joint.spring_damper.coeff.value
-        settings["spring_ref"] = joint.spring_damper.target_pos
+    damper: SpringDamper | None = peek(joint, "spring_damper")
+    if damper is not None:
+        coefficients = damper.coeff.value
+        settings["spring_ref"] = damper.target_pos
         if isinstance(coefficients, StiffnessDamping):
             settings["stiffness"] = 0.0 if option.disable_springs else coefficients.k
             settings["damping"] = 0.0 if option.disable_damping else coefficients.d

@@ -21,6 +21,8 @@ import numpy as np
 from worldline._src.scene.contexts import Probe, Rejected, Source, Writer
 from worldline._src.scene.hints import hint
 from worldline._src.scene.kinds import FAILED, Kind, Rename, describe
+from worldline._src.scene.lending import LENT, ask, owned, peek
+from worldline._src.scene.sealing import edited
 
 Self = TypeVar("Self", bound="Struct")
 _MISSING: Final = object()
@@ -159,6 +161,7 @@ class Struct(Part):
             known = self._fields.get(name)
             if known is not None:
                 self.__dict__[name] = self._converted(known, value)
+                edited()
             elif isinstance(getattr(type(self), name, None), property):
                 object.__setattr__(self, name, value)
             else:
@@ -166,6 +169,8 @@ class Struct(Part):
 
         def __getattr__(self, name: str) -> Any:
             # only reached when ordinary lookup found nothing
+            if name in self.__dict__.get(LENT, ()):
+                return ask(self, name)
             raise AttributeError(self._no_such(name))
 
     def __delattr__(self, name: str) -> None:
@@ -181,30 +186,31 @@ class Struct(Part):
         parts = [
             f"{name}={_shown(value)}"
             for name, known in self._fields.items()
-            if not known.is_default(value := self.__dict__[name])
+            if not known.is_default(value := peek(self, name))
         ]
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def __copy__(self: Self) -> Self:
         other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
+        other.__dict__.update(owned(self))
         return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return owned(self)
 
     def __deepcopy__(self: Self, memo: dict[int, Any]) -> Self:
         return clone(self)
 
     def _compared(self) -> Any:
-        values = self.__dict__
-        return [values[name] for name, known in self._fields.items() if known.compared]
+        return [peek(self, name) for name, known in self._fields.items() if known.compared]
 
     # the walks; see kinds.Kind for what each does
 
     def _plain(self, writer: Writer) -> dict[str, Any]:
         always = writer.required.get(type(self).__name__, ())
         out: dict[str, Any] = {}
-        values = self.__dict__
         for name, known in self._fields.items():
-            value = values[name]
+            value = peek(self, name)
             if writer.defaults or name in always or not known.is_default(value):
                 out[name] = known.kind.plain(value, writer)
         return out
@@ -214,22 +220,25 @@ class Struct(Part):
         values = other.__dict__
         values.update(self.__dict__)
         for name, kind in self._copied:
-            values[name] = kind.copy(values[name], writer)
+            # what is lent may be lent to the copy as well
+            if name in values:
+                values[name] = kind.copy(values[name], writer)
         return other
 
     def _identical(self, other: Struct) -> bool:
-        ours, theirs = self.__dict__, other.__dict__
-        return all(known.kind.identical(ours[name], theirs[name]) for name, known in self._fields.items())
+        return all(
+            known.kind.identical(peek(self, name), peek(other, name)) for name, known in self._fields.items()
+        )
 
     def _check(self, probe: Probe, path: str) -> None:
         if probe.hasty:
             probe.look(self)
             return
-        values = self.__dict__
         if probe.names_only:
             for name, kind in self._naming_fields():
-                kind.check(values[name], probe, f"{path}.{name}")
+                kind.check(peek(self, name), probe, f"{path}.{name}")
             return
+        values = owned(self)
         before = len(probe.problems)
         (type(self)._checks or field_checks(type(self)))(values, probe, path)
         rule = probe.rules.get(type(self))
@@ -238,9 +247,10 @@ class Struct(Part):
             rule(self, probe, path)
 
     def _rename(self, new: Rename) -> None:
-        values = self.__dict__
+        values = owned(self)
         for name, kind in self._naming_fields():
             values[name] = kind.rename(values[name], new)
+        edited()
 
     @classmethod
     def _naming_fields(cls) -> tuple[tuple[str, Kind[Any, Any]], ...]:

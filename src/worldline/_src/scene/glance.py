@@ -6,23 +6,28 @@
 scene needs no paths. Here each class gets a function, written out as code once (as `dataclasses` does), that
 looks at the fields of an object: numbers and flags many at a time, other objects by their own functions. What
 is not plainly sound goes to the `check` of its kind; a problem there ends the look with `Doubt`, and the
-caller starts over with the thorough walk. So this file knows no rule of its own: at worst it asks too often.
+caller starts over with the thorough walk. So this file has no rule of its own: at worst it asks too often.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 import numpy as np
 
+from worldline._src.scene.arrays import Table
 from worldline._src.scene.base import Struct
-from worldline._src.scene.containers import ListOf, Nested, OptionalOf
+from worldline._src.scene.bodies import Children
+from worldline._src.scene.containers import ListOf, Nested, OptionalOf, TableOf
 from worldline._src.scene.contexts import Probe
 from worldline._src.scene.kinds import Flag, Integer, Kind, Real
+from worldline._src.scene.lending import LENT, Loan, Loans
+from worldline._src.scene.limits import LIMITS, Limits
+from worldline._src.scene.rules import RULES
+from worldline._src.scene.sealing import MOST_NUMBERS, Edits, Seal
 from worldline._src.scene.texts import Enumeration, Name, Ref, Text
 from worldline._src.scene.values import Range
 from worldline._src.scene.variant import Named, Pair, Variant, VariantOf
@@ -44,12 +49,46 @@ class Glance(Probe):
 
     hasty = True
 
+    def __init__(self, limits: Limits = LIMITS) -> None:
+        super().__init__(limits, rules=RULES)
+        self.mark = Edits.mark
+        self.lists: list[list[Any]] = []
+        self.tables: list[dict[str, Any]] = []
+        self.vectors: list[np.ndarray] = []
+        self.directions: list[np.ndarray] = []
+        self.arrays: list[np.ndarray] = []
+        self.is_complete = True
+        self.loans: set[Loan | None] = set()
+
     def problem(self, path: str, message: str) -> None:
         raise Doubt
 
     def look(self, value: Struct) -> None:
         """Looks at an object and all it holds."""
         (_LOOKS.get(type(value)) or _written(type(value)))(value, self)
+
+    def look_at_loan(self, kind: Kind[Any, Any], loans: Loans, name: str) -> None:
+        """Looks at what is lent to a field, once for all who borrow it."""
+        loan = loans.get(name)
+        if loan is None:
+            raise Doubt
+        self.loans.add(loan)
+        kind.check(loan.value, self, "")
+
+    def finish(self) -> None:
+        """Visits every link that was put off, and looks at the numbers of all vectors at once."""
+        super().finish()
+        if self.vectors and not np.isfinite(np.concatenate(self.vectors)).all():
+            raise Doubt
+        if self.directions and not np.concatenate(self.directions).reshape(-1, 4).any(axis=1).all():
+            raise Doubt
+
+    def seal(self) -> Seal | None:
+        """What tells whether the scene that was looked at has changed; None when it might not notice."""
+        arrays = self.vectors + self.arrays
+        if not self.is_complete or sum([array.size for array in arrays]) > MOST_NUMBERS:
+            return None
+        return Seal(self.mark, self.lists, self.tables, arrays)
 
 
 _LOOKS: dict[type, Look] = {}
@@ -66,9 +105,7 @@ class _Code:
             "isfinite": math.isfinite,
             "ndarray": np.ndarray,
             "double": _DOUBLE,
-            "tolist": np.ndarray.tolist,
             "layout": attrgetter("dtype", "shape"),
-            "chain": chain.from_iterable,
         }
 
     def name(self, value: Any) -> str:
@@ -107,13 +144,29 @@ def _written(cls: type[Struct]) -> Look:
     if len(arrays) > 1:
         code.add(1, f"t = {code.name(itemgetter(*arrays))}(values)")
         code.add(1, f"if not ({_arrays_test([kinds[name] for name in arrays], code)}):")
+        nonzero = [name for name in arrays if kinds[name].nonzero]
         for name in arrays:
             code.add(2, f"{code.name(kinds.pop(name))}.check(values[{name!r}], probe, '')")
+        code.add(1, "probe.vectors += t")
+        for name in nonzero:
+            code.add(1, f"probe.directions.append(values[{name!r}])")
+    lists = [name for name, kind in kinds.items() if type(kind) in (ListOf, Numbers, Children)]
+    if lists:
+        held = code.name(itemgetter(*lists))
+        code.add(1, f"probe.lists {'+= ' if len(lists) > 1 else '.append'}({held}(values))")
+    if any(kind.holds_part for kind in kinds.values()):
+        code.add(1, f"lent = values.get({LENT!r}, {{}})")
     for name, kind in kinds.items():
-        code.add(1, f"v = values[{name!r}]")
-        _look_at(kind, code, 1)
-    code.add(1, f"rule = probe.rules.get({code.name(cls)})")
-    code.add(1, "if rule is not None: rule(owner, probe, '')")
+        depth = 2 if kind.holds_part else 1
+        if kind.holds_part:
+            code.add(1, f"if {name!r} in values:")
+        code.add(depth, f"v = values[{name!r}]")
+        _look_at(kind, code, depth, kept=name in lists)
+        if kind.holds_part:
+            look = f"probe.look_at_loan({code.name(kind)}, lent, {name!r})"
+            code.add(1, f"elif lent.get({name!r}) not in probe.loans: {look}")
+    if cls in RULES:
+        code.add(1, f"{code.name(RULES[cls])}(owner, probe, '')")
     _LOOKS[cls] = code.function("def look(owner, probe):")
     return _LOOKS[cls]
 
@@ -134,25 +187,41 @@ def _is_plain(kind: Kind[Any, Any]) -> bool:
 
 
 def _arrays_test(kinds: Sequence[Vector], code: _Code) -> str:
-    """A test of several arrays at once, the tuple of them being `t`."""
+    """A test of several arrays at once, the tuple of them being `t`, but for their numbers."""
     types, layouts = (np.ndarray,) * len(kinds), tuple((_DOUBLE, (kind.length,)) for kind in kinds)
-    tests = [
-        f"tuple(map(type, t)) == {code.name(types)}",
-        f"tuple(map(layout, t)) == {code.name(layouts)}",
-        # a sum is finite when its terms are, or nearly so: one that overflows is looked at closely
-        "isfinite(sum(chain(numbers := list(map(tolist, t)))))",
-    ]
-    tests += [f"any(numbers[{i}])" for i, kind in enumerate(kinds) if kind.nonzero]
-    return " and ".join(tests)
+    return f"tuple(map(type, t)) == {code.name(types)} and tuple(map(layout, t)) == {code.name(layouts)}"
 
 
-def _look_at(kind: Kind[Any, Any], code: _Code, depth: int) -> None:
-    """Lines that look at the value `v`."""
+def _keep(kind: Kind[Any, Any], code: _Code, depth: int) -> None:
+    """Lines that keep `v` for a seal, if it can be changed without leaving a mark."""
+    if kind.immutable or kind.holds_part:
+        return
+    if type(kind) in (ListOf, Numbers, Children):
+        code.add(depth, "probe.lists.append(v)")
+        if type(kind) is ListOf and kind.length is not None and not kind.item.immutable:
+            code.add(depth, "probe.is_complete = False")
+    elif type(kind) is TableOf:
+        code.add(depth, "probe.tables.append(v)")
+        if not (kind.item.immutable or type(kind.item) is Nested):
+            code.add(depth, "if type(v) is not dict or v: probe.is_complete = False")
+    else:
+        held = "vectors" if type(kind) is Vector else "arrays"
+        code.add(depth, f"if type(v) is ndarray: probe.{held}.append(v)")
+        code.add(depth, "else: probe.is_complete = False")
+        if type(kind) is Vector and kind.nonzero:
+            code.add(depth, "probe.directions.append(v)")
+
+
+def _look_at(kind: Kind[Any, Any], code: _Code, depth: int, *, kept: bool = False) -> None:
+    """Lines that look at the value `v`, and keep it for a seal unless that is done already."""
     check = f"{code.name(kind)}.check(v, probe, '')"
     if isinstance(kind, OptionalOf):
         code.add(depth, "if v is not None:")
         _look_at(kind.item, code, depth + 1)
-    elif type(kind) is Nested:
+        return
+    if not kept:
+        _keep(kind, code, depth)
+    if type(kind) is Nested:
         look = code.name(_LOOKS.get(kind.struct) or _written(kind.struct))
         code.add(depth, f"if type(v) is {code.name(kind.struct)}: {look}(v, probe)")
         code.add(depth, f"else: {check}")
@@ -166,7 +235,9 @@ def _look_at(kind: Kind[Any, Any], code: _Code, depth: int) -> None:
         code.add(depth, f"if type(v) is {code.name(kind.cases)}:")
         code.add(depth + 1, f"look = {code.name(_cases(kind.cases))}[v._variant]")
         code.add(depth + 1, "if look is not None: look(v._data, probe)")
-        code.add(depth, f"else: {check}")
+        code.add(depth, "else:")
+        code.add(depth + 1, "probe.is_complete = False")
+        code.add(depth + 1, check)
     elif type(kind) is Name:
         code.add(depth, "if type(v) is str and v and v.isprintable(): ")
         code.add(depth + 1, f"probe.name({kind.namespace!r}, v, '')")
@@ -182,9 +253,13 @@ def _look_at(kind: Kind[Any, Any], code: _Code, depth: int) -> None:
 def _test(kind: Kind[Any, Any], code: _Code) -> str:
     """A test of `v` that no unsound value passes; empty when there is none."""
     if type(kind) is Vector and kind.length is not None:
-        shape = f"type(v) is ndarray and v.dtype is double and v.shape == ({kind.length},)"
-        values = "any(i := v.tolist()) and isfinite(sum(i))" if kind.nonzero else "isfinite(sum(v.tolist()))"
-        return f"{shape} and {values}"
+        # its numbers are looked at in the end, with those of all others
+        return f"type(v) is ndarray and v.dtype is double and v.shape == ({kind.length},)"
+    if type(kind) is Vector and not kind.nonzero:
+        return "type(v) is ndarray and v.dtype is double and v.ndim == 1"
+    if type(kind) is Table:
+        shape = f"type(v) is ndarray and v.dtype is double and v.ndim == 2 and v.shape[1] == {kind.columns}"
+        return f"{shape} and not v.size"
     if type(kind) is Numbers and kind.length:
         floats = code.name((float,) * kind.length)
         types = f"type(v) is list and tuple(map(type, v)) == {floats} and isfinite(sum(v))"

@@ -32,6 +32,9 @@ _SPECIAL = {JointType.Fixed, JointType.Free, JointType.Ball}
 """Those that do not move a link, or replace others."""
 
 
+_UPRIGHT = [0.0, 0.0, 0.0, 1.0]
+
+
 class Slot(NamedTuple):
     """The coordinates of one joint or free base.
 
@@ -58,7 +61,10 @@ class Slot(NamedTuple):
     def reference_values(self) -> list[float]:
         """The same as plain numbers."""
         if isinstance(self.joint, FreeJoint):
-            return self.link.local_translation.tolist() + normalized(self.link.local_rotation).tolist()
+            rotation = self.link.local_rotation.tolist()
+            if rotation != _UPRIGHT:
+                rotation = normalized(self.link.local_rotation).tolist()
+            return self.link.local_translation.tolist() + rotation
         start = [0.0] * self.q_count
         if self.joint.type_ in (JointType.Ball, JointType.Free, JointType.Distance):
             start[-1] = 1.0
@@ -106,8 +112,8 @@ def _moving(world: World) -> Iterator[tuple[Link, Joint | FreeJoint, tuple[int, 
 
 def sizes(world: World) -> tuple[int, int]:
     """How many coordinates and how many velocities a scene has."""
-    slots = layout(world)
-    if not slots:
-        return 0, 0
-    last = slots[-1]
-    return last.q_start + last.q_count, last.v_start + last.v_count
+    q = v = 0
+    for _, _, (q_count, v_count) in _moving(world):
+        q += q_count
+        v += v_count
+    return q, v

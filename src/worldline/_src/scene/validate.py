@@ -22,6 +22,7 @@ from worldline._src.scene.kinds import WORLD, describe
 from worldline._src.scene.layout import active_joints, sizes
 from worldline._src.scene.limits import LIMITS, Limits
 from worldline._src.scene.rules import RULES
+from worldline._src.scene.sealing import is_sealed, keep_seal
 
 if TYPE_CHECKING:
     from worldline._src.scene.world import World
@@ -36,15 +37,20 @@ def is_ground(geom: Geometry) -> bool:
 
 def validate(world: World, limits: Limits = LIMITS) -> None:
     """Raises a `SceneError` with everything that is wrong with a scene; nothing if it is sound."""
+    if limits == LIMITS and is_sealed(world):
+        # found sound before, and unchanged
+        return
     probe = examine(world, limits)
     probe.raise_any(f"scene {world.name!r} is not valid" if world.name else "scene is not valid")
 
 
 def examine(world: World, limits: Limits = LIMITS) -> Probe:
     """A probe that has been through the whole scene."""
-    glance = Glance(limits, rules=RULES)
+    glance = Glance(limits)
     try:
         _walk(world, glance)
+        if limits == LIMITS:
+            keep_seal(world, glance.seal())
         return glance
     except (Doubt, TooManyProblems):
         pass

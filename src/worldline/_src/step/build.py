@@ -43,6 +43,8 @@ from worldline._src.model.tables import (
 from worldline._src.progress import slow
 from worldline._src.scene.actuators import (
     Actuator,
+    ActuatorTarget,
+    ActuatorType,
     BiasType,
     DampingType,
     DynType,
@@ -56,6 +58,7 @@ from worldline._src.scene.fusing import fused
 from worldline._src.scene.garbage import collection_paused
 from worldline._src.scene.joints import FreeJoint, JointType
 from worldline._src.scene.layout import layout
+from worldline._src.scene.lending import peek
 from worldline._src.scene.values import Range
 from worldline._src.scene.world import World
 from worldline._src.spatial.poses import Array
@@ -200,30 +203,36 @@ def _range(given: Range | None) -> tuple[float, float]:
     return (-np.inf, np.inf) if given is None else (given.lower, given.upper)
 
 
-def _parameters(*values: float) -> Array:
-    row = np.zeros(10)
-    row[: len(values)] = values
-    return row
+def _parameters(*values: float) -> list[float]:
+    return [*values, *_ZEROS[len(values) :]]
+
+
+_ZEROS = (0.0,) * 10
+_MOTOR: dict[str, Any] = {
+    "gain_kind": GainKind.FIXED,
+    "gain": _parameters(1.0),
+    "bias_kind": BiasKind.NONE,
+    "bias": _parameters(),
+    "activation_kind": ActivationKind.NONE,
+    "activation": _parameters(1.0),
+    "activation_early": False,
+    "activation_range": (-np.inf, np.inf),
+    "damping_ratio": None,
+}
+"""Force equals the input; other laws start from here, and replace what they change."""
 
 
 def _law(actuator: Actuator) -> dict[str, Any]:
     """Gain, bias and activation of an actuator, with a damping ratio still to be settled."""
-    kind, value = actuator.actuator_type.variant, actuator.actuator_type.value
-    law: dict[str, Any] = {
-        "gain_kind": GainKind.FIXED,
-        "gain": _parameters(1.0),
-        "bias_kind": BiasKind.NONE,
-        "bias": _parameters(),
-        "activation_kind": ActivationKind.NONE,
-        "activation": _parameters(1.0),
-        "activation_early": False,
-        "activation_range": (-np.inf, np.inf),
-        "damping_ratio": None,
-    }
+    variant: ActuatorType = peek(actuator, "actuator_type")
+    kind, value = variant.variant, variant.value
+    if kind == "motor":
+        return _MOTOR
+    law = _MOTOR.copy()
     if kind == "general":
         assert isinstance(value, GeneralParam)
         law["gain_kind"], law["gain"] = _GAINS[value.gain], value.gainprm
-        law["bias_kind"], law["bias"] = _BIASES[value.bias], np.array(value.biasprm)
+        law["bias_kind"], law["bias"] = _BIASES[value.bias], list(value.biasprm)
         law["activation_kind"], law["activation"] = _ACTIVATIONS[value.dyntype], value.dynprm
         law["activation_early"], law["activation_range"] = value.actearly, _range(value.actrange)
         law["damping_ratio"] = value.damping_ratio
@@ -247,7 +256,8 @@ def _law(actuator: Actuator) -> dict[str, Any]:
 
 def _target(actuator: Actuator, index: SceneIndex, model: Model) -> tuple[TargetKind, int, int, float]:
     """What an actuator acts on: kind, index, reference, rod."""
-    variant, value = actuator.target.variant, actuator.target.value
+    target: ActuatorTarget = peek(actuator, "target")
+    variant, value = target.variant, target.value
     if variant in ("joint", "joint_in_parent"):
         kind = TargetKind.JOINT if variant == "joint" else TargetKind.JOINT_IN_PARENT
         return kind, index.joint[value], -1, 0.0
@@ -324,8 +334,9 @@ def _reflected_inertia(actuator: Actuator, target: Any, model: Model, diagonal: 
 def _keyframes(world: World, trees: SceneTrees, model: Model) -> Keyframes:
     frames = world.keyframes
     slots = layout(world) if frames else []
-    q = np.tile(model.joint_q, (len(frames), 1))
-    v = np.tile(model.joint_qd, (len(frames), 1))
+    q = np.empty((len(frames), model.joint_coord_count))
+    v = np.empty((len(frames), model.joint_dof_count))
+    q[:], v[:] = model.joint_q, model.joint_qd
     controls = np.zeros((len(frames), len(world.actuators)))
     # where the coordinates of a keyframe, one slot after another, stand in the model
     joints = [trees.builder.joints[trees.joint_index[id(slot.joint)]] for slot in slots]
@@ -364,7 +375,9 @@ def _activations(world: World, model: Model) -> Array:
 def _mocap_poses(world: World, model: Model) -> Array:
     """Poses of mocap bodies; those that a keyframe does not give are the drawn ones."""
     assert model.mocap_bodies is not None
-    found = np.tile(model.body_q[model.mocap_bodies], (len(world.keyframes), 1, 1))
+    drawn = model.body_q[model.mocap_bodies]
+    found = np.empty((len(world.keyframes), *drawn.shape))
+    found[:] = drawn
     for k, frame in enumerate(world.keyframes):
         if frame.mocap_pos.size:
             found[k, :, :3] = frame.mocap_pos

@@ -24,9 +24,10 @@ from worldline._src.scene.assets.integrals import MeshIntegrals, mesh_integrals
 from worldline._src.scene.assets.mesh import Mesh, from_data, scaled, transformed
 from worldline._src.scene.assets.mesh_files import read_mesh
 from worldline._src.scene.assets.paths import PathPolicy
-from worldline._src.scene.bodies import Link
+from worldline._src.scene.bodies import Inertia, Link
 from worldline._src.scene.geometry import Geometry, MeshInertia, ShapeType
 from worldline._src.scene.kinds import hint
+from worldline._src.scene.lending import peek
 from worldline._src.scene.mass_properties import (
     NOTHING,
     MassProperties,
@@ -189,7 +190,7 @@ class AssetLibrary:
 
     def geom_properties(self, geom: Geometry) -> MassProperties:
         """Mass properties of a geom in the frame of its link."""
-        density, mass = geom.physics_material.density, geom.mass
+        density, mass = peek(geom, "physics_material").density, geom.mass
         if mass == 0.0 or (mass is None and density == 0.0):
             # nothing to look at a mesh for, which may even be missing
             return NOTHING
@@ -207,13 +208,13 @@ class AssetLibrary:
     def link_properties(self, link: Link, options: CompileOptions | None = None) -> MassProperties:
         """Mass properties of a link under the scene's compile options, but for its total mass."""
         options = self.options if options is None else options
-        inertial = link.inertial
+        inertial: Inertia = peek(link, "inertial")
         open_fields = (inertial.mass, inertial.pos, inertial.full_inertia or inertial.diag_inertia)
         given = options.inertia_source is not InertiaSource.Geometry
         if given and all(field is not None for field in open_fields):
             found = given_properties(inertial, NOTHING)
         else:
-            geoms = [g for g in link.geoms if in_groups(g.visual.group, options.inertia_groups)]
+            geoms = [g for g in link.geoms if in_groups(peek(g, "visual").group, options.inertia_groups)]
             source = [] if options.inertia_source is InertiaSource.Given else geoms
             found = combined(self.geom_properties(geom) for geom in source)
             found = given_properties(inertial, found) if given else found

@@ -28,6 +28,9 @@ ATTRIBUTES: Final = 3_000_000
 """Most attributes of one document; a parsed one takes some fifty times the three bytes it needs in a file."""
 
 
+_new = object.__new__
+
+
 class Element:
     """An element of an XML file.
 
@@ -216,7 +219,7 @@ def _refuse_document_type(source: str, file: str | None) -> None:
 
 def _convert(tree: Any, file: str | None) -> Element:
     """Plain elements of a parsed tree, without recursion."""
-    root = _plain(tree, file, None, 0)
+    root = _plain(tree, file, None)
     level: list[tuple[Any, Element]] = [(tree, root)]
     total = depth = 1
     while level:
@@ -224,18 +227,19 @@ def _convert(tree: Any, file: str | None) -> Element:
         below: list[tuple[Any, Element]] = []
         for source, target in level:
             positions: dict[str, int] = {}
+            children = target.children
             for child in source:
-                tag = child.tag
-                if not isinstance(tag, str):
+                made = _plain(child, file, target)
+                tag = made.tag
+                if type(tag) is not str:
                     # an unresolved entity; there are none without a document type
                     raise SceneError("", [target.problem("an entity is not allowed")])
-                position = positions.get(tag, 0)
-                positions[tag] = position + 1
-                made = _plain(child, file, target, position)
-                target.children.append(made)
+                made.position = positions.get(tag, 0)
+                positions[tag] = made.position + 1
+                children.append(made)
                 if len(child):
                     below.append((child, made))
-            total += len(target.children)
+            total += len(children)
         if total > ELEMENTS:
             raise SceneError("", [root.problem(f"more than {ELEMENTS} elements")])
         if depth > DEPTH:
@@ -245,16 +249,17 @@ def _convert(tree: Any, file: str | None) -> Element:
     return root
 
 
-def _plain(source: Any, file: str | None, parent: Element | None, position: int) -> Element:
+def _plain(source: Any, file: str | None, parent: Element | None) -> Element:
+    """An element alone, the first of its tag for now."""
     text = source.text
-    made = Element.__new__(Element)
+    made = _new(Element)
     made.tag = source.tag
     # not through `attrib`, which makes an object of its own: there may be very many of these
     made.attributes = dict(source.items())
     made.children = []
-    made.text = text.strip() if text else ""
+    made.text = "" if text is None or text.isspace() else text.strip()
     made.file = file
     made.line = source.sourceline
     made.parent = parent
-    made.position = position
+    made.position = 0
     return made

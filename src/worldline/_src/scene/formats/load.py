@@ -28,6 +28,7 @@ from worldline._src.scene.validate import examine
 from worldline._src.scene.world import World
 
 Strict = bool | Literal["motion"]
+_BLOCK = 2**16
 _TEXT_FORMATS = ("mjcf", "urdf", "sdf", "msd")
 
 
@@ -111,11 +112,14 @@ def from_file(
 
 def _contents(file: Path, limits: Limits) -> bytes:
     try:
-        if not stat.S_ISREG(file.stat().st_mode):
+        status = os.stat(file)
+        if not stat.S_ISREG(status.st_mode):
             # a pipe or a device may never end
             raise SceneError(f"{file}: cannot be read: it is no regular file")
-        with file.open("rb") as stream:
-            data = stream.read(limits.file_bytes + 1)
+        # room for a file that grows, or does not tell its size, and no more than that
+        most = min(max(status.st_size, _BLOCK), limits.file_bytes) + 1
+        with open(file, "rb", buffering=0) as stream:
+            data = stream.read(most)
     except (OSError, ValueError) as error:
         if isinstance(error, SceneError):
             raise

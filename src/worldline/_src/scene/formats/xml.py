@@ -41,6 +41,7 @@ __all__ = [
     "Element",
     "Layers",
     "Log",
+    "are_plain",
     "number",
     "numbers",
     "parse",
@@ -128,17 +129,19 @@ class Layers(tuple[Element, ...]):
         texts: For every attribute that any of them gives, all that they say of it, in their order.
         lists: Lists of numbers that were read before, by what was asked for.
         told: Known attributes for which the others have been told; see `Attributes.others`.
+        said: What `say` returned.
     """
 
     holders: dict[str, Element]
     texts: dict[str, tuple[str, ...]]
     lists: dict[Any, list[float] | None]
     told: set[frozenset[str]]
+    said: dict[frozenset[str], tuple[Any, ...]]
 
     def __new__(cls, elements: Iterable[Element] = ()) -> Layers:
         made = super().__new__(cls, elements)
         made.holders, made.texts = {}, {}
-        made.lists, made.told = {}, set()
+        made.lists, made.told, made.said = {}, set(), {}
         for element in made:
             made._take(element)
         return made
@@ -148,11 +151,18 @@ class Layers(tuple[Element, ...]):
             self.holders[name] = element
             self.texts[name] = (*self.texts.get(name, ()), text)
 
+    def say(self, names: frozenset[str]) -> tuple[Any, ...]:
+        """All that they say of some attributes."""
+        # a pair of text and texts is never taken for one of an element, which has two texts
+        found = tuple([(name, self.texts[name]) for name in self.texts if name in names])
+        self.said[names] = found
+        return found
+
     def and_one(self, element: Element) -> Layers:
         """These and a more specific one."""
         made = tuple.__new__(Layers, (*self, element))
         made.holders, made.texts = self.holders.copy(), self.texts.copy()
-        made.lists, made.told = {}, set()
+        made.lists, made.told, made.said = {}, set(), {}
         made._take(element)
         return made
 
@@ -188,7 +198,7 @@ class Attributes:
         self.element = element
         self.log = log
         self._own = element.attributes
-        self._layers = layers = layers if isinstance(layers, Layers) else Layers(layers)
+        self._layers = layers = layers if type(layers) is Layers else Layers(layers)
         # most attributes are given nowhere, which one look finds out
         self._given = layers.holders
         self._read: set[str] = set()
@@ -207,10 +217,11 @@ class Attributes:
 
     def texts(self, names: frozenset[str]) -> tuple[Any, ...]:
         """All that reading some attributes depends on: what the element and its layers say of them."""
-        own, given = self._own, self._layers.texts
-        if names.isdisjoint(own) and names.isdisjoint(given):
-            return ()
-        return tuple([(n, own.get(n), given.get(n)) for n in names if n in own or n in given])
+        own, layers = self._own, self._layers
+        inherited = layers.said[names] if names in layers.said else layers.say(names)
+        if names.isdisjoint(own):
+            return inherited
+        return (*inherited, *[item for item in own.items() if item[0] in names])
 
     def mark(self, *names: str) -> None:
         """Counts attributes as read."""
@@ -257,9 +268,14 @@ class Attributes:
 
     def choice(self, name: str, options: Mapping[str, Any], default: Any = None) -> Any:
         """What one of several words stands for."""
-        found = self.text(name)
+        self._read.add(name)
+        found = self._own.get(name)
         if found is None:
-            return default
+            if name not in self._given:
+                return default
+            found = self._given[name].attributes[name]
+        if found in options:
+            return options[found]
         word = found.strip()
         if word in options:
             return options[word]
@@ -288,7 +304,7 @@ class Attributes:
             if name not in self._given:
                 return default
             found = self._given[name].attributes[name]
-        value = number(found.strip(), infinite)
+        value = number(found, infinite)
         if value is None:
             self._reject(name, "a number" if infinite else "a finite number")
             return default
@@ -313,20 +329,19 @@ class Attributes:
             infinite: Whether infinite numbers are allowed; NaN never is.
         """
         self._read.add(name)
-        out = None if default is None else list(default)
         found = self._own.get(name)
         most = least if most is None else most
+        out = None if default is None else list(default)
         if name in self._given:
             values = self._inherited(name, least, most, infinite)
             if values is not None:
                 out = list(values) if out is None else values + out[len(values) :]
-        elif found is None:
+        if found is None:
             return out
-        if found is not None:
-            values = self._numbers(self.element, name, found, least, most, infinite)
-            if values is not None:
-                out = values if out is None else values + out[len(values) :]
-        return out
+        values = self._numbers(self.element, name, found, least, most, infinite)
+        if values is None:
+            return out
+        return values if out is None or len(values) >= len(out) else values + out[len(values) :]
 
     def _inherited(self, name: str, least: int, most: int, infinite: bool) -> list[float] | None:
         """What the layers make of a list together; read once for all elements of a class."""
@@ -440,6 +455,7 @@ _TRUTH: Final = {"true": True, "false": False}
 
 def number(text: str, infinite: bool = False) -> float | None:
     """A number as XML formats write it, None for anything else; NaN is never one."""
+    # blanks around it are no matter to `float`
     if len(text) > 400 or "_" in text:
         # Python would read 1_000, and long digits take long
         return None
@@ -450,6 +466,15 @@ def number(text: str, infinite: bool = False) -> float | None:
     if math.isfinite(value) or (infinite and value == value):
         return value
     return None
+
+
+def are_plain(text: str) -> bool:
+    """Whether a text is certainly made of finite numbers; one for which this is False may be all the same."""
+    try:
+        # a sum is finite when its terms are, or nearly so
+        return len(text) < 400 and math.isfinite(sum(map(float, text.split()))) and "_" not in text
+    except ValueError:
+        return False
 
 
 def numbers(text: str) -> Array | None:

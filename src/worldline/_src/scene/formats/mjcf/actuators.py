@@ -20,7 +20,6 @@ from worldline._src.scene.actuators import (
 from worldline._src.scene.formats.mjcf.context import Input, Part, Parts, Reading
 from worldline._src.scene.formats.mjcf.joints import read_linear
 from worldline._src.scene.formats.mjcf.laws import Law, read_law
-from worldline._src.scene.formats.mjcf.making import fresh
 from worldline._src.scene.formats.mjcf.multi import read_multi
 from worldline._src.scene.formats.mjcf.schema import ACTUATOR_DEFAULTS, TRANSMISSIONS
 from worldline._src.scene.formats.mjcf.scopes import Reference, Scope
@@ -54,10 +53,12 @@ _OWN: Final = (
     frozenset(" ".join(ACTUATOR_DEFAULTS.values()).split()) - _COMMON - {"actlimited", "actrange", "actearly"}
 ) | {"lengthrange", *TRANSMISSIONS}
 _LAW: Final = _OWN - {"lengthrange", *TRANSMISSIONS}
-_READ: Final = (
-    *_OWN,
-    *"name class cranklength ctrllimited ctrlrange forcelimited forcerange gear group".split(),
+_READ: Final = _OWN.union(
+    "name class cranklength ctrllimited ctrlrange forcelimited forcerange gear group".split(),
+    "actlimited actrange actearly armature damping inheritrange".split(),
 )
+_ACTIVE: Final = frozenset(("actlimited", "actrange", "actearly"))
+_TARGETS: Final = frozenset(("joint", "jointinparent", "tendon", "cranksite", "site", "body"))
 _IGNORED: Final = {
     "user": "the numbers of a user's own have no place at single objects of a scene",
     "delay": "actuators act at once",
@@ -110,21 +111,18 @@ class _Actuators:
         self.default = scope.default_class(element)
         self.classes = self.default.actuators
         self.a = Attributes(element, reading.log, self.default.actuator_layers)
-        self.a.mark(*_READ)
 
     def read(self) -> None:
         """Adds what the element makes to the scene."""
         reading, element = self.reading, self.element
         name = reading.names.own(self.scope, element, "actuator")
-        key = ("law", id(self.default), element.tag, *[x for x in element.attributes.items() if x[0] in _LAW])
-        law = reading.memo.get(key, lambda: read_law(element, self.classes, self.log))
+        law = self._law()
         ends = {r.attribute: reading.names.resolve(self.scope, r) or "" for r in references(element)}
         target = self._target(ends)
         if target is None:
             return
         facts = id(self.default), element.tag
-        fields = reading.parts(_PARTS, self.a, self.scope, facts)
-        model = fresh(Actuator, name=name, target=target, **fields)
+        model = reading.template(_PARTS, self.a, self.scope, facts).make({"name": name, "target": target})
         if law.gain in ("pid", "dcmotor", "so3") or element.tag == "plugin" or self._is_unknown(law):
             made, inputs, activations = read_multi(self.log, element, self.classes, model)
             for part in made[1:]:
@@ -132,23 +130,31 @@ class _Actuators:
                     part.name = reading.names.define("actuator", part.name, element, self.scope)
         else:
             model.__dict__["actuator_type"] = self._type(law)
-            self._inherit_range(law, model, ends)
+            if "inheritrange" in self.a:
+                self._inherit_range(law, model, ends)
             made, inputs = [model], 1
             activations = 0 if law.dynamics == "none" else 1
-        reading.finish(self.a, _IGNORED)
-        self._reflect(ends, model.gear[0])
+        reading.note_others(self.a, _READ, _IGNORED)
+        if "armature" in self.a or "damping" in self.a:
+            self._reflect(ends, model.gear[0])
         reading.world.actuators.extend(made)
         for index in range(inputs):
             actuator = made[index] if index < len(made) else None
             reading.inputs.append(Input(element, self.scope, actuator, 0 if index else activations))
 
+    def _law(self) -> Law:
+        """How the force comes about; read once for all actuators that say the same of it."""
+        element = self.element
+        own = element.attributes
+        said = () if _LAW.isdisjoint(own) else [item for item in own.items() if item[0] in _LAW]
+        key = ("law", id(self.default), element.tag, *said)
+        return self.reading.memo.get(key, lambda: read_law(element, self.classes, self.log))
+
     def _is_unknown(self, law: Law) -> bool:
         return law.gain not in _GAINS or law.bias not in _BIASES or law.dynamics not in _DYNAMICS
 
     def _target(self, ends: dict[str, str]) -> ActuatorTarget | None:
-        given = [
-            name for name in ("joint", "jointinparent", "tendon", "cranksite", "site", "body") if name in ends
-        ]
+        given = [name for name in ends if name in _TARGETS]
         if len(given) != 1:
             allowed = "one of joint, jointinparent, tendon, cranksite, site, body"
             self.log.problem(self.element, f"given {', '.join(given) or 'no target'}; allowed: {allowed}")
@@ -178,6 +184,8 @@ class _Actuators:
     def _type(self, law: Law) -> ActuatorType:
         """The law in the words of a scene: a shortcut keeps its own where these say everything."""
         a, tag = self.a, self.element.tag
+        if tag == "motor" and not a.gives_any(_ACTIVE):
+            return _MOTOR
         activation = self.reading.limits_of(a, "actlimited", "actrange", self.scope)
         early = a.flag("actearly", False)
         if law.dynamics == "none":
@@ -297,6 +305,7 @@ def _read_gear(reading: Reading, a: Attributes, scope: Scope, facts: tuple[int, 
 
 
 _PARTS: Final = Parts(
+    Actuator,
     Part(
         frozenset("ctrllimited ctrlrange forcelimited forcerange group lengthrange".split()),
         _read_common,

@@ -101,7 +101,7 @@ class Tree:
                 link.inertial.pos = link.local_translation
 
     def _push(self, element: Element, place: Place) -> None:
-        self.stack.extend((child, place) for child in reversed(element.children))
+        self.stack.extend([(child, place) for child in element.children[::-1]])
 
     def _read(self, element: Element, place: Place) -> None:
         tag = element.tag

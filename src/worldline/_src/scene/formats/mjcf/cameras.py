@@ -31,6 +31,8 @@ _TRACKS: Final = {
     "targetbody": (PositionTrack.FixedLocal, RotationTrack.LookAtLink),
     "targetbodycom": (PositionTrack.FixedLocal, RotationTrack.LookAtLink),
 }
+_PROJECTIONS: Final = {"perspective": False, "orthographic": True}
+_INTRINSICS: Final = frozenset(("sensorsize", "focal", "principal", "focalpixel", "principalpixel"))
 _CAMERA_IGNORED: Final = {
     "user": "the numbers of a user's own have no place at single objects of a scene",
     "ipd": "cameras have one eye",
@@ -53,7 +55,8 @@ def read_camera(
     placement = frame.then(read_placement(a, scope.compiler))
     width, height = _pixels(a)
     position_track, rotation_track = _TRACKS[mode]
-    projection = a.choice("projection", {"perspective": False, "orthographic": True}, False)
+    projection = a.choice("projection", _PROJECTIONS, False)
+    outputs = (a.text("output") or "rgb").split()
     camera = fresh(
         Camera,
         name=reading.names.own(scope, element, "camera"),
@@ -65,12 +68,11 @@ def read_camera(
         fovy=a.real("fovy", 45.0),
         resolution_x=width,
         resolution_y=height,
+        depth_only="rgb" not in outputs,
     )
     if camera.fovy <= 0.0 or (camera.fovy >= 180.0 and not camera.orthographic):
         a.reject("fovy", f"given {camera.fovy:g}; allowed: degrees above 0 and below 180")
     _read_sensor(a, camera)
-    outputs = (a.text("output") or "rgb").split()
-    camera.depth_only = "rgb" not in outputs
     if set(outputs) - {"rgb", "depth"}:
         reading.log.left_out(a.holder("output"), "attribute 'output': cameras give colour and depth")
     _aim(reading, a, scope, mode, camera)
@@ -87,6 +89,8 @@ def _read_mode(a: Attributes) -> str:
 
 
 def _pixels(a: Attributes) -> tuple[int, int]:
+    if "resolution" not in a:
+        return 1, 1
     size = a.reals("resolution", 2, default=(1.0, 1.0)) or [1.0, 1.0]
     if min(size) < 1.0 or any(x != int(x) or x > 2**20 for x in size):
         a.reject("resolution", "allowed: two whole numbers of pixels, 1 or more")
@@ -96,6 +100,8 @@ def _pixels(a: Attributes) -> tuple[int, int]:
 
 def _read_sensor(a: Attributes, camera: Camera) -> None:
     """Intrinsics; they count only where the size of the sensor is given, and pixels win over lengths."""
+    if not a.gives_any(_INTRINSICS):
+        return
     size = a.reals("sensorsize", 2)
     focal, principal = a.reals("focal", 2), a.reals("principal", 2)
     focal_pixels, principal_pixels = a.reals("focalpixel", 2), a.reals("principalpixel", 2)

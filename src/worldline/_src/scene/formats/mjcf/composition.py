@@ -23,6 +23,10 @@ _DEPTH: Final = 64
 """Models attached to models attached to models ..., at most."""
 
 
+_MULTIPLIED: Final = frozenset(("replicate", "attach"))
+"""Elements that come to more than what stands in the file."""
+
+
 class Composition:
     """The parts of a scene that come more than once."""
 
@@ -35,6 +39,8 @@ class Composition:
     def affordable(self, sections: Sequence[Element], source: Source) -> bool:
         """Whether all the elements that a tree comes to stay within the limits; notes it when they do not."""
         limit = self.reading.limits.elements
+        if _MULTIPLIED.isdisjoint(source.tags) and source.count <= limit:
+            return True
         total = sum(self._count(section, source) for section in sections)
         if total > limit:
             self.log.problem(sections[0], f"all replicas together have more than {limit} elements")

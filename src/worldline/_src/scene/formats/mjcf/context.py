@@ -5,15 +5,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from worldline._src.errors import SceneError
 from worldline._src.scene.actuators import Actuator
 from worldline._src.scene.assets.paths import FileMissing, PathPolicy
+from worldline._src.scene.base import Struct
 from worldline._src.scene.formats.mjcf.include import parse_model, read_text
-from worldline._src.scene.formats.mjcf.making import Memo, fresh, makers
+from worldline._src.scene.formats.mjcf.making import Fields, Memo, Template, defaults, fresh, interval
 from worldline._src.scene.formats.mjcf.scopes import Names, Reference, Scope, Source
 from worldline._src.scene.formats.xml import NO_LAYERS, Attributes, Element, Log
 from worldline._src.scene.geometry import MeshInertia
@@ -21,8 +22,6 @@ from worldline._src.scene.joints import FreeJoint, Joint
 from worldline._src.scene.values import Range
 from worldline._src.scene.world import World
 
-Fields = tuple[dict[str, Any], list[tuple[str, Callable[[], Any]]]]
-"""Fields of an object as copies share them, and makers of those that they do not."""
 _LIMITED: Final = {"true": True, "false": False, "auto": None}
 _FEW_SCOPES: Final = 100
 NO_PLACE: Final = "has no place in a scene"
@@ -82,7 +81,7 @@ class Part(NamedTuple):
 
     Attributes:
         names: The attributes.
-        read: Makes fields of an object of them, given what `Reading.parts` was.
+        read: Makes fields of an object of them, given what `Reading.template` was.
     """
 
     names: frozenset[str]
@@ -93,13 +92,31 @@ class Parts:
     """The parts of a kind of objects.
 
     Attributes:
+        cls: The class of the objects.
         parts: The parts.
         names: The attributes of all of them.
+        usual: Facts (see `Reading.template`) that say nothing of a single file: with these, parts of which no
+            attribute is given are the same in all files.
     """
 
-    def __init__(self, *parts: Part) -> None:
+    def __init__(
+        self, cls: type[Struct], *parts: Part, usual: Collection[tuple[Any, ...]] = frozenset()
+    ) -> None:
+        self.cls = cls
         self.parts = parts
         self.names = frozenset().union(*(part.names for part in parts))
+        self.usual = usual
+        self._others: Fields | None = None
+
+    def others(self, parts: Sequence[Fields]) -> Fields:
+        """Defaults of the fields that the parts do not give; they always give the same ones."""
+        if self._others is None:
+            self._others = defaults(self.cls, set().union(*(part.names() for part in parts)))
+        return self._others
+
+
+_NOTHING_GIVEN: dict[tuple[Any, ...], Fields] = {}
+"""Parts of which no attribute is given, the same for all files."""
 
 
 class Reading:
@@ -125,7 +142,7 @@ class Reading:
         self.log = Log(f"{where}cannot read the model", options.limits)
         self.limits = options.limits
         self.policy = PathPolicy.of(file, options)
-        self.world = World()
+        self.world = fresh(World)
         self.names = Names(self.log)
         self.joints: list[Coordinates] = []
         self.inputs: list[Input] = []
@@ -133,7 +150,8 @@ class Reading:
         self.done: set[tuple[int, str]] = set()
         self.later: list[Callable[[], None]] = []
         self.memo = Memo(self.log)
-        self._kept: dict[tuple[Any, ...], Fields] = {}
+        self._templates: dict[tuple[Any, ...], Template] = {}
+        self._parts: dict[tuple[Any, ...], Fields] = {}
         self._models: dict[Path, Source] = {}
         root = parse_model(source, file, self.policy, self.log)
         self.root = Scope(Source(root, file, self.log))
@@ -175,11 +193,11 @@ class Reading:
         a.mark("name", "class")
         return a
 
-    def parts(self, kind: Parts, a: Attributes, scope: Scope, facts: tuple[Any, ...]) -> dict[str, Any]:
-        """The fields of an object that its attributes give, part by part.
+    def template(self, kind: Parts, a: Attributes, scope: Scope, facts: tuple[Any, ...]) -> Template:
+        """What makes objects with the fields that some attributes give, part by part.
 
         Most objects of a robot are alike in most parts, through their default class or by themselves. So
-        objects, and failing that their parts, are read once for all that give the same texts, and copied.
+        objects, and failing that their parts, are read once for all that give the same texts.
 
         Args:
             kind: The parts of such objects.
@@ -187,34 +205,32 @@ class Reading:
             scope: Where the object stands.
             facts: What else the parts depend on, besides the attributes and the file; handed to the readers.
         """
-        key = (kind.names, id(scope.source), facts, a.texts(kind.names))
-        shared, changing = self._kept.get(key) or self._read_parts(key, kind, a, scope, facts)
-        fields = shared.copy()
-        for name, make in changing:
-            fields[name] = make()
-        return fields
+        key = (kind.cls, id(scope.source), facts, a.texts(kind.names))
+        return self._templates.get(key) or self._read_template(key, kind, a, scope, facts)
 
-    def _read_parts(
+    def _read_template(
         self, whole: tuple[Any, ...], kind: Parts, a: Attributes, scope: Scope, facts: tuple[Any, ...]
-    ) -> Fields:
-        """What `parts` copies; only what gave rise to no problem or note is kept for the next one."""
-        shared: dict[str, Any] = {}
-        changing: list[tuple[str, Callable[[], Any]]] = []
+    ) -> Template:
+        """A new template; only what gave rise to no problem or note is kept for the next one."""
+        parts: list[Fields] = []
         before = self.log.size
         for part in kind.parts:
-            key = (part.names, id(scope.source), facts, a.texts(part.names))
-            found = self._kept.get(key)
+            texts = a.texts(part.names)
+            key = (part.names, id(scope.source), facts, texts)
+            known = self._parts
+            if not texts and facts in kind.usual:
+                key, known = (part.names, facts), _NOTHING_GIVEN
+            found = known.get(key)
             if found is None:
                 quiet = self.log.size
-                values = part.read(self, a, scope, facts)
-                found = makers(values, values)
+                found = Fields.of(part.read(self, a, scope, facts))
                 if self.log.size == quiet:
-                    self._kept[key] = found
-            shared.update(found[0])
-            changing += found[1]
+                    known[key] = found
+            parts.append(found)
+        made = Template(kind.cls, (kind.others(parts), *parts))
         if self.log.size == before:
-            self._kept[whole] = shared, changing
-        return shared, changing
+            self._templates[whole] = made
+        return made
 
     def note_others(self, a: Attributes, known: frozenset[str], ignored: Mapping[str, str]) -> None:
         """Notes the attributes besides those that are read whenever they are given."""
@@ -269,7 +285,6 @@ class Reading:
         A range says by itself whether it limits when the file wants so, which it does unless told otherwise.
         """
         if name not in a and flag not in a:
-            a.mark(name, flag)
             return None
         ends = a.reals(name, 2, default=(0.0, 0.0), infinite=True) or [0.0, 0.0]
         limited = a.choice(flag, _LIMITED, None)
@@ -288,7 +303,7 @@ class Reading:
         if not ends[0] <= ends[1]:
             a.reject(name, f"given {ends[0]:g} to {ends[1]:g}; allowed: the lower end first")
             return None
-        return fresh(Range, lower=ends[0] * factor, upper=ends[1] * factor)
+        return interval(ends[0] * factor, ends[1] * factor)
 
     def members(
         self, tag: str, references: Callable[[Element], Sequence[Reference]]
@@ -297,6 +312,8 @@ class Reading:
 
         An element that belongs nowhere because of a name that nobody has is a problem.
         """
+        if not self.root.children and not self.root.source.section(tag):
+            return []
         scopes = list(self.root.walk())
         sources = {id(scope.source): scope.source for scope in scopes}
         found: dict[int, list[Element]] = {id(scope): [] for scope in scopes}

@@ -35,7 +35,14 @@ _SITE_SHAPES: Final = {
     "box": SiteShape.Box,
     "mesh": None,
 }
-_LONG: Final = ("Capsule", "Cylinder", "Box", "Ellipsoid")
+_BY_SEMI_AXES: Final = {ShapeType.Box, ShapeType.Ellipsoid, SiteShape.Box, SiteShape.Ellipsoid}
+_LONG: Final = _BY_SEMI_AXES | {
+    ShapeType.Capsule,
+    ShapeType.Cylinder,
+    SiteShape.Capsule,
+    SiteShape.Cylinder,
+}
+_POSES: Final = frozenset(("pos", *ORIENTATION))
 _GREY: Final = [0.5, 0.5, 0.5, 1.0]
 _FLUID: Final = (0.5, 0.25, 1.5, 1.0, 1.0)
 _IGNORED: Final = {
@@ -59,23 +66,28 @@ def read_group(a: Attributes) -> int:
     return GROUPS
 
 
-def _read_frame(a: Attributes, scope: Scope, shape: str, size: list[float], frame: Placement) -> Placement:
+def _read_frame(
+    a: Attributes, scope: Scope, shape: ShapeType | SiteShape, size: list[float], frame: Placement
+) -> Placement:
     """Where a geom or site stands; ends of a long shape also set its length in `size`."""
-    ends = a.reals("fromto", 6)
+    ends = a.reals("fromto", 6) if "fromto" in a else None
     if ends is None:
         return frame.then(read_placement(a, scope.compiler))
-    for name in ("pos", *ORIENTATION):
-        if a.is_own(name):
-            a.log.left_out(a.element, f"attribute '{name}': the ends of 'fromto' already say where it is")
-    a.mark("pos", *ORIENTATION)
+    if a.gives_any(_POSES):
+        for name in ("pos", *ORIENTATION):
+            if a.is_own(name):
+                message = f"attribute '{name}': the ends of 'fromto' already say where it is"
+                a.log.left_out(a.element, message)
+        a.mark("pos", *ORIENTATION)
     found = between(ends)
     if shape not in _LONG:
-        a.reject("fromto", f"given for a {shape.lower()}; allowed: capsule, cylinder, box, ellipsoid")
+        kind = shape.name.lower()
+        a.reject("fromto", f"given for a {kind}; allowed: capsule, cylinder, box, ellipsoid")
     elif found is None:
         a.reject("fromto", "given the same point twice; allowed: two different points")
     else:
         placement, half = found
-        if shape in ("Box", "Ellipsoid"):
+        if shape in _BY_SEMI_AXES:
             size[1], size[2] = size[0], half
         else:
             size[1] = half
@@ -100,25 +112,24 @@ def read_geom(
         reading.log.left_out(element, f"a geom of the mesh '{mesh}', which is left out")
         return None
     # the prefix decides what the names of assets mean
-    fields = reading.parts(_PARTS, a, scope, (None if mesh is None else shape, mesh, scope.prefix))
+    template = reading.template(_PARTS, a, scope, (None if mesh is None else shape, mesh, scope.prefix))
     reading.note_others(a, _KNOWN, _IGNORED)
     size = a.reals("size", 1, 3, default=(0.0, 0.0, 0.0)) or [0.0, 0.0, 0.0]
     if min(size) < 0.0:
         a.reject("size", f"given {size}; allowed: sizes >= 0")
         size = [abs(x) for x in size]
-    position, rotation = _read_frame(a, scope, shape.name, size, frame)
+    position, rotation = _read_frame(a, scope, shape, size, frame)
+    own = {
+        "name": reading.names.own(scope, element, "geom"),
+        "shape": shape,
+        "mesh": mesh,
+        "size": size,
+        "position": vector(position),
+        "orientation": vector(rotation),
+    }
     if mesh is not None:
-        fields["mesh_inertia"] = reading.meshes[mesh].inertia
-    geom = fresh(
-        Geometry,
-        name=reading.names.own(scope, element, "geom"),
-        shape=shape,
-        mesh=mesh,
-        size=size,
-        position=vector(position),
-        orientation=vector(rotation),
-        **fields,
-    )
+        own["mesh_inertia"] = reading.meshes[mesh].inertia
+    geom = template.make(own)
     _check(a, geom)
     return geom
 
@@ -195,12 +206,14 @@ def _read_visual(reading: Reading, a: Attributes, scope: Scope, facts: Facts) ->
 
 
 _PARTS: Final = Parts(
+    Geometry,
     Part(frozenset(("margin", "gap", "priority", "mass", "shellinertia", "fitscale")), _read_numbers),
     Part(frozenset(("condim", "solref", "solimp", "density", "solmix", "friction")), _read_physics),
     Part(frozenset(("rgba", "group", "material")), _read_visual),
     Part(frozenset(("contype", "conaffinity")), _read_mask),
     Part(frozenset(("fluidcoef", "fluidshape")), _read_fluid),
     Part(frozenset(("hfield",)), _read_hfield),
+    usual={(None, None, "")},
 )
 _KNOWN: Final = _PLACED | _PARTS.names
 
@@ -220,9 +233,9 @@ def _check(a: Attributes, geom: Geometry) -> None:
         kind = geom.shape.name.lower()
         given = (a.holder("size").get("size") or "nothing")[:60]
         a.log.problem(a.element, f"attribute 'size': given {given}; allowed: {needed} sizes > 0 for a {kind}")
-    if geom.shape is ShapeType.Mesh and not a.text("mesh"):
+    if geom.shape is ShapeType.Mesh and not ("mesh" in a and a.text("mesh")):
         a.log.problem(a.element, "attribute 'mesh' is required for type mesh")
-    if (geom.shape is ShapeType.HField) != bool(a.text("hfield")):
+    if (geom.shape is ShapeType.HField) != ("hfield" in a and bool(a.text("hfield"))):
         a.log.problem(a.element, "attribute 'hfield' is required for type hfield, and only for it")
 
 
@@ -242,7 +255,7 @@ def read_site(
     if min(size) < 0.0:
         a.reject("size", f"given {size}; allowed: sizes >= 0")
         size = [abs(x) for x in size]
-    placement = _read_frame(a, scope, shape.name, size, frame)
+    placement = _read_frame(a, scope, shape, size, frame)
     position, rotation = placement
     site = fresh(
         Site,

@@ -45,7 +45,6 @@ def joint_type(a: Attributes) -> JointType:
 def read_linear(a: Attributes, name: str) -> float:
     """The linear coefficient of a spring or damper; the others are noted."""
     if name not in a:
-        a.mark(name)
         return 0.0
     coefficients = a.reals(name, 1, 3, default=(0.0, 0.0, 0.0)) or [0.0, 0.0, 0.0]
     if any(coefficients[1:]):
@@ -67,7 +66,7 @@ def _non_negative(a: Attributes, name: str) -> float:
 
 def read_joint(reading: Reading, a: Attributes, kind: JointType, scope: Scope, frame: Placement) -> Joint:
     """A hinge, slide or ball joint, seen from its link."""
-    fields = reading.parts(_PARTS, a, scope, (kind,))
+    template = reading.template(_PARTS, a, scope, (kind,))
     reading.note_others(a, _KNOWN, _IGNORED)
     angle = _angle(kind, scope)
     limit = reading.limits_of(a, "limited", "range", scope, angle)
@@ -89,17 +88,16 @@ def read_joint(reading: Reading, a: Attributes, kind: JointType, scope: Scope, f
             direction = (0.0, 0.0, 1.0)
     if frame is not HERE:
         position, direction = frame.apply(position), turn(frame.rotation, direction)
+    own = {
+        "name": reading.names.own(scope, a.element, "joint"),
+        "type_": kind,
+        "pos": vector(position),
+        "axis": vector(direction),
+        "ref_": ref * angle,
+    }
     if limit is not None:
-        fields["pos_limit"] = limit
-    return fresh(
-        Joint,
-        name=reading.names.own(scope, a.element, "joint"),
-        type_=kind,
-        pos=vector(position),
-        axis=vector(direction),
-        ref_=ref * angle,
-        **fields,
-    )
+        own["pos_limit"] = limit
+    return template.make(own)
 
 
 def _angle(kind: JointType, scope: Scope) -> float:
@@ -163,11 +161,13 @@ def _read_spring_damper(
 
 
 _PARTS: Final = Parts(
+    Joint,
     Part(frozenset(("armature", "frictionloss", "margin", "group", "actuatorgravcomp")), _read_numbers),
     Part(frozenset(("solreffriction", "solimpfriction")), _read_friction),
     Part(frozenset(("solreflimit", "solimplimit")), _read_limit_force),
     Part(frozenset(("actuatorfrclimited", "actuatorfrcrange")), _read_force_limit),
     Part(frozenset(("stiffness", "damping", "springref", "springdamper")), _read_spring_damper),
+    usual={(kind,) for kind in TYPES.values()},
 )
 _KNOWN: Final = _PLACED | _PARTS.names
 
@@ -182,12 +182,13 @@ def read_free(reading: Reading, a: Attributes, scope: Scope) -> FreeJoint:
         a.mark("name")
         _note_alignment(a, scope, a.choice("align", {"true": True, "false": False, "auto": None}, None))
         reading.finish(a)
-        return FreeJoint(name=name, friction_damping=read_friction(a))
+        return fresh(FreeJoint, name=name, friction_damping=read_friction(a))
     # it has no place, no axis, no limits and no references
     a.mark("type", "pos", "axis", "group", "limited", "range", "actuatorfrclimited", "actuatorfrcrange")
     a.mark("ref", "springref", "margin", "solreflimit", "solimplimit", "actuatorgravcomp", "springyield")
     _note_alignment(a, scope, None)
-    free = FreeJoint(
+    free = fresh(
+        FreeJoint,
         name=name,
         armature=_non_negative(a, "armature"),
         friction_loss=_non_negative(a, "frictionloss"),

@@ -19,7 +19,7 @@ from worldline._src.scene.formats.mjcf.context import Coordinates, Input, Readin
 from worldline._src.scene.formats.mjcf.joints import joint_type
 from worldline._src.scene.formats.mjcf.making import fresh, vector
 from worldline._src.scene.formats.mjcf.scopes import Scope
-from worldline._src.scene.formats.xml import Array, Attributes, Element
+from worldline._src.scene.formats.xml import Array, Attributes, Element, are_plain
 from worldline._src.scene.joints import JOINT_SIZES, JointType
 from worldline._src.scene.keyframes import Keyframe
 from worldline._src.scene.layout import layout
@@ -81,37 +81,42 @@ class _Frames:
 
     def _vector(self, a: Attributes, name: str, count: int) -> list[float] | None:
         """The numbers of a vector, None when there are none or too many."""
-        table = a.table(name, 1)
-        if table is None or not table.size:
+        if name not in a:
             return None
-        if table.size > count:
-            a.reject(name, f"given {table.size} numbers; allowed: up to {count}")
+        text = a.text(name) or ""
+        if are_plain(text):
+            values = list(map(float, text.split()))
+        else:
+            table = a.table(name, 1)
+            values = [] if table is None else table[:, 0].tolist()
+        if len(values) > count:
+            a.reject(name, f"given {len(values)} numbers; allowed: up to {count}")
             return None
-        return table[:, 0].tolist()
+        return values or None
 
     def _positions(self, a: Attributes, joints: list[Coordinates | int]) -> Array:
-        total = sum(j if isinstance(j, int) else j.q_count for j in joints)
+        total = sum([j if isinstance(j, int) else j.q_count for j in joints])
         values = self._vector(a, "qpos", total)
         if values is None:
             return np.zeros(0)
         out = self.start.copy()
         at = 0
         for joint in joints:
-            count = joint if isinstance(joint, int) else joint.q_count
-            part = values[at : at + count]
-            at += count
-            if isinstance(joint, int) or not part:
+            if isinstance(joint, int):
+                at += joint
                 continue
+            count = joint.q_count
             start = self.slots[id(joint.joint)].q_start
-            if count not in (4, 7):
-                out[start : start + len(part)] = part
-                continue
-            whole = _to_file(out[start : start + count])
-            whole[: len(part)] = part
-            out[start : start + count] = _to_scene(whole)
+            if count == 1 and at < len(values):
+                out[start] = values[at]
+            elif part := values[at : at + count]:
+                out[start : start + count] = _filled(out[start : start + count], part)
+            at += count
         return vector(out)
 
     def _velocities(self, a: Attributes, joints: list[Coordinates | int]) -> Array:
+        if "qvel" not in a:
+            return np.zeros(0)
         counts = [_velocity_count(j) for j in joints]
         values = self._vector(a, "qvel", sum(counts))
         if values is None:
@@ -128,22 +133,26 @@ class _Frames:
 
     def _controls(self, a: Attributes, inputs: list[Input | None]) -> Array:
         values = self._vector(a, "ctrl", len(inputs))
+        if values is None:
+            return np.zeros(0)
         return self._spread(values, [(entry, 1) for entry in inputs], lambda entry: 1)
 
     def _activations(self, a: Attributes, inputs: list[Input | None]) -> Array:
+        if "act" not in a:
+            return np.zeros(0)
         counted = [(entry, entry.activations if entry else 0) for entry in inputs]
         values = self._vector(a, "act", sum(count for _, count in counted))
+        if values is None:
+            return np.zeros(0)
         return self._spread(values, counted, lambda entry: entry.activations)
 
     def _spread(
         self,
-        values: list[float] | None,
+        values: list[float],
         entries: list[tuple[Input | None, int]],
         size: Callable[[Input], int],
     ) -> Array:
         """Puts numbers of the file where the scene has them; those of what was left out are dropped."""
-        if values is None:
-            return np.zeros(0)
         places: dict[int, int] = {}
         total = 0
         for entry in self.reading.inputs:
@@ -231,6 +240,15 @@ def _velocity_count(joint: Coordinates | int) -> int:
     if not isinstance(joint, int):
         return joint.v_count
     return {7: 6, 4: 3}.get(joint, 1)
+
+
+def _filled(values: list[float], part: list[float]) -> list[float]:
+    """Coordinates of one joint, the first of which a file gives."""
+    if len(values) not in (4, 7):
+        return [*part, *values[len(part) :]]
+    whole = _to_file(values)
+    whole[: len(part)] = part
+    return _to_scene(whole)
 
 
 def _to_file(values: list[float]) -> list[float]:

@@ -3,18 +3,21 @@
 """Making many alike objects quickly.
 
 Most geoms and joints of a robot take their contact and limit parameters from a default class and give none
-of their own. Such parts are read once for a class and then copied, so that each owner has its own to edit.
+of their own. Such parts are read once for a class and then lent to all (see `lending`) or copied, so that
+each owner has its own to edit. A `Template` is all that a group of objects has alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from worldline._src.scene.base import Struct
+from worldline._src.scene.base import Part, Struct
 from worldline._src.scene.formats.xml import Log
+from worldline._src.scene.lending import LENT, Loan, Loans
+from worldline._src.scene.values import Range
 from worldline._src.scene.variant import Variant
 from worldline._src.scene.vectors import Array
 
@@ -29,11 +32,11 @@ def maker(value: S) -> Callable[[], S] | None:
     """
     make: Any = None
     if isinstance(value, Struct):
-        make = _object_maker(value, [name for name, _ in value._copied])
+        make = _object_maker(value, [name for name, _ in value._copied if name in value.__dict__])
     elif isinstance(value, Variant):
         make = _object_maker(value, ["_data"])
     elif isinstance(value, dict):
-        shared, parts = makers(value, list(value))
+        shared, parts = _makers(value, list(value))
         make = shared.copy if not parts else lambda: shared | {name: part() for name, part in parts}
     elif isinstance(value, list) and any(map(maker, value)):
         items = [maker(entry) or (lambda entry=entry: entry) for entry in value]
@@ -43,7 +46,7 @@ def maker(value: S) -> Callable[[], S] | None:
     return make
 
 
-def makers(
+def _makers(
     values: dict[str, Any], changing: Iterable[str]
 ) -> tuple[dict[str, Any], list[tuple[str, Callable[[], Any]]]]:
     """The values as copies share them, and makers of those that copies do not share."""
@@ -56,7 +59,7 @@ def makers(
 
 
 def _object_maker(value: Struct | Variant, changing: Iterable[str]) -> Callable[[], Any]:
-    shared, parts = makers(value.__dict__, changing)
+    shared, parts = _makers(value.__dict__, changing)
     cls, new = type(value), object.__new__
 
     def make() -> Any:
@@ -70,32 +73,110 @@ def _object_maker(value: Struct | Variant, changing: Iterable[str]) -> Callable[
     return make
 
 
-_PLAIN: dict[type, tuple[dict[str, Any], list[tuple[str, Callable[[], Any]]]]] = {}
+class Fields(NamedTuple):
+    """Values of some fields, which nobody may change any more.
+
+    Attributes:
+        shared: Those that cannot change, and so may stand in many objects.
+        lent: Objects of the scene; see `lending`.
+        copied: What makes the lists and arrays, of which each object needs a copy.
+    """
+
+    shared: dict[str, Any]
+    lent: Loans
+    copied: dict[str, Callable[[], Any]]
+
+    @staticmethod
+    def of(values: dict[str, Any]) -> Fields:
+        """The fields with these values."""
+        made = Fields({}, {}, {})
+        for name, value in values.items():
+            if isinstance(value, Part):
+                made.lent[name] = Loan(value, maker)
+            elif isinstance(value, list | dict | np.ndarray):
+                make = maker(value)
+                assert make is not None
+                made.copied[name] = make
+            else:
+                made.shared[name] = value
+        return made
+
+    def names(self) -> set[str]:
+        """Which fields they are."""
+        return {*self.shared, *self.lent, *self.copied}
+
+
+class Template:
+    """What makes objects that are alike but for a few fields.
+
+    Args:
+        cls: Their class.
+        parts: What they have alike, all fields in all, each in one part only.
+    """
+
+    __slots__ = ("_cls", "_copied", "_shared")
+
+    def __init__(self, cls: type[Struct], parts: Iterable[Fields]) -> None:
+        self._cls = cls
+        self._shared: dict[str, Any] = {}
+        self._copied: dict[str, Callable[[], Any]] = {}
+        lent: Loans = {}
+        for part in parts:
+            self._shared.update(part.shared)
+            self._copied.update(part.copied)
+            lent.update(part.lent)
+        if lent:
+            self._shared[LENT] = lent
+
+    def make(self, own: dict[str, Any]) -> Any:
+        """An object with some fields of its own.
+
+        Values have to be as the fields store them, floats and double arrays and no tuples: the checks that
+        assignment makes, which a reader has made already, take most of the time that making an object takes.
+        """
+        made = object.__new__(self._cls)
+        fields = made.__dict__
+        fields.update(self._shared)
+        for name, make in self._copied.items():
+            if name not in own:
+                fields[name] = make()
+        fields.update(own)
+        return made
+
+
+_DOUBLE = np.dtype(np.float64)
+_PLAIN: dict[type[Struct], Template] = {}
+
+
+def defaults(cls: type[Struct], besides: Collection[str] = ()) -> Fields:
+    """The defaults of a class, but for some fields."""
+    return Fields.of({name: value for name, value in cls().__dict__.items() if name not in besides})
+
+
+def plain(cls: type[Struct]) -> Template:
+    """What makes objects whose fields have their defaults."""
+    known = _PLAIN.get(cls)
+    if known is None:
+        known = _PLAIN[cls] = Template(cls, [defaults(cls)])
+    return known
 
 
 def fresh(cls: type[N], **values: Any) -> N:
-    """An object of a scene with the given fields and defaults for the others.
+    """An object of a scene with the given fields and defaults for the others; see `Template.make`."""
+    return plain(cls).make(values)
 
-    Values have to be as the fields store them, floats and double arrays and no tuples: the checks that
-    assignment makes, which a reader has made already, take most of the time that making an object takes.
-    """
-    known = _PLAIN.get(cls)
-    if known is None:
-        known = _PLAIN[cls] = makers(cls().__dict__, [name for name, _ in cls._copied])
-    shared, parts = known
-    made = object.__new__(cls)
+
+def interval(lower: float, upper: float) -> Range:
+    """A range of plain floats, the lower one first."""
+    made = object.__new__(Range)
     fields = made.__dict__
-    fields.update(shared)
-    for name, make in parts:
-        if name not in values:
-            fields[name] = make()
-    fields.update(values)
+    fields["lower"], fields["upper"] = lower, upper
     return made
 
 
 def vector(values: Sequence[float]) -> Array:
     """Numbers as scene objects store them."""
-    return np.array(values, dtype=np.float64)
+    return np.array(values, _DOUBLE)
 
 
 class Memo:

@@ -8,6 +8,7 @@ from typing import Final
 
 from worldline._src.scene.contact import ForceOverride
 from worldline._src.scene.formats.mjcf.context import Reading
+from worldline._src.scene.formats.mjcf.making import fresh
 from worldline._src.scene.formats.mjcf.scopes import Scope
 from worldline._src.scene.formats.mjcf.solver import SOLIMP, SOLREF, impedance, stiffness_damping
 from worldline._src.scene.formats.xml import Attributes, Element, numbers
@@ -76,13 +77,14 @@ _IGNORED: Final = {
 
 def read_options(reading: Reading) -> None:
     """All `option` sections; later ones win, attribute by attribute."""
-    option = SimulateOption(
+    option = fresh(
+        SimulateOption,
         timestep=0.002,
         integrator=IntegratorMethod.SemiImplicit,
         solver_type=SolverType.Newton,
         friction_model=int(FrictionModel.Pyramid),
         constraint_solver_tolerance=1e-8,
-        gravity=(0.0, 0.0, -9.81),
+        gravity=[0.0, 0.0, -9.81],
     )
     sections = reading.root.source.root.all("option")
     override = False
@@ -105,19 +107,26 @@ def read_options(reading: Reading) -> None:
 
 
 def _read_option(a: Attributes, option: SimulateOption) -> None:
+    given = a.element.attributes
     for name, field in _REALS.items():
+        if name not in given:
+            continue
         value = a.real(name, getattr(option, field))
         if value < 0.0 or (name in ("timestep", "impratio") and value == 0.0):
             a.reject(name, f"given {value:g}; allowed: a number {'>' if value == 0.0 else '>='} 0")
         else:
             setattr(option, field, value)
     for name, field in _COUNTS.items():
+        if name not in given:
+            continue
         count = a.integer(name, getattr(option, field))
         if count < 0:
             a.reject(name, f"given {count}; allowed: a number >= 0")
         else:
             setattr(option, field, count)
     for name, field in _VECTORS.items():
+        if name not in given:
+            continue
         setattr(option, field, a.reals(name, 3, default=getattr(option, field)))
     option.integrator = a.choice("integrator", _INTEGRATORS, option.integrator)
     if a.text("integrator") == "discrete":
@@ -141,6 +150,8 @@ def _read_option(a: Attributes, option: SimulateOption) -> None:
 
 def _read_flags(reading: Reading, a: Attributes, option: SimulateOption) -> None:
     for name, field in _DISABLED.items():
+        if name not in a:
+            continue
         setattr(option, field, not a.choice(name, _SWITCH, not getattr(option, field)))
     if not a.choice("passive", _SWITCH, True):
         # of older files

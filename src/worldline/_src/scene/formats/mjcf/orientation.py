@@ -157,7 +157,6 @@ def read_rotation(a: Attributes, compiler: Compiler) -> Quat | None:
     The most specific element that gives any form decides.
     """
     if not a.gives_any(_FORMS):
-        a.mark(*ORIENTATION)
         return None
     holder, given = a.nearest(ORIENTATION)
     if len(given) > 1:

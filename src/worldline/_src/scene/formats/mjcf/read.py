@@ -25,7 +25,7 @@ from worldline._src.scene.formats.mjcf.schema import WORDS
 from worldline._src.scene.formats.mjcf.sensors import read_sensors
 from worldline._src.scene.formats.mjcf.tendons import read_tendons
 from worldline._src.scene.formats.mjcf.visual import read_visual
-from worldline._src.scene.formats.xml import Element, Log, number
+from worldline._src.scene.formats.xml import Element, Log, are_plain, number
 from worldline._src.scene.world import World
 
 
@@ -102,7 +102,7 @@ def _check_defaults(reading: Reading) -> None:
 
 def _check_numbers(element: Element, log: Log) -> None:
     for name, text in element.attributes.items():
-        if name in WORDS or ":" in name:
+        if name in WORDS or ":" in name or are_plain(text):
             continue
         for word in text.split():
             if number(word, infinite=name.endswith("range")) is None:

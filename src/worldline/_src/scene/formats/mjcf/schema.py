@@ -357,30 +357,38 @@ MOST_LETTERS: Final = 500
 """Length of names and of what is put before and after them."""
 
 
-def check(root: Element, log: Log) -> None:
+def check(root: Element, log: Log) -> tuple[int, set[str]]:
     """Notes every element and attribute of a file that MJCF does not know.
 
     Names of absurd length end the reading at once: replicas would multiply them.
+
+    Returns:
+        How many elements MJCF knows, and their tags.
     """
     stack: list[tuple[Element, Rule]] = [(root, RULES["mujoco"])]
+    count, tags = 0, set()
     while stack:
         element, rule = stack.pop()
+        count += 1
+        tags.add(element.tag)
         attributes = element.attributes
         if not attributes.keys() <= rule.attributes:
             for name in _unknown(element, rule):
                 near = hint(name, sorted(rule.attributes))
                 log.problem(element, f"unknown attribute '{name[:60]}' of <{element.tag}>{near}")
-        if attributes and max(map(len, attributes.values())) > MOST_LETTERS:
-            for name in _SHORT:
-                if len(attributes.get(name, "")) > MOST_LETTERS:
-                    log.problem(element, f"attribute '{name}': more than {MOST_LETTERS} letters")
-                    log.raise_any()
-        for child in reversed(element.children):
+        for name in _SHORT:
+            if name in attributes and len(attributes[name]) > MOST_LETTERS:
+                log.problem(element, f"attribute '{name}': more than {MOST_LETTERS} letters")
+                log.raise_any()
+        for child in element.children[::-1]:
             key = rule.children.get(child.tag)
             if key is None:
                 log.unknown_child(child, rule.children)
-            elif key in RULES:
-                stack.append((child, RULES[key]))
+                continue
+            inside = RULES.get(key)
+            if inside is not None:
+                stack.append((child, inside))
+    return count, tags
 
 
 def _unknown(element: Element, rule: Rule) -> Iterator[str]:

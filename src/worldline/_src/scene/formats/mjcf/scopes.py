@@ -32,6 +32,8 @@ class Source:
     Attributes:
         root: Its `mujoco` element.
         file: The file, None for text that came from none.
+        count: How many elements it has.
+        tags: The tags of its elements.
         compiler: How it is to be understood.
         defaults: Its default classes.
     """
@@ -39,9 +41,12 @@ class Source:
     def __init__(self, root: Element, file: Path | None, log: Log) -> None:
         self.root = root
         self.file = file
-        check(root, log)
+        self.count, self.tags = check(root, log)
         self.compiler = Compiler.of(root.all("compiler"), log)
         self.defaults = Defaults(root.all("default"), log)
+        self._sections: dict[str, list[Element]] = {}
+        for section in root.children:
+            self._sections.setdefault(section.tag, []).extend(section.children)
 
     @property
     def directory(self) -> Path | None:
@@ -50,7 +55,7 @@ class Source:
 
     def section(self, tag: str) -> list[Element]:
         """What stands in all sections of a tag."""
-        return [child for section in self.root.all(tag) for child in section.children]
+        return self._sections.get(tag, [])
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -84,7 +89,9 @@ class Scope:
 
     def name(self, raw: str) -> str:
         """What a name of the file becomes."""
-        return raw if raw == WORLD else f"{self.prefix}{raw}{self.suffix}"
+        if raw == WORLD or not (self.prefix or self.suffix):
+            return raw
+        return f"{self.prefix}{raw}{self.suffix}"
 
     def asset(self, raw: str) -> str:
         """What the name of an asset becomes."""
@@ -97,7 +104,10 @@ class Scope:
 
     def default_class(self, element: Element, childclass: str | None = None) -> DefaultClass:
         """The default class of an element: its own, else that of the bodies around it, else the top one."""
-        return self.source.defaults.find(element.get("class") or childclass, element)
+        defaults, name = self.source.defaults, element.attributes.get("class") or childclass
+        if name is None:
+            return defaults.main
+        return defaults.classes.get(name) or defaults.find(name, element)
 
     def walk(self) -> Iterator[Scope]:
         """This scope and all within, each before those within it."""
@@ -152,7 +162,7 @@ class Names:
 
     def own(self, scope: Scope, element: Element, namespace: str) -> str | None:
         """The scene's name of an element by its attribute `name`, registered."""
-        raw = element.get("name")
+        raw = element.attributes.get("name")
         if not raw:
             return None
         self._raw.setdefault((namespace, raw), []).append(scope)

@@ -97,7 +97,8 @@ def read_sensors(reading: Reading) -> None:
         sensor.name = reading.names.own(scope, element, "sensor")
         getattr(reading.world.sensors, kind.list_name).append(sensor)
         made.append((kind.list_name, sensor, element, scope))
-    _keep_order(reading, made)
+    if made:
+        _keep_order(reading, made)
 
 
 def _keep_order(reading: Reading, made: list[tuple[str, Sensor, Element, Scope]]) -> None:

@@ -70,8 +70,8 @@ def read_tendons(reading: Reading) -> None:
 
 
 def _read_common(reading: Reading, a: Attributes, scope: Scope, tendon: JointTendon | SpatialTendon) -> None:
-    tendon.name = reading.names.own(scope, a.element, "tendon")
     fields = tendon.__dict__
+    fields["name"] = reading.names.own(scope, a.element, "tendon")
     fields["limit"] = reading.limits_of(a, "limited", "range", scope)
     fields["actuator_force_limit"] = reading.limits_of(a, "actuatorfrclimited", "actuatorfrcrange", scope)
     fields["limit_force"] = read_spring(a, "solreflimit", "solimplimit")
@@ -80,13 +80,14 @@ def _read_common(reading: Reading, a: Attributes, scope: Scope, tendon: JointTen
     fields["margin"] = a.real("margin", 0.0)
     fields["armature"] = a.real("armature", 0.0)
     for name in ("frictionloss", "armature"):
-        if getattr(tendon, name) < 0.0:
+        if fields[name] < 0.0:
             a.reject(name, f"given {getattr(tendon, name):g}; allowed: a number >= 0")
-    tendon.group = read_group(a)
+    fields["group"] = read_group(a)
     stiffness, damping = read_linear(a, "stiffness"), read_linear(a, "damping")
     if stiffness or damping:
         tendon.spring = StiffnessDamping(k=stiffness, d=damping)
-    tendon.spring_length = _read_length(a)
+    if "springlength" in a:
+        tendon.spring_length = _read_length(a)
 
 
 def _read_length(a: Attributes) -> SpringLengthType:

@@ -33,6 +33,8 @@ def read_visual(reading: Reading) -> None:
                 _read_map(reading, a, extent)
             elif element.tag == "rgba":
                 for name, field in _COLORS.items():
+                    if name not in a:
+                        continue
                     current = getattr(reading.world.visual, field)
                     setattr(reading.world.visual, field, a.reals(name, 4, default=current))
             elif element.tag == "quality":
@@ -47,11 +49,12 @@ def read_visual(reading: Reading) -> None:
 
 
 def _read_statistic(reading: Reading) -> float | None:
-    statistic = reading.world.statistic
     extent: float | None = None
     for element in reading.root.source.root.all("statistic"):
         a = Attributes(element, reading.log)
-        statistic.center = a.reals("center", 3, default=statistic.center)
+        statistic = reading.world.statistic
+        if "center" in a:
+            statistic.center = a.reals("center", 3, default=statistic.center)
         extent = a.real("extent", extent)
         if extent is not None and extent <= 0.0:
             a.reject("extent", f"given {extent:g}; allowed: a length > 0")
