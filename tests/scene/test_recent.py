@@ -17,6 +17,9 @@ TEXT = """<mujoco model="one"><worldbody><body name="bob" sleep="never"><joint n
 <geom name="ball" size="0.1"/></body></worldbody></mujoco>"""
 
 
+LICENSED = TEXT.replace("<worldbody>", "<!-- See http://example.org/license; file='none' --><worldbody>")
+
+
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Texts that the reader was really given."""
@@ -71,6 +74,22 @@ def test_what_refers_to_other_files_is_read_each_time(reads: list[str], tmp_path
         msd.from_file(tmp_path / "whole.xml")
     (tmp_path / "part.xml").write_text("<mujoco><worldbody><body name='y'/></worldbody></mujoco>")
     assert [link.name for link in msd.from_file(tmp_path / "whole.xml").hierarchy.links()] == ["y"]
+    assert len(reads) == 4
+
+
+def test_comments_refer_to_no_file(reads: list[str]) -> None:
+    for _ in range(4):
+        msd.from_str(LICENSED)
+    assert len(reads) == 2
+
+
+@pytest.mark.parametrize("aside", ["<![CDATA[{}]]>", "<?x {} ?>"])
+def test_signs_of_comments_hide_no_file(reads: list[str], tmp_path: Path, aside: str) -> None:
+    (tmp_path / "part.xml").write_text("<mujoco><worldbody><body name='x'/></worldbody></mujoco>")
+    hidden = f"{aside.format('<!--')}<include file='part.xml'/>{aside.format('-->')}"
+    (tmp_path / "whole.xml").write_text(f"<mujoco>{hidden}</mujoco>")
+    for _ in range(4):
+        assert [link.name for link in msd.from_file(tmp_path / "whole.xml").hierarchy.links()] == ["x"]
     assert len(reads) == 4
 
 

@@ -9,6 +9,7 @@ The copies share nothing with what is kept. A text that comes once costs nothing
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -23,6 +24,10 @@ _LONGEST: Final = 200_000
 _DEEPEST: Final = 60
 _ELSEWHERE: Final = ("file", "uri", "://")
 """In every way a format has to name another file; a text that has it for other reasons is only read again."""
+
+
+_ASIDE: Final = re.compile(r"<!--.*?-->|<\?.*?\?>|<!\[cdata\[.*?\]\]>", re.DOTALL)
+"""Comments, and what may hold the signs of a comment without being one."""
 
 
 class RecentScenes:
@@ -65,7 +70,11 @@ class RecentScenes:
 def _names_files(text: str) -> bool:
     # a search for each word is far quicker than one pattern with all of them
     lower = text.lower()
-    return any(word in lower for word in _ELSEWHERE)
+    if not any(word in lower for word in _ELSEWHERE):
+        return False
+    # comments have addresses of licenses
+    said = _ASIDE.sub(lambda found: "" if found[0].startswith("<!--") else found[0], lower)
+    return any(word in said for word in _ELSEWHERE)
 
 
 def _is_shallow(world: World) -> bool:
