@@ -45,7 +45,17 @@ class Doubt(Exception):
 
 
 class Glance(Probe):
-    """A probe that keeps names and references, and stops at the first problem."""
+    """A probe that keeps names and references, and stops at the first problem.
+
+    Attributes:
+        mark: `Edits.mark` from before the look.
+        lists, tables: Every list and every dict that was met.
+        vectors: Every short array that was met; their numbers are looked at in the end, all at once.
+        directions: Those of them that are quaternions.
+        arrays: Every other array that was met.
+        is_complete: Whether these are all that can change without leaving a mark.
+        loans: What is lent and was looked at.
+    """
 
     hasty = True
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from worldline._src.errors import Problem, SceneError
 from worldline._src.scene.formats.elements import ATTRIBUTES, DEPTH, ELEMENTS, SOURCE_CHARS, Element, parse
+from worldline._src.scene.formats.layers import NO_LAYERS, Layers
 from worldline._src.scene.kinds import hint
 from worldline._src.scene.limits import LIMITS, Limits
 from worldline._src.scene.report import Fate, Report
@@ -119,55 +120,6 @@ class Log:
         if len(self.report) == MOST_NOTES:
             fate, message = Fate.LeftOut, "there is more to note from here on"
         self.report.add(fate, element.path, message, element.file, element.line)
-
-
-class Layers(tuple[Element, ...]):
-    """Elements that give defaults, the most general first.
-
-    Attributes:
-        holders: For every attribute that any of them gives, the last one that does.
-        texts: For every attribute that any of them gives, all that they say of it, in their order.
-        lists: Lists of numbers that were read before, by what was asked for.
-        told: Known attributes for which the others have been told; see `Attributes.others`.
-        said: What `say` returned.
-    """
-
-    holders: dict[str, Element]
-    texts: dict[str, tuple[str, ...]]
-    lists: dict[Any, list[float] | None]
-    told: set[frozenset[str]]
-    said: dict[frozenset[str], tuple[Any, ...]]
-
-    def __new__(cls, elements: Iterable[Element] = ()) -> Layers:
-        made = super().__new__(cls, elements)
-        made.holders, made.texts = {}, {}
-        made.lists, made.told, made.said = {}, set(), {}
-        for element in made:
-            made._take(element)
-        return made
-
-    def _take(self, element: Element) -> None:
-        for name, text in element.attributes.items():
-            self.holders[name] = element
-            self.texts[name] = (*self.texts.get(name, ()), text)
-
-    def say(self, names: frozenset[str]) -> tuple[Any, ...]:
-        """All that they say of some attributes."""
-        # a pair of text and texts is never taken for one of an element, which has two texts
-        found = tuple([(name, self.texts[name]) for name in self.texts if name in names])
-        self.said[names] = found
-        return found
-
-    def and_one(self, element: Element) -> Layers:
-        """These and a more specific one."""
-        made = tuple.__new__(Layers, (*self, element))
-        made.holders, made.texts = self.holders.copy(), self.texts.copy()
-        made.lists, made.told, made.said = {}, set(), {}
-        made._take(element)
-        return made
-
-
-NO_LAYERS: Final = Layers()
 
 
 class Attributes:
