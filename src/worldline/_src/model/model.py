@@ -234,12 +234,12 @@ class Model:
                 value.setflags(write=False)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(vars(self).get(name), np.ndarray):
+        if isinstance(self.__dict__.get(name), np.ndarray):
             # an array put in the place of another would not reach the kernels
             raise AttributeError(
                 f"arrays of a Model are read-only; change them with Model.update({name}=...)"
             )
-        super().__setattr__(name, value)
+        object.__setattr__(self, name, value)
 
     def __getstate__(self) -> dict[str, Any]:
         # copies have arenas of their own, and none of the addresses that calls left behind

@@ -9,7 +9,6 @@ its link, and a free joint everything else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -100,14 +99,16 @@ def layout(world: World) -> list[Slot]:
     return slots
 
 
-def _moving(world: World) -> Iterator[tuple[Link, Joint | FreeJoint, tuple[int, int]]]:
-    for body in world.hierarchy.bodies:
-        if body.free is not None:
-            yield body.link, body.free, (7, 6)
-    for body in world.hierarchy.bodies:
+def _moving(world: World) -> list[tuple[Link, Joint | FreeJoint, tuple[int, int]]]:
+    bodies = world.hierarchy.bodies
+    found: list[tuple[Link, Joint | FreeJoint, tuple[int, int]]] = [
+        (body.link, body.free, (7, 6)) for body in bodies if body.free is not None
+    ]
+    for body in bodies:
         for link in body.link.walk():
-            for joint in active_joints(link, body):
-                yield link, joint, joint.sizes
+            if link.joints:
+                found += [(link, joint, joint.sizes) for joint in active_joints(link, body)]
+    return found
 
 
 def sizes(world: World) -> tuple[int, int]:

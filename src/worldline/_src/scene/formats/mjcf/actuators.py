@@ -38,6 +38,7 @@ _SPACES: Final = {
     "refsite": "site",
     "body": "link",
 }
+_NAMESPACES: Final = {name: (space,) for name, space in _SPACES.items()}
 _GAINS: Final = {"fixed": GainType.Fixed, "affine": GainType.Affine, "muscle": GainType.Muscle}
 _BIASES: Final = {"none": BiasType.None_, "affine": BiasType.Affine, "muscle": BiasType.Muscle}
 _DYNAMICS: Final = {
@@ -72,9 +73,9 @@ def references(element: Element) -> list[Reference]:
     """What an actuator acts on."""
     attributes = element.attributes
     return [
-        Reference(element, name, (_SPACES[name],), text)
+        Reference(element, name, _NAMESPACES[name], text)
         for name, text in attributes.items()
-        if text and name in _SPACES
+        if text and name in _NAMESPACES
     ]
 
 
