@@ -12,6 +12,7 @@ import pytest
 
 from worldline import msd
 from worldline._src.errors import SceneError
+from worldline._src.scene.formats.mjcf.making import Fields, Template, defaults
 from worldline._src.scene.formats.recent import RECENT
 from worldline._src.scene.lending import LENT, owned, peek
 
@@ -103,13 +104,22 @@ def test_names_in_what_is_lent_follow_an_attachment(world: msd.World) -> None:
     world.validate()
 
 
-def test_what_is_lent_is_checked(world: msd.World) -> None:
-    peek(geoms(world)[0], "physics_material").__dict__["density"] = math.nan
-    # nobody may do so; were it done, all who borrow it would be found
-    geoms(world)[2].margin = 0.0
+def test_what_is_lent_is_checked() -> None:
+    heavy = Fields.of({"physics_material": msd.PhysicsMaterial(density=math.nan)})
+    template = Template(msd.Geometry, [defaults(msd.Geometry, {"physics_material"}), heavy])
+    world = msd.World()
+    world.hierarchy.geoms += [template.make({"size": [0.1, 0.0, 0.0]}) for _ in range(3)]
     with pytest.raises(SceneError) as caught:
         world.validate()
     assert sum("density" in problem.path for problem in caught.value.problems) == 3
+
+
+def test_references_in_what_is_lent_are_looked_up_in_each_scene(world: msd.World) -> None:
+    for scene in (world, msd.from_str(TEXT)):
+        scene.validate()
+        scene.assets.materials.clear()
+        with pytest.raises(SceneError, match="3 problems"):
+            scene.validate()
 
 
 def test_models_do_not_depend_on_what_was_asked_for(world: msd.World) -> None:

@@ -83,7 +83,11 @@ class Glance(Probe):
         if loan is None:
             raise Doubt
         self.loans.add(loan)
-        kind.check(loan.value, self, "")
+        if not loan.is_sound:
+            before = len(self.references)
+            kind.check(loan.value, self, "")
+            # what refers to others is sound only in a scene that has them
+            loan.is_sound = len(self.references) == before
 
     def finish(self) -> None:
         """Visits every link that was put off, and looks at the numbers of all vectors at once."""

@@ -26,12 +26,17 @@ class Loan:
     Args:
         value: The part; nobody may change it.
         maker: What finds out how to copy it, which is only asked when somebody wants a copy.
+
+    Attributes:
+        value: The part.
+        is_sound: Whether it was looked at, and nothing in it needs to be looked at ever again.
     """
 
-    __slots__ = ("_make", "_maker", "value")
+    __slots__ = ("_make", "_maker", "is_sound", "value")
 
     def __init__(self, value: Any, maker: Callable[[Any], Callable[[], Any] | None]) -> None:
         self.value = value
+        self.is_sound = False
         self._maker = maker
         self._make: Callable[[], Any] | None = None
 

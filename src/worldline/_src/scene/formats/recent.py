@@ -52,11 +52,14 @@ class RecentScenes:
 
     def keep(self, key: Any, text: str, world: World) -> None:
         """Takes note of a scene; keeps a copy when it is met for the second time."""
-        if len(text) > _LONGEST or _names_files(text) or not _is_shallow(world):
+        if len(text) > _LONGEST:
             return
         with self._lock:
-            kept = world.deepcopy() if key in self._known else None
-            self._known[key] = None if kept is None else maker(kept)
+            again = key in self._known
+        # only looked into when it comes again
+        make = maker(world.deepcopy()) if again and not _names_files(text) and _is_shallow(world) else None
+        with self._lock:
+            self._known[key] = make
             self._known.move_to_end(key)
             while len(self._known) > _MOST:
                 self._known.popitem(last=False)
