@@ -18,6 +18,7 @@ NAMES = (
     "start_up",
     "stepping",
     "contact_scenes",
+    "many_robots",
     "loading",
     "lcp",
     "integrators",
