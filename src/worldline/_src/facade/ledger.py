@@ -26,6 +26,7 @@ from worldline._src.step.stepping import MultibodyIntegrationFamily
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
     from worldline._src.facade.world import World
+    from worldline._src.step.simulation import Simulation
 
 _FAMILIES = (MultibodyIntegrationFamily.SEMI_IMPLICIT, MultibodyIntegrationFamily.IMPLICIT_DAMPING)
 
@@ -98,7 +99,7 @@ def energy_ledger(world: World) -> EnergyLedger:
         return float(h * mean @ force)
 
     gravity = -dynamics.gravity_forces(model, q0)
-    bias = dynamics.coriolis_forces(model, q0, v0)
+    bias = _bias(sim, q0, v0)
     share = force_shares(runtime, q0)
     springs = dynamics.passive_forces(model, q0, np.zeros_like(v0)) + share.tendon_springs
     damping = dynamics.passive_forces(model, q0, v0) + share.tendon_springs + share.tendon_damping - springs
@@ -119,6 +120,8 @@ def energy_ledger(world: World) -> EnergyLedger:
     def kinetic(velocity: Array) -> float:
         return float(0.5 * velocity @ M @ velocity)
 
+    # integration bounds velocities, and turns those of free bodies into their new axes
+    bounded = np.clip(v, -model.joint_velocity_limit, model.joint_velocity_limit)
     change = float(dynamics.kinetic_energy(model, q1, v1) - dynamics.kinetic_energy(model, q0, v0))
     return EnergyLedger(
         gravity=work(gravity),
@@ -129,12 +132,20 @@ def energy_ledger(world: World) -> EnergyLedger:
         joint_friction=work(share.friction),
         contact=contact - correction,
         position_correction=correction,
-        limits=work(rows - share.friction - share.motors) - contact + kinetic(v1) - kinetic(v),
+        limits=work(rows - share.friction - share.motors) - contact + kinetic(bounded) - kinetic(v),
         prescribed=work(prescribed),
-        integrator_error=float(dynamics.kinetic_energy(model, q1, v1)) - kinetic(v1) - work(bias),
+        integrator_error=float(dynamics.kinetic_energy(model, q1, v1)) - kinetic(bounded) - work(bias),
         kinetic_change=change,
         potential_change=float(dynamics.potential_energy(model, q1) - dynamics.potential_energy(model, q0)),
     )
+
+
+def _bias(sim: Simulation, q: Array, v: Array) -> Array:
+    """Velocity-product forces of a step; those of free bodies on their own are what their turn takes."""
+    bias = dynamics.coriolis_forces(sim.model, q, v)
+    for i, d in sim.lone:
+        bias[d : d + 3], bias[d + 3 : d + 6] = 0.0, sim.spin[i] / sim.time_step
+    return bias
 
 
 def _rows(runtime: Runtime, q: Array, mean: Array) -> tuple[Array, float, float]:

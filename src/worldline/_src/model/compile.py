@@ -232,3 +232,22 @@ def fill_constants(model: Model, arenas: Arenas) -> None:
     view["dof_lower"][:] = model.joint_limit_lower
     view["dof_upper"][:] = model.joint_limit_upper
     view["solver_options"][:] = DEFAULT_SOLVER
+    view["link_lone"][:] = _lone(view)
+
+
+def _lone(view: dict[str, np.ndarray]) -> np.ndarray:
+    """Which links are free bodies on their own that do not turn like a ball about the origin of their joint.
+
+    Inertia of the joint itself and bounds on its velocities have no place in the momentum of a body, and who
+    is moved by others keeps none.
+    """
+    lone = (view["link_kind"] == code.FREE) & (view["link_parent"] == 0) & (view["link_leaf"] == 1)
+    J, com = view["link_inertia"], view["link_com"]
+    round_ = (J[:, :3] == J[:, :1]).all(axis=1) & ~J[:, 3:].any(axis=1) & ~com.any(axis=1)
+    xx, yy, zz, xy, xz, yz = J.T
+    det = xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz)
+    lone &= ~round_ & (det > 0.0) & (view["link_mass"] > 0.0)
+    own = (view["dof_armature"] != 0.0) | np.isfinite(view["dof_velocity_limit"])
+    own |= view["dof_mobile"] == 0.0
+    lone[view["dof_link"][own]] = False
+    return lone

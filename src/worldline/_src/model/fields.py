@@ -82,6 +82,12 @@ FIELDS: tuple[Field, ...] = (
     Field("dof_mobile", "constant", ("nv",), "0 for degrees of freedom of kinematic bodies, else 1"),
     Field("dof_damping", "constant", ("nv",), "[N s/m or N m s/rad]"),
     Field("dof_stiffness", "constant", ("nv",), "[N/m or N m/rad]"),
+    Field(
+        "link_lone",
+        "constant",
+        ("nlink",),
+        "1 for a free body on its own whose spin can change in its axes: kernels/free_spin.py",
+    ),
     Field("q_rest", "constant", ("nq",), "coordinates where springs are relaxed"),
     Field("gravity", "constant", (3,), "[m/s^2], world axes"),
     # drives and limits of a step
@@ -140,6 +146,7 @@ FIELDS: tuple[Field, ...] = (
     Field("v_sum", "data", ("nv",), "weighted sum of velocities over the parts of a step"),
     Field("a_sum", "data", ("nv",), "weighted sum of accelerations over the parts of a step"),
     Field("v_part", "data", ("nv",), "rate of the displacement since the start of a step"),
+    Field("link_spin", "data", ("nlink", 3), "momentum that turning takes out of a body's axes [kg m^2/s]"),
     # variational integrator
     Field("link_H", "data", ("nlink", 6), "momentum of a link, or of the subtree it carries"),
     Field("dof_p", "data", ("nv",), "generalized momenta"),

@@ -94,6 +94,7 @@ AnchorView, anchor_view = _view(
 OperandView, operand_view = _view(
     "OperandView", "q", "q_other", "v", "a", "tau", "wrench", "point", "fraction", "result"
 )
+SpinView, spin_view = _view("SpinView", "link_lone", "link_spin")
 FieldView, field_view = _view("FieldView", "gravity")
 ReliefView, relief_view = _view("ReliefView", "link_gravcomp", "gravity")
 MaximalView, maximal_view = _view("MaximalView", "body_q", "body_qd")

@@ -27,8 +27,8 @@ from worldline._src.step.evaluate import WITH_GRAVITY, stage_addresses
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.stepping import RUNGE_KUTTA_PARTS, dynamics_stages, model_needs
 
-_INTEGRATORS = (step_stages.semi_implicit_euler, RUNGE_KUTTA_PARTS[0])
-_OF_A_STEP = (step_stages.prescribed_speeds, constraint_stages.damp_implicitly)
+_INTEGRATORS = (step_stages.semi_implicit_euler, step_stages.semi_implicit_turn, RUNGE_KUTTA_PARTS[0])
+_OF_A_STEP = (step_stages.prescribed_speeds, step_stages.hold_spin, constraint_stages.damp_implicitly)
 """What makes sense for a step only."""
 
 

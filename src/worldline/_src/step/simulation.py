@@ -46,6 +46,7 @@ from worldline._src.step.stepping import (
     adapt_constants,
     dynamics_stages,
     model_needs,
+    semi_implicit_stages,
     step_stages,
 )
 
@@ -138,6 +139,10 @@ class Simulation:
         self.v[:] = model.joint_qd
         self.start_q, self.start_v = self._view("q_start"), self._view("v_start")
         """The state that the last step began with."""
+        self.lone: tuple[tuple[int, int], ...] = ()
+        """Link and first velocity of the free bodies that `kernels/free_spin.py` turns."""
+        self.spin = self._view("link_spin")
+        """Momentum that the last step took out of the axes of these, by link."""
         self.stepped = False
         """Whether the state is what the last step led to."""
         self.failure: StepFailure | None = None
@@ -259,8 +264,12 @@ class Simulation:
         view = constant_views(arenas)
         view["dof_drive"][:] = self.drive
         view["dof_mobile"][prescribed] = 0.0
+        view["link_lone"][view["dof_link"][prescribed]] = 0.0
         if not self._constrained:
             adapt_constants(view, self.family, self.time_step, self.variational)
+        self.lone = tuple(
+            (i, int(view["link_v_start"][i])) for i in np.flatnonzero(view["link_lone"]).tolist()
+        )
         self._index, self._constant = arenas.index, arenas.constant
         sets = [(self._index, self._constant, WITH_GRAVITY, self.data)]
         if self.constraints is not None and self._constrained:
@@ -303,11 +312,12 @@ class Simulation:
         # without damping the end of a step is no different from its beginning
         damped = bool(self.model.joint_damping.any() or self.model.joint_target_kd.any())
         implicit = damped and self.family is MultibodyIntegrationFamily.IMPLICIT_DAMPING
-        parts = (t.semi_implicit_euler,)
+        dynamics, last = semi_implicit_stages(needs)
+        parts = (last,)
         if self.family is MultibodyIntegrationFamily.RUNGE_KUTTA_4:
-            parts = RUNGE_KUTTA_PARTS
+            dynamics, parts = dynamics_stages(needs), RUNGE_KUTTA_PARTS
         first = [(t.prescribed_speeds, TREE)] if needs.prescribed else []
-        return [*first, *self.constraints.step_stages(dynamics_stages(needs), parts, implicit)]
+        return [*first, *self.constraints.step_stages(dynamics, parts, implicit)]
 
     def step(self, n: int) -> None:
         """Make `n` steps; see `StepFailure` for what happens when a state is not finite."""

@@ -75,6 +75,8 @@ NOTES: dict[str, Note] = {
     "composites": _note(DYNAMICS, "link poses", "composite inertias"),
     "mass_matrix": _note(DYNAMICS, "link poses, composite inertias", "mass matrix"),
     "damp_implicitly": _note(INTEGRATION, "mass matrix, v, a", "a"),
+    "hold_spin": _note(DYNAMICS, "link poses, v, a", "a, spin"),
+    "semi_implicit_turn": _note(INTEGRATION, "link poses, spin, q, v, a", "q, v"),
     "semi_implicit_euler": _note(INTEGRATION, "q, v, a", "q, v"),
     "stop_at_limits": _note(INTEGRATION, "q, v", "q, v"),
     "runge_kutta_first": _note(INTEGRATION, "q, v, a", "q, v, sums"),

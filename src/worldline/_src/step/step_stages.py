@@ -8,7 +8,7 @@ Stages with nothing to do are left out of a program: `stepping.py` puts together
 from __future__ import annotations
 
 from worldline._src.jit import stage
-from worldline._src.kernels import aba, configuration, drives, integrators, poses, velocities
+from worldline._src.kernels import aba, configuration, drives, free_spin, integrators, poses, velocities
 from worldline._src.model.fields import SLOT
 from worldline._src.model.views import (
     acceleration_view,
@@ -23,6 +23,8 @@ from worldline._src.model.views import (
     operand_view,
     pose_view,
     position_view,
+    spin_view,
+    start_view,
     step_view,
     tree_view,
     turn_view,
@@ -137,6 +139,42 @@ def semi_implicit_euler(m, c, args, d):
     operands, h = operand_view(m, c, d), step_view(m, c, d).time_step[0]
     integrators.accelerate(limit_view(m, c, d), operands.a, h, operands.v)
     configuration.integrate(tree_view(m, c, d), operands.q, operands.v, h, operands.q)
+
+
+@stage
+def hold_spin(m, c, args, d):
+    """v, a -> a of free bodies on their own with the spin at the end of the step."""
+    operands, spin = operand_view(m, c, d), spin_view(m, c, d)
+    free_spin.hold_spin(
+        spin.link_lone,
+        tree_view(m, c, d),
+        inertia_view(m, c, d),
+        position_view(m, c, d),
+        operands.v,
+        step_view(m, c, d).time_step[0],
+        spin.link_spin,
+        operands.a,
+    )
+
+
+@stage
+def semi_implicit_turn(m, c, args, d):
+    """q, v, a -> v, then q with the new v; free bodies on their own keep their angular momentum."""
+    operands, spin = operand_view(m, c, d), spin_view(m, c, d)
+    h, rate = step_view(m, c, d).time_step[0], start_view(m, c, d).v_part
+    tree = tree_view(m, c, d)
+    integrators.accelerate(limit_view(m, c, d), operands.a, h, operands.v)
+    free_spin.turn(
+        spin.link_lone,
+        tree,
+        inertia_view(m, c, d),
+        position_view(m, c, d),
+        h,
+        spin.link_spin,
+        operands.v,
+        rate,
+    )
+    configuration.integrate(tree, operands.q, rate, h, operands.q)
 
 
 @stage

@@ -86,12 +86,14 @@ class Needs(NamedTuple):
     """Forces on bodies."""
     gravcomp: bool = False
     """Gravity compensation."""
+    spins: bool = False
+    """Free bodies on their own whose spin changes in their axes; for semi-implicit steps."""
 
 
 RUNGE_KUTTA_PARTS = (g.runge_kutta_first, g.runge_kutta_second, g.runge_kutta_third, g.runge_kutta_last)
 """What follows each of the four evaluations of a Runge-Kutta step."""
 
-ALL_NEEDS = Needs(True, True, True, True, True, True)
+ALL_NEEDS = Needs(True, True, True, True, True, True, True)
 
 
 def dynamics_stages(needs: Needs) -> tuple[Stage, ...]:
@@ -111,6 +113,13 @@ def dynamics_stages(needs: Needs) -> tuple[Stage, ...]:
     return tuple(chosen)
 
 
+def semi_implicit_stages(needs: Needs) -> tuple[tuple[Stage, ...], Stage]:
+    """From coordinates and velocities to the accelerations of a semi-implicit step, and its integration."""
+    if needs.spins:
+        return (*dynamics_stages(needs), t.hold_spin), t.semi_implicit_turn
+    return dynamics_stages(needs), t.semi_implicit_euler
+
+
 @cache
 def step_stages(family: MultibodyIntegrationFamily, needs: Needs = ALL_NEEDS) -> tuple[Stage, ...]:
     """The stages of one step, in the order they run."""
@@ -124,7 +133,8 @@ def step_stages(family: MultibodyIntegrationFamily, needs: Needs = ALL_NEEDS) ->
         for part in RUNGE_KUTTA_PARTS:
             chosen += [*dynamics_stages(needs), part]
     else:
-        chosen += [*dynamics_stages(needs), t.semi_implicit_euler]
+        dynamics, last = semi_implicit_stages(needs)
+        chosen += [*dynamics, last]
     if needs.limits:
         chosen.append(t.stop_at_limits)
     return tuple(chosen)
@@ -144,6 +154,7 @@ def model_needs(model: Model, *, wrenches: bool = True, prescribed: bool = False
         limits=bool(np.isfinite(model.joint_limit_lower).any() or np.isfinite(model.joint_limit_upper).any()),
         wrenches=wrenches,
         gravcomp=model.is_relieved,
+        spins=bool(constant_views(model.arenas)["link_lone"].any()),
     )
 
 
@@ -157,7 +168,9 @@ def adapt_constants(
     if family is MultibodyIntegrationFamily.IMPLICIT_DAMPING:
         # M + h D in the place of M makes damping implicit; only drives that command forces damp
         driven = view["dof_drive"] == drives.FORCE
-        view["dof_armature"][:] += h * (view["dof_damping"] + np.where(driven, view["dof_target_kd"], 0.0))
+        added = h * (view["dof_damping"] + np.where(driven, view["dof_target_kd"], 0.0))
+        view["dof_armature"][:] += added
+        view["link_lone"][view["dof_link"][added != 0.0]] = 0.0
     view["solver_options"][:] = variational.tolerance, variational.max_iterations
 
 
