@@ -103,13 +103,29 @@ def test_sliding_friction_is_lost_in_contact():
 
 def test_overlap_is_pushed_apart_by_correction():
     world = sx.World(gravity=(0, 0, 0))
-    ball(world, "low", (0, 0, 0.09))
+    ball(world, "low", (0, 0, 0.097))
     world.add_ground_plane()
     world.step()
     ledger = world.energy_ledger()
     assert ledger.position_correction > 0.0
     assert ledger.position_correction == pytest.approx(ledger.kinetic_change, rel=1e-6)
     assert ledger.contact == pytest.approx(0.0, abs=1e-6 * ledger.position_correction)
+
+
+def test_deep_overlap_is_pushed_apart_without_energy():
+    """Faster than 1 m/s it is a displacement: the velocity after it is none."""
+    world = sx.World(gravity=(0, 0, 0))
+    low = ball(world, "low", (0, 0, 0.06))
+    world.add_ground_plane()
+    world.step(n=5)
+    assert low.translation[2] == pytest.approx(0.06 + 5 * 3.0e-3, abs=1e-6)
+    assert world.kinetic_energy < 1e-12
+    ledger = world.energy_ledger()
+    assert ledger.position_correction == 0.0
+    assert ledger.kinetic_change == pytest.approx(0.0, abs=1e-12)
+    world.step(n=100)
+    # what is left below that stays as a velocity
+    assert low.translation[2] > 0.1 and low.linear_velocity[2] <= 1.0
 
 
 def test_the_ledger_is_of_the_last_step_only():

@@ -93,6 +93,56 @@ def test_a_joint_breaks_at_its_force_and_can_be_mended(world):
     assert abs(a.linear_velocity[2]) < 1e-6
 
 
+def test_a_joint_breaks_at_its_torque_and_tells(world):
+    a = body(world, "a", (0, 0, 0))
+    joint = world.add_joint(a, SPEC(name="weld", type=TYPE.FIXED))
+    joint.break_torque = 5.0
+    assert joint.break_force == math.inf and joint.break_torque == 5.0
+    with pytest.raises(ArgumentError, match="must be positive"):
+        joint.break_torque = -1.0
+    a.torque = (0, 0, 4.9)
+    world.step(3)
+    assert not joint.is_broken and world.break_events == [] and world.step_report().broken == ()
+    a.torque = (0, 0, 5.1)
+    world.step(1)
+    assert joint.is_broken and world.step_report().broken == ("weld",)
+    assert "broke: weld" in str(world.step_report())
+    world.step(10)
+    (event,) = world.break_events
+    assert event.name == "weld" and event.joint is joint
+    assert event.frame == 4 and event.time == pytest.approx(0.004)
+    assert event.torque == pytest.approx(5.1, rel=1e-6) and event.force == pytest.approx(2 * 9.81, rel=1e-6)
+    assert world.step_report().broken == ()
+    joint.repair()
+    assert world.break_events == []
+
+
+WELDED = """<mujoco><option gravity="0 0 -10" timestep="0.001"/><worldbody>
+<body name="a"><freejoint/><geom type="sphere" size="0.1" mass="2" contype="0"/></body>
+<body name="b" pos="1 0 0"><joint name="b" type="slide" axis="0 0 1"/>
+  <geom type="sphere" size="0.1" mass="3" contype="0"/></body></worldbody>
+<equality><weld name="weld" body1="a" solref="0.002 1" solimp="0.999 0.999 0.001"/>
+  <joint name="held" joint1="b" solref="0.002 1" solimp="0.999 0.999 0.001"/></equality></mujoco>"""
+
+
+def test_equalities_break_too(tmp_path):
+    scene = msd.from_str(WELDED, format="mjcf")
+    made = scene.equality_constraint_set
+    made.welds[0].break_torque, made.joints[0].break_force = 3.0, 35.0
+    path = tmp_path / "scene.json"
+    scene.to_file(path)
+    world = sx.World.from_scene(msd.from_file(path))
+    world.step(200)
+    assert world.break_events == []
+    world.rigid_bodies["a"].torque = (0, 4.0, 0)
+    world.multibodies[0].joints["b"].force = [-8.0]
+    world.step(3)
+    assert {event.name for event in world.break_events} == {"weld", "held"}
+    assert not world.is_equality_active("weld")
+    held = next(event for event in world.break_events if event.name == "held")
+    assert held.joint is None and held.force > 35.0
+
+
 def test_a_broken_joint_stays_broken_when_the_world_is_compiled_again(world, tmp_path):
     a, b = body(world, "a", (0, 0, 0)), body(world, "b", (1, 0, 0))
     joint = world.add_joint(a, SPEC(name="weld", type=TYPE.FIXED))

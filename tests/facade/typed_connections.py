@@ -22,6 +22,7 @@ def of_joints(world: sx.World, a: sx.RigidBody, tip: sx.Link) -> sx.WorldJoint:
     ends: tuple[sx.RigidBody, sx.Link] = (slide.parent_rigid_body, slide.child_link)
     assert ends == (a, tip) and weld.child_rigid_body is a
     weld.break_force = 1e6
+    weld.break_torque = 1e6
     names: list[str] = world.joints.names
     count: int = world.num_joints + weld.num_dofs
     found: sx.WorldJoint | None = world.get_joint("s")

@@ -102,6 +102,7 @@ def of_joints(joint: sx.Joint, dof: sx.DegreeOfFreedom) -> list[object]:
         dof.position_lower_limit,
         dof.position_upper_limit,
         joint.break_force,
+        joint.break_torque,
     ]
     ends: tuple[sx.Link, sx.Link] = (joint.parent_link, joint.child_link)
     kind: sx.JointType = joint.type
@@ -290,6 +291,8 @@ def of_steps(world: sx.World, box: sx.RigidBody) -> list[object]:
     report: sx.StepReport = world.step_report()
     pairs: list[sx.PairForce] = list(report.pairs)
     pushed = [(pair.body_a, pair.body_b, pair.depth) for pair in pairs]
+    breaks: list[sx.BreakEvent] = world.break_events
+    assert all(event.force >= 0.0 for event in breaks)
     events: list[sx.ContactEvent] = world.contact_events
     begun = [(event.body_a, event.body_b) for event in events if event.kind is sx.ContactEventKind.BEGIN]
     ledger: sx.EnergyLedger = world.energy_ledger()

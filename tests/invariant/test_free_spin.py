@@ -15,9 +15,11 @@ BODY = """<mujoco><option gravity='{gravity}' timestep='{h}'/><worldbody><body e
 <inertial pos='{com}' mass='2' diaginertia='{inertia}'/></body></worldbody></mujoco>"""
 
 
-def thrown(h, spin, com="0 0 0", inertia=".01 .02 .029", gravity="0 0 0"):
+def thrown(h, spin, com="0 0 0", inertia=".01 .02 .029", gravity="0 0 0", least=0.0):
     text = BODY.format(h=h, com=com, inertia=inertia, gravity=gravity)
-    world = sx.World.from_scene(msd.from_str(text, format="mjcf"))
+    scene = msd.from_str(text, format="mjcf")
+    scene.simulate_option.policy.free_spin_turn = least
+    world = sx.World.from_scene(scene)
     world.rigid_bodies[0].angular_velocity = spin
     return world
 
@@ -78,9 +80,10 @@ def test_a_heavy_body_falls_as_before():
     assert world.center_of_mass[2] - start == pytest.approx(fallen, abs=1e-10)
 
 
+@pytest.mark.parametrize("least", [0.0, 0.1, 1.0])
 @pytest.mark.parametrize("com", ["0 0 0", "0.05 0.02 -0.03"])
-def test_the_ledger_knows_the_turn(com):
-    world = thrown(0.01, (3.0, 40.0, 5.0), com, gravity="0 0 -9.81")
+def test_the_ledger_knows_the_turn(com, least):
+    world = thrown(0.01, (3.0, 40.0, 5.0), com, gravity="0 0 -9.81", least=least)
     for _ in range(20):
         world.step()
         ledger = world.energy_ledger()
@@ -93,6 +96,7 @@ def test_rows_of_states_step_like_a_world():
     scene = msd.from_str(
         BODY.format(h=0.01, com="0.05 0.02 -0.03", inertia=".01 .02 .029", gravity="0 0 -9.81"), format="mjcf"
     )
+    scene.simulate_option.policy.free_spin_turn = 0.15
     model = msd.build(scene)
     rng = np.random.default_rng(4)
     speeds = rng.normal(size=(4, model.joint_dof_count)) * 20.0
@@ -106,3 +110,22 @@ def test_rows_of_states_step_like_a_world():
         wm.step(model, one, steps=20, dt=0.01)
         assert np.array_equal(one.joint_q, rows.joint_q[k])
         assert np.array_equal(one.joint_qd, rows.joint_qd[k])
+
+
+@pytest.mark.parametrize("com", ["0 0 0", "0.05 0.02 -0.03"])
+def test_slow_spin_of_mujoco_files_is_integrated_as_there(com):
+    mujoco = pytest.importorskip("mujoco", reason="compares with MuJoCo")
+    text = BODY.format(h=0.002, com=com, inertia=".01 .02 .029", gravity="0 0 -9.81")
+    world = sx.World.from_scene(msd.from_str(text, format="mjcf"))
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    body = world.rigid_bodies[0]
+    data.qvel[3:] = (3.0, 20.0, 5.0)
+    body.angular_velocity = body.rotation @ (3.0, 20.0, 5.0)
+    world._live().sim.v[:3] = 0.0
+    world._live().sim.velocities_written()
+    for _ in range(50):
+        mujoco.mj_step(model, data)
+    world.step(n=50)
+    np.testing.assert_allclose(body.translation, data.qpos[:3], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(world._live().sim.v, data.qvel, rtol=0, atol=1e-11)

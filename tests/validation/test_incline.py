@@ -91,21 +91,25 @@ def test_the_angle_of_friction_divides_sticking_from_sliding(method, heading):
     world, block, down = on_slope(method, THRESHOLD + 0.1, 0.5, heading)
     world.step(n=1000)
     a = np.radians(THRESHOLD + 0.1)
-    assert block.linear_velocity @ down == pytest.approx(G * (np.sin(a) - 0.5 * np.cos(a)), abs=1e-4)
+    # of the little that gravity and friction leave; sweeps end a little short of it
+    near = 2e-3 if constraints._FREE_COLUMNS == 0 else 1e-9
+    assert block.linear_velocity @ down == pytest.approx(G * (np.sin(a) - 0.5 * np.cos(a)), rel=near)
 
 
 def test_sent_up_it_stops_and_comes_back(method):
     world, block, down = on_slope(method, 30.0, 0.3, linear_velocity=(-3.0, 0.0, 0.0))
-    h, highest, when = world.time_step, 0.0, 0.0
-    for _ in range(600):
+    # positions are half a step ahead: that is 1e-3 of the way at a quarter of a millisecond
+    world.time_step = h = 2.5e-4
+    highest, when = 0.0, 0.0
+    for _ in range(2400):
         world.step()
         if -block.translation @ down > highest:
             highest, when = float(-block.translation @ down), world.time
-    assert when == pytest.approx(0.402483982848927, abs=2 * h)
-    assert highest == pytest.approx(0.6037259742733906, abs=3.0 * h)
+    assert when == pytest.approx(0.402483982848927, abs=h)
+    assert highest == pytest.approx(0.6037259742733906, rel=1e-3)
     while block.translation @ down < 0.0:
         world.step()
-    assert block.linear_velocity @ down == pytest.approx(1.6867434942053048, rel=3e-3)
+    assert block.linear_velocity @ down == pytest.approx(1.6867434942053048, rel=1e-3)
 
 
 def test_the_way_a_block_brakes(method):

@@ -15,14 +15,10 @@ HEAPS = 24 * 3
 
 @pytest.mark.parametrize("part", range(8))
 def test_heaps_neither_explode_nor_get_lost(part):
-    spinning = 0
     for seed in range(10_000 + part, 10_000 + HEAPS, 8):
         case = random_case(seed)
         outcome = fall(case, 30)
-        # overlap may throw a body into a spin of more than a radian a step: see `Outcome.spins`
-        assert outcome.spins or (outcome.finite and not outcome.exploded), (case, outcome)
-        spinning += outcome.spins
-    assert spinning < 5
+        assert outcome.finite and not outcome.exploded, (case, outcome)
 
 
 @pytest.mark.parametrize("h", [1e-4, 1e-3, 0.02])

@@ -206,12 +206,14 @@ def shuffled(order, method):
     made = []
     for k in range(12):
         turn = rng.normal(size=4)
-        place = (0.15 * (k % 2) + rng.uniform(-0.02, 0.02), rng.uniform(-0.02, 0.02), 0.15 + 0.18 * (k // 2))
+        place = np.array([0.36 * (k % 2), 0.0, 0.2 + 0.36 * (k // 2)]) + rng.uniform(-0.02, 0.02, 3)
         made.append((k, place, turn / np.linalg.norm(turn)))
     for k in order:
         _, place, turn = made[k]
         make = box if k % 3 else ball
-        make(world, f"b{k}", friction=mu, position=place, orientation=turn)
+        # towards each other and down: they start apart and meet
+        speed = -5.0 * (place - (0.18, 0.0, 0.1))
+        make(world, f"b{k}", friction=mu, position=place, orientation=turn, linear_velocity=speed)
     return world
 
 

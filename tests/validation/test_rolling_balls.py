@@ -165,11 +165,15 @@ def test_a_ball_slows_by_the_torque_of_rolling_friction():
     rolling = 0.002
     world, body = spinning(6, [1.0, 0.005, rolling], linear_velocity=(2, 0, 0), angular_velocity=(0, 20, 0))
     world.step(n=500)
-    # the torque mu_roll N against rolling: (m + I / r^2) a = mu_roll N / r
+    # the torque mu_roll N takes from the momentum about the point of contact, m r v + I w
+    v, w = body.linear_velocity[0], body.angular_velocity[1]
+    assert 0.1 * v + 0.004 * w == pytest.approx(0.28 - 0.5 * rolling * G, abs=2e-6)
+    # all friction of a contact shares one cone: while rolling is at its bound, sliding gives as much as makes
+    # its force, m a, in proportion to mu^2
     slowing = rolling * G / 0.1 / 1.4
-    assert body.linear_velocity[0] == pytest.approx(2.0 - 0.5 * slowing, rel=1e-3)
-    # all friction of a contact shares one cone: while rolling is at its bound, sliding gives a little
-    assert body.linear_velocity[0] == pytest.approx(0.1 * body.angular_velocity[1], rel=1e-3)
+    slip = slowing / (rolling * G) * rolling**2 * w
+    assert v - 0.1 * w == pytest.approx(slip, rel=0.01)
+    assert v == pytest.approx(2.0 - 0.5 * slowing, abs=slip)
     world, body = spinning(4, [1.0, 0.005, rolling], linear_velocity=(2, 0, 0), angular_velocity=(0, 20, 0))
     world.step(n=500)
     assert body.linear_velocity[0] == pytest.approx(2.0, abs=1e-6)

@@ -76,7 +76,13 @@ from worldline._src.facade.requirements import ResolvedOption
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.sensors import Sensor, SensorCollection, SensorReading
 from worldline._src.facade.state_space import StateSpace, StateVariable
-from worldline._src.facade.step_report import ContactEvent, ContactEventKind, PairForce, StepReport
+from worldline._src.facade.step_report import (
+    BreakEvent,
+    ContactEvent,
+    ContactEventKind,
+    PairForce,
+    StepReport,
+)
 from worldline._src.facade.subsets import Branch, Chain, Group, Linkage
 from worldline._src.facade.world import World
 from worldline._src.facade.world_joint import WorldJoint
@@ -94,6 +100,7 @@ __all__ = [
     "BodyDistance",
     "BodyPoint",
     "Branch",
+    "BreakEvent",
     "Capability",
     "Chain",
     "ClosureDynamicsPolicy",

@@ -469,6 +469,12 @@ class Joint(mimic.Follower):
         self._require_alive()
         return math.inf
 
+    @property
+    def break_torque(self) -> float:
+        """Joints of a tree do not break: infinite."""
+        self._require_alive()
+        return math.inf
+
     def __repr__(self) -> str:
         if not self._alive:
             return f"Joint('{self.name}', not valid)"

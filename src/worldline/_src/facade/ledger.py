@@ -144,7 +144,8 @@ def _bias(sim: Simulation, q: Array, v: Array) -> Array:
     """Velocity-product forces of a step; those of free bodies on their own are what their turn takes."""
     bias = dynamics.coriolis_forces(sim.model, q, v)
     for i, d in sim.lone:
-        bias[d : d + 3], bias[d + 3 : d + 6] = 0.0, sim.spin[i] / sim.time_step
+        if sim.spin[i, 3]:
+            bias[d : d + 3], bias[d + 3 : d + 6] = 0.0, sim.spin[i, :3] / sim.time_step
     return bias
 
 

@@ -17,8 +17,11 @@ from worldline._src.facade.contacts import contact_summary, last_contacts, owner
 from worldline._src.facade.link import Link
 from worldline._src.facade.requirements import ResolvedOption, resolved_configuration
 from worldline._src.facade.rigid_body import RigidBody
+from worldline._src.facade.world_joint import WorldJoint
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.constraints.equality_rows import BROKEN
 from worldline._src.spatial.poses import Array
+from worldline._src.step.equality_filling import Owner
 from worldline._src.step.simulation import StepFailure
 
 if TYPE_CHECKING:
@@ -42,6 +45,26 @@ class ContactEvent(NamedTuple):
     kind: ContactEventKind
     body_a: Body
     body_b: Body
+
+
+class BreakEvent(NamedTuple):
+    """A joint of the World or an equality constraint of the scene that broke; see `World.break_events`.
+
+    Attributes:
+        name: of the joint or constraint.
+        joint: the joint of the World; None for an equality constraint.
+        frame: number of the step in which it broke.
+        time: end of that step [s].
+        force: what it pulled with then [N]; generalized force of joints and tendons held equal.
+        torque: what it twisted with then [N m].
+    """
+
+    name: str
+    joint: WorldJoint | None
+    frame: int
+    time: float
+    force: float
+    torque: float
 
 
 class PairForce(NamedTuple):
@@ -71,6 +94,7 @@ class StepReport:
         active_limits: names of joints and tendons at a limit that pushed.
         clamped_efforts: names of joints whose drive was cut at its effort limit.
         clamped_actuators: names of actuators whose control or force was at its bound.
+        broken: names of joints and equality constraints that broke in this step.
         pairs: contacts by pair of bodies.
         substitutions: options that were resolved to something else than was asked for.
         failure: why the last step that was tried failed; None when it went well.
@@ -88,6 +112,7 @@ class StepReport:
     active_limits: tuple[str, ...]
     clamped_efforts: tuple[str, ...]
     clamped_actuators: tuple[str, ...]
+    broken: tuple[str, ...]
     pairs: tuple[PairForce, ...]
     substitutions: tuple[ResolvedOption, ...]
     failure: StepFailure | None
@@ -102,6 +127,7 @@ class StepReport:
             ("limits that act", self.active_limits),
             ("efforts cut", self.clamped_efforts),
             ("actuators at a bound", self.clamped_actuators),
+            ("broke", self.broken),
         ):
             if names:
                 lines.append(f"{what}: {', '.join(names)}")
@@ -133,6 +159,7 @@ def step_report(world: World) -> StepReport:
         active_limits=_active_limits(runtime),
         clamped_efforts=_clamped_efforts(runtime),
         clamped_actuators=_clamped_actuators(runtime),
+        broken=tuple(event.name for event in break_events(world) if event.frame == world.frame),
         pairs=_pairs(world),
         substitutions=tuple(o for o in resolved_configuration(world) if o.requested != o.resolved),
         failure=runtime.sim.failure,
@@ -199,6 +226,23 @@ def _pairs(world: World) -> tuple[PairForce, ...]:
         )
         for group in found.values()
     )
+
+
+def break_events(world: World) -> list[BreakEvent]:
+    """See `World.break_events`."""
+    runtime = world._live()
+    constraints = runtime.constraints
+    if constraints is None:
+        return []
+    joints = {joint.name: joint for joint in world.joints}
+    events = []
+    for k in np.flatnonzero(constraints.column["equality_on"] == BROKEN).tolist():
+        frame, force, torque = constraints.column["equality_break"][k].tolist()
+        equality = constraints.equalities[k]
+        joint = joints.get(equality.label) if equality.owner is Owner.LOOP_JOINT else None
+        time = max(world.time - (world.frame - frame) * world.time_step, 0.0) if frame else 0.0
+        events.append(BreakEvent(equality.label, joint, int(frame), time, force, torque))
+    return sorted(events, key=lambda event: event.frame)
 
 
 def contact_events(world: World) -> list[ContactEvent]:

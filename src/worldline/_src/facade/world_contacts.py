@@ -16,7 +16,7 @@ from worldline._src.facade.ledger import EnergyLedger
 from worldline._src.facade.link import Link
 from worldline._src.facade.queries import BodyDistance, BodyLike, BodyPoint, CollisionQueries, RayHits
 from worldline._src.facade.rigid_body import RigidBody
-from worldline._src.facade.step_report import ContactEvent, StepReport
+from worldline._src.facade.step_report import BreakEvent, ContactEvent, StepReport
 from worldline._src.facade.values import TransformLike, VectorLike
 
 if TYPE_CHECKING:
@@ -61,6 +61,25 @@ class WorldContacts:
     def get_last_contact_forces(self) -> list[ContactForce]:
         """Forces and impulses of the contacts of the last step, in the order of `contacts`."""
         return contacts.last_contact_forces(self._whole())
+
+    @property
+    def break_events(self) -> list[BreakEvent]:
+        """Joints of the World and equality constraints that are broken, in the order in which they broke.
+
+        Those that were mended are not in it. `step_report().broken` has the names of the last step. What
+        broke before the World was last edited or loaded has frame 0 and no force.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> body = world.add_rigid_body("lamp", mass=2.0, inertia=(0.1, 0.1, 0.1))
+            >>> hook = world.add_joint(body, sx.JointSpec("hook", type=sx.JointType.SPHERICAL))
+            >>> hook.break_force = 10.0
+            >>> world.step()
+            >>> [(event.name, event.frame) for event in world.break_events]
+            [('hook', 1)]
+        """
+        return step_report.break_events(self._whole())
 
     @property
     def contact_events(self) -> list[ContactEvent]:

@@ -145,6 +145,22 @@ class WorldJoint(Handle):
         self._described.break_force = 0.0 if math.isinf(number) else number
         self._world._topology_changed()
 
+    @property
+    def break_torque(self) -> float:
+        """Torque about the joint at which it breaks [N m]; infinite for never."""
+        self._require_alive()
+        return self._described.break_torque or math.inf
+
+    @break_torque.setter
+    def break_torque(self, value: float) -> None:
+        self._require_alive()
+        number = values.any_number(value, f"break torque of joint '{self.name}'")
+        if number <= 0.0:
+            raise ArgumentError(f"break torque of joint '{self.name}' must be positive, got {number}")
+        self._world._require_idle()
+        self._described.break_torque = 0.0 if math.isinf(number) else number
+        self._world._topology_changed()
+
     def _row(self) -> int | None:
         runtime = self._live()
         table = runtime.model.loop_joints
@@ -154,7 +170,7 @@ class WorldJoint(Handle):
 
     @property
     def is_broken(self) -> bool:
-        """Whether the joint pulled harder than it can; it holds nothing any more."""
+        """Whether the joint pulled or twisted harder than it can; it holds nothing any more."""
         row = self._row()
         return row is not None and bool(self._live().switches[row] == BROKEN)
 

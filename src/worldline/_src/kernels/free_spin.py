@@ -127,11 +127,13 @@ def _three(array, d):
 
 
 @kernel
-def hold_spin(lone, tree, inertia, pos, v, h, spin_out, a_io):
+def hold_spin(tree, inertia, pos, v, h, spin_io, a_io):
     """Accelerations of lone bodies such that h a leads to the spin of `turning`; the rest stay as they are.
 
-    spin_out: momentum that turning takes out of the body's axes in the step, for `turn`.
+    Turns below spin_io.spin_turn take the torque at the beginning. spin_io.link_spin is for `turn`: the
+    momentum that turning takes out of the body's axes in the step, and 1 where it does.
     """
+    lone, least, spin_out = spin_io.link_lone, spin_io.spin_turn[0], spin_io.link_spin
     for i in range(1, lone.shape[0]):
         d = tree.link_v_start[i]
         if lone[i] == 1.0:
@@ -141,18 +143,22 @@ def hold_spin(lone, tree, inertia, pos, v, h, spin_out, a_io):
             torque = add(sym_mul(J, a), cross(w, Jw))
             L = add(Jw, scale(torque, h))
             _, end = turning(J, L, h)
+            fast = h * h * maximum(dot(w, w), dot(end, end)) >= least * least
             store_vec3(spin_out, i, sub(L, sym_mul(J, end)))
+            spin_out[i, 3] = where(fast, 1.0, constant(0.0, h))
             # the centre of mass goes on with the momentum of the step: its own turning is no acceleration
             late = sub(add(w, scale(a, h)), end)
             shift = add(cross(late, r), scale(cross(w, cross(w, r)), h))
             shift = _into_joint(pos.dof_S, d, rotate(load_mat3(pos.link_R, i), shift))
-            _add_three(a_io, d, scale(shift, 1.0 / h))
-            _add_three(a_io, d + 3, scale(late, -1.0 / h))
+            rate = where(fast, 1.0 / h, constant(0.0, h))
+            _add_three(a_io, d, scale(shift, rate))
+            _add_three(a_io, d + 3, scale(late, -rate))
 
 
 @kernel
-def turn(lone, tree, inertia, pos, h, spin, v_io, rate_out):
+def turn(tree, inertia, pos, h, spin, v_io, rate_out):
     """Velocities at the end of a step from those that all forces led to, and the rate of the way there."""
+    lone, taken = spin.link_lone, spin.link_spin
     for d in range(v_io.shape[0]):
         rate_out[d] = v_io[d]
     for i in range(1, lone.shape[0]):
@@ -160,19 +166,22 @@ def turn(lone, tree, inertia, pos, h, spin, v_io, rate_out):
         if lone[i] == 1.0:
             J, r = load_sym3(inertia.link_inertia, i), load_vec3(inertia.link_com, i)
             w = _three(v_io, d + 3)
-            L = add(sym_mul(J, w), load_vec3(spin, i))
+            L = add(sym_mul(J, w), load_vec3(taken, i))
             during, end = turning(J, L, h)
             # contacts balance energy in the axes at the beginning: a fast turn out of them must not undo that
             energy, least = dot(end, sym_mul(J, end)), dot(w, sym_mul(J, w))
             fastest = h * h * maximum(dot(w, w), dot(end, end))
             kept = energy <= where(fastest < _SMALL_TURN, energy, least * (1.0 + 1e-9))
             during, end = _chosen(kept, during, w), _chosen(kept, end, w)
+            # slow ones go on as they are
+            here = taken[i, 3]
+            during, end = _chosen(here > 0.5, during, w), _chosen(here > 0.5, end, w)
             R = load_mat3(pos.link_R, i)
             R_end = mat_mul(R, quat_to_matrix(rotation_vector_to_quat(scale(during, h))))
             center = rotate(R, cross(w, r))
             moved = add(center, scale(sub(rotate(R, r), rotate(R_end, r)), 1.0 / h))
             left = sub(center, rotate(R_end, cross(end, r)))
-            _add_three(rate_out, d, _into_joint(pos.dof_S, d, moved))
-            _add_three(v_io, d, _into_joint(pos.dof_S, d, left))
+            _add_three(rate_out, d, scale(_into_joint(pos.dof_S, d, moved), here))
+            _add_three(v_io, d, scale(_into_joint(pos.dof_S, d, left), here))
             _set_three(rate_out, d + 3, during)
             _set_three(v_io, d + 3, end)

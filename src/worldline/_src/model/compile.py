@@ -233,6 +233,7 @@ def fill_constants(model: Model, arenas: Arenas) -> None:
     view["dof_upper"][:] = model.joint_limit_upper
     view["solver_options"][:] = DEFAULT_SOLVER
     view["link_lone"][:] = _lone(view)
+    view["spin_turn"][:] = 0.0 if model.option is None else model.option.policy.free_spin_turn
 
 
 def _lone(view: dict[str, np.ndarray]) -> np.ndarray:

@@ -55,6 +55,10 @@ class Equalities(Table):
     polynomial: Array
     """First as a polynomial of second, both from the start, constant first, shape (n, 5)."""
     force: ForceModels
+    break_force: Array
+    """[N, or N m of a joint that turns]; 0 never breaks."""
+    break_torque: Array
+    """[N m]; 0 never breaks."""
 
 
 class ClosureFamily(IntEnum):
@@ -152,5 +156,7 @@ class LoopJoints(Table):
     """Bounds of the coordinate [m, rad], shape (n, 2)."""
     break_force: Array
     """[N]; 0 never breaks."""
+    break_torque: Array
+    """[N m]; 0 never breaks."""
     stiffness: Array
     """At first, of translation [N/m], of rotation [N m/rad], shape (n, 3); infinite is hard."""

@@ -90,6 +90,9 @@ FIELDS: tuple[Field, ...] = (
     ),
     Field("q_rest", "constant", ("nq",), "coordinates where springs are relaxed"),
     Field("gravity", "constant", (3,), "[m/s^2], world axes"),
+    Field(
+        "spin_turn", "constant", (1,), "turn of a free body in a step from which on it keeps momentum [rad]"
+    ),
     # drives and limits of a step
     Field("dof_drive", "index", ("nv",), "what a command means: kernels/drives.py"),
     Field("dof_target_ke", "constant", ("nv",), "gain on position error [N/m or N m/rad]"),
@@ -146,7 +149,7 @@ FIELDS: tuple[Field, ...] = (
     Field("v_sum", "data", ("nv",), "weighted sum of velocities over the parts of a step"),
     Field("a_sum", "data", ("nv",), "weighted sum of accelerations over the parts of a step"),
     Field("v_part", "data", ("nv",), "rate of the displacement since the start of a step"),
-    Field("link_spin", "data", ("nlink", 3), "momentum that turning takes out of a body's axes [kg m^2/s]"),
+    Field("link_spin", "data", ("nlink", 4), "momentum a turn takes out of a body's axes, 1 if kept so"),
     # variational integrator
     Field("link_H", "data", ("nlink", 6), "momentum of a link, or of the subtree it carries"),
     Field("dof_p", "data", ("nv",), "generalized momenta"),

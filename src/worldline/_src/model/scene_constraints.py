@@ -156,6 +156,8 @@ def equality_table(world: World, index: SceneIndex, body_q: Array) -> Equalities
         second=np.array([row[5] for row in rows], np.int64),
         polynomial=_floats([row[6] for row in rows], 5),
         force=force_models([equality.spring for equality in everything]),
+        break_force=_floats([equality.break_force for equality in everything]),
+        break_torque=_floats([equality.break_torque for equality in everything]),
     )
 
 
@@ -244,6 +246,7 @@ def loop_joint_table(world: World, index: SceneIndex) -> LoopJoints:
         pitch=_floats([row.joint.pitch for row in rows]),
         limit=_floats([_range(row.joint.pos_limit) for row in rows], 2),
         break_force=_floats([row.break_force for row in rows]),
+        break_torque=_floats([row.break_torque for row in rows]),
         stiffness=_floats(
             [
                 (r.projection.start_stiffness, r.projection.linear_stiffness, r.projection.angular_stiffness)

@@ -94,13 +94,14 @@ AnchorView, anchor_view = _view(
 OperandView, operand_view = _view(
     "OperandView", "q", "q_other", "v", "a", "tau", "wrench", "point", "fraction", "result"
 )
-SpinView, spin_view = _view("SpinView", "link_lone", "link_spin")
+SpinView, spin_view = _view("SpinView", "link_lone", "spin_turn", "link_spin")
 FieldView, field_view = _view("FieldView", "gravity")
 ReliefView, relief_view = _view("ReliefView", "link_gravcomp", "gravity")
 MaximalView, maximal_view = _view("MaximalView", "body_q", "body_qd")
 DriveView, drive_view = _view("DriveView", "dof_drive", "dof_target_ke", "dof_target_kd", "dof_effort_limit")
 LimitView, limit_view = _view("LimitView", "dof_velocity_limit", "dof_lower", "dof_upper")
 ControlView, control_view = _view("ControlView", "force", "q_target", "v_target", "a_target")
+ClockView, clock_view = _view("ClockView", "clock")
 StepView, step_view = _view("StepView", "time_step", "body_f", "state", "controls")
 StartView, start_view = _view("StartView", "q_start", "v_start", "v_sum", "a_sum", "v_part")
 MoveView, move_view = _view("MoveView", "p_start", "displacement", "impulse", "solver_report")

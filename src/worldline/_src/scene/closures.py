@@ -173,6 +173,9 @@ class WorldJoint(Struct):
     break_force: float = field(
         default=0.0, converter=NON_NEGATIVE, doc="Force at which it breaks, N; 0 is never."
     )
+    break_torque: float = field(
+        default=0.0, converter=NON_NEGATIVE, doc="Torque at which it breaks, N m; 0 is never."
+    )
     projection: ProjectionPolicy = field(
         default_factory=ProjectionPolicy, converter=Nested(ProjectionPolicy), doc="Stiffness."
     )

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from worldline._src.scene.base import Struct, field
 from worldline._src.scene.containers import ListOf, Nested, OptionalOf
-from worldline._src.scene.kinds import FLAG, REAL
+from worldline._src.scene.kinds import FLAG, NON_NEGATIVE, REAL
 from worldline._src.scene.texts import Name, Ref
 from worldline._src.scene.values import ImpedanceSpring
 from worldline._src.scene.variant import Named, Variant, VariantOf
@@ -90,6 +90,14 @@ class _Equality(Struct):
     name: str | None = field(default=None, converter=OptionalOf(Name("equality")), doc="Name.")
     spring: ImpedanceSpring = field(
         default_factory=ImpedanceSpring, converter=Nested(ImpedanceSpring), doc="Softness."
+    )
+    break_force: float = field(
+        default=0.0,
+        converter=NON_NEGATIVE,
+        doc="Force at which it breaks, N, or generalized force of a joint; 0 is never.",
+    )
+    break_torque: float = field(
+        default=0.0, converter=NON_NEGATIVE, doc="Torque at which a weld breaks, N m; 0 is never."
     )
 
 

@@ -131,6 +131,12 @@ class SimulationPolicy(Struct):
         doc="Where work may run.",
     )
     differentiable: bool = field(default=False, converter=FLAG, doc="Whether steps can be derived.")
+    free_spin_turn: float = field(
+        default=0.0,
+        converter=NON_NEGATIVE,
+        doc="Turn of a free body in a step from which on its momentum is kept, rad; below it the step takes "
+        "the torque of the spin at its beginning.",
+    )
     multibody: MultibodyOptions = field(
         default_factory=MultibodyOptions, converter=Nested(MultibodyOptions), doc="Multibodies."
     )

@@ -12,8 +12,10 @@ import numpy as np
 from worldline._src.collision.arenas import Arenas as HitArenas
 from worldline._src.jit import Stage
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.constraints.impacts import BOTH, WAY
 from worldline._src.step import constraint_stages as s
 from worldline._src.step import holding_stages as g
+from worldline._src.step import impact_stages as p
 from worldline._src.step import island_stages as i
 from worldline._src.step import stages, step_stages
 
@@ -45,6 +47,8 @@ class ConstraintProgram:
     """The collision tables; None without shapes."""
     sleeps: bool
     """Whether islands may fall asleep."""
+    parts: bool = False
+    """Whether a step may be solved for its way and for its speed; see `impact_stages.py`."""
     _hit_stages: tuple[Stage, ...]
     _moving: bool
     _sticks: bool
@@ -81,7 +85,10 @@ class ConstraintProgram:
         chosen.append((i.find_islands, ROWS))
         if self.sleeps:
             chosen.append((i.wake_disturbed, ROWS))
-        chosen.append((i.solve_islands, ROWS))
+        if self.parts:
+            chosen += [(p.keep_smooth, ROWS), (i.solve_islands, ROWS), (p.solve_speeds, ROWS)]
+        else:
+            chosen.append((i.solve_islands, ROWS))
         return [*chosen, (g.equality_forces, ROWS)] if self.sizes["nequality"] else chosen
 
     def _find_contacts(self) -> list[tuple[Stage, int]]:
@@ -128,6 +135,12 @@ class ConstraintProgram:
         """
         chosen: list[tuple[Stage, int]] = []
         self._implicit = implicit
+        hard = self.hits is not None and bool(
+            (self.column["shape_law"][:, t.KIND] != t.IMPEDANCE).any()
+            or (self.column["pair_law"][:, t.KIND] != t.IMPEDANCE).any()
+        )
+        self.parts = hard and len(parts) == 1
+        self.column["option"][t.PHASE] = WAY if self.parts else BOTH
         for part in parts:
             if self.constrains:
                 chosen.append((i.guess_from_last, ROWS))
@@ -141,6 +154,8 @@ class ConstraintProgram:
             if implicit:
                 chosen.append((s.damp_implicitly, ROWS))
             chosen.append((part, TREE))
+        if self.parts and self.constrains:
+            chosen.append((p.move_apart, ROWS))
         if self.sleeps and self.constrains:
             chosen.append((i.fall_asleep, ROWS))
         if self.sizes["na"]:

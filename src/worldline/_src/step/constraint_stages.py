@@ -76,6 +76,13 @@ class Bodies(NamedTuple):
     column: Any
 
 
+class Motion(NamedTuple):
+    """Velocities by columns of an island, accelerations without its rows by degrees of freedom."""
+
+    island_v: Any
+    a: Any
+
+
 class Hits(NamedTuple):
     """The contacts of the collision tables."""
 
@@ -184,7 +191,7 @@ def contact_rows(m, c, args, d):
         ),
         shape_law_view(m, c, args, d),
         members,
-        motion_view(m, c, args, d).island_v,
+        Motion(motion_view(m, c, args, d).island_v, operand_view(tm, tc, td).a),
         row_view(m, c, args, d),
         row_note_view(m, c, args, d),
         contact_frame_view(m, c, args, d),

@@ -33,6 +33,7 @@ from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
 from worldline._src.step import constraint_stages as s
 from worldline._src.step import holding_stages as g
+from worldline._src.step import impact_stages as p
 from worldline._src.step import island_stages as i
 from worldline._src.step.actuator_filling import (
     actuator_holds,
@@ -62,6 +63,7 @@ from worldline._src.step.motor_filling import (
 from worldline._src.step.override_filling import override_contacts
 from worldline._src.step.pair_filling import fill_pairs, pair_keys, pair_reach
 from worldline._src.step.place_filling import Places
+from worldline._src.step.slip_stages import remove_slip_of_island
 from worldline._src.step.tendon_filling import (
     fill_tendon_inertias,
     fill_tendons,
@@ -78,6 +80,8 @@ _ROOM = 64
 
 _REACH = 1e-4
 """How far ahead of touching a hard shape is seen [m]."""
+_BOUNCE_SPEED, _BOUNCE_REACH = 10.0, 0.02
+"""One that bounces is seen as far as it gets at this speed in a step [m/s], but not further than this [m]."""
 
 
 _FREE_COLUMNS = 132
@@ -212,6 +216,8 @@ class Constraints(ConstraintProgram):
             "npush3": 3 * contacts,
             "nlcp": _BOXED_ROWS,
             "nlcp2": _BOXED_ROWS * (_BOXED_ROWS + 5),
+            "nslip": rows if self.option.noslip_iterations else 0,
+            "nslip2": nv if self.option.noslip_iterations else 0,
             "nslot": max(16, 1 << (2 * contacts).bit_length()) if contacts else 0,
         }
         block = t.TABLE.lay_out(self.sizes)
@@ -278,6 +284,8 @@ class Constraints(ConstraintProgram):
         numbers[t.LINE_STEPS] = max(option.line_search_iterations, 1)
         numbers[t.ELLIPTIC] = float(option.friction_model == 1)
         numbers[t.SAFE] = float(not option.disable_reference_safety)
+        numbers[t.SLIP_SWEEPS] = option.noslip_iterations if self.sizes["nslip"] else 0
+        numbers[t.SLIP_TOLERANCE] = option.noslip_tolerance
         self.choose()
         self.sleeps = False
         self.sleep(None)
@@ -300,13 +308,15 @@ class Constraints(ConstraintProgram):
     def _set_reach(self, h: float) -> None:
         """Hard shapes are found shortly before they touch, so that what rests or slides keeps its contacts.
 
-        A hard row of a gap lets it just close, which would swallow a bounce: not where anything bounces.
+        Those that bounce must be seen in the step in which they touch.
         """
         if self.hits is None:
             return
         laws = self.column["shape_law"]
         hard = laws[:, t.KIND] == t.HARD
-        reach = 0.0 if (laws[hard, t.BOUNCINESS] > 0.0).any() else _REACH
+        bounces = laws[:, t.BOUNCINESS] > 0.0
+        ahead = min(_BOUNCE_SPEED * h, _BOUNCE_REACH) if self.parts else 0.0
+        reach = np.where(bounces, ahead, _REACH)
         margin = pair_reach(self.model, self.shapes, self.column["shape_contact"][:, 0])
         self.hits.column["shape_margin"][:] = margin + np.where(hard, reach, 0.0)
 
@@ -353,6 +363,9 @@ class Constraints(ConstraintProgram):
         link, program = self.column["link"], self.column["program"]
         chosen = self.island_stages()
         program[: len(chosen)] = i.addresses(chosen)
+        program[t.AGAIN_LINK] = i.addresses([i.solve_islands])[0]
+        if self.sizes["nslip"]:
+            program[t.SLIP_LINK] = i.addresses([remove_slip_of_island])[0]
         self.column["counter"][t.ROW_STAGES] = len(chosen) - t.FIRST_ROW_LINK
         if mobile.size:
             starts = self.column["tree_dof"][:-1]
@@ -375,5 +388,13 @@ class Constraints(ConstraintProgram):
 
 def all_stages() -> tuple[Stage, ...]:
     """Every stage of constraints and collision, for warming the compile cache."""
-    rows = tuple(value for part in (s, i, g) for value in vars(part).values() if isinstance(value, Stage))
-    return (*rows, place, broad, narrow_sort, *FAMILY_STAGES.values(), *LINKED.values())
+    rows = tuple(value for part in (s, i, g, p) for value in vars(part).values() if isinstance(value, Stage))
+    return (
+        *rows,
+        remove_slip_of_island,
+        place,
+        broad,
+        narrow_sort,
+        *FAMILY_STAGES.values(),
+        *LINKED.values(),
+    )

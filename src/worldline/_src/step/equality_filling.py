@@ -11,7 +11,7 @@ import numpy as np
 
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.equality_rows import ROW_COUNT
-from worldline._src.model.constraint_tables import ClosureFamily, EqualityKind
+from worldline._src.model.constraint_tables import ClosureFamily, Equalities, EqualityKind, LoopJoints
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
 from worldline._src.model.model import Model
 from worldline._src.scene.options import SimulateOption
@@ -47,7 +47,8 @@ class Equality(NamedTuple):
     coordinates: tuple[int, int] = (0, 0)
     size: float = 1.0
     bounds: tuple[float, float] = (-np.inf, np.inf)
-    break_force: float = np.inf
+    breaks: tuple[float, float] = (np.inf, np.inf)
+    """Force and torque at which it breaks."""
 
     @property
     def rows(self) -> int:
@@ -100,21 +101,29 @@ def _described(model: Model, places: Places) -> list[Equality]:
         kind, law = int(table.kind[k]), laws[k]
         a, b = int(table.first[k]), int(table.second[k])
         fixed = (Owner.EQUALITY, k, table.label[k], kind, bool(table.active[k]))
-        polynomial = tuple(table.polynomial[k].tolist())
+        polynomial, breaks = tuple(table.polynomial[k].tolist()), _breaks(table, k)
         if kind in (EqualityKind.CONNECT, EqualityKind.WELD):
             first = places.add(int(table.body_a[k]), table.X_a[k])
             second = places.add(int(table.body_b[k]), table.X_b[k])
             bodies = (int(table.body_a[k]) + 1, int(table.body_b[k]) + 1)
-            made.append(Equality(*fixed, first, second, bodies, law, law, size=float(table.torque_scale[k])))
+            scale = float(table.torque_scale[k])
+            made.append(Equality(*fixed, first, second, bodies, law, law, size=scale, breaks=breaks))
         elif kind == EqualityKind.JOINT:
             q_a, d_a = int(model.joint_q_start[a]), int(model.joint_qd_start[a])
             q_b, d_b = (int(model.joint_q_start[b]), int(model.joint_qd_start[b])) if b >= 0 else (0, -1)
             at = (float(starts[q_a]), float(starts[q_b]))
-            made.append(Equality(*fixed, d_a, d_b, (0, 0), law, law, polynomial, at, (q_a, q_b)))
+            ends = (d_a, d_b, (0, 0))
+            made.append(Equality(*fixed, *ends, law, law, polynomial, at, (q_a, q_b), breaks=breaks))
         else:
             # lengths at the start are filled in when they are known
-            made.append(Equality(*fixed, a, b, (0, 0), law, law, polynomial))
+            made.append(Equality(*fixed, a, b, (0, 0), law, law, polynomial, breaks=breaks))
     return made
+
+
+def _breaks(table: Equalities | LoopJoints, k: int) -> tuple[float, float]:
+    """Force and torque at which a row of a table breaks; none is written as zero."""
+    force, torque = float(table.break_force[k]), float(table.break_torque[k])
+    return (force or np.inf, torque or np.inf)
 
 
 def _closures(model: Model, places: Places) -> list[Equality]:
@@ -202,7 +211,6 @@ def _joints(model: Model, places: Places) -> list[Equality]:
             frame = _frame(table.axis[k])
             X_a, X_b = compose(X_a, frame), compose(X_b, frame)
         bodies = int(table.body_a[k]), int(table.body_b[k])
-        force = float(table.break_force[k])
         made.append(
             Equality(
                 Owner.LOOP_JOINT,
@@ -217,7 +225,7 @@ def _joints(model: Model, places: Places) -> list[Equality]:
                 _spring_law(float(table.stiffness[k, 2])),
                 size=float(table.pitch[k]) if kind == t.SCREW else _TURN,
                 bounds=(float(bounds[0]), float(bounds[1])),
-                break_force=force if force > 0.0 else np.inf,
+                breaks=_breaks(table, k),
             )
         )
     return made
@@ -236,7 +244,7 @@ def fill_equalities(model: Model, column: Columns, made: list[Equality]) -> None
         numbers = column["equality_number"][k]
         numbers[:5], numbers[5:7] = equality.polynomial, equality.starts
         numbers[7], numbers[9:11] = equality.size, equality.bounds
-        numbers[11] = equality.break_force
+        numbers[11:13] = equality.breaks
         column["equality_law"][k], column["equality_turn_law"][k] = equality.law, equality.turn_law
 
 

@@ -33,6 +33,7 @@ from worldline._src.kernels.constraints.tables import (
 from worldline._src.model.views import (
     acceleration_view,
     chain_view,
+    clock_view,
     control_view,
     drive_view,
     inertia_view,
@@ -210,7 +211,9 @@ def tendon_rows(m, c, args, d):
 @stage
 def equality_forces(m, c, args, d):
     """forces of rows -> wrenches of equalities; those that pulled too hard are broken."""
-    equalities.equality_forces(record_view(m, c, args, d).force, equality_view(m, c, args, d))
+    tm, tc, td = trees_of(args)
+    frame = clock_view(tm, tc, td).clock[0] + 1.0
+    equalities.equality_forces(record_view(m, c, args, d).force, frame, equality_view(m, c, args, d))
 
 
 @stage

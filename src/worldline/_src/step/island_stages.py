@@ -36,6 +36,8 @@ from worldline._src.kernels.constraints.tables import (
     QUIET_TIME,
     ROW_STAGES,
     ROWS,
+    SLIP_LINK,
+    SLIP_SWEEPS,
     SOLVE_LINK,
     TABLE,
     TREE_END,
@@ -106,7 +108,8 @@ def _call_compiled(address, m, c, args, d):
     call_stage(address, m, c, args, d)
 
 
-_call = _call_python if DISABLED else _call_compiled
+call_linked = _call_python if DISABLED else _call_compiled
+"""Run a stage by its address."""
 
 
 @inline
@@ -197,14 +200,16 @@ def solve_islands(m, c, args, d):
             continue
         small = islands.is_small(pair, n, option[FREE_COLUMNS], island)
         if not small and _are_free(free_link, island):
-            _call(program[FREE_LINK], m, c, args, d)
+            call_linked(program[FREE_LINK], m, c, args, d)
             continue
         for k in range(counter[ROW_STAGES]):
-            _call(program[FIRST_ROW_LINK + k], m, c, args, d)
+            call_linked(program[FIRST_ROW_LINK + k], m, c, args, d)
         if counter[ROWS] > 0:
-            _call(program[MASS_LINK], m, c, args, d)
+            call_linked(program[MASS_LINK], m, c, args, d)
             boxed = option[BOXED] != 0.0 and counter[ROWS] <= m[_LCP]
-            _call(program[BOXED_LINK if boxed else SOLVE_LINK], m, c, args, d)
+            call_linked(program[BOXED_LINK if boxed else SOLVE_LINK], m, c, args, d)
+            if option[SLIP_SWEEPS] > 0.0 and not boxed:
+                call_linked(program[SLIP_LINK], m, c, args, d)
 
 
 class MassTrees(NamedTuple):

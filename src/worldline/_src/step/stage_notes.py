@@ -56,6 +56,13 @@ NOTES: dict[str, Note] = {
         "islands, contacts, link poses, places, tendons, q, v, a, solver guess",
         "a, rows, mass matrix, constraint forces",
     ),
+    "keep_smooth": _note(CONSTRAINTS, "a", "smooth a"),
+    "solve_speeds": _note(
+        CONSTRAINTS,
+        "islands, contacts, link poses, places, tendons, q, v, a, smooth a, solver guess",
+        "a, rows, mass matrix, constraint forces, way",
+    ),
+    "move_apart": _note(INTEGRATION, "q, way", "q"),
     "equality_forces": _note(CONSTRAINTS, "constraint forces", "equality forces"),
     "place_frames": _note(KINEMATICS, "link poses", "places"),
     "tendon_lengths": _note(KINEMATICS, "q, v, places", "tendons"),

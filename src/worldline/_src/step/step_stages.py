@@ -144,15 +144,14 @@ def semi_implicit_euler(m, c, args, d):
 @stage
 def hold_spin(m, c, args, d):
     """v, a -> a of free bodies on their own with the spin at the end of the step."""
-    operands, spin = operand_view(m, c, d), spin_view(m, c, d)
+    operands = operand_view(m, c, d)
     free_spin.hold_spin(
-        spin.link_lone,
         tree_view(m, c, d),
         inertia_view(m, c, d),
         position_view(m, c, d),
         operands.v,
         step_view(m, c, d).time_step[0],
-        spin.link_spin,
+        spin_view(m, c, d),
         operands.a,
     )
 
@@ -160,17 +159,16 @@ def hold_spin(m, c, args, d):
 @stage
 def semi_implicit_turn(m, c, args, d):
     """q, v, a -> v, then q with the new v; free bodies on their own keep their angular momentum."""
-    operands, spin = operand_view(m, c, d), spin_view(m, c, d)
+    operands = operand_view(m, c, d)
     h, rate = step_view(m, c, d).time_step[0], start_view(m, c, d).v_part
     tree = tree_view(m, c, d)
     integrators.accelerate(limit_view(m, c, d), operands.a, h, operands.v)
     free_spin.turn(
-        spin.link_lone,
         tree,
         inertia_view(m, c, d),
         position_view(m, c, d),
         h,
-        spin.link_spin,
+        spin_view(m, c, d),
         operands.v,
         rate,
     )

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.coulomb import NONE
+from worldline._src.kernels.constraints.impacts import BOTH, contact_answer, impact_of, touches
 from worldline._src.kernels.constraints.impedance import (
     elliptic_first_regularizer,
     elliptic_other_regularizer,
@@ -15,13 +16,7 @@ from worldline._src.kernels.constraints.impedance import (
     regularized_friction,
 )
 from worldline._src.kernels.constraints.jacobians import add_point_motion, clear_rows, row_velocity
-from worldline._src.kernels.constraints.laws import (
-    answer,
-    correction_speed,
-    load_law,
-    mixed_law,
-    pushed_error,
-)
+from worldline._src.kernels.constraints.laws import load_law, mixed_law
 from worldline._src.kernels.constraints.rows import CONE, UNILATERAL
 from worldline._src.kernels.constraints.tables import (
     CONTACT_END,
@@ -29,6 +24,8 @@ from worldline._src.kernels.constraints.tables import (
     DROPPED,
     ELLIPTIC,
     IMPEDANCE,
+    PARTS,
+    PHASE,
     RATIO,
     ROWS,
     SAFE,
@@ -184,23 +181,22 @@ def _friction_of(met, own, j):
 
 
 @inline
-def _cone(rows, notes, met, shapes, base, v, first, r, weights, option):
+def _cone(rows, notes, met, shapes, base, v, first, u, impact, weights, option):
     """An elliptic cone: normal, then friction directions that share its regularizer."""
     h, dim = option[STEP], met.condim
-    u = row_velocity(base, 0, v)
-    normal = answer(met.law, r, u, weights[0], h, option[SAFE] != 0.0)
+    normal = contact_answer(met.law, impact, u, weights[0], h, option[SAFE] != 0.0)
     R1 = elliptic_first_regularizer(normal.R, option[RATIO])
     damping = normal.friction_damping
     if met.pair >= 0:
         own = load_law(shapes.pair_friction_law, met.pair)
-        damping = answer(own, r, u, weights[0], h, option[SAFE] != 0.0).friction_damping
+        damping = contact_answer(own, impact, u, weights[0], h, option[SAFE] != 0.0).friction_damping
     for j in range(dim):
         k = first + j
         for d in range(0, base.shape[1], PACK):
             store_row(rows.J, k, d, load_row(base, j, d))
         rows.kind[k] = CONE
         rows.dim[k] = dim if j == 0 else 0
-        notes.row_residual[k] = r if j == 0 else 0.0
+        notes.row_residual[k] = impact.r if j == 0 else 0.0
         if j == 0:
             rows.aref[k], rows.D[k] = normal.aref, 1.0 / normal.R
             rows.bound[k] = regularized_friction(met.sliding, R1, normal.R)
@@ -212,15 +208,14 @@ def _cone(rows, notes, met, shapes, base, v, first, r, weights, option):
 
 
 @inline
-def _pyramid(rows, notes, met, shapes, base, v, first, r, weights, option):
+def _pyramid(rows, notes, met, shapes, base, v, first, u, impact, weights, option):
     """Edges normal +- mu tangent of a linearised cone, all with one regularizer."""
     h, dim = option[STEP], met.condim
     width = base.shape[1]
     mu = _friction_of(met, shapes.pair_friction, 1)
     # edges differ from the normal by a velocity that every law answers with its damping
-    normal = answer(
-        met.law, r, row_velocity(base, 0, v), weights[0] * (1.0 + mu * mu), h, option[SAFE] != 0.0
-    )
+    weight = weights[0] * (1.0 + mu * mu)
+    normal = contact_answer(met.law, impact, u, weight, h, option[SAFE] != 0.0)
     D = 1.0 / pyramid_regularizer(normal.R, met.sliding, option[RATIO])
     for j in range(1, dim):
         mu = _friction_of(met, shapes.pair_friction, j)
@@ -235,15 +230,17 @@ def _pyramid(rows, notes, met, shapes, base, v, first, r, weights, option):
             rows.kind[k], rows.dim[k] = UNILATERAL, 0
             rows.aref[k] = normal.aref - brake if side == 0 else normal.aref + brake
             rows.D[k], rows.bound[k] = D, 0.0
-            notes.row_residual[k] = r
+            notes.row_residual[k] = impact.r
 
 
 @kernel
-def contact_rows(hits, bodies, shapes, island, v, rows_out, notes_out, frames_out):
+def contact_rows(hits, bodies, shapes, island, moving, rows_out, notes_out, frames_out):
     """Rows of every contact of the island that pushes. Rows past the capacity are counted, not written.
 
-    `hits` has the contacts of the collision tables and the way to their bodies, `bodies` the trees.
+    `hits` has the contacts of the collision tables and the way to their bodies, `bodies` the trees, `moving`
+    velocities by columns of the island and accelerations without contacts by degrees of freedom.
     """
+    v, a_smooth = moving.island_v, moving.a
     counter, option = notes_out.counter, bodies.option
     base, frame, contact_row = frames_out.base, frames_out.frame, frames_out.contact_row
     n, dropped = counter[ROWS], 0
@@ -262,7 +259,6 @@ def contact_rows(hits, bodies, shapes, island, v, rows_out, notes_out, frames_ou
         r = -hits.contact[k, 6] - met.margin
         if r >= 0.0 and met.law.kind != 0.0:
             continue
-        r = pushed_error(met.law, r, option[STEP])
         condim = met.condim
         elliptic = option[ELLIPTIC] != 0.0
         count = 1
@@ -280,27 +276,37 @@ def contact_rows(hits, bodies, shapes, island, v, rows_out, notes_out, frames_ou
         link_a, link_b = bodies.body_link[body_a], bodies.body_link[body_b]
         add_point_motion(bodies, link_a, point, axes, condim, -1.0, base, 0)
         add_point_motion(bodies, link_b, point, axes, condim, 1.0, base, 0)
+        u, phase, h = row_velocity(base, 0, v), option[PHASE], option[STEP]
+        free = 0.0
+        if r > 0.0 and met.law.bounciness > 0.0:
+            for d in range(v.shape[0]):
+                free += base[0, d] * a_smooth[island.column_dof[d]]
+        ahead = phase != BOTH and (link_a == 0 or link_b == 0)
+        if not touches(met.law, r, u, free, h, ahead):
+            continue
         weight = bodies.body_invweight
         weights = (weight[body_a, 0] + weight[body_b, 0], weight[body_a, 1] + weight[body_b, 1])
+        impact = impact_of(met.law, r, u, free, weights[0], h, phase)
 
         if condim == 1:
             for d in range(0, base.shape[1], PACK):
                 store_row(rows_out.J, n, d, load_row(base, 0, d))
-            made = answer(met.law, r, row_velocity(base, 0, v), weights[0], option[STEP], option[SAFE] != 0.0)
+            made = contact_answer(met.law, impact, u, weights[0], h, option[SAFE] != 0.0)
             rows_out.aref[n], rows_out.D[n], rows_out.bound[n] = made.aref, 1.0 / made.R, 0.0
             rows_out.kind[n], rows_out.dim[n] = UNILATERAL, 0
-            notes_out.row_residual[n] = r
+            notes_out.row_residual[n] = impact.r
         elif elliptic:
-            _cone(rows_out, notes_out, met, shapes, base, v, n, r, weights, option)
+            _cone(rows_out, notes_out, met, shapes, base, v, n, u, impact, weights, option)
         else:
-            _pyramid(rows_out, notes_out, met, shapes, base, v, n, r, weights, option)
+            _pyramid(rows_out, notes_out, met, shapes, base, v, n, u, impact, weights, option)
         contact_row[k, 0], contact_row[k, 1] = n, condim
         frames_out.lift[k] = NONE if condim == 1 or met.law.kind == IMPEDANCE else 0.0
         for row in range(n, n + count):
             notes_out.row_note[row, 0], notes_out.row_note[row, 1] = 3, k
         for j in range(5):
             frames_out.mu[k, j] = _friction_of(met, shapes.pair_friction, j + 1)
-        frames_out.mu[k, 5] = correction_speed(met.law, r, option[STEP])
+        frames_out.mu[k, 5] = impact.push
+        counter[PARTS] |= impact.parts
         n += count
     counter[ROWS] = n
     counter[DROPPED] += dropped

@@ -383,12 +383,13 @@ def equality_rows(equality, held, bodies, moving, island, rows_out, notes_out):
 
 
 @kernel
-def equality_forces(force, equality_io):
-    """What every equality does to its first place: force and torque; it breaks where that is too much.
+def equality_forces(force, frame, equality_io):
+    """What every equality does to its first place: force and torque; it breaks where either is too much.
 
-    Those of coordinates and lengths have one number, the generalized force.
+    Those of coordinates and lengths have one number, the generalized force. frame: number of the step.
     """
     wrench, number = equality_io.equality_wrench, equality_io.equality_number
+    told = equality_io.equality_break
     for k in range(equality_io.equality_kind.shape[0]):
         n, kind = equality_io.equality_row[k], equality_io.equality_kind[k]
         for j in range(6):
@@ -402,6 +403,9 @@ def equality_forces(force, equality_io):
             for r in range(ROW_COUNT[kind]):
                 for j in range(6):
                     wrench[k, j] += force[n + r] * axes[r, j]
-        total = wrench[k, 0] * wrench[k, 0] + wrench[k, 1] * wrench[k, 1] + wrench[k, 2] * wrench[k, 2]
-        if total > number[k, 11] * number[k, 11]:
+        f, t = wrench[k, :3], wrench[k, 3:]
+        pull = sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2])
+        twist = sqrt(t[0] * t[0] + t[1] * t[1] + t[2] * t[2])
+        if pull > number[k, 11] or twist > number[k, 12]:
             equality_io.equality_on[k] = BROKEN
+            told[k, 0], told[k, 1], told[k, 2] = frame, pull, twist

@@ -15,12 +15,14 @@ from typing import Any, NamedTuple
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.body_pgs import DISC, body_pgs, prepare_contact, warm_start
 from worldline._src.kernels.constraints.contact_rows import first_tangent, meeting, set_frame
+from worldline._src.kernels.constraints.impacts import BOTH, contact_answer, impact_of, touches
 from worldline._src.kernels.constraints.impedance import elliptic_first_regularizer
-from worldline._src.kernels.constraints.laws import answer, correction_speed, pushed_error
 from worldline._src.kernels.constraints.tables import (
     CONTACT_END,
     CONTACT_FIRST,
     ITERATIONS,
+    PARTS,
+    PHASE,
     RATIO,
     ROWS,
     SAFE,
@@ -150,6 +152,15 @@ def _now(trees, link, v):
 
 
 @inline
+def _end(bodies, link):
+    """Velocity of a link about its centre of mass at the end of the step without contacts."""
+    motion = Motion(Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0))
+    if link > 0:
+        motion = Motion(load_vec3(bodies.angular, link), load_vec3(bodies.linear, link))
+    return motion
+
+
+@inline
 def _prepare(hits, trees, shapes, k, n, v, frames_out, contacts_out, bodies):
     """Contact `k` of the collision tables as number `n` of the solver; False when it does not push."""
     option = trees.option
@@ -159,7 +170,6 @@ def _prepare(hits, trees, shapes, k, n, v, frames_out, contacts_out, bodies):
     r = -hits.contact[k, 6] - met.margin
     if r >= 0.0 and met.law.kind != 0.0:
         return False
-    r = pushed_error(met.law, r, h)
     normal = Vec3(hits.contact[k, 3], hits.contact[k, 4], hits.contact[k, 5])
     frame = frames_out.frame
     set_frame(normal, first_tangent(hits, a, b, normal), k, frame)
@@ -176,7 +186,14 @@ def _prepare(hits, trees, shapes, k, n, v, frames_out, contacts_out, bodies):
     A = trees.body_invweight[body_a, 0] + trees.body_invweight[body_b, 0]
 
     u = _slip(motion_a, motion_b, normal, arm_a, arm_b)
-    made = answer(met.law, r, u, A, h, option[SAFE] != 0.0)
+    free = 0.0
+    if r > 0.0 and met.law.bounciness > 0.0:
+        free = (_slip(_end(bodies, link_a), _end(bodies, link_b), normal, arm_a, arm_b) - u) / h
+    ahead = option[PHASE] != BOTH and (link_a == 0 or link_b == 0)
+    if not touches(met.law, r, u, free, h, ahead):
+        return False
+    impact = impact_of(met.law, r, u, free, A, h, option[PHASE])
+    made = contact_answer(met.law, impact, u, A, h, option[SAFE] != 0.0)
     R1 = elliptic_first_regularizer(made.R, option[RATIO])
     contacts_out.a[n], contacts_out.b[n], contacts_out.shape[n] = link_a, link_b, DISC
     contacts_out.active[n] = 1.0
@@ -191,7 +208,8 @@ def _prepare(hits, trees, shapes, k, n, v, frames_out, contacts_out, bodies):
     frames_out.contact_row[k, 0], frames_out.contact_row[k, 1] = 0, met.condim
     for j in range(5):
         frames_out.mu[k, j] = met.sliding if j < 2 else 0.0
-    frames_out.mu[k, 5] = correction_speed(met.law, r, h)
+    frames_out.mu[k, 5] = impact.push
+    frames_out.counter[PARTS] |= impact.parts
     return True
 
 

@@ -44,8 +44,6 @@ _LEAST, _MOST = 1e-4, 1.0 - 1e-4
 HARDNESS = 1e-7
 """Regularizer of a hard row, as a share of the inverse inertia that it sees."""
 SOFTEST = 1e-12
-FASTEST = 3.0
-"""Speed at which hard contacts push bodies apart at most [m/s]: an overlap at the start is no explosive."""
 
 
 class Law(NamedTuple):
@@ -129,24 +127,6 @@ def answer(law, r, v, inverse_inertia, h, safe):
     return Answer(
         reference_acceleration(spring, share, r, v), regularizer(share, A), constant(spring.damping, r)
     )
-
-
-@inline
-def pushed_error(law, r, h):
-    """The error that a contact answers to: of a deep one hard contacts close what FASTEST allows, no more."""
-    if law.kind == HARD and law.erp > 0.0:
-        most = FASTEST * h / law.erp
-        return maximum(r, constant(-most, r))
-    return r
-
-
-@inline
-def correction_speed(law, r, h):
-    """How fast a hard row closes its error; others have springs for that [m/s]."""
-    speed = 0.0
-    if law.kind == HARD and r < 0.0:
-        speed = -law.erp * r / h
-    return speed
 
 
 @inline

@@ -17,9 +17,9 @@ LINKS = 8
 
 # counters of a step: rows of the island at hand, most solver iterations, 1 when all islands converged,
 # rows without room, contacts, limits that act, actuators at their bounds, islands, rows of all, islands
-# without convergence
+# without convergence, 1 when ways and speeds part
 ROWS, ITERATIONS, CONVERGED, DROPPED, CONTACT_COUNT, ACTIVE_LIMITS, CLAMPED, ISLANDS = range(8)
-ALL_ROWS, UNCONVERGED = range(8, 10)
+ALL_ROWS, UNCONVERGED, PARTS = range(8, 11)
 # the island at hand: ranges of its trees and contacts, and its number
 TREE_FIRST, TREE_END, CONTACT_FIRST, CONTACT_END, ISLAND = range(11, 16)
 # what lasts from step to step: stages that make the rows of an island, contacts of the last step
@@ -27,9 +27,10 @@ ROW_STAGES, LAST_COUNT = 16, 17
 COUNTERS = 24
 
 # stages called by address: the mass matrix, the solvers of rows, of free bodies and of a boxed problem, then
-# what makes rows
+# what makes rows; at the end sweeps against slip, and all of it for a second time
 MASS_LINK, SOLVE_LINK, FREE_LINK, BOXED_LINK, FIRST_ROW_LINK = range(5)
 PROGRAM = 24
+SLIP_LINK, AGAIN_LINK = PROGRAM - 2, PROGRAM - 1
 
 # options
 STEP, RATIO, TOLERANCE, NEWTON_STEPS, LINE_TOLERANCE, LINE_STEPS, ELLIPTIC, SAFE, BOUNCE_SPEED = range(9)
@@ -37,7 +38,11 @@ STEP, RATIO, TOLERANCE, NEWTON_STEPS, LINE_TOLERANCE, LINE_STEPS, ELLIPTIC, SAFE
 FREE_COLUMNS, SWEEPS, SPEED_TOLERANCE = range(9, 12)
 # 1 for a boxed problem; sleeping: quiet time before it [s], force that wakes [N]; gravity, at least 1 [m/s^2]
 BOXED, QUIET_TIME, DISTURBANCE, GRAVITY = range(12, 16)
-OPTIONS = 16
+# what a solve is for; see impacts.py
+PHASE = 16
+# sweeps against slip, and what a sweep must gain; see no_slip.py
+SLIP_SWEEPS, SLIP_TOLERANCE = range(17, 19)
+OPTIONS = 19
 
 # laws
 KIND, STIFFNESS, DAMPING, D0, DMAX, WIDTH, MIDDLE, POWER, DIRECT, BOUNCINESS, ERP = range(11)
@@ -88,6 +93,8 @@ SIZES = (
     "nslot",
     "nlcp",
     "nlcp2",
+    "nslip",
+    "nslip2",
 )
 
 COLUMNS = (
@@ -171,8 +178,8 @@ COLUMNS = (
     Column(
         "equality_number",
         "c",
-        ("nequality", 12),
-        "Polynomial (5), start of both, scale or distance, inverse inertia, bounds (2), break force.",
+        ("nequality", 13),
+        "Polynomial (5), start of both, scale or distance, inverse inertia, bounds, break force and torque.",
     ),
     Column("equality_law", "c", ("nequality", LAW), "How it answers."),
     Column("equality_turn_law", "c", ("nequality", LAW), "How its rows of rotation answer."),
@@ -260,6 +267,7 @@ COLUMNS = (
     Column("equality_axes", "d", ("nequality", 42), "Directions of up to six rows, each with its J' v."),
     Column("equality_bound_axis", "d", (1, 7), "Scratch: direction of a limit."),
     Column("equality_wrench", "d", ("nequality", 6), "Force and torque on the first place, world axes."),
+    Column("equality_break", "d", ("nequality", 3), "Step in which it last broke, force and torque of it."),
     Column("J", "d", ("nrow", "width"), "Jacobian rows."),
     Column("aref", "d", ("nrow",), "Reference accelerations."),
     Column("D", "d", ("nrow",), "Inverse regularizers."),
@@ -271,6 +279,8 @@ COLUMNS = (
     Column("island_smooth", "d", ("ncolumn",), "Accelerations without rows."),
     Column("island_a", "d", ("ncolumn",), "The guess, then the solution."),
     Column("a_last", "d", ("nv",), "Accelerations of the step before."),
+    Column("a_smooth", "d", ("nv",), "Accelerations without rows,"),
+    Column("way", "d", ("nv",), "and how the rate of displacement of a step differs from its velocity."),
     Column("residual", "d", ("nrow",), "Distance or error of rows, all islands."),
     Column("force", "d", ("nrow",), "Forces of rows, all islands."),
     Column("contact_force", "d", ("ncontact", 6), "Force and torque on the second body in its axes."),
@@ -282,6 +292,9 @@ COLUMNS = (
     Column("cone_C", "d", (6, 6), "Scratch of the solver."),
     Column("slack", "d", (5, "nrow"), "Scratch of the solver."),
     Column("base", "d", (6, "width"), "Jacobian of one contact in its frame."),
+    Column("slip_B", "d", ("nslip", "width"), "M^-1 J^T of sweeps against slip,"),
+    Column("slip_L", "d", ("nslip2", "width"), "the factor of M,"),
+    Column("slip_work", "d", (13, 5), "and scratch of a cone."),
     Column("dof_kept", "d", ("nv", 2), "Force and commanded speed that a sleeper fell asleep with."),
     Column("tree_quiet", "d", ("ntree",), "How long a tree has been quiet [s]."),
     Column("lcp_A", "d", ("nlcp2",), "Matrix of a boxed problem,"),
@@ -374,6 +387,7 @@ EqualityView, equality_view = TABLE.view(
     "equality_axes",
     "equality_bound_axis",
     "equality_wrench",
+    "equality_break",
     "equality_row",
 )
 MotorView, motor_view = TABLE.view(
@@ -486,6 +500,8 @@ SolveView, solve_view = TABLE.view(
     "counter",
     "option",
 )
+ApartView, apart_view = TABLE.view("ApartView", "a_smooth", "way")
+SlipView, slip_view = TABLE.view("SlipView", "slip_B", "slip_L", "slip_work")
 MotionView, motion_view = TABLE.view("MotionView", "island_v", "a_last", "column_dof")
 WorkView, work_view = TABLE.view(
     "WorkView",

@@ -13,6 +13,7 @@ from worldline._src.scene.formats.mjcf.scopes import Scope
 from worldline._src.scene.formats.mjcf.solver import SOLIMP, SOLREF, impedance, stiffness_damping
 from worldline._src.scene.formats.xml import Attributes, Element, numbers
 from worldline._src.scene.options import FrictionModel, IntegratorMethod, SimulateOption, SolverType
+from worldline._src.scene.policies import SimulationPolicy
 
 _INTEGRATORS: Final = {
     "Euler": IntegratorMethod.SemiImplicit,
@@ -85,6 +86,8 @@ def read_options(reading: Reading) -> None:
         friction_model=int(FrictionModel.Pyramid),
         constraint_solver_tolerance=1e-8,
         gravity=[0.0, 0.0, -9.81],
+        # slower spin is integrated as the files were made for
+        policy=SimulationPolicy(free_spin_turn=0.1),
     )
     sections = reading.root.source.root.all("option")
     override = False

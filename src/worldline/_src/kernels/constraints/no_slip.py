@@ -1,0 +1,206 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Sweeps against slip: friction forces of a solved island once more, as if they had no regularizer.
+
+Soft friction lets what should stick creep. With normal forces held, each friction force is set to what stops
+its row, within its bounds: dry friction one by one, the friction of a cone together, the two edges of a
+pyramid against each other. Accelerations follow every change at once, so a row's miss is J a - aref and no
+matrix of all rows is needed, only M^-1 J^T of those that change.
+"""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels.constraints.rows import CONE, FRICTION
+from worldline._src.kernels.constraints.tables import CONTACT_END, CONTACT_FIRST, ROWS
+from worldline._src.scalar.ops import clamp, sqrt
+
+_LEAST = 1e-15
+_TURNS = 20
+"""Newton steps for the multiplier of a cone."""
+
+
+@inline
+def _factor(M, n, L_out):
+    """L of M = L L^T, lower triangle."""
+    for i in range(n):
+        for j in range(i + 1):
+            total = M[i, j]
+            for k in range(j):
+                total -= L_out[i, k] * L_out[j, k]
+            L_out[i, j] = sqrt(total) if i == j else total / L_out[j, j]
+
+
+@inline
+def _respond(L, n, J, k, B_out):
+    """Row `k` of B = M^-1 J^T, transposed."""
+    for i in range(n):
+        total = J[k, i]
+        for j in range(i):
+            total -= L[i, j] * B_out[k, j]
+        B_out[k, i] = total / L[i, i]
+    for i in range(n - 1, -1, -1):
+        total = B_out[k, i]
+        for j in range(i + 1, n):
+            total -= L[j, i] * B_out[k, j]
+        B_out[k, i] = total / L[i, i]
+
+
+@inline
+def _product(A, i, B, j, n):
+    total = 0.0
+    for d in range(n):
+        total += A[i, d] * B[j, d]
+    return total
+
+
+@inline
+def _miss(rows, k, a, n):
+    """J a - aref of a row."""
+    total = -rows.aref[k]
+    for d in range(n):
+        total += rows.J[k, d] * a[d]
+    return total
+
+
+@inline
+def _change(B, k, x, n, force_io, a_io):
+    force_io[k] += x
+    for d in range(n):
+        a_io[d] += B[k, d] * x
+
+
+@inline
+def _solve_shifted(A, shift, b, m, L_out, x_out):
+    """x = -(A + shift)^-1 b for a small matrix; False when it is not positive."""
+    for i in range(m):
+        for j in range(i + 1):
+            total = A[i, j] + (shift if i == j else 0.0)
+            for k in range(j):
+                total -= L_out[i, k] * L_out[j, k]
+            if i == j:
+                if total <= _LEAST:
+                    return False
+                L_out[i, i] = sqrt(total)
+            else:
+                L_out[i, j] = total / L_out[j, j]
+    for i in range(m):
+        total = -b[i]
+        for j in range(i):
+            total -= L_out[i, j] * x_out[j]
+        x_out[i] = total / L_out[i, i]
+    for i in range(m - 1, -1, -1):
+        total = x_out[i]
+        for j in range(i + 1, m):
+            total -= L_out[j, i] * x_out[j]
+        x_out[i] = total / L_out[i, i]
+    return True
+
+
+@inline
+def _within_ball(A, b, radius, m, L_out, x_out, y_out):
+    """x that is least in x A x / 2 + b x within |x| <= radius, by the multiplier of the bound."""
+    shift = 0.0
+    for _ in range(_TURNS):
+        if not _solve_shifted(A, shift, b, m, L_out, x_out):
+            return False
+        over = -radius * radius
+        for i in range(m):
+            over += x_out[i] * x_out[i]
+        if over <= 1e-10 * radius * radius:
+            break
+        # slope of |x|^2 by the shift: -2 x (A + shift)^-1 x
+        for i in range(m):
+            total = x_out[i]
+            for j in range(i):
+                total -= L_out[i, j] * y_out[j]
+            y_out[i] = total / L_out[i, i]
+        slope = 0.0
+        for i in range(m):
+            slope -= 2.0 * y_out[i] * y_out[i]
+        shift -= over / slope
+    return True
+
+
+@inline
+def _cone(rows, first, n, B, work, force_io, a_io):
+    """Friction of an elliptic cone, all directions at once; returns what it gains."""
+    A, L, x, y, b = work[:5, :5], work[5:10, :5], work[10, :5], work[11, :5], work[12, :5]
+    m, normal = rows.dim[first] - 1, force_io[first]
+    gain = 0.0
+    for i in range(m):
+        k, mu = first + 1 + i, rows.bound[first + 1 + i]
+        b[i] = _miss(rows, k, a_io, n) * mu
+        for j in range(m):
+            A[i, j] = _product(rows.J, k, B, first + 1 + j, n) * mu * rows.bound[first + 1 + j]
+            b[i] -= A[i, j] * force_io[first + 1 + j] / rows.bound[first + 1 + j]
+    if normal < _LEAST:
+        for i in range(m):
+            x[i] = 0.0
+    elif not _within_ball(A, b, normal, m, L, x, y):
+        return 0.0
+    for i in range(m):
+        k, mu = first + 1 + i, rows.bound[first + 1 + i]
+        step = x[i] * mu - force_io[k]
+        before = _miss(rows, k, a_io, n)
+        _change(B, k, step, n, force_io, a_io)
+        gain -= 0.5 * step * (before + _miss(rows, k, a_io, n))
+    return gain
+
+
+@inline
+def _edges(rows, k, n, B, force_io, a_io):
+    """Two opposite edges of a pyramid: their sum stays, their difference is friction."""
+    middle = 0.5 * (force_io[k] + force_io[k + 1])
+    miss = _miss(rows, k, a_io, n) - _miss(rows, k + 1, a_io, n)
+    A = _product(rows.J, k, B, k, n) + _product(rows.J, k + 1, B, k + 1, n)
+    A -= 2.0 * _product(rows.J, k, B, k + 1, n)
+    apart = 0.5 * (force_io[k] - force_io[k + 1])
+    wanted = 0.0 if A < _LEAST else clamp(apart - miss / A, -middle, middle)
+    step = wanted - apart
+    _change(B, k, step, n, force_io, a_io)
+    _change(B, k + 1, -step, n, force_io, a_io)
+    return -step * (miss + 0.5 * A * step)
+
+
+@inline
+def _dry(rows, k, n, B, force_io, a_io):
+    """Dry friction of a joint or tendon."""
+    miss, A = _miss(rows, k, a_io, n), _product(rows.J, k, B, k, n)
+    step = clamp(force_io[k] - miss / A, -rows.bound[k], rows.bound[k]) - force_io[k] if A > _LEAST else 0.0
+    _change(B, k, step, n, force_io, a_io)
+    return -step * (miss + 0.5 * A * step)
+
+
+@kernel
+def remove_slip(island_rows, M, sweeps, tolerance, work_out, force_io, a_io):
+    """Friction forces of an island without slip, and the accelerations they make.
+
+    work_out: `SlipView`; tolerance: cost that a sweep must gain to be followed by another [J/s^2 .. scaled by
+    the mean of the diagonal of M times its size]. O(rows n^2) to prepare, O(rows n) a sweep.
+    """
+    rows, frames, island = island_rows.rows, island_rows.frames, island_rows.members
+    counter, n = island.counter, M.shape[0]
+    B, L = work_out.slip_B, work_out.slip_L
+    _factor(M, n, L)
+    trace = 0.0
+    for i in range(n):
+        trace += M[i, i]
+    for k in range(counter[ROWS]):
+        _respond(L, n, rows.J, k, B)
+    for _ in range(sweeps):
+        gain = 0.0
+        for k in range(counter[ROWS]):
+            if rows.kind[k] == FRICTION:
+                gain += _dry(rows, k, n, B, force_io, a_io)
+        for i in range(counter[CONTACT_FIRST], counter[CONTACT_END]):
+            c = island.contact_order[i]
+            first, condim = frames.contact_row[c, 0], frames.contact_row[c, 1]
+            if first >= 0 and condim > 1:
+                if rows.kind[first] == CONE:
+                    gain += _cone(rows, first, n, B, work_out.slip_work, force_io, a_io)
+                else:
+                    for j in range(condim - 1):
+                        gain += _edges(rows, first + 2 * j, n, B, force_io, a_io)
+        if gain < tolerance * trace:
+            break

@@ -1,0 +1,73 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Steps whose contacts want another way than the speed they end with: solved for the way, then for the speed.
+
+`solve_islands` marks such a step (`kernels/constraints/impacts.py`). The difference of both solutions moves
+the coordinates after integration and leaves no trace in the velocities. Other steps pass by here for the cost
+of a few copies.
+"""
+
+from __future__ import annotations
+
+from worldline._src.jit import stage
+from worldline._src.kernels import configuration
+from worldline._src.kernels.constraints.impacts import SPEED, WAY
+from worldline._src.kernels.constraints.tables import (
+    ACTIVE_LIMITS,
+    AGAIN_LINK,
+    ALL_ROWS,
+    CONVERGED,
+    DROPPED,
+    PARTS,
+    PHASE,
+    STEP,
+    UNCONVERGED,
+    apart_view,
+    link_view,
+    program_view,
+    record_view,
+)
+from worldline._src.model.views import operand_view, tree_view
+from worldline._src.step.constraint_stages import trees_of
+from worldline._src.step.island_stages import call_linked
+
+
+@stage
+def keep_smooth(m, c, args, d):
+    """a -> a without rows, for a second solve."""
+    tm, tc, td = trees_of(args)
+    a, kept = operand_view(tm, tc, td).a, apart_view(m, c, args, d).a_smooth
+    link_view(m, c, args, d).counter[PARTS] = 0
+    for k in range(a.shape[0]):
+        kept[k] = a[k]
+
+
+@stage
+def solve_speeds(m, c, args, d):
+    """islands, v, a of the way -> a of the speed at the end of the step, and how the two differ."""
+    tm, tc, td = trees_of(args)
+    links, apart, a = link_view(m, c, args, d), apart_view(m, c, args, d), operand_view(tm, tc, td).a
+    counter, option = links.counter, links.option
+    if counter[PARTS] != 0:
+        qfrc = record_view(m, c, args, d).qfrc
+        for k in range(a.shape[0]):
+            apart.way[k] = a[k]
+            a[k] = apart.a_smooth[k]
+            qfrc[k] = 0.0
+        dropped = counter[DROPPED]
+        counter[ALL_ROWS], counter[ACTIVE_LIMITS], counter[UNCONVERGED], counter[CONVERGED] = 0, 0, 0, 1
+        option[PHASE] = SPEED
+        call_linked(program_view(m, c, args, d).program[AGAIN_LINK], m, c, args, d)
+        option[PHASE] = WAY
+        counter[DROPPED] = dropped
+        for k in range(a.shape[0]):
+            apart.way[k] = (apart.way[k] - a[k]) * option[STEP]
+
+
+@stage
+def move_apart(m, c, args, d):
+    """q, how way and speed differ -> q moved by it."""
+    if link_view(m, c, args, d).counter[PARTS] != 0:
+        tm, tc, td = trees_of(args)
+        q, h = operand_view(tm, tc, td).q, link_view(m, c, args, d).option[STEP]
+        configuration.integrate(tree_view(tm, tc, td), q, apart_view(m, c, args, d).way, h, q)
