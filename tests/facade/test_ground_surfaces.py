@@ -106,18 +106,48 @@ def test_surfaces_are_for_what_stands_still():
         world.rigid_bodies["floor"].is_static = False
 
 
-def test_a_step_uses_the_convex_parts_a_scene_asks_for():
-    pytest.importorskip("coacd", reason="convex decomposition needs coacd")
+def two_plates():
+    """A bowl of two upright plates: its hull is full, its parts leave the middle free."""
     from worldline import msd
 
-    # a bowl of two upright plates: its hull is full, its parts leave the middle free
     low = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], float)
     faces = np.array(
         [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4],
          [1, 5, 7], [1, 7, 3]]
     )  # fmt: skip
     plates = [low * (0.1, 1.0, 1.0) + (x, -0.5, 0.0) for x in (-0.5, 0.4)]
-    mesh = msd.MeshData(vertices=np.vstack(plates), triangles=np.vstack([faces, faces + 8]))
+    return msd.MeshData(vertices=np.vstack(plates), triangles=np.vstack([faces, faces + 8]))
+
+
+def test_a_pair_reaches_every_convex_part():
+    """Masks let nothing touch; the pair lets both plates stand on the floor, not one of them alone."""
+    pytest.importorskip("coacd", reason="convex decomposition needs coacd")
+    from worldline import msd
+
+    text = """<mujoco><default><geom contype="0" conaffinity="0"/></default><worldbody>
+        <geom name="floor" type="plane" size="0 0 1"/><body name="bowl"><freejoint/>
+        <inertial pos="0 0 0.5" mass="2" diaginertia="0.3 0.3 0.3"/>
+        <geom name="plates" type="box" size="1 1 1"/></body></worldbody>
+        <contact><pair geom1="floor" geom2="plates" friction="0.5 0.5 0.01 0.001 0.001"/></contact></mujoco>"""
+    scene = msd.from_str(text, format="mjcf")
+    scene.assets.meshes["plates"] = msd.MeshSource.buffer(two_plates(), acd=True)
+    geom = next(scene.hierarchy.links()).geoms[0]
+    geom.shape, geom.mesh, geom.size = "Mesh", "plates", [0.0, 0.0, 0.0]
+    scene.simulate_option.coacd_strategy = msd.CoACDConfig()
+    world = sx.World.from_scene(scene)
+    world.step(n=500)
+    body = world.rigid_bodies["bowl"]
+    assert np.abs(body.translation).max() < 2e-3
+    assert np.abs(body.quaternion[:3]).max() < 2e-3
+    sides = {float(np.sign(contact.point[0])) for contact in world.contacts}
+    assert sides == {-1.0, 1.0}
+
+
+def test_a_step_uses_the_convex_parts_a_scene_asks_for():
+    pytest.importorskip("coacd", reason="convex decomposition needs coacd")
+    from worldline import msd
+
+    mesh = two_plates()
     overlaps = []
     for strategy in (None, msd.CoACDConfig()):
         scene = msd.World()

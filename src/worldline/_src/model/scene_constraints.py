@@ -52,7 +52,8 @@ _JOINTS = {
     described.JointType.Planar: JointType.PLANAR,
     described.JointType.Euler: JointType.EULER,
     described.JointType.Translational: JointType.TRANSLATIONAL,
-    described.JointType.Translational2D: JointType.TRANSLATIONAL,
+    # two of the axes that a D6 joint may have: three would be another joint
+    described.JointType.Translational2D: JointType.D6,
     described.JointType.Ball: JointType.BALL,
     described.JointType.Free: JointType.FREE,
     described.JointType.Fixed: JointType.FIXED,

@@ -150,7 +150,7 @@ class Constraints(ConstraintProgram):
         # adhesion pulls along contacts: they are found before forces, not after
         self._sticks = any(hold[0] == ADHESION for hold in held) and len(self.shapes) > 0
         self._lay_out(
-            npair=len(np.unique(pairs)),
+            npair=len(pairs.keys),
             nlimit=len(limited),
             nfriction=len(rubbing),
             nequality=len(self.equalities),

@@ -67,6 +67,7 @@ JOINT_KINDS = {
     JointType.REVOLUTE: t.AXIS,
     JointType.PRISMATIC: t.SLIDE,
     JointType.BALL: t.POINT,
+    JointType.EULER: t.POINT,
     JointType.UNIVERSAL: t.UNIVERSAL,
     JointType.PLANAR: t.PLANE,
     JointType.TRANSLATIONAL: t.TURN,

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from worldline._src.model.model import Model
@@ -11,25 +13,44 @@ from worldline._src.spatial.poses import Array
 from worldline._src.step.joint_filling import Columns, law_rows
 
 
-def pair_keys(model: Model, shapes: np.ndarray) -> np.ndarray:
-    """Keys of the pairs in the collision tables, whose shapes are rows `shapes` of the model."""
-    table = model.contact_pairs
-    if table is None or not len(table) or not len(shapes):
-        return np.zeros(0, np.int64)
-    place = np.full(int(shapes.max()) + 1, -1, np.int64)
-    place[shapes] = np.arange(len(shapes))
-    pairs = np.sort(place[table.shapes], axis=1)
-    return pairs[:, 0] * len(shapes) + pairs[:, 1]
+class PairKeys(NamedTuple):
+    """Keys of pairs in the collision tables, each with its row of `Model.contact_pairs`."""
+
+    keys: np.ndarray
+    rows: np.ndarray
 
 
-def fill_pairs(model: Model, column: Columns, keys: np.ndarray, margin: float | None = None) -> None:
-    """Pairs sorted by key; of pairs that are given twice the later one counts. `margin` is that of all."""
+def _parts(shapes: np.ndarray) -> dict[int, list[int]]:
+    """Rows of the collision tables by row of the model: a mesh in convex parts has several."""
+    parts: dict[int, list[int]] = {}
+    for i, k in enumerate(shapes.tolist()):
+        parts.setdefault(k, []).append(i)
+    return parts
+
+
+def pair_keys(model: Model, shapes: np.ndarray) -> PairKeys:
+    """All pairs of parts of the pairs of a model, sorted; of pairs that are given twice the later one counts.
+
+    shapes: row of the model of every shape of the collision tables.
+    """
     table = model.contact_pairs
-    if table is None or not keys.size:
+    found: dict[int, int] = {}
+    if table is not None and len(table):
+        parts = _parts(shapes)
+        for row, (a, b) in enumerate(table.shapes.tolist()):
+            for i in parts.get(a, ()):
+                for j in parts.get(b, ()):
+                    found[min(i, j) * len(shapes) + max(i, j)] = row
+    keys = np.array(sorted(found), np.int64)
+    return PairKeys(keys, np.array([found[key] for key in keys.tolist()], np.int64))
+
+
+def fill_pairs(model: Model, column: Columns, pairs: PairKeys, margin: float | None = None) -> None:
+    """Columns of the pairs; `margin` is that of all."""
+    table, rows = model.contact_pairs, pairs.rows
+    if table is None or not rows.size:
         return
-    found, first = np.unique(keys[::-1], return_index=True)
-    rows = len(keys) - 1 - first
-    column["pair_key"][:] = found
+    column["pair_key"][:] = pairs.keys
     column["pair_condim"][:] = table.condim[rows]
     column["pair_friction"][:] = table.friction[rows]
     column["pair_law"][:] = law_rows(table.force)[rows]
@@ -42,8 +63,8 @@ def pair_reach(model: Model, shapes: np.ndarray, margins: Array) -> Array:
     grown, table = margins.copy(), model.contact_pairs
     if table is None or not len(table) or not len(shapes):
         return grown
-    place = {int(k): i for i, k in enumerate(shapes.tolist())}
-    for (a, b), margin in zip(table.shapes.tolist(), table.margin.tolist(), strict=True):
-        for k in (place[a], place[b]):
+    parts = _parts(shapes)
+    for ends, margin in zip(table.shapes.tolist(), table.margin.tolist(), strict=True):
+        for k in (i for end in ends for i in parts[end]):
             grown[k] = max(grown[k], 0.5 * margin)
     return grown
