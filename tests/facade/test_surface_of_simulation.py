@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 import worldline
-from facade import typed_connections, typed_members, typed_use
+from facade import typed_connections, typed_members, typed_use, typed_values
 from facade.scenes import rich
 from worldline import simulation as sx
 from worldline._src.errors import CapabilityError
@@ -113,7 +113,7 @@ def test_every_handle_has_a_repr():
 # ---- types
 
 
-TYPED = tuple(Path(part.__file__) for part in (typed_use, typed_members, typed_connections))
+TYPED = tuple(Path(part.__file__) for part in (typed_use, typed_members, typed_connections, typed_values))
 
 
 def test_typed_use_names_everything_public():
@@ -136,6 +136,7 @@ def test_typed_use_runs(tmp_path):
     assert "multibody arm" in typed_use.run(tmp_path)
     assert typed_members.run(tmp_path) > 0
     assert typed_connections.run() == 1
+    assert typed_values.run() > 0
     world = sx.World()
     assert asyncio.run(typed_members.wait_for(world)) == 1 and world.frame == 3
 

@@ -13,6 +13,7 @@
 from numpy import float64
 
 from worldline._src.drawing.cameras import LookAt
+from worldline._src.facade.body_options import LinkOptions, RigidBodyOptions
 from worldline._src.facade.capabilities import Capability, capabilities
 from worldline._src.facade.collections import (
     DofCollection,
@@ -28,6 +29,7 @@ from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
 from worldline._src.facade.inertia import Inertia
 from worldline._src.facade.jobs import StepJob, StepProgress
 from worldline._src.facade.joint import Joint
+from worldline._src.facade.joint_spec import JointSpec
 from worldline._src.facade.kinds import (
     ActuatorType,
     ClosureDynamicsPolicy,
@@ -63,9 +65,7 @@ from worldline._src.facade.metrics import StepMetrics
 from worldline._src.facade.multibody import Multibody
 from worldline._src.facade.options import (
     DeactivationOptions,
-    JointSpec,
     MultibodyOptions,
-    RigidBodyOptions,
     WorldOptions,
 )
 from worldline._src.facade.queries import BodyDistance, BodyPoint, CollisionQueries, RayHit, RayHits
@@ -76,6 +76,7 @@ from worldline._src.facade.requirements import ResolvedOption
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.sensors import Sensor, SensorCollection, SensorReading
 from worldline._src.facade.state_space import StateSpace, StateVariable
+from worldline._src.facade.step_options import StepOptions
 from worldline._src.facade.step_report import (
     BreakEvent,
     ContactEvent,
@@ -130,6 +131,7 @@ __all__ = [
     "LayoutError",
     "Link",
     "LinkCollection",
+    "LinkOptions",
     "Linkage",
     "LoadResult",
     "LookAt",
@@ -170,6 +172,7 @@ __all__ = [
     "StepFailure",
     "StepJob",
     "StepMetrics",
+    "StepOptions",
     "StepProgress",
     "StepReport",
     "UpdatePolicy",

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldline._src.facade import values
+from worldline._src.facade.body_options import checked_inertia
 from worldline._src.facade.frame import Frame
+from worldline._src.facade.inertia import Inertia
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.scene.bodies import Link as SceneLink
 from worldline._src.spatial.poses import Array
@@ -87,6 +89,34 @@ class MassiveFrame(Frame):
         centers[b] = center
         runtime.update(body_com=centers)
         self._link.inertial.pos = center
+
+    @property
+    def mass_properties(self) -> Inertia:
+        """Mass, centre of mass and inertia as one value; assigning one sets all three at once.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> ball = world.add_rigid_body("ball")
+            >>> ball.mass_properties = sx.Inertia.from_sphere(0.5, mass=10.0)
+            >>> ball.mass, ball.mass_properties.principal_moments.round(12).tolist()
+            (10.0, [1.0, 1.0, 1.0])
+        """
+        runtime, b = self._index()
+        model = runtime.model
+        return Inertia(float(model.body_mass[b]), model.body_com[b], model.body_inertia[b])
+
+    @mass_properties.setter
+    def mass_properties(self, value: Inertia) -> None:
+        runtime, b = self._index()
+        given = checked_inertia(value, f"{self._kind()} '{self.name}' mass properties")
+        self._give_inertial(runtime, b)
+        model = runtime.model
+        rows = {name: np.array(getattr(model, name)) for name in ("body_mass", "body_com", "body_inertia")}
+        rows["body_mass"][b], rows["body_com"][b] = given.mass, given.center_of_mass
+        rows["body_inertia"][b] = given.moment
+        runtime.update(**rows)
+        self._give_inertial(runtime, b)
 
     @property
     def gravity_compensation(self) -> float:

@@ -12,7 +12,7 @@ from worldline._src.errors import ArgumentError, NotFoundError, nearest_name
 from worldline._src.facade import values, world_joint
 from worldline._src.facade.collections import NamedCollection
 from worldline._src.facade.frame import Frame
-from worldline._src.facade.options import JointSpec
+from worldline._src.facade.joint_spec import JointSpec
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import VectorLike
 from worldline._src.facade.world_joint import WorldJoint

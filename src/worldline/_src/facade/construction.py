@@ -14,11 +14,12 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
+from worldline._src.facade.body_options import LinkOptions, RigidBodyOptions
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
 from worldline._src.facade.joint import Joint
-from worldline._src.facade.kinds import JointType, scene_joint_type
+from worldline._src.facade.joint_spec import JointSpec
+from worldline._src.facade.kinds import JointType, drive_type, scene_joint_type
 from worldline._src.facade.link import Link
-from worldline._src.facade.options import JointSpec, RigidBodyOptions
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.scene import compose as compose_scene
 from worldline._src.scene.bodies import Body, BodyKind, BodyRole, FrameKind, Inertia
@@ -26,9 +27,10 @@ from worldline._src.scene.bodies import Frame as SceneFrame
 from worldline._src.scene.bodies import Link as SceneLink
 from worldline._src.scene.contact import ConstraintForceModel
 from worldline._src.scene.growth import fitted_keyframes
-from worldline._src.scene.joints import FreeJoint
+from worldline._src.scene.joints import FreeJoint, JointDof
 from worldline._src.scene.joints import Joint as SceneJoint
 from worldline._src.scene.kinds import Rename
+from worldline._src.scene.values import Range
 from worldline._src.spatial.poses import Array, compose, inverse
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from worldline._src.facade.world import World
 
 _IDENTITY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+_TURNING = (JointType.SPHERICAL, JointType.FLOATING, JointType.DISTANCE)
+"""Joints whose coordinates are more than a number for each degree of freedom."""
 
 
 # ---- names
@@ -109,7 +113,7 @@ def add_rigid_body(world: World, name: str, options: RigidBodyOptions, kinematic
             local_rotation=options.orientation,
             inertial=Inertia(
                 mass=options.mass,
-                pos=(0.0, 0.0, 0.0),
+                pos=options.center_of_mass,
                 full_inertia=moments[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist(),
                 # any symmetric positive definite matrix is taken, also one that no solid body has
                 is_checked=False,
@@ -152,9 +156,7 @@ def add_link(
     name: str,
     parent: Link | None,
     spec: JointSpec | None,
-    mass: float,
-    inertia: Any,
-    center: Any,
+    options: LinkOptions,
 ) -> Link:
     """A link of a multibody, with its joint."""
     world = owner._world
@@ -186,22 +188,22 @@ def add_link(
         joint_name, joint_number = free_name(spec.name, "joint", owner._joints, owner._joint_number, "joint")
 
     links, joints = scene_names(world)
-    moments = np.eye(3) if inertia is None else values.inertia_of(inertia, "Link inertia: inertia")
+    moments = options.inertia
+    joint = None if spec is None else _described(spec, unused(f"{owner.name}/{joint_name}", joints))
     local = _IDENTITY if spec is None else _drawn_pose(spec)
     link = SceneLink(
         name=unused(f"{owner.name}/{chosen}", links),
         local_translation=local[:3],
         local_rotation=local[3:],
         inertial=Inertia(
-            mass=values.positive(mass, "Link mass: mass"),
-            pos=values.vector3(center, "Link center of mass"),
+            mass=options.mass,
+            pos=options.center_of_mass,
             full_inertia=moments[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist(),
             is_checked=False,
         ),
+        gravcomp=options.gravity_compensation,
     )
-    joint = None
-    if spec is not None:
-        joint = _described(spec, unused(f"{owner.name}/{joint_name}", joints))
+    if joint is not None:
         link.joints.append(joint)
     body = Body(link=link, multibody=owner.name, role=BodyRole.Multibody) if parent is None else parent._body
     handle = Link(owner, body, link, parent, chosen)
@@ -235,7 +237,7 @@ def _drawn_pose(spec: JointSpec) -> Array:
 def _described(spec: JointSpec, name: str) -> SceneJoint:
     """The joint of a spec in the description: its frame is given in the child link."""
     anchor = inverse(values.pose_of(spec.transform_from_parent, "transform_from_parent"))
-    return SceneJoint(
+    made = SceneJoint(
         name=name,
         type_=scene_joint_type(spec.type),
         axis=spec.axis / np.linalg.norm(spec.axis),
@@ -245,7 +247,50 @@ def _described(spec: JointSpec, name: str) -> SceneJoint:
         pitch=spec.pitch,
         # a limit stops the joint at once; readers of files give limits the softness of their format
         limit_force=ConstraintForceModel.hard(0.0, 1.0),
+        margin=spec.limit_margin,
+        drive=drive_type(spec.actuator_type),
     )
+    made.dofs = _dof_settings(spec, made.sizes[1])
+    return made
+
+
+_DOF_FIELDS = {
+    "velocity_limits": "velocity_limit",
+    "acceleration_limits": "acceleration_limit",
+    "effort_limits": "effort_limit",
+    "spring_stiffness": "stiffness",
+    "rest_position": "rest_position",
+    "damping_coefficient": "damping",
+    "coulomb_friction": "friction_loss",
+    "armature": "armature",
+}
+"""Field of a JointSpec, and that of a JointDof."""
+
+
+def _dof_settings(spec: JointSpec, count: int) -> list[JointDof]:
+    """Own settings of every degree of freedom; none when the spec leaves all as it is."""
+    given = {
+        name: values.spread(numbers, count, f"JointSpec {name}")
+        for name in ("position_lower_limits", "position_upper_limits", *_DOF_FIELDS)
+        if (numbers := getattr(spec, name)) is not None
+    }
+    if not given:
+        return []
+    if "rest_position" in given and spec.type in _TURNING:
+        raise ArgumentError(f"JointSpec rest_position: springs of {spec.type.name} joints rest at zero")
+    low = given.get("position_lower_limits", np.full(count, -np.inf))
+    high = given.get("position_upper_limits", np.full(count, np.inf))
+    if (low > high).any():
+        raise ArgumentError(
+            f"JointSpec: lower limits {low.tolist()} must not exceed upper limits {high.tolist()}"
+        )
+    return [
+        JointDof(
+            pos_limit=Range(lower=float(low[k]), upper=float(high[k])),
+            **{field: float(given[name][k]) for name, field in _DOF_FIELDS.items() if name in given},
+        )
+        for k in range(count)
+    ]
 
 
 def rename_multibody(owner: Multibody, name: str) -> None:

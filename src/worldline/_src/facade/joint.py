@@ -375,6 +375,30 @@ class Joint(mimic.Follower):
         parameters.set_position_limits(self, lower, upper)
 
     @property
+    def limit_margin(self) -> float:
+        """How far from a position limit the limit begins to act [m or rad]; 0 is at the limit itself.
+
+        May be changed in any mode. A hard limit with a margin stops the joint that much earlier.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> cart = world.add_multibody("cart")
+            >>> _ = cart.add_link("body", joint=sx.JointSpec(type=sx.JointType.PRISMATIC))
+            >>> slide = cart.joints[0]
+            >>> slide.set_position_limits(-1.0, 1.0)
+            >>> slide.limit_margin = 0.25
+            >>> world.step(n=1000)
+            >>> slide.position.round(6).tolist()
+            [-0.75]
+        """
+        return parameters.get_limit_margin(self)
+
+    @limit_margin.setter
+    def limit_margin(self, value: float) -> None:
+        parameters.set_limit_margin(self, value)
+
+    @property
     def velocity_limits(self) -> Array:
         """Largest speed [m/s or rad/s], (num_dofs,), infinity for none."""
         return parameters.get(self, "joint_velocity_limit")

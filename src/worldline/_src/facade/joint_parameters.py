@@ -48,16 +48,7 @@ def get(joint: Joint, name: str) -> Array:
 
 def spread(joint: Joint, value: float | VectorLike, what: str) -> Array:
     """A number for all degrees of freedom, or one for each."""
-    made = values.array(value, what)
-    if made.ndim == 0:
-        made = np.full(joint.num_dofs, float(made))
-    if made.shape != (joint.num_dofs,):
-        raise ArgumentError(
-            f"{what} of joint '{joint.name}' must be one number or {joint.num_dofs}, got {made.shape}"
-        )
-    if np.isnan(made).any():
-        raise ArgumentError(f"{what} of joint '{joint.name}' must not be NaN, got {made.tolist()}")
-    return made
+    return values.spread(value, joint.num_dofs, f"{what} of joint '{joint.name}'")
 
 
 def set_non_negative(joint: Joint, name: str, value: float | VectorLike, what: str) -> None:
@@ -86,6 +77,24 @@ def set_position_limits(joint: Joint, lower: float | VectorLike, upper: float | 
             f"lower limits {low.tolist()} of '{joint.name}' must not exceed upper limits {high.tolist()}"
         )
     _write(joint, {"joint_limit_lower": low, "joint_limit_upper": high})
+
+
+def get_limit_margin(joint: Joint) -> float:
+    """Distance from a limit at which it begins to act."""
+    joint._require_alive()
+    return 0.0 if isinstance(joint._joint, FreeJoint) else joint._joint.margin
+
+
+def set_limit_margin(joint: Joint, value: float) -> None:
+    """Where limits begin to act."""
+    joint._require_alive()
+    margin = values.real(value, f"limit margin of joint '{joint.name}'")
+    if isinstance(joint._joint, FreeJoint):
+        raise ArgumentError(f"the floating base '{joint.name}' has no limits")
+    joint._world._require_idle()
+    joint._joint.margin = margin
+    # which rows there are is settled when the description is compiled
+    joint._world._topology_changed()
 
 
 def get_acceleration_limits(joint: Joint) -> Array:
@@ -182,7 +191,8 @@ def _write(joint: Joint, changes: dict[str, Array]) -> None:
                 setattr(dof, field, number)
     if driven:
         _set_modes(joint, runtime, dofs)
-    limited = "joint_limit_lower" in changes and runtime.constraints is not None
+    rowed = runtime.constraints is not None or given.margin != 0.0
+    limited = "joint_limit_lower" in changes and rowed
     if limited or {"joint_friction", "joint_velocity_limit"} & set(changes):
         # which rows there are is settled when the description is compiled
         joint._world._topology_changed()

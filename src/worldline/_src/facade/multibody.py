@@ -12,11 +12,12 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import construction, values
+from worldline._src.facade.body_options import InertiaLike, LinkOptions, overridden
 from worldline._src.facade.collections import DofCollection, JointCollection, LinkCollection
 from worldline._src.facade.joint_coordinates import from_coordinates, to_coordinates
+from worldline._src.facade.joint_spec import JointSpec
 from worldline._src.facade.link import Link
 from worldline._src.facade.multibody_terms import MultibodyTerms, scattered
-from worldline._src.facade.options import JointSpec
 from worldline._src.facade.subsets import Branch, Chain, Group, Linkage
 from worldline._src.facade.values import VectorLike
 from worldline._src.model.model import Model
@@ -91,23 +92,27 @@ class Multibody(MultibodyTerms):
         name: str = "",
         parent: Link | None = None,
         joint: JointSpec | None = None,
+        options: LinkOptions | None = None,
         *,
-        mass: float = 1.0,
-        inertia: VectorLike | None = None,
-        center_of_mass: VectorLike = (0.0, 0.0, 0.0),
+        mass: float | None = None,
+        inertia: InertiaLike | None = None,
+        center_of_mass: VectorLike | None = None,
     ) -> Link:
-        """A new link.
+        """A new link; keywords override the options.
 
         Args:
             name: unique within the multibody; made up when empty.
             parent: the link it hangs on; None makes it a root.
             joint: how it hangs there. A root without one is fixed to the world; a link with a parent and
                 without one is welded to it.
+            options: mass properties and gravity compensation.
             mass: [kg].
-            inertia: about the centre of mass, link axes [kg m^2], (3, 3); identity when None.
+            inertia: about the centre of mass, link axes [kg m^2], (3, 3), or an `Inertia` in the place of
+                mass, inertia and centre of mass.
             center_of_mass: in the link frame [m], (3,).
         """
-        return construction.add_link(self, name, parent, joint, mass, inertia, center_of_mass)
+        chosen = overridden(LinkOptions(), options, mass, inertia, center_of_mass)
+        return construction.add_link(self, name, parent, joint, chosen)
 
     def clone(
         self,

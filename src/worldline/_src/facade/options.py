@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Value objects that say what to make: fields are checked when set, and values are copied when used."""
+"""Value objects: fields are checked when set, and values are copied when used; those of a World."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, CapabilityError
 from worldline._src.facade import values
 from worldline._src.facade.kinds import (
     ComputeAcceleratorPolicy,
     ContactGradientMode,
     ContactSolverMethod,
-    JointType,
     RigidBodySolver,
     member,
 )
-from worldline._src.facade.values import TransformLike, VectorLike
+from worldline._src.facade.values import VectorLike
 from worldline._src.spatial.poses import Array
 from worldline._src.step.stepping import MultibodyIntegrationFamily, VariationalOptions
 
@@ -95,143 +95,6 @@ def flag(what: str) -> Callable[[Any], bool]:
         return bool(value)
 
     return check
-
-
-class RigidBodyOptions(Options):
-    """How a rigid body starts.
-
-    Args:
-        mass: [kg], positive.
-        inertia: about the centre of mass, body axes [kg m^2], (3, 3).
-        position: of the body's origin, which is its centre of mass, world frame [m], (3,).
-        orientation: xyzw, (4,); made unit.
-        linear_velocity: world axes [m/s], (3,).
-        angular_velocity: world axes [rad/s], (3,).
-        is_static: the body never moves.
-
-    Example:
-        >>> from worldline import simulation as sx
-        >>> sx.RigidBodyOptions(mass=2.0).mass
-        2.0
-    """
-
-    mass: Setting[float, float] = Setting(lambda v: values.positive(v, "RigidBodyOptions mass: mass"))
-    inertia: Setting[Array, VectorLike | TransformLike] = Setting(
-        lambda v: values.inertia_of(v, "RigidBodyOptions inertia: inertia")
-    )
-    position: Setting[Array, VectorLike] = Setting(lambda v: values.vector3(v, "RigidBodyOptions: position"))
-    orientation: Setting[Array, VectorLike] = Setting(
-        lambda v: values.quaternion_of(v, "RigidBodyOptions: orientation")
-    )
-    linear_velocity: Setting[Array, VectorLike] = Setting(
-        lambda v: values.vector3(v, "RigidBodyOptions: linear velocity")
-    )
-    angular_velocity: Setting[Array, VectorLike] = Setting(
-        lambda v: values.vector3(v, "RigidBodyOptions: angular velocity")
-    )
-    is_static: Setting[bool, bool] = Setting(flag("RigidBodyOptions is_static"))
-
-    def __init__(
-        self,
-        mass: float = 1.0,
-        inertia: VectorLike | TransformLike | None = None,
-        position: VectorLike = (0.0, 0.0, 0.0),
-        orientation: VectorLike = (0.0, 0.0, 0.0, 1.0),
-        linear_velocity: VectorLike = (0.0, 0.0, 0.0),
-        angular_velocity: VectorLike = (0.0, 0.0, 0.0),
-        is_static: bool = False,
-    ) -> None:
-        self.mass = mass
-        self.inertia = np.eye(3) if inertia is None else inertia
-        self.position = position
-        self.orientation = orientation
-        self.linear_velocity = linear_velocity
-        self.angular_velocity = angular_velocity
-        self.is_static = is_static
-
-
-def _optional(check: Callable[[Any, str], Any], what: str) -> Callable[[Any], Any]:
-    return lambda v: None if v is None else check(v, what)
-
-
-class JointSpec(Options):
-    """How a link hangs on its parent: child = parent * transform_to_parent * motion * transform_from_parent.
-
-    Mind the names: `transform_to_parent` is the pose of the joint in the parent link,
-    `transform_from_parent` the pose of the child link in the moved joint.
-
-    Args:
-        name: of the joint; made up when empty.
-        type: what motion is free.
-        axis: in the joint frame, (3,), any length but zero; z when None.
-        axis2: second axis of universal, planar and 2-D translational joints, (3,); x when None.
-        transform_to_parent: pose of the joint in the parent link, 4x4.
-        transform_from_parent: pose of the child link in the moved joint, 4x4.
-        parent_anchor: position of the joint in the parent, for joints between bodies, (3,).
-        child_anchor: position of the joint in the child, for joints between bodies, (3,).
-        pitch: advance of a screw joint [m/rad].
-
-    Example:
-        >>> from worldline import simulation as sx
-        >>> sx.JointSpec(name="elbow", type=sx.JointType.REVOLUTE, axis=(0, 1, 0)).name
-        'elbow'
-    """
-
-    name: Setting[str, str] = Setting(lambda v: values.text(v, "JointSpec name"))
-    type: Setting[JointType, JointType] = Setting(lambda v: member(JointType, v, "JointSpec type"))
-    axis: Setting[Array, VectorLike] = Setting(lambda v: values.direction(v, "JointSpec axis"))
-    axis2: Setting[Array, VectorLike] = Setting(lambda v: values.direction(v, "JointSpec axis2"))
-    transform_to_parent: Setting[Array, TransformLike] = Setting(
-        lambda v: _checked_transform(v, "JointSpec transform_to_parent")
-    )
-    transform_from_parent: Setting[Array, TransformLike] = Setting(
-        lambda v: _checked_transform(v, "JointSpec transform_from_parent")
-    )
-    parent_anchor: Setting[Array | None, VectorLike | None] = Setting(
-        _optional(values.vector3, "JointSpec parent_anchor")
-    )
-    child_anchor: Setting[Array | None, VectorLike | None] = Setting(
-        _optional(values.vector3, "JointSpec child_anchor")
-    )
-    pitch: Setting[float, float] = Setting(lambda v: values.real(v, "JointSpec pitch"))
-
-    def __init__(
-        self,
-        name: str = "",
-        type: JointType = JointType.REVOLUTE,
-        axis: VectorLike | None = None,
-        axis2: VectorLike | None = None,
-        transform_to_parent: TransformLike | None = None,
-        transform_from_parent: TransformLike | None = None,
-        parent_anchor: VectorLike | None = None,
-        child_anchor: VectorLike | None = None,
-        pitch: float = 0.0,
-    ) -> None:
-        self.name = name
-        self.type = type
-        self.axis = (0.0, 0.0, 1.0) if axis is None else axis
-        self.axis2 = (1.0, 0.0, 0.0) if axis2 is None else axis2
-        self.transform_to_parent = np.eye(4) if transform_to_parent is None else transform_to_parent
-        self.transform_from_parent = np.eye(4) if transform_from_parent is None else transform_from_parent
-        self.parent_anchor = parent_anchor
-        self.child_anchor = child_anchor
-        self.pitch = pitch
-        self.check_axes()
-
-    def check_axes(self) -> None:
-        """Axes that must span a plane do."""
-        if self.type in (JointType.UNIVERSAL, JointType.PLANAR, JointType.TRANSLATIONAL_2D):
-            a, b = self.axis, self.axis2
-            if np.linalg.norm(np.cross(a, b)) < 1e-9 * np.linalg.norm(a) * np.linalg.norm(b):
-                raise ArgumentError(
-                    f"JointSpec of a {self.type.name} joint: axis and axis2 must not be parallel, "
-                    f"got {a.tolist()} and {b.tolist()}"
-                )
-
-
-def _checked_transform(value: Any, what: str) -> Array:
-    values.pose_of(value, what)
-    return values.array(value, what)
 
 
 def _positive_count(what: str) -> Callable[[Any], int]:
@@ -327,8 +190,26 @@ def _instance(kind: type, what: str) -> Callable[[Any], Any]:
     return check
 
 
+def _dtype(value: Any) -> np.dtype[np.float64]:
+    """Double precision, however it is named; nothing else is computed with."""
+    try:
+        made = np.dtype(value)
+    except TypeError:
+        raise values.ShapeError(f"World dtype must name a scalar type, got {value!r}") from None
+    if made != np.float64:
+        raise CapabilityError(f"World dtype '{made}' is not available; a World computes in float64")
+    return np.dtype(np.float64)
+
+
 class WorldOptions(Options):
-    """Everything a World can be told when it is made, under the names of its keywords."""
+    """Everything a World can be told when it is made, under the names of its keywords.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> options = sx.WorldOptions(time_step=0.002, strict_solver_resolution=True)
+        >>> sx.World(options=options).time_step
+        0.002
+    """
 
     time_step: Setting[float, float] = Setting(lambda v: values.positive(v, "World time_step"))
     gravity: Setting[Array, VectorLike] = Setting(lambda v: values.vector3(v, "World gravity"))
@@ -351,6 +232,8 @@ class WorldOptions(Options):
     deactivation_options: Setting[DeactivationOptions, DeactivationOptions] = Setting(
         _instance(DeactivationOptions, "World deactivation_options")
     )
+    dtype: Setting[np.dtype[np.float64], DTypeLike] = Setting(_dtype)
+    strict_solver_resolution: Setting[bool, bool] = Setting(flag("World strict_solver_resolution"))
 
     def __init__(
         self,
@@ -363,6 +246,8 @@ class WorldOptions(Options):
         contact_gradient_mode: ContactGradientMode = ContactGradientMode.ANALYTIC,
         compute_accelerator_policy: ComputeAcceleratorPolicy = ComputeAcceleratorPolicy.CPU_ONLY,
         deactivation_options: DeactivationOptions | None = None,
+        dtype: DTypeLike = np.float64,
+        strict_solver_resolution: bool = False,
     ) -> None:
         self.time_step = time_step
         self.gravity = (0.0, 0.0, -9.81) if gravity is None else gravity
@@ -375,6 +260,8 @@ class WorldOptions(Options):
         self.deactivation_options = (
             DeactivationOptions() if deactivation_options is None else deactivation_options
         )
+        self.dtype = dtype
+        self.strict_solver_resolution = strict_solver_resolution
 
 
 def variational_options(options: MultibodyOptions) -> VariationalOptions:

@@ -150,6 +150,8 @@ def capture(world: World, runtime: Runtime) -> Layout:
     tables |= {field: Table("dofs", getattr(model, name)) for field, name in _DOFS.items()}
     tables["frame in the parent"] = Table("joints", _fixed_frames(runtime))
     tables["actuator type"] = Table("dofs", runtime.sim.drive)
+    if model.joint_forces is not None:
+        tables["limit margin"] = Table("joints", model.joint_forces.margin)
     tables["rest position"] = Table("coordinates", model.joint_spring_ref)
     _add_shapes(runtime, names, tables)
     _add_objects(world, names, tables)

@@ -47,6 +47,7 @@ class ResolvedOption:
         requested: what was asked for.
         resolved: what runs; empty when it is refused.
         reason: why that is so.
+        is_substituted: another method stands in for the one that was asked for, at least for some bodies.
     """
 
     row: str
@@ -54,6 +55,7 @@ class ResolvedOption:
     requested: str
     resolved: str
     reason: str
+    is_substituted: bool = False
 
 
 class UnavailableStage(OperationError, CapabilityError):
@@ -90,6 +92,17 @@ def require_step(world: World) -> None:
         _require_no_closures(world)
     _require_joints(world)
     _require_scene(world)
+    if options.strict_solver_resolution:
+        _require_no_substitution(world)
+
+
+def _require_no_substitution(world: World) -> None:
+    for row in resolved_configuration(world):
+        if row.is_substituted:
+            raise CapabilityError(
+                f"{row.row}: {row.option} asks for '{row.requested}', and strict_solver_resolution allows no "
+                f"other: {row.reason}"
+            )
 
 
 def _require_no_closures(world: World) -> None:
@@ -143,15 +156,15 @@ def resolved_configuration(world: World) -> tuple[ResolvedOption, ...]:
     options = world._options
     quiet = "nothing in this World needs constraints solved"
     constrained = world._live().constraints is not None
-    solve, why = "none", quiet
+    solve, why, mixed = "none", quiet, False
     if constrained:
         solve, why = ContactSolverMethod.NEWTON.value, "constraints of a step are solved by Newton's method"
         if options.contact_solver_method is ContactSolverMethod.SEQUENTIAL_IMPULSE:
             solve = ContactSolverMethod.SEQUENTIAL_IMPULSE.value
-            why = "islands of more than 16 free bodies; Newton's method for all others"
+            why, mixed = "islands of more than 22 free bodies; Newton's method for all others", True
         elif options.contact_solver_method is ContactSolverMethod.BOXED_LCP:
             solve = ContactSolverMethod.BOXED_LCP.value
-            why = "islands of up to 240 rows; Newton's method for larger ones"
+            why, mixed = "islands of up to 240 rows; Newton's method for larger ones", True
     family = options.multibody_options.integration_family
     known = family in available_families()
     accelerated = options.compute_accelerator_policy is ComputeAcceleratorPolicy.PREFER_ACCELERATED
@@ -171,7 +184,7 @@ def resolved_configuration(world: World) -> tuple[ResolvedOption, ...]:
             "" if barrier else solve,
             "the barrier method is not available" if barrier else why,
         ),
-        _option(CONSTRAINTS, "contact_solver_method", options.contact_solver_method.value, solve, why),
+        _option(CONSTRAINTS, "contact_solver_method", options.contact_solver_method.value, solve, why, mixed),
         _option(
             FEATURES,
             "deactivation_options.enabled",
@@ -185,6 +198,7 @@ def resolved_configuration(world: World) -> tuple[ResolvedOption, ...]:
             options.compute_accelerator_policy.value,
             ComputeAcceleratorPolicy.CPU_ONLY.value,
             "this build has no accelerator; the processor is the fallback" if accelerated else "as asked",
+            accelerated,
         ),
         _option(
             DERIVATIVES,
@@ -203,5 +217,7 @@ def resolved_configuration(world: World) -> tuple[ResolvedOption, ...]:
     )
 
 
-def _option(row: int, option: str, requested: str, resolved: str, reason: str) -> ResolvedOption:
-    return ResolvedOption(ROWS[row], option, requested, resolved, reason)
+def _option(
+    row: int, option: str, requested: str, resolved: str, reason: str, is_substituted: bool = False
+) -> ResolvedOption:
+    return ResolvedOption(ROWS[row], option, requested, resolved, reason, is_substituted)

@@ -88,6 +88,7 @@ def from_description(scene: Scene) -> WorldOptions:
         deactivation_options=DeactivationOptions(
             **{name: getattr(policy.deactivation, name) for name in _DEACTIVATION}
         ),
+        strict_solver_resolution=policy.strict_solver_resolution,
     )
 
 
@@ -137,6 +138,7 @@ def into_description(options: WorldOptions, scene: Scene) -> None:
     if options.contact_solver_method is ContactSolverMethod.NEWTON:
         option.solver_type = SolverType.Newton
     policy.contact_gradient_mode = _GRADIENTS[options.contact_gradient_mode]
+    policy.strict_solver_resolution = options.strict_solver_resolution
     policy.accelerator = _ACCELERATORS[options.compute_accelerator_policy]
     for name in _DEACTIVATION:
         setattr(policy.deactivation, name, getattr(options.deactivation_options, name))

@@ -136,6 +136,18 @@ def inertia_of(value: Any, what: str) -> Array:
     return 0.5 * (made + made.T)
 
 
+def spread(value: Any, count: int, what: str) -> Array:
+    """One number for each of several: given so, or as one for all; infinity is a number, NaN is none."""
+    made = array(value, what)
+    if made.ndim == 0:
+        made = np.full(count, float(made))
+    if made.shape != (count,):
+        raise ArgumentError(f"{what} must be one number or {count}, got shape {made.shape}")
+    if np.isnan(made).any():
+        raise ArgumentError(f"{what} must not be NaN, got {made.tolist()}")
+    return made
+
+
 def pose_of(value: Any, what: str) -> Array:
     """A 4x4 transform as position and xyzw."""
     made = array(value, what)

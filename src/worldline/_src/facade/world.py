@@ -13,19 +13,22 @@ from contextlib import AbstractContextManager
 from os import PathLike
 from typing import Any
 
+import numpy as np
+from numpy.typing import DTypeLike
+
 from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import (
     construction,
     edit,
     loading,
     loop_closure,
-    metrics,
     persistence,
     removal,
     requirements,
     scene_options,
     values,
 )
+from worldline._src.facade.body_options import InertiaLike, RigidBodyOptions, overridden
 from worldline._src.facade.checkpoint import handles
 from worldline._src.facade.connections import WorldConnections
 from worldline._src.facade.executors import Executor
@@ -41,24 +44,24 @@ from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.link import Link
 from worldline._src.facade.loading import LoadResult, ReadOptions, SceneSource
 from worldline._src.facade.loop_closure import LoopClosure, LoopClosureSpec
-from worldline._src.facade.metrics import StepMetrics
 from worldline._src.facade.multibody import Multibody
 from worldline._src.facade.options import (
     DeactivationOptions,
     MultibodyOptions,
-    RigidBodyOptions,
     WorldOptions,
     variational_options,
 )
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.runtime import Runtime, Snapshot
 from worldline._src.facade.sensors import Sensor
+from worldline._src.facade.step_options import StepOptions
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.facade.world_compute import WorldCompute
 from worldline._src.facade.world_contacts import WorldContacts
 from worldline._src.facade.world_members import WorldMembers
 from worldline._src.facade.world_objects import WorldObjects
 from worldline._src.facade.world_settings import WorldSettings
+from worldline._src.facade.world_whole import WorldWhole
 from worldline._src.scene.closures import FrameRef
 from worldline._src.scene.report import Report
 from worldline._src.scene.world import World as Scene
@@ -68,7 +71,14 @@ _COUNTERS = ("rigid_body", "multibody", "loop_closure", "free_frame", "fixed_fra
 
 
 class World(
-    WorldSettings, WorldObjects, WorldMembers, WorldContacts, WorldConnections, WorldCompute, KnownNames
+    WorldSettings,
+    WorldObjects,
+    WorldMembers,
+    WorldWhole,
+    WorldContacts,
+    WorldConnections,
+    WorldCompute,
+    KnownNames,
 ):
     """A simulated world.
 
@@ -82,6 +92,9 @@ class World(
         contact_gradient_mode: which derivative of contact is returned.
         compute_accelerator_policy: where work may run.
         deactivation_options: when resting islands fall asleep.
+        dtype: scalar of all arrays; float64 is what there is.
+        strict_solver_resolution: refuse to step where another method would stand in for one that was asked
+            for; see `resolved_configuration`.
         options: all of the above as one value; other arguments must then be left out.
 
     Example:
@@ -105,6 +118,8 @@ class World(
         contact_gradient_mode: ContactGradientMode = ContactGradientMode.ANALYTIC,
         compute_accelerator_policy: ComputeAcceleratorPolicy = ComputeAcceleratorPolicy.CPU_ONLY,
         deactivation_options: DeactivationOptions | None = None,
+        dtype: DTypeLike = np.float64,
+        strict_solver_resolution: bool = False,
         options: WorldOptions | None = None,
     ) -> None:
         given = WorldOptions(
@@ -117,6 +132,8 @@ class World(
             contact_gradient_mode,
             compute_accelerator_policy,
             deactivation_options,
+            dtype,
+            strict_solver_resolution,
         )
         if options is not None:
             if not isinstance(options, WorldOptions):
@@ -157,29 +174,27 @@ class World(
         options: RigidBodyOptions | None = None,
         *,
         mass: float | None = None,
-        inertia: VectorLike | TransformLike | None = None,
+        inertia: InertiaLike | None = None,
         position: VectorLike | None = None,
         orientation: VectorLike | None = None,
         linear_velocity: VectorLike | None = None,
         angular_velocity: VectorLike | None = None,
         fixed: bool | None = None,
         kinematic: bool = False,
+        center_of_mass: VectorLike | None = None,
     ) -> RigidBody:
         """A new rigid body; keywords override the options.
 
         Args:
             name: unique; made up when empty.
             options: how it starts.
-            mass, inertia, position, orientation, linear_velocity, angular_velocity: as in RigidBodyOptions.
+            mass, inertia, position, orientation, linear_velocity, angular_velocity, center_of_mass: as in
+                RigidBodyOptions; an `Inertia` stands for mass, inertia and centre of mass.
             fixed: the body never moves.
             kinematic: the body follows its velocity and feels no forces.
         """
-        if options is not None and not isinstance(options, RigidBodyOptions):
-            raise values.ShapeError(f"options must be a RigidBodyOptions, got {options!r}")
-        chosen = RigidBodyOptions() if options is None else options.copy()
+        chosen = overridden(RigidBodyOptions(), options, mass, inertia, center_of_mass)
         given = {
-            "mass": mass,
-            "inertia": inertia,
             "position": position,
             "orientation": orientation,
             "linear_velocity": linear_velocity,
@@ -255,37 +270,6 @@ class World(
             (10, ['box', 'ball'], True)
         """
         return edit.edit(self)
-
-    # ---- as a whole
-
-    def compute_step_metrics(self) -> StepMetrics:
-        """Energy, momentum and what the last step's solver did; changes nothing."""
-        return metrics.compute_step_metrics(self)
-
-    @property
-    def kinetic_energy(self) -> float:
-        """Of everything that moves [J]."""
-        return self.compute_step_metrics().kinetic_energy
-
-    @property
-    def potential_energy(self) -> float:
-        """In the gravity field, zero at the world's origin, and in joint springs [J]."""
-        return self.compute_step_metrics().potential_energy
-
-    @property
-    def linear_momentum(self) -> Array:
-        """World axes [kg m/s], (3,)."""
-        return self.compute_step_metrics().linear_momentum
-
-    @property
-    def angular_momentum(self) -> Array:
-        """About the world's origin, world axes [kg m^2/s], (3,)."""
-        return self.compute_step_metrics().angular_momentum
-
-    @property
-    def center_of_mass(self) -> Array:
-        """World frame [m], (3,); the origin when nothing has mass."""
-        return metrics.center_of_mass(self)
 
     # ---- files and descriptions
 
@@ -449,7 +433,9 @@ class World(
             handle._kill("its World was cleared")
         self._start(WorldOptions())
 
-    def step(self, n: int = 1, *, executor: Executor | None = None) -> None:
+    def step(
+        self, n: int = 1, *, executor: Executor | None = None, options: StepOptions | None = None
+    ) -> None:
         """Advance time by `n` steps, complete on return; enters simulation mode when n is positive.
 
         Interrupting with Ctrl-C stops between two steps. A step whose result is not finite raises
@@ -459,7 +445,13 @@ class World(
             n: number of steps.
             executor: who does the work, see `worldline.simulation.compute`; this thread when None. Steps of
                 one World are a chain, so an executor pays when it steps several: `executor.step`.
+            options: all of the above and more as one value; other arguments must then be left out.
         """
+        if options is not None:
+            if n != 1 or executor is not None:
+                raise ArgumentError("give step its options as one value or as arguments, not both")
+            self._step_with(options)
+            return
         if executor is not None:
             executor.step(self._self(), n)
             return

@@ -13,6 +13,7 @@ from worldline._src.facade import requirements, values
 from worldline._src.facade.executors import ComputeGraph, Executor
 from worldline._src.facade.frame_rows import FrameRows
 from worldline._src.facade.kinds import WorldSyncStage, member
+from worldline._src.facade.step_options import StepOptions
 from worldline._src.step.constraint_program import TREE
 from worldline._src.step.pipeline import WorldStepPipeline, stage_metadata
 from worldline._src.step.profiling import StepProfiler, WorldStepProfile
@@ -53,6 +54,20 @@ class WorldCompute:
     def _start_compute(self) -> None:
         self._profiling = False
         self._last_profile = WorldStepProfile()
+
+    def _step_with(self, options: StepOptions) -> None:
+        """See `World.step`."""
+        if not isinstance(options, StepOptions):
+            raise values.ShapeError(f"options must be a StepOptions, got {options!r}")
+        world = cast("World", self)
+        before = self.step_profiling_enabled
+        if options.profile:
+            self.step_profiling_enabled = True
+        try:
+            world.step(options.n, executor=options.executor)
+        finally:
+            if not before and options.profile:
+                self.step_profiling_enabled = False
 
     def sync(
         self, stage: WorldSyncStage = WorldSyncStage.KINEMATICS, *, executor: Executor | None = None

@@ -13,9 +13,9 @@ from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import values
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.handle import Handle
+from worldline._src.facade.joint_spec import JointSpec
 from worldline._src.facade.kinds import JointType, joint_type, scene_joint_type
 from worldline._src.facade.link import Link
-from worldline._src.facade.options import JointSpec
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.kernels.constraints.equality_rows import BROKEN, ON
 from worldline._src.scene import closures as described

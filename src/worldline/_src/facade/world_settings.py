@@ -106,7 +106,7 @@ class WorldSettings:
     @property
     def dtype(self) -> np.dtype[np.float64]:
         """The scalar of all arrays: double precision."""
-        return np.dtype(np.float64)
+        return self._options.dtype
 
     @property
     def is_simulation_mode(self) -> bool:
@@ -201,6 +201,17 @@ class WorldSettings:
     def deactivation_enabled(self) -> bool:
         """Whether resting islands fall asleep."""
         return self._options.deactivation_options.enabled
+
+    @property
+    def strict_solver_resolution(self) -> bool:
+        """Whether a step is refused where another method would stand in for one that was asked for."""
+        return self._options.strict_solver_resolution
+
+    @strict_solver_resolution.setter
+    def strict_solver_resolution(self, value: bool) -> None:
+        self._require_idle()
+        self._options.strict_solver_resolution = value
+        self._configuration_changed()
 
     @property
     def resolved_configuration(self) -> tuple[requirements.ResolvedOption, ...]:

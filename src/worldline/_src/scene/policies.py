@@ -146,3 +146,6 @@ class SimulationPolicy(Struct):
     contact: ContactOptions = field(
         default_factory=ContactOptions, converter=Nested(ContactOptions), doc="Hard contact."
     )
+    strict_solver_resolution: bool = field(
+        default=False, converter=FLAG, doc="Refuse other methods than those asked for."
+    )

@@ -34,10 +34,12 @@ def zero_moment_point(
     *,
     height: float = 0.0,
     up: VectorLike = _UP,
+    bodies: np.ndarray | None = None,
 ) -> Array:
     """Where on a level plane one push would give the motion, world frame [m], (3,).
 
-    It is that of everything in the model, for one world. At rest it is below the centre of mass.
+    It is that of everything in the model, or of some bodies, for one world. At rest it is below the centre of
+    mass.
 
     Args:
         model: the model.
@@ -46,6 +48,7 @@ def zero_moment_point(
         qdd: joint accelerations.
         height: of the plane along `up` [m].
         up: unit vector, (3,).
+        bodies: which bodies count, (body_count,) of bool; all when None.
 
     Example:
         >>> from worldline.model import ModelBuilder, zero_moment_point
@@ -68,6 +71,13 @@ def zero_moment_point(
     wrenches = np.einsum("bij,bj->bi", Y, regressors.inertial_parameters(model).reshape(-1, 10))
     forces = np.einsum("bij,bj->bi", R, wrenches[:, 3:])
     moments = np.einsum("bij,bj->bi", R, wrenches[:, :3]) + np.cross(poses[:, :3], forces)
+    if bodies is not None:
+        counted = np.asarray(bodies)
+        if counted.shape != (model.body_count,) or counted.dtype != np.bool_:
+            raise ArgumentError(
+                f"bodies must be {model.body_count} flags, got {counted.dtype} of shape {counted.shape}"
+            )
+        forces, moments = forces[counted], moments[counted]
     force, moment = forces.sum(axis=0), moments.sum(axis=0)
     lift = float(force @ n)
     if abs(lift) <= 1e-12 * (1.0 + float(np.abs(forces).sum())):

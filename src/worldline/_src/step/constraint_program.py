@@ -70,9 +70,9 @@ class ConstraintProgram:
         return not self._asks([name for name in _NEEDS if name != "nspeed"])
 
     def _asks(self, names: Sequence[str]) -> bool:
-        """Whether there are soft limits or any of these."""
-        soft = self.sizes["nlimit"] and (self.column["limit_law"][:, t.KIND] != t.HARD).any()
-        return bool(soft or any(self.sizes[name] for name in names))
+        """Whether there are soft limits, limits with a margin, or any of these."""
+        soft = (self.column["limit_law"][:, t.KIND] != t.HARD) | (self.column["limit_bound"][:, 2] != 0.0)
+        return bool(soft.any() or any(self.sizes[name] for name in names))
 
     @property
     def constrains(self) -> bool:

@@ -43,6 +43,7 @@ from worldline._src.step.actuator_filling import (
 )
 from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_rows
 from worldline._src.step.constraint_program import ConstraintProgram
+from worldline._src.step.damping_clamp import clamp_damping, given_damping
 from worldline._src.step.equality_filling import (
     Owner,
     equalities,
@@ -182,6 +183,7 @@ class Constraints(ConstraintProgram):
         self._fill_bodies()
         fill_trees(model, self.column, starts, ties, self._touched)
         self._fill_options(option)
+        self._damping = given_damping(self.column)
         self._implicit = False
         self.hits: HitArenas | None = None
         self._hit_stages: tuple[Stage, ...] = ()
@@ -376,6 +378,7 @@ class Constraints(ConstraintProgram):
             link[t.HIT_M], link[t.HIT_C] = address_of(self.hits.m), address_of(self.hits.c)
             link[t.HIT_ARGS], link[t.HIT_D] = address_of(self.hits.args), address_of(self.hits.d)
         self.column["option"][t.STEP] = h
+        clamp_damping(self.column, self._damping, self.option, h)
         gravity = max(float(np.linalg.norm(self.model.gravity)), 1.0)
         self.column["option"][t.GRAVITY] = gravity
         self.column["option"][t.SPEED_TOLERANCE] = _SWEEP_SHARE * gravity * h

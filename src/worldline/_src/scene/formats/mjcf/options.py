@@ -88,6 +88,8 @@ def read_options(reading: Reading) -> None:
         gravity=[0.0, 0.0, -9.81],
         # slower spin is integrated as the files were made for
         policy=SimulationPolicy(free_spin_turn=0.1),
+        # dampers that are given as such are used as given
+        safty_damping_clamp=False,
     )
     sections = reading.root.source.root.all("option")
     override = False

@@ -1,0 +1,183 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""How a link hangs on its parent, and what limits, drives and resists the joint from the start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError
+from worldline._src.facade import values
+from worldline._src.facade.kinds import ActuatorType, JointType, member
+from worldline._src.facade.options import Options, Setting
+from worldline._src.facade.values import TransformLike, VectorLike
+from worldline._src.spatial.poses import Array
+
+DofNumbers = float | VectorLike | None
+"""One number for all degrees of freedom, one for each, or None for the usual."""
+
+
+def _optional(check: Callable[[Any, str], Any], what: str) -> Callable[[Any], Any]:
+    return lambda v: None if v is None else check(v, what)
+
+
+def _checked_transform(value: Any, what: str) -> Array:
+    values.pose_of(value, what)
+    return values.array(value, what)
+
+
+def _numbers(what: str, *, least: float = -np.inf, finite: bool = True) -> Setting[Array | None, DofNumbers]:
+    """A field of joint data: None, a number, or one for every degree of freedom."""
+
+    def check(value: Any) -> Array | None:
+        if value is None:
+            return None
+        made = values.array(value, f"JointSpec {what}")
+        if made.ndim > 1 or np.isnan(made).any() or (finite and not np.isfinite(made).all()):
+            kind = "finite numbers" if finite else "numbers"
+            raise ArgumentError(
+                f"JointSpec {what} must be {kind}, one or one for each degree of freedom, got {value!r}"
+            )
+        if (made < least).any():
+            raise ArgumentError(f"JointSpec {what} must be non-negative, got {made.tolist()}")
+        return made
+
+    return Setting(check)
+
+
+class JointSpec(Options):
+    """How a link hangs on its parent: child = parent * transform_to_parent * motion * transform_from_parent.
+
+    Mind the names: `transform_to_parent` is the pose of the joint in the parent link,
+    `transform_from_parent` the pose of the child link in the moved joint.
+
+    Data of the joint is one number for all degrees of freedom or one for each; what is left out is as `Joint`
+    has it without being told: no limits, no springs, no friction. All of it can be changed later.
+
+    Args:
+        name: of the joint; made up when empty.
+        type: what motion is free.
+        axis: in the joint frame, (3,), any length but zero; z when None.
+        axis2: second axis of universal, planar and 2-D translational joints, (3,); x when None.
+        transform_to_parent: pose of the joint in the parent link, 4x4.
+        transform_from_parent: pose of the child link in the moved joint, 4x4.
+        parent_anchor: position of the joint in the parent, for joints between bodies, (3,).
+        child_anchor: position of the joint in the child, for joints between bodies, (3,).
+        pitch: advance of a screw joint [m/rad].
+        position_lower_limits: [m or rad], minus infinity for none.
+        position_upper_limits: [m or rad], infinity for none.
+        velocity_limits: [m/s or rad/s].
+        acceleration_limits: of commands [m/s^2 or rad/s^2].
+        effort_limits: of commands [N or N m].
+        limit_margin: distance from a limit at which it begins to act [m or rad].
+        spring_stiffness: [N/m or N m/rad].
+        rest_position: where the spring is relaxed [m or rad].
+        damping_coefficient: [N s/m or N m s/rad].
+        coulomb_friction: [N or N m].
+        armature: [kg or kg m^2].
+        actuator_type: what the joint makes of its commands.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> sx.JointSpec(name="elbow", type=sx.JointType.REVOLUTE, axis=(0, 1, 0)).name
+        'elbow'
+        >>> arm = sx.World().add_multibody("arm")
+        >>> tip = arm.add_link("tip", joint=sx.JointSpec(position_upper_limits=2.0, effort_limits=50.0))
+        >>> arm.joints[0].position_upper_limits.tolist(), arm.joints[0].effort_limits.tolist()
+        ([2.0], [50.0])
+    """
+
+    name: Setting[str, str] = Setting(lambda v: values.text(v, "JointSpec name"))
+    type: Setting[JointType, JointType] = Setting(lambda v: member(JointType, v, "JointSpec type"))
+    axis: Setting[Array, VectorLike] = Setting(lambda v: values.direction(v, "JointSpec axis"))
+    axis2: Setting[Array, VectorLike] = Setting(lambda v: values.direction(v, "JointSpec axis2"))
+    transform_to_parent: Setting[Array, TransformLike] = Setting(
+        lambda v: _checked_transform(v, "JointSpec transform_to_parent")
+    )
+    transform_from_parent: Setting[Array, TransformLike] = Setting(
+        lambda v: _checked_transform(v, "JointSpec transform_from_parent")
+    )
+    parent_anchor: Setting[Array | None, VectorLike | None] = Setting(
+        _optional(values.vector3, "JointSpec parent_anchor")
+    )
+    child_anchor: Setting[Array | None, VectorLike | None] = Setting(
+        _optional(values.vector3, "JointSpec child_anchor")
+    )
+    pitch: Setting[float, float] = Setting(lambda v: values.real(v, "JointSpec pitch"))
+    position_lower_limits: Setting[Array | None, DofNumbers] = _numbers("position_lower_limits", finite=False)
+    position_upper_limits: Setting[Array | None, DofNumbers] = _numbers("position_upper_limits", finite=False)
+    velocity_limits: Setting[Array | None, DofNumbers] = _numbers("velocity_limits", least=0.0, finite=False)
+    acceleration_limits: Setting[Array | None, DofNumbers] = _numbers(
+        "acceleration_limits", least=0.0, finite=False
+    )
+    effort_limits: Setting[Array | None, DofNumbers] = _numbers("effort_limits", least=0.0, finite=False)
+    limit_margin: Setting[float, float] = Setting(lambda v: values.real(v, "JointSpec limit_margin"))
+    spring_stiffness: Setting[Array | None, DofNumbers] = _numbers("spring_stiffness", least=0.0)
+    rest_position: Setting[Array | None, DofNumbers] = _numbers("rest_position")
+    damping_coefficient: Setting[Array | None, DofNumbers] = _numbers("damping_coefficient", least=0.0)
+    coulomb_friction: Setting[Array | None, DofNumbers] = _numbers("coulomb_friction", least=0.0)
+    armature: Setting[Array | None, DofNumbers] = _numbers("armature", least=0.0)
+    actuator_type: Setting[ActuatorType, ActuatorType] = Setting(
+        lambda v: member(ActuatorType, v, "JointSpec actuator_type")
+    )
+
+    def __init__(
+        self,
+        name: str = "",
+        type: JointType = JointType.REVOLUTE,
+        axis: VectorLike | None = None,
+        axis2: VectorLike | None = None,
+        transform_to_parent: TransformLike | None = None,
+        transform_from_parent: TransformLike | None = None,
+        parent_anchor: VectorLike | None = None,
+        child_anchor: VectorLike | None = None,
+        pitch: float = 0.0,
+        *,
+        position_lower_limits: DofNumbers = None,
+        position_upper_limits: DofNumbers = None,
+        velocity_limits: DofNumbers = None,
+        acceleration_limits: DofNumbers = None,
+        effort_limits: DofNumbers = None,
+        limit_margin: float = 0.0,
+        spring_stiffness: DofNumbers = None,
+        rest_position: DofNumbers = None,
+        damping_coefficient: DofNumbers = None,
+        coulomb_friction: DofNumbers = None,
+        armature: DofNumbers = None,
+        actuator_type: ActuatorType = ActuatorType.FORCE,
+    ) -> None:
+        self.name = name
+        self.type = type
+        self.axis = (0.0, 0.0, 1.0) if axis is None else axis
+        self.axis2 = (1.0, 0.0, 0.0) if axis2 is None else axis2
+        self.transform_to_parent = np.eye(4) if transform_to_parent is None else transform_to_parent
+        self.transform_from_parent = np.eye(4) if transform_from_parent is None else transform_from_parent
+        self.parent_anchor = parent_anchor
+        self.child_anchor = child_anchor
+        self.pitch = pitch
+        self.position_lower_limits = position_lower_limits
+        self.position_upper_limits = position_upper_limits
+        self.velocity_limits = velocity_limits
+        self.acceleration_limits = acceleration_limits
+        self.effort_limits = effort_limits
+        self.limit_margin = limit_margin
+        self.spring_stiffness = spring_stiffness
+        self.rest_position = rest_position
+        self.damping_coefficient = damping_coefficient
+        self.coulomb_friction = coulomb_friction
+        self.armature = armature
+        self.actuator_type = actuator_type
+        self.check_axes()
+
+    def check_axes(self) -> None:
+        """Axes that must span a plane do."""
+        if self.type in (JointType.UNIVERSAL, JointType.PLANAR, JointType.TRANSLATIONAL_2D):
+            a, b = self.axis, self.axis2
+            if np.linalg.norm(np.cross(a, b)) < 1e-9 * np.linalg.norm(a) * np.linalg.norm(b):
+                raise ArgumentError(
+                    f"JointSpec of a {self.type.name} joint: axis and axis2 must not be parallel, "
+                    f"got {a.tolist()} and {b.tolist()}"
+                )

@@ -1,0 +1,82 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Balance of everything in a World: where the ground pushes, and where it would have to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from worldline import collision
+from worldline import simulation as sx
+from worldline._src.errors import ArgumentError
+
+FEET = [(-0.2, -0.1, 0), (0.2, -0.1, 0), (0.2, 0.1, 0), (-0.2, 0.1, 0)]
+
+
+def test_a_box_stands_on_its_footprint():
+    world = sx.World()
+    ground = world.add_rigid_body("ground", fixed=True, mass=1e6, position=(5, 0, -0.5))
+    ground.add_collision_shape(collision.CollisionShape.box((20, 20, 0.5)))
+    box = world.add_rigid_body("box", position=(0, 0, 0.5))
+    box.add_collision_shape(collision.CollisionShape.box((0.2, 0.3, 0.5)))
+    assert world.get_support_polygon().shape == (0, 3) and world.get_balance_margin() == -np.inf
+    world.step(n=200)
+    polygon = world.get_support_polygon()
+    np.testing.assert_allclose(sorted(map(tuple, np.abs(polygon[:, :2]))), [(0.2, 0.3)] * 4, atol=1e-6)
+    # the heavy ground stands by itself and does not count
+    assert world.get_balance_margin() == pytest.approx(0.2, abs=1e-6)
+    assert world.get_balance_margin((1.0, 0, 0)) == pytest.approx(-0.8, abs=1e-6)
+
+
+def test_things_that_lie_on_each_other_do_not_support_the_whole():
+    world = sx.World()
+    world.add_ground_plane()
+    for k, half in enumerate((0.5, 0.2)):
+        box = world.add_rigid_body(f"box{k}", position=(0.1 * k, 0, 0.5 + 0.7 * k))
+        box.add_collision_shape(collision.CollisionShape.box((half, half, half)))
+    world.step(n=50)
+    np.testing.assert_allclose(world.get_support_polygon()[:, 2], 0.0, atol=1e-4)
+
+
+def test_the_zero_moment_point_of_two_bodies_is_their_weighted_one():
+    world = sx.World()
+    world.add_rigid_body("a", mass=1.0, position=(0, 0, 1))
+    world.add_rigid_body("b", mass=3.0, position=(1, 0, 2))
+    world.add_rigid_body("post", mass=100.0, position=(9, 9, 9), fixed=True)
+    still = np.zeros(18)
+    np.testing.assert_allclose(world.get_zero_moment_point(still), [0.75, 0, 0], atol=1e-12)
+    pushed = still.copy()
+    pushed[6] = 2.0  # b goes along x
+    # moments about the origin: (m g x - m a z) / total weight
+    expected = (3.0 * 9.81 * 1.0 - 3.0 * 2.0 * 2.0) / (4.0 * 9.81)
+    np.testing.assert_allclose(world.get_zero_moment_point(pushed), [expected, 0, 0], atol=1e-12)
+    level = world.get_zero_moment_point(pushed, height=0.5)
+    np.testing.assert_allclose(level, [expected + 0.5 * 6.0 / (4.0 * 9.81), 0, 0.5], atol=1e-12)
+
+
+def test_the_world_and_its_only_robot_agree():
+    world = sx.World()
+    robot = world.add_multibody("robot")
+    base = robot.add_link("base", joint=sx.JointSpec(type=sx.JointType.FLOATING), mass=5.0)
+    robot.add_link("arm", parent=base, joint=sx.JointSpec(axis=(0, 1, 0)), center_of_mass=(0.4, 0, 0.2))
+    robot.joints.velocity = np.linspace(-1.0, 1.0, 7)
+    a = np.linspace(0.5, -0.5, 7)
+    np.testing.assert_allclose(
+        world.get_zero_moment_point(a), robot.get_zero_moment_point(a), rtol=0, atol=1e-13
+    )
+    assert world.get_balance_margin(points=FEET) == pytest.approx(robot.get_balance_margin(points=FEET))
+
+
+def test_balance_needs_gravity_mass_and_numbers_that_fit():
+    world = sx.World()
+    with pytest.raises(ArgumentError, match="nothing that can move has mass"):
+        world.get_balance_margin(points=FEET)
+    world.add_rigid_body("box")
+    with pytest.raises(ArgumentError, match="must match the 6"):
+        world.get_zero_moment_point([0.0])
+    with pytest.raises(ArgumentError, match=r"shape \(n, 3\)"):
+        world.get_support_polygon([(0.0, 0.0)])
+    world.gravity = (0, 0, 0)
+    with pytest.raises(ArgumentError, match="without gravity"):
+        world.get_balance_margin(points=FEET)

@@ -1,0 +1,89 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Value objects that say what to make or how to step; type checkers pass on it in strict mode."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worldline import simulation as sx
+from worldline.simulation import compute
+
+Array = NDArray[np.float64]
+
+
+def of_bodies(world: sx.World) -> list[object]:
+    """Mass properties of bodies and links."""
+    ball: sx.Inertia = sx.Inertia.from_sphere(0.1, mass=2.0)
+    options = sx.RigidBodyOptions(inertia=ball, position=(0, 0, 1))
+    body = world.add_rigid_body("ball", options)
+    body.mass_properties = ball
+    told: sx.Inertia = body.mass_properties
+    link_options = sx.LinkOptions(mass=1.0, center_of_mass=(0, 0, 0.1), gravity_compensation=0.5)
+    centers: list[Array] = [options.center_of_mass, link_options.center_of_mass, link_options.inertia]
+    share: float = link_options.gravity_compensation
+    arm = world.add_multibody("arm")
+    tip = arm.add_link("tip", joint=joint_spec(), options=link_options)
+    other = arm.add_link("other", parent=tip, inertia=ball)
+    joint = arm.joints[0]
+    joint.limit_margin = 0.1
+    margin: float = joint.limit_margin
+    return [told.mass, centers, share, other.mass_properties, margin]
+
+
+def joint_spec() -> sx.JointSpec:
+    """Joint data from the start."""
+    spec = sx.JointSpec(
+        position_lower_limits=-1.0,
+        position_upper_limits=[1.0],
+        velocity_limits=2.0,
+        acceleration_limits=3.0,
+        effort_limits=4.0,
+        limit_margin=0.01,
+        spring_stiffness=5.0,
+        rest_position=0.1,
+        damping_coefficient=0.2,
+        coulomb_friction=0.3,
+        armature=0.4,
+        actuator_type=sx.ActuatorType.FORCE,
+    )
+    numbers: list[Array | None] = [
+        spec.position_lower_limits,
+        spec.position_upper_limits,
+        spec.velocity_limits,
+        spec.acceleration_limits,
+        spec.effort_limits,
+        spec.spring_stiffness,
+        spec.rest_position,
+        spec.damping_coefficient,
+        spec.coulomb_friction,
+        spec.armature,
+    ]
+    margin: float = spec.limit_margin
+    kind: sx.ActuatorType = spec.actuator_type
+    assert len(numbers) == 10 and margin > 0.0 and kind is sx.ActuatorType.FORCE
+    return spec
+
+
+def of_worlds(world: sx.World) -> list[object]:
+    """Options of a World and of a step."""
+    options: sx.WorldOptions = sx.WorldOptions(dtype=np.float64, strict_solver_resolution=False)
+    scalar: np.dtype[np.float64] = options.dtype
+    world.strict_solver_resolution = options.strict_solver_resolution
+    chosen = sx.StepOptions(n=2, executor=compute.SequentialExecutor(), profile=True)
+    world.step(options=chosen)
+    told: tuple[int, bool] = (chosen.n, chosen.profile)
+    who: compute.SequentialExecutor | compute.ParallelExecutor | None = chosen.executor
+    mixed: list[bool] = [row.is_substituted for row in world.resolved_configuration]
+    corners = [(-1.0, -1.0, 0.0), (1.0, -1.0, 0.0), (0.0, 1.0, 0.0)]
+    polygon: Array = world.get_support_polygon(corners)
+    point: Array = world.get_zero_moment_point(height=0.0)
+    margin: float = world.get_balance_margin(point, points=corners)
+    return [scalar, told, who, mixed, polygon, margin]
+
+
+def run() -> int:
+    """A world that has all of it."""
+    world = sx.World()
+    return len(of_bodies(world)) + len(of_worlds(world))
