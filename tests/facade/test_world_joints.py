@@ -87,7 +87,7 @@ def test_a_joint_breaks_at_its_force_and_can_be_mended(world):
     # it would break again on the way back
     joint.break_force = math.inf
     assert joint.is_broken
-    joint.repair()
+    joint.reset_breakage()
     assert not joint.is_broken
     world.step(100)
     assert abs(a.linear_velocity[2]) < 1e-6

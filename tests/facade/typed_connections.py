@@ -31,7 +31,7 @@ def of_joints(world: sx.World, a: sx.RigidBody, tip: sx.Link) -> sx.WorldJoint:
     assert names == ["weld", "s"] and count == 2 and found is slide and world.has_joint("s")
     assert kind is sx.JointType.PRISMATIC and wrench.shape == (6,) and math.isfinite(weld.break_force)
     broken: bool = weld.is_broken
-    weld.repair()
+    weld.reset_breakage()
     valid: bool = weld.is_valid and weld.is_same_instance_as(weld) and weld.name == "weld" and not broken
     assert valid
     slide.remove()

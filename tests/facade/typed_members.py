@@ -351,7 +351,7 @@ def of_pictures(look: sx.LookAt, picture: sx.Picture) -> list[object]:
 
 def of_world_joints(world: sx.World, joint: sx.WorldJoint) -> list[object]:
     """Joints between bodies, equalities and springs by name."""
-    joint.repair()
+    joint.reset_breakage()
     return [
         joint.wrench,
         world.add_joint,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldline import simulation as sx
+from worldline.msd import SiteShape
 from worldline.simulation import compute
 
 Array = NDArray[np.float64]
@@ -83,7 +84,35 @@ def of_worlds(world: sx.World) -> list[object]:
     return [scalar, told, who, mixed, polygon, margin]
 
 
+def of_places(world: sx.World) -> list[object]:
+    """Markers and end effectors."""
+    mark: sx.Marker = world.add_marker("mark", world.rigid_bodies[0], position=(0, 0, 0.1))
+    mark.rgba = (1, 0, 0, 1)
+    mark.local_transform = np.eye(4)
+    looks: list[Array] = [mark.size, mark.rgba]
+    shape: SiteShape = mark.shape
+    arm = world.multibodies["arm"]
+    tool: sx.EndEffector = arm.add_end_effector("tool", arm.links[0], np.eye(4))
+    tool.local_transform = np.eye(4)
+    jacobians: list[Array] = [
+        tool.jacobian,
+        tool.world_jacobian,
+        tool.linear_jacobian,
+        tool.angular_jacobian,
+        tool.jacobian_derivative,
+    ]
+    link: sx.Link = tool.link
+    owner: sx.Multibody = tool.multibody
+    chain: sx.Chain = tool.chain
+    names: list[str] = arm.end_effectors.names + world.markers.names
+    mark.remove()
+    unit: sx.Sensor = world.sensors.add_imu("unit", attach_to=link)
+    unit.remove()
+    spring = world.remove_rigid_body_distance_spring
+    return [looks, shape, jacobians, owner, chain, names, spring]
+
+
 def run() -> int:
     """A world that has all of it."""
     world = sx.World()
-    return len(of_bodies(world)) + len(of_worlds(world))
+    return len(of_bodies(world)) + len(of_places(world)) + len(of_worlds(world))

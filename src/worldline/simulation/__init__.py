@@ -24,6 +24,7 @@ from worldline._src.facade.collections import (
 from worldline._src.facade.contacts import Contact, ContactForce
 from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
 from worldline._src.facade.dump import dump_scene_json, dump_scene_text
+from worldline._src.facade.end_effector import EndEffector
 from worldline._src.facade.explain import Explanation
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
 from worldline._src.facade.inertia import Inertia
@@ -61,6 +62,7 @@ from worldline._src.facade.loop_closure import (
     LoopClosureRuntimePolicy,
     LoopClosureSpec,
 )
+from worldline._src.facade.marker import Marker
 from worldline._src.facade.metrics import StepMetrics
 from worldline._src.facade.multibody import Multibody
 from worldline._src.facade.options import (
@@ -117,6 +119,7 @@ __all__ = [
     "DeactivationOptions",
     "DegreeOfFreedom",
     "DofCollection",
+    "EndEffector",
     "EnergyLedger",
     "Explanation",
     "FixedFrame",
@@ -141,6 +144,7 @@ __all__ = [
     "LoopClosureResidualCoordinates",
     "LoopClosureRuntimePolicy",
     "LoopClosureSpec",
+    "Marker",
     "ModelFormat",
     "Multibody",
     "MultibodyIntegrationFamily",

@@ -15,6 +15,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade.construction import free_name, plain_name, reorder, scene_names, unused
+from worldline._src.facade.end_effector import EndEffector
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
 from worldline._src.facade.joint import Joint
 from worldline._src.facade.kinds import LoopClosureFamily
@@ -73,6 +74,8 @@ def adopt(
     ends = _Ends(world)
     for frame in made.frames:
         frame._parent = ends.find(frame._frame.parent_link, frame._frame.parent_frame)
+        if isinstance(frame, EndEffector) and not isinstance(frame._parent, Link):
+            raise ArgumentError(f"end effector '{frame.name}' must be on a link of a multibody")
     for closure in closures:
         _adopt_closure(world, closure, ends, made)
     return made
@@ -171,6 +174,12 @@ def _put_in_order(owner: Multibody, names: list[str]) -> None:
 
 
 def _adopt_frame(world: World, frame: SceneFrame, made: Adopted) -> None:
+    if frame.kind is FrameKind.EndEffector:
+        label, _ = free_name(frame.name, "end_effector", world._frames, 0, "frame")
+        frame.name = label
+        world._frames[label] = handle = EndEffector(world, frame, Frame.world())
+        made.frames.append(handle)
+        return
     free = frame.kind is FrameKind.Free
     prefix = "free_frame" if free else "fixed_frame"
     label, world._numbers[prefix] = free_name(

@@ -177,6 +177,14 @@ class WorldConnections:
             world._runtime.constraints.column["spring_number"][k, :2] = rest, strong
         world._configuration_changed()
 
+    def remove_rigid_body_distance_spring(self, name: str) -> None:
+        """Take a spring out, in design mode or within `edit()`."""
+        world = cast("World", self)
+        k, _ = self._spring(name)
+        world._require_design(f"removing distance spring '{name}'")
+        del world._scene.distance_springs[k]
+        world._topology_changed()
+
     # ---- equality constraints of a scene
 
     def _equality(self, name: str) -> int:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from worldline._src.facade.multibody import Multibody
     from worldline._src.facade.world import World
 
-_IDENTITY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+IDENTITY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 _TURNING = (JointType.SPHERICAL, JointType.FLOATING, JointType.DISTANCE)
 """Joints whose coordinates are more than a number for each degree of freedom."""
 
@@ -190,7 +190,7 @@ def add_link(
     links, joints = scene_names(world)
     moments = options.inertia
     joint = None if spec is None else _described(spec, unused(f"{owner.name}/{joint_name}", joints))
-    local = _IDENTITY if spec is None else _drawn_pose(spec)
+    local = IDENTITY if spec is None else _drawn_pose(spec)
     link = SceneLink(
         name=unused(f"{owner.name}/{chosen}", links),
         local_translation=local[:3],
@@ -336,9 +336,10 @@ def add_frame(world: World, name: str, parent: Frame | None, offset: Any, free: 
     world._require_design("adding a frame")
     parent = Frame.world() if parent is None else parent
     world._own_frame(parent, "parent")
+    parent._require_base()
     prefix = "free_frame" if free else "fixed_frame"
     chosen, number = free_name(name, prefix, world._frames, world._numbers[prefix], "frame")
-    pose = _IDENTITY if offset is None else values.pose_of(offset, f"offset of frame '{chosen}'")
+    pose = IDENTITY if offset is None else values.pose_of(offset, f"offset of frame '{chosen}'")
     described = SceneFrame(
         name=chosen, kind=FrameKind.Free if free else FrameKind.Fixed, position=pose[:3], orientation=pose[3:]
     )

@@ -75,6 +75,7 @@ def scene_data(world: World) -> dict[str, Any]:
             "multibodies": world.multibodies.names,
             "rigid_bodies": world.rigid_bodies.names,
             "frames": world.frames.names,
+            "markers": world.markers.names,
             "loop_closures": world.loop_closures.names,
         },
         "bodies": bodies,

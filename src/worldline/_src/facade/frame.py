@@ -175,6 +175,9 @@ class Frame(Handle):
         self._same_world(axes)
         return axes.rotation.T @ vector
 
+    def _require_base(self) -> None:
+        """Refuse where no frame can stand on this one."""
+
     def _same_world(self, other: object) -> None:
         if not isinstance(other, Frame):
             raise values.ShapeError(f"a frame, body or link is needed, got {other!r}")
@@ -266,6 +269,7 @@ class _PlacedFrame(Frame):
     def parent_frame(self, parent: Frame) -> None:
         self._require_alive()
         self._same_world(parent)
+        parent._require_base()
         above: Any = parent
         while isinstance(above, _PlacedFrame):
             if above is self:

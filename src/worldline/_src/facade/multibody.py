@@ -13,13 +13,13 @@ import numpy as np
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import construction, values
 from worldline._src.facade.body_options import InertiaLike, LinkOptions, overridden
-from worldline._src.facade.collections import DofCollection, JointCollection, LinkCollection
+from worldline._src.facade.collections import DofCollection, JointCollection, LinkCollection, NamedCollection
 from worldline._src.facade.joint_coordinates import from_coordinates, to_coordinates
 from worldline._src.facade.joint_spec import JointSpec
 from worldline._src.facade.link import Link
 from worldline._src.facade.multibody_terms import MultibodyTerms, scattered
 from worldline._src.facade.subsets import Branch, Chain, Group, Linkage
-from worldline._src.facade.values import VectorLike
+from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.model.model import Model
 from worldline._src.scene.bodies import Body
 from worldline._src.spatial.poses import Array
@@ -27,6 +27,7 @@ from worldline._src.step import dynamics, jacobians
 
 if TYPE_CHECKING:
     from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
+    from worldline._src.facade.end_effector import EndEffector
     from worldline._src.facade.joint import Joint
     from worldline._src.facade.runtime import Runtime
     from worldline._src.facade.world import World
@@ -154,6 +155,30 @@ class Multibody(MultibodyTerms):
     def remove(self) -> None:
         """Take the multibody out of the World, in design mode or within `World.edit()`."""
         self._world.remove(self)
+
+    def add_end_effector(self, name: str, link: Link, offset: TransformLike | None = None) -> EndEffector:
+        """A tool frame on a link, with the Jacobians of its origin; see `EndEffector`.
+
+        Args:
+            name: unique among the frames of the World; made up when empty.
+            link: a link of this multibody.
+            offset: pose of the tool in the link, 4x4; that of the link when None.
+        """
+        from worldline._src.facade.end_effector import add_end_effector
+
+        return add_end_effector(self, name, link, offset)
+
+    @property
+    def end_effectors(self) -> NamedCollection[EndEffector]:
+        """All end effectors on links of this multibody, in construction order."""
+        self._require_alive()
+        return NamedCollection("end effector", self._end_effectors)
+
+    def _end_effectors(self) -> dict[str, EndEffector]:
+        from worldline._src.facade.end_effector import EndEffector
+
+        frames = self._world._frames.items()
+        return {k: f for k, f in frames if isinstance(f, EndEffector) and f.link._multibody is self}
 
     @property
     def links(self) -> LinkCollection:

@@ -11,17 +11,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from worldline._src.facade import values
+from worldline._src.facade.end_effector import EndEffector
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
 from worldline._src.facade.joint import Joint
 from worldline._src.facade.link import Link
 from worldline._src.facade.loop_closure import LoopClosure
+from worldline._src.facade.marker import Marker, remove_marker
 from worldline._src.facade.multibody import Multibody
 from worldline._src.facade.rigid_body import RigidBody
+from worldline._src.facade.sensors import Sensor, remove_sensor
+from worldline._src.facade.world_joint import WorldJoint
 from worldline._src.scene.growth import fitted_keyframes
 from worldline._src.scene.pruning import Names, names_of, prune
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
+
+
+Removable = RigidBody | Multibody | Link | FixedFrame | FreeFrame | LoopClosure | Marker | WorldJoint | Sensor
+"""Objects that a World can be without."""
 
 
 def remove(world: World, item: Any) -> None:
@@ -36,11 +44,16 @@ def remove(world: World, item: Any) -> None:
         Link: remove_link,
         FixedFrame: remove_frame,
         FreeFrame: remove_frame,
+        EndEffector: remove_frame,
         LoopClosure: remove_loop_closure,
+        Marker: remove_marker,
+        WorldJoint: WorldJoint.remove,
+        Sensor: remove_sensor,
     }
     remover = removers.get(type(item))
     if remover is None:
-        raise values.ShapeError(f"a body, multibody, link, frame or closure is needed, got {item!r}")
+        kinds = "body, multibody, link, frame, marker, closure, joint between bodies or sensor"
+        raise values.ShapeError(f"a {kinds} is needed, got {item!r}")
     item._require_alive()
     if item._world is not world:
         raise values.ArgumentError(f"'{item.name}' belongs to a different world")

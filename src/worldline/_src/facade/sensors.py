@@ -16,7 +16,7 @@ from worldline._src.facade.frame import Frame
 from worldline._src.facade.handle import Handle
 from worldline._src.facade.sensor_values import Readings, needs_dynamics
 from worldline._src.facade.values import ShapeError, TransformLike, pose_of
-from worldline._src.model.scene_sensors import sensor_labels
+from worldline._src.model.scene_sensors import ordered_sensors, sensor_labels
 from worldline._src.scene.sensors import ImuSensor
 from worldline._src.spatial.poses import IDENTITY, Array
 
@@ -66,6 +66,14 @@ class Sensor(Handle):
     def is_valid(self) -> bool:
         """False once the sensor, or what it measures, was removed."""
         return self._name in sensor_labels(self._world._scene.sensors)
+
+    def remove(self) -> None:
+        """Take the sensor out of the World, in design mode or within `World.edit()`."""
+        self._world.remove(self)
+
+    def _require_alive(self) -> None:
+        if not self.is_valid:
+            raise OperationError(f"this Sensor handle ('{self._name}') is not valid any more: it was removed")
 
     @property
     def kind(self) -> str:
@@ -227,6 +235,18 @@ class SensorCollection(NamedCollection[Sensor]):
             if name not in known:
                 known[name] = Sensor(self._world, name)
         return {name: known[name] for name in names}
+
+
+def remove_sensor(sensor: Sensor) -> None:
+    """Take a sensor out of the description; in design mode or within `World.edit()`."""
+    world = sensor._world
+    world._require_design(f"removing sensor '{sensor.name}'")
+    described = world._scene.sensors
+    gone = ordered_sensors(described)[sensor_labels(described).index(sensor.name)]
+    for rows in vars(described).values():
+        if isinstance(rows, list):
+            rows[:] = [row for row in rows if row is not gone]
+    world._topology_changed()
 
 
 def read_kinematic(world: World) -> None:

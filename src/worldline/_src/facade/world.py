@@ -44,6 +44,7 @@ from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.link import Link
 from worldline._src.facade.loading import LoadResult, ReadOptions, SceneSource
 from worldline._src.facade.loop_closure import LoopClosure, LoopClosureSpec
+from worldline._src.facade.marker import Marker
 from worldline._src.facade.multibody import Multibody
 from worldline._src.facade.options import (
     DeactivationOptions,
@@ -165,6 +166,7 @@ class World(
         self._frames: dict[str, FixedFrame | FreeFrame] = {}
         self._loop_closures: dict[str, LoopClosure] = {}
         self._sensors: dict[str, Sensor] = {}
+        self._markers: dict[int, Marker] = {}
 
     # ---- objects
 
@@ -243,7 +245,7 @@ class World(
             spec = LoopClosureSpec(frame_a, frame_b, family, offset_a, offset_b, distance)
         return loop_closure.add_loop_closure(self, name, spec)
 
-    def remove(self, item: RigidBody | Multibody | Link | FixedFrame | FreeFrame | LoopClosure) -> None:
+    def remove(self, item: removal.Removable) -> None:
         """Take an object out, in design mode or within `edit()`, with all that stands on it or refers to it.
 
         Frames and closures on a body go with it, and so do actuators, sensors and constraints of the
@@ -547,6 +549,9 @@ class World(
     def _frame_ref(self, frame: Frame, offset: Array) -> FrameRef:
         """A pose on a frame, as the description names it."""
         pose = values.pose_of(offset, "offset")
+        if isinstance(frame, Marker):
+            # places of the description are on bodies and frames: through the marker to its body
+            return self._frame_ref(frame.parent_frame, frame.local_transform @ offset)
         link = frame._link.name if isinstance(frame, (RigidBody, Link)) else None
         named = frame.name if isinstance(frame, (FixedFrame, FreeFrame)) else None
         return FrameRef(link=link, frame=named, position=pose[:3], orientation=pose[3:])

@@ -174,7 +174,7 @@ class WorldJoint(Handle):
         row = self._row()
         return row is not None and bool(self._live().switches[row] == BROKEN)
 
-    def repair(self) -> None:
+    def reset_breakage(self) -> None:
         """Let a broken joint hold again, from where its ends are pulled together."""
         row = self._row()
         self._world._require_idle()

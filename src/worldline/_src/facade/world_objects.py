@@ -6,12 +6,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from worldline._src.facade import marker
 from worldline._src.facade.collections import NamedCollection
-from worldline._src.facade.frame import FixedFrame, FreeFrame
+from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
 from worldline._src.facade.loop_closure import LoopClosure
+from worldline._src.facade.marker import Marker
 from worldline._src.facade.multibody import Multibody
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.sensors import Sensor, SensorCollection
+from worldline._src.facade.values import VectorLike
+from worldline._src.scene.geometry import SiteShape
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
@@ -26,6 +30,7 @@ class WorldObjects:
         _frames: dict[str, FixedFrame | FreeFrame]
         _loop_closures: dict[str, LoopClosure]
         _sensors: dict[str, Sensor]
+        _markers: dict[int, Marker]
 
     @property
     def rigid_bodies(self) -> NamedCollection[RigidBody]:
@@ -51,6 +56,36 @@ class WorldObjects:
     def sensors(self) -> SensorCollection:
         """All sensors of the description in the order of their readings; `values` reads all at once."""
         return SensorCollection(cast("World", self))
+
+    @property
+    def markers(self) -> NamedCollection[Marker]:
+        """All named places on bodies and on the world; sites of a file are among them."""
+        return NamedCollection("marker", lambda: marker.markers_by_name(cast("World", self)))
+
+    def add_marker(
+        self,
+        name: str = "",
+        parent: Frame | None = None,
+        *,
+        position: VectorLike = (0.0, 0.0, 0.0),
+        orientation: VectorLike = (0.0, 0.0, 0.0, 1.0),
+        shape: SiteShape = SiteShape.Sphere,
+        size: VectorLike = (0.01, 0.0, 0.0),
+        rgba: VectorLike = (0.5, 0.5, 0.5, 1.0),
+    ) -> Marker:
+        """A named place without mass, in design mode or within `edit()`.
+
+        Args:
+            name: unique among the markers; made up when empty.
+            parent: rigid body or link it moves with; the world when None.
+            position: in the parent [m], (3,).
+            orientation: in the parent, xyzw, (4,).
+            shape: a member of `worldline.msd.SiteShape`.
+            size: half sizes [m], (3,).
+            rgba: colour and opacity, 0 to 1, (4,).
+        """
+        world = cast("World", self)
+        return marker.add_marker(world, name, parent, position, orientation, shape, size, rgba)
 
     @property
     def num_rigid_bodies(self) -> int:

@@ -291,10 +291,11 @@ class Multibody(Struct):
 
 
 class FrameKind(SceneEnum):
-    """Whether a frame may be moved after the start."""
+    """Whether a frame may be moved after the start, and whether it is a robot's tool."""
 
     Fixed = auto()
     Free = auto()
+    EndEffector = auto()
 
 
 class Frame(Struct):
