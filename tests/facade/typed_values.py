@@ -105,11 +105,15 @@ def of_places(world: sx.World) -> list[object]:
     owner: sx.Multibody = tool.multibody
     chain: sx.Chain = tool.chain
     names: list[str] = arm.end_effectors.names + world.markers.names
+    arm.freeze([arm.joints[0]], [0.2])
+    frozen: bool = arm.joints[0].is_frozen
+    where: Array | None = arm.joints[0].frozen_position
+    arm.unfreeze(arm.joints)
     mark.remove()
     unit: sx.Sensor = world.sensors.add_imu("unit", attach_to=link)
     unit.remove()
     spring = world.remove_rigid_body_distance_spring
-    return [looks, shape, jacobians, owner, chain, names, spring]
+    return [frozen, where, looks, shape, jacobians, owner, chain, names, spring]
 
 
 def run() -> int:

@@ -95,9 +95,24 @@ class Joint(mimic.Follower):
 
     @property
     def num_dofs(self) -> int:
-        """Number of degrees of freedom."""
+        """Number of degrees of freedom; none while the joint is frozen."""
         self._require_alive()
         return 6 if isinstance(self._joint, FreeJoint) else self._joint.sizes[1]
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether the joint is welded; see `Multibody.freeze`."""
+        self._require_alive()
+        return isinstance(self._joint, SceneJoint) and self._joint.frozen is not None
+
+    @property
+    def frozen_position(self) -> Array | None:
+        """Where the joint is welded, as `position` would tell it; None when it can move."""
+        if not self.is_frozen:
+            return None
+        assert isinstance(self._joint, SceneJoint)
+        q = np.array(self._joint.frozen, np.float64)
+        return from_coordinates(q) if self._turning else q
 
     @property
     def dofs(self) -> list[DegreeOfFreedom]:
@@ -138,7 +153,7 @@ class Joint(mimic.Follower):
         """[m or rad], (num_dofs,)."""
         runtime = self._live()
         q = runtime.sim.q[runtime.q_slice(self._joint)]
-        return from_coordinates(q) if self._turning else q.copy()
+        return from_coordinates(q) if self._turning and q.size else q.copy()
 
     @position.setter
     def position(self, value: VectorLike) -> None:
@@ -149,7 +164,7 @@ class Joint(mimic.Follower):
 
     def _coordinates(self, value: VectorLike, quantity: str) -> Array:
         numbers = values.dof_vector(value, self.num_dofs, lambda: self._what(quantity))
-        return to_coordinates(numbers) if self._turning else numbers
+        return to_coordinates(numbers) if self._turning and numbers.size else numbers
 
     @property
     def velocity(self) -> Array:
@@ -277,7 +292,7 @@ class Joint(mimic.Follower):
         """Where the position drive leads [m or rad], (num_dofs,)."""
         runtime = self._live()
         q = runtime.sim.q_target[runtime.q_slice(self._joint)]
-        return from_coordinates(q) if self._turning else q.copy()
+        return from_coordinates(q) if self._turning and q.size else q.copy()
 
     @target_position.setter
     def target_position(self, value: VectorLike) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import values
 from worldline._src.facade.kinds import ActuatorType, drive_type
 from worldline._src.facade.runtime import MOTORS
@@ -103,7 +103,7 @@ def get_acceleration_limits(joint: Joint) -> Array:
     given = joint._joint
     if isinstance(given, FreeJoint):
         return np.full(joint.num_dofs, np.inf)
-    own = [dof.acceleration_limit for dof in given.dofs]
+    own = [] if given.frozen is not None else [dof.acceleration_limit for dof in given.dofs]
     return np.array(own) if own else np.full(joint.num_dofs, given.acceleration_limit)
 
 
@@ -229,6 +229,8 @@ def _own_dofs(joint: Joint, runtime: Runtime) -> list[JointDof]:
     given = joint._joint
     if isinstance(given, FreeJoint):
         raise ArgumentError(f"the floating base '{joint.name}' has no settings of this kind")
+    if given.frozen is not None:
+        raise OperationError(f"joint '{joint.name}' is frozen; Multibody.unfreeze lets it go first")
     if not given.dofs:
         given.dofs = described(given, runtime)
     return given.dofs

@@ -14,6 +14,7 @@ from worldline._src.errors import ArgumentError
 from worldline._src.facade import construction, values
 from worldline._src.facade.body_options import InertiaLike, LinkOptions, overridden
 from worldline._src.facade.collections import DofCollection, JointCollection, LinkCollection, NamedCollection
+from worldline._src.facade.freezing import Freezing
 from worldline._src.facade.joint_coordinates import from_coordinates, to_coordinates
 from worldline._src.facade.joint_spec import JointSpec
 from worldline._src.facade.link import Link
@@ -49,7 +50,7 @@ class _Layout(NamedTuple):
     scalar: bool
 
 
-class Multibody(MultibodyTerms):
+class Multibody(MultibodyTerms, Freezing):
     """An articulated system of links and joints.
 
     Vectors and matrices have one entry per degree of freedom, joint after joint in construction order, as
@@ -73,6 +74,7 @@ class Multibody(MultibodyTerms):
         self._joints: dict[str, Joint] = {}
         self._known: _Layout | None = None
         self._link_number = self._joint_number = 0
+        self._thawed = []
 
     # ---- names
 

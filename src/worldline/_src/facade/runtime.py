@@ -205,7 +205,7 @@ class Runtime:
             joint
             for link in self.scene.hierarchy.links()
             for joint in link.joints
-            if id(joint) in self.joint_index
+            if id(joint) in self.joint_index and joint.frozen is None
         ]
 
     def _servos(self) -> np.ndarray:
@@ -263,7 +263,7 @@ class Runtime:
 
     def set_drive(self, joint: Joint) -> None:
         """What the joint makes of its commands, as the description says."""
-        if id(joint) not in self.joint_index:
+        if id(joint) not in self.joint_index or joint.frozen is not None:
             return
         dofs = self.v_slice(joint)
         own = [dof.drive for dof in joint.dofs] or [None] * (dofs.stop - dofs.start)

@@ -67,7 +67,7 @@ class KeyframeGrowth:
         parts = [np.zeros(0)]
         for slot in slots:
             was = before.get(id(slot.joint))
-            if was is None:
+            if was is None or was.q_count != slot.q_count:
                 parts.append(slot.reference())
             else:
                 parts.append(old[was.q_start : was.q_start + was.q_count])
@@ -77,8 +77,10 @@ class KeyframeGrowth:
         parts = [np.zeros(0)]
         for slot in slots:
             was = before.get(id(slot.joint))
-            start = 0 if was is None else was.v_start
-            parts.append(np.zeros(slot.v_count) if was is None else old[start : start + was.v_count])
+            if was is None or was.v_count != slot.v_count:
+                parts.append(np.zeros(slot.v_count))
+            else:
+                parts.append(old[was.v_start : was.v_start + was.v_count])
         return np.concatenate(parts)
 
 

@@ -21,7 +21,7 @@ from worldline._src.scene.kinds import FLAG, LIMIT, NON_NEGATIVE, REAL
 from worldline._src.scene.texts import Enumeration, Name
 from worldline._src.scene.values import RANGE, ImpedanceDamping, Range, SpringDamper
 from worldline._src.scene.variant import VariantOf
-from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array
+from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array, Numbers
 
 
 class JointType(SceneEnum):
@@ -257,10 +257,20 @@ class Joint(Struct):
         default=False, converter=FLAG, doc="Gravity compensation counts as actuator force."
     )
     group: int = field(default=0, converter=GROUP, doc="Visibility group 0 to 7.")
+    frozen: list[float] | None = field(
+        default=None,
+        converter=OptionalOf(Numbers()),
+        doc="Coordinates at which the joint is welded, quaternions xyzw; None lets it move.",
+    )
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """How many coordinates and how many velocities the joint has."""
+        """How many coordinates and how many velocities the joint has; none while it is frozen."""
+        return self.full_sizes if self.frozen is None else (0, 0)
+
+    @property
+    def full_sizes(self) -> tuple[int, int]:
+        """The same when it is not frozen."""
         if self.type_ is JointType.D6:
             return len(self.dofs), len(self.dofs)
         return JOINT_SIZES[self.type_]

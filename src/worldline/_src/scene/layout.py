@@ -65,6 +65,8 @@ class Slot(NamedTuple):
                 rotation = normalized(self.link.local_rotation).tolist()
             return self.link.local_translation.tolist() + rotation
         start = [0.0] * self.q_count
+        if not start:
+            return start
         if self.joint.type_ in (JointType.Ball, JointType.Free, JointType.Distance):
             start[-1] = 1.0
         elif self.joint.type_ in (JointType.Revolute, JointType.Slide):

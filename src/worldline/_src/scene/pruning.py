@@ -24,10 +24,11 @@ def names_of(link: Link, body: Body | None = None) -> Names:
     return found
 
 
-def prune(world: World, gone: Names) -> list[str]:
+def prune(world: World, gone: Names, *, still_there: bool = False) -> list[str]:
     """Takes out actuators, sensors, constraints and the like that refer to what is gone.
 
-    Cameras and lights that looked at it look straight ahead. Returns the paths of what was taken out.
+    Cameras and lights that looked at it look straight ahead. Returns the paths of what was taken out. What is
+    gone may also be there still, and only be of no use any more: then say so.
     """
     if not gone:
         return []
@@ -35,6 +36,8 @@ def prune(world: World, gone: Names) -> list[str]:
     taken: list[str] = []
     while True:
         left = {(space, name) for space, known in look(world).names.items() for name in known}
+        if still_there:
+            left -= gone
         lost = [entry for entry in entries(world) if _refers(entry, gone, left)]
         if not lost:
             break

@@ -134,6 +134,12 @@ def _joint(joint: Joint, probe: Probe, path: str) -> None:
     elif joint.dofs and len(joint.dofs) != JOINT_SIZES[kind][1]:
         allowed = f"none, or {JOINT_SIZES[kind][1]} for a {kind.name} joint"
         probe.reject(f"{path}.dofs", f"{len(joint.dofs)} entries", allowed)
+    if joint.frozen is not None:
+        count = joint.full_sizes[0]
+        if len(joint.frozen) != count:
+            probe.reject(f"{path}.frozen", f"{len(joint.frozen)} numbers", f"{count} coordinates")
+        elif count > joint.full_sizes[1] and not any(joint.frozen[-4:]):
+            probe.reject(f"{path}.frozen", "a zero quaternion", "a rotation, xyzw")
 
 
 def _d6(joint: Joint, probe: Probe, path: str) -> None:

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from worldline._src.scene import compose
+from worldline._src.scene import compose, freezing
 from worldline._src.scene.actuators import Actuator
 from worldline._src.scene.asset_specs import AssetSpecs
 from worldline._src.scene.base import Struct, clone, field
@@ -24,6 +25,7 @@ from worldline._src.scene.constraints import EqualityConstraintSet
 from worldline._src.scene.contact import CollisionIgnores, ContactPair
 from worldline._src.scene.containers import ListOf, Nested, OptionalOf, TableOf
 from worldline._src.scene.contexts import Writer
+from worldline._src.scene.freezing import TakenOut
 from worldline._src.scene.geometry import Geometry, ShapeType
 from worldline._src.scene.keyframes import Keyframe
 from worldline._src.scene.kinds import to_float
@@ -237,6 +239,33 @@ class World(Struct):
             suffix=other_suffix,
         )
         return self
+
+    def freeze(self, joints: Mapping[str, Sequence[float]]) -> list[TakenOut]:
+        """Weld joints at coordinates, by name: a reduced scene.
+
+        Actuators, sensors, tendons and constraints that refer to such a joint are taken out.
+
+        Args:
+            joints: coordinates by name of joint, m or rad, quaternions xyzw.
+
+        Returns:
+            What was taken out; `unfreeze` puts it back.
+
+        Example:
+            >>> from worldline import msd
+            >>> scene = msd.from_str(
+            ...     "<mujoco><worldbody><body name='bob'><joint name='hinge' axis='0 1 0'/>"
+            ...     "<geom size='0.1' pos='0 0 -1'/></body></worldbody></mujoco>", format="mjcf")
+            >>> scene.freeze({"hinge": [0.5]})
+            []
+            >>> msd.build(scene).joint_dof_count
+            0
+        """
+        return freezing.freeze(self, joints)
+
+    def unfreeze(self, joints: Iterable[str], given_back: Iterable[TakenOut] = ()) -> None:
+        """Let joints move again, by name, and put back what `freeze` took out."""
+        freezing.unfreeze(self, joints, given_back)
 
     def validate(self) -> None:
         """Raises a `SceneError` with everything that is wrong with the scene, if anything is.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from worldline._src.errors import SceneError
+from worldline._src.errors import Problem, SceneError
 from worldline._src.model.model import Model
 from worldline._src.model.scene_constraints import (
     closure_table,
@@ -54,6 +54,7 @@ from worldline._src.scene.actuators import (
 )
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.base import clone
+from worldline._src.scene.freezing import references_to_frozen
 from worldline._src.scene.fusing import fused
 from worldline._src.scene.garbage import collection_paused
 from worldline._src.scene.joints import FreeJoint, JointType
@@ -63,6 +64,7 @@ from worldline._src.scene.values import Range
 from worldline._src.scene.world import World
 from worldline._src.spatial.poses import Array
 from worldline._src.step.dynamics import mass_matrix, mass_matrix_inverse
+from worldline._src.step.reduction import freeze_joints
 
 _GAINS = {
     GainType.Fixed: GainKind.FIXED,
@@ -131,6 +133,7 @@ def compile_scene(
             library = AssetLibrary(world) if library is None else library
             trees = add_trees(world, library)
             _place_joints(trees)
+            trees = _freeze_joints(trees, world)
             model = trees.builder.finalize()
         model.time_step = world.simulate_option.timestep
         # this and the actuators may compile kernels, which leaves much to collect
@@ -182,8 +185,27 @@ def _place_joints(trees: SceneTrees) -> None:
         if joint.type_ in (JointType.Revolute, JointType.Slide):
             builder.joint_q[start] = joint.ref_
         elif joint.type_ in (JointType.Ball, JointType.Free, JointType.Distance):
-            count = joint.sizes[0]
+            count = joint.full_sizes[0]
             builder.joint_q[start : start + count] = [0.0] * (count - 1) + [1.0]
+
+
+def _freeze_joints(trees: SceneTrees, world: World) -> SceneTrees:
+    """Weld the joints that the scene has frozen; links and joints keep their numbers."""
+    builder, chosen = trees.builder, []
+    for index, joint in trees.joints.items():
+        if not isinstance(joint, FreeJoint) and joint.frozen is not None:
+            record = builder.joints[index]
+            q = np.array(joint.frozen)
+            if record.coordinates > record.velocities:
+                q[-4:] /= np.linalg.norm(q[-4:])
+            builder.joint_q[record.start : record.start + record.coordinates] = q.tolist()
+            chosen.append(index)
+    if not chosen:
+        return trees
+    problems = [Problem(path, "refers to a frozen joint") for path in references_to_frozen(world)]
+    if problems:
+        raise SceneError("the scene cannot be built", problems)
+    return trees._replace(builder=freeze_joints(builder, chosen))
 
 
 def _settle_springs(model: Model, trees: SceneTrees) -> None:
