@@ -109,11 +109,16 @@ def of_places(world: sx.World) -> list[object]:
     frozen: bool = arm.joints[0].is_frozen
     where: Array | None = arm.joints[0].frozen_position
     arm.unfreeze(arm.joints)
+    free: int = arm.num_dofs
+    rows: Array = arm.compute_delassus_matrix(np.eye(free))
+    held = arm.compute_constrained_dynamics(np.zeros(free), np.eye(free), np.zeros(free))
+    second = arm.compute_inverse_dynamics_second_derivatives(np.zeros(free))
+    terms: list[Array] = [rows, held.acceleration, held.force, second.dq_dq, second.dq_dqdd]
     mark.remove()
     unit: sx.Sensor = world.sensors.add_imu("unit", attach_to=link)
     unit.remove()
     spring = world.remove_rigid_body_distance_spring
-    return [frozen, where, looks, shape, jacobians, owner, chain, names, spring]
+    return [terms, held.residual, frozen, where, looks, shape, jacobians, owner, chain, names, spring]
 
 
 def run() -> int:

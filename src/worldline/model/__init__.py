@@ -19,6 +19,7 @@ from worldline._src.model.model import Control, Model, State
 from worldline._src.model.records import JointDofConfig
 from worldline._src.model.selection import ArticulationView
 from worldline._src.step.balance import balance_margin, support_polygon, zero_moment_point
+from worldline._src.step.constrained import ConstrainedDynamics, constrained_dynamics, delassus_matrix
 from worldline._src.step.coordinates import eval_fk, eval_ik
 from worldline._src.step.derivatives import (
     CentroidalDerivatives,
@@ -67,6 +68,10 @@ from worldline._src.step.regressors import (
     kinetic_energy_regressor,
     potential_energy_regressor,
 )
+from worldline._src.step.second_derivatives import (
+    InverseDynamicsSecondDerivatives,
+    inverse_dynamics_second_derivatives,
+)
 from worldline._src.step.simulation import Simulation, StepFailure
 from worldline._src.step.stepping import MultibodyIntegrationFamily, step
 
@@ -76,9 +81,11 @@ __all__ = [
     "Axis",
     "BodyFlags",
     "CentroidalDerivatives",
+    "ConstrainedDynamics",
     "Control",
     "ForwardDynamicsDerivatives",
     "InverseDynamicsDerivatives",
+    "InverseDynamicsSecondDerivatives",
     "JointDofConfig",
     "JointType",
     "KinematicsDerivatives",
@@ -100,7 +107,9 @@ __all__ = [
     "center_of_mass_velocity",
     "centroidal_derivatives",
     "centroidal_momentum_matrix",
+    "constrained_dynamics",
     "coriolis_forces",
+    "delassus_matrix",
     "difference",
     "eval_fk",
     "eval_ik",
@@ -115,6 +124,7 @@ __all__ = [
     "interpolate",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
+    "inverse_dynamics_second_derivatives",
     "jacobian",
     "jacobian_derivative",
     "jacobian_dot_times_v",

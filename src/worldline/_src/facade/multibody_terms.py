@@ -11,15 +11,17 @@ import numpy as np
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
 from worldline._src.facade.handle import Handle
-from worldline._src.facade.values import VectorLike
+from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.spatial.poses import Array
-from worldline._src.step import balance, derivatives, regressors
+from worldline._src.step import balance, constrained, derivatives, regressors, second_derivatives
 from worldline._src.step.balance import PointsLike
+from worldline._src.step.constrained import ConstrainedDynamics
 from worldline._src.step.derivatives import (
     CentroidalDerivatives,
     ForwardDynamicsDerivatives,
     InverseDynamicsDerivatives,
 )
+from worldline._src.step.second_derivatives import InverseDynamicsSecondDerivatives
 
 if TYPE_CHECKING:
     from worldline._src.facade.multibody import Multibody
@@ -92,6 +94,20 @@ class MultibodyTerms(Handle):
         made = derivatives.inverse_dynamics_derivatives(model, q, v, a)
         return InverseDynamicsDerivatives(*(part[np.ix_(order, order)] for part in made))
 
+    def compute_inverse_dynamics_second_derivatives(
+        self, acceleration: VectorLike
+    ) -> InverseDynamicsSecondDerivatives:
+        """Second derivatives of `compute_inverse_dynamics`, (num_dofs, num_dofs, num_dofs) each.
+
+        The first index is the effort; see `worldline.model.inverse_dynamics_second_derivatives`.
+        """
+        owner = self._multi()
+        model, q, v, order = owner._terms()
+        a = scattered(owner._given(acceleration, "acceleration"), order)
+        made = second_derivatives.inverse_dynamics_second_derivatives(model, q, v, a)
+        rows = np.ix_(order, order, order)
+        return InverseDynamicsSecondDerivatives(*(part[rows] for part in made))
+
     def compute_forward_dynamics_derivatives(self, force: VectorLike) -> ForwardDynamicsDerivatives:
         """Of `compute_forward_dynamics` by displacements, velocities and efforts, (num_dofs, num_dofs) each.
 
@@ -115,6 +131,60 @@ class MultibodyTerms(Handle):
         model, q, v, order = self._multi()._terms()
         made = derivatives.centroidal_derivatives(model, q, v)
         return CentroidalDerivatives(*(part[:, order] for part in made))
+
+    # ---- constraints of accelerations
+
+    def compute_delassus_matrix(self, jacobian: TransformLike) -> Array:
+        """How rows of velocities answer to forces along them: J M^-1 J^T, (rows, rows).
+
+        Args:
+            jacobian: per unit velocity of the joints, (rows, num_dofs), such as `get_world_jacobian`.
+        """
+        owner = self._multi()
+        model, q, _, order = owner._terms()
+        return constrained.delassus_matrix(model, q, self._jacobian_rows(jacobian, order))
+
+    def compute_constrained_dynamics(
+        self, force: VectorLike, jacobian: TransformLike, row_acceleration: VectorLike | None = None
+    ) -> ConstrainedDynamics:
+        """Accelerations for efforts while rows of velocities are held, and the forces that hold them.
+
+        Springs, dampers and gravity act; rows may be redundant. A foot that does not slip asks for this.
+
+        Args:
+            force: efforts, (num_dofs,).
+            jacobian: rows of velocities, (rows, num_dofs).
+            row_acceleration: wanted J a, (rows,), minus `get_jacobian_derivative_times_velocity` for a point
+                that stays; zeros when None.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> cart = world.add_multibody("cart")
+            >>> body = cart.add_link("body", joint=sx.JointSpec(type=sx.JointType.TRANSLATIONAL), mass=2.0)
+            >>> made = cart.compute_constrained_dynamics([4.0, 0, 0], cart.get_linear_jacobian(body)[2:])
+            >>> made.acceleration.round(9).tolist(), made.force.round(6).tolist()
+            ([2.0, 0.0, 0.0], [19.62])
+        """
+        owner = self._multi()
+        model, q, v, order = owner._terms()
+        tau = scattered(owner._given(force, "force"), order)
+        J = self._jacobian_rows(jacobian, order)
+        made = constrained.constrained_dynamics(model, q, v, tau, J, row_acceleration)
+        return made._replace(acceleration=made.acceleration[order])
+
+    def _jacobian_rows(self, jacobian: TransformLike, order: np.ndarray) -> Array:
+        """Rows in the order of the model of `_terms`."""
+        owner = self._multi()
+        J = values.array(jacobian, "jacobian")
+        if J.ndim != 2 or J.shape[1] != owner.num_dofs:
+            raise ArgumentError(
+                f"the columns of the jacobian must match the {owner.num_dofs} degrees of freedom of "
+                f"'{owner.name}', got shape {J.shape}"
+            )
+        made = np.empty_like(J)
+        made[:, order] = J
+        return made
 
     # ---- balance
 
