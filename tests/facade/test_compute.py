@@ -56,10 +56,10 @@ def test_the_pipeline_is_what_runs():
 
 def test_bundles_of_stages():
     bundles = walker().pipelines
-    assert list(bundles) == ["step", "kinematics", "collision"]
+    assert list(bundles) == ["step", "kinematics", "collision", "sensors", "rendering"]
     assert bundles["kinematics"].names[0] == "refresh_poses"
     assert {"place", "broad", "narrow_sort"} <= set(bundles["collision"].names) < set(bundles["step"].names)
-    assert [len(bundle) for bundle in sx.World().pipelines.values()] == [0, 0, 0]
+    assert [len(bundle) for bundle in sx.World().pipelines.values()] == [0] * 5
 
 
 def test_repeated_stages_have_names_of_their_own():

@@ -121,7 +121,20 @@ def of_places(world: sx.World) -> list[object]:
     return [terms, held.residual, frozen, where, looks, shape, jacobians, owner, chain, names, spring]
 
 
+def of_queries(world: sx.World) -> list[object]:
+    """What cameras see, and states as a whole."""
+    queries: sx.VisibilityQueries = world.visibility
+    seen: list[sx.VisibleBody] = queries.query(np.eye(4), fovy=60.0, width=4, height=4)
+    told = [(item.body, item.share, item.distance, item.point) for item in seen]
+    joints = world.multibodies["arm"].joints
+    forces: list[Array] = [joints.constraint_force, joints[0].constraint_force]
+    state = world.get_state(world.state_space())
+    other: sx.WorldState = sx.state.random(state, np.random.default_rng(0))
+    far: float = sx.state.distance(sx.state.neutral(state), sx.state.normalize(other))
+    return [told, forces, far, sx.sensors.Sensor, sx.rendering.render]
+
+
 def run() -> int:
     """A world that has all of it."""
     world = sx.World()
-    return len(of_bodies(world)) + len(of_places(world)) + len(of_worlds(world))
+    return len(of_bodies(world)) + len(of_places(world)) + len(of_queries(world)) + len(of_worlds(world))

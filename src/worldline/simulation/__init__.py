@@ -87,6 +87,7 @@ from worldline._src.facade.step_report import (
     StepReport,
 )
 from worldline._src.facade.subsets import Branch, Chain, Group, Linkage
+from worldline._src.facade.visibility import VisibilityQueries, VisibleBody
 from worldline._src.facade.world import World
 from worldline._src.facade.world_joint import WorldJoint
 from worldline._src.facade.world_state import WorldControl, WorldState
@@ -96,6 +97,8 @@ from worldline._src.step.simulation import StepFailure
 from worldline._src.step.stepping import MultibodyIntegrationFamily
 from worldline._src.viewer.viewer import Viewer, view
 from worldline.simulation import compute as compute
+from worldline.simulation import rendering as rendering
+from worldline.simulation import sensors as sensors
 from worldline.simulation import state as state
 
 __all__ = [
@@ -181,6 +184,8 @@ __all__ = [
     "StepReport",
     "UpdatePolicy",
     "Viewer",
+    "VisibilityQueries",
+    "VisibleBody",
     "World",
     "WorldControl",
     "WorldJoint",

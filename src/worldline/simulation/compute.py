@@ -11,12 +11,11 @@
 
 from worldline._src.facade.executors import (
     ComputeGraph,
-    ExecutionProfile,
-    NodeProfile,
     ParallelExecutor,
     SequentialExecutor,
 )
 from worldline._src.facade.world_compute import WorldMemoryDiagnostics
+from worldline._src.step.execution_profile import ExecutionProfile, NodeProfile
 from worldline._src.step.pipeline import StageMetadata, WorldStepPipeline
 from worldline._src.step.profiling import WorldStepProfile, WorldStepStageProfile
 

@@ -15,8 +15,12 @@ from worldline._src.facade.world_state import (
     WorldControl,
     WorldState,
     difference,
+    distance,
     integrate,
     interpolate,
+    neutral,
+    normalize,
+    random,
 )
 
 __all__ = [
@@ -25,6 +29,10 @@ __all__ = [
     "WorldControl",
     "WorldState",
     "difference",
+    "distance",
     "integrate",
     "interpolate",
+    "neutral",
+    "normalize",
+    "random",
 ]

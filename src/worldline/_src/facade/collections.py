@@ -180,6 +180,12 @@ class JointCollection(NamedCollection["Joint"]):
         return self._owner._dof_vector("a")
 
     @property
+    def constraint_force(self) -> Array:
+        """What constraints did in the last step, see `Joint.constraint_force` [N or N m], (num_dofs,)."""
+        runtime = self._owner._live()
+        return np.array(runtime.constraint_forces()[self._owner._layout(runtime).v])
+
+    @property
     def force(self) -> Array:
         """Commanded efforts [N or N m], (num_dofs,)."""
         return self._owner._dof_vector("force")

@@ -186,6 +186,16 @@ class Joint(mimic.Follower):
         runtime = self._live()
         return runtime.sim.a[runtime.v_slice(self._joint)].copy()
 
+    @property
+    def constraint_force(self) -> Array:
+        """What constraints did to the joint in the last step [N or N m], (num_dofs,).
+
+        That is contacts, limits, dry friction, closures and motors. Zero before the first step, and for hard
+        limits that stand alone, which have no rows.
+        """
+        runtime = self._live()
+        return runtime.constraint_forces()[runtime.v_slice(self._joint)].copy()
+
     def compute_wrench_to_child(self, frame: Frame | None = None) -> Array:
         """Torque [N m] and force [N] that the joint passes from its parent to its child, (6,).
 

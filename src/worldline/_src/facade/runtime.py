@@ -198,6 +198,12 @@ class Runtime:
         """Springs and dampers at the beginning of the last step."""
         return dynamics.passive_forces(self.model, self.sim.start_q.copy(), self.sim.start_v.copy())
 
+    def constraint_forces(self) -> Array:
+        """Generalized forces of all rows of the last step; a view."""
+        if self.constraints is None or not self.constraints.constrains:
+            return np.zeros(self.model.joint_dof_count)
+        return self.constraints.column["qfrc"]
+
     # ---- who is where
 
     def _joints(self) -> list[Joint]:

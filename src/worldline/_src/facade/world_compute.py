@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
@@ -18,7 +19,7 @@ from worldline._src.step.constraint_program import TREE
 from worldline._src.step.pipeline import WorldStepPipeline, stage_metadata
 from worldline._src.step.profiling import StepProfiler, WorldStepProfile
 from worldline._src.step.simulation import READS
-from worldline._src.step.stage_notes import COLLISION
+from worldline._src.step.stage_notes import COLLISION, INTEGRATION
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
@@ -130,21 +131,25 @@ class WorldCompute:
         """Stages by what they are for.
 
         "step" is all of a step, "kinematics" what `sync` runs, "collision" the part of a step that finds
-        contacts.
+        contacts, "sensors" what readings of forces and accelerations run, which is a step up to its
+        integrator, and "rendering" what places are drawn from.
 
         Example:
             >>> from worldline import simulation as sx
             >>> world = sx.World()
             >>> box = world.add_rigid_body("box")
             >>> {name: len(stages) for name, stages in world.pipelines.items()}
-            {'step': 6, 'kinematics': 4, 'collision': 0}
+            {'step': 6, 'kinematics': 4, 'collision': 0, 'sensors': 5, 'rendering': 1}
         """
         step = self.pipeline
         reads = [(stage, TREE) for program in READS for stage in program.stages] if len(step) else []
+        drawn = reads[: len(READS[0].stages)]
         return {
             "step": step,
             "kinematics": WorldStepPipeline("kinematics", stage_metadata(reads)),
             "collision": WorldStepPipeline("collision", (s for s in step if s.domain == COLLISION)),
+            "sensors": WorldStepPipeline("sensors", takewhile(lambda s: s.domain != INTEGRATION, step)),
+            "rendering": WorldStepPipeline("rendering", stage_metadata(drawn)),
         }
 
     @property

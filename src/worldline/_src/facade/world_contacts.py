@@ -18,6 +18,7 @@ from worldline._src.facade.queries import BodyDistance, BodyLike, BodyPoint, Col
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.step_report import BreakEvent, ContactEvent, StepReport
 from worldline._src.facade.values import TransformLike, VectorLike
+from worldline._src.facade.visibility import VisibilityQueries
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
@@ -137,6 +138,11 @@ class WorldContacts:
     def collision(self) -> CollisionQueries:
         """Queries that say themselves whether to look for what was written since; see `CollisionQueries`."""
         return CollisionQueries(self._whole())
+
+    @property
+    def visibility(self) -> VisibilityQueries:
+        """Which bodies a camera sees; see `VisibilityQueries`."""
+        return VisibilityQueries(self._whole())
 
     def collide(self, options: CollisionOption | None = None) -> list[Contact]:
         """Where bodies touch now; nothing is solved and nothing changes.

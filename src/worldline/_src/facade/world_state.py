@@ -14,10 +14,12 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError, NotFoundError, nearest_name
 from worldline._src.facade import values
-from worldline._src.facade.manifold import Manifold
+from worldline._src.facade.manifold import Manifold, log
 from worldline._src.facade.state_space import StateSpace
 from worldline._src.facade.values import VectorLike
 from worldline._src.spatial.poses import Array
+
+_NO_TURN = (0.0, 0.0, 0.0, 1.0)
 
 
 class NamedVector:
@@ -182,6 +184,69 @@ def interpolate(a: WorldState, b: WorldState, fraction: float) -> WorldState:
     """
     share = values.real(fraction, "fraction")
     return integrate(a, share * difference(a, b))
+
+
+def distance(a: WorldState, b: WorldState) -> float:
+    """Length of the tangent that leads from `a` to `b`, metres and radians together.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> world = sx.World()
+        >>> box = world.add_rigid_body("box")
+        >>> a = world.get_state(world.state_space())
+        >>> box.translation = (3, 0, 4)
+        >>> sx.state.distance(a, world.get_state(a.space))
+        5.0
+    """
+    return float(np.linalg.norm(difference(a, b)))
+
+
+def normalize(state: WorldState) -> WorldState:
+    """The same state with unit quaternions; those without length become no rotation."""
+    made = state.copy()
+    rows = state._manifold.quaternions
+    length = np.linalg.norm(made._vector[rows], axis=-1, keepdims=True)
+    unit = made._vector[rows] / np.where(length > 0.0, length, 1.0)
+    made._vector[rows] = np.where(length > 0.0, unit, _NO_TURN)
+    return made
+
+
+def neutral(state: WorldState) -> WorldState:
+    """The state of the same space with all numbers zero and no rotation."""
+    made = state.copy()
+    made._vector[:] = 0.0
+    made._vector[state._manifold.quaternions] = _NO_TURN
+    return made
+
+
+def random(state: WorldState, rng: np.random.Generator, *, scale: float = 1.0) -> WorldState:
+    """A state of the same space at random, within its bounds.
+
+    Rotations are uniform over all of them; other numbers are uniform between their bounds, or from minus
+    `scale` to `scale` of the nearer bound or of zero where there is none.
+
+    Example:
+        >>> import numpy as np
+        >>> from worldline import simulation as sx
+        >>> world = sx.World()
+        >>> box = world.add_rigid_body("box")
+        >>> state = sx.state.random(world.get_state(world.state_space()), np.random.default_rng(1))
+        >>> round(float(np.linalg.norm(state["box.pose"][3:])), 12)
+        1.0
+    """
+    if not isinstance(rng, np.random.Generator):
+        raise values.ShapeError(f"rng must be a numpy Generator, got {rng!r}")
+    width = values.positive(scale, "scale")
+    low, high = state._space.lower_bounds, state._space.upper_bounds
+    start = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high, 0.0) - width)
+    end = np.where(np.isfinite(high), high, np.where(np.isfinite(low), low, 0.0) + width)
+    made = state.copy()
+    made._vector[:] = rng.uniform(start, end)
+    turned = rng.normal(size=(*state._manifold.quaternions.shape[:1], 4))
+    made._vector[state._manifold.quaternions] = turned
+    spun = rng.normal(size=(*state._manifold.vectors.shape[:1], 4))
+    made._vector[state._manifold.vectors] = log(spun / np.linalg.norm(spun, axis=-1, keepdims=True))
+    return normalize(made)
 
 
 def _require_alike(a: WorldState, b: WorldState) -> None:

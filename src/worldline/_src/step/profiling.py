@@ -18,6 +18,7 @@ from worldline._src.errors import NotFoundError, nearest_name
 from worldline._src.kernels.program import caller
 from worldline._src.step import runner
 from worldline._src.step.evaluate import stage_addresses
+from worldline._src.step.execution_profile import ExecutionProfile, NodeProfile
 from worldline._src.step.pipeline import stage_metadata
 
 if TYPE_CHECKING:
@@ -39,11 +40,28 @@ class WorldStepStageProfile(NamedTuple):
     """How often it ran in the step."""
     acceleration: str = "none"
     """Special hardware that it used."""
+    graph_profiles: tuple[ExecutionProfile, ...] = ()
+    """One for each time it ran: a stage is a graph of one node, run by one worker."""
 
     @property
     def duration_ms(self) -> float:
         """[ms]"""
         return 1e-3 * self.duration_us
+
+    @property
+    def total_graph_wall_time_us(self) -> float:
+        """Sum over its graphs [us]."""
+        return sum(graph.wall_time_us for graph in self.graph_profiles)
+
+    @property
+    def max_graph_worker_count(self) -> int:
+        """Most workers that one of its graphs could use."""
+        return max((graph.worker_count for graph in self.graph_profiles), default=0)
+
+    @property
+    def max_graph_parallelism(self) -> int:
+        """Most nodes of one of its graphs that ran at the same time."""
+        return max((graph.max_parallelism for graph in self.graph_profiles), default=0)
 
 
 class WorldStepProfile:
@@ -199,11 +217,23 @@ class StepProfiler:
         return n
 
     def _tell(self, durations: np.ndarray, refresh: int, wall: int) -> None:
-        times: dict[str, list[Any]] = {}
+        times: dict[str, tuple[str, list[ExecutionProfile]]] = {}
         for (name, domain), spent in zip(self._names, durations.tolist(), strict=True):
-            row = times.setdefault(name, [domain, 0.0, 0])
-            row[1] += max(spent, 0) * 1e-3
-            row[2] += 1
-        stages = [WorldStepStageProfile(name, *row) for name, row in times.items()]
-        stages.append(WorldStepStageProfile(KINEMATICS, KINEMATICS, refresh * 1e-3))
+            times.setdefault(name, (domain, []))[1].append(_graph(name, max(spent, 0) * 1e-3))
+        times[KINEMATICS] = (KINEMATICS, [_graph(KINEMATICS, refresh * 1e-3)])
+        stages = [
+            WorldStepStageProfile(
+                name,
+                domain,
+                sum(graph.wall_time_us for graph in graphs),
+                len(graphs),
+                graph_profiles=tuple(graphs),
+            )
+            for name, (domain, graphs) in times.items()
+        ]
         self.report(WorldStepProfile(int(self.sim.clock[0]), tuple(stages), wall * 1e-3))
+
+
+def _graph(name: str, duration_us: float) -> ExecutionProfile:
+    """One run of a stage."""
+    return ExecutionProfile(1, (NodeProfile(name, 0, 0.0, duration_us),), duration_us, duration_us)

@@ -1,0 +1,96 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""How the time of work that has an order went: nodes, who ran them and when."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from worldline._src.errors import NotFoundError, nearest_name
+
+
+class NodeProfile(NamedTuple):
+    """When one node of a graph ran, and who ran it."""
+
+    name: str
+    worker: int
+    """Number of the worker, from 0."""
+    start_us: float
+    """Since the beginning of the run [us]."""
+    duration_us: float
+    """[us]"""
+
+
+class ExecutionProfile:
+    """How the time of one run of a graph went."""
+
+    def __init__(
+        self,
+        worker_count: int,
+        nodes: tuple[NodeProfile, ...],
+        wall_time_us: float,
+        critical_path_time_us: float,
+    ) -> None:
+        self._workers, self._nodes = worker_count, nodes
+        self._wall, self._critical = wall_time_us, critical_path_time_us
+
+    @property
+    def worker_count(self) -> int:
+        """Workers that could take part."""
+        return self._workers
+
+    @property
+    def nodes(self) -> tuple[NodeProfile, ...]:
+        """Times of the nodes, in the order they began."""
+        return self._nodes
+
+    @property
+    def wall_time_us(self) -> float:
+        """From beginning to end [us]."""
+        return self._wall
+
+    @property
+    def total_node_time_us(self) -> float:
+        """Sum over the nodes [us]."""
+        return sum(node.duration_us for node in self._nodes)
+
+    @property
+    def critical_path_time_us(self) -> float:
+        """The longest sum of times along nodes that wait for each other [us]."""
+        return self._critical
+
+    @property
+    def max_parallelism(self) -> int:
+        """Most nodes that ran at the same time."""
+        marks = [(node.start_us, 1) for node in self._nodes]
+        marks += [(node.start_us + node.duration_us, -1) for node in self._nodes]
+        most = now = 0
+        for _, change in sorted(marks):
+            now += change
+            most = max(most, now)
+        return most
+
+    @property
+    def average_parallelism(self) -> float:
+        """Time of the nodes by time of the run."""
+        return self.total_node_time_us / self._wall if self._wall > 0.0 else 0.0
+
+    def get_node(self, name: str) -> NodeProfile:
+        """The times of one node; a KeyError with the nearest name if there is none."""
+        for node in self._nodes:
+            if node.name == name:
+                return node
+        known = [node.name for node in self._nodes]
+        raise NotFoundError(f"no node '{name}' ran{nearest_name(str(name), known)}")
+
+    def summary(self) -> str:
+        """A few lines of text."""
+        lines = [
+            f"{len(self._nodes)} nodes on {self._workers} workers: {self._wall:.0f} us, "
+            f"{self.average_parallelism:.2f} at a time on average"
+        ]
+        lines += [f"  {n.name}: worker {n.worker}, {n.duration_us:.0f} us" for n in self._nodes]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<ExecutionProfile: {len(self._nodes)} nodes, {self._wall:.0f} us>"
