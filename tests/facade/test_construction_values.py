@@ -175,6 +175,47 @@ def test_data_that_does_not_fit_the_joint_adds_nothing(data, words):
     assert arm.num_links == 0 and arm.num_joints == 0
 
 
+def test_a_d6_joint_is_told_by_its_axes():
+    world = sx.World(gravity=(0, 0, 0))
+    robot = world.add_multibody("robot")
+    spec = sx.JointSpec(
+        type=sx.JointType.D6,
+        linear_axes=[(2, 0, 0), (0, 0, 1)],
+        angular_axes=[(0, 1, 0)],
+        damping_coefficient=(0.1, 0.2, 0.3),
+    )
+    link = robot.add_link("body", joint=spec)
+    joint = robot.joints[0]
+    assert joint.num_dofs == 3 and joint.damping_coefficient.tolist() == [0.1, 0.2, 0.3]
+    joint.position = [1.0, 2.0, 0.5 * np.pi]
+    np.testing.assert_allclose(link.translation, [1, 0, 2], atol=1e-15)
+    np.testing.assert_allclose(link.rotation @ [1, 0, 0], [0, 0, -1], atol=1e-15)
+    world.step()
+    for wrong in ({"type": sx.JointType.D6}, {"linear_axes": [(1, 0, 0)]}):
+        with pytest.raises(ArgumentError, match="D6"):
+            sx.JointSpec(**wrong)
+    with pytest.raises(ArgumentError, match="axes"):
+        sx.JointSpec(type=sx.JointType.D6, angular_axes=[(0, 0, 0)])
+
+
+def test_orders_of_euler_joints_and_bounds_of_distances():
+    world = sx.World(gravity=(0, 0, 0))
+    robot = world.add_multibody("robot")
+    link = robot.add_link("euler", joint=sx.JointSpec(type=sx.JointType.EULER, euler_order="zyx"))
+    robot.joints[0].position = [0.5 * np.pi, 0.3, 0.0]
+    # first about z, then about the y that was carried along
+    c, s = np.cos(0.3), np.sin(0.3)
+    np.testing.assert_allclose(link.rotation @ [1, 0, 0], [0, c, -s], atol=1e-15)
+    with pytest.raises(ArgumentError, match="neighbours"):
+        sx.JointSpec(euler_order="xxz")
+    spec = sx.JointSpec(type=sx.JointType.DISTANCE, distance_limits=(0.5, 2.0))
+    robot.add_link("rope", joint=spec)
+    described = robot.links["rope"]._link.joints[0].distance_limit
+    assert (described.lower, described.upper) == (0.5, 2.0)
+    with pytest.raises(ArgumentError, match="lower <= upper"):
+        sx.JointSpec(distance_limits=(2.0, 1.0))
+
+
 # ---- margins of limits and the clamp of dampers
 
 

@@ -239,3 +239,33 @@ def test_equalities_of_a_scene_are_switched_by_name():
     assert not world.get_equality_force("hold").any()
     with pytest.raises(NotFoundError, match="'holt'"):
         world.set_equality_active("holt", True)
+
+
+def test_a_joint_with_a_finite_stiffness_gives_way():
+    world = sx.World()
+    box = world.add_rigid_body("box", mass=2.0)
+    weld = world.add_joint(box, sx.JointSpec(name="weld", type=sx.JointType.FIXED))
+    assert weld.constraint_projection_policy == sx.JointConstraintProjectionPolicy()
+    world.step(n=100)
+    assert abs(box.translation[2]) < 1e-9
+    weld.constraint_projection_policy = sx.JointConstraintProjectionPolicy(linear_stiffness=1000.0)
+    heights = []
+    for _ in range(281):
+        world.step()
+        heights.append(box.translation[2])
+    # the spring of the joint carries the weight: about m g / k it swings, once in 2 pi sqrt(m / k)
+    assert np.mean(heights) == pytest.approx(-2.0 * 9.81 / 1000.0, rel=0.02)
+    assert min(heights) < -0.03
+    again = sx.World.from_scene(world.to_scene())
+    assert again.joints["weld"].constraint_projection_policy.linear_stiffness == 1000.0
+    told = weld.constraint_projection_policy
+    told.linear_stiffness = 5.0
+    assert weld.constraint_projection_policy.linear_stiffness == 1000.0
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"linear_stiffness": -1.0}, {"start_stiffness": 2.0, "angular_stiffness": 1.0}]
+)
+def test_stiffness_of_a_joint_is_checked(wrong):
+    with pytest.raises(ArgumentError, match="stiffness"):
+        sx.JointConstraintProjectionPolicy(**wrong)

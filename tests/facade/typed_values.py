@@ -121,6 +121,18 @@ def of_places(world: sx.World) -> list[object]:
     return [terms, held.residual, frozen, where, looks, shape, jacobians, owner, chain, names, spring]
 
 
+def of_world_joints(joint: sx.WorldJoint) -> list[object]:
+    """Stiffness of joints between bodies."""
+    policy: sx.JointConstraintProjectionPolicy = joint.constraint_projection_policy
+    policy.check_stiffness()
+    joint.constraint_projection_policy = policy
+    d6 = sx.JointSpec(type=sx.JointType.D6, linear_axes=[(1, 0, 0)], angular_axes=np.eye(3))
+    axes: list[Array] = [d6.linear_axes, d6.angular_axes]
+    order: str = d6.euler_order
+    bounds: tuple[float, float] = d6.distance_limits
+    return [policy.start_stiffness, policy.linear_stiffness, policy.angular_stiffness, axes, order, bounds]
+
+
 def of_queries(world: sx.World) -> list[object]:
     """What cameras see, and states as a whole."""
     queries: sx.VisibilityQueries = world.visibility
@@ -137,4 +149,12 @@ def of_queries(world: sx.World) -> list[object]:
 def run() -> int:
     """A world that has all of it."""
     world = sx.World()
-    return len(of_bodies(world)) + len(of_places(world)) + len(of_queries(world)) + len(of_worlds(world))
+    pinned = world.add_rigid_body("pinned")
+    weld = world.add_joint(pinned, sx.JointSpec(name="weld", type=sx.JointType.FIXED))
+    return (
+        len(of_world_joints(weld))
+        + len(of_bodies(world))
+        + len(of_places(world))
+        + len(of_queries(world))
+        + len(of_worlds(world))
+    )

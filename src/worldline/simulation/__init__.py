@@ -89,7 +89,7 @@ from worldline._src.facade.step_report import (
 from worldline._src.facade.subsets import Branch, Chain, Group, Linkage
 from worldline._src.facade.visibility import VisibilityQueries, VisibleBody
 from worldline._src.facade.world import World
-from worldline._src.facade.world_joint import WorldJoint
+from worldline._src.facade.world_joint import JointConstraintProjectionPolicy, WorldJoint
 from worldline._src.facade.world_state import WorldControl, WorldState
 from worldline._src.render.pictures import Picture
 from worldline._src.render.renderer import Renderer, render
@@ -132,6 +132,7 @@ __all__ = [
     "Inertia",
     "Joint",
     "JointCollection",
+    "JointConstraintProjectionPolicy",
     "JointSpec",
     "JointType",
     "LayoutError",

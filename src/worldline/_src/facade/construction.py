@@ -27,7 +27,7 @@ from worldline._src.scene.bodies import Frame as SceneFrame
 from worldline._src.scene.bodies import Link as SceneLink
 from worldline._src.scene.contact import ConstraintForceModel
 from worldline._src.scene.growth import fitted_keyframes
-from worldline._src.scene.joints import FreeJoint, JointDof
+from worldline._src.scene.joints import EulerOrder, FreeJoint, JointDof
 from worldline._src.scene.joints import Joint as SceneJoint
 from worldline._src.scene.kinds import Rename
 from worldline._src.scene.values import Range
@@ -250,7 +250,15 @@ def _described(spec: JointSpec, name: str) -> SceneJoint:
         margin=spec.limit_margin,
         drive=drive_type(spec.actuator_type),
     )
-    made.dofs = _dof_settings(spec, made.sizes[1])
+    if spec.type is JointType.EULER:
+        made.euler_order = EulerOrder[spec.euler_order.upper()]
+    if spec.type is JointType.DISTANCE:
+        low, high = spec.distance_limits
+        made.distance_limit = Range(lower=low if low > 0.0 else -np.inf, upper=high)
+    axes = [*((axis, False) for axis in spec.linear_axes), *((axis, True) for axis in spec.angular_axes)]
+    made.dofs = _dof_settings(spec, len(axes) or made.sizes[1]) or [JointDof() for _ in axes]
+    for dof, (axis, angular) in zip(made.dofs, axes, strict=False):
+        dof.axis, dof.angular = axis / np.linalg.norm(axis), angular
     return made
 
 

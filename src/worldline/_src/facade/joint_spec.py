@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,13 @@ from worldline._src.facade import values
 from worldline._src.facade.kinds import ActuatorType, JointType, member
 from worldline._src.facade.options import Options, Setting
 from worldline._src.facade.values import TransformLike, VectorLike
+from worldline._src.scene.joints import EulerOrder
 from worldline._src.spatial.poses import Array
 
 DofNumbers = float | VectorLike | None
 """One number for all degrees of freedom, one for each, or None for the usual."""
+AxesLike = Sequence[VectorLike] | Array
+"""Directions, (n, 3)."""
 
 
 def _optional(check: Callable[[Any, str], Any], what: str) -> Callable[[Any], Any]:
@@ -46,6 +49,32 @@ def _numbers(what: str, *, least: float = -np.inf, finite: bool = True) -> Setti
         return made
 
     return Setting(check)
+
+
+def _axes(what: str) -> Setting[Array, AxesLike]:
+    """Directions of a D6 joint, one row each."""
+
+    def check(value: Any) -> Array:
+        made = [values.direction(axis, f"JointSpec {what}") for axis in value]
+        return np.array(made, np.float64).reshape(-1, 3)
+
+    return Setting(check)
+
+
+def _order(value: Any) -> str:
+    text = values.text(value, "JointSpec euler_order").lower()
+    if text.upper() not in EulerOrder.__members__:
+        raise ArgumentError(
+            f"JointSpec euler_order must be three of x, y, z with neighbours different, got {value!r}"
+        )
+    return text
+
+
+def _bounds(value: Any) -> tuple[float, float]:
+    low, high = (values.any_number(x, "JointSpec distance_limits") for x in value)
+    if not 0.0 <= low <= high:
+        raise ArgumentError(f"JointSpec distance_limits must be 0 <= lower <= upper, got {value!r}")
+    return low, high
 
 
 class JointSpec(Options):
@@ -79,6 +108,10 @@ class JointSpec(Options):
         coulomb_friction: [N or N m].
         armature: [kg or kg m^2].
         actuator_type: what the joint makes of its commands.
+        linear_axes: directions in which a D6 joint slides, in the joint frame, (n, 3), n up to 3.
+        angular_axes: axes about which it turns after that, each carried by those before it, (n, 3).
+        euler_order: axes of an EULER joint, such as "zyx".
+        distance_limits: bounds of a DISTANCE joint [m]; infinity for no upper one.
 
     Example:
         >>> from worldline import simulation as sx
@@ -123,6 +156,10 @@ class JointSpec(Options):
     actuator_type: Setting[ActuatorType, ActuatorType] = Setting(
         lambda v: member(ActuatorType, v, "JointSpec actuator_type")
     )
+    linear_axes: Setting[Array, AxesLike] = _axes("linear_axes")
+    angular_axes: Setting[Array, AxesLike] = _axes("angular_axes")
+    euler_order: Setting[str, str] = Setting(_order)
+    distance_limits: Setting[tuple[float, float], tuple[float, float]] = Setting(_bounds)
 
     def __init__(
         self,
@@ -148,6 +185,10 @@ class JointSpec(Options):
         coulomb_friction: DofNumbers = None,
         armature: DofNumbers = None,
         actuator_type: ActuatorType = ActuatorType.FORCE,
+        linear_axes: AxesLike = (),
+        angular_axes: AxesLike = (),
+        euler_order: str = "xyz",
+        distance_limits: tuple[float, float] = (0.0, np.inf),
     ) -> None:
         self.name = name
         self.type = type
@@ -170,10 +211,25 @@ class JointSpec(Options):
         self.coulomb_friction = coulomb_friction
         self.armature = armature
         self.actuator_type = actuator_type
+        self.linear_axes = linear_axes
+        self.angular_axes = angular_axes
+        self.euler_order = euler_order
+        self.distance_limits = distance_limits
         self.check_axes()
 
     def check_axes(self) -> None:
-        """Axes that must span a plane do."""
+        """Axes that must span a plane do, and a D6 joint, and no other, has axes of its own."""
+        linear, angular = len(self.linear_axes), len(self.angular_axes)
+        if self.type is JointType.D6:
+            if linear > 3 or angular > 3 or linear + angular == 0:
+                raise ArgumentError(
+                    "JointSpec of a D6 joint: up to three linear_axes and three angular_axes, and one at "
+                    f"least; got {linear} and {angular}"
+                )
+        elif linear or angular:
+            raise ArgumentError(
+                f"JointSpec: linear_axes and angular_axes are for D6 joints, the type is {self.type.name}"
+            )
         if self.type in (JointType.UNIVERSAL, JointType.PLANAR, JointType.TRANSLATIONAL_2D):
             a, b = self.axis, self.axis2
             if np.linalg.norm(np.cross(a, b)) < 1e-9 * np.linalg.norm(a) * np.linalg.norm(b):

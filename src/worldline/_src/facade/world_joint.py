@@ -16,6 +16,7 @@ from worldline._src.facade.handle import Handle
 from worldline._src.facade.joint_spec import JointSpec
 from worldline._src.facade.kinds import JointType, joint_type, scene_joint_type
 from worldline._src.facade.link import Link
+from worldline._src.facade.options import Options, Setting
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.kernels.constraints.equality_rows import BROKEN, ON
 from worldline._src.scene import closures as described
@@ -31,6 +32,53 @@ TYPES = (JointType.FIXED, JointType.REVOLUTE, JointType.PRISMATIC, JointType.SPH
 """What a joint between bodies can be."""
 _LIMITED = (JointType.REVOLUTE, JointType.PRISMATIC)
 _FREEDOMS = {JointType.FIXED: 0, JointType.REVOLUTE: 1, JointType.PRISMATIC: 1, JointType.SPHERICAL: 3}
+
+
+class JointConstraintProjectionPolicy(Options):
+    """How stiff a joint between bodies is; a value that is assigned as a whole.
+
+    Args:
+        start_stiffness: where methods that raise a stiffness begin; the solvers of a step solve for the whole
+            stiffness at once and do not need it.
+        linear_stiffness: against translation [N/m]; infinity is rigid.
+        angular_stiffness: against rotation [N m/rad]; infinity is rigid.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> sx.JointConstraintProjectionPolicy(linear_stiffness=1e4).angular_stiffness
+        inf
+    """
+
+    start_stiffness: Setting[float, float] = Setting(lambda v: _stiffness(v, "start_stiffness"))
+    linear_stiffness: Setting[float, float] = Setting(lambda v: _stiffness(v, "linear_stiffness"))
+    angular_stiffness: Setting[float, float] = Setting(lambda v: _stiffness(v, "angular_stiffness"))
+
+    def __init__(
+        self,
+        start_stiffness: float = 1.0,
+        linear_stiffness: float = math.inf,
+        angular_stiffness: float = math.inf,
+    ) -> None:
+        self.start_stiffness = start_stiffness
+        self.linear_stiffness = linear_stiffness
+        self.angular_stiffness = angular_stiffness
+        self.check_stiffness()
+
+    def check_stiffness(self) -> None:
+        """The start does not exceed what it leads to."""
+        least = min(self.linear_stiffness, self.angular_stiffness)
+        if self.start_stiffness > least:
+            raise ArgumentError(
+                f"start_stiffness {self.start_stiffness:g} must not exceed the stiffness of the joint, "
+                f"{least:g}"
+            )
+
+
+def _stiffness(value: Any, name: str) -> float:
+    number = values.any_number(value, f"JointConstraintProjectionPolicy {name}")
+    if not number >= 0.0:
+        raise ArgumentError(f"{name} must be non-negative, or infinity, got {number}")
+    return number
 
 
 class WorldJoint(Handle):
@@ -159,6 +207,28 @@ class WorldJoint(Handle):
             raise ArgumentError(f"break torque of joint '{self.name}' must be positive, got {number}")
         self._world._require_idle()
         self._described.break_torque = 0.0 if math.isinf(number) else number
+        self._world._topology_changed()
+
+    @property
+    def constraint_projection_policy(self) -> JointConstraintProjectionPolicy:
+        """How stiff the joint is; a copy, assign it back to change it. May be changed in any mode."""
+        self._require_alive()
+        given = self._described.projection
+        return JointConstraintProjectionPolicy(
+            given.start_stiffness, given.linear_stiffness, given.angular_stiffness
+        )
+
+    @constraint_projection_policy.setter
+    def constraint_projection_policy(self, value: JointConstraintProjectionPolicy) -> None:
+        self._require_alive()
+        if not isinstance(value, JointConstraintProjectionPolicy):
+            raise values.ShapeError(f"a JointConstraintProjectionPolicy is needed, got {value!r}")
+        value.check_stiffness()
+        self._world._require_idle()
+        given = self._described.projection
+        given.start_stiffness = value.start_stiffness
+        given.linear_stiffness = value.linear_stiffness
+        given.angular_stiffness = value.angular_stiffness
         self._world._topology_changed()
 
     def _row(self) -> int | None:
