@@ -477,3 +477,38 @@ def test_reset_while_recording_goes_on_with_a_frame(scene):
     assert world.replay_frame_count == 6
     assert world.get_replay_simulation_frame(5) == 2
     assert world.verify_replay()
+
+
+def test_states_are_baked_without_a_step(tmp_path):
+    world = sx.World()
+    box = world.add_rigid_body("box")
+    for height in (1.0, 2.0):
+        box.translation = (0, 0, height)
+        world.replay.bake()
+    assert world.replay_frame_count == 2 and world.frame == 0 and not world.replay_recording_enabled
+    assert world.verify_replay() and world.recording.num_frames == 2
+    # between steps that are recorded, and through a file
+    world.replay_recording_enabled = True
+    world.step(n=2)
+    box.linear_velocity = (1, 0, 0)
+    assert world.replay.bake() == 3
+    world.step_kinematics(n=2)
+    world.step()
+    assert world.replay_frame_count == 7 and world.verify_replay()
+    world.recording.save(tmp_path / "run.wlr")
+    world.replay.add(sx.Recording.load(tmp_path / "run.wlr"), "again")
+    assert world.verify_replay("again")
+    world.restore_replay_frame(3)
+    assert box.linear_velocity[0] == 1.0 and world.frame == 2
+
+
+def test_baking_after_a_restore_starts_a_branch():
+    world = sx.World()
+    box = world.add_rigid_body("box")
+    world.replay_recording_enabled = True
+    world.step(n=3)
+    world.restore_replay_frame(1)
+    box.translation = (5, 0, 0)
+    assert world.replay.bake() == 2
+    assert world.replay.branches == ["main", "branch_001"] and world.replay_frame_count == 3
+    assert world.verify_replay() and world.verify_replay("main")

@@ -143,7 +143,9 @@ def of_queries(world: sx.World) -> list[object]:
     state = world.get_state(world.state_space())
     other: sx.WorldState = sx.state.random(state, np.random.default_rng(0))
     far: float = sx.state.distance(sx.state.neutral(state), sx.state.normalize(other))
-    return [told, forces, far, sx.sensors.Sensor, sx.rendering.render]
+    baked: int = world.replay.bake()
+    frames: int = world.recording.num_frames
+    return [baked, frames, told, forces, far, sx.sensors.Sensor, sx.rendering.render]
 
 
 def run() -> int:

@@ -95,6 +95,11 @@ class Recording:
         self._ticks = ticks
 
     @property
+    def num_frames(self) -> int:
+        """How many frames there are."""
+        return len(self._rows)
+
+    @property
     def times(self) -> Array:
         """Simulated time of every frame [s], (frames,)."""
         return times(self._rows)

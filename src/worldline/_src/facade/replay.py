@@ -44,7 +44,7 @@ class ReplayFrame(NamedTuple):
     before: Array | None = None
     """State before the step, when it was not that of the frame before."""
     is_tick: bool = False
-    """Made by a kinematics-only tick, not by a step."""
+    """Made by a kinematics-only tick or by `bake`, not by a step."""
 
 
 class ReplayCheck(NamedTuple):
@@ -132,6 +132,34 @@ class Replay:
     def clear(self) -> None:
         """Forget all frames and branches; when recording, the present state becomes frame 0."""
         self._restart(self._frame(self._world._live()) if self._enabled else None)
+
+    def bake(self) -> int:
+        """Keep the present state as a frame, without a step and whether or not steps leave frames.
+
+        It follows the frame at the cursor, as a step would; the first frame of all starts the branch "main".
+
+        Returns:
+            The index of the frame on the current branch.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box")
+            >>> for height in (1.0, 2.0, 3.0):
+            ...     box.translation = (0, 0, height)
+            ...     index = world.replay.bake()
+            >>> index, world.recording["box.pose"][:, 2].tolist()
+            (2, [1.0, 2.0, 3.0])
+        """
+        self._world._require_idle()
+        runtime = self._world._live()
+        frame = self._frame(runtime)
+        if not self._current:
+            self._restart(frame)
+        else:
+            self._append(frame._replace(before=frame.row.copy(), is_tick=True))
+        assert self._cursor is not None
+        return self._cursor
 
     def _restart(self, first: ReplayFrame | None) -> None:
         self._branches = {} if first is None else {"main": _Branch("main", [first], {})}
@@ -344,7 +372,11 @@ class Replay:
         for at, frame in enumerate(frames[1:], 1):
             if frame.before is not None:
                 rows.load(self._world, frame.before)
-            (runtime.tick if frame.is_tick else runtime.step)(1)
+            if frame.is_tick:
+                # one for a tick, none for a frame that was baked
+                runtime.tick(int(frame.row[STEPS] - rows.capture(self._world)[STEPS]))
+            else:
+                runtime.step(1)
             again = rows.capture(self._world)
             if not same_bits(again, frame.row):
                 for name, part in rows.parts.items():
