@@ -269,3 +269,23 @@ def test_a_joint_with_a_finite_stiffness_gives_way():
 def test_stiffness_of_a_joint_is_checked(wrong):
     with pytest.raises(ArgumentError, match="stiffness"):
         sx.JointConstraintProjectionPolicy(**wrong)
+
+
+def test_limits_of_a_spec_hold_between_bodies_and_other_data_is_refused():
+    world = sx.World()
+    box = world.add_rigid_body("box")
+    spec = sx.JointSpec(name="slide", type=sx.JointType.PRISMATIC, position_lower_limits=-0.1)
+    world.add_joint(box, spec)
+    world.step(n=500)
+    assert box.translation[2] == pytest.approx(-0.1, abs=1e-3)
+    other = sx.World()
+    body = other.add_rigid_body("body")
+    for wrong, words in (
+        (sx.JointSpec(damping_coefficient=1.0), "damping_coefficient"),
+        (sx.JointSpec(limit_margin=0.1), "limit_margin"),
+        (sx.JointSpec(type=sx.JointType.FIXED, position_upper_limits=0.0), "position limits"),
+        (sx.JointSpec(position_lower_limits=1.0, position_upper_limits=0.0), "must not exceed"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            other.add_joint(body, wrong)
+    assert other.num_joints == 0

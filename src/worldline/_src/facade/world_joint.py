@@ -14,7 +14,7 @@ from worldline._src.facade import values
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.handle import Handle
 from worldline._src.facade.joint_spec import JointSpec
-from worldline._src.facade.kinds import JointType, joint_type, scene_joint_type
+from worldline._src.facade.kinds import ActuatorType, JointType, joint_type, scene_joint_type
 from worldline._src.facade.link import Link
 from worldline._src.facade.options import Options, Setting
 from worldline._src.facade.rigid_body import RigidBody
@@ -292,6 +292,7 @@ def add_joint(world: World, parent: Frame, child: Frame, spec: JointSpec) -> des
         raise ArgumentError(f"a joint between bodies must be one of {names}, got {spec.type.name}")
     if (spec.parent_anchor is None) != (spec.child_anchor is None):
         raise ArgumentError("anchors of a joint must be given for both endpoints or for none")
+    limits = _limits(spec)
     taken = scene_names(world)[1]
     if spec.name and spec.name in taken:
         raise ArgumentError(f"a joint named '{spec.name}' already exists")
@@ -304,8 +305,38 @@ def add_joint(world: World, parent: Frame, child: Frame, spec: JointSpec) -> des
             type_=scene_joint_type(spec.type),
             axis=spec.axis,
             axis2=spec.axis2,
+            pos_limit=limits,
         ),
     )
+
+
+_NOT_BETWEEN_BODIES = (
+    "velocity_limits",
+    "acceleration_limits",
+    "effort_limits",
+    "spring_stiffness",
+    "rest_position",
+    "damping_coefficient",
+    "coulomb_friction",
+    "armature",
+)
+
+
+def _limits(spec: JointSpec) -> Range:
+    """Position limits of a joint between bodies, which is all of a joint's data that it can have."""
+    given = [name for name in _NOT_BETWEEN_BODIES if getattr(spec, name) is not None]
+    given += ["limit_margin"] * (spec.limit_margin != 0.0)
+    given += ["actuator_type"] * (spec.actuator_type is not ActuatorType.FORCE)
+    low, high = spec.position_lower_limits, spec.position_upper_limits
+    if spec.type not in _LIMITED and (low is not None or high is not None):
+        given.append("position limits")
+    if given:
+        raise ArgumentError(f"a {spec.type.name} joint between bodies has no {', '.join(given)}")
+    least = -math.inf if low is None else float(values.spread(low, 1, "position_lower_limits")[0])
+    most = math.inf if high is None else float(values.spread(high, 1, "position_upper_limits")[0])
+    if least > most:
+        raise ArgumentError(f"lower limit {least} of a joint must not exceed upper limit {most}")
+    return Range(lower=least, upper=most)
 
 
 def _frames(parent: Frame, child: Frame, spec: JointSpec) -> tuple[Array, Array]:
