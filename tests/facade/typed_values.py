@@ -72,16 +72,15 @@ def of_worlds(world: sx.World) -> list[object]:
     options: sx.WorldOptions = sx.WorldOptions(dtype=np.float64, strict_solver_resolution=False)
     scalar: np.dtype[np.float64] = options.dtype
     world.strict_solver_resolution = options.strict_solver_resolution
-    chosen = sx.StepOptions(n=2, executor=compute.SequentialExecutor(), profile=True)
-    world.step(options=chosen)
+    chosen = sx.StepOptions(n=2, profile=True)
+    world.step(options=chosen, executor=compute.SequentialExecutor())
     told: tuple[int, bool] = (chosen.n, chosen.profile)
-    who: compute.SequentialExecutor | compute.ParallelExecutor | None = chosen.executor
     mixed: list[bool] = [row.is_substituted for row in world.resolved_configuration]
     corners = [(-1.0, -1.0, 0.0), (1.0, -1.0, 0.0), (0.0, 1.0, 0.0)]
     polygon: Array = world.get_support_polygon(corners)
     point: Array = world.get_zero_moment_point(height=0.0)
     margin: float = world.get_balance_margin(point, points=corners)
-    return [scalar, told, who, mixed, polygon, margin]
+    return [scalar, told, mixed, polygon, margin]
 
 
 def of_places(world: sx.World) -> list[object]:

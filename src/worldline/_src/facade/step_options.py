@@ -8,7 +8,6 @@ from typing import Any
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
-from worldline._src.facade.executors import Executor, ParallelExecutor, SequentialExecutor
 from worldline._src.facade.options import Options, Setting, flag
 
 
@@ -19,18 +18,13 @@ def _steps(value: Any) -> int:
     return number
 
 
-def _executor(value: Any) -> Executor | None:
-    if value is not None and not isinstance(value, (SequentialExecutor, ParallelExecutor)):
-        raise values.ShapeError(f"StepOptions executor must be an executor or None, got {value!r}")
-    return value
-
-
 class StepOptions(Options):
     """What to do in one call of `World.step`; it changes nothing about the World or its results.
 
+    Who does the work is an argument of its own: `world.step(options=..., executor=...)`.
+
     Args:
         n: number of steps.
-        executor: who does the work, see `worldline.simulation.compute`; the caller's thread when None.
         profile: measure the stages of the last step; `World.last_step_profile` tells.
 
     Example:
@@ -43,10 +37,8 @@ class StepOptions(Options):
     """
 
     n: Setting[int, int] = Setting(_steps)
-    executor: Setting[Executor | None, Executor | None] = Setting(_executor)
     profile: Setting[bool, bool] = Setting(flag("StepOptions profile"))
 
-    def __init__(self, n: int = 1, executor: Executor | None = None, profile: bool = False) -> None:
+    def __init__(self, n: int = 1, profile: bool = False) -> None:
         self.n = n
-        self.executor = executor
         self.profile = profile

@@ -447,12 +447,12 @@ class World(
             n: number of steps.
             executor: who does the work, see `worldline.simulation.compute`; this thread when None. Steps of
                 one World are a chain, so an executor pays when it steps several: `executor.step`.
-            options: all of the above and more as one value; other arguments must then be left out.
+            options: the number of steps and more as one value; `n` must then be left out.
         """
         if options is not None:
-            if n != 1 or executor is not None:
-                raise ArgumentError("give step its options as one value or as arguments, not both")
-            self._step_with(options)
+            if n != 1:
+                raise ArgumentError("give step its number of steps in the options or as n, not both")
+            self._step_with(options, executor)
             return
         if executor is not None:
             executor.step(self._self(), n)

@@ -56,7 +56,7 @@ class WorldCompute:
         self._profiling = False
         self._last_profile = WorldStepProfile()
 
-    def _step_with(self, options: StepOptions) -> None:
+    def _step_with(self, options: StepOptions, executor: Executor | None) -> None:
         """See `World.step`."""
         if not isinstance(options, StepOptions):
             raise values.ShapeError(f"options must be a StepOptions, got {options!r}")
@@ -65,7 +65,7 @@ class WorldCompute:
         if options.profile:
             self.step_profiling_enabled = True
         try:
-            world.step(options.n, executor=options.executor)
+            world.step(options.n, executor=executor)
         finally:
             if not before and options.profile:
                 self.step_profiling_enabled = False
