@@ -90,7 +90,7 @@ def constrained_dynamics(
         >>> from worldline.model import ModelBuilder, constrained_dynamics
         >>> builder = ModelBuilder()
         >>> bob = builder.add_link(mass=2.0)
-        >>> slide = builder.add_joint_d6(-1, bob, linear_axes=[(1, 0, 0), (0, 0, 1)])
+        >>> slide = builder.add_joint_translational(-1, bob, axes=[(1, 0, 0), (0, 0, 1)])
         >>> _ = builder.add_articulation([slide])
         >>> made = constrained_dynamics(builder.finalize(), [0, 0], [0, 0], [2.0, 0.0], [[0.0, 1.0]])
         >>> made.acceleration.round(9).tolist(), made.force.round(6).tolist()  # the floor carries m g
