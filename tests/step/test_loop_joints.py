@@ -103,7 +103,9 @@ def test_a_springy_joint_gives_by_weight_over_stiffness():
 def test_kinds_that_rows_cannot_hold_are_named(kind, name):
     scene = msd.World()
     scene.hierarchy.bodies.append(body("a", [], True))
-    scene.joints.append(msd.WorldJoint(child=msd.FrameRef(link="a"), joint=msd.Joint(name="j", type_=kind)))
+    scene.joints.append(
+        msd.WorldJoint(child=msd.FrameRef(link="a"), joint=joint(kind, axis2=(1.0, 0.0, -0.3)))
+    )
     world = sx.World.from_scene(scene)
     with pytest.raises(CapabilityError, match=f"world-owned joint 'j' of type {name}"):
         world.step()

@@ -17,7 +17,7 @@ its momentum in the same way where it is not the origin of the joint.
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
-from worldline._src.scalar.ops import constant, maximum, minimum, where
+from worldline._src.scalar.ops import any_of, constant, maximum, minimum, where
 from worldline._src.spatial.inertia import load_sym3, sym_mul
 from worldline._src.spatial.motion import load_motion
 from worldline._src.spatial.rotation import (
@@ -34,6 +34,8 @@ _ITERATIONS = 2
 """Newton steps; what they leave open is the difference between two velocities, never momentum."""
 _SMALL_TURN = 0.04
 """Square of the turn in a step up to which momentum is put before the energy of a contact [rad^2]."""
+_NO_TURN = 1e-16
+"""Square of the turn in a step below which rounding is all that would change [rad^2]."""
 
 
 @inline
@@ -137,22 +139,49 @@ def hold_spin(tree, inertia, pos, v, h, spin_io, a_io):
     for i in range(1, lone.shape[0]):
         d = tree.link_v_start[i]
         if lone[i] == 1.0:
-            J, r = load_sym3(inertia.link_inertia, i), load_vec3(inertia.link_com, i)
             w, a = _three(v, d + 3), _three(a_io, d + 3)
-            Jw = sym_mul(J, w)
-            torque = add(sym_mul(J, a), cross(w, Jw))
-            L = add(Jw, scale(torque, h))
-            _, end = turning(J, L, h)
-            fast = h * h * maximum(dot(w, w), dot(end, end)) >= least * least
-            store_vec3(spin_out, i, sub(L, sym_mul(J, end)))
-            spin_out[i, 3] = where(fast, 1.0, constant(0.0, h))
-            # the centre of mass goes on with the momentum of the step: its own turning is no acceleration
-            late = sub(add(w, scale(a, h)), end)
-            shift = add(cross(late, r), scale(cross(w, cross(w, r)), h))
-            shift = _into_joint(pos.dof_S, d, rotate(load_mat3(pos.link_R, i), shift))
-            rate = where(fast, 1.0 / h, constant(0.0, h))
-            _add_three(a_io, d, scale(shift, rate))
-            _add_three(a_io, d + 3, scale(late, -rate))
+            zero = constant(0.0, h)
+            ahead = add(w, scale(a, h))
+            turned = h * h * maximum(dot(w, w), dot(ahead, ahead))
+            store_vec3(spin_out, i, Vec3(zero, zero, zero))
+            spin_out[i, 3] = where(turned >= least * least, 1.0, zero)
+            fast = turned >= max(least * least, _NO_TURN)
+            if any_of(fast):
+                J, r = load_sym3(inertia.link_inertia, i), load_vec3(inertia.link_com, i)
+                Jw = sym_mul(J, w)
+                L = add(Jw, scale(add(sym_mul(J, a), cross(w, Jw)), h))
+                _, end = turning(J, L, h)
+                gone = sub(L, sym_mul(J, end))
+                store_vec3(spin_out, i, _chosen(fast, gone, Vec3(zero, zero, zero)))
+                # the centre of mass goes on with the momentum of the step: its turning is no acceleration
+                late = sub(ahead, end)
+                shift = add(cross(late, r), scale(cross(w, cross(w, r)), h))
+                shift = _into_joint(pos.dof_S, d, rotate(load_mat3(pos.link_R, i), shift))
+                rate = where(fast, 1.0 / h, zero)
+                _add_three(a_io, d, scale(shift, rate))
+                _add_three(a_io, d + 3, scale(late, -rate))
+
+
+@inline
+def _turn_body(inertia, pos, i, d, turns, w, h, taken, v_io, rate_out):
+    J, r = load_sym3(inertia.link_inertia, i), load_vec3(inertia.link_com, i)
+    L = add(sym_mul(J, w), load_vec3(taken, i))
+    during, end = turning(J, L, h)
+    # contacts balance energy in the axes at the beginning: a fast turn out of them must not undo that
+    energy, least = dot(end, sym_mul(J, end)), dot(w, sym_mul(J, w))
+    fastest = h * h * maximum(dot(w, w), dot(end, end))
+    kept = energy <= where(fastest < _SMALL_TURN, energy, least * (1.0 + 1e-9))
+    during, end = _chosen(kept, during, w), _chosen(kept, end, w)
+    R = load_mat3(pos.link_R, i)
+    R_end = mat_mul(R, quat_to_matrix(rotation_vector_to_quat(scale(during, h))))
+    center = rotate(R, cross(w, r))
+    moved = add(center, scale(sub(rotate(R, r), rotate(R_end, r)), 1.0 / h))
+    left = sub(center, rotate(R_end, cross(end, r)))
+    here = where(turns, 1.0, constant(0.0, h))
+    _add_three(rate_out, d, scale(_into_joint(pos.dof_S, d, moved), here))
+    _add_three(v_io, d, scale(_into_joint(pos.dof_S, d, left), here))
+    _set_three(rate_out, d + 3, _chosen(turns, during, w))
+    _set_three(v_io, d + 3, _chosen(turns, end, w))
 
 
 @kernel
@@ -164,24 +193,7 @@ def turn(tree, inertia, pos, h, spin, v_io, rate_out):
     for i in range(1, lone.shape[0]):
         d = tree.link_v_start[i]
         if lone[i] == 1.0:
-            J, r = load_sym3(inertia.link_inertia, i), load_vec3(inertia.link_com, i)
             w = _three(v_io, d + 3)
-            L = add(sym_mul(J, w), load_vec3(taken, i))
-            during, end = turning(J, L, h)
-            # contacts balance energy in the axes at the beginning: a fast turn out of them must not undo that
-            energy, least = dot(end, sym_mul(J, end)), dot(w, sym_mul(J, w))
-            fastest = h * h * maximum(dot(w, w), dot(end, end))
-            kept = energy <= where(fastest < _SMALL_TURN, energy, least * (1.0 + 1e-9))
-            during, end = _chosen(kept, during, w), _chosen(kept, end, w)
-            # slow ones go on as they are
-            here = taken[i, 3]
-            during, end = _chosen(here > 0.5, during, w), _chosen(here > 0.5, end, w)
-            R = load_mat3(pos.link_R, i)
-            R_end = mat_mul(R, quat_to_matrix(rotation_vector_to_quat(scale(during, h))))
-            center = rotate(R, cross(w, r))
-            moved = add(center, scale(sub(rotate(R, r), rotate(R_end, r)), 1.0 / h))
-            left = sub(center, rotate(R_end, cross(end, r)))
-            _add_three(rate_out, d, scale(_into_joint(pos.dof_S, d, moved), here))
-            _add_three(v_io, d, scale(_into_joint(pos.dof_S, d, left), here))
-            _set_three(rate_out, d + 3, during)
-            _set_three(v_io, d + 3, end)
+            turns = taken[i, 3] * (h * h * dot(w, w)) >= _NO_TURN
+            if any_of(turns):
+                _turn_body(inertia, pos, i, d, turns, w, h, taken, v_io, rate_out)
