@@ -19,6 +19,7 @@ NAMES = (
     "stepping",
     "contact_scenes",
     "many_robots",
+    "lanes",
     "loading",
     "lcp",
     "integrators",

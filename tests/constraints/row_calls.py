@@ -12,14 +12,17 @@ from typing import NamedTuple
 import numpy as np
 
 from worldline._src.jit import entry, inline
+from worldline._src.kernels.constraints import active_sets as sets_kernel
 from worldline._src.kernels.constraints import body_pgs as bodies_kernel
 from worldline._src.kernels.constraints import delassus as delassus_kernel
 from worldline._src.kernels.constraints import dual_pgs as dual_kernel
 from worldline._src.kernels.constraints import impedance as imp
+from worldline._src.kernels.constraints.active_sets import PlainRows, SetWork
 from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts
-from worldline._src.kernels.constraints.dual_pgs import DualRows
+from worldline._src.kernels.constraints.dual_pgs import DualOptions, DualRows, DualWork
 from worldline._src.scalar.lanes import LANES4
 from worldline._src.scalar.memory import aligned_zeros, matrix, pointer_as, vector
+from worldline._src.scalar.ops import constant
 from worldline._src.spatial.vec3 import Vec3
 
 LANES = 4
@@ -33,47 +36,145 @@ def aligned(array):
     return copy
 
 
-@entry
-def dual_one(A, c, bound, active, kind, dim, n, tolerance, sweeps, local, taken, force):
-    rows = DualRows(A, c, bound, active, kind, dim)
-    dual_kernel.dual_pgs(rows, n, tolerance, sweeps, local, taken, force)
+@inline
+def _spans(first, end, J):
+    for k in range(first.shape[0]):
+        first[k], end[k] = 0, J.shape[1]
 
 
 @entry
-def dual_lanes(A, c, bound, active, kind, dim, n, tolerance, sweeps, local, taken, force):
-    size = kind.shape[0]
+def dual_one(J, K, aref, R, bound, active, integers, tolerance, sweeps, work, block, taken, force, a):
+    n = J.shape[0]
+    first, end, kind, dim, lifted = integers[0], integers[1], integers[2], integers[3], integers[4]
+    _spans(first, end, J)
+    rows = DualRows(J, K, first, end, aref, R, bound, active, kind, dim, lifted)
+    scratch = DualWork(work[:n], work[n : 2 * n], block, work[2 * n :])
+    dual_kernel.dual_pgs(rows, n, DualOptions(tolerance, sweeps, 0.0), scratch, taken, force, a)
+
+
+@entry
+def dual_lanes(J, K, aref, R, bound, active, integers, tolerance, sweeps, work, block, taken, force, a):
+    n, nv = J.shape[0], J.shape[1]
+    first, end, kind, dim, lifted = integers[0], integers[1], integers[2], integers[3], integers[4]
+    _spans(first, end, J)
     rows = DualRows(
-        matrix(pointer_as(A, LANES4), 0, size, size),
-        vector(pointer_as(c, LANES4), 0, size),
-        vector(pointer_as(bound, LANES4), 0, size),
-        vector(pointer_as(active, LANES4), 0, size),
+        matrix(pointer_as(J, LANES4), 0, n, nv),
+        matrix(pointer_as(K, LANES4), 0, n, nv),
+        first,
+        end,
+        vector(pointer_as(aref, LANES4), 0, n),
+        vector(pointer_as(R, LANES4), 0, n),
+        vector(pointer_as(bound, LANES4), 0, n),
+        vector(pointer_as(active, LANES4), 0, n),
         kind,
         dim,
+        lifted,
+    )
+    w = pointer_as(work, LANES4)
+    scratch = DualWork(
+        vector(w, 0, n), vector(w, n, n), matrix(pointer_as(block, LANES4), 0, n, 6), vector(w, 2 * n, 24)
     )
     dual_kernel.dual_pgs(
         rows,
         n,
-        tolerance,
-        sweeps,
-        vector(pointer_as(local, LANES4), 0, 12),
+        DualOptions(tolerance, sweeps, constant(0.0, w[0])),
+        scratch,
         vector(pointer_as(taken, LANES4), 0, 1),
-        vector(pointer_as(force, LANES4), 0, size),
+        vector(pointer_as(force, LANES4), 0, n),
+        vector(pointer_as(a, LANES4), 0, nv),
     )
 
 
-def dual_pgs(A, c, bound, active, kind, dim, tolerance=1e-12, sweeps=5000, guess=None):
-    """Forces and sweeps taken; one world, or four when c has a second axis."""
-    lanes = np.ndim(c) == 2
-    tail = (LANES,) if lanes else ()
-    n = len(kind)
-    arrays = [aligned(np.broadcast_to(x, (*shape, *tail))) for x, shape in ((A, (n, n)), (c, (n,)))]
-    arrays += [aligned(np.broadcast_to(x, (n, *tail))) for x in (bound, active)]
+def dual_pgs(
+    J, K, R, c, bound, active, kind, dim, tolerance=1e-12, sweeps=5000, guess=None, lifted=0, smooth=None
+):
+    """Forces, sweeps taken and accelerations; one world, or four when c has a second axis.
+
+    c: what J a_smooth - aref is; `smooth` is a_smooth, zero when None.
+    """
+    tail = (LANES,) if np.ndim(c) == 2 else ()
+    n, nv = J.shape[:2]
+    a = aligned(np.zeros((nv, *tail)) if smooth is None else smooth)
+    aref = (np.einsum("kd...,d...->k...", J, a) if smooth is not None else 0.0) - np.asarray(c)
+    arrays = [aligned(np.broadcast_to(x, (n, nv, *tail))) for x in (J, K)]
+    arrays += [aligned(np.broadcast_to(x, (n, *tail))) for x in (aref, R, bound, active)]
     force = aligned(np.zeros((n, *tail)) if guess is None else guess)
-    local, taken = aligned(np.zeros((12, *tail))), aligned(np.zeros((1, *tail)))
-    call = dual_lanes if lanes else dual_one
-    integers = np.array(kind, dtype=np.int64), np.array(dim, dtype=np.int64)
-    call(*arrays, *integers, n, tolerance, sweeps, local, taken, force)
-    return force, taken[0]
+    work, block = aligned(np.zeros((2 * n + 24, *tail))), aligned(np.zeros((n, 6, *tail)))
+    taken = aligned(np.zeros((1, *tail)))
+    integers = np.zeros((5, n), np.int64)
+    integers[2:] = [np.broadcast_to(x, n) for x in (kind, dim, lifted)]
+    call = dual_lanes if tail else dual_one
+    call(*arrays, integers, tolerance, sweeps, work, block, taken, force, a)
+    return force, taken[0], a
+
+
+@inline
+def _solve_sets(rows, n, M, done, work, tries, force, a):
+    return sets_kernel.active_sets(rows, n, M, done, work, tries, force, a)
+
+
+@entry
+def sets_one(J, M, rowed, active, integers, work, H, vectors, tries, force, a, done):
+    n = J.shape[0]
+    first, end, kind = integers[0], integers[1], integers[2]
+    _spans(first, end, J)
+    rows = PlainRows(J, first, end, rowed[0], rowed[1], rowed[2], active, kind)
+    scratch = SetWork(H, vectors, work[0], work[1], work[2])
+    return _solve_sets(rows, n, M, done, scratch, tries, force, a)
+
+
+@entry
+def sets_lanes(J, M, rowed, active, integers, work, H, vectors, tries, force, a, done):
+    n, nv = J.shape[0], J.shape[1]
+    first, end, kind = integers[0], integers[1], integers[2]
+    _spans(first, end, J)
+    x, w = pointer_as(rowed, LANES4), pointer_as(work, LANES4)
+    rows = PlainRows(
+        matrix(pointer_as(J, LANES4), 0, n, nv),
+        first,
+        end,
+        vector(x, 0, n),
+        vector(x, n, n),
+        vector(x, 2 * n, n),
+        vector(pointer_as(active, LANES4), 0, n),
+        kind,
+    )
+    scratch = SetWork(
+        matrix(pointer_as(H, LANES4), 0, nv, nv),
+        matrix(pointer_as(vectors, LANES4), 0, 2, nv),
+        vector(w, 0, n),
+        vector(w, n, n),
+        vector(w, 2 * n, n),
+    )
+    taken = vector(pointer_as(tries, LANES4), 0, 2)
+    taken[1] = _solve_sets(
+        rows,
+        n,
+        matrix(pointer_as(M, LANES4), 0, nv, nv),
+        constant(done, taken[0]),
+        scratch,
+        taken,
+        vector(pointer_as(force, LANES4), 0, n),
+        vector(pointer_as(a, LANES4), 0, nv),
+    )
+    return 0.0
+
+
+def active_sets(kind, J, M, D, aref, bound, active, smooth, guess, done=0.0):
+    """Forces, accelerations, 1 where solved, systems taken; one world, or four when aref has a second axis."""
+    n, nv = J.shape[:2]
+    tail = (LANES,) if np.ndim(aref) == 2 else ()
+    rowed = aligned(np.stack([aref, D, bound]))
+    work, H = aligned(np.zeros((3, n, *tail))), aligned(np.zeros((nv, nv, *tail)))
+    vectors, tries = aligned(np.zeros((2, nv, *tail))), aligned(np.zeros((2, *tail)))
+    force, a = aligned(guess), aligned(smooth)
+    integers = np.zeros((3, n), np.int64)
+    integers[2] = kind
+    call = sets_lanes if tail else sets_one
+    solved = call(
+        aligned(J), aligned(M), rowed, aligned(active), integers, work, H, vectors, tries, force, a, done
+    )
+    return force, a, tries[1] if tail else np.float64(solved), tries[0]
 
 
 @entry

@@ -60,6 +60,7 @@ from worldline._src.step.dynamics import (
     solve_mass_matrix,
 )
 from worldline._src.step.jacobians import jacobian, jacobian_derivative, jacobian_dot_times_v
+from worldline._src.step.lane_simulation import LaneSimulation
 from worldline._src.step.reduction import freeze_joints
 from worldline._src.step.regressors import (
     body_regressor,
@@ -89,6 +90,7 @@ __all__ = [
     "JointDofConfig",
     "JointType",
     "KinematicsDerivatives",
+    "LaneSimulation",
     "Model",
     "ModelBuilder",
     "MultibodyIntegrationFamily",

@@ -16,7 +16,7 @@ from rich.console import Console
 
 def compile_scalar(scalar: str) -> float:
     """Compile all programs for one scalar in this process; returns the seconds it took."""
-    from worldline._src.step import programs, runner, simulation, stepping
+    from worldline._src.step import lane_simulation, programs, runner, simulation, stepping
     from worldline._src.step.evaluate import compiled
 
     start = time.perf_counter()
@@ -26,6 +26,7 @@ def compile_scalar(scalar: str) -> float:
     for program in (*programs.ALL, *stepping.PROGRAMS):
         if scalar == "float" or not program.one_by_one:
             compiled(program, scalar)
+    lane_simulation.compile_all(scalar)
     return time.perf_counter() - start
 
 

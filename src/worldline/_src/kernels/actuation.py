@@ -4,7 +4,7 @@
 
 Lengths are linear in the coordinates, or come from `transmissions.py`; their rates are moments times
 velocities. Activations follow their controls by a small differential equation of their own and are advanced
-with the step.
+with the step. Generic over the scalar: kinds and parameters are the model's, so nothing branches on a number.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.muscles import muscle_bias, muscle_gain, muscle_rate
 from worldline._src.kernels.transmissions import LINEAR
-from worldline._src.scalar.ops import clamp
+from worldline._src.scalar.ops import absolute, clamp, constant, where
 
 # columns of act_number
 _GAIN, _BIAS, _DYNAMICS, _CONTROL, _FORCE, _ACTIVATION, _LENGTH = 0, 10, 20, 30, 32, 34, 36
@@ -41,7 +41,7 @@ def _activation_rate(kind, numbers, u, control, activation):
         return control
     if kind == _MUSCLE_DYNAMICS:
         return muscle_rate(control, activation, time, numbers[u, _DYNAMICS + 1], numbers[u, _DYNAMICS + 2])
-    return (control - activation) / max(time, _LEAST_TIME)
+    return (control - activation) * (1.0 / max(time, _LEAST_TIME))
 
 
 @kernel
@@ -51,12 +51,12 @@ def actuator_forces(q, v, act_io, tau_io):
     nv = v.shape[0]
     for u in range(act.act_kind.shape[0]):
         low, high = act.act_span[u, 0], act.act_span[u, 1]
-        length, rate = 0.0, 0.0
+        length, rate = constant(0.0, v[0]), constant(0.0, v[0])
         for d in range(low, high):
-            rate += act.act_moment[u, d] * v[d]
+            rate = rate + act.act_moment[u, d] * v[d]
         if act.act_hold[u, 0] == LINEAR:
             for d in range(low, high):
-                length += act.act_moment[u, d] * q[act.dof_q[d]]
+                length = length + act.act_moment[u, d] * q[act.dof_q[d]]
         else:
             length = act.act_size[u, 0]
         control = _within(numbers, u, _CONTROL, act.control[u])
@@ -68,16 +68,16 @@ def actuator_forces(q, v, act_io, tau_io):
             if act.act_kind[u, 4] != 0:
                 w = _within(numbers, u, _ACTIVATION, w + change * act.act_blend[u])
             drive = w
-        gain = numbers[u, _GAIN]
+        gain = constant(numbers[u, _GAIN], rate)
         if act.act_kind[u, 0] == _AFFINE:
             gain = _polynomial(numbers, u, _GAIN, length, rate)
         elif act.act_kind[u, 0] == _MUSCLE:
             gain = muscle_gain(numbers, u, _GAIN, _LENGTH, length, rate)
         force = gain * drive
         if act.act_kind[u, 1] == _AFFINE:
-            force += _polynomial(numbers, u, _BIAS, length, rate)
+            force = force + _polynomial(numbers, u, _BIAS, length, rate)
         elif act.act_kind[u, 1] == _MUSCLE:
-            force += muscle_bias(numbers, u, _BIAS, _LENGTH, length)
+            force = force + muscle_bias(numbers, u, _BIAS, _LENGTH, length)
         force = _within(numbers, u, _FORCE, force)
         act.act_force[u], act.act_size[u, 0], act.act_size[u, 1] = force, length, rate
 
@@ -86,23 +86,26 @@ def actuator_forces(q, v, act_io, tau_io):
         act.tendon_sum[k] = 0.0
     for u in range(act.act_kind.shape[0]):
         if act.act_tendon[u] >= 0:
-            act.tendon_sum[act.act_tendon[u]] += act.act_force[u]
+            k = act.act_tendon[u]
+            act.tendon_sum[k] = act.tendon_sum[k] + act.act_force[u]
     for u in range(act.act_kind.shape[0]):
         k = act.act_tendon[u]
         if k >= 0:
             total = act.tendon_sum[k]
             allowed = clamp(total, act.tendon_force_range[k, 0], act.tendon_force_range[k, 1])
-            if total != 0.0:
-                act.act_force[u] *= allowed / total
+            pulls = absolute(total) > 0.0
+            share = allowed / where(pulls, total, constant(1.0, total))
+            act.act_force[u] = where(pulls, act.act_force[u] * share, act.act_force[u])
 
     # the sum on a degree of freedom has bounds of its own
     for d in range(nv):
         act.act_sum[d] = 0.0
     for u in range(act.act_kind.shape[0]):
         for d in range(act.act_span[u, 0], act.act_span[u, 1]):
-            act.act_sum[d] += act.act_moment[u, d] * act.act_force[u]
+            act.act_sum[d] = act.act_sum[d] + act.act_moment[u, d] * act.act_force[u]
     for d in range(nv):
-        tau_io[d] += clamp(act.act_sum[d], act.dof_force_range[d, 0], act.dof_force_range[d, 1])
+        allowed = clamp(act.act_sum[d], act.dof_force_range[d, 0], act.dof_force_range[d, 1])
+        tau_io[d] = tau_io[d] + allowed
 
 
 @kernel

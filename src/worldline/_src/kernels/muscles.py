@@ -5,12 +5,14 @@
 Lengths are scaled so that 1 is where the muscle is strongest; velocities by its fastest shortening. The
 active force is F FL(l) FV(v), the passive one F FP(l), both pulling [Millard et al. 2013 for the shapes].
 Parameters: working range (2), strongest force F, scale, shortest, longest, fastest, passive force at the
-longest, most force when it is stretched.
+longest, most force when it is stretched. Generic over the scalar; see `impedance.py` for why nothing is
+divided by a number of the model.
 """
 
 from __future__ import annotations
 
 from worldline._src.jit import inline
+from worldline._src.scalar.ops import clamp, constant, maximum, where
 
 _SMALL = 1e-15
 
@@ -20,42 +22,33 @@ def _length(numbers, u, at, bounds, length):
     """Length in units of the best one; `bounds` is the column of the range of lengths."""
     low, high = numbers[u, bounds], numbers[u, bounds + 1]
     best = (high - low) / max(numbers[u, at + 1] - numbers[u, at], _SMALL)
-    return numbers[u, at] + (length - low) / max(best, _SMALL), best
+    return numbers[u, at] + (length - low) * (1.0 / max(best, _SMALL)), best
 
 
 @inline
 def _active(x, shortest, longest):
     """Share of the force at a length: a smooth hill over the range with its top at 1."""
-    if x < shortest or x > longest:
-        return 0.0
     left, right = 0.5 * (shortest + 1.0), 0.5 * (1.0 + longest)
-    if x <= left:
-        s = (x - shortest) / max(left - shortest, _SMALL)
-        return 0.5 * s * s
-    if x <= 1.0:
-        s = (1.0 - x) / max(1.0 - left, _SMALL)
-        return 1.0 - 0.5 * s * s
-    if x <= right:
-        s = (x - 1.0) / max(right - 1.0, _SMALL)
-        return 1.0 - 0.5 * s * s
-    s = (longest - x) / max(longest - right, _SMALL)
-    return 0.5 * s * s
+    rising = (x - shortest) * (1.0 / max(left - shortest, _SMALL))
+    below = (1.0 - x) * (1.0 / max(1.0 - left, _SMALL))
+    above = (x - 1.0) * (1.0 / max(right - 1.0, _SMALL))
+    falling = (longest - x) * (1.0 / max(longest - right, _SMALL))
+    share = where(x <= right, 1.0 - 0.5 * above * above, 0.5 * falling * falling)
+    share = where(x <= 1.0, 1.0 - 0.5 * below * below, share)
+    share = where(x <= left, 0.5 * rising * rising, share)
+    return where(x < shortest, constant(0.0, x), where(x > longest, constant(0.0, x), share))
 
 
 @inline
 def muscle_gain(numbers, u, at, bounds, length, rate):
     """Force per activation, negative as it pulls."""
     x, best = _length(numbers, u, at, bounds, length)
-    v = rate / max(best * numbers[u, at + 6], _SMALL)
+    v = rate * (1.0 / max(best * numbers[u, at + 6], _SMALL))
     most = numbers[u, at + 8]
     y = most - 1.0
-    speed = most
-    if v <= -1.0:
-        speed = 0.0
-    elif v <= 0.0:
-        speed = (v + 1.0) * (v + 1.0)
-    elif v <= y:
-        speed = most - (y - v) * (y - v) / max(y, _SMALL)
+    speed = where(v <= y, most - (y - v) * (y - v) * (1.0 / max(y, _SMALL)), constant(most, v))
+    speed = where(v <= 0.0, (v + 1.0) * (v + 1.0), speed)
+    speed = where(v <= -1.0, constant(0.0, v), speed)
     return -numbers[u, at + 2] * _active(x, numbers[u, at + 4], numbers[u, at + 5]) * speed
 
 
@@ -64,23 +57,20 @@ def muscle_bias(numbers, u, at, bounds, length):
     """Passive force beyond the best length, negative as it pulls."""
     x, _ = _length(numbers, u, at, bounds, length)
     bend = 0.5 * (1.0 + numbers[u, at + 5])
-    share = 0.0
-    if x > bend:
-        share = 0.5 + (x - bend) / max(bend - 1.0, _SMALL)
-    elif x > 1.0:
-        s = (x - 1.0) / max(bend - 1.0, _SMALL)
-        share = 0.5 * s * s
+    s = (x - 1.0) * (1.0 / max(bend - 1.0, _SMALL))
+    share = where(x > 1.0, 0.5 * s * s, constant(0.0, x))
+    share = where(x > bend, 0.5 + (x - bend) * (1.0 / max(bend - 1.0, _SMALL)), share)
     return -numbers[u, at + 2] * numbers[u, at + 7] * share
 
 
 @inline
 def muscle_rate(control, activation, rise, fall, width):
     """Rate of an activation between 0 and 1; a width above zero blends between rising and falling."""
-    held = min(max(activation, 0.0), 1.0)
-    gap = min(max(control, 0.0), 1.0) - activation
+    held = clamp(activation, 0.0, 1.0)
+    gap = clamp(control, 0.0, 1.0) - activation
     up, down = rise * (0.5 + 1.5 * held), fall / (0.5 + 1.5 * held)
-    time = up if gap > 0.0 else down
+    time = where(gap > 0.0, up, down)
     if width > _SMALL:
-        x = min(max(gap / width + 0.5, 0.0), 1.0)
+        x = clamp(gap * (1.0 / width) + 0.5, 0.0, 1.0)
         time = down + (up - down) * x * x * x * (10.0 + 3.0 * x * (2.0 * x - 5.0))
-    return gap / max(time, _SMALL)
+    return gap / maximum(time, _SMALL)

@@ -3,16 +3,16 @@
 """The constraint stages of a step: actuators, poses for collision, rows, the solve.
 
 Their arenas are those of `kernels/constraints/tables.py`; the trees and the collision tables are reached
-through the addresses at the front of `args`.
+through the addresses at the front of `args`. All but `solve_rows` know no scalar and run in lanes too.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from numba import float64, int64
+from numba import int64
 
-from worldline._src.jit import inline, stage
+from worldline._src.jit import stage
 from worldline._src.kernels import actuation, body_matrices
 from worldline._src.kernels.constraints import contact_rows as contacts
 from worldline._src.kernels.constraints import joint_rows as joints
@@ -20,13 +20,9 @@ from worldline._src.kernels.constraints import solve as solving
 from worldline._src.kernels.constraints.damping import Damped, damp_tree, is_damped
 from worldline._src.kernels.constraints.islands import padded_columns
 from worldline._src.kernels.constraints.tables import (
-    HIT_ARGS,
     HIT_D,
     HIT_M,
     TABLE,
-    TREE_C,
-    TREE_D,
-    TREE_M,
     actuator_view,
     contact_frame_view,
     friction_view,
@@ -55,25 +51,11 @@ from worldline._src.model.views import (
     step_view,
     tree_view,
 )
-from worldline._src.scalar.memory import address_as, matrix, vector
+from worldline._src.scalar.memory import address_as, matrix
+from worldline._src.step.reaching import Bodies, address_like, hits_of, trees_of
 
-_CONTACT, _CONTACT_ID = hits.SLOT["contact"], hits.SLOT["contact_id"]
-_COUNTER, _NCONTACT = hits.SLOT["counter"], hits.SLOT["ncontact"]
-_SHAPE_TYPE, _SHAPE_X, _NSHAPE = hits.SLOT["shape_type"], hits.SLOT["shape_X_W"], hits.SLOT["nshape"]
 _BODY_X, _NBODY = hits.SLOT["body_X_W"], hits.SLOT["nbody"]
 _COLUMNS, _WIDTH = TABLE.slot["ncolumn"], TABLE.slot["width"]
-
-
-class Bodies(NamedTuple):
-    """Trees as rows see them."""
-
-    dof: Any
-    tree: Any
-    pos: Any
-    body_link: Any
-    body_invweight: Any
-    option: Any
-    column: Any
 
 
 class Motion(NamedTuple):
@@ -83,44 +65,10 @@ class Motion(NamedTuple):
     a: Any
 
 
-class Hits(NamedTuple):
-    """The contacts of the collision tables."""
-
-    counter: Any
-    contact: Any
-    contact_id: Any
-    shape_type: Any
-    shape_X_W: Any
-
-
-@inline
-def trees_of(args):
-    """The arenas of the trees: m, c, d."""
-    return (
-        address_as(args[TREE_M], int64),
-        address_as(args[TREE_C], float64),
-        address_as(args[TREE_D], float64),
-    )
-
-
-@inline
-def hits_of(args):
-    """The contacts of the collision tables."""
-    hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
-    hd = address_as(args[HIT_D], float64)
-    return Hits(
-        vector(ha, hm[_COUNTER], 8),
-        matrix(hd, hm[_CONTACT], hm[_NCONTACT], 7),
-        matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6),
-        vector(hm, hm[_SHAPE_TYPE], hm[_NSHAPE]),
-        matrix(hd, hm[_SHAPE_X], hm[_NSHAPE], 12),
-    )
-
-
 @stage
 def actuator_forces(m, c, args, d):
     """q, v, controls, activations -> tau grows by the forces of actuators."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     operands = operand_view(tm, tc, td)
     actuation.actuator_forces(operands.q, operands.v, actuator_view(m, c, args, d), operands.tau)
 
@@ -134,8 +82,8 @@ def advance_activations(m, c, args, d):
 @stage
 def place_bodies(m, c, args, d):
     """link poses -> poses of bodies in the collision tables."""
-    tm, tc, td = trees_of(args)
-    hm, hd = address_as(args[HIT_M], int64), address_as(args[HIT_D], float64)
+    tm, tc, td = trees_of(args, d)
+    hm, hd = address_as(args[HIT_M], int64), address_like(args[HIT_D], d)
     body_matrices.body_matrices(
         tree_view(tm, tc, td),
         body_view(tm, tc, td),
@@ -161,7 +109,7 @@ def friction_rows(m, c, args, d):
 @stage
 def limit_rows(m, c, args, d):
     """q, v -> rows of limits."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     joints.limit_rows(
         limit_view(m, c, args, d),
         weight_view(m, c, args, d),
@@ -176,10 +124,10 @@ def limit_rows(m, c, args, d):
 @stage
 def contact_rows(m, c, args, d):
     """contacts, v -> rows of contacts."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     weights, members = weight_view(m, c, args, d), member_view(m, c, args, d)
     contacts.contact_rows(
-        hits_of(args),
+        hits_of(args, d),
         Bodies(
             chain_view(tm, tc, td),
             tree_view(tm, tc, td),
@@ -201,7 +149,7 @@ def contact_rows(m, c, args, d):
 @stage
 def solve_rows(m, c, args, d):
     """M, a, rows of an island -> a with constraints, forces of rows, generalized constraint forces."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     solving.solve_rows(
         chain_view(tm, tc, td),
         control_view(tm, tc, td).a_target,
@@ -221,7 +169,7 @@ def solve_rows(m, c, args, d):
 @stage
 def damp_implicitly(m, c, args, d):
     """a, M -> a with joint damping taken at the end of the step."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     damped = Damped(chain_view(tm, tc, td), passive_view(tm, tc, td), drive_view(tm, tc, td))
     M, a, h = mass_view(tm, tc, td).M, operand_view(tm, tc, td).a, step_view(tm, tc, td).time_step[0]
     tree_dof = tree_span_view(m, c, args, d).tree_dof

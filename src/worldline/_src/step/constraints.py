@@ -221,6 +221,8 @@ class Constraints(ConstraintProgram):
             "nslip": rows if self.option.noslip_iterations else 0,
             "nslip2": nv if self.option.noslip_iterations else 0,
             "nslot": max(16, 1 << (2 * contacts).bit_length()) if contacts else 0,
+            "nfixed": 0,
+            "nkept": 0,
         }
         block = t.TABLE.lay_out(self.sizes)
         self.block = block

@@ -284,14 +284,15 @@ def evaluate(
             raise ArgumentError(f"threads must be a whole number, 0 for all processors, got {threads!r}")
         bad = runner.first_bad(plan.table, x0, x1, x2, x3)
         if bad < 0:
-            _in_threads(chunk, count, threads, SCALARS[scalar][1], flags)
+            in_threads(chunk, count, threads, SCALARS[scalar][1], flags)
     if bad >= 0:
         where = "" if worlds < 0 else f" in world {bad // 4}"
         raise ArgumentError(f"{program.names[bad % 4]} must be finite; it is not{where}")
     return out
 
 
-def _in_threads(chunk: Any, count: int, threads: int, width: int, flags: int) -> None:
+def in_threads(chunk: Any, count: int, threads: int, width: int, flags: int) -> None:
+    """Call `chunk(low, high, flags)` for parts of `count` worlds, each a multiple of `width`, in threads."""
     threads = int(threads) or os.cpu_count() or 1
     pool = _pools.get(threads)
     if pool is None:

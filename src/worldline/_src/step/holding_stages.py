@@ -43,7 +43,7 @@ from worldline._src.model.views import (
     tree_view,
     velocity_view,
 )
-from worldline._src.step.constraint_stages import Bodies, hits_of, trees_of
+from worldline._src.step.reaching import Bodies, hits_of, trees_of
 
 
 class Moving(NamedTuple):
@@ -60,7 +60,7 @@ class Moving(NamedTuple):
 @inline
 def _moving(m, c, args, d):
     """The motion of the trees."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     operands = operand_view(tm, tc, td)
     return Moving(
         operands.q,
@@ -82,7 +82,7 @@ class Held(NamedTuple):
 @inline
 def _bodies(m, c, args, d):
     """Trees as rows see them."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     weights = weight_view(m, c, args, d)
     return Bodies(
         chain_view(tm, tc, td),
@@ -98,14 +98,14 @@ def _bodies(m, c, args, d):
 @stage
 def place_frames(m, c, args, d):
     """link poses -> poses of places."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     places.place_frames(tree_view(tm, tc, td), position_view(tm, tc, td), place_view(m, c, args, d))
 
 
 @stage
 def tendon_lengths(m, c, args, d):
     """q, v, places -> lengths of tendons, their rates and moments."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     operands = operand_view(tm, tc, td)
     tendons.tendon_lengths(
         chain_view(tm, tc, td),
@@ -121,14 +121,14 @@ def tendon_lengths(m, c, args, d):
 @stage
 def tendon_forces(m, c, args, d):
     """lengths of tendons -> tau grows by their springs and dampers."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     tendons.tendon_forces(tendon_view(m, c, args, d), operand_view(tm, tc, td).tau)
 
 
 @stage
 def transmissions(m, c, args, d):
     """q, places, tendons -> lengths and moments of actuators."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     holds.transmissions(
         chain_view(tm, tc, td),
         tree_view(tm, tc, td),
@@ -143,12 +143,12 @@ def transmissions(m, c, args, d):
 @stage
 def adhesion_moments(m, c, args, d):
     """contacts -> moments of adhesive bodies."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     adhesion.adhesion_moments(
         chain_view(tm, tc, td),
         tree_view(tm, tc, td),
         position_view(tm, tc, td),
-        hits_of(args),
+        hits_of(args, d),
         shape_law_view(m, c, args, d),
         weight_view(m, c, args, d).body_link,
         actuator_view(m, c, args, d),
@@ -158,7 +158,7 @@ def adhesion_moments(m, c, args, d):
 @stage
 def spring_forces(m, c, args, d):
     """places, link velocities -> link forces grow by springs between places."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     distance_springs.spring_forces(
         tree_view(tm, tc, td),
         position_view(tm, tc, td),
@@ -172,7 +172,7 @@ def spring_forces(m, c, args, d):
 @stage
 def medium_forces(m, c, args, d):
     """link velocities -> link forces grow by the drag of the medium."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     medium.medium_forces(
         inertia_view(tm, tc, td),
         position_view(tm, tc, td),
@@ -219,7 +219,7 @@ def equality_forces(m, c, args, d):
 @stage
 def motor_rows(m, c, args, d):
     """q, v, a, velocity commands -> rows of the motors of an island."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     motors.motor_rows(
         motor_view(m, c, args, d),
         drive_view(tm, tc, td),
@@ -235,7 +235,7 @@ def motor_rows(m, c, args, d):
 @stage
 def speed_rows(m, c, args, d):
     """v, a -> rows of the speed limits of an island."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     motors.speed_rows(
         speed_view(m, c, args, d).speed_dof,
         limit_view(tm, tc, td),

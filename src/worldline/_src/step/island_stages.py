@@ -78,7 +78,7 @@ from worldline._src.model.views import (
     tree_view,
 )
 from worldline._src.scalar.memory import address_as, call_stage, matrix, vector
-from worldline._src.step.constraint_stages import hits_of, trees_of
+from worldline._src.step.reaching import hits_of, trees_of
 
 _CONTACT_ID, _COUNTER, _NCONTACT = hits.SLOT["contact_id"], hits.SLOT["counter"], hits.SLOT["ncontact"]
 _NPAIR = hits.SLOT["npair"]
@@ -125,7 +125,7 @@ def _are_free(tree_link, island):
 @stage
 def guess_from_last(m, c, args, d):
     """a of the last step -> the guess of the solver."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     last, guess = operand_view(tm, tc, td).a, motion_view(m, c, args, d).a_last
     for k in range(last.shape[0]):
         guess[k] = last[k]
@@ -136,7 +136,7 @@ def begin_rows(m, c, args, d):
     """-> no rows yet; contacts of the last step are kept."""
     counter, qfrc = link_view(m, c, args, d).counter, record_view(m, c, args, d).qfrc
     if args[HIT_M] != 0:
-        found = hits_of(args)
+        found = hits_of(args, d)
         matching.remember_contacts(
             found.contact_id,
             found.contact,
@@ -170,14 +170,14 @@ def find_islands(m, c, args, d):
         # only impulses and sleepers start from the forces of the last step
         option = link_view(m, c, args, d).option
         if option[FREE_COLUMNS] < _NEVER or option[QUIET_TIME] < _NEVER:
-            matching.match_contacts(pair, hits_of(args).contact, count, twin_view(m, c, args, d))
+            matching.match_contacts(pair, hits_of(args, d).contact, count, twin_view(m, c, args, d))
     islands.find_islands(pair, count, island)
 
 
 @stage
 def solve_islands(m, c, args, d):
     """islands, v -> a with constraints: the rows of each island are made and solved before the next."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     program, island = program_view(m, c, args, d).program, island_view(m, c, args, d)
     motion, v = motion_view(m, c, args, d), operand_view(tm, tc, td).v
     free_link, option = push_work_view(m, c, args, d).tree_link, link_view(m, c, args, d).option
@@ -196,7 +196,7 @@ def solve_islands(m, c, args, d):
             sleeping.rest(island, sleep.tree_dof, v, operand_view(tm, tc, td).a)
             if args[HIT_M] != 0:
                 force, frames = record_view(m, c, args, d).contact_force, contact_frame_view(m, c, args, d)
-                sleeping.keep_forces(hits_of(args), island, twin_view(m, c, args, d), frames, force)
+                sleeping.keep_forces(hits_of(args, d), island, twin_view(m, c, args, d), frames, force)
             continue
         small = islands.is_small(pair, n, option[FREE_COLUMNS], island)
         if not small and _are_free(free_link, island):
@@ -227,7 +227,7 @@ class MassTrees(NamedTuple):
 @stage
 def mass_of_island(m, c, args, d):
     """poses -> M of an island."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     span = tree_span_view(m, c, args, d)
     mass.island_mass(
         MassTrees(
@@ -248,7 +248,7 @@ def mass_of_island(m, c, args, d):
 @stage
 def gather_mass(m, c, args, d):
     """M of the trees -> M of an island."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     mass.gather_mass(
         chain_view(tm, tc, td),
         member_view(m, c, args, d),
@@ -260,7 +260,7 @@ def gather_mass(m, c, args, d):
 @stage
 def solve_boxed(m, c, args, d):
     """M, a, rows of an island -> the same as `solve_rows`, by pivoting."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     boxed.solve_boxed(
         chain_view(tm, tc, td),
         control_view(tm, tc, td).a_target,
@@ -281,7 +281,7 @@ def solve_boxed(m, c, args, d):
 @stage
 def wake_disturbed(m, c, args, d):
     """forces on bodies, commands, actuators -> who is awake."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     option, sleep = link_view(m, c, args, d).option, sleep_view(m, c, args, d)
     sleeping.wake_disturbed(
         island_view(m, c, args, d).body_tree,
@@ -296,7 +296,7 @@ def wake_disturbed(m, c, args, d):
 @stage
 def fall_asleep(m, c, args, d):
     """v -> who sleeps, v of those zero."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     sleeping.fall_asleep(
         island_view(m, c, args, d),
         quiet_view(m, c, args, d).dof_quiet,
@@ -309,11 +309,11 @@ def fall_asleep(m, c, args, d):
 @stage
 def solve_free_bodies(m, c, args, d):
     """contacts, v, a of an island of free bodies -> a with contacts and their forces."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     push, body, work = push_view(m, c, args, d), push_body_view(m, c, args, d), push_work_view(m, c, args, d)
     weights, operands = weight_view(m, c, args, d), operand_view(tm, tc, td)
     solved = free.solve_free_bodies(
-        free.Touching(hits_of(args), shape_law_view(m, c, args, d), twin_view(m, c, args, d)),
+        free.Touching(hits_of(args, d), shape_law_view(m, c, args, d), twin_view(m, c, args, d)),
         free.Trees(
             chain_view(tm, tc, td),
             tree_view(tm, tc, td),

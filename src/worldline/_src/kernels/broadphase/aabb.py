@@ -80,20 +80,26 @@ def shape_box(kind, size, R):
     return Vec3(-half.x, -half.y, -half.z), half
 
 
+@inline
+def place_shape(shapes, i, X_out):
+    """Pose of shape `i` from that of its body; also returned as position and rotation."""
+    X_WB, X_BS, b = shapes.body_X_W, shapes.shape_X_BS, shapes.shape_body[i]
+    R_WB = load_rotation(X_WB, b)
+    p = add(load_position(X_WB, b), rotate(R_WB, load_position(X_BS, i)))
+    R = mat_mul(R_WB, load_rotation(X_BS, i))
+    X_out[i, 0], X_out[i, 1], X_out[i, 2] = p.x, p.y, p.z
+    X_out[i, 3], X_out[i, 4], X_out[i, 5] = R.xx, R.xy, R.xz
+    X_out[i, 6], X_out[i, 7], X_out[i, 8] = R.yx, R.yy, R.yz
+    X_out[i, 9], X_out[i, 10], X_out[i, 11] = R.zx, R.zy, R.zz
+    return p, R
+
+
 @kernel
 def place_shapes(shapes, placed_out):
     """Body poses -> shape poses and boxes."""
-    X_WS, box = placed_out.shape_X_W, placed_out.box
-    X_WB, X_BS = shapes.body_X_W, shapes.shape_X_BS
+    box = placed_out.box
     for i in range(shapes.shape_type.shape[0]):
-        b = shapes.shape_body[i]
-        R_WB = load_rotation(X_WB, b)
-        p = add(load_position(X_WB, b), rotate(R_WB, load_position(X_BS, i)))
-        R = mat_mul(R_WB, load_rotation(X_BS, i))
-        X_WS[i, 0], X_WS[i, 1], X_WS[i, 2] = p.x, p.y, p.z
-        X_WS[i, 3], X_WS[i, 4], X_WS[i, 5] = R.xx, R.xy, R.xz
-        X_WS[i, 6], X_WS[i, 7], X_WS[i, 8] = R.yx, R.yy, R.yz
-        X_WS[i, 9], X_WS[i, 10], X_WS[i, 11] = R.zx, R.zy, R.zz
+        p, R = place_shape(shapes, i, placed_out.shape_X_W)
         size = Vec3(shapes.shape_size[i, 0], shapes.shape_size[i, 1], shapes.shape_size[i, 2])
         low, high = shape_box(shapes.shape_type[i], size, R)
         margin = shapes.shape_margin[i]

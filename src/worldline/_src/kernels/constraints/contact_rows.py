@@ -1,6 +1,10 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of contacts: combine what two shapes say, and write a cone or a pyramid for every contact point."""
+"""Rows of contacts: combine what two shapes say, and write a cone or a pyramid for every contact point.
+
+Generic over the scalar: a contact has rows when any world needs them, and `row_active` says in which they
+count. Laws, friction and dimensions are numbers of the model and the same for all worlds.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +27,7 @@ from worldline._src.kernels.constraints.tables import (
     CONTACT_FIRST,
     DROPPED,
     ELLIPTIC,
+    HARD,
     IMPEDANCE,
     PARTS,
     PHASE,
@@ -32,13 +37,16 @@ from worldline._src.kernels.constraints.tables import (
     STEP,
 )
 from worldline._src.kernels.narrowphase.tables import CAPSULE, PLANE
-from worldline._src.scalar.ops import maximum, minimum, sqrt
-from worldline._src.scalar.packed import PACK, load_row, store_row
+from worldline._src.kernels.narrowphase.values import select
+from worldline._src.scalar.ops import absolute, any_of, constant, maximum, minimum, sqrt, where
+from worldline._src.scalar.wide_rows import copy_row, spread_rows
 from worldline._src.spatial.vec3 import Vec3
 
 _LEAST_FRICTION = 1e-5
 _UPRIGHT = 1.0 - 1e-12
 """Square of the cosine above which an axis is along the normal."""
+_SEEN = 1e20
+"""Hard contacts have rows at any distance at which they were found; below that of an empty slot [m]."""
 
 
 class Meeting(NamedTuple):
@@ -135,9 +143,9 @@ def first_tangent(hits, a, b, normal):
 
     Capsules on planes take their own axis, so that the edges of a linearised cone turn with them.
     """
-    helper = Vec3(0.0, 1.0, 0.0)
-    if normal.y > 0.5 or normal.y < -0.5:
-        helper = Vec3(0.0, 0.0, 1.0)
+    zero, one = constant(0.0, normal.x), constant(1.0, normal.x)
+    steep = absolute(normal.y) > 0.5
+    helper = Vec3(zero, where(steep, zero, one), where(steep, one, zero))
     kind_a, kind_b = hits.shape_type[a], hits.shape_type[b]
     lying = -1
     if kind_a == PLANE and kind_b == CAPSULE:
@@ -148,8 +156,7 @@ def first_tangent(hits, a, b, normal):
         X = hits.shape_X_W
         axis = Vec3(X[lying, 5], X[lying, 8], X[lying, 11])
         along = axis.x * normal.x + axis.y * normal.y + axis.z * normal.z
-        if along * along < _UPRIGHT:
-            helper = axis
+        helper = select(along * along < _UPRIGHT, axis, helper)
     return helper
 
 
@@ -192,11 +199,10 @@ def _cone(rows, notes, met, shapes, base, v, first, u, impact, weights, option):
         damping = contact_answer(own, impact, u, weights[0], h, option[SAFE] != 0.0).friction_damping
     for j in range(dim):
         k = first + j
-        for d in range(0, base.shape[1], PACK):
-            store_row(rows.J, k, d, load_row(base, j, d))
+        copy_row(base, j, rows.J, k)
         rows.kind[k] = CONE
         rows.dim[k] = dim if j == 0 else 0
-        notes.row_residual[k] = impact.r if j == 0 else 0.0
+        notes.row_residual[k] = impact.r if j == 0 else constant(0.0, impact.r)
         if j == 0:
             rows.aref[k], rows.D[k] = normal.aref, 1.0 / normal.R
             rows.bound[k] = regularized_friction(met.sliding, R1, normal.R)
@@ -211,7 +217,6 @@ def _cone(rows, notes, met, shapes, base, v, first, u, impact, weights, option):
 def _pyramid(rows, notes, met, shapes, base, v, first, u, impact, weights, option):
     """Edges normal +- mu tangent of a linearised cone, all with one regularizer."""
     h, dim = option[STEP], met.condim
-    width = base.shape[1]
     mu = _friction_of(met, shapes.pair_friction, 1)
     # edges differ from the normal by a velocity that every law answers with its damping
     weight = weights[0] * (1.0 + mu * mu)
@@ -221,10 +226,7 @@ def _pyramid(rows, notes, met, shapes, base, v, first, u, impact, weights, optio
         mu = _friction_of(met, shapes.pair_friction, j)
         brake = normal.friction_damping * mu * row_velocity(base, j, v)
         up = first + 2 * (j - 1)
-        for d in range(0, width, PACK):
-            normal_J, tangent_J = load_row(base, 0, d), mu * load_row(base, j, d)
-            store_row(rows.J, up, d, normal_J + tangent_J)
-            store_row(rows.J, up + 1, d, normal_J - tangent_J)
+        spread_rows(base, 0, j, mu, rows.J, up)
         for side in range(2):
             k = up + side
             rows.kind[k], rows.dim[k] = UNILATERAL, 0
@@ -257,8 +259,12 @@ def contact_rows(hits, bodies, shapes, island, moving, rows_out, notes_out, fram
             last_a, last_b = a, b
         # the error of the row: distance above what contact keeps
         r = -hits.contact[k, 6] - met.margin
-        if r >= 0.0 and met.law.kind != 0.0:
+        counts = r < (0.0 if met.law.kind != HARD else _SEEN)
+        if not any_of(counts):
             continue
+        # a world without this contact gets numbers that do no harm
+        none = constant(0.0, r)
+        r = where(counts, r, none)
         condim = met.condim
         elliptic = option[ELLIPTIC] != 0.0
         count = 1
@@ -277,20 +283,21 @@ def contact_rows(hits, bodies, shapes, island, moving, rows_out, notes_out, fram
         add_point_motion(bodies, link_a, point, axes, condim, -1.0, base, 0)
         add_point_motion(bodies, link_b, point, axes, condim, 1.0, base, 0)
         u, phase, h = row_velocity(base, 0, v), option[PHASE], option[STEP]
-        free = 0.0
-        if r > 0.0 and met.law.bounciness > 0.0:
+        free = none
+        if met.law.bounciness > 0.0 and phase != BOTH:
             for d in range(v.shape[0]):
-                free += base[0, d] * a_smooth[island.column_dof[d]]
+                free = free + base[0, d] * a_smooth[island.column_dof[d]]
         ahead = phase != BOTH and (link_a == 0 or link_b == 0)
-        if not touches(met.law, r, u, free, h, ahead):
+        counts = counts & touches(met.law, r, u, free, h, ahead)
+        if not any_of(counts):
             continue
+        active = where(counts, constant(1.0, r), none)
         weight = bodies.body_invweight
         weights = (weight[body_a, 0] + weight[body_b, 0], weight[body_a, 1] + weight[body_b, 1])
         impact = impact_of(met.law, r, u, free, weights[0], h, phase)
 
         if condim == 1:
-            for d in range(0, base.shape[1], PACK):
-                store_row(rows_out.J, n, d, load_row(base, 0, d))
+            copy_row(base, 0, rows_out.J, n)
             made = contact_answer(met.law, impact, u, weights[0], h, option[SAFE] != 0.0)
             rows_out.aref[n], rows_out.D[n], rows_out.bound[n] = made.aref, 1.0 / made.R, 0.0
             rows_out.kind[n], rows_out.dim[n] = UNILATERAL, 0
@@ -303,6 +310,7 @@ def contact_rows(hits, bodies, shapes, island, moving, rows_out, notes_out, fram
         frames_out.lift[k] = NONE if condim == 1 or met.law.kind == IMPEDANCE else 0.0
         for row in range(n, n + count):
             notes_out.row_note[row, 0], notes_out.row_note[row, 1] = 3, k
+            notes_out.row_active[row] = active
         for j in range(5):
             frames_out.mu[k, j] = _friction_of(met, shapes.pair_friction, j + 1)
         frames_out.mu[k, 5] = impact.push

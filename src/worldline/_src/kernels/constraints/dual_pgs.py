@@ -1,10 +1,15 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Projected Gauss-Seidel for constraint rows in dual form, over a dense Delassus matrix.
+"""Projected Gauss-Seidel for constraint rows in dual form, without the matrix of the dual problem.
 
 Minimises f^T A f / 2 + f^T c over forces f that their kinds allow, with A = J M^-1 J^T + R and
-c = J a_smooth - aref: the same problem the primal Newton method solves. Rows are visited one by one; the
-rows of an elliptic cone together, by projected gradient steps inside their block.
+c = J a_smooth - aref: the same problem the primal Newton method solves. Rows are visited one by one, those
+of an elliptic cone together. What is kept up to date is the acceleration a = a_smooth + K^T f with
+K = J M^-1, which makes the slack of a row, (A f + c)_k = J_k a - aref_k + R_k f_k, a short dot product: rows
+are longer than the columns they touch.
+
+Contacts marked as lifted obey Coulomb's law in place of the convex cone: see `coulomb.py` for what the two
+differ in. There the fixed point is found by solving again; here the lift is taken off in every visit.
 
 Generic over the scalar: kinds, dimensions and the number of rows are integers shared by all worlds, and
 `active` says in which of them a row counts. A world that has converged is frozen, so that it ends with the
@@ -16,119 +21,315 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.constraints.projections import onto_cone
+from worldline._src.kernels.constraints.projections import TINY, onto_cone
 from worldline._src.kernels.constraints.rows import CONE, EQUALITY, FRICTION
-from worldline._src.scalar.ops import absolute, any_of, clamp, constant, maximum, sqrt, where
+from worldline._src.scalar.ops import absolute, any_of, clamp, constant, maximum, minimum, sqrt, where
 
 BLOCK_STEPS = 4
-"""Projected gradient steps in a cone's block before the sweep goes on."""
+"""Steps in a cone's block before the sweep goes on."""
 
 
 class DualRows(NamedTuple):
-    """Rows in dual form; scalars of the state, but for the integers kind and dim.
+    """Rows in dual form; scalars of the state, but for the integers first, end, kind, dim and lifted.
 
-    A: (capacity, capacity). c, bound, active: (capacity,). kind, dim: as in `rows.Rows`; the bound of a
-    cone's first row is not used. active is 1 for rows that count, 0 for others.
+    J, K: (capacity, width), of which only the columns first to end of a row are looked at. aref, R, bound,
+    active: (capacity,). kind, dim: as in `rows.Rows`; the bound of a cone's first row is not used. active is
+    1 for rows that count, 0 for others. lifted: for the first row of a contact that obeys Coulomb's law the
+    number of its rows, otherwise 0.
     """
 
-    A: Any
-    c: Any
+    J: Any
+    K: Any
+    first: Any
+    end: Any
+    aref: Any
+    R: Any
     bound: Any
     active: Any
     kind: Any
     dim: Any
+    lifted: Any
+
+
+class DualOptions(NamedTuple):
+    """When to stop: largest change of a slack in a sweep, most sweeps; done: 1 for worlds to leave alone."""
+
+    tolerance: Any
+    sweeps: Any
+    done: Any
+
+
+class DualWork(NamedTuple):
+    """Scratch: diagonal and step (capacity,), block (capacity, 6), local (24,).
+
+    diagonal: that of A. block: entries of A between the rows of one cone. Block and steps of a cone are in
+    forces over friction coefficients, where the cone is round.
+    """
+
+    diagonal: Any
+    step: Any
+    block: Any
+    local: Any
 
 
 @inline
-def _slack(rows, n, force, k):
+def _dot(x, k, y, first, end):
+    """Row `k` of x times y; four sums that do not wait for each other."""
+    s0 = constant(0.0, y[0])
+    s1, s2, s3 = s0, s0, s0
+    whole = end - (end - first) % 4
+    for d in range(first, whole, 4):
+        s0 = s0 + x[k, d] * y[d]
+        s1 = s1 + x[k, d + 1] * y[d + 1]
+        s2 = s2 + x[k, d + 2] * y[d + 2]
+        s3 = s3 + x[k, d + 3] * y[d + 3]
+    for d in range(whole, end):
+        s0 = s0 + x[k, d] * y[d]
+    return (s0 + s1) + (s2 + s3)
+
+
+@inline
+def _slack(rows, k, force, a):
     """(A f + c)_k."""
-    total = rows.c[k]
-    for j in range(n):
-        total = total + rows.A[k, j] * force[j]
-    return total
+    return _dot(rows.J, k, a, rows.first[k], rows.end[k]) - rows.aref[k] + rows.R[k] * force[k]
 
 
 @inline
-def _solve_plain(rows, n, k, frozen, force_io):
+def _push(rows, k, change, a_io):
+    """Accelerations after the force of row `k` grew by `change`."""
+    if any_of(absolute(change) > 0.0):
+        for d in range(rows.first[k], rows.end[k]):
+            a_io[d] = a_io[d] + rows.K[k, d] * change
+
+
+@inline
+def _prepare_cone(rows, k, work_out):
+    """Block and steps of the cone that starts with row `k`.
+
+    Steps are such that no step of all directions together goes up: a diagonal matrix with sums of
+    |A_ij| w_j / w_i is never below A, whatever the weights w; the roots of A's diagonal make it nearly exact
+    where directions answer little to each other. A lifted cone takes its normal by itself, by an exact step.
+    """
+    block, step, dim = work_out.block, work_out.step, rows.dim[k]
+    for i in range(dim):
+        for j in range(i + 1):
+            entry = _dot(rows.J, k + i, rows.K[k + j], rows.first[k], rows.end[k])
+            if j == i:
+                entry = work_out.diagonal[k + i]
+            if i > 0:
+                entry = entry * rows.bound[k + i]
+            if j > 0:
+                entry = entry * rows.bound[k + j]
+            block[k + i, j] = entry
+            block[k + j, i] = entry
+    first = 1 if rows.lifted[k] > 0 else 0
+    for i in range(first, dim):
+        total = constant(0.0, block[k, 0])
+        for j in range(first, dim):
+            total = total + absolute(block[k + i, j]) / sqrt(block[k + j, j])
+        step[k + i] = 1.0 / (total * sqrt(block[k + i, i]))
+
+
+@inline
+def _prepare(rows, n, work_out):
+    """The diagonal of A, blocks of cones and steps; a plain row's step is one over its diagonal."""
+    for k in range(n):
+        total = _dot(rows.J, k, rows.K[k], rows.first[k], rows.end[k]) + rows.R[k]
+        work_out.diagonal[k] = total
+        work_out.step[k] = 1.0 / total
+    k = 0
+    while k < n:
+        if rows.kind[k] == CONE:
+            _prepare_cone(rows, k, work_out)
+            k += rows.dim[k]
+        else:
+            k += 1
+
+
+@inline
+def _allowed(rows, k, frozen, old, new):
+    """The new force where the row counts and its world is not done."""
+    new = where(rows.active[k] > 0.5, new, constant(0.0, new))
+    return where(frozen > 0.5, old, new)
+
+
+@inline
+def _solve_plain(rows, k, lift, frozen, work, force_io, a_io):
     """Minimise over the force of one row; returns how much its slack moved."""
     old = force_io[k]
-    new = old - _slack(rows, n, force_io, k) / rows.A[k, k]
+    new = old - (_slack(rows, k, force_io, a_io) + lift) * work.step[k]
     kind = rows.kind[k]
     if kind == FRICTION:
         new = clamp(new, -rows.bound[k], rows.bound[k])
     elif kind != EQUALITY:
         new = maximum(new, 0.0)
-    new = where(rows.active[k] > 0.5, new, 0.0)
-    new = where(frozen > 0.5, old, new)
+    new = _allowed(rows, k, frozen, old, new)
     force_io[k] = new
-    return absolute(new - old) * rows.A[k, k]
+    _push(rows, k, new - old, a_io)
+    return absolute(new - old) * work.diagonal[k]
 
 
 @inline
-def _solve_cone(rows, n, k, frozen, local_out, force_io):
-    """Steps inside the block of a cone; returns how much its slacks moved.
+def _pyramid_lift(rows, k, count, a):
+    """Friction times slip of a pyramid, whose rows are pairs of opposite edges."""
+    lift = constant(0.0, a[0])
+    for j in range(k, k + count, 2):
+        up = _dot(rows.J, j, a, rows.first[j], rows.end[j]) - rows.aref[j]
+        down = _dot(rows.J, j + 1, a, rows.first[j], rows.end[j]) - rows.aref[j + 1]
+        lift = maximum(lift, 0.5 * absolute(up - down))
+    return lift
 
-    In forces over friction coefficients the cone is round. The step is one over a bound on the largest
-    eigenvalue of the block in these coordinates, so that every step descends.
+
+# a visit of a cone has in `local`, in round coordinates: slacks, forces, and those it began with
+_FORCE, _FIRST_SLACK, _FIRST_FORCE = 6, 12, 18
+
+
+@inline
+def _move_friction(rows, k, axial, work_io):
+    """Friction after a step, by steps of its own where that stays in the cone, else by a common one.
+
+    Only with a common step is the round cone still round in the metric of the steps. Returns that step and
+    the length of friction.
     """
-    dim = rows.dim[k]
-    worst = constant(0.0, frozen)
-    for i in range(dim):
-        total = constant(0.0, frozen)
-        for j in range(dim):
-            scale = (1.0 if i == 0 else rows.bound[k + i]) * (1.0 if j == 0 else rows.bound[k + j])
-            total = total + absolute(rows.A[k + i, k + j]) * scale
-        worst = maximum(worst, total)
-        local_out[i] = _slack(rows, n, force_io, k + i)
-    step = 1.0 / worst
+    dim, local, step = rows.dim[k], work_io.local, work_io.step
+    side, squared = step[k + 1], constant(0.0, axial)
+    for i in range(1, dim):
+        side = minimum(side, step[k + i])
+        y = local[_FORCE + i] - step[k + i] * local[i]
+        squared = squared + y * y
+    sticks = squared <= axial * absolute(axial)
+    squared = constant(0.0, axial)
+    for i in range(1, dim):
+        y = local[_FORCE + i] - where(sticks, step[k + i], side) * local[i]
+        local[_FORCE + i] = y
+        squared = squared + y * y
+    return side, sqrt(squared)
 
+
+@inline
+def _convex_step(rows, k, work_io):
+    """A projected gradient step of a cone in the metric of its steps, which only changes the cone's slope."""
+    local, step = work_io.local, work_io.step[k]
+    axial = local[_FORCE] - step * local[0]
+    side, length = _move_friction(rows, k, axial, work_io)
+    axial, factor = onto_cone(axial, length, step / side)
+    local[_FORCE] = axial
+    for i in range(1, rows.dim[k]):
+        local[_FORCE + i] = local[_FORCE + i] * factor
+
+
+@inline
+def _coulomb_step(rows, k, work_io):
+    """The normal force for the friction of now, then a step of friction within what that allows.
+
+    The normal sees its slack without the lift of the convex cone; of the lift the part stays that comes from
+    regularized friction, as it does where the cone is solved and the lift undone.
+    """
+    dim, local = rows.dim[k], work_io.local
+    given, yielding = constant(0.0, local[0]), constant(0.0, local[0])
+    for i in range(1, dim):
+        mu, w = rows.bound[k + i], local[i]
+        x = w - mu * mu * rows.R[k + i] * local[_FORCE + i]
+        given, yielding = given + w * w, yielding + x * x
+    old = local[_FORCE]
+    axial = maximum(old - (local[0] + sqrt(yielding) - sqrt(given)) * work_io.step[k], 0.0)
+    local[_FORCE] = axial
+    for i in range(1, dim):
+        local[i] = local[i] + work_io.block[k + i, 0] * (axial - old)
+    _, length = _move_friction(rows, k, axial, work_io)
+    factor = where(length > axial, axial / maximum(length, TINY), constant(1.0, length))
+    for i in range(1, dim):
+        local[_FORCE + i] = local[_FORCE + i] * factor
+
+
+@inline
+def _begin_cone(rows, k, force, a, local_out):
+    """Slacks and forces of a cone in round coordinates."""
+    local_out[0], local_out[_FORCE] = _slack(rows, k, force, a), force[k]
+    for i in range(1, rows.dim[k]):
+        mu = rows.bound[k + i]
+        local_out[i], local_out[_FORCE + i] = mu * _slack(rows, k + i, force, a), force[k + i] / mu
+    for i in range(rows.dim[k]):
+        local_out[_FIRST_SLACK + i], local_out[_FIRST_FORCE + i] = local_out[i], local_out[_FORCE + i]
+
+
+@inline
+def _follow(rows, k, work_io):
+    """Slacks of the block for the forces in `local`."""
+    dim, local, block = rows.dim[k], work_io.local, work_io.block
+    for i in range(dim):
+        total = local[_FIRST_SLACK + i]
+        for j in range(dim):
+            total = total + block[k + i, j] * (local[_FORCE + j] - local[_FIRST_FORCE + j])
+        local[i] = total
+
+
+@inline
+def _solve_cone(rows, k, frozen, work_io, force_io, a_io):
+    """Steps inside the block of a cone; returns how much its slacks moved."""
+    dim, local = rows.dim[k], work_io.local
+    _begin_cone(rows, k, force_io, a_io, local)
+    for s in range(BLOCK_STEPS):
+        if s > 0:
+            _follow(rows, k, work_io)
+        if rows.lifted[k] > 0:
+            _coulomb_step(rows, k, work_io)
+        else:
+            _convex_step(rows, k, work_io)
     moved = constant(0.0, frozen)
-    for _ in range(BLOCK_STEPS):
-        axial = force_io[k] - step * local_out[0]
-        squared = constant(0.0, frozen)
-        for i in range(1, dim):
-            mu = rows.bound[k + i]
-            y = force_io[k + i] / mu - step * mu * local_out[i]
-            local_out[6 + i] = y
-            squared = squared + y * y
-        axial, factor = onto_cone(axial, sqrt(squared))
-        local_out[6] = axial
-        for i in range(1, dim):
-            local_out[6 + i] = local_out[6 + i] * factor * rows.bound[k + i]
-        for i in range(dim):
-            new = where(rows.active[k] > 0.5, local_out[6 + i], 0.0)
-            new = where(frozen > 0.5, force_io[k + i], new)
-            change = new - force_io[k + i]
-            force_io[k + i] = new
-            for j in range(dim):
-                local_out[j] = local_out[j] + rows.A[k + j, k + i] * change
-            moved = maximum(moved, absolute(change) * rows.A[k + i, k + i])
+    for i in range(dim):
+        new, old = local[_FORCE + i], force_io[k + i]
+        if i > 0:
+            new = new * rows.bound[k + i]
+        new = _allowed(rows, k, frozen, old, new)
+        force_io[k + i] = new
+        _push(rows, k + i, new - old, a_io)
+        moved = maximum(moved, absolute(new - old) * work_io.diagonal[k + i])
+    return moved
+
+
+@inline
+def _sweep(rows, n, frozen, work_io, force_io, a_io):
+    """Visit all rows once; returns how much slacks moved."""
+    moved = constant(0.0, frozen)
+    lift, lifted = constant(0.0, frozen), 0
+    k = 0
+    while k < n:
+        if rows.kind[k] == CONE:
+            moved = maximum(moved, _solve_cone(rows, k, frozen, work_io, force_io, a_io))
+            k += rows.dim[k]
+        else:
+            if rows.lifted[k] > 0:
+                lifted = k + rows.lifted[k]
+                lift = _pyramid_lift(rows, k, rows.lifted[k], a_io)
+            elif k >= lifted:
+                lift = constant(0.0, frozen)
+            moved = maximum(moved, _solve_plain(rows, k, lift, frozen, work_io, force_io, a_io))
+            k += 1
     return moved
 
 
 @kernel
-def dual_pgs(rows, n, tolerance, sweeps, local_out, sweeps_out, force_io):
-    """Sweep from the guess in force_io until no slack moves by more than `tolerance` in a sweep.
+def dual_pgs(rows, n, options, work_out, sweeps_out, force_io, a_io):
+    """Sweep from the guess in force_io until no slack moves by more than a tolerance in a sweep.
 
-    local_out: (12,) scratch. sweeps_out[0]: sweeps this world took; it equals `sweeps` when it has not
-    converged. O(n^2) a sweep. Any positive regularizer makes A positive definite and the method converge.
+    a_io: the accelerations without rows, then those with their forces. sweeps_out[0]: sweeps this world took.
+    Returns 1 where it has not converged, 0 where it has. O(n) times the columns of a row a sweep. Any
+    positive regularizer makes A positive definite and the method converge where no contact is lifted.
     """
-    frozen = constant(0.0, rows.c[0])
-    taken = constant(0.0, rows.c[0])
+    frozen = options.done
+    zero = constant(0.0, force_io[0])
+    taken = zero
+    _prepare(rows, n, work_out)
     for k in range(n):
-        force_io[k] = where(rows.active[k] > 0.5, force_io[k], 0.0)
-    for _ in range(sweeps):
+        force_io[k] = where(rows.active[k] > 0.5, force_io[k], zero)
+        # forces of worlds that are done are in their accelerations
+        _push(rows, k, where(frozen > 0.5, zero, force_io[k]), a_io)
+    for _ in range(options.sweeps):
         taken = taken + (1.0 - frozen)
-        moved = constant(0.0, frozen)
-        k = 0
-        while k < n:
-            if rows.kind[k] == CONE:
-                moved = maximum(moved, _solve_cone(rows, n, k, frozen, local_out, force_io))
-                k += rows.dim[k]
-            else:
-                moved = maximum(moved, _solve_plain(rows, n, k, frozen, force_io))
-                k += 1
-        frozen = where(moved <= tolerance, 1.0, frozen)
+        moved = _sweep(rows, n, frozen, work_out, force_io, a_io)
+        frozen = where(moved <= options.tolerance, 1.0, frozen)
         if not any_of(frozen < 0.5):
             break
     sweeps_out[0] = taken
+    return 1.0 - frozen

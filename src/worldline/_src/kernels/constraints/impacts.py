@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from worldline._src.jit import inline
 from worldline._src.kernels.constraints.laws import HARDNESS, SOFTEST, Answer, answer
 from worldline._src.kernels.constraints.tables import ACCELERATION_SPRING, FORCE_SPRING, HARD
-from worldline._src.scalar.ops import constant, maximum, sqrt
+from worldline._src.scalar.ops import any_of, constant, maximum, minimum, sqrt, where
 
 WAY, SPEED, BOTH = 0, 1, 2
 """What a solve is for; BOTH is for integrators that have one velocity for the two."""
@@ -28,6 +28,8 @@ SLOW = 1.0
 
 FASTEST = 3.0
 """Speed at which contacts push bodies apart at most [m/s]: an overlap at the start is no explosive."""
+EVER = 1e300
+"""No gap is larger [m]."""
 UNRESOLVED = 10.0
 """Square of step times frequency from which on a spring acts like a hard contact."""
 
@@ -47,63 +49,74 @@ class Impact(NamedTuple):
 
 @inline
 def touches(law, r, u, a, h, ahead):
-    """Whether a contact has a row: all but gaps that bounce, which have one in the step that closes them.
+    """Where a contact has a row: all but gaps that bounce, which have one in the step that closes them.
 
     Only where a body meets the world (`ahead`): two bodies would get to places where their momenta have
     another moment, so they bounce off each other in the step after.
     r: gap, negative where they overlap; u, a: its rate and the rate of that without contacts.
     """
-    if r <= 0.0 or law.bounciness == 0.0 or law.kind != HARD:
-        return True
+    if law.bounciness == 0.0 or law.kind != HARD:
+        return r < EVER
     if not ahead:
-        return False
-    y = u + 0.5 * h * a
+        return r <= 0.0
+    y = u + a * (0.5 * h)
     square = y * y - 2.0 * a * r
-    if square < 0.0:
-        return False
-    closing = sqrt(square) - y
-    return closing > 0.0 and 2.0 * r <= h * closing
+    closing = sqrt(maximum(square, constant(0.0, r))) - y
+    return (r <= 0.0) | ((square >= 0.0) & (closing > 0.0) & (2.0 * r <= h * closing))
 
 
 @inline
 def _landing(law, r, u, a, h, phase):
     """Of a gap that closes within the step."""
-    y = u + 0.5 * h * a
-    hit = sqrt(y * y - 2.0 * a * r)
-    left = h - 2.0 * r / (hit - y)
+    none = constant(0.0, r)
+    y = u + a * (0.5 * h)
+    hit = sqrt(maximum(y * y - 2.0 * a * r, none))
+    left = h - 2.0 * r / maximum(hit - y, constant(SOFTEST, r))
     up = law.bounciness * hit
     end = left * (up + 0.5 * a * left)
-    way, speed = (end - r) / h, up + a * (left - 0.5 * h)
-    if end < 0.0:
-        # it would come back within the step, and so on without end: it stays where it landed
-        way, speed = -r / h, 0.0
-    return Impact(way if phase == WAY else speed, r, 1, 0.0)
+    # what would come back within the step, and so on without end, stays where it landed
+    stays = end < 0.0
+    wanted = where(stays, none, up + a * (left - 0.5 * h))
+    if phase == WAY:
+        wanted = where(stays, -r, end - r) * (1.0 / h)
+    return Impact(wanted, r, 1, none)
 
 
 @inline
 def _pushed(law, r, u, h, phase):
     """Of an overlap."""
-    push = min(-law.erp * r / h, FASTEST)
-    back = 0.0
-    if u < 0.0:
-        back = -law.bounciness * u
-    parts = 1 if phase != BOTH and push > SLOW and push > back else 0
-    if parts == 1 and phase == SPEED:
-        return Impact(back, 0.0, 1, 0.0)
-    return Impact(max(push, back), max(r, -FASTEST * h / max(law.erp, SOFTEST)), parts, push)
+    none = constant(0.0, r)
+    push = minimum(r * (-law.erp / h), constant(FASTEST, r))
+    back = where(u < 0.0, u * -law.bounciness, none)
+    wanted, deep = maximum(push, back), -FASTEST * h / max(law.erp, SOFTEST)
+    if phase == BOTH:
+        return Impact(wanted, maximum(r, constant(deep, r)), 0, push)
+    fast = (push > SLOW) & (push > back)
+    parts = 1 if any_of(fast) else 0
+    split = fast & (constant(phase, r) == SPEED)
+    return Impact(
+        where(split, back, wanted),
+        where(split, none, maximum(r, constant(deep, r))),
+        parts,
+        where(split, none, push),
+    )
 
 
 @inline
 def _sprung(law, r, inverse_inertia, h, phase):
     """Of a spring: one too stiff for the step would throw out within it whatever a fast body sank in."""
-    frequency = 0.0
+    none, frequency = constant(0.0, r), 0.0
     if law.kind == FORCE_SPRING:
         frequency = law.stiffness * inverse_inertia
     if law.kind == ACCELERATION_SPRING:
         frequency = law.stiffness
-    if frequency * h * h <= UNRESOLVED or r > -SLOW * h or phase == BOTH:
-        return Impact(0.0, r, 0, 0.0)
-    return Impact(0.0, max(r, -FASTEST * h) if phase == WAY else 0.0, 1, 0.0)
+    if frequency * h * h <= UNRESOLVED or phase == BOTH:
+        return Impact(none, r, 0, none)
+    fast = r <= -SLOW * h
+    near = none
+    if phase == WAY:
+        near = maximum(r, constant(-FASTEST * h, r))
+    return Impact(none, where(fast, near, r), 1 if any_of(fast) else 0, none)
 
 
 @inline
@@ -111,12 +124,20 @@ def impact_of(law, r, u, a, inverse_inertia, h, phase):
     """What a contact for which `touches` holds answers to."""
     if law.kind != HARD:
         return _sprung(law, r, inverse_inertia, h, phase)
-    if r > 0.0:
-        if law.bounciness > 0.0:
-            return _landing(law, r, u, a, h, phase)
-        # may just close
-        return Impact(-r / h, r, 0, 0.0)
-    return _pushed(law, r, u, h, phase)
+    overlap, gap = _pushed(law, r, u, h, phase), r > 0.0
+    none = constant(0.0, r)
+    # what is apart may just close
+    wanted, parts = r * (-1.0 / h), overlap.parts
+    if law.bounciness > 0.0 and phase != BOTH:
+        wanted = _landing(law, r, u, a, h, phase).wanted
+        if any_of(gap):
+            parts = 1
+    return Impact(
+        where(gap, wanted, overlap.wanted),
+        where(gap, r, overlap.r),
+        parts,
+        where(gap, none, overlap.push),
+    )
 
 
 @inline
@@ -124,5 +145,5 @@ def contact_answer(law, impact, u, inverse_inertia, h, safe):
     """Reference acceleration and regularizer of a contact."""
     if law.kind == HARD:
         A = maximum(inverse_inertia, constant(SOFTEST, u))
-        return Answer((impact.wanted - u) / h, HARDNESS * A, constant(1.0 / h, u))
+        return Answer((impact.wanted - u) * (1.0 / h), HARDNESS * A, constant(1.0 / h, u))
     return answer(law, impact.r, u, inverse_inertia, h, safe)

@@ -8,7 +8,8 @@ d(r) rises from d0 at r = 0 to dw at |r| = width along a curve with midpoint and
 constraint of several equality rows d is taken at the norm of all their residuals, and shared by them.
 
 Residual, velocity and inverse inertia are scalars of the state; solref and solimp are numbers of the model,
-so branches on them are the same for all worlds.
+so branches on them are the same for all worlds. What is made of numbers of the model alone is made first: the
+compiler may turn divisions by it into products, and not alike for every scalar.
 """
 
 from __future__ import annotations
@@ -86,13 +87,13 @@ def regularizer(d, inverse_inertia):
 @inline
 def elliptic_first_regularizer(R_normal, friction_ratio):
     """R of the first sliding direction; friction_ratio > 1 makes friction harder than the normal."""
-    return R_normal / friction_ratio
+    return R_normal * (1.0 / friction_ratio)
 
 
 @inline
 def elliptic_other_regularizer(R_first, mu_first, mu):
     """R of the other friction rows, such that all of them share one cone."""
-    return R_first * (mu_first * mu_first) / (mu * mu)
+    return R_first * ((mu_first * mu_first) / (mu * mu))
 
 
 @inline
@@ -104,4 +105,4 @@ def regularized_friction(mu_first, R_first, R_normal):
 @inline
 def pyramid_regularizer(R_edge, mu_first, friction_ratio):
     """The R that all edges of a pyramidal contact share, from that of its first edge."""
-    return 2.0 * R_edge * (mu_first * mu_first) / friction_ratio
+    return R_edge * (2.0 * (mu_first * mu_first) / friction_ratio)

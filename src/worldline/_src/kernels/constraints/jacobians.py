@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from worldline._src.jit import inline
-from worldline._src.scalar.packed import PACK, pack_of, store_row
+from worldline._src.scalar.ops import constant
+from worldline._src.scalar.wide_rows import clear_row
 from worldline._src.spatial.motion import load_motion
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, sub
 
@@ -14,8 +15,7 @@ from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, sub
 def clear_rows(J_out, first, count):
     """Zeros in whole rows."""
     for r in range(first, first + count):
-        for j in range(0, J_out.shape[1], PACK):
-            store_row(J_out, r, j, pack_of(0.0))
+        clear_row(J_out, r)
 
 
 @inline
@@ -36,14 +36,14 @@ def add_point_motion(bodies, link, point, axes, count, sign, J_io, first):
             S = load_motion(pos.dof_S, d)
             v = add(S.lin, cross(S.ang, p))
             at = column[d]
-            J_io[first, at] += sign * dot(x, v)
+            J_io[first, at] = J_io[first, at] + sign * dot(x, v)
             if count > 1:
-                J_io[first + 1, at] += sign * dot(y, v)
+                J_io[first + 1, at] = J_io[first + 1, at] + sign * dot(y, v)
             if count > 2:
-                J_io[first + 2, at] += sign * dot(z, v)
+                J_io[first + 2, at] = J_io[first + 2, at] + sign * dot(z, v)
             for r in range(3, count):
                 e = load_vec3(axes, r - 3)
-                J_io[first + r, at] += sign * dot(e, S.ang)
+                J_io[first + r, at] = J_io[first + r, at] + sign * dot(e, S.ang)
             d = dof.dof_parent[d]
 
 
@@ -52,14 +52,15 @@ def row_velocity(J, r, v):
     """J_r v, in four sums that do not wait for each other."""
     n = v.shape[0]
     whole = n - n % 4
-    s, t, u, w = 0.0, 0.0, 0.0, 0.0
+    zero = constant(0.0, v[0])
+    s, t, u, w = zero, zero, zero, zero
     for d in range(0, whole, 4):
-        s += J[r, d] * v[d]
-        t += J[r, d + 1] * v[d + 1]
-        u += J[r, d + 2] * v[d + 2]
-        w += J[r, d + 3] * v[d + 3]
+        s = s + J[r, d] * v[d]
+        t = t + J[r, d + 1] * v[d + 1]
+        u = u + J[r, d + 2] * v[d + 2]
+        w = w + J[r, d + 3] * v[d + 3]
     for d in range(whole, n):
-        s += J[r, d] * v[d]
+        s = s + J[r, d] * v[d]
     return (s + u) + (t + w)
 
 
@@ -73,5 +74,5 @@ def hide_held(columns, mobile, held, count, J_io, aref_io):
         d = columns[j]
         if mobile[d] == 0.0:
             for r in range(count):
-                aref_io[r] -= J_io[r, j] * held[d]
+                aref_io[r] = aref_io[r] - J_io[r, j] * held[d]
                 J_io[r, j] = 0.0

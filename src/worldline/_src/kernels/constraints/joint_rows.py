@@ -1,6 +1,9 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of joints: position limits and dry friction."""
+"""Rows of joints: position limits and dry friction.
+
+Generic over the scalar: a row is made when any world needs it, and `row_active` says in which it counts.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,11 @@ from worldline._src.kernels.constraints.tables import (
     TREE_END,
     TREE_FIRST,
 )
-from worldline._src.scalar.ops import constant
+from worldline._src.scalar.ops import any_of, constant, minimum, sqrt, where
 from worldline._src.spatial.rotation import Quat, normalized, quat_to_rotation_vector
+
+_NO_TURN = 1e-12
+"""Angle of a ball joint below which it has no axis [rad]."""
 
 
 @kernel
@@ -39,25 +45,26 @@ def _friction_row(friction, k, weights, column, v, rows_out, notes_out):
         counter[DROPPED] += 1
     else:
         d = friction.friction_dof[k]
+        j = column[d]
         clear_rows(rows_out.J, n, 1)
-        rows_out.J[n, column[d]] = 1.0
+        rows_out.J[n, j] = 1.0
         damping, share = friction.friction_law[k, 1], friction.friction_law[k, 2]
         A = weights.dof_invweight[d]
         if share >= 1.0:
             # hard: rest is reached within the step
-            rows_out.aref[n], rows_out.D[n] = -v[d] / h, 1.0 / (HARDNESS * A)
+            rows_out.aref[n], rows_out.D[n] = v[j] * (-1.0 / h), 1.0 / (HARDNESS * A)
         else:
-            rows_out.aref[n] = -damping / friction.friction_law[k, 3] * v[d]
-            rows_out.D[n] = 1.0 / regularizer(share, constant(A, v[d]))
+            rows_out.aref[n] = (-damping / friction.friction_law[k, 3]) * v[j]
+            rows_out.D[n] = 1.0 / regularizer(share, constant(A, v[j]))
         rows_out.bound[n], rows_out.kind[n], rows_out.dim[n] = friction.friction_law[k, 0], FRICTION, 0
-        notes_out.row_residual[n] = 0.0
+        notes_out.row_residual[n], notes_out.row_active[n] = 0.0, 1.0
         notes_out.row_note[n, 0], notes_out.row_note[n, 1] = 1, k
         counter[ROWS] = n + 1
 
 
 @inline
-def _limit_row(limit, k, weights, r, v, rows_out, notes_out):
-    """Finish a row of limit `k` whose Jacobian is written."""
+def _limit_row(limit, k, weights, r, reached, v, rows_out, notes_out):
+    """Finish a row of limit `k` whose Jacobian is written; it counts where it is `reached`."""
     counter = notes_out.counter
     n = counter[ROWS]
     made = answer(
@@ -70,7 +77,7 @@ def _limit_row(limit, k, weights, r, v, rows_out, notes_out):
     )
     rows_out.aref[n], rows_out.D[n], rows_out.bound[n] = made.aref, 1.0 / made.R, 0.0
     rows_out.kind[n], rows_out.dim[n] = UNILATERAL, 0
-    notes_out.row_residual[n] = r
+    notes_out.row_residual[n], notes_out.row_active[n] = r, where(reached, 1.0, constant(0.0, r))
     notes_out.row_note[n, 0], notes_out.row_note[n, 1] = 2, k
     counter[ROWS] = n + 1
     counter[ACTIVE_LIMITS] += 1
@@ -102,10 +109,13 @@ def _number_limit(limit, k, weights, column, q, v, rows_out, notes_out):
     for side in range(2):
         s = 1.0 if side == 0 else -1.0
         r = s * (x - limit.limit_bound[k, side]) - margin
-        if r < 0.0 or (hard and r + h * s * v[j] < 0.0):
+        ahead = r
+        if hard:
+            ahead = minimum(r, r + h * s * v[j])
+        if any_of(ahead < 0.0):
             clear_rows(rows_out.J, counter[ROWS], 1)
             rows_out.J[counter[ROWS], j] = s
-            _limit_row(limit, k, weights, r, v, rows_out, notes_out)
+            _limit_row(limit, k, weights, r, ahead < 0.0, v, rows_out, notes_out)
 
 
 @inline
@@ -113,12 +123,15 @@ def _ball_limit(limit, k, weights, column, q, v, rows_out, notes_out):
     """The angle of a ball joint from its zero, against the axis of that turn."""
     i, margin = limit.limit_q[k], limit.limit_bound[k, 2]
     w = quat_to_rotation_vector(normalized(Quat(q[i], q[i + 1], q[i + 2], q[i + 3])))
-    angle = (w.x * w.x + w.y * w.y + w.z * w.z) ** 0.5
-    r = limit.limit_bound[k, 1] - angle - margin
-    if r < 0.0 and angle > 1e-12:
+    angle = sqrt(w.x * w.x + w.y * w.y + w.z * w.z)
+    turned = angle > _NO_TURN
+    # without a turn there is no axis to push against
+    r = where(turned, limit.limit_bound[k, 1] - angle - margin, constant(0.0, angle))
+    if any_of(r < 0.0):
         row, d = notes_out.counter[ROWS], limit.limit_dof[k]
+        size = where(turned, angle, constant(1.0, angle))
         clear_rows(rows_out.J, row, 1)
-        rows_out.J[row, column[d]] = -w.x / angle
-        rows_out.J[row, column[d + 1]] = -w.y / angle
-        rows_out.J[row, column[d + 2]] = -w.z / angle
-        _limit_row(limit, k, weights, r, v, rows_out, notes_out)
+        rows_out.J[row, column[d]] = -w.x / size
+        rows_out.J[row, column[d + 1]] = -w.y / size
+        rows_out.J[row, column[d + 2]] = -w.z / size
+        _limit_row(limit, k, weights, r, r < 0.0, v, rows_out, notes_out)

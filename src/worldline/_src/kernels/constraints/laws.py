@@ -109,15 +109,15 @@ def answer(law, r, v, inverse_inertia, h, safe):
     A = maximum(inverse_inertia, constant(SOFTEST, r))
     if law.kind == HARD:
         # a share of the error goes in this step, or the row bounces; what is still apart may just close
-        wanted = -law.erp * r / h
+        wanted = r * (-law.erp / h)
         if law.bounciness > 0.0:
             wanted = maximum(wanted, where(v < 0.0, -law.bounciness * v, wanted))
-        wanted = where(r > 0.0, -r / h, wanted)
-        return Answer((wanted - v) / h, HARDNESS * A, constant(1.0 / h, r))
+        wanted = where(r > 0.0, r * (-1.0 / h), wanted)
+        return Answer((wanted - v) * (1.0 / h), HARDNESS * A, constant(1.0 / h, r))
     if law.kind == FORCE_SPRING or law.kind == ACCELERATION_SPRING:
         k, d = law.stiffness, law.damping
         give = h * (k * h + d)
-        aref = -(k * (r + h * v) + d * v) / give
+        aref = (k * (r + h * v) + d * v) * (-1.0 / give)
         D = constant(give, r)
         if law.kind == ACCELERATION_SPRING:
             D = give / A

@@ -25,7 +25,7 @@ from worldline._src.kernels.constraints.tables import (
     TREE_END,
     TREE_FIRST,
 )
-from worldline._src.scalar.ops import maximum
+from worldline._src.scalar.ops import any_of, constant, maximum, where
 
 SERVO, MIMIC = 0, 1
 _NEAR = 0.9
@@ -42,6 +42,7 @@ def _begin(column, sign, rows_out, notes_out, note, k):
     clear_rows(rows_out.J, n, 1)
     rows_out.J[n, column] = sign
     rows_out.dim[n], rows_out.bound[n], notes_out.row_residual[n] = 0, 0.0, 0.0
+    notes_out.row_active[n] = 1.0
     notes_out.row_note[n, 0], notes_out.row_note[n, 1] = note, k
     notes_out.counter[ROWS] = n + 1
     return n
@@ -91,12 +92,14 @@ def _speed(speed_dof, limit, weights, moving, column, k, rows_out, notes_out):
     ahead = v + h * moving.a[d]
     for side in range(2):
         s = 1.0 if side == 0 else -1.0
-        if s * ahead > _NEAR * most or s * v > _NEAR * most:
+        near = maximum(s * ahead, s * v) > _NEAR * most
+        if any_of(near):
             n = _begin(column[d], -s, rows_out, notes_out, OF_SPEED, k)
             if n >= 0:
                 A = maximum(weights.dof_invweight[d], SOFTEST)
-                rows_out.aref[n], rows_out.D[n] = (s * v - most) / h, 1.0 / (HARDNESS * A)
+                rows_out.aref[n], rows_out.D[n] = (s * v - most) * (1.0 / h), 1.0 / (HARDNESS * A)
                 rows_out.kind[n], notes_out.row_residual[n] = UNILATERAL, most - s * v
+                notes_out.row_active[n] = where(near, 1.0, constant(0.0, v))
 
 
 @kernel

@@ -19,16 +19,17 @@ def onto_disc(x, y, radius):
 
 
 @inline
-def onto_cone(axial, length):
+def onto_cone(axial, length, ratio):
     """Projection onto the cone axial >= |lateral|, of which only the length of the lateral part matters.
 
-    Returns the new axial part and the factor of the lateral part.
+    Distances along the axis count 1 / ratio of those across, squared; 1 is the nearest point. Returns the
+    new axial part and the factor of the lateral part.
     """
-    half = 0.5 * (axial + length)
+    between = (axial + ratio * length) / (1.0 + ratio)
     inside = length <= axial
-    polar = length <= -axial
-    factor = half / maximum(length, TINY)
+    polar = ratio * length <= -axial
+    factor = between / maximum(length, TINY)
     return (
-        where(inside, axial, where(polar, 0.0, half)),
+        where(inside, axial, where(polar, 0.0, between)),
         where(inside, 1.0, where(polar, 0.0, factor)),
     )

@@ -95,6 +95,8 @@ SIZES = (
     "nlcp2",
     "nslip",
     "nslip2",
+    "nfixed",  # rows of a layout that is the same for all worlds, 0 where islands are found
+    "nkept",
 )
 
 COLUMNS = (
@@ -273,6 +275,7 @@ COLUMNS = (
     Column("D", "d", ("nrow",), "Inverse regularizers."),
     Column("bound", "d", ("nrow",), "Largest friction force, or coefficients of a cone."),
     Column("row_residual", "d", ("nrow",), "Distance or error of a row."),
+    Column("row_active", "d", ("nrow",), "1 in worlds where the row counts; what lanes differ in."),
     Column("row_force", "d", ("nrow",), "Solution."),
     Column("M", "d", ("ncolumn", "width"), "Mass matrix, padded."),
     Column("island_v", "d", ("ncolumn",), "Velocities by columns."),
@@ -329,6 +332,15 @@ COLUMNS = (
         ("ncontact", 6),
         "Friction: two sliding, spin, two rolling; speed of correction.",
     ),
+    # rows of several worlds at once; see slot_solve.py
+    Column("contact_kept", "m", ("ncontact",), "Where the forces of a contact are kept."),
+    Column("row_lifted", "args", ("nfixed",), "Rows of the pyramid or cone that obeys Coulomb's law."),
+    Column("K", "d", ("nfixed", "width"), "Accelerations by unit forces of rows."),
+    Column("dual", "d", (4, "nfixed"), "Regularizer, diagonal of the matrix, step, force."),
+    Column("dual_block", "d", ("nfixed", 6), "Blocks of cones."),
+    Column("dual_local", "d", (24,), "Scratch of one cone."),
+    Column("kept", "d", ("nkept",), "Forces that the next step starts from, in fixed places."),
+    Column("sweeps", "d", (2,), "Sweeps of the last step; steps without convergence."),
 )
 
 TABLE = Table(SIZES, COLUMNS)
@@ -419,7 +431,7 @@ ActuatorView, actuator_view = TABLE.view(
     "tendon_force_range",
 )
 RowView, row_view = TABLE.view("RowView", "J", "aref", "D", "bound", "kind", "dim")
-RowNoteView, row_note_view = TABLE.view("RowNoteView", "row_residual", "row_note", "counter")
+RowNoteView, row_note_view = TABLE.view("RowNoteView", "row_residual", "row_active", "row_note", "counter")
 RecordView, record_view = TABLE.view("RecordView", "residual", "row_of", "force", "contact_force", "qfrc")
 IslandView, island_view = TABLE.view(
     "IslandView",
@@ -518,4 +530,19 @@ WorkView, work_view = TABLE.view(
     "M_end",
     "H_first",
     "L_first",
+)
+DualView, dual_view = TABLE.view(
+    "DualView",
+    "contact_kept",
+    "row_lifted",
+    "row_first",
+    "row_end",
+    "body_tree",
+    "tree_dof",
+    "K",
+    "dual",
+    "dual_block",
+    "dual_local",
+    "kept",
+    "sweeps",
 )

@@ -3,15 +3,16 @@
 """The families that run for several worlds at once: round shapes, and round shapes and boxes on half spaces.
 
 All worlds look at the same pairs, so there is no list of contacts but a fixed number of slots a pair: four
-rows of position, normal, depth and feature. A slot without a contact has the depth -BOTTOMLESS; whoever
-reads them compares the depth with the margin, lane by lane. Nothing here branches on a number, and a lane
-has the bits of the same world alone.
+rows of position, normal, depth and feature. A slot without a contact has the depth -BOTTOMLESS; so has, in
+the rows of contacts that a step reads, a slot beyond the margin of its pair. Nothing here branches on a
+number, and a lane has the bits of the same world alone.
 """
 
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel, stage
-from worldline._src.kernels.narrowphase.emit import ordered
+from worldline._src.kernels.broadphase.aabb import place_shape
+from worldline._src.kernels.narrowphase.emit import ordered, pair_margin
 from worldline._src.kernels.narrowphase.flat import plane_box, plane_capsule
 from worldline._src.kernels.narrowphase.round import round_contacts
 from worldline._src.kernels.narrowphase.tables import (
@@ -21,23 +22,27 @@ from worldline._src.kernels.narrowphase.tables import (
     PAIRS,
     PLANE,
     bucket_view,
+    contact_view,
+    place_view,
     shape_view,
     slot_view,
 )
 from worldline._src.kernels.narrowphase.values import add_scaled, load_axis, load_position, load_rotation
-from worldline._src.scalar.ops import constant
+from worldline._src.scalar.ops import constant, where
 from worldline._src.spatial.vec3 import Vec3, add, dot, scale, sub
 
 SLOTS = 4
 """Rows of slots a pair has."""
 
 
-@inline
-def has_slots(type_a, type_b):
+def is_slot_pair(type_a, type_b):
     """Whether a pair of types, the lower first, is of these families."""
     if type_a == PLANE:
         return PLANE < type_b <= BOX
     return type_b <= CAPSULE
+
+
+has_slots = inline(is_slot_pair)
 
 
 @inline
@@ -112,6 +117,38 @@ def slot_pairs(shapes, buckets, slots_out):
 
 
 @stage
+def place_slots(m, c, args, d):
+    """Body poses -> shape poses; without a broad phase nobody asks for boxes."""
+    shapes, placed = place_view(m, c, args, d), shape_view(m, c, args, d)
+    for i in range(shapes.shape_type.shape[0]):
+        place_shape(shapes, i, placed.shape_X_W)
+
+
+@stage
 def narrow_slots(m, c, args, d):
     """Pairs and shape poses -> slots, for one world or a group of lanes."""
     slot_pairs(shape_view(m, c, args, d), bucket_view(m, c, args, d), slot_view(m, c, args, d))
+
+
+@kernel
+def slot_contacts(shapes, buckets, slots, contacts_out):
+    """Slots as rows of contacts; those beyond the margin of their pair are empty."""
+    slot, contact = slots.slot, contacts_out.contact
+    for q in range(buckets.counter[PAIRS]):
+        margin = pair_margin(shapes, buckets.pair[q, 0], buckets.pair[q, 1])
+        for row in range(SLOTS * q, SLOTS * q + SLOTS):
+            for j in range(6):
+                contact[row, j] = slot[row, j]
+            depth = slot[row, 6]
+            contact[row, 6] = where(-depth <= margin, depth, constant(-BOTTOMLESS, depth))
+
+
+@stage
+def settle_slots(m, c, args, d):
+    """Slots -> contacts within the margins."""
+    slot_contacts(
+        shape_view(m, c, args, d),
+        bucket_view(m, c, args, d),
+        slot_view(m, c, args, d),
+        contact_view(m, c, args, d),
+    )

@@ -1,0 +1,187 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Steps of many worlds in rows: a group of lanes at a time, from the first step to the last.
+
+A group is copied into its arenas once, steps there, and is copied back. Groups at the end are filled up by
+repeating the last world, so every world takes the same path through the arithmetic and the result does not
+depend on how worlds are grouped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numba import float64, int64
+
+from worldline._src.jit import DISABLED, Stage, announced, entry, inline, outline
+from worldline._src.scalar.lanes import LANES4, LANES8
+from worldline._src.scalar.memory import (
+    address_as,
+    address_of,
+    call_stage,
+    gather_block,
+    scatter_block,
+    vector,
+)
+from worldline._src.step.evaluate import stage_addresses
+
+# columns of a table of parts: set of arenas, where in its data arena, how many numbers, where in a row
+_SET, _AT, _COUNT, _START = range(4)
+
+
+@outline
+def _spread(d, width, at, n, x, start, stride, w, last, done):
+    """Copy numbers of `width` worlds from `w` on into lanes, from the number `done` on."""
+    for lane in range(width):
+        row = min(w + lane, last) * stride + start
+        for k in range(done, n):
+            d[(at + k) * width + lane] = x[row + k]
+
+
+@outline
+def _collect(d, width, at, n, x, start, stride, w, last, done):
+    """The inverse of `_spread`; worlds past the last one are left out."""
+    for lane in range(min(width, last + 1 - w)):
+        row = (w + lane) * stride + start
+        for k in range(done, n):
+            x[row + k] = d[(at + k) * width + lane]
+
+
+@entry
+def _advance_float(program, sets, state, inputs, x, u, low, high, steps):
+    """One world after the other; see `_advance_lanes`."""
+    for w in range(low, high):
+        for p in range(state.shape[0]):
+            at, n = state[p, _AT], state[p, _COUNT]
+            d = vector(address_as(sets[state[p, _SET], 3], float64), 0, at + n)
+            _spread(d, 1, at, n, x.reshape(-1), state[p, _START], x.shape[1], w, high - 1, 0)
+        for p in range(inputs.shape[0]):
+            at, n = inputs[p, _AT], inputs[p, _COUNT]
+            d = vector(address_as(sets[inputs[p, _SET], 3], float64), 0, at + n)
+            _spread(d, 1, at, n, u.reshape(-1), inputs[p, _START], u.shape[1], w, high - 1, 0)
+        for _ in range(steps):
+            for k in range(program.shape[0]):
+                s = program[k, 1]
+                call_stage(
+                    program[k, 0],
+                    address_as(sets[s, 0], int64),
+                    address_as(sets[s, 1], float64),
+                    address_as(sets[s, 2], int64),
+                    address_as(sets[s, 3], float64),
+                )
+        for p in range(state.shape[0]):
+            at, n = state[p, _AT], state[p, _COUNT]
+            d = vector(address_as(sets[state[p, _SET], 3], float64), 0, at + n)
+            _collect(d, 1, at, n, x.reshape(-1), state[p, _START], x.shape[1], w, high - 1, 0)
+
+
+@inline
+def _in(sets, parts, x, scalar, width, w, last):
+    """Copy rows of `width` worlds into their arenas; whole squares are transposed in registers."""
+    for p in range(parts.shape[0]):
+        address, at, n, start = sets[parts[p, _SET], 3], parts[p, _AT], parts[p, _COUNT], parts[p, _START]
+        done, flat = 0, x.reshape(-1)
+        if w + width - 1 <= last:
+            while done + width <= n:
+                data = address_as(address, scalar)
+                gather_block(data, at + done, flat, w * x.shape[1] + start + done, x.shape[1])
+                done += width
+        d = vector(address_as(address, float64), 0, (at + n) * width)
+        _spread(d, width, at, n, flat, start, x.shape[1], w, last, done)
+
+
+@inline
+def _out(sets, parts, x, scalar, width, w, last):
+    """The inverse of `_in`."""
+    for p in range(parts.shape[0]):
+        address, at, n, start = sets[parts[p, _SET], 3], parts[p, _AT], parts[p, _COUNT], parts[p, _START]
+        done, flat = 0, x.reshape(-1)
+        if w + width - 1 <= last:
+            while done + width <= n:
+                data = address_as(address, scalar)
+                scatter_block(data, at + done, flat, w * x.shape[1] + start + done, x.shape[1])
+                done += width
+        d = vector(address_as(address, float64), 0, (at + n) * width)
+        _collect(d, width, at, n, flat, start, x.shape[1], w, last, done)
+
+
+@inline
+def _advance_lanes(program, sets, state, inputs, x, u, low, high, steps, scalar, width):
+    """`steps` steps of worlds `low` to `high`, `width` at a time.
+
+    program: address and set of arenas of every stage. sets: addresses of m, c, args, d of every set. state,
+    inputs: which parts of the rows of x, read and written, and of u, read only, go where.
+    """
+    for w in range(low, high, width):
+        _in(sets, state, x, scalar, width, w, high - 1)
+        _in(sets, inputs, u, scalar, width, w, high - 1)
+        for _ in range(steps):
+            for k in range(program.shape[0]):
+                s = program[k, 1]
+                call_stage(
+                    program[k, 0],
+                    address_as(sets[s, 0], int64),
+                    address_as(sets[s, 1], float64),
+                    address_as(sets[s, 2], int64),
+                    address_as(sets[s, 3], scalar),
+                )
+        _out(sets, state, x, scalar, width, w, high - 1)
+
+
+@entry
+def _advance_lanes4(program, sets, state, inputs, x, u, low, high, steps):
+    _advance_lanes(program, sets, state, inputs, x, u, low, high, steps, LANES4, 4)
+
+
+@entry
+def _advance_lanes8(program, sets, state, inputs, x, u, low, high, steps):
+    _advance_lanes(program, sets, state, inputs, x, u, low, high, steps, LANES8, 8)
+
+
+def _advance_python(program, sets, state, inputs, x, u, low, high, steps):
+    """The same as plain Python; program is pairs of stage and set, sets are tuples of arrays."""
+    for w in range(low, high):
+        for parts, rows in ((state, x), (inputs, u)):
+            for s, at, n, start in parts.tolist():
+                sets[s][3][at : at + n] = rows[w, start : start + n]
+        for _ in range(steps):
+            for stage, s in program:
+                stage(*sets[s])
+        for s, at, n, start in state.tolist():
+            x[w, start : start + n] = sets[s][3][at : at + n]
+
+
+_TABLE, _ROWS = "int64[:, ::1]", "float64[:, ::1]"
+_SIGNATURE = f"({', '.join([_TABLE] * 4 + [_ROWS] * 2 + ['int64'] * 3)})"
+_RUNNERS = {"float": _advance_float, "lanes4": _advance_lanes4, "lanes8": _advance_lanes8}
+_ready: dict[str, Any] = {}
+
+
+def lane_runner(scalar: str) -> Any:
+    """The compiled loop for a scalar; compiled on first use and announced then."""
+    run = _ready.get(scalar)
+    if run is None:
+        run = _advance_python
+        if not DISABLED:
+            run = _RUNNERS[scalar]
+            with announced(f"the loop over steps of worlds ({scalar})"):
+                run.compile(_SIGNATURE)
+        _ready[scalar] = run
+    return run
+
+
+def program_table(program: Sequence[tuple[Stage, int]], scalar: str) -> Any:
+    """A program as the loop wants it: address and set of every stage, or the pairs without a compiler."""
+    if DISABLED:
+        return tuple(program)
+    stages = stage_addresses(tuple(stage for stage, _ in program), scalar)
+    return np.ascontiguousarray(np.stack([stages, [place for _, place in program]], axis=1))
+
+
+def set_table(sets: list[tuple[np.ndarray, ...]]) -> Any:
+    """Sets of arenas as the loop wants them; they must outlive the table."""
+    if DISABLED:
+        return sets
+    return np.array([[address_of(block) for block in row] for row in sets], np.int64)

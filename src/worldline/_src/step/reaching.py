@@ -1,0 +1,84 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Reach the other arenas of a step by their addresses, which stand at the front of `args`.
+
+A stage is compiled for the scalar of its own data arena. What it finds by address holds numbers of that
+scalar too, so a stage need not say which one it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from numba import float64, int64, types
+from numba.extending import intrinsic
+
+from worldline._src.jit import DISABLED, inline
+from worldline._src.kernels.constraints.tables import HIT_ARGS, HIT_D, HIT_M, TREE_C, TREE_D, TREE_M
+from worldline._src.kernels.narrowphase.tables import SLOT
+from worldline._src.scalar.memory import address_as, matrix, vector
+
+_CONTACT, _CONTACT_ID = SLOT["contact"], SLOT["contact_id"]
+_COUNTER, _NCONTACT = SLOT["counter"], SLOT["ncontact"]
+_SHAPE_TYPE, _SHAPE_X, _NSHAPE = SLOT["shape_type"], SLOT["shape_X_W"], SLOT["nshape"]
+
+
+@intrinsic
+def _address_like(typingctx, address, arena):
+    if not isinstance(arena, types.CPointer):
+        return None
+
+    def codegen(context, builder, sig, args):
+        return builder.inttoptr(args[0], args[1].type)
+
+    return arena(types.int64, arena), codegen
+
+
+address_like = address_as if DISABLED else _address_like
+"""address_like(address, arena): an integer as the address of elements of the kind that `arena` holds."""
+
+
+class Bodies(NamedTuple):
+    """Trees as rows see them."""
+
+    dof: Any
+    tree: Any
+    pos: Any
+    body_link: Any
+    body_invweight: Any
+    option: Any
+    column: Any
+
+
+class Hits(NamedTuple):
+    """The contacts of the collision tables."""
+
+    counter: Any
+    contact: Any
+    contact_id: Any
+    shape_type: Any
+    shape_X_W: Any
+
+
+@inline
+def trees_of(args, d):
+    """The arenas of the trees: m, c, d; numbers of the state are of the kind of those in `d`."""
+    return (
+        address_as(args[TREE_M], int64),
+        address_as(args[TREE_C], float64),
+        address_like(args[TREE_D], d),
+    )
+
+
+@inline
+def hits_of(args, d):
+    """The contacts of the collision tables."""
+    hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
+    hd = address_like(args[HIT_D], d)
+    return Hits(
+        vector(ha, hm[_COUNTER], 8),
+        matrix(hd, hm[_CONTACT], hm[_NCONTACT], 7),
+        matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6),
+        vector(hm, hm[_SHAPE_TYPE], hm[_NSHAPE]),
+        matrix(hd, hm[_SHAPE_X], hm[_NSHAPE], 12),
+    )

@@ -1,0 +1,228 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Constraints in a layout that worlds in lanes can share.
+
+What touches is different in every world, so nothing may depend on it: every pair of shapes that may touch
+has slots for its contacts, every contact a place for its forces. What has no such layout is refused by name.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from worldline._src.collision.arenas import Arenas as HitArenas
+from worldline._src.collision.run import run_stages
+from worldline._src.errors import CapabilityError
+from worldline._src.jit import Stage
+from worldline._src.kernels.broadphase.every_pair import every_pair
+from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.narrowphase.lanes import (
+    SLOTS,
+    is_slot_pair,
+    narrow_slots,
+    place_slots,
+    settle_slots,
+)
+from worldline._src.kernels.narrowphase.tables import BOX, CAPSULE, PAIRS, PLANE, SPHERE
+from worldline._src.kernels.transmissions import LINEAR
+from worldline._src.model.model import Model
+from worldline._src.scene.options import SimulateOption
+from worldline._src.spatial.poses import Array
+from worldline._src.step import constraint_stages as s
+from worldline._src.step import holding_stages as g
+from worldline._src.step import island_stages as islands
+from worldline._src.step import slot_stages
+from worldline._src.step import stages as trees
+from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_rows
+from worldline._src.step.constraint_program import HITS, ROWS, TREE
+from worldline._src.step.constraints import Constraints
+from worldline._src.step.pair_filling import pair_keys
+
+MOST_ROWS = 4096
+"""Rows that a fixed layout may have; their Jacobian is dense."""
+
+MOST_COLUMNS = 48
+"""Degrees of freedom up to which Newton's method is tried; it factors a matrix of them."""
+
+SLOT_STAGES = (place_slots, narrow_slots, settle_slots, slot_stages.begin_slots, slot_stages.solve_slots)
+ROW_STAGES = (s.place_bodies, s.friction_rows, s.limit_rows, s.contact_rows, g.speed_rows)
+FORCE_STAGES = (s.actuator_forces, s.advance_activations, slot_stages.damp_slots)
+TREE_STAGES = (trees.composites, trees.mass_matrix, trees.factor_mass_matrix)
+STAGES = (*SLOT_STAGES, *ROW_STAGES, *FORCE_STAGES, *TREE_STAGES)
+"""Every stage that constraints in lanes may need beyond those of trees, for warming the compile cache."""
+
+
+def _slot_count(first: int, second: int) -> int:
+    """Slots that a pair of shape types can fill, of the four it has."""
+    low, high = sorted((first, second))
+    if low == PLANE:
+        return {SPHERE: 1, CAPSULE: 2, BOX: 4}[high]
+    return 2 if low == CAPSULE else 1
+
+
+class SlotConstraints(Constraints):
+    """What limits, drives and touches, for one world or several in lanes."""
+
+    def __init__(self, model: Model, sweeps: int, tolerance: float) -> None:
+        super().__init__(model)
+        self._sweeps, self._tolerance = sweeps, tolerance
+        self._refuse()
+
+    # ---- layout
+
+    def _lay_out(self, **counts: int) -> None:
+        super()._lay_out(**counts)
+        self._pairs = self._find_pairs()
+        rows = self._contact_rows()
+        kept = counts["nfriction"] + counts["nlimit"] + counts["nspeed"]
+        most = counts["nfriction"] + 2 * counts["nlimit"] + 2 * counts["nspeed"] + int(rows.sum())
+        if most > MOST_ROWS:
+            raise CapabilityError(
+                f"steps in lanes have room for {MOST_ROWS} rows of contacts, limits and friction; this model "
+                f"may need {most}: leave out pairs that need not touch, or step worlds one at a time"
+            )
+        none = dict.fromkeys(("npush", "npush3", "nlcp", "nlcp2", "nslot"), 0)
+        self.sizes |= none | {"ncontact": len(rows), "nrow": most, "nfixed": most}
+        self.sizes["nkept"] = kept + int(rows.sum())
+        self.block = t.TABLE.lay_out(self.sizes)
+        self.column = self.block.column
+        self.column["contact_kept"][:] = kept + np.cumsum(rows) - rows
+
+    def _find_pairs(self) -> np.ndarray:
+        """Pairs of shapes that may touch, by row of the collision tables, (k, 2)."""
+        if not len(self.shapes):
+            return np.zeros((0, 2), np.int64)
+        rows, n = [row for _, row in shape_rows(self.model)], len(self.shapes)
+        arenas = HitArenas(
+            rows,
+            body_rows(self.model, parents=not self.option.disable_parent_filter),
+            ignored=excluded_keys(self.model, rows),
+            explicit=np.unique(pair_keys(self.model, self.shapes)).tolist(),
+            pairs=n * (n - 1) // 2,
+        )
+        run_stages((every_pair,), arenas.m, arenas.c, arenas.args, arenas.d)
+        pairs = arenas.column["pair"][: arenas.column["counter"][PAIRS]].copy()
+        self._types = arenas.column["shape_type"].copy()
+        self._require_slots(pairs)
+        return pairs
+
+    def _require_slots(self, pairs: np.ndarray) -> None:
+        shapes = self.model.shapes
+        assert shapes is not None
+        for a, b in pairs.tolist():
+            low, high = sorted((int(self._types[a]), int(self._types[b])))
+            if not is_slot_pair(low, high):
+                first, second = (shapes.label[self.shapes[k]] for k in (a, b))
+                raise CapabilityError(
+                    f"steps in lanes have contacts of spheres and capsules, and of them and boxes on planes; "
+                    f"shapes '{first}' and '{second}' may touch and are another pair: exclude "
+                    "them from touching, or step worlds one at a time"
+                )
+
+    def _contact_rows(self) -> np.ndarray:
+        """Rows that the contact of every slot may have."""
+        rows = np.zeros((len(self._pairs), SLOTS), np.int64)
+        if not len(self._pairs):
+            return rows.reshape(-1)
+        shapes, own = self.model.shapes, self.model.contact_pairs
+        assert shapes is not None
+        condim = shapes.condim[self.shapes]
+        most = np.maximum(condim[self._pairs[:, 0]], condim[self._pairs[:, 1]])
+        if own is not None and len(own):
+            most = np.maximum(most, own.condim.max())
+        elliptic = self.option.friction_model == 1
+        count = np.where(most == 1, 1, most if elliptic else 2 * (most - 1))
+        for q, (a, b) in enumerate(self._pairs.tolist()):
+            rows[q, : _slot_count(int(self._types[a]), int(self._types[b]))] = count[q]
+        return rows.reshape(-1)
+
+    def _make_hits(self, kept: list, option: SimulateOption) -> None:
+        rows, pairs = [row for _, row in kept], self._pairs
+        self.hits = HitArenas(
+            rows,
+            body_rows(self.model, parents=not option.disable_parent_filter),
+            pairs=len(pairs),
+            contacts=SLOTS * len(pairs),
+            slots=SLOTS * len(pairs),
+        )
+        column = self.hits.column
+        column["pair"][: len(pairs)] = pairs
+        column["counter"][PAIRS] = len(pairs)
+        each = np.repeat(pairs, SLOTS, axis=0)
+        column["contact_id"][: len(each), :2] = each
+        column["contact_id"][: len(each), 2:4] = column["shape_body"][each]
+        column["contact_id"][: len(each), 5] = np.arange(len(each)) // SLOTS
+        self._hit_stages = (place_slots, narrow_slots, settle_slots)
+
+    def _refuse(self) -> None:
+        """Raise for what a fixed layout does not have."""
+        sizes = self.sizes
+        found = list(self.missing)
+        parts = {
+            "nequality": "equalities, closures and joints between bodies",
+            "nmotor": "mimic motors",
+            "ntendon": "tendons",
+            "nspring": "springs between bodies",
+            "nbox": "a medium",
+        }
+        found += [what for size, what in parts.items() if sizes[size]]
+        if (self.column["act_hold"][:, 0] != LINEAR).any():
+            found.append("actuators of anything but joints that turn about or slide along an axis")
+        if found:
+            raise CapabilityError(f"steps in lanes do not have {', '.join(found)}; step worlds one at a time")
+
+    # ---- what a step runs
+
+    def island_stages(self) -> list[Stage]:
+        """None: there are no islands."""
+        return []
+
+    def row_stages(self) -> list[tuple[Stage, int]]:
+        """The stages between smooth accelerations and integration, with the arenas they run on."""
+        chosen: list[tuple[Stage, int]] = []
+        if self.hits is not None:
+            chosen.append((s.place_bodies, ROWS))
+            chosen += [(stage, HITS) for stage in self._hit_stages]
+        chosen.append((slot_stages.begin_slots, ROWS))
+        makers = (("nfriction", s.friction_rows), ("nlimit", s.limit_rows), ("nspeed", g.speed_rows))
+        chosen += [(stage, ROWS) for size, stage in makers if self.sizes[size]]
+        if self.hits is not None:
+            chosen.append((s.contact_rows, ROWS))
+        if not self._implicit:
+            chosen += [(trees.composites, TREE), (trees.mass_matrix, TREE)]
+        return [*chosen, (trees.factor_mass_matrix, TREE), (slot_stages.solve_slots, ROWS)]
+
+    def slot_program(
+        self, dynamics: tuple[Stage, ...], parts: tuple[Stage, ...], implicit: bool
+    ) -> list[tuple[Stage, int]]:
+        """A whole step; the guess of the solver is not an acceleration but the forces that were kept."""
+        others = {s.damp_implicitly: slot_stages.damp_slots}
+        chosen = self.step_stages(dynamics, parts, implicit)
+        chosen = [(stage, place) for stage, place in chosen if stage is not islands.guess_from_last]
+        return [(others.get(stage, stage), place) for stage, place in chosen]
+
+    def connect(
+        self, index: np.ndarray, constant: np.ndarray, data: np.ndarray, mobile: Array, h: float
+    ) -> None:
+        """Prepare the columns for steps of `h`; the addresses of arenas are those of one world."""
+        super().connect(index, constant, data, mobile, h)
+        column, nv = self.column, self.sizes["nv"]
+        moving = np.flatnonzero(column["tree_still"] == 0)
+        column["island_tree"][: len(moving)] = moving
+        counter = column["counter"]
+        counter[t.TREE_FIRST], counter[t.TREE_END] = 0, len(moving)
+        counter[t.CONTACT_FIRST], counter[t.CONTACT_END] = 0, self.sizes["ncontact"]
+        column["contact_order"][:] = np.arange(self.sizes["ncontact"])
+        column["dof_column"][:] = column["column_dof"][:] = np.arange(nv)
+        numbers = column["option"]
+        numbers[t.SWEEPS] = self._sweeps
+        numbers[t.SPEED_TOLERANCE] = self._tolerance * numbers[t.GRAVITY]
+        numbers[t.NEWTON_STEPS] = float(self._is_plain() and nv <= MOST_COLUMNS and bool(mobile.all()))
+
+    def _is_plain(self) -> bool:
+        """Whether no contact can be a cone or obey Coulomb's law, so that rows are springs with bounds."""
+        column = self.column
+        condim = np.concatenate([column["shape_condim"], column["pair_condim"], [1]])
+        kinds = np.concatenate([column["shape_law"][:, t.KIND], column["pair_law"][:, t.KIND]])
+        convex = column["option"][t.ELLIPTIC] == 0.0 and bool((kinds == t.IMPEDANCE).all())
+        return convex or bool((condim == 1).all())

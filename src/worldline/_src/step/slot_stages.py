@@ -1,0 +1,105 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The stages of a step of several worlds at once that a step of one world has no use for.
+
+Rows are made by the stages of `constraint_stages.py`, which know no scalar; what is different is that there
+are no islands and that all worlds share one list of rows.
+"""
+
+from __future__ import annotations
+
+from numba import int64
+
+from worldline._src.jit import stage
+from worldline._src.kernels.constraints import slot_solve as solving
+from worldline._src.kernels.constraints.damping import Damped
+from worldline._src.kernels.constraints.implicit_damping import damp_all
+from worldline._src.kernels.constraints.tables import (
+    ACTIVE_LIMITS,
+    DROPPED,
+    HIT_ARGS,
+    HIT_M,
+    ROWS,
+    contact_frame_view,
+    dual_view,
+    friction_view,
+    limit_view,
+    link_view,
+    motion_view,
+    row_note_view,
+    row_view,
+    speed_view,
+    work_view,
+)
+from worldline._src.kernels.narrowphase import tables as hits
+from worldline._src.model.views import (
+    articulated_view,
+    chain_view,
+    drive_view,
+    mass_view,
+    operand_view,
+    passive_view,
+    step_view,
+)
+from worldline._src.scalar.memory import address_as, matrix
+from worldline._src.step.reaching import trees_of
+
+_CONTACT_ID, _NCONTACT = hits.SLOT["contact_id"], hits.SLOT["ncontact"]
+
+
+@stage
+def begin_slots(m, c, args, d):
+    """v -> velocities by columns, which are the degrees of freedom; no rows yet."""
+    tm, tc, td = trees_of(args, d)
+    counter, v = link_view(m, c, args, d).counter, operand_view(tm, tc, td).v
+    counter[ROWS], counter[DROPPED], counter[ACTIVE_LIMITS] = 0, 0, 0
+    island_v = motion_view(m, c, args, d).island_v
+    for k in range(v.shape[0]):
+        island_v[k] = v[k]
+
+
+@stage
+def solve_slots(m, c, args, d):
+    """M, L, a, rows -> a with constraints, forces for the next step."""
+    tm, tc, td = trees_of(args, d)
+    link, frames = link_view(m, c, args, d), contact_frame_view(m, c, args, d)
+    n = link.counter[ROWS]
+    contact_id = frames.contact_row
+    if args[HIT_M] != 0:
+        hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
+        contact_id = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
+    limit = limit_view(m, c, args, d)
+    solving.solve_slots(
+        chain_view(tm, tc, td),
+        mass_view(tm, tc, td),
+        solving.Layout(
+            contact_id,
+            friction_view(m, c, args, d).friction_dof,
+            limit.limit_dof,
+            limit.limit_kind,
+            speed_view(m, c, args, d).speed_dof,
+        ),
+        link.option,
+        n,
+        solving.SlotRows(
+            row_view(m, c, args, d),
+            row_note_view(m, c, args, d),
+            frames,
+            dual_view(m, c, args, d),
+            work_view(m, c, args, d),
+        ),
+        operand_view(tm, tc, td).a,
+    )
+
+
+@stage
+def damp_slots(m, c, args, d):
+    """a, M -> a with joint damping taken at the end of the step."""
+    tm, tc, td = trees_of(args, d)
+    damp_all(
+        Damped(chain_view(tm, tc, td), passive_view(tm, tc, td), drive_view(tm, tc, td)),
+        step_view(tm, tc, td).time_step[0],
+        mass_view(tm, tc, td),
+        articulated_view(tm, tc, td).dof_u,
+        operand_view(tm, tc, td).a,
+    )
