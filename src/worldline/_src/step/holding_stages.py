@@ -211,7 +211,7 @@ def tendon_rows(m, c, args, d):
 @stage
 def equality_forces(m, c, args, d):
     """forces of rows -> wrenches of equalities; those that pulled too hard are broken."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     frame = clock_view(tm, tc, td).clock[0] + 1.0
     equalities.equality_forces(record_view(m, c, args, d).force, frame, equality_view(m, c, args, d))
 

@@ -28,14 +28,14 @@ from worldline._src.kernels.constraints.tables import (
     record_view,
 )
 from worldline._src.model.views import operand_view, tree_view
-from worldline._src.step.constraint_stages import trees_of
 from worldline._src.step.island_stages import call_linked
+from worldline._src.step.reaching import trees_of
 
 
 @stage
 def keep_smooth(m, c, args, d):
     """a -> a without rows, for a second solve."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     a, kept = operand_view(tm, tc, td).a, apart_view(m, c, args, d).a_smooth
     link_view(m, c, args, d).counter[PARTS] = 0
     for k in range(a.shape[0]):
@@ -45,7 +45,7 @@ def keep_smooth(m, c, args, d):
 @stage
 def solve_speeds(m, c, args, d):
     """islands, v, a of the way -> a of the speed at the end of the step, and how the two differ."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     links, apart, a = link_view(m, c, args, d), apart_view(m, c, args, d), operand_view(tm, tc, td).a
     counter, option = links.counter, links.option
     if counter[PARTS] != 0:
@@ -68,6 +68,6 @@ def solve_speeds(m, c, args, d):
 def move_apart(m, c, args, d):
     """q, how way and speed differ -> q moved by it."""
     if link_view(m, c, args, d).counter[PARTS] != 0:
-        tm, tc, td = trees_of(args)
+        tm, tc, td = trees_of(args, d)
         q, h = operand_view(tm, tc, td).q, link_view(m, c, args, d).option[STEP]
         configuration.integrate(tree_view(tm, tc, td), q, apart_view(m, c, args, d).way, h, q)

@@ -21,7 +21,6 @@ from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
 from worldline._src.scalar.memory import address_of, aligned_zeros
 from worldline._src.spatial.poses import Array
-from worldline._src.step import step_stages
 from worldline._src.step.constraint_program import ROWS, TREE
 from worldline._src.step.evaluate import (
     SCALARS,
@@ -41,6 +40,7 @@ from worldline._src.step.stepping import (
     MultibodyIntegrationFamily,
     dynamics_stages,
     model_needs,
+    semi_implicit_stages,
     target_configuration,
 )
 
@@ -211,11 +211,12 @@ class LaneSimulation:
         model = self.model
         damped = bool(model.joint_damping.any() or model.joint_target_kd.any())
         implicit = damped and self.family is MultibodyIntegrationFamily.IMPLICIT_DAMPING
-        parts: tuple[Stage, ...] = (step_stages.semi_implicit_euler,)
-        if self.family is MultibodyIntegrationFamily.RUNGE_KUTTA_4:
-            parts = RUNGE_KUTTA_PARTS
         needs = model_needs(model, wrenches=wrenches)
-        return self.constraints.slot_program(dynamics_stages(needs), parts, implicit)
+        dynamics, last = semi_implicit_stages(needs)
+        parts: tuple[Stage, ...] = (last,)
+        if self.family is MultibodyIntegrationFamily.RUNGE_KUTTA_4:
+            dynamics, parts = dynamics_stages(needs), RUNGE_KUTTA_PARTS
+        return self.constraints.slot_program(dynamics, parts, implicit)
 
     def _program(self, scalar: str) -> Any:
         """The program of a step as the loop wants it; forces on bodies are looked at when there are any."""

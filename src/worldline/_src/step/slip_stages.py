@@ -24,7 +24,7 @@ from worldline._src.kernels.constraints.tables import (
     solve_view,
 )
 from worldline._src.model.views import chain_view, operand_view
-from worldline._src.step.constraint_stages import trees_of
+from worldline._src.step.reaching import trees_of
 
 
 @inline
@@ -39,7 +39,7 @@ def _add_forces(rows, solution, count, sign, qfrc_io):
 @stage
 def remove_slip_of_island(m, c, args, d):
     """M, rows, forces and a of a solved island -> forces of friction and a without slip."""
-    tm, tc, td = trees_of(args)
+    tm, tc, td = trees_of(args, d)
     solution, records, rows = solve_view(m, c, args, d), record_view(m, c, args, d), row_view(m, c, args, d)
     counter, option = solution.counter, solution.option
     island = IslandRows(

@@ -16,6 +16,7 @@ from worldline._src.errors import CapabilityError
 from worldline._src.jit import Stage
 from worldline._src.kernels.broadphase.every_pair import every_pair
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.constraints.impacts import BOTH
 from worldline._src.kernels.narrowphase.lanes import (
     SLOTS,
     is_slot_pair,
@@ -30,8 +31,8 @@ from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
 from worldline._src.step import constraint_stages as s
 from worldline._src.step import holding_stages as g
+from worldline._src.step import impact_stages, slot_stages
 from worldline._src.step import island_stages as islands
-from worldline._src.step import slot_stages
 from worldline._src.step import stages as trees
 from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_rows
 from worldline._src.step.constraint_program import HITS, ROWS, TREE
@@ -195,10 +196,15 @@ class SlotConstraints(Constraints):
     def slot_program(
         self, dynamics: tuple[Stage, ...], parts: tuple[Stage, ...], implicit: bool
     ) -> list[tuple[Stage, int]]:
-        """A whole step; the guess of the solver is not an acceleration but the forces that were kept."""
+        """A whole step; the guess of the solver is not an acceleration but the forces that were kept.
+
+        Steps are solved once: what pushes apart stays in the velocity, and bodies bounce in the step after.
+        """
         others = {s.damp_implicitly: slot_stages.damp_slots}
+        left_out = islands.guess_from_last, impact_stages.move_apart
         chosen = self.step_stages(dynamics, parts, implicit)
-        chosen = [(stage, place) for stage, place in chosen if stage is not islands.guess_from_last]
+        self.parts, self.column["option"][t.PHASE] = False, BOTH
+        chosen = [(stage, place) for stage, place in chosen if stage not in left_out]
         return [(others.get(stage, stage), place) for stage, place in chosen]
 
     def connect(
