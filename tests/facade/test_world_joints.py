@@ -113,7 +113,7 @@ def test_a_joint_breaks_at_its_torque_and_tells(world):
     assert event.frame == 4 and event.time == pytest.approx(0.004)
     assert event.torque == pytest.approx(5.1, rel=1e-6) and event.force == pytest.approx(2 * 9.81, rel=1e-6)
     assert world.step_report().broken == ()
-    joint.repair()
+    joint.reset_breakage()
     assert world.break_events == []
 
 
