@@ -178,3 +178,57 @@ def test_closest_point_is_fresh_and_signed():
     assert world.closest_point((9, 9, -2.5)).body is None
     ball.translation = (0, 0, 4)
     assert world.closest_point((0, 0, 0)).body is None  # the ground is nearer now
+
+
+def _crowd():
+    """Two rigid bodies and two robots of two links each, all in one place, on the ground."""
+    world = sx.World()
+    world.add_ground_plane()
+    ball = CollisionShape.sphere(0.5)
+    for name in ("a", "b"):
+        world.add_rigid_body(name).add_collision_shape(ball)
+    for name in ("r", "s"):
+        robot = world.add_multibody(name)
+        links = [robot.add_link("root")]
+        for k in range(2):
+            links.append(robot.add_link(f"l{k}", parent=links[-1], joint=sx.JointSpec(name=f"j{k}")))
+        links[0].add_collision_shape(ball)
+        links[2].add_collision_shape(ball)
+    return world
+
+
+def _told(contacts):
+    def kind(contact):
+        a, b = contact.body_a, contact.body_b
+        if a is None or b is None:
+            return "world"
+        links = [body for body in (a, b) if isinstance(body, sx.Link)]
+        if len(links) == 2:
+            return "same" if a.multibody is b.multibody else "links"
+        return "mixed" if links else "bodies"
+
+    return {kind(contact) for contact in contacts}
+
+
+@pytest.mark.parametrize(
+    ("flag", "kind"),
+    [
+        ("include_same_multibody_link_pairs", "same"),
+        ("include_rigid_body_pairs", "bodies"),
+        ("include_rigid_body_link_pairs", "mixed"),
+        ("include_link_pairs", "links"),
+    ],
+)
+def test_pairs_that_are_not_asked_for_are_not_told(flag, kind):
+    world = _crowd()
+    everything = {"same", "bodies", "mixed", "links", "world"}
+    assert _told(world.collide()) == everything
+    options = sx.CollisionQueryOptions()
+    assert _told(world.collide(include=options)) == everything
+    setattr(options, flag, False)
+    assert _told(world.collide(include=options)) == everything - {kind}
+    assert _told(world.collision.query(include=options)) == everything - {kind}
+    with pytest.raises(ArgumentError, match=flag):
+        setattr(options, flag, 1)
+    with pytest.raises(ArgumentError, match="CollisionQueryOptions"):
+        world.collide(include=True)

@@ -220,6 +220,11 @@ def contacts(world: sx.World) -> list[sx.Contact]:
     assert near.distance > 0.0 and near.point.shape == (3,) and near.body is None
     inside: list[sx.RigidBody | sx.Link | None] = world.overlap(CollisionShape.sphere(0.1), np.eye(4))
     now: list[sx.Contact] = world.collide(CollisionOption(margin=0.01))
+    only = sx.CollisionQueryOptions(include_link_pairs=False)
+    now = world.collide(include=only)
+    told: bool = only.includes(None, None)
+    assert only.include_same_multibody_link_pairs and only.include_rigid_body_pairs and told
+    assert only.include_rigid_body_link_pairs and not only.include_link_pairs
     world.step()
     forces: list[sx.ContactForce] = world.get_last_contact_forces()
     assert inside == [None, box] and len(now) == len(forces) == 4 and forces[0].force.shape == (3,)

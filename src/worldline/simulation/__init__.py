@@ -71,6 +71,7 @@ from worldline._src.facade.options import (
     WorldOptions,
 )
 from worldline._src.facade.queries import BodyDistance, BodyPoint, CollisionQueries, RayHit, RayHits
+from worldline._src.facade.query_options import CollisionQueryOptions
 from worldline._src.facade.recording import Recording, RecordingError
 from worldline._src.facade.replay import Replay, ReplayCheck, ReplayDifference, ReplayIndexError
 from worldline._src.facade.replay_layout import LayoutError
@@ -112,6 +113,7 @@ __all__ = [
     "ClosureDynamicsPolicy",
     "ClosureKinematicsPolicy",
     "CollisionQueries",
+    "CollisionQueryOptions",
     "ComputeAcceleratorPolicy",
     "Contact",
     "ContactEvent",

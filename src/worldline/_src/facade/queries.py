@@ -24,6 +24,7 @@ from worldline._src.facade.contacts import Contact, Owners, owners
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.kinds import UpdatePolicy, member
 from worldline._src.facade.link import Link
+from worldline._src.facade.query_options import CollisionQueryOptions
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.kernels.narrowphase.dispatch import pair_family
@@ -192,7 +193,11 @@ class CollisionQueries:
         self._world = world
 
     def query(
-        self, options: CollisionOption | None = None, *, update: UpdatePolicy = UpdatePolicy.IF_STALE
+        self,
+        options: CollisionOption | None = None,
+        *,
+        update: UpdatePolicy = UpdatePolicy.IF_STALE,
+        include: CollisionQueryOptions | None = None,
     ) -> list[Contact]:
         """Where bodies touch; nothing is solved and nothing changes.
 
@@ -200,28 +205,37 @@ class CollisionQueries:
             options: margin, largest number of contacts; see `worldline.collision.CollisionOption`.
             update: IF_STALE sees every write, as all reads do, and does no work twice; ALWAYS places shapes
                 again in any case; NEVER leaves them where the last query had them, maybe out of date.
+            include: which pairs to tell; all when None.
         """
-        return collide(self._world, options, member(UpdatePolicy, update, "update"))
+        return collide(self._world, options, member(UpdatePolicy, update, "update"), include)
 
     def __repr__(self) -> str:
         return f"CollisionQueries({self._world!r})"
 
 
 def collide(
-    world: World, options: CollisionOption | None, update: UpdatePolicy = UpdatePolicy.IF_STALE
+    world: World,
+    options: CollisionOption | None,
+    update: UpdatePolicy = UpdatePolicy.IF_STALE,
+    include: CollisionQueryOptions | None = None,
 ) -> list[Contact]:
     """See `World.collide`."""
     if options is not None and not isinstance(options, CollisionOption):
         raise values.ShapeError(f"options must be a CollisionOption, got {options!r}")
+    if include is not None and not isinstance(include, CollisionQueryOptions):
+        raise values.ShapeError(f"include must be a CollisionQueryOptions, got {include!r}")
     scene = scene_of(world, update)
     found = scene.detector.collide(scene.group, option=options)
     made = []
     for k in range(len(found)):
         a, b = found.objects[k].tolist()
+        body_a, body_b = scene.who.body[scene.body[a]], scene.who.body[scene.body[b]]
+        if include is not None and not include.includes(body_a, body_b):
+            continue
         made.append(
             Contact(
-                scene.who.body[scene.body[a]],
-                scene.who.body[scene.body[b]],
+                body_a,
+                body_b,
                 found.points[k].copy(),
                 found.normals[k].copy(),
                 float(found.depths[k]),

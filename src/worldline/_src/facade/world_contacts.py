@@ -15,6 +15,7 @@ from worldline._src.facade.explain import Explanation
 from worldline._src.facade.ledger import EnergyLedger
 from worldline._src.facade.link import Link
 from worldline._src.facade.queries import BodyDistance, BodyLike, BodyPoint, CollisionQueries, RayHits
+from worldline._src.facade.query_options import CollisionQueryOptions
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.step_report import BreakEvent, ContactEvent, StepReport
 from worldline._src.facade.values import TransformLike, VectorLike
@@ -144,7 +145,9 @@ class WorldContacts:
         """Which bodies a camera sees; see `VisibilityQueries`."""
         return VisibilityQueries(self._whole())
 
-    def collide(self, options: CollisionOption | None = None) -> list[Contact]:
+    def collide(
+        self, options: CollisionOption | None = None, *, include: CollisionQueryOptions | None = None
+    ) -> list[Contact]:
         """Where bodies touch now; nothing is solved and nothing changes.
 
         Pairs that a step leaves out are left out: shapes of one body, bodies and what their joint stands
@@ -152,6 +155,7 @@ class WorldContacts:
 
         Args:
             options: margin, largest number of contacts; see `worldline.collision.CollisionOption`.
+            include: which pairs to tell, of those found; all when None.
 
         Example:
             >>> from worldline import simulation as sx
@@ -168,7 +172,7 @@ class WorldContacts:
             >>> world.collide(), world.distance(a, b).distance
             ([], 1.0)
         """
-        return queries.collide(self._whole(), options)
+        return queries.collide(self._whole(), options, include=include)
 
     def distance(self, a: BodyLike, b: BodyLike) -> BodyDistance:
         """Signed distance and closest points of two bodies now; None is the world with its fixed shapes.
