@@ -153,8 +153,8 @@ def newton_again(times, guess, M, a_smooth, rows, n, options, work, force, a):
     return stats
 
 
-EXACT = NewtonOptions(1e-15, 100, 1e-8, 60)
-USUAL = NewtonOptions(1e-8, 100, 1e-2, 50)
+EXACT = NewtonOptions(1e-15, 100, 1e-8, 60, 10**9)
+USUAL = NewtonOptions(1e-8, 100, 1e-2, 50, 10**9)
 
 
 def solve_newton(problem: Recorded, guess=None, options: NewtonOptions = EXACT):

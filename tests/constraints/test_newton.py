@@ -133,19 +133,19 @@ def test_iterations_and_tolerance_are_honoured():
     far = 1e4 * np.random.default_rng(0).normal(size=model.nv)
     costs = []
     for most in (0, 1, 50):
-        _, _, stats = solve_newton(problem, far, NewtonOptions(1e-15, most, 1e-8, 50))
+        _, _, stats = solve_newton(problem, far, NewtonOptions(1e-15, most, 1e-8, 50, 10**9))
         assert stats.iterations <= most
         assert stats.converged == (most == 50)
         costs.append(stats.cost)
     assert costs[0] > costs[1] > costs[2]
     # a tolerance that the gradient after one step meets ends there
-    once = solve_newton(problem, far, NewtonOptions(1e-15, 1, 1e-8, 50))[2]
-    loose = solve_newton(problem, far, NewtonOptions(2.0 * once.gradient, 50, 1e-8, 50))[2]
+    once = solve_newton(problem, far, NewtonOptions(1e-15, 1, 1e-8, 50, 10**9))[2]
+    loose = solve_newton(problem, far, NewtonOptions(2.0 * once.gradient, 50, 1e-8, 50, 10**9))[2]
     assert loose.converged
     assert loose.iterations == 1 < solve_newton(problem, far, EXACT)[2].iterations
     # from the answer there is nothing to do
     answer = solve_newton(problem)[0]
-    assert solve_newton(problem, answer, NewtonOptions(1e-10, 50, 1e-2, 50))[2].iterations == 0
+    assert solve_newton(problem, answer, NewtonOptions(1e-10, 50, 1e-2, 50, 10**9))[2].iterations == 0
 
 
 def test_rows_beyond_the_count_are_not_touched():

@@ -19,7 +19,7 @@ from worldline._src.kernels.constraints.impedance import (
     pyramid_regularizer,
     regularized_friction,
 )
-from worldline._src.kernels.constraints.jacobians import add_point_motion, clear_rows, row_velocity
+from worldline._src.kernels.constraints.jacobians import add_point_motion, clear_rows, part_velocity
 from worldline._src.kernels.constraints.laws import load_law, mixed_law
 from worldline._src.kernels.constraints.rows import CONE, UNILATERAL
 from worldline._src.kernels.constraints.tables import (
@@ -39,6 +39,7 @@ from worldline._src.kernels.constraints.tables import (
 from worldline._src.kernels.narrowphase.tables import CAPSULE, PLANE
 from worldline._src.kernels.narrowphase.values import select
 from worldline._src.scalar.ops import absolute, any_of, constant, maximum, minimum, sqrt, where
+from worldline._src.scalar.packed import PACK
 from worldline._src.scalar.wide_rows import copy_row, spread_rows
 from worldline._src.spatial.vec3 import Vec3
 
@@ -187,8 +188,22 @@ def _friction_of(met, own, j):
     return mu
 
 
+class Moved(NamedTuple):
+    """Velocities by columns, and which columns the bodies of a contact have."""
+
+    v: Any
+    first: Any
+    end: Any
+
+
 @inline
-def _cone(rows, notes, met, shapes, base, v, first, u, impact, weights, option):
+def _speed(base, j, moved):
+    """How fast the contact moves along row `j` of its Jacobian."""
+    return part_velocity(base, j, moved.v, moved.first, moved.end)
+
+
+@inline
+def _cone(rows, notes, met, shapes, base, moved, first, u, impact, weights, option):
     """An elliptic cone: normal, then friction directions that share its regularizer."""
     h, dim = option[STEP], met.condim
     normal = contact_answer(met.law, impact, u, weights[0], h, option[SAFE] != 0.0)
@@ -209,12 +224,12 @@ def _cone(rows, notes, met, shapes, base, v, first, u, impact, weights, option):
         else:
             mu = _friction_of(met, shapes.pair_friction, j)
             R = R1 if j == 1 else elliptic_other_regularizer(R1, met.sliding, mu)
-            rows.aref[k], rows.D[k] = -damping * row_velocity(base, j, v), 1.0 / R
+            rows.aref[k], rows.D[k] = -damping * _speed(base, j, moved), 1.0 / R
             rows.bound[k] = mu
 
 
 @inline
-def _pyramid(rows, notes, met, shapes, base, v, first, u, impact, weights, option):
+def _pyramid(rows, notes, met, shapes, base, moved, first, u, impact, weights, option):
     """Edges normal +- mu tangent of a linearised cone, all with one regularizer."""
     h, dim = option[STEP], met.condim
     mu = _friction_of(met, shapes.pair_friction, 1)
@@ -224,7 +239,7 @@ def _pyramid(rows, notes, met, shapes, base, v, first, u, impact, weights, optio
     D = 1.0 / pyramid_regularizer(normal.R, met.sliding, option[RATIO])
     for j in range(1, dim):
         mu = _friction_of(met, shapes.pair_friction, j)
-        brake = normal.friction_damping * mu * row_velocity(base, j, v)
+        brake = normal.friction_damping * mu * _speed(base, j, moved)
         up = first + 2 * (j - 1)
         spread_rows(base, 0, j, mu, rows.J, up)
         for side in range(2):
@@ -280,9 +295,10 @@ def contact_rows(hits, bodies, shapes, island, moving, rows_out, notes_out, fram
         body_a, body_b = hits.contact_id[k, 2], hits.contact_id[k, 3]
         clear_rows(base, 0, condim)
         link_a, link_b = bodies.body_link[body_a], bodies.body_link[body_b]
-        add_point_motion(bodies, link_a, point, axes, condim, -1.0, base, 0)
-        add_point_motion(bodies, link_b, point, axes, condim, 1.0, base, 0)
-        u, phase, h = row_velocity(base, 0, v), option[PHASE], option[STEP]
+        low_a, high_a = add_point_motion(bodies, link_a, point, axes, condim, -1.0, base, 0)
+        low_b, high_b = add_point_motion(bodies, link_b, point, axes, condim, 1.0, base, 0)
+        moved = Moved(v, min(low_a, low_b), max(high_a, high_b))
+        u, phase, h = _speed(base, 0, moved), option[PHASE], option[STEP]
         free = none
         if met.law.bounciness > 0.0 and phase != BOTH:
             for d in range(v.shape[0]):
@@ -303,14 +319,16 @@ def contact_rows(hits, bodies, shapes, island, moving, rows_out, notes_out, fram
             rows_out.kind[n], rows_out.dim[n] = UNILATERAL, 0
             notes_out.row_residual[n] = impact.r
         elif elliptic:
-            _cone(rows_out, notes_out, met, shapes, base, v, n, u, impact, weights, option)
+            _cone(rows_out, notes_out, met, shapes, base, moved, n, u, impact, weights, option)
         else:
-            _pyramid(rows_out, notes_out, met, shapes, base, v, n, u, impact, weights, option)
+            _pyramid(rows_out, notes_out, met, shapes, base, moved, n, u, impact, weights, option)
         contact_row[k, 0], contact_row[k, 1] = n, condim
         frames_out.lift[k] = NONE if condim == 1 or met.law.kind == IMPEDANCE else 0.0
         for row in range(n, n + count):
             notes_out.row_note[row, 0], notes_out.row_note[row, 1] = 3, k
             notes_out.row_active[row] = active
+            notes_out.row_first[row] = moved.first - moved.first % PACK
+            notes_out.row_end[row] = (moved.end + PACK - 1) // PACK * PACK
         for j in range(5):
             frames_out.mu[k, j] = _friction_of(met, shapes.pair_friction, j + 1)
         frames_out.mu[k, 5] = impact.push

@@ -23,9 +23,10 @@ def add_point_motion(bodies, link, point, axes, count, sign, J_io, first):
     """Rows first ... first + count - 1 grow by sign times the motion of a link at a point.
 
     The first three rows take the velocity of the point along the rows of `axes`, the next three the angular
-    velocity. `point` is in the world frame.
+    velocity. `point` is in the world frame. Returns the first column written and the one after the last.
     """
     dof, tree, pos, column = bodies.dof, bodies.tree, bodies.pos, bodies.column
+    low, high = J_io.shape[1], 0
     if link > 0:
         root = tree.link_root[link]
         origin = pos.link_origin
@@ -36,6 +37,7 @@ def add_point_motion(bodies, link, point, axes, count, sign, J_io, first):
             S = load_motion(pos.dof_S, d)
             v = add(S.lin, cross(S.ang, p))
             at = column[d]
+            low, high = min(low, at), max(high, at + 1)
             J_io[first, at] = J_io[first, at] + sign * dot(x, v)
             if count > 1:
                 J_io[first + 1, at] = J_io[first + 1, at] + sign * dot(y, v)
@@ -45,21 +47,27 @@ def add_point_motion(bodies, link, point, axes, count, sign, J_io, first):
                 e = load_vec3(axes, r - 3)
                 J_io[first + r, at] = J_io[first + r, at] + sign * dot(e, S.ang)
             d = dof.dof_parent[d]
+    return low, high
 
 
 @inline
 def row_velocity(J, r, v):
-    """J_r v, in four sums that do not wait for each other."""
-    n = v.shape[0]
-    whole = n - n % 4
+    """J_r v."""
+    return part_velocity(J, r, v, 0, v.shape[0])
+
+
+@inline
+def part_velocity(J, r, v, first, end):
+    """J_r v over columns first to end - 1, in four sums that do not wait for each other."""
+    whole = end - (end - first) % 4
     zero = constant(0.0, v[0])
     s, t, u, w = zero, zero, zero, zero
-    for d in range(0, whole, 4):
+    for d in range(first, whole, 4):
         s = s + J[r, d] * v[d]
         t = t + J[r, d + 1] * v[d + 1]
         u = u + J[r, d + 2] * v[d + 2]
         w = w + J[r, d + 3] * v[d + 3]
-    for d in range(whole, n):
+    for d in range(whole, end):
         s = s + J[r, d] * v[d]
     return (s + u) + (t + w)
 

@@ -41,12 +41,14 @@ class NewtonOptions(NamedTuple):
     iterations: most Newton steps.
     line_tolerance: slope left by the line search, relative to the slope at its start.
     line_iterations: most evaluations in a line search.
+    spanned: from this row on row_first and row_end say already where rows are not zero.
     """
 
     tolerance: float
     iterations: int
     line_tolerance: float
     line_iterations: int
+    spanned: int
 
 
 class NewtonWork(NamedTuple):
@@ -282,7 +284,7 @@ def newton(M, a_smooth, rows, n, options, work_out, force_out, a_io):
     M_first, M_end, H_first, L_first = work_out.M_first, work_out.M_end, work_out.H_first, work_out.L_first
     row_first, row_end = work_out.row_first, work_out.row_end
     _spans(M, nv, M_first, M_end)
-    _spans(rows.J, n, row_first, row_end)
+    _spans(rows.J, min(n, options.spanned), row_first, row_end)
 
     # the guess: slacks, forces, cost
     trace = 0.0
@@ -305,14 +307,6 @@ def newton(M, a_smooth, rows, n, options, work_out, force_out, a_io):
     for i in range(nv):
         cost += 0.5 * delta[i] * Ma[i]
 
-    # the Hessian starts as M without rows
-    for i in range(nv):
-        H_first[i] = M_first[i]
-        for j in range(0, i + 1, PACK):
-            store_row(H, i, j, load_row(M, i, j))
-    for k in range(n):
-        old[k] = 0.0
-
     converged = False
     iteration = 0
     norm = 0.0
@@ -326,6 +320,15 @@ def newton(M, a_smooth, rows, n, options, work_out, force_out, a_io):
             converged = True
         if converged or iteration >= options.iterations:
             break
+
+        # the Hessian starts as M without rows
+        if iteration == 0:
+            for i in range(nv):
+                H_first[i] = M_first[i]
+                for j in range(0, i + 1, PACK):
+                    store_row(H, i, j, load_row(M, i, j))
+            for k in range(n):
+                old[k] = 0.0
 
         # Hessian, factor, direction
         _change_rows(rows, n, weight, work_out, old, work_out.changed, H)

@@ -22,6 +22,7 @@ from worldline._src.kernels.constraints.tables import (
     LINE_STEPS,
     LINE_TOLERANCE,
     NEWTON_STEPS,
+    OF_CONTACT,
     ROWS,
     TOLERANCE,
     UNCONVERGED,
@@ -65,7 +66,10 @@ def record_rows(rows, solution, notes, sum_out, records_out):
         records_out.row_of[base + k, 0] = notes.row_note[k, 0]
         records_out.row_of[base + k, 1] = notes.row_note[k, 1]
         if f != 0.0:
-            for j in range(0, sum_out.shape[0], PACK):
+            first, end = 0, sum_out.shape[0]
+            if notes.row_note[k, 0] == OF_CONTACT:
+                first, end = notes.row_first[k], notes.row_end[k]
+            for j in range(first, end, PACK):
                 store_pack(sum_out, j, load_pack(sum_out, j) + f * load_row(rows.J, k, j))
     for j in range(solution.island_a.shape[0]):
         records_out.qfrc[solution.column_dof[j]] += sum_out[j]
@@ -114,8 +118,16 @@ def solve_rows(chain, held, island_io, work_out, solution_out, records_out, a_io
     gather_accelerations(a_io, solution_out)
     smooth, a = solution_out.island_smooth, solution_out.island_a
     hide_held(columns[: a.shape[0]], mobile, held, n, rows.J, rows.aref)
+    # makers of contact rows come last, and they know which columns they write
+    spanned = n
+    while spanned > 0 and notes.row_note[spanned - 1, 0] == OF_CONTACT:
+        spanned -= 1
     options = NewtonOptions(
-        option[TOLERANCE], int(option[NEWTON_STEPS]), option[LINE_TOLERANCE], int(option[LINE_STEPS])
+        option[TOLERANCE],
+        int(option[NEWTON_STEPS]),
+        option[LINE_TOLERANCE],
+        int(option[LINE_STEPS]),
+        spanned,
     )
     guess_lift(frames, island, a, rows, work_out.slack[0])
     iterations, converged, share = 0, False, 0.0

@@ -431,7 +431,9 @@ ActuatorView, actuator_view = TABLE.view(
     "tendon_force_range",
 )
 RowView, row_view = TABLE.view("RowView", "J", "aref", "D", "bound", "kind", "dim")
-RowNoteView, row_note_view = TABLE.view("RowNoteView", "row_residual", "row_active", "row_note", "counter")
+RowNoteView, row_note_view = TABLE.view(
+    "RowNoteView", "row_residual", "row_active", "row_note", "row_first", "row_end", "counter"
+)
 RecordView, record_view = TABLE.view("RecordView", "residual", "row_of", "force", "contact_force", "qfrc")
 IslandView, island_view = TABLE.view(
     "IslandView",
