@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import subprocess
 import sys
@@ -13,11 +14,12 @@ import time
 import numpy as np
 import pytest
 
+from worldline import msd
 from worldline import simulation as sx
 from worldline._src.errors import ArgumentError, CapabilityError, NotFoundError, OperationError
 from worldline.collision import CollisionShape
 
-pytest.importorskip("viser", reason="the viewer needs the package viser")
+_messages = pytest.importorskip("viser._messages", reason="the viewer needs the package viser")
 
 
 def boxes(count=2):
@@ -216,3 +218,38 @@ def test_the_command_shows_a_scene():
     missing = subprocess.run([*command, "nowhere.xml"], capture_output=True, text=True, timeout=120)
     assert missing.returncode == 2 and "nowhere.xml" in missing.stderr
     assert "Traceback" not in missing.stderr
+
+
+def set_on_page(viewer, handle, value):
+    """As if a person changed a control of the page."""
+    server, done = viewer._session.server, threading.Event()
+    message = _messages.GuiUpdateMessage(handle._impl.uuid, {"value": value})
+    server.gui._resolve_client = lambda _: "somebody"
+
+    async def change():
+        await server.gui._handle_gui_updates(0, message)
+        done.set()
+
+    asyncio.run_coroutine_threadsafe(change(), server.get_event_loop())
+    assert done.wait(10.0)
+
+
+def test_what_a_person_sets_is_not_lost_to_what_the_panel_shows():
+    scene = """<mujoco><worldbody><body><joint name="turn" axis="0 1 0"/><geom size="0.1" mass="1"/></body></worldbody>
+      <actuator><motor name="motor" joint="turn" ctrlrange="-5 5" ctrllimited="true"/></actuator></mujoco>"""
+    world = sx.World.from_scene(msd.from_str(scene, format="mjcf"))
+    with sx.view(world, port=8870) as viewer:
+        sliders = viewer._session.controls.sliders
+        (_, slider), (joint, _, turn) = sliders._actuators[0], sliders._joints[0]
+        # the thread of the viewer is busy when a person drags, and shows the World before it does what was asked
+        with viewer.lock:
+            set_on_page(viewer, slider, 3.0)
+            set_on_page(viewer, turn, 0.5)
+            sliders.update()
+            assert slider.value == 0.0 and turn.value == 0.0
+        until(lambda: world.actuator_controls[0] == 3.0 and joint.position[0] == 0.5)
+        # many changes are done in order
+        with viewer.lock:
+            for value in np.linspace(-1.0, 1.0, 41).tolist():
+                set_on_page(viewer, turn, value)
+        until(lambda: joint.position[0] == 1.0)

@@ -3,8 +3,7 @@
 """The panel of the page: run, joints and actuators, what is shown, cameras, plots.
 
 Whatever a person does on the page is handed to the thread that owns the World (`Host.post`); nothing here
-touches the World from a thread of the page. Values that the viewer itself writes into the panel come back
-without a client and are ignored.
+touches the World from a thread of the page (`events.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from worldline._src.drawing.cameras import camera_names
 from worldline._src.errors import ArgumentError, nearest_name
+from worldline._src.viewer.events import on_change, on_press
 from worldline._src.viewer.overlays import KINDS
 from worldline._src.viewer.playback import Playback
 from worldline._src.viewer.plots import Plots
@@ -53,15 +53,6 @@ class Controls:
         self._last = 0.0
         self._build()
 
-    def _post(self, work: Callable[[], None]) -> Callable[[Any], None]:
-        """A callback of the page that lets the owner of the World work."""
-
-        def callback(event: Any) -> None:
-            if event.client is not None:
-                self._host.post(work)
-
-        return callback
-
     def _build(self) -> None:
         gui = self._server.gui
         self._tabs = gui.add_tab_group()
@@ -80,31 +71,26 @@ class Controls:
         gui, playback = self._server.gui, self._host.playback
         self._status = gui.add_markdown("")
         self._play = gui.add_button("Play")
-        self._play.on_click(self._post(lambda: playback.pause() if playback.is_playing else playback.play()))
-        step = gui.add_button("Step")
-        step.on_click(self._post(lambda: playback.step(1)))
-        reset = gui.add_button("Reset")
-        reset.on_click(self._post(playback.reset))
-        self._speed = gui.add_dropdown("Speed", _SPEEDS, initial_value="1")
-        self._speed.on_update(self._post(self._change_speed))
+        post = self._host.post
+        on_press(self._play, post, lambda _: playback.pause() if playback.is_playing else playback.play())
+        on_press(gui.add_button("Step"), post, lambda _: playback.step(1))
+        on_press(gui.add_button("Reset"), post, lambda _: playback.reset())
+        speed = gui.add_dropdown("Speed", _SPEEDS, initial_value="1")
+        on_change(speed, post, lambda value: setattr(playback, "speed", float(value)))
         self._time = gui.add_slider("Time line", 0, 1, 1, 0, hint="Go back to a state that was shown.")
-        self._time.on_update(self._post(lambda: self._seek()))
+        on_change(self._time, post, self._seek)
         names = self._host.world.keyframes
         if names:
-            self._keyframe = gui.add_dropdown("Keyframe", names, initial_value=names[0])
-            apply = gui.add_button("Apply keyframe")
-            apply.on_click(self._post(lambda: playback.apply_keyframe(self._keyframe.value)))
+            chosen = gui.add_dropdown("Keyframe", names, initial_value=names[0])
+            on_press(gui.add_button("Apply keyframe"), post, lambda _: playback.apply_keyframe(chosen.value))
         strength = gui.add_slider("Pull", 10.0, 400.0, 10.0, playback.perturbation.strength)
         strength.hint = "Strength of the spring: hold Ctrl and drag a body."
-        strength.on_update(self._post(lambda: setattr(playback.perturbation, "strength", strength.value)))
+        on_change(strength, post, lambda value: setattr(playback.perturbation, "strength", value))
 
-    def _change_speed(self) -> None:
-        self._host.playback.speed = float(self._speed.value)
-
-    def _seek(self) -> None:
+    def _seek(self, index: int) -> None:
         timeline = self._host.playback.timeline
         if timeline.count:
-            self._host.playback.seek(min(int(self._time.value), timeline.count - 1))
+            self._host.playback.seek(min(index, timeline.count - 1))
 
     # ---- what is shown
 
@@ -112,16 +98,14 @@ class Controls:
         gui, host = self._server.gui, self._host
         for kind in KINDS:
             box = gui.add_checkbox(kind, host.stage.overlays.is_on(kind))
-            box.on_update(self._post(lambda kind=kind, box=box: self.show_kind(kind, box.value)))
+            on_change(box, host.post, lambda on, kind=kind: self.show_kind(kind, on))
             self._shown[kind] = box
         faded = self._shown["See through"] = gui.add_checkbox("See through", False)
-        faded.on_update(self._post(lambda: host.stage.shapes.fade(_FADED if faded.value else 1.0)))
+        on_change(faded, host.post, lambda on: host.stage.shapes.fade(_FADED if on else 1.0))
         with gui.add_folder("Groups", expand_by_default=False):
             for group in range(8):
                 box = gui.add_checkbox(f"Group {group}", group in host.stage.groups)
-                box.on_update(
-                    self._post(lambda group=group, box=box: host.stage.show_group(group, box.value))
-                )
+                on_change(box, host.post, lambda on, group=group: host.stage.show_group(group, on))
                 self._shown[f"Group {group}"] = box
         self._build_cameras()
 
@@ -136,16 +120,14 @@ class Controls:
         gui, host = self._server.gui, self._host
         labels = host.world._live().model.body_label
         follow = gui.add_dropdown("Follow", (_NOBODY, *labels), initial_value=_NOBODY)
-        follow.on_update(
-            self._post(
-                lambda: host.stage.follow(-1 if follow.value == _NOBODY else labels.index(follow.value))
-            )
+        on_change(
+            follow, host.post, lambda name: host.stage.follow(-1 if name == _NOBODY else labels.index(name))
         )
         names = camera_names(host.world)
         if names:
             camera = gui.add_dropdown("Camera", (_FREE, *names), initial_value=_FREE)
 
-            def look(event: Any) -> None:
+            async def look(event: Any) -> None:
                 if event.client is not None:
                     index = -1 if camera.value == _FREE else names.index(camera.value)
                     host.post(lambda: host.stage.look_through(event.client, index))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldline._src.viewer import quantities
+from worldline._src.viewer.events import Post, on_change, on_press
 from worldline._src.viewer.quantities import Quantity, Samples
 
 if TYPE_CHECKING:
@@ -32,10 +33,9 @@ class Plots:
         post: lets a function run in the thread that owns the World.
     """
 
-    def __init__(self, server: Any, world: World, post: Callable[[Callable[[], None]], None]) -> None:
+    def __init__(self, server: Any, world: World, post: Post) -> None:
         self._server, self._world, self._post = server, world, post
         self._shown: dict[str, tuple[Samples, Any]] = {}
-        self._boxes: dict[str, Any] = {}
         self._makers: dict[str, Callable[[], Quantity]] = {
             "Energy": lambda: quantities.energy(world),
             "Contacts": lambda: quantities.contacts(world),
@@ -59,21 +59,21 @@ class Plots:
         gui = self._server.gui
         self._choices[what] = gui.add_dropdown(what, names, initial_value=names[0])
         buttons = gui.add_button_group(f"{what} plot", ("Add", "Clear"))
-        buttons.on_click(lambda event: self._post(lambda: self._choose(what, event.target.value)))
+        on_press(buttons, self._post, lambda button: self._choose(what, button))
 
     def add(self, name: str, names: tuple[str, ...], read: Callable[[], tuple[float, ...]]) -> None:
         """One more plot, of numbers that a function gives."""
         self._makers[name] = lambda: Quantity(name, names, read)
         with self._folder:
             self._add_box(name, shown=True)
-        self._toggle(name)
+        self._toggle(name, True)
 
     def _add_box(self, name: str, shown: bool = False) -> None:
-        box = self._boxes[name] = self._server.gui.add_checkbox(name, shown)
-        box.on_update(lambda _, name=name: self._post(lambda: self._toggle(name)))
+        box = self._server.gui.add_checkbox(name, shown)
+        on_change(box, self._post, lambda on: self._toggle(name, on))
 
-    def _toggle(self, name: str) -> None:
-        if self._boxes[name].value:
+    def _toggle(self, name: str, on: bool) -> None:
+        if on:
             self._show(name, self._makers[name]())
         else:
             self._hide(name)

@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from worldline._src.facade.kinds import JointType
+from worldline._src.viewer.events import Post, on_change
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
@@ -32,7 +32,7 @@ _SLIDES = (
 class Sliders:
     """Sliders of one World on one page."""
 
-    def __init__(self, server: Any, world: World, post: Callable[[Callable[[], None]], None]) -> None:
+    def __init__(self, server: Any, world: World, post: Post) -> None:
         self._server, self._world, self._post = server, world, post
         self._joints: list[tuple[Any, int, Any]] = []
         self._actuators: list[tuple[int, Any]] = []
@@ -58,24 +58,14 @@ class Sliders:
         now = float(np.clip(joint.position[axis], low, high))
         slider = self._server.gui.add_slider(name, low, high, _STEP, now)
         self._joints.append((joint, axis, slider))
-
-        def changed(event: Any) -> None:
-            if event.client is not None:
-                self._post(lambda: set_joint(joint, axis, float(slider.value)))
-
-        slider.on_update(changed)
+        on_change(slider, self._post, lambda value: set_joint(joint, axis, float(value)))
 
     def _add_actuator(self, number: int, name: str, low: float, high: float) -> None:
         now = float(np.clip(self._world.actuator_controls[number], low, high))
         step = (high - low) / 400.0
         slider = self._server.gui.add_slider(name, low, high, step, now)
         self._actuators.append((number, slider))
-
-        def changed(event: Any) -> None:
-            if event.client is not None:
-                self._post(lambda: set_actuator(self._world, number, float(slider.value)))
-
-        slider.on_update(changed)
+        on_change(slider, self._post, lambda value: set_actuator(self._world, number, float(value)))
 
     def update(self) -> None:
         """Let sliders show where the World is; of many joints a few each time, or they cost too much."""
