@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import colorsys
 import io
 import os
 import shutil
@@ -29,6 +30,9 @@ FLAGS = (
 )
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 SIZE = (860, 400)
+"""Width and height of a page, unless told otherwise [pixels]."""
+PANEL = 345
+"""What the panel of the page covers, at the right [pixels]."""
 
 
 def find_browser() -> str | None:
@@ -40,17 +44,22 @@ def find_browser() -> str | None:
 class Page:
     """A page of a viewer in a browser."""
 
-    def __init__(self, browser, viewer, name):
-        self.viewer, self.name = viewer, name
-        self.page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
+    def __init__(self, browser, viewer, name, size=SIZE):
+        self.viewer, self.name, self.size = viewer, name, size
+        others = set(viewer._session.server.get_clients())
+        self.page = browser.new_page(viewport={"width": size[0], "height": size[1]})
         self.page.set_default_timeout(60_000)
         self.requests: list[str] = []
         self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(f"http://127.0.0.1:{viewer.port}")
+        # a fixed resolution: the page would lower it on a busy machine, and no two pictures be alike
+        self.page.goto(f"http://127.0.0.1:{viewer.port}/?fixedDpr=1")
         self.page.wait_for_selector("canvas")
         self.page.get_by_role("tab", name="Run").wait_for()
         # a note on slow graphics would cover the scene
         self.page.add_style_tag(content=".mantine-Notification-root { display: none; }")
+        clients = viewer._session.server.get_clients
+        self.client = clients()[self.until(lambda: set(clients()) - others, "a browser that looks").pop()]
+        self.until(lambda: self.client.camera.update_timestamp > 0.0, "a camera")
 
     def picture(self, name: str = "") -> np.ndarray:
         """What the page shows, (height, width, 3) bytes; kept when it has a name."""
@@ -62,9 +71,30 @@ class Page:
             (OUTPUT / f"{self.name}_{name}.png").write_bytes(data)
         return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
 
+    def scene(self, name: str = "") -> np.ndarray:
+        """What the page shows left of the panel, (height, width, 3) integers."""
+        return self.picture(name)[:, : self.size[0] - PANEL].astype(int)
+
+    def focal(self) -> float:
+        """Pixels of a metre at a distance of one metre."""
+        return 0.5 * self.size[1] / np.tan(0.5 * self.client.camera.fov)
+
+    def project(self, point) -> tuple[float, float, float]:
+        """Where the camera of the page puts a point of the world: x, y [pixels], and its distance [m]."""
+        camera = self.client.camera
+        forward = camera.look_at - camera.position
+        forward = forward / np.linalg.norm(forward)
+        right = np.cross(forward, camera.up_direction)
+        right = right / np.linalg.norm(right)
+        line = np.asarray(point, float) - camera.position
+        away = line @ forward
+        x = 0.5 * self.size[0] + self.focal() * (line @ right) / away
+        y = 0.5 * self.size[1] - self.focal() * (line @ np.cross(right, forward)) / away
+        return float(x), float(y), float(away)
+
     def blob(self, channel: int, name: str = "") -> tuple[float, float, int]:
         """Middle and number of pixels of one strong colour (0 red, 1 green, 2 blue), left of the panel."""
-        picture = self.picture(name)[:, : SIZE[0] - 345].astype(int)
+        picture = self.scene(name)
         others = np.delete(picture, channel, axis=2).max(axis=2)
         strong = (picture[:, :, channel] > 90) & (picture[:, :, channel] > 2.0 * others)
         rows, columns = np.nonzero(strong)
@@ -88,6 +118,15 @@ class Page:
     def press(self, name: str) -> None:
         self.page.get_by_role("button", name=name, exact=True).click()
 
+    def tick(self, label: str, on: bool = True) -> None:
+        """Tick a box of the panel, or take its tick away."""
+        self.page.get_by_label(label, exact=True).set_checked(on)
+
+    def choose(self, label: str, option: str) -> None:
+        """Choose from a list of the panel."""
+        self.page.get_by_role("combobox", name=label, exact=True).click()
+        self.page.get_by_role("option", name=option, exact=True).click()
+
     def _slider(self, label: str):
         name = self.page.locator("label", has_text=label).and_(self.page.get_by_text(label, exact=True))
         return self.page.locator(f"[id='{name.get_attribute('for')}']")
@@ -108,3 +147,26 @@ class Page:
         field = self._slider(label).locator("xpath=following-sibling::div//input")
         field.fill(f"{value:g}")
         field.press("Enter")
+
+
+def changed(before: np.ndarray, after: np.ndarray, least: int = 40) -> np.ndarray:
+    """Pixels that differ plainly between two pictures, (height, width) booleans."""
+    return np.abs(after - before).max(axis=2) > least
+
+
+def hue(rgb) -> float:
+    """Angle of a colour on the wheel: red 0, green 120, blue 240 [deg]."""
+    return 360.0 * colorsys.rgb_to_hsv(*(np.asarray(rgb, float) / 255.0))[0]
+
+
+def of_hue(pixels: np.ndarray, rgb, within: float = 25.0) -> np.ndarray:
+    """Which pixels, (..., 3), have the hue of a colour, whatever the light; greys have none."""
+    p = pixels.astype(float) / 255.0
+    top, span = p.max(axis=-1), np.ptp(p, axis=-1)
+    r, g, b = np.moveaxis(p, -1, 0)
+    safe = np.maximum(span, 1e-9)
+    sector = np.where(
+        top == r, (g - b) / safe % 6.0, np.where(top == g, (b - r) / safe + 2.0, (r - g) / safe + 4.0)
+    )
+    apart = np.abs((60.0 * sector - hue(rgb) + 180.0) % 360.0 - 180.0)
+    return (apart < within) & (span > 0.15 * top) & (top > 0.15)

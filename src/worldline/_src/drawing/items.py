@@ -29,6 +29,8 @@ SHOWN_GROUPS = (0, 1, 2)
 """Visibility groups that are shown unless told otherwise."""
 _FAR = 25.0
 """Half size of a plane without end, in sizes of the scene."""
+_GROWN = 1.01
+"""Size of a hull as drawn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +159,11 @@ def hulls_of(world: World) -> Items:
         if not table.flags[k] & ShapeFlags.COLLIDES:
             continue
         hull = model.assets.hull(int(table.source[k]))
-        mesh = triangles.with_edges(hull.vertices, np.asarray(hull.triangles))
-        look = Look((0.95, 0.55, 0.2, 0.35))
+        # a little larger than it is: where it touches its mesh, both would be seen in stripes
+        middle = hull.vertices.mean(axis=0)
+        grown = middle + _GROWN * (hull.vertices - middle)
+        mesh = triangles.with_edges(grown, np.asarray(hull.triangles))
+        look = Look((0.95, 0.5, 0.1, 0.5))
         place = (table.label[k], k, ShapeKind.HULL, int(table.body[k]), table.xform[k])
         found.append(Item(*place, mesh, ("hull", int(table.source[k])), table.scale[k], look, 0, True))
     return Items(found)

@@ -139,9 +139,11 @@ class Session:
             force = True
         now = time.perf_counter()
         moved = self.stage.draw(self.playback.perturbation.line(), force)
+        # a World that stands still is shown as it is, not as it was a tenth of a second ago
+        at_once = force and not self.playback.is_playing
         if moved or force:
-            self.controls.plots.sample(now)
-        self.controls.update(now, force=force and not self.playback.is_playing)
+            self.controls.plots.sample(now, force=at_once)
+        self.controls.update(now, force=at_once)
 
     def _rebuild(self) -> None:
         """The World was changed: draw it anew."""
