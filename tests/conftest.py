@@ -25,3 +25,15 @@ def pytest_configure(config):
     if not DISABLED and not done.exists():
         warm()
         done.touch()
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say in one line that the page was not tested: a skipped test is but a letter among thousands."""
+    reasons = [str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])]
+    count = sum("no Chromium" in reason for reason in reasons)
+    if count:
+        terminalreporter.write_line(
+            f"NO BROWSER: {count} tests of the page were skipped; install Chromium (Debian's package chromium), "
+            "or name one in WORLDLINE_BROWSER",
+            yellow=True,
+        )
