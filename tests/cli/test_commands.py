@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from typing import get_type_hints
 
 import numpy as np
 import pytest
@@ -51,8 +52,8 @@ def scene(tmp_path):
     return write
 
 
-def call(*arguments):
-    return CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "160", "TERM": "dumb"})
+def call(*arguments, columns=160):
+    return CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": str(columns), "TERM": "dumb"})
 
 
 def call_json(*arguments, code=0):
@@ -122,7 +123,8 @@ def test_run_ends_with_1_when_a_step_fails(scene, tmp_path):
         (["-d", "-1"], "Invalid value"),
         (["--keyframe", "upp"], "did you mean 'up'"),
         (["--control", "moter=1"], "did you mean 'motor'"),
-        (["--control", "motor=fast"], "got 'fast'"),
+        (["--control", "motor=fast"], "got 'motor=fast'"),
+        (["--control", "motor"], "ACTUATOR=VALUE"),
         (["-o", "run.txt"], ".wlr"),
     ],
 )
@@ -339,6 +341,40 @@ def test_help_teaches(command):
 @pytest.mark.parametrize("command", ["demo", "warmup", "schema"])
 def test_help_of_the_others_has_examples_too(command):
     assert call(command, "--help").stdout.count(f"worldline {command}") >= 2
+
+
+@pytest.mark.parametrize("command", app.registered_commands, ids=lambda command: command.callback.__name__)
+def test_help_loses_nothing_on_a_narrow_screen(command):
+    examples = command.help.split("Examples:")[1].strip("\n").splitlines()
+    shown = call(command.callback.__name__, "--help", columns=80).stdout
+    # examples stand on lines of their own, to be copied
+    for example in examples:
+        assert example.strip() in shown, example
+    # words in brackets are taken for colours, and vanish
+    hints = get_type_hints(command.callback, include_extras=True).values()
+    texts = [getattr(note, "help", None) for hint in hints for note in getattr(hint, "__metadata__", ())]
+    assert [text for text in texts if text and "[" in text] == []
+
+
+@pytest.mark.parametrize("command", ["view", "render", "run", "check"])
+def test_keyframes_that_are_not_there_are_wrong_usage(command, scene, tmp_path):
+    output = ("-o", str(tmp_path / "x.png")) if command == "render" else ()
+    done = call(command, scene(FALL), "--keyframe", "nowhere", *output)
+    assert done.exit_code == 2
+    assert "no keyframe 'nowhere'" in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_nothing_but_results_in_a_pipe(scene):
+    program = (sys.executable, "-m", "worldline")
+    file = scene(FALL)
+    done = subprocess.run([*program, "run", file, "-n", "3"], capture_output=True, text=True, check=True)
+    assert done.stderr == "" and "e-2" not in done.stdout
+    # a reader that has seen enough
+    with subprocess.Popen(
+        [*program, "schema"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
 
 
 def test_capabilities_as_json():

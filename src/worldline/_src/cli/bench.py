@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import track
 
 from worldline._src.cli import common
 
@@ -57,7 +56,7 @@ def bench(
     best = dict.fromkeys(turns, float("inf"))
     for turn in turns.values():
         turn()  # the first compiles, and fills caches
-    for _ in track(range(rounds), "measuring", console=common.remarks(), transient=True):
+    for _ in common.followed(range(rounds), "measuring", rounds):
         for name, turn in turns.items():
             best[name] = min(best[name], turn())
     metrics = world.compute_step_metrics()

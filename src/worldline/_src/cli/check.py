@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.progress import Progress
 
 from worldline._src.cli import checks, common
 from worldline._src.errors import SceneError
@@ -50,7 +49,7 @@ def check(
         common.start_from(world, keyframe)
         findings += checks.before_a_step(world)
         if duration > 0.0 and common.obstacle(world) is None:
-            with Progress(console=common.remarks(), transient=True) as bar:
+            with common.progress() as bar:
                 task = bar.add_task("trial run", total=checks.PORTIONS)
                 watch, found = checks.while_it_runs(world, duration, lambda: bar.advance(task))
             findings += found

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,7 @@ import numpy as np
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import Progress
 from rich.table import Table
 
 from worldline._src.errors import WorldlineError, nearest_name
@@ -47,6 +49,18 @@ Outside = Annotated[
 def remarks() -> Console:
     """Where progress goes: standard error."""
     return Console(stderr=True)
+
+
+def progress() -> Progress:
+    """A bar on standard error that goes away when it is done; nothing where nobody looks, as in a pipe."""
+    console = remarks()
+    return Progress(console=console, transient=True, disable=not console.is_terminal)
+
+
+def followed(items: Iterable[Any], what: str, count: int) -> Iterator[Any]:
+    """The items, with a bar that shows how far they are."""
+    with progress() as bar:
+        yield from bar.track(items, total=count, description=what)
 
 
 def results() -> Console:
@@ -138,6 +152,11 @@ def show_losses(console: Console, report: Report, most: int = 20) -> None:
         console.print(f"  {mark} {escape(str(entry))}", highlight=False)
     if len(entries) > most:
         console.print(f"  ... and {len(entries) - most} more; --json lists all")
+
+
+def place(point: Iterable[float]) -> str:
+    """A point in metres for people; what is left of rounding is zero."""
+    return "({}) m".format(", ".join(f"{0.0 if abs(x) < 1e-12 else x:.4g}" for x in point))
 
 
 def table(title: str, *columns: str) -> Table:

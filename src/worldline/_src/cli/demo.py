@@ -41,7 +41,7 @@ def demo(
     \b
     Examples:
       worldline demo
-      worldline demo --seconds 4 --output replays      then open replays/a_humanoid.html
+      worldline demo --seconds 4 -o replays       open replays/a_humanoid.html
     """
     from worldline._src.cli.demo_falls import falls
 

@@ -34,7 +34,7 @@ def info(
     Examples:
       worldline info robot.urdf --assets meshes
       worldline info scene.xml --no-tree
-      worldline info robot.xml --json | jq '.losses[] | select(.may_change_motion)'
+      worldline info robot.xml --json | jq '.losses[].message'
     """
     world = common.load(file, assets, allow_outside=allow_outside)
     data = {"file": str(file), **describe(world)}
@@ -150,10 +150,9 @@ def _joint(joint: Joint) -> str:
 
 
 def _totals(console: Console, data: dict[str, Any]) -> None:
-    x, y, z = data["center_of_mass"]
     console.print(
         f"{data['num_bodies']} bodies of {data['mass']:.6g} kg, {data['num_dofs']} dofs, "
-        f"{data['num_shapes']} shapes, centre of mass at ({x:.4g}, {y:.4g}, {z:.4g}) m, "
+        f"{data['num_shapes']} shapes, centre of mass at {common.place(data['center_of_mass'])}, "
         f"time step {data['time_step']:g} s"
     )
 

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 import sys
 from typing import Annotated, Any
 
@@ -35,6 +37,10 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
+        except BrokenPipeError:
+            # who reads has seen enough, as `| head` does; what is still held back must not be written either
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(1) from None
         except (WorldlineError, OSError) as error:
             print(f"worldline: {_text(error)}", file=sys.stderr)
             raise typer.Exit(1) from None
@@ -47,6 +53,12 @@ def _text(error: Exception) -> str:
     return str(error)
 
 
+def _flowing(text: str | None) -> str:
+    """A docstring whose paragraphs are filled by the terminal; examples, after \\b, keep their lines."""
+    parts = inspect.cleandoc(text or "").split("\n\n")
+    return "\n\n".join(part if part.startswith("\b") else " ".join(part.split()) for part in parts)
+
+
 app = typer.Typer(
     cls=_Commands,
     no_args_is_help=True,
@@ -55,7 +67,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 for _command in (demo, view, render, run, info, check, convert, bench, doctor, warmup, capabilities, schema):
-    app.command()(_command)
+    app.command(help=_flowing(_command.__doc__))(_command)
 
 
 def _show_version(wanted: bool) -> None:
@@ -64,7 +76,6 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _group(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
@@ -79,6 +90,9 @@ def _group(
     Commands end with 0 when all is well, 1 when a problem was found, 2 when called wrongly. Results go to
     standard output, progress to standard error. Every command has `--help` with examples.
     """
+
+
+app.callback(help=_flowing(_group.__doc__))(_group)
 
 
 def main() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import track
 
 from worldline._src.cli import common
 
@@ -29,20 +28,20 @@ def render(
         str | None, typer.Option(help="A camera of the scene; else one that has everything in view.")
     ] = None,
     position: Annotated[
-        tuple[float, float, float] | None, typer.Option(help="Where a free camera is [m].")
+        tuple[float, float, float] | None, typer.Option(help="Where a free camera is, in metres.")
     ] = None,
-    target: Annotated[tuple[float, float, float], typer.Option(help="What a free camera looks at [m].")] = (
+    target: Annotated[tuple[float, float, float], typer.Option(help="What it looks at, in metres.")] = (
         0.0,
         0.0,
         0.0,
     ),
-    fovy: Annotated[float, typer.Option(help="Vertical view of a free camera [degrees].")] = 45.0,
-    width: Annotated[int | None, typer.Option(help="Width [pixels].", min=1, max=8192)] = None,
-    height: Annotated[int | None, typer.Option(help="Height [pixels].", min=1, max=8192)] = None,
+    fovy: Annotated[float, typer.Option(help="Vertical view of a free camera, in degrees.")] = 45.0,
+    width: Annotated[int | None, typer.Option(help="Width in pixels.", min=1, max=8192)] = None,
+    height: Annotated[int | None, typer.Option(help="Height in pixels.", min=1, max=8192)] = None,
     start: Annotated[
-        float, typer.Option(help="Simulate this long before the first picture [s].", min=0.0)
+        float, typer.Option(help="Simulate so many seconds before the first picture.", min=0.0)
     ] = 0.0,
-    duration: Annotated[float, typer.Option(help="Simulated time of a film [s].", min=0.0)] = 3.0,
+    duration: Annotated[float, typer.Option(help="Simulated seconds of a film.", min=0.0)] = 3.0,
     fps: Annotated[float, typer.Option(help="Pictures a second of a film.", min=1.0, max=240.0)] = 25.0,
     speed: Annotated[float, typer.Option(help="Simulated seconds in a second of a film.", min=0.001)] = 1.0,
     keyframe: Annotated[str | None, typer.Option(help="Start from this saved state of the file.")] = None,
@@ -57,8 +56,9 @@ def render(
     \b
     Examples:
       worldline render robot.xml -o robot.png
-      worldline render robot.xml -o later.png --start 1.5 --camera side --width 1280 --height 720
-      worldline render robot.xml -o fall.mp4 --duration 2 --position 3 1 1.5 --target 0 0 0.5
+      worldline render robot.xml -o later.png --start 1.5 --camera side
+      worldline render robot.xml -o large.png --width 1280 --height 720
+      worldline render robot.xml -o fall.mp4 --duration 2 --position 3 1 1.5
       worldline render robot.xml -o slow.gif --duration 0.5 --speed 0.2
     """
     from worldline._src.drawing.cameras import LookAt
@@ -71,8 +71,7 @@ def render(
         raise common.refuse("give --camera or --position, not both")
     chosen = camera if position is None else LookAt(position, target, fovy)
     world = common.load(file, assets, allow_outside=allow_outside)
-    if keyframe is not None:
-        world.apply_keyframe(keyframe)
+    common.start_from(world, keyframe)
     if start > 0.0:
         world.step(n=max(1, round(start / world.time_step)))
     console = common.results()
@@ -85,7 +84,7 @@ def render(
             return
         count = max(1, round(duration / speed * fps))
         frames = _frames(world, renderer, chosen, count, speed / fps)
-        made = files.write_film(output, track(frames, "drawing", total=count, console=common.remarks()), fps)
+        made = files.write_film(output, common.followed(frames, "drawing", count), fps)
     console.print(f"{output}: {made} pictures, {made / fps:g} s, up to time {world.time:g} s")
 
 

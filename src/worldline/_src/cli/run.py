@@ -54,7 +54,7 @@ def run(
     \b
     Examples:
       worldline run robot.xml                       five seconds from the start
-      worldline run robot.xml -d 2 -o fall.html     a page that replays it in a browser
+      worldline run robot.xml -d 2 -o fall.html     a page that replays it
       worldline run robot.xml --keyframe home --control elbow=0.5 -o run.wlr
       worldline run robot.urdf -n 1000 --json | jq .steps_per_second
     """
@@ -88,14 +88,15 @@ def _hold_controls(world: World, given: list[str]) -> None:
     names, values = world.actuator_names, world.actuator_controls
     for text in given:
         name, equals, number = text.partition("=")
+        if not equals:
+            raise common.refuse(f"--control takes ACTUATOR=VALUE with a number, got '{text}'")
         if name not in names:
             hint = nearest_name(name, names)
             raise common.refuse(f"no actuator '{name}'{hint}; there are: {', '.join(names) or 'none'}")
         try:
             values[names.index(name)] = float(number)
         except ValueError:
-            wrong = number if equals else text
-            raise common.refuse(f"--control takes ACTUATOR=VALUE with a number, got '{wrong}'") from None
+            raise common.refuse(f"--control takes ACTUATOR=VALUE with a number, got '{text}'") from None
     world.actuator_controls = values
 
 
@@ -117,6 +118,7 @@ def simulate(world: World, count: int, *, record: bool = False) -> dict[str, Any
         TimeRemainingColumn(),
         console=common.remarks(),
         transient=True,
+        disable=not common.remarks().is_terminal,
     )
     first_frame, first_time = world.frame, world.time
     # the first steps may compile; they must not count as speed
@@ -197,7 +199,7 @@ def _show(report: dict[str, Any]) -> None:
         ("solver iterations", f"{report['solver_iterations_most']} at most"),
         (
             "centre of mass",
-            "({:.4g}, {:.4g}, {:.4g}) m at the end".format(*report["center_of_mass_end"]),
+            f"{common.place(report['center_of_mass_end'])} at the end",
         ),
     )
     for row in rows:

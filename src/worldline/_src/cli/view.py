@@ -49,15 +49,14 @@ def view(
       worldline view                                the robot of the demo
       worldline view robot.xml --play
       worldline view robot.urdf --keyframe home --port 8090
-      worldline view robot.xml --no-browser         on a machine without one; reach it with
-                                                    ssh -L 8080:localhost:8080 that-machine
+      worldline view robot.xml --no-browser         on a machine without one
+      ssh -L 8080:localhost:8080 that-machine       and then from your own
     """
     from worldline._src.cli.demo import WALKER
     from worldline._src.viewer.viewer import view as show
 
     world = common.load(WALKER if file is None else file, assets, allow_outside=allow_outside)
-    if keyframe is not None:
-        world.apply_keyframe(keyframe)
+    common.start_from(world, keyframe)
     with show(
         world, host=host, port=port, fps=fps, shadows=shadows, play=play, open_browser=browser
     ) as viewer:

@@ -51,7 +51,7 @@ def warmup(
     \b
     Examples:
       worldline warmup
-      WORLDLINE_CACHE_DIR=/opt/kernels worldline warmup --jobs 1     for an image of a container
+      WORLDLINE_CACHE_DIR=/opt/kernels worldline warmup     for a container
     """
     from worldline._src.kernel_cache import cache_folder
 

@@ -116,7 +116,8 @@ def view_of(
     known = camera_names(world)
     if isinstance(camera, str):
         if camera not in known:
-            raise NotFoundError(f"no camera '{camera}'{nearest_name(camera, known)}; there are {known}")
+            hint = nearest_name(camera, known)
+            raise NotFoundError(f"no camera '{camera}'{hint}; there are: {', '.join(known) or 'none'}")
         camera = known.index(camera)
     index = values.count(camera, "camera")
     if not 0 <= index < len(known):
