@@ -39,8 +39,9 @@ def main() -> None:
     console.print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}\n")
     for name in arguments.names or NAMES:
         importlib.import_module(f"benchmarks.{name}").run(console)
-    if arguments.save is not None:
-        save(arguments.save, console.tables)
+        # after each of them: a run of all takes long, and may be interrupted
+        if arguments.save is not None:
+            save(arguments.save, console.tables)
 
 
 main()

@@ -104,7 +104,7 @@ def _figures_alone(table: dict[str, Any]) -> dict[str, Any]:
     """A table without the goals that its benchmark measures itself by."""
     keep = [k for k, name in enumerate(table["columns"]) if name != "asked"]
     return {
-        "title": table["title"],
+        "title": table["title"].removesuffix("; (iterations)"),
         "columns": [table["columns"][k].replace(" / asked", ", ratio") for k in keep],
         "rows": [[re.sub(r" \(\S+\)( below)?$", "", row[k]) for k in keep] for row in table["rows"]],
     }
