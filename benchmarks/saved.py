@@ -3,7 +3,7 @@
 """Figures kept with their date and kind of machine, and the page of the documentation made from them.
 
 `python -m benchmarks --save docs/data/benchmarks.json` measures and keeps; `python -m benchmarks.saved` makes
-`docs/comparison.md` of what was kept.
+`docs/comparison.md` of what was kept, and puts the figures of README.md between their marks.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from rich.text import Text
 
 ROOT = Path(__file__).parents[1]
 DATA, PAGE = ROOT / "docs" / "data" / "benchmarks.json", ROOT / "docs" / "comparison.md"
+README = ROOT / "README.md"
 _HEAD = """\
 Made by `python -m benchmarks.saved` from figures that `python -m benchmarks --save` measured: both sides in
 one process, in turns, best of many, on one thread unless a table says otherwise. Machines that others share
@@ -104,15 +105,65 @@ def _figures_alone(table: dict[str, Any]) -> dict[str, Any]:
     """A table without the goals that its benchmark measures itself by."""
     keep = [k for k, name in enumerate(table["columns"]) if name != "asked"]
     return {
-        "title": table["title"].removesuffix("; (iterations)"),
+        "title": re.sub(r"; \(iterations\)$|[;,] asked.*$", "", table["title"]),
         "columns": [table["columns"][k].replace(" / asked", ", ratio") for k in keep],
         "rows": [[re.sub(r" \(\S+\)( below)?$", "", row[k]) for k in keep] for row in table["rows"]],
     }
 
 
+def with_figures(readme: str, data: dict[str, Any]) -> str:
+    """README.md with the figures of the data between its marks."""
+    for mark, lines in (("steps", _steps(data)), ("dynamics", _dynamics(data))):
+        first, last = f"<!-- figures: {mark} -->\n", f"<!-- end of {mark} -->"
+        before, found, rest = readme.partition(first)
+        _, ended, after = rest.partition(last)
+        if not (found and ended):
+            raise ValueError(f"README.md has no marks of the figures '{mark}'")
+        readme = before + first + "\n" + "\n".join(lines) + "\n\n" + last + after
+    return readme
+
+
+def _table(data: dict[str, Any], title: str) -> list[dict[str, str]]:
+    """Rows of the table that has this in its title, by column."""
+    for table in map(_figures_alone, data["tables"]):
+        if title in table["title"]:
+            return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+    raise ValueError(f"no table '{title}' was kept; there are {[table['title'] for table in data['tables']]}")
+
+
+def _steps(data: dict[str, Any]) -> list[str]:
+    calls = {row["call"]: row["measured"] for row in _table(data, "calls from Python")}
+    one = calls["world.step() of one rigid body"]
+    lines = [
+        "| | Worldline |",
+        "|---|---|",
+        f"| `world.step()` of one rigid body, called from Python | {one} microseconds |",
+    ]
+    for row in _table(data, "falling and lying"):
+        scene = row["scene"].replace("_", "-")
+        lines.append(f"| {scene} | {row['ratio']} x the steps per second of MuJoCo |")
+    return lines
+
+
+def _dynamics(data: dict[str, Any]) -> list[str]:
+    pin = data["versions"].get("pin", "")
+    lines = [
+        f"| microseconds per evaluation | Pinocchio {pin} (C++) | Worldline, one world | Worldline, lanes |",
+        "|---|---|---|---|",
+    ]
+    for row in _table(data, "tree algorithms"):
+        if row["algorithm"] == "forward dynamics":
+            one = f"{row['one world']} ({row['one, ratio']})"
+            lanes = f"{row['lanes']} ({row['lanes, ratio']})"
+            lines.append(f"| {row['model']} | {row['Pinocchio']} | {one} | {lanes} |")
+    return lines
+
+
 def main() -> None:
-    PAGE.write_text(markdown(json.loads(DATA.read_text("utf-8"))), encoding="utf-8")
-    print(f"written: {PAGE}")
+    data = json.loads(DATA.read_text("utf-8"))
+    README.write_text(with_figures(README.read_text("utf-8"), data), encoding="utf-8")
+    PAGE.write_text(markdown(data), encoding="utf-8")
+    print(f"written: {PAGE}, {README}")
 
 
 if __name__ == "__main__":

@@ -79,3 +79,12 @@ def test_the_comparison_is_what_was_measured():
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", data["date"]) and data["machine"]
     assert any("MuJoCo" in table["columns"] for table in data["tables"])
     assert any("Pinocchio" in table["columns"] for table in data["tables"])
+
+
+def test_the_readme_tells_the_same_figures():
+    data = json.loads(saved.DATA.read_text("utf-8"))
+    text = saved.README.read_text("utf-8")
+    assert saved.with_figures(text, data) == text
+    steps = next(table for table in data["tables"] if table["title"].startswith("steps per second"))
+    row = dict(zip(steps["columns"], steps["rows"][0], strict=True))
+    assert f"| {row['scene']} | {row['ratio']} x the steps per second of MuJoCo |" in text
