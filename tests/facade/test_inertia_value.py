@@ -66,3 +66,29 @@ def test_what_makes_no_value_is_told():
         sx.Inertia.from_box((1, 0, 1))
     with pytest.raises(ValueError, match="read-only"):
         sx.Inertia().moment[0, 0] = 2.0
+
+
+def test_point_masses_are_the_sum_of_small_balls():
+    rng = np.random.default_rng(3)
+    points, masses = rng.normal(size=(5, 3)), rng.uniform(0.5, 2.0, 5)
+    ours = sx.Inertia.from_points(points, masses)
+    assert ours.mass == pytest.approx(masses.sum(), rel=1e-15)
+    np.testing.assert_allclose(ours.center_of_mass, masses @ points / masses.sum(), rtol=0, atol=1e-14)
+    # momentum about the origin of a body that turns: sum of m p x (w x p)
+    w = np.array([0.3, -0.7, 1.1])
+    spin = sum(m * np.cross(p, np.cross(w, p)) for m, p in zip(masses, points, strict=True))
+    np.testing.assert_allclose(ours.spatial_tensor[:3, :3] @ w, spin, rtol=0, atol=1e-13)
+    assert ours.is_valid
+    # a body may carry them
+    box = sx.Inertia.from_box((0.1, 0.2, 0.3), mass=1.0) + sx.Inertia.from_points([(1, 0, 0)], 2.0)
+    world = sx.World()
+    assert world.add_rigid_body("a", inertia=box).mass == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize(
+    ("points", "masses"),
+    [([], 1.0), ([(0, 0)], 1.0), ([(0, 0, np.nan)], 1.0), ([(0, 0, 0)], 0.0), ([(0, 0, 0)], [1.0, 2.0])],
+)
+def test_point_masses_that_are_none_are_refused(points, masses):
+    with pytest.raises(ArgumentError, match=r"points|masses"):
+        sx.Inertia.from_points(points, masses)

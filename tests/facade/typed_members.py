@@ -52,6 +52,7 @@ def of_inertias() -> list[object]:
         sx.Inertia.from_cylinder(1.0, 2.0, mass=1.0),
         sx.Inertia.from_capsule(1.0, 2.0),
         sx.Inertia.from_spatial_tensor(np.eye(6)),
+        sx.Inertia.from_points([(0.0, 0.0, 1.0)], [1.0]),
     ]
     both: sx.Inertia = made[0].transformed(np.eye(4)) + made[1]
     arrays: list[Array] = [both.center_of_mass, both.moment, both.spatial_tensor, both.principal_moments]

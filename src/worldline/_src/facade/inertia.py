@@ -86,6 +86,36 @@ class Inertia:
         return _of(ShapeType.Capsule, size, density, mass)
 
     @staticmethod
+    def from_points(points: TransformLike, masses: VectorLike | float) -> Inertia:
+        """Point masses that are rigidly connected.
+
+        Args:
+            points: where they are, body frame [m], (n, 3).
+            masses: [kg], (n,), or one number for each of them.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> bar = sx.Inertia.from_points([(-1, 0, 0), (1, 0, 0)], 0.5)
+            >>> bar.mass, bar.moment.diagonal().tolist()
+            (1.0, [0.0, 1.0, 1.0])
+        """
+        places = values.array(points, "points")
+        if places.ndim != 2 or places.shape[1] != 3 or not len(places) or not np.isfinite(places).all():
+            raise ArgumentError(f"points must be finite and of shape (n, 3), got shape {places.shape}")
+        given = values.array(masses, "masses")
+        if given.shape not in ((), (len(places),)) or not (np.isfinite(given) & (given > 0.0)).all():
+            raise ArgumentError(
+                f"masses must be positive and finite, one or {len(places)} of them, got {given.tolist()}"
+            )
+        weight = np.broadcast_to(given, len(places))
+        total = float(weight.sum())
+        center = weight @ places / total
+        arms = places - center
+        spread = (weight[:, None] * arms).T @ arms
+        spread = 0.5 * (spread + spread.T)
+        return Inertia(total, center, np.trace(spread) * np.eye(3) - spread)
+
+    @staticmethod
     def from_spatial_tensor(tensor: TransformLike) -> Inertia:
         """From what `spatial_tensor` gives; refuses matrices without that structure."""
         given = values.array(tensor, "spatial tensor")
