@@ -9,6 +9,7 @@ import pytest
 
 from facade_worlds import arm_and_box, floating
 from worldline import simulation as sx
+from worldline.collision import CollisionShape
 
 
 @pytest.fixture
@@ -512,3 +513,23 @@ def test_baking_after_a_restore_starts_a_branch():
     assert world.replay.bake() == 2
     assert world.replay.branches == ["main", "branch_001"] and world.replay_frame_count == 3
     assert world.verify_replay() and world.verify_replay("main")
+
+
+def test_contacts_of_a_frame_are_found_again_and_the_world_stays():
+    world = sx.World(time_step=0.01)
+    world.add_ground_plane()
+    ball = world.add_rigid_body("ball", position=(0, 0, 0.2))
+    ball.add_collision_shape(CollisionShape.sphere(0.1))
+    world.replay_recording_enabled = True
+    world.step(n=40)
+    before = everything(world)
+    assert world.replay.contacts(0) == []
+    (contact,) = world.replay.contacts(40)
+    assert {contact.body_a, contact.body_b} == {ball, None}
+    assert everything(world) == before
+    world.replay.restore(0)
+    # of another frame than the one the world is in
+    assert len(world.replay.contacts(40)) == 1
+    assert world.collide() == []
+    with pytest.raises(IndexError, match="41"):
+        world.replay.contacts(41)

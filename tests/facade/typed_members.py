@@ -254,6 +254,8 @@ def of_replay(world: sx.World, folder: Path) -> list[object]:
     added: str = replay.add(world.recording, "copy")
     check: sx.ReplayCheck = replay.verify()
     difference: sx.ReplayDifference = replay.compare(0, 1)
+    touching: list[sx.Contact] = replay.contacts(0)
+    assert not touching
     recording: sx.Recording = replay.recording()
     recording.to_csv(folder / "motion.csv")
     recording.to_npz(folder / "motion.npz")

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from worldline._src.errors import ArgumentError, NotFoundError, WorldlineError, nearest_name
-from worldline._src.facade import replay_layout, state_binding, values
+from worldline._src.facade import queries, replay_layout, state_binding, values
+from worldline._src.facade.contacts import Contact
 from worldline._src.facade.frame_rows import STEPS, FrameRows, same_bits, times
 from worldline._src.facade.recording import Recording
 from worldline._src.facade.replay_layout import Layout
@@ -314,6 +315,21 @@ class Replay:
         space = own_space(self._world, control=False, rigid_only=False)
         binding = state_binding.bind(self._world, space, control=False)[1]
         return WorldState(space, binding.read(data), binding.manifold)
+
+    def contacts(self, frame: FrameLike) -> list[Contact]:
+        """Where bodies touch in a frame, with the World left as it is.
+
+        Found again from the poses of the frame, as `World.collide` does for the present: a frame keeps no
+        forces of contacts, so impulses are zero.
+        """
+        branch, at = self._find(frame)
+        _, rows = self._fitting(branch.frames[at], f"replay frame {at}")
+        kept = rows.capture(self._world)
+        try:
+            rows.load(self._world, branch.frames[at].row)
+            return queries.collide(self._world, None)
+        finally:
+            rows.load(self._world, kept)
 
     def compare(self, first: FrameLike, second: FrameLike) -> ReplayDifference:
         """How `second` differs from `first`, rotations as rotation vectors."""
