@@ -18,6 +18,7 @@ from worldline._src.model.kinds import ActuatorMode, Axis, BodyFlags, JointType,
 from worldline._src.model.model import Control, Model, State
 from worldline._src.model.records import JointDofConfig
 from worldline._src.model.selection import ArticulationView
+from worldline._src.step.articulation_terms import eval_bias_forces, eval_jacobian, eval_mass_matrix
 from worldline._src.step.balance import balance_margin, support_polygon, zero_moment_point
 from worldline._src.step.constrained import ConstrainedDynamics, constrained_dynamics, delassus_matrix
 from worldline._src.step.coordinates import eval_fk, eval_ik
@@ -113,8 +114,11 @@ __all__ = [
     "coriolis_forces",
     "delassus_matrix",
     "difference",
+    "eval_bias_forces",
     "eval_fk",
     "eval_ik",
+    "eval_jacobian",
+    "eval_mass_matrix",
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "forward_kinematics",

@@ -23,11 +23,8 @@ class BodyState(Protocol):
     body_qd: Array
 
 
-def _selected_joints(model: Model, mask: Any, indices: Any, body_flag_filter: int) -> np.ndarray:
-    """True for every joint whose articulation is selected and whose child passes the filter.
-
-    Shape (joint_count,), with a mask by world (worlds, joint_count).
-    """
+def selected_articulations(model: Model, mask: Any, indices: Any) -> np.ndarray:
+    """True for every selected articulation, (articulations,), or (worlds, articulations) with such a mask."""
     if mask is not None and indices is not None:
         raise ArgumentError("give mask or indices, not both")
     count = model.articulation_count
@@ -47,6 +44,15 @@ def _selected_joints(model: Model, mask: Any, indices: Any, body_flag_filter: in
             raise ArgumentError(f"indices must be 0 to {count - 1}, got {listed.tolist()}")
         chosen = np.zeros(count, bool)
         chosen[listed.astype(np.int64)] = True
+    return chosen
+
+
+def _selected_joints(model: Model, mask: Any, indices: Any, body_flag_filter: int) -> np.ndarray:
+    """True for every joint whose articulation is selected and whose child passes the filter.
+
+    Shape (joint_count,), with a mask by world (worlds, joint_count).
+    """
+    chosen = selected_articulations(model, mask, indices)
     if not is_count(body_flag_filter) or not 0 <= body_flag_filter <= BodyFlags.ALL:
         raise ArgumentError(f"body_flag_filter must combine BodyFlags, got {body_flag_filter!r}")
     flags = model.body_flags[model.joint_child] & int(body_flag_filter)
