@@ -21,6 +21,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
+from worldline._src.kernels.constraints.jacobians import part_velocity
 from worldline._src.kernels.constraints.projections import TINY, onto_cone
 from worldline._src.kernels.constraints.rows import CONE, EQUALITY, FRICTION
 from worldline._src.scalar.ops import absolute, any_of, clamp, constant, maximum, minimum, sqrt, where
@@ -73,25 +74,9 @@ class DualWork(NamedTuple):
 
 
 @inline
-def _dot(x, k, y, first, end):
-    """Row `k` of x times y; four sums that do not wait for each other."""
-    s0 = constant(0.0, y[0])
-    s1, s2, s3 = s0, s0, s0
-    whole = end - (end - first) % 4
-    for d in range(first, whole, 4):
-        s0 = s0 + x[k, d] * y[d]
-        s1 = s1 + x[k, d + 1] * y[d + 1]
-        s2 = s2 + x[k, d + 2] * y[d + 2]
-        s3 = s3 + x[k, d + 3] * y[d + 3]
-    for d in range(whole, end):
-        s0 = s0 + x[k, d] * y[d]
-    return (s0 + s1) + (s2 + s3)
-
-
-@inline
 def _slack(rows, k, force, a):
     """(A f + c)_k."""
-    return _dot(rows.J, k, a, rows.first[k], rows.end[k]) - rows.aref[k] + rows.R[k] * force[k]
+    return part_velocity(rows.J, k, a, rows.first[k], rows.end[k]) - rows.aref[k] + rows.R[k] * force[k]
 
 
 @inline
@@ -113,7 +98,7 @@ def _prepare_cone(rows, k, work_out):
     block, step, dim = work_out.block, work_out.step, rows.dim[k]
     for i in range(dim):
         for j in range(i + 1):
-            entry = _dot(rows.J, k + i, rows.K[k + j], rows.first[k], rows.end[k])
+            entry = part_velocity(rows.J, k + i, rows.K[k + j], rows.first[k], rows.end[k])
             if j == i:
                 entry = work_out.diagonal[k + i]
             if i > 0:
@@ -134,7 +119,7 @@ def _prepare_cone(rows, k, work_out):
 def _prepare(rows, n, work_out):
     """The diagonal of A, blocks of cones and steps; a plain row's step is one over its diagonal."""
     for k in range(n):
-        total = _dot(rows.J, k, rows.K[k], rows.first[k], rows.end[k]) + rows.R[k]
+        total = part_velocity(rows.J, k, rows.K[k], rows.first[k], rows.end[k]) + rows.R[k]
         work_out.diagonal[k] = total
         work_out.step[k] = 1.0 / total
     k = 0
@@ -174,8 +159,8 @@ def _pyramid_lift(rows, k, count, a):
     """Friction times slip of a pyramid, whose rows are pairs of opposite edges."""
     lift = constant(0.0, a[0])
     for j in range(k, k + count, 2):
-        up = _dot(rows.J, j, a, rows.first[j], rows.end[j]) - rows.aref[j]
-        down = _dot(rows.J, j + 1, a, rows.first[j], rows.end[j]) - rows.aref[j + 1]
+        up = part_velocity(rows.J, j, a, rows.first[j], rows.end[j]) - rows.aref[j]
+        down = part_velocity(rows.J, j + 1, a, rows.first[j], rows.end[j]) - rows.aref[j + 1]
         lift = maximum(lift, 0.5 * absolute(up - down))
     return lift
 
