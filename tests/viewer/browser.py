@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import colorsys
+import contextlib
 import io
 import os
 import shutil
@@ -111,6 +112,41 @@ class Page:
                 assert found, f"{what}: not within {seconds:g} s"
                 return found
             self.page.wait_for_timeout(100)
+
+    @contextlib.contextmanager
+    def pulling(self, start: tuple[float, float], *way: tuple[float, float], held):
+        """Hold Ctrl and the mouse and pull from a point along a way, in pixels from there, until `held` holds.
+
+        A browser that hardly gets any time may look under the mouse too late, and takes hold of nothing; a
+        person would try again, and so does this.
+        """
+        mouse, keyboard = self.page.mouse, self.page.keyboard
+
+        def grab() -> bool:
+            keyboard.down("Control")
+            mouse.move(*start)
+            mouse.down()
+            for x, y in way:
+                mouse.move(start[0] + x, start[1] + y, steps=5)
+            end = time.monotonic() + 15.0
+            while not held() and time.monotonic() < end:
+                self.page.wait_for_timeout(100)
+            return bool(held())
+
+        def let_go() -> None:
+            mouse.up()
+            keyboard.up("Control")
+
+        for _ in range(3):
+            if grab():
+                break
+            let_go()
+        else:
+            raise AssertionError(f"nothing was held at {start} in three tries")
+        try:
+            yield
+        finally:
+            let_go()
 
     def tab(self, name: str) -> None:
         self.page.get_by_role("tab", name=name).click()

@@ -132,19 +132,12 @@ def test_step_reset_and_keyframe(shown):
 
 def test_a_body_can_be_dragged(shown):
     page, _, viewer, world, (x, y, _) = start(shown)
-    mouse = page.page.mouse
-    page.page.keyboard.down("Control")
-    mouse.move(x, y)
-    mouse.down()
-    mouse.move(x + 30, y - 20, steps=4)
-    mouse.move(x + 60, y - 40, steps=4)
-    grip = page.until(lambda: viewer._session.playback.perturbation.grip, "a grip")
-    assert world.rigid_bodies["ball"].name == world._live().model.body_label[grip.body]
-    page.picture("pulled")
-    assert viewer._session.playback.perturbation.force()[2] > 0.0
-    mouse.up()
-    page.page.keyboard.up("Control")
-    page.until(lambda: viewer._session.playback.perturbation.grip is None, "to let go")
+    perturbation = viewer._session.playback.perturbation
+    with page.pulling((x, y), (30, -20), (60, -40), held=lambda: perturbation.grip):
+        assert world.rigid_bodies["ball"].name == world._live().model.body_label[perturbation.grip.body]
+        page.picture("pulled")
+        page.until(lambda: perturbation.force()[2] > 0.0, "a pull upwards")
+    page.until(lambda: perturbation.grip is None, "to let go")
 
 
 def test_plots_and_marks(shown):

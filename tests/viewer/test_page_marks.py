@@ -314,20 +314,13 @@ def test_dragging_lifts_a_body_while_it_plays(shown):
     page, viewer, world = shown
     x, y, _ = page.project((0.2, -0.6, 0.4))
     box = world.rigid_bodies["box"]
+    grip = lambda: viewer._session.playback.perturbation.grip  # noqa: E731
     viewer.play()
-    page.page.keyboard.down("Control")
-    page.page.mouse.move(x, y)
-    page.page.mouse.down()
-    page.page.mouse.move(x, y - 60, steps=4)
-    page.page.mouse.move(x, y - 160, steps=6)
-    try:
+    with page.pulling((x, y), (0, -60), (0, -160), held=grip):
         page.until(lambda: box.translation[2] > 0.5, "the box to be lifted")
         lifted = page.scene("lifted")
         # the arrow of the pull
         assert of_hue(lifted, (230, 60, 120), 15).sum() > 20
-    finally:
-        page.page.mouse.up()
-        page.page.keyboard.up("Control")
     page.until(lambda: box.translation[2] < 0.45, "the box to fall back")
     viewer.pause()
 
