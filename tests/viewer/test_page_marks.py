@@ -310,6 +310,23 @@ def test_a_keyframe_is_chosen(shown):
     page.until(lambda: joint.position[0] == pytest.approx(-0.5), "the first keyframe")
 
 
+def test_a_page_that_looks_elsewhere_sees_the_whole_scene_again(shown):
+    page, viewer, world = shown
+    viewer.pause()
+    page.tab("Show")
+    page.press("Whole scene")
+    whole, camera = still(page, "whole"), page.client.camera
+    # every body is in the picture
+    for body in world.rigid_bodies:
+        x, y, away = page.project(body.translation)
+        assert 0 < x < page.size[0] and 0 < y < page.size[1] and away > 0.0
+    camera.position = camera.position + np.array([40.0, 0.0, 0.0])
+    page.until(lambda: np.abs(page.scene() - whole).mean() > 3.0, "another view")
+    page.press("Whole scene")
+    page.until(lambda: np.abs(page.scene("whole_again") - whole).mean() < 0.5, "the whole scene")
+    page.tab("Run")
+
+
 def test_dragging_lifts_a_body_while_it_plays(shown):
     page, viewer, world = shown
     x, y, _ = page.project((0.2, -0.6, 0.4))

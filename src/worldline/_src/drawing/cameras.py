@@ -138,6 +138,11 @@ def _looking(camera: LookAt) -> View:
     )
 
 
+def usual_distance(reach: float) -> float:
+    """How far away a camera of 45 degrees has a scene of half the diagonal `reach` in view [m]."""
+    return 1.1 * reach / float(np.sin(np.radians(22.5)))
+
+
 def free_view(world: World, items: Items, bodies: Array, groups: Sequence[int] = SHOWN_GROUPS) -> View:
     """A camera at the angles of the scene's free camera, far enough away to have everything in view."""
     scene = world._live().scene

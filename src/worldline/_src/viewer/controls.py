@@ -118,6 +118,13 @@ class Controls:
 
     def _build_cameras(self) -> None:
         gui, host = self._server.gui, self._host
+        whole = gui.add_button("Whole scene", hint="Look at everything again.")
+
+        async def show_all(event: Any) -> None:
+            if event.client is not None:
+                host.post(lambda: host.stage.go_home(event.client))
+
+        whole.on_click(show_all)
         labels = host.world._live().model.body_label
         follow = gui.add_dropdown("Follow", (_NOBODY, *labels), initial_value=_NOBODY)
         on_change(

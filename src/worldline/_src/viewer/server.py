@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from worldline._src.drawing.cameras import View
+from worldline._src.drawing.cameras import View, usual_distance
 from worldline._src.errors import CapabilityError
 
 LOOPBACK = "127.0.0.1"
@@ -72,8 +72,7 @@ def set_up_page(server: Any, view: View, size: float, shadows: bool) -> None:
     server.scene.configure_fog(8.0 * reach, 25.0 * reach, color=(255, 255, 255))
     camera = server.initial_camera
     camera.position = tuple(view.position)
-    away = 1.1 * size / 0.38
-    camera.look_at = tuple(view.position + away * view.forward)
+    camera.look_at = tuple(view.position + usual_distance(size) * view.forward)
     camera.up = (0.0, 0.0, 1.0)
     camera.fov = float(np.radians(view.fovy if not view.orthographic else 45.0))
     camera.near = 0.005 * size

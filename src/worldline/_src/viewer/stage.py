@@ -100,6 +100,15 @@ class Stage:
             self._looked[client.client_id] = camera
             self._aim(client, camera)
 
+    def go_home(self, client: Any) -> None:
+        """Let one client see everything there is, wherever it was looking."""
+        self._looked.pop(client.client_id, None)
+        view = self.home()
+        with client.atomic():
+            client.camera.up_direction = (0.0, 0.0, 1.0)
+            client.camera.position = view.position
+            client.camera.look_at = view.position + cameras.usual_distance(self.size) * view.forward
+
     def _aim(self, client: Any, camera: int) -> None:
         view = cameras.view_of(self._world, camera, self.shapes.items, self.bodies)
         pose = camera_pose(view)
