@@ -16,7 +16,7 @@ from lane_scenes import scatter, scene_model
 
 from worldline import msd
 from worldline import simulation as sx
-from worldline._src.kernels.constraints.tables import CONVERGED
+from worldline._src.kernels.constraints.tables import CONVERGED, TOLERANCE
 from worldline._src.step.constraints import Constraints
 from worldline.model import ActuatorMode, LaneSimulation, ModelBuilder, MultibodyIntegrationFamily, Simulation
 
@@ -51,6 +51,7 @@ def put(one, worlds, w):
         ("pile, cone", SOFT),
         ("pile, pyramid", SOFT),
         ("hard pile, cone", HARD),
+        ("hard pile, pyramid", HARD),
     ],
 )
 def test_every_step_is_that_of_newtons_method(name, close):
@@ -61,6 +62,9 @@ def test_every_step_is_that_of_newtons_method(name, close):
     """
     compared = slice(None) if close == SOFT else slice(0, 24)
     worlds, one = started(scene_model(name), tolerance=1e-9 if close == SOFT else 1e-7)
+    assert one.constraints is not None
+    # at its usual 1e-8 Newton's method takes a hard pyramid for solved up to 1e-4 m/s away from the answer
+    one.constraints.column["option"][TOLERANCE] = 1e-10
     contacts = compared_steps = 0
     for _ in range(60):
         worlds.step(4)
