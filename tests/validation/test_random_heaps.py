@@ -21,6 +21,13 @@ def test_heaps_neither_explode_nor_get_lost(part):
         assert outcome.finite and not outcome.exploded, (case, outcome)
 
 
+@pytest.mark.parametrize("seed", [489, 593, 1689])
+def test_bounces_of_many_contacts_with_friction_add_no_energy(seed):
+    """Heaps in which Newton's restitution alone gains up to half of the energy there is."""
+    outcome = fall(random_case(seed), 60)
+    assert outcome.finite and outcome.energy <= outcome.allowed, outcome
+
+
 @pytest.mark.parametrize("h", [1e-4, 1e-3, 0.02])
 @pytest.mark.parametrize("method", list(sx.ContactSolverMethod))
 def test_deep_overlap_is_no_explosive(h, method):

@@ -64,6 +64,7 @@ from worldline._src.step.motor_filling import (
 from worldline._src.step.override_filling import override_contacts
 from worldline._src.step.pair_filling import fill_pairs, pair_keys, pair_reach
 from worldline._src.step.place_filling import Places
+from worldline._src.step.restitution_stages import limit_restitution
 from worldline._src.step.slip_stages import remove_slip_of_island
 from worldline._src.step.tendon_filling import (
     fill_tendon_inertias,
@@ -290,6 +291,7 @@ class Constraints(ConstraintProgram):
         numbers[t.SAFE] = float(not option.disable_reference_safety)
         numbers[t.SLIP_SWEEPS] = option.noslip_iterations if self.sizes["nslip"] else 0
         numbers[t.SLIP_TOLERANCE] = option.noslip_tolerance
+        numbers[t.SHARE] = self.column["tree_share"][:] = 1.0
         self.choose()
         self.sleeps = False
         self.sleep(None)
@@ -367,6 +369,9 @@ class Constraints(ConstraintProgram):
         link, program = self.column["link"], self.column["program"]
         chosen = self.island_stages()
         program[: len(chosen)] = i.addresses(chosen)
+        laws = np.concatenate([self.column["shape_law"], self.column["pair_law"]])
+        if (laws[:, t.BOUNCINESS] > 0.0).any():
+            program[t.RESTITUTION_LINK] = i.addresses([limit_restitution])[0]
         program[t.AGAIN_LINK] = i.addresses([i.solve_islands])[0]
         if self.sizes["nslip"]:
             program[t.SLIP_LINK] = i.addresses([remove_slip_of_island])[0]
@@ -396,6 +401,7 @@ def all_stages() -> tuple[Stage, ...]:
     rows = tuple(value for part in (s, i, g, p) for value in vars(part).values() if isinstance(value, Stage))
     return (
         *rows,
+        limit_restitution,
         remove_slip_of_island,
         place,
         broad,

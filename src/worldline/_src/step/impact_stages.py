@@ -4,12 +4,13 @@
 
 `solve_islands` marks such a step (`kernels/constraints/impacts.py`). The difference of both solutions moves
 the coordinates after integration and leaves no trace in the velocities. Other steps pass by here for the cost
-of a few copies.
+of a few copies. Whether an island may have all of its restitution shows with its speed (`restitution.py`).
+Where it may not, both solves are made again, the way with the share that is left.
 """
 
 from __future__ import annotations
 
-from worldline._src.jit import stage
+from worldline._src.jit import inline, stage
 from worldline._src.kernels import configuration
 from worldline._src.kernels.constraints.impacts import SPEED, WAY
 from worldline._src.kernels.constraints.tables import (
@@ -18,6 +19,7 @@ from worldline._src.kernels.constraints.tables import (
     ALL_ROWS,
     CONVERGED,
     DROPPED,
+    HELD_BACK,
     PARTS,
     PHASE,
     STEP,
@@ -37,9 +39,30 @@ def keep_smooth(m, c, args, d):
     """a -> a without rows, for a second solve."""
     tm, tc, td = trees_of(args, d)
     a, kept = operand_view(tm, tc, td).a, apart_view(m, c, args, d).a_smooth
-    link_view(m, c, args, d).counter[PARTS] = 0
+    share, counter = apart_view(m, c, args, d).tree_share, link_view(m, c, args, d).counter
+    counter[PARTS], counter[HELD_BACK] = 0, 0
+    for k in range(share.shape[0]):
+        share[k] = 1.0
     for k in range(a.shape[0]):
         kept[k] = a[k]
+
+
+@inline
+def _solve_for(phase, m, c, args, d):
+    """islands, v -> a of the way or of the speed."""
+    tm, tc, td = trees_of(args, d)
+    links, a = link_view(m, c, args, d), operand_view(tm, tc, td).a
+    a_smooth, qfrc, counter = (
+        apart_view(m, c, args, d).a_smooth,
+        record_view(m, c, args, d).qfrc,
+        links.counter,
+    )
+    for k in range(a.shape[0]):
+        a[k] = a_smooth[k]
+        qfrc[k] = 0.0
+    counter[ALL_ROWS], counter[ACTIVE_LIMITS], counter[UNCONVERGED], counter[CONVERGED] = 0, 0, 0, 1
+    links.option[PHASE] = phase
+    call_linked(program_view(m, c, args, d).program[AGAIN_LINK], m, c, args, d)
 
 
 @stage
@@ -49,15 +72,15 @@ def solve_speeds(m, c, args, d):
     links, apart, a = link_view(m, c, args, d), apart_view(m, c, args, d), operand_view(tm, tc, td).a
     counter, option = links.counter, links.option
     if counter[PARTS] != 0:
-        qfrc = record_view(m, c, args, d).qfrc
+        dropped = counter[DROPPED]
         for k in range(a.shape[0]):
             apart.way[k] = a[k]
-            a[k] = apart.a_smooth[k]
-            qfrc[k] = 0.0
-        dropped = counter[DROPPED]
-        counter[ALL_ROWS], counter[ACTIVE_LIMITS], counter[UNCONVERGED], counter[CONVERGED] = 0, 0, 0, 1
-        option[PHASE] = SPEED
-        call_linked(program_view(m, c, args, d).program[AGAIN_LINK], m, c, args, d)
+        _solve_for(SPEED, m, c, args, d)
+        if counter[HELD_BACK] != 0:
+            _solve_for(WAY, m, c, args, d)
+            for k in range(a.shape[0]):
+                apart.way[k] = a[k]
+            _solve_for(SPEED, m, c, args, d)
         option[PHASE] = WAY
         counter[DROPPED] = dropped
         for k in range(a.shape[0]):

@@ -19,8 +19,13 @@ from worldline._src.kernels.constraints import boxed, islands, matching, sleepin
 from worldline._src.kernels.constraints import free_bodies as free
 from worldline._src.kernels.constraints import island_mass as mass
 from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts
+from worldline._src.kernels.constraints.body_restitution import Bounces
+from worldline._src.kernels.constraints.impacts import WAY
 from worldline._src.kernels.constraints.solve import IslandRows
 from worldline._src.kernels.constraints.tables import (
+    ALL_ROWS,
+    BOUNCED,
+    BOUNCES,
     BOXED,
     BOXED_LINK,
     CONTACT_COUNT,
@@ -33,9 +38,14 @@ from worldline._src.kernels.constraints.tables import (
     HIT_M,
     ISLANDS,
     MASS_LINK,
+    PARTED,
+    PHASE,
     QUIET_TIME,
+    RESTITUTION_LINK,
     ROW_STAGES,
     ROWS,
+    ROWS_BEFORE,
+    SHARE,
     SLIP_LINK,
     SLIP_SWEEPS,
     SOLVE_LINK,
@@ -43,6 +53,8 @@ from worldline._src.kernels.constraints.tables import (
     TREE_END,
     TREE_FIRST,
     UNCONVERGED,
+    UNCONVERGED_BEFORE,
+    apart_view,
     boxed_view,
     contact_frame_view,
     island_view,
@@ -51,6 +63,7 @@ from worldline._src.kernels.constraints.tables import (
     motion_view,
     program_view,
     push_body_view,
+    push_bounce_view,
     push_view,
     push_work_view,
     quiet_view,
@@ -122,6 +135,16 @@ def _are_free(tree_link, island):
     return free_ones
 
 
+@inline
+def solve_island(m, c, args, d):
+    """Call the solver of the island at hand."""
+    program, option = program_view(m, c, args, d).program, link_view(m, c, args, d).option
+    boxed = option[BOXED] != 0.0 and link_view(m, c, args, d).counter[ROWS] <= m[_LCP]
+    call_linked(program[BOXED_LINK if boxed else SOLVE_LINK], m, c, args, d)
+    if option[SLIP_SWEEPS] > 0.0 and not boxed:
+        call_linked(program[SLIP_LINK], m, c, args, d)
+
+
 @stage
 def guess_from_last(m, c, args, d):
     """a of the last step -> the guess of the solver."""
@@ -186,12 +209,14 @@ def solve_islands(m, c, args, d):
         hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
         pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
     sleep, sleeps = sleep_view(m, c, args, d), option[QUIET_TIME] < _NEVER
+    share = apart_view(m, c, args, d).tree_share
     for i in range(counter[ISLANDS]):
         n = islands.open_island(pair, i, island)
         m[_COLUMNS], m[_WIDTH] = n, islands.padded_columns(n)
         for j in range(n):
             motion.island_v[j] = v[motion.column_dof[j]]
-        counter[ROWS] = 0
+        counter[ROWS], counter[BOUNCED] = 0, 0
+        option[SHARE] = share[island.island_tree[counter[TREE_FIRST]]] if option[PHASE] == WAY else 1.0
         if sleeps and sleeping.is_asleep(island, island.body_tree, island.tree_still, pair, v, sleep):
             sleeping.rest(island, sleep.tree_dof, v, operand_view(tm, tc, td).a)
             if args[HIT_M] != 0:
@@ -206,10 +231,12 @@ def solve_islands(m, c, args, d):
             call_linked(program[FIRST_ROW_LINK + k], m, c, args, d)
         if counter[ROWS] > 0:
             call_linked(program[MASS_LINK], m, c, args, d)
-            boxed = option[BOXED] != 0.0 and counter[ROWS] <= m[_LCP]
-            call_linked(program[BOXED_LINK if boxed else SOLVE_LINK], m, c, args, d)
-            if option[SLIP_SWEEPS] > 0.0 and not boxed:
-                call_linked(program[SLIP_LINK], m, c, args, d)
+            counter[ROWS_BEFORE], counter[UNCONVERGED_BEFORE] = counter[ALL_ROWS], counter[UNCONVERGED]
+            solve_island(m, c, args, d)
+            # a way that is not a speed has no energy
+            bounced = counter[BOUNCED]
+            if bounced == BOUNCES or (bounced == BOUNCES | PARTED and option[PHASE] != WAY):
+                call_linked(program[RESTITUTION_LINK], m, c, args, d)
 
 
 class MassTrees(NamedTuple):
@@ -312,6 +339,7 @@ def solve_free_bodies(m, c, args, d):
     tm, tc, td = trees_of(args, d)
     push, body, work = push_view(m, c, args, d), push_body_view(m, c, args, d), push_work_view(m, c, args, d)
     weights, operands = weight_view(m, c, args, d), operand_view(tm, tc, td)
+    bounce = push_bounce_view(m, c, args, d)
     solved = free.solve_free_bodies(
         free.Touching(hits_of(args, d), shape_law_view(m, c, args, d), twin_view(m, c, args, d)),
         free.Trees(
@@ -351,6 +379,13 @@ def solve_free_bodies(m, c, args, d):
             work.push_impulse,
             work.push_taken,
             contact_frame_view(m, c, args, d),
+            Bounces(
+                bounce.push_bounce,
+                bounce.push_before,
+                bounce.push_speed,
+                bounce.push_first,
+                bounce.tree_share,
+            ),
         ),
         record_view(m, c, args, d),
         operands.a,

@@ -16,6 +16,7 @@ from worldline._src.kernels.constraints.damping import Damped
 from worldline._src.kernels.constraints.implicit_damping import damp_all
 from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
+    BOUNCED,
     DROPPED,
     HIT_ARGS,
     HIT_M,
@@ -28,6 +29,7 @@ from worldline._src.kernels.constraints.tables import (
     motion_view,
     row_note_view,
     row_view,
+    slot_bounce_view,
     speed_view,
     work_view,
 )
@@ -52,7 +54,7 @@ def begin_slots(m, c, args, d):
     """v -> velocities by columns, which are the degrees of freedom; no rows yet."""
     tm, tc, td = trees_of(args, d)
     counter, v = link_view(m, c, args, d).counter, operand_view(tm, tc, td).v
-    counter[ROWS], counter[DROPPED], counter[ACTIVE_LIMITS] = 0, 0, 0
+    counter[ROWS], counter[DROPPED], counter[ACTIVE_LIMITS], counter[BOUNCED] = 0, 0, 0, 0
     island_v = motion_view(m, c, args, d).island_v
     for k in range(v.shape[0]):
         island_v[k] = v[k]
@@ -87,6 +89,7 @@ def solve_slots(m, c, args, d):
             frames,
             dual_view(m, c, args, d),
             work_view(m, c, args, d),
+            slot_bounce_view(m, c, args, d),
         ),
         operand_view(tm, tc, td).a,
     )

@@ -120,7 +120,7 @@ def prepare_contact(bodies, c, arm_a, arm_b, axes, contacts_out):
 
 
 @inline
-def _approach(contacts, k, v, wa, wb):
+def approach_speed(contacts, k, v, wa, wb):
     """Velocity of b relative to a along row `k`; v is that of the centres."""
     along = dot(load_vec3(contacts.axes, k), v)
     return along + dot(load_vec3(contacts.arm_b, k), wb) - dot(load_vec3(contacts.arm_a, k), wa)
@@ -182,9 +182,9 @@ def _solve_contact(contacts, c, frozen, bodies_io, impulse_io):
     v = sub(load_vec3(bodies_io.linear, b), load_vec3(bodies_io.linear, a))
     wa, wb = load_vec3(bodies_io.angular, a), load_vec3(bodies_io.angular, b)
     old, x, y = impulse_io[k], impulse_io[k + 1], impulse_io[k + 2]
-    miss = _approach(contacts, k, v, wa, wb) + R[k] * old - target[k]
-    miss_x = _approach(contacts, k + 1, v, wa, wb) + R[k + 1] * x - target[k + 1]
-    miss_y = _approach(contacts, k + 2, v, wa, wb) + R[k + 2] * y - target[k + 2]
+    miss = approach_speed(contacts, k, v, wa, wb) + R[k] * old - target[k]
+    miss_x = approach_speed(contacts, k + 1, v, wa, wb) + R[k + 1] * x - target[k + 1]
+    miss_y = approach_speed(contacts, k + 2, v, wa, wb) + R[k + 2] * y - target[k + 2]
 
     # normal; its effect on the tangents is known without pushing the bodies
     normal = where(counts > 0.5, maximum(old - miss * block[c, 0], 0.0), 0.0)

@@ -12,7 +12,14 @@ from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.coulomb import NONE
-from worldline._src.kernels.constraints.impacts import BOTH, contact_answer, impact_of, touches
+from worldline._src.kernels.constraints.impacts import (
+    BOTH,
+    SLOWEST,
+    Moment,
+    contact_answer,
+    impact_of,
+    touches,
+)
 from worldline._src.kernels.constraints.impedance import (
     elliptic_first_regularizer,
     elliptic_other_regularizer,
@@ -23,17 +30,22 @@ from worldline._src.kernels.constraints.jacobians import add_point_motion, clear
 from worldline._src.kernels.constraints.laws import load_law, mixed_law
 from worldline._src.kernels.constraints.rows import CONE, UNILATERAL
 from worldline._src.kernels.constraints.tables import (
+    BOUNCED,
+    BOUNCES,
     CONTACT_END,
     CONTACT_FIRST,
     DROPPED,
     ELLIPTIC,
+    GRAVITY,
     HARD,
     IMPEDANCE,
+    PARTED,
     PARTS,
     PHASE,
     RATIO,
     ROWS,
     SAFE,
+    SHARE,
     STEP,
 )
 from worldline._src.kernels.narrowphase.tables import CAPSULE, PLANE
@@ -221,11 +233,13 @@ def _cone(rows, notes, met, shapes, base, moved, first, u, impact, weights, opti
         if j == 0:
             rows.aref[k], rows.D[k] = normal.aref, 1.0 / normal.R
             rows.bound[k] = regularized_friction(met.sliding, R1, normal.R)
+            notes.row_impact[k] = impact.wanted + impact.before
         else:
-            mu = _friction_of(met, shapes.pair_friction, j)
+            mu, slip = _friction_of(met, shapes.pair_friction, j), _speed(base, j, moved)
             R = R1 if j == 1 else elliptic_other_regularizer(R1, met.sliding, mu)
-            rows.aref[k], rows.D[k] = -damping * _speed(base, j, moved), 1.0 / R
+            rows.aref[k], rows.D[k] = -damping * slip, 1.0 / R
             rows.bound[k] = mu
+            notes.row_impact[k] = (2.0 - h * damping) * slip
 
 
 @inline
@@ -239,7 +253,9 @@ def _pyramid(rows, notes, met, shapes, base, moved, first, u, impact, weights, o
     D = 1.0 / pyramid_regularizer(normal.R, met.sliding, option[RATIO])
     for j in range(1, dim):
         mu = _friction_of(met, shapes.pair_friction, j)
-        brake = normal.friction_damping * mu * _speed(base, j, moved)
+        slip = _speed(base, j, moved)
+        brake = normal.friction_damping * mu * slip
+        both, across = impact.wanted + impact.before, (2.0 - h * normal.friction_damping) * mu * slip
         up = first + 2 * (j - 1)
         spread_rows(base, 0, j, mu, rows.J, up)
         for side in range(2):
@@ -248,6 +264,7 @@ def _pyramid(rows, notes, met, shapes, base, moved, first, u, impact, weights, o
             rows.aref[k] = normal.aref - brake if side == 0 else normal.aref + brake
             rows.D[k], rows.bound[k] = D, 0.0
             notes.row_residual[k] = impact.r
+            notes.row_impact[k] = both + across if side == 0 else both - across
 
 
 @kernel
@@ -310,7 +327,7 @@ def contact_rows(hits, bodies, shapes, island, moving, rows_out, notes_out, fram
         active = where(counts, constant(1.0, r), none)
         weight = bodies.body_invweight
         weights = (weight[body_a, 0] + weight[body_b, 0], weight[body_a, 1] + weight[body_b, 1])
-        impact = impact_of(met.law, r, u, free, weights[0], h, phase)
+        impact = impact_of(met.law, r, u, free, weights[0], Moment(h, phase, option[SHARE]))
 
         if condim == 1:
             copy_row(base, 0, rows_out.J, n)
@@ -318,12 +335,18 @@ def contact_rows(hits, bodies, shapes, island, moving, rows_out, notes_out, fram
             rows_out.aref[n], rows_out.D[n], rows_out.bound[n] = made.aref, 1.0 / made.R, 0.0
             rows_out.kind[n], rows_out.dim[n] = UNILATERAL, 0
             notes_out.row_residual[n] = impact.r
+            notes_out.row_impact[n] = impact.wanted + impact.before
         elif elliptic:
             _cone(rows_out, notes_out, met, shapes, base, moved, n, u, impact, weights, option)
         else:
             _pyramid(rows_out, notes_out, met, shapes, base, moved, n, u, impact, weights, option)
         contact_row[k, 0], contact_row[k, 1] = n, condim
         frames_out.lift[k] = NONE if condim == 1 or met.law.kind == IMPEDANCE else 0.0
+        frames_out.bounce[k] = impact.bounce if met.law.kind == HARD else constant(NONE, r)
+        if any_of(impact.bounce > SLOWEST * option[GRAVITY] * h):
+            counter[BOUNCED] |= BOUNCES
+        if impact.parts != 0:
+            counter[BOUNCED] |= PARTED
         for row in range(n, n + count):
             notes_out.row_note[row, 0], notes_out.row_note[row, 1] = 3, k
             notes_out.row_active[row] = active

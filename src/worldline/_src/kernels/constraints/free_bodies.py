@@ -14,18 +14,34 @@ from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.body_pgs import DISC, body_pgs, prepare_contact, warm_start
+from worldline._src.kernels.constraints.body_restitution import limit_body_restitution
 from worldline._src.kernels.constraints.contact_rows import first_tangent, meeting, set_frame
-from worldline._src.kernels.constraints.impacts import BOTH, contact_answer, impact_of, touches
+from worldline._src.kernels.constraints.impacts import (
+    BOTH,
+    SLOWEST,
+    WAY,
+    Moment,
+    contact_answer,
+    impact_of,
+    touches,
+)
 from worldline._src.kernels.constraints.impedance import elliptic_first_regularizer
 from worldline._src.kernels.constraints.tables import (
+    BOUNCED,
+    BOUNCES,
     CONTACT_END,
     CONTACT_FIRST,
+    GRAVITY,
+    HARD,
+    HELD_BACK,
     ITERATIONS,
+    PARTED,
     PARTS,
     PHASE,
     RATIO,
     ROWS,
     SAFE,
+    SHARE,
     SPEED_TOLERANCE,
     STEP,
     SWEEPS,
@@ -53,13 +69,14 @@ class Trees(NamedTuple):
 
 
 class Impulses(NamedTuple):
-    """Contacts and bodies of `body_pgs.py`, impulses (3 capacity,), sweeps taken (1,), frames of contacts."""
+    """Contacts and bodies of `body_pgs.py`, impulses (3 capacity,), sweeps taken (1,), frames, bounces."""
 
     contacts: Any
     bodies: Any
     impulse: Any
     taken: Any
     frames: Any
+    bounces: Any
 
 
 class Touching(NamedTuple):
@@ -161,7 +178,7 @@ def _end(bodies, link):
 
 
 @inline
-def _prepare(hits, trees, shapes, k, n, v, frames_out, contacts_out, bodies):
+def _prepare(hits, trees, shapes, k, n, v, frames_out, bounces_out, contacts_out, bodies):
     """Contact `k` of the collision tables as number `n` of the solver; False when it does not push."""
     option = trees.option
     h = option[STEP]
@@ -192,17 +209,24 @@ def _prepare(hits, trees, shapes, k, n, v, frames_out, contacts_out, bodies):
     ahead = option[PHASE] != BOTH and (link_a == 0 or link_b == 0)
     if not touches(met.law, r, u, free, h, ahead):
         return False
-    impact = impact_of(met.law, r, u, free, A, h, option[PHASE])
+    impact = impact_of(met.law, r, u, free, A, Moment(h, option[PHASE], option[SHARE]))
     made = contact_answer(met.law, impact, u, A, h, option[SAFE] != 0.0)
     R1 = elliptic_first_regularizer(made.R, option[RATIO])
     contacts_out.a[n], contacts_out.b[n], contacts_out.shape[n] = link_a, link_b, DISC
     contacts_out.active[n] = 1.0
     contacts_out.mu[n] = met.sliding if met.condim > 1 else 0.0
     row = 3 * n
+    bounces_out.bounce[n] = impact.bounce if met.law.kind == HARD else -1.0
+    bounces_out.before[row] = impact.before
+    if impact.bounce > SLOWEST * option[GRAVITY] * h:
+        frames_out.counter[BOUNCED] |= BOUNCES
+    if impact.parts != 0:
+        frames_out.counter[BOUNCED] |= PARTED
     contacts_out.target[row], contacts_out.R[row] = u + h * made.aref, made.R
     for j in range(1, 3):
         t = _slip(motion_a, motion_b, axes[j], arm_a, arm_b)
         contacts_out.target[row + j] = t - h * made.friction_damping * t
+        bounces_out.before[row + j] = t
         contacts_out.R[row + j] = R1
     prepare_contact(bodies, n, arm_a, arm_b, axes, contacts_out)
     frames_out.contact_row[k, 0], frames_out.contact_row[k, 1] = 0, met.condim
@@ -247,7 +271,7 @@ def solve_free_bodies(touching, trees, island, v, solver_out, records_out, a_io)
     h = option[STEP]
     hits, shapes, twins = touching.hits, touching.shapes, touching.twins
     contacts_out, bodies_out, impulse = solver_out.contacts, solver_out.bodies, solver_out.impulse
-    frames = solver_out.frames
+    frames, bounces = solver_out.frames, solver_out.bounces
     first, end = counter[CONTACT_FIRST], counter[CONTACT_END]
 
     # bodies, and the world, which has no inverse mass
@@ -263,7 +287,7 @@ def solve_free_bodies(touching, trees, island, v, solver_out, records_out, a_io)
     n = 0
     for i in range(first, end):
         k = island.contact_order[i]
-        if _prepare(hits, trees, shapes, k, n, v, frames, contacts_out, bodies_out):
+        if _prepare(hits, trees, shapes, k, n, v, frames, bounces, contacts_out, bodies_out):
             twin = twins.contact_twin[k]
             for j in range(3):
                 impulse[3 * n + j] = h * twins.last_force[twin, j] if twin >= 0 else 0.0
@@ -274,8 +298,15 @@ def solve_free_bodies(touching, trees, island, v, solver_out, records_out, a_io)
 
     # solve
     warm_start(contacts_out, n, bodies_out, impulse)
-    sweeps = int(option[SWEEPS])
-    body_pgs(contacts_out, n, option[SPEED_TOLERANCE], sweeps, solver_out.taken, bodies_out, impulse)
+    sweeps, tolerance = int(option[SWEEPS]), option[SPEED_TOLERANCE]
+    body_pgs(contacts_out, n, tolerance, sweeps, solver_out.taken, bodies_out, impulse)
+    if counter[BOUNCED] == BOUNCES or (counter[BOUNCED] == BOUNCES | PARTED and option[PHASE] != WAY):
+        solved = bodies_out, solver_out.taken
+        share = limit_body_restitution(contacts_out, n, tolerance, sweeps, bounces, solved, impulse)
+        if share < 1.0 and counter[BOUNCED] != BOUNCES:
+            counter[HELD_BACK] = 1
+            for i in range(counter[TREE_FIRST], counter[TREE_END]):
+                bounces.tree_share[island.island_tree[i]] = share
     taken = int(solver_out.taken[0])
     counter[ITERATIONS] = max(counter[ITERATIONS], taken)
 

@@ -30,21 +30,36 @@ FASTEST = 3.0
 """Speed at which contacts push bodies apart at most [m/s]: an overlap at the start is no explosive."""
 EVER = 1e300
 """No gap is larger [m]."""
+SLOWEST = 1e-3
+"""Bounce below which nobody asks where its energy came from, as a share of what gravity does in a step."""
 UNRESOLVED = 10.0
 """Square of step times frequency from which on a spring acts like a hard contact."""
+
+
+class Moment(NamedTuple):
+    """A step [s], what the solve is for, and the share of restitution that counts for the way."""
+
+    h: Any
+    phase: Any
+    share: Any
 
 
 class Impact(NamedTuple):
     """What a contact answers to: see `impact_of`.
 
     wanted: velocity of a hard contact [m/s]; r: error of all others [m]; parts: 1 when they differ between
-    WAY and SPEED; push: the part of the velocity that pushes apart [m/s].
+    WAY and SPEED; push: the part of the velocity that pushes apart [m/s]; bounce: how much of wanted there is
+    by restitution [m/s]; before: velocity before the impact of a hard contact [m/s]. The mean of it and of
+    the velocity after times the impulse is the work of the impact alone, without what pushes apart and
+    without what gravity does in the rest of the step.
     """
 
     wanted: Any
     r: Any
     parts: Any
     push: Any
+    bounce: Any
+    before: Any
 
 
 @inline
@@ -66,31 +81,35 @@ def touches(law, r, u, a, h, ahead):
 
 
 @inline
-def _landing(law, r, u, a, h, phase):
+def _landing(law, r, u, a, moment):
     """Of a gap that closes within the step."""
-    none = constant(0.0, r)
+    none, h = constant(0.0, r), moment.h
     y = u + a * (0.5 * h)
     hit = sqrt(maximum(y * y - 2.0 * a * r, none))
     left = h - 2.0 * r / maximum(hit - y, constant(SOFTEST, r))
-    up = law.bounciness * hit
+    up = (law.bounciness * moment.share) * hit
     end = left * (up + 0.5 * a * left)
     # what would come back within the step, and so on without end, stays where it landed
     stays = end < 0.0
-    wanted = where(stays, none, up + a * (left - 0.5 * h))
-    if phase == WAY:
-        wanted = where(stays, -r, end - r) * (1.0 / h)
-    return Impact(wanted, r, 1, none)
+    fall = a * (left - 0.5 * h)
+    wanted = where(stays, none, up + fall)
+    bounce = wanted - where(a < 0.0, none, fall)
+    if moment.phase == WAY:
+        wanted, bounce = where(stays, -r, end - r) * (1.0 / h), none
+    return Impact(wanted, r, 1, none, bounce, -hit - where(stays, none, fall))
 
 
 @inline
-def _pushed(law, r, u, h, phase):
+def _pushed(law, r, u, moment):
     """Of an overlap."""
-    none = constant(0.0, r)
+    none, h, phase = constant(0.0, r), moment.h, moment.phase
     push = minimum(r * (-law.erp / h), constant(FASTEST, r))
-    back = where(u < 0.0, u * -law.bounciness, none)
+    back = where(u < 0.0, u * -(law.bounciness * moment.share), none)
     wanted, deep = maximum(push, back), -FASTEST * h / max(law.erp, SOFTEST)
     if phase == BOTH:
-        return Impact(wanted, maximum(r, constant(deep, r)), 0, push)
+        return Impact(
+            wanted, maximum(r, constant(deep, r)), 0, wanted - back, wanted - push, u - (wanted - back)
+        )
     fast = (push > SLOW) & (push > back)
     parts = 1 if any_of(fast) else 0
     split = fast & (constant(phase, r) == SPEED)
@@ -98,7 +117,10 @@ def _pushed(law, r, u, h, phase):
         where(split, back, wanted),
         where(split, none, maximum(r, constant(deep, r))),
         parts,
-        where(split, none, push),
+        where(split, none, wanted - back),
+        # without restitution a fast push would be for the way alone
+        where(push > SLOW, back, wanted - push),
+        where(split, u, u - (wanted - back)),
     )
 
 
@@ -111,25 +133,26 @@ def _sprung(law, r, inverse_inertia, h, phase):
     if law.kind == ACCELERATION_SPRING:
         frequency = law.stiffness
     if frequency * h * h <= UNRESOLVED or phase == BOTH:
-        return Impact(none, r, 0, none)
+        return Impact(none, r, 0, none, none, none)
     fast = r <= -SLOW * h
     near = none
     if phase == WAY:
         near = maximum(r, constant(-FASTEST * h, r))
-    return Impact(none, where(fast, near, r), 1 if any_of(fast) else 0, none)
+    return Impact(none, where(fast, near, r), 1 if any_of(fast) else 0, none, none, none)
 
 
 @inline
-def impact_of(law, r, u, a, inverse_inertia, h, phase):
+def impact_of(law, r, u, a, inverse_inertia, moment):
     """What a contact for which `touches` holds answers to."""
     if law.kind != HARD:
-        return _sprung(law, r, inverse_inertia, h, phase)
-    overlap, gap = _pushed(law, r, u, h, phase), r > 0.0
+        return _sprung(law, r, inverse_inertia, moment.h, moment.phase)
+    overlap, gap = _pushed(law, r, u, moment), r > 0.0
     none = constant(0.0, r)
     # what is apart may just close
-    wanted, parts = r * (-1.0 / h), overlap.parts
-    if law.bounciness > 0.0 and phase != BOTH:
-        wanted = _landing(law, r, u, a, h, phase).wanted
+    wanted, parts, bounce, before = r * (-1.0 / moment.h), overlap.parts, none, u
+    if law.bounciness > 0.0 and moment.phase != BOTH:
+        landing = _landing(law, r, u, a, moment)
+        wanted, bounce, before = landing.wanted, landing.bounce, landing.before
         if any_of(gap):
             parts = 1
     return Impact(
@@ -137,6 +160,8 @@ def impact_of(law, r, u, a, inverse_inertia, h, phase):
         where(gap, r, overlap.r),
         parts,
         where(gap, none, overlap.push),
+        where(gap, bounce, overlap.bounce),
+        where(gap, before, overlap.before),
     )
 
 

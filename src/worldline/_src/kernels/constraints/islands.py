@@ -160,6 +160,19 @@ def open_island(pair, i, island_io):
 
 
 @inline
+def tree_of(tree_dof, d):
+    """The tree of a degree of freedom; tree_dof: where trees start, and the end of the last."""
+    low, high = 0, tree_dof.shape[0] - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if tree_dof[middle] <= d:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@inline
 def is_small(pair, n, columns, island):
     """Whether factors of the island at hand cost no more than those of `columns` that all touch each other.
 

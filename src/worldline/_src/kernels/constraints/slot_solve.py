@@ -22,8 +22,12 @@ from typing import Any, NamedTuple
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.active_sets import PlainRows, SetWork, active_sets
 from worldline._src.kernels.constraints.dual_pgs import DualOptions, DualRows, DualWork, dual_pgs
+from worldline._src.kernels.constraints.islands import tree_of
 from worldline._src.kernels.constraints.rows import CONE
+from worldline._src.kernels.constraints.slot_restitution import blend, gaining_worlds, take_restitution
 from worldline._src.kernels.constraints.tables import (
+    BOUNCED,
+    BOUNCES,
     NEWTON_STEPS,
     OF_CONTACT,
     OF_FRICTION,
@@ -48,26 +52,14 @@ class Layout(NamedTuple):
 
 
 class SlotRows(NamedTuple):
-    """The rows of a step: rows, what they belong to, frames of contacts, columns of solving, scratch."""
+    """The rows of a step, what they belong to, frames of contacts, columns of solving, scratch, bounces."""
 
     rows: Any
     notes: Any
     frames: Any
     dual: Any
     work: Any
-
-
-@inline
-def _tree_of(tree_dof, d):
-    """The tree of a degree of freedom."""
-    low, high = 0, tree_dof.shape[0] - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if tree_dof[middle] <= d:
-            low = middle
-        else:
-            high = middle
-    return low
+    bounce: Any
 
 
 @inline
@@ -87,7 +79,7 @@ def _span(layout, dual, note, k):
         d = layout.limit_dof[k]
     else:
         d = layout.speed_dof[k]
-    t = _tree_of(start, d)
+    t = tree_of(start, d)
     return start[t], start[t + 1]
 
 
@@ -240,6 +232,20 @@ def _gauss_seidel(dof, L, made, n, option, solved, a_io):
     return dual_pgs(problem, n, options, work, dual.sweeps, dual.dual[_FORCE], a_io)
 
 
+@inline
+def _solve(dof, mass, option, n, done, made_io, a_io):
+    """Forces and accelerations of worlds that are not done, from guesses and smooth accelerations."""
+    sweeps, solved, tries = made_io.dual.sweeps, done, constant(0.0, done)
+    if option[NEWTON_STEPS] > 0.0:
+        solved = _newton(made_io, n, mass.M, done, a_io)
+        tries = sweeps[0]
+    if any_of(solved < 0.5):
+        left = _gauss_seidel(dof, mass.L, made_io, n, option, solved, a_io)
+        sweeps[1] = sweeps[1] + left
+        tries = tries + sweeps[0]
+    return tries
+
+
 @kernel
 def solve_slots(dof, mass, layout, option, n, made_io, a_io):
     """Accelerations that satisfy `n` rows, from the smooth ones in a_io.
@@ -247,22 +253,22 @@ def solve_slots(dof, mass, layout, option, n, made_io, a_io):
     mass: M and its factor L, current. Forces for the next step stay in `kept`, sweeps and steps without
     convergence in `sweeps`.
     """
-    dual, force = made_io.dual, made_io.dual.dual[_FORCE]
-    sweeps = dual.sweeps
-    if n == 0:
-        sweeps[0] = 0.0
-    else:
+    force, bounce = made_io.dual.dual[_FORCE], made_io.bounce
+    tries = constant(0.0, a_io[0])
+    if n > 0:
+        bounces = bounce.counter[BOUNCED] & BOUNCES != 0
+        if bounces:
+            for d in range(a_io.shape[0]):
+                bounce.a_smooth[d] = a_io[d]
         _guess(layout, made_io, n, force)
         _mark_lifted(made_io, n)
         _find_spans(layout, made_io, n)
-        solved = _idle(made_io, n)
-        tries = constant(0.0, solved)
-        if option[NEWTON_STEPS] > 0.0:
-            solved = _newton(made_io, n, mass.M, solved, a_io)
-            tries = sweeps[0]
-        if any_of(solved < 0.5):
-            left = _gauss_seidel(dof, mass.L, made_io, n, option, solved, a_io)
-            sweeps[1] = sweeps[1] + left
-            tries = tries + sweeps[0]
-        sweeps[0] = tries
+        tries = _solve(dof, mass, option, n, _idle(made_io, n), made_io, a_io)
+        if bounces:
+            gains = gaining_worlds(layout.contact_id, option, force, a_io, made_io)
+            if any_of(gains > 0.5):
+                take_restitution(layout.contact_id, n, option, force, made_io, a_io)
+                tries = tries + _solve(dof, mass, option, n, 1.0 - gains, made_io, a_io)
+                blend(layout.contact_id, made_io, n, option, force, a_io)
+    made_io.dual.sweeps[0] = tries
     _keep(layout, made_io, n, force)

@@ -24,13 +24,16 @@ ALL_ROWS, UNCONVERGED, PARTS = range(8, 11)
 TREE_FIRST, TREE_END, CONTACT_FIRST, CONTACT_END, ISLAND = range(11, 16)
 # what lasts from step to step: stages that make the rows of an island, contacts of the last step
 ROW_STAGES, LAST_COUNT = 16, 17
+# the island at hand once more: whether contacts bounce, see below, rows of all and islands without
+# convergence before it; then 1 when an island must not get as far as all of its restitution would take it
+BOUNCED, ROWS_BEFORE, UNCONVERGED_BEFORE, HELD_BACK = range(18, 22)
 COUNTERS = 24
 
 # stages called by address: the mass matrix, the solvers of rows, of free bodies and of a boxed problem, then
-# what makes rows; at the end sweeps against slip, and all of it for a second time
+# what makes rows; at the end the bounds of restitution, sweeps against slip, and all of it for a second time
 MASS_LINK, SOLVE_LINK, FREE_LINK, BOXED_LINK, FIRST_ROW_LINK = range(5)
 PROGRAM = 24
-SLIP_LINK, AGAIN_LINK = PROGRAM - 2, PROGRAM - 1
+RESTITUTION_LINK, SLIP_LINK, AGAIN_LINK = range(PROGRAM - 3, PROGRAM)
 
 # options
 STEP, RATIO, TOLERANCE, NEWTON_STEPS, LINE_TOLERANCE, LINE_STEPS, ELLIPTIC, SAFE, BOUNCE_SPEED = range(9)
@@ -42,7 +45,12 @@ BOXED, QUIET_TIME, DISTURBANCE, GRAVITY = range(12, 16)
 PHASE = 16
 # sweeps against slip, and what a sweep must gain; see no_slip.py
 SLIP_SWEEPS, SLIP_TOLERANCE = range(17, 19)
-OPTIONS = 19
+# share of restitution in the way of an island; see impact_stages.py
+SHARE = 19
+OPTIONS = 20
+
+# bits of BOUNCED: a contact bounces; a contact wants another way than speed
+BOUNCES, PARTED = 1, 2
 
 # laws
 KIND, STIFFNESS, DAMPING, D0, DMAX, WIDTH, MIDDLE, POWER, DIRECT, BOUNCINESS, ERP = range(11)
@@ -277,6 +285,12 @@ COLUMNS = (
     Column("row_residual", "d", ("nrow",), "Distance or error of a row."),
     Column("row_active", "d", ("nrow",), "1 in worlds where the row counts; what lanes differ in."),
     Column("row_force", "d", ("nrow",), "Solution."),
+    Column("row_impact", "d", ("nrow",), "Speeds wanted and before the impact of hard contacts, added."),
+    Column("tree_share", "d", ("ntree",), "Share of restitution that the speed of a tree has."),
+    Column("tree_label", "d", ("ntree",), "Lowest tree of its island; see slot_restitution.py."),
+    Column("bounce_force", "d", ("nrow",), "Forces of rows with all restitution,"),
+    Column("bounce_speed", "d", ("nrow",), "twice the mean speeds of the impact,"),
+    Column("bounce_a", "d", ("ncolumn",), "and accelerations; see restitution.py."),
     Column("M", "d", ("ncolumn", "width"), "Mass matrix, padded."),
     Column("island_v", "d", ("ncolumn",), "Velocities by columns."),
     Column("island_smooth", "d", ("ncolumn",), "Accelerations without rows."),
@@ -319,6 +333,12 @@ COLUMNS = (
     Column("push_active", "d", ("npush",), "1 for contacts that count."),
     Column("push_impulse", "d", ("npush3",), "Solution."),
     Column("push_taken", "d", (1,), "Sweeps taken."),
+    Column(
+        "push_bounce", "d", ("npush",), "What restitution adds to the wanted speed [m/s]; -1 if not hard."
+    ),
+    Column("push_before", "d", ("npush3",), "Speeds before the impact,"),
+    Column("push_speed", "d", ("npush3",), "twice the mean speeds of it with all restitution,"),
+    Column("push_first", "d", ("npush3",), "and the impulses; see body_restitution.py."),
     Column("link_linear", "d", ("nlink", 3), "Velocities of centres of mass."),
     Column("link_angular", "d", ("nlink", 3), "Angular velocities."),
     Column("link_inverse_mass", "d", ("nlink",), "Inverse masses."),
@@ -326,6 +346,7 @@ COLUMNS = (
     Column("frame", "d", ("ncontact", 9), "Axes of contacts in rows, normal first."),
     Column("lift", "d", ("ncontact",), "What is taken off for Coulomb's law, or -1; see coulomb.py."),
     Column("lift_error", "d", ("ncontact",), "How far the last solve was from it."),
+    Column("bounce", "d", ("ncontact",), "What restitution adds to the wanted speed [m/s]; -1 if not hard."),
     Column(
         "mu",
         "d",
@@ -432,7 +453,7 @@ ActuatorView, actuator_view = TABLE.view(
 )
 RowView, row_view = TABLE.view("RowView", "J", "aref", "D", "bound", "kind", "dim")
 RowNoteView, row_note_view = TABLE.view(
-    "RowNoteView", "row_residual", "row_active", "row_note", "row_first", "row_end", "counter"
+    "RowNoteView", "row_residual", "row_active", "row_impact", "row_note", "row_first", "row_end", "counter"
 )
 RecordView, record_view = TABLE.view("RecordView", "residual", "row_of", "force", "contact_force", "qfrc")
 IslandView, island_view = TABLE.view(
@@ -492,6 +513,9 @@ PushBodyView, push_body_view = TABLE.view(
     "PushBodyView", "link_linear", "link_angular", "link_inverse_mass", "link_inverse_inertia"
 )
 PushWorkView, push_work_view = TABLE.view("PushWorkView", "push_impulse", "push_taken", "tree_link")
+PushBounceView, push_bounce_view = TABLE.view(
+    "PushBounceView", "push_bounce", "push_before", "push_speed", "push_first", "tree_share"
+)
 TreeSpanView, tree_span_view = TABLE.view("TreeSpanView", "tree_dof", "tree_links")
 SleepView, sleep_view = TABLE.view("SleepView", "tree_group", "tree_quiet", "tree_dof", "dof_kept")
 QuietView, quiet_view = TABLE.view("QuietView", "dof_quiet")
@@ -500,7 +524,7 @@ BoxedView, boxed_view = TABLE.view(
 )
 ProgramView, program_view = TABLE.view("ProgramView", "program", "counter")
 ContactFrameView, contact_frame_view = TABLE.view(
-    "ContactFrameView", "base", "frame", "mu", "lift", "lift_error", "contact_row", "counter"
+    "ContactFrameView", "base", "frame", "mu", "lift", "lift_error", "bounce", "contact_row", "counter"
 )
 SolveView, solve_view = TABLE.view(
     "SolveView",
@@ -514,7 +538,19 @@ SolveView, solve_view = TABLE.view(
     "counter",
     "option",
 )
-ApartView, apart_view = TABLE.view("ApartView", "a_smooth", "way")
+BounceView, bounce_view = TABLE.view("BounceView", "bounce_force", "bounce_speed", "bounce_a", "tree_share")
+SlotBounceView, slot_bounce_view = TABLE.view(
+    "SlotBounceView",
+    "bounce_force",
+    "bounce_speed",
+    "bounce_a",
+    "a_smooth",
+    "tree_label",
+    "tree_share",
+    "tree_still",
+    "counter",
+)
+ApartView, apart_view = TABLE.view("ApartView", "a_smooth", "way", "tree_share")
 SlipView, slip_view = TABLE.view("SlipView", "slip_B", "slip_L", "slip_work")
 MotionView, motion_view = TABLE.view("MotionView", "island_v", "a_last", "column_dof")
 WorkView, work_view = TABLE.view(
