@@ -255,7 +255,6 @@ def _pyramid(rows, notes, met, shapes, base, moved, first, u, impact, weights, o
         mu = _friction_of(met, shapes.pair_friction, j)
         slip = _speed(base, j, moved)
         brake = normal.friction_damping * mu * slip
-        both, across = impact.wanted + impact.before, (2.0 - h * normal.friction_damping) * mu * slip
         up = first + 2 * (j - 1)
         spread_rows(base, 0, j, mu, rows.J, up)
         for side in range(2):
@@ -264,7 +263,9 @@ def _pyramid(rows, notes, met, shapes, base, moved, first, u, impact, weights, o
             rows.aref[k] = normal.aref - brake if side == 0 else normal.aref + brake
             rows.D[k], rows.bound[k] = D, 0.0
             notes.row_residual[k] = impact.r
-            notes.row_impact[k] = both + across if side == 0 else both - across
+        if met.law.kind == HARD:
+            both, across = impact.wanted + impact.before, (2.0 - h * normal.friction_damping) * mu * slip
+            notes.row_impact[up], notes.row_impact[up + 1] = both + across, both - across
 
 
 @kernel
