@@ -19,7 +19,6 @@ from worldline import simulation as sx
 from worldline._src.cli import checks
 from worldline._src.cli.demo import WALKER
 from worldline._src.cli.main import app
-from worldline._src.scene.report import Report
 
 FALL = """<mujoco model="fall"><option timestep="0.002"/><worldbody>
   <geom name="floor" type="plane" size="5 5 0.1"/>
@@ -411,12 +410,3 @@ def test_a_real_process_keeps_results_and_remarks_apart(scene):
 def test_an_output_that_cannot_be_written_is_one_line(scene, tmp_path):
     done = call("run", scene(FALL), "-n", "2", "-o", tmp_path / "no" / "folder" / "x.csv")
     assert done.exit_code == 1 and "No such file or directory" in done.stderr
-
-
-def test_reports_of_writers_are_shown():
-    from worldline._src.cli.convert import _written_losses
-
-    report = Report()
-    report.left_out("body[0]", "no place for it")
-    assert _written_losses(report)[0]["message"] == "no place for it"
-    assert _written_losses(None) == []

@@ -139,14 +139,14 @@ def losses(report: Report) -> list[dict[str, Any]]:
     ]
 
 
-def show_losses(console: Console, report: Report, most: int = 20) -> None:
+def show_losses(console: Console, report: Report, most: int = 20, *, done: str = "read") -> None:
     """Print what was approximated or left out, what may change motion first."""
     entries = sorted(report.losses, key=lambda entry: not entry.may_move)
     if not entries:
-        console.print("read without loss")
+        console.print(f"{done} without loss")
         return
     moving = sum(entry.may_move for entry in entries)
-    console.print(f"{len(entries)} parts approximated or left out, {moving} may change motion:")
+    console.print(f"{done}: {len(entries)} parts approximated or left out, {moving} may change motion:")
     for entry in entries[:most]:
         mark = "!" if entry.may_move else "-"
         console.print(f"  {mark} {escape(str(entry))}", highlight=False)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -19,6 +19,9 @@ def convert(
         bool, typer.Option("--strict", help="Write nothing if anything would be lost; ends with 1.")
     ] = False,
     defaults: Annotated[bool, typer.Option("--defaults", help="Write values that are defaults too.")] = False,
+    format: Annotated[
+        str | None, typer.Option("--format", help="msd, msgpack, mjcf, urdf or sdf, whatever the suffix.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     assets: common.AssetFolders = None,
     allow_outside: common.Outside = False,
@@ -26,13 +29,16 @@ def convert(
 ) -> None:
     """Read a scene in one format and write it in another; tells what was approximated or left out.
 
-    Formats are told by the suffix: .json and .msd are MSD JSON, .msgpack and .mpk MSD msgpack.
+    Formats are told by the suffix: .json and .msd are MSD JSON, .msgpack and .mpk MSD msgpack, .xml and .mjcf
+    MJCF, .urdf URDF, .sdf and .world SDF. Two lists are shown: what the scene could not take over from the
+    file that was read, and what the format that was written cannot say.
 
     \b
     Examples:
       worldline convert robot.urdf robot.json
+      worldline convert scene.json scene.xml
       worldline convert scene.xml scene.msgpack --strict
-      worldline convert world.sdf world.json --json | jq .losses
+      worldline convert world.sdf world.xml --json | jq .written_losses
     """
     from worldline._src.scene.formats.load import from_file
 
@@ -41,13 +47,13 @@ def convert(
     if output.exists() and output.samefile(file):
         raise common.refuse("the output is the input")
     scene = from_file(file, strict=strict, asset_dirs=assets or (), allow_outside=allow_outside)
-    written = scene.to_file(output, defaults=defaults)
+    written = scene.to_file(output, format=format, defaults=defaults, strict=strict)
     report = {
         "input": str(file),
         "output": str(output),
         "bytes": output.stat().st_size,
         "losses": common.losses(scene.report),
-        "written_losses": _written_losses(written),
+        "written_losses": common.losses(written),
     }
     if as_json:
         common.write_json(report)
@@ -55,12 +61,4 @@ def convert(
     console = common.results()
     console.print(f"{file} -> {output}, {report['bytes']:,} bytes", highlight=False, soft_wrap=True)
     common.show_losses(console, scene.report)
-    for entry in report["written_losses"]:
-        console.print(f"  ! {entry['path']}: {entry['message']}", highlight=False, markup=False)
-
-
-def _written_losses(written: Any) -> list[dict[str, Any]]:
-    """What the format that was written cannot say; writers without a report lose nothing."""
-    from worldline._src.scene.report import Report
-
-    return common.losses(written) if isinstance(written, Report) else []
+    common.show_losses(console, written, done="written")

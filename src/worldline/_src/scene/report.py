@@ -1,15 +1,17 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What became of a file's content when it was read.
+"""What became of a file's content when it was read, or of a scene's when it was written.
 
 A reader notes what it approximated or left out, with the place it came from; nothing is dropped silently.
-Strict loading turns those two kinds of entries into an error; strict loading of motion only those that may
-change how the scene moves, since hardly a file of a real robot is without some setting of a viewer.
+A writer does the same for what its format cannot say. Strict loading turns those two kinds of entries into an
+error; strict loading of motion only those that may change how the scene moves, since hardly a file of a real
+robot is without some setting of a viewer.
 """
 
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -36,6 +38,14 @@ LOOKS: Final = frozenset(
 )
 """Elements that say nothing about motion; settings of another simulator (`gazebo`, `plugin`, `ode`) may."""
 
+SCENE_LOOKS: Final = frozenset(
+    (
+        *("visual", "materials", "textures", "skybox", "free_camera", "statistic"),
+        *("cameras", "lights", "rgba", "material", "group", "custom"),
+    )
+)
+"""Fields of a scene that say nothing about motion, for the notes of writers."""
+
 
 class ReportEntry(NamedTuple):
     """One note of a reader.
@@ -57,6 +67,8 @@ class ReportEntry(NamedTuple):
     @property
     def may_move(self) -> bool:
         """Whether it may change how the scene moves; False for looks, viewers and hardware."""
+        if self.path.startswith("$"):
+            return SCENE_LOOKS.isdisjoint(re.sub(r"\[[^]]*\]", "", self.path).split("."))
         return LOOKS.isdisjoint(step.partition("[")[0] for step in self.path.split("/"))
 
     def __str__(self) -> str:

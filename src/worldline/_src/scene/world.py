@@ -285,21 +285,47 @@ class World(Struct):
     def to_str(
         self,
         *,
+        format: str = "msd",
         file_path: str | PathLike[str] | None = None,
         defaults: bool = False,
         indented: bool = False,
+        strict: bool = False,
+        report: Report | None = None,
     ) -> str:
-        """The scene as MSD JSON, which `from_str(..., format="msd")` reads back exactly.
+        """The scene as text, MSD JSON unless another format is named.
+
+        `from_str(..., format="msd")` reads MSD back exactly. Foreign formats cannot say everything; what
+        they cannot say is noted in the report.
 
         Args:
+            format: One of `msd`, `mjcf`, `urdf` and `sdf`.
             file_path: File the text is meant for; relative asset paths are made to start there.
-            defaults: Write fields that hold their default as well.
-            indented: On many lines, for people; else on one.
-        """
-        from worldline._src.scene.formats import native
+            defaults: Write fields that hold their default as well; only MSD.
+            indented: MSD on many lines, for people, else on one; XML always is on many.
+            strict: Raise if anything would be approximated or left out.
+            report: Takes the notes on what was approximated or left out, by path in the scene.
 
-        text = native.to_json(self, file_path=file_path, defaults=defaults, indented=indented)
-        return text.decode()
+        Raises:
+            SceneError: A scene that is not valid, or with `strict` everything that would be lost.
+
+        Example:
+            >>> from worldline import msd
+            >>> world = msd.World(name="demo")
+            >>> ground = world.add_ground_plane(0.0)
+            >>> print(world.to_str())
+            {"hierarchy":{"geoms":[{"name":"ground_0","shape":"InfinitePlane"}]},"name":"demo"}
+        """
+        from worldline._src.scene.formats import writing
+
+        return writing.to_text(
+            self,
+            format=format,
+            file_path=file_path,
+            defaults=defaults,
+            indented=indented,
+            strict=strict,
+            report=report,
+        )
 
     def to_msgpack(self, *, file_path: str | PathLike[str] | None = None, defaults: bool = False) -> bytes:
         """The scene as MSD msgpack, which `from_msgpack` reads back exactly; see `to_str`.
@@ -310,12 +336,41 @@ class World(Struct):
 
         return native.to_msgpack(self, file_path=file_path, defaults=defaults)
 
-    def to_file(self, path: str | PathLike[str], *, defaults: bool = False) -> None:
-        """Writes the scene: `.json` and `.msd` as JSON, `.msgpack` and `.mpk` as msgpack.
+    def to_file(
+        self,
+        path: str | PathLike[str],
+        *,
+        format: str | None = None,
+        defaults: bool = False,
+        strict: bool = False,
+    ) -> Report:
+        """Writes the scene in the format of the suffix, and returns what that format could not say.
 
-        Relative asset paths are rewritten to start at the new file. The file appears whole or not
-        at all.
+        `.json` and `.msd` are MSD JSON, `.msgpack` and `.mpk` MSD msgpack, which say everything; `.xml` and
+        `.mjcf` are MJCF, `.urdf` is URDF, `.sdf` and `.world` are SDF. Relative asset paths are rewritten to
+        start at the new file. Meshes and images in memory that a format wants as files go to a folder
+        `NAME_assets` beside it. All files appear whole or not at all.
+
+        Args:
+            path: The file; one that is there is replaced.
+            format: `msd`, `msgpack`, `mjcf`, `urdf` or `sdf`, whatever the suffix; None goes by the suffix.
+            defaults: Write fields that hold their default as well; only the MSD formats.
+            strict: Raise if anything would be approximated or left out, before anything is written.
+
+        Returns:
+            The notes on what was approximated or left out, by path in the scene; empty for MSD.
+
+        Raises:
+            ArgumentError: A suffix or a format that is not known.
+            SceneError: A scene that is not valid, or with `strict` everything that would be lost.
+
+        Example:
+            >>> import tempfile
+            >>> from worldline import msd
+            >>> with tempfile.TemporaryDirectory() as directory:
+            ...     msd.World(name="empty").to_file(directory + "/scene.msgpack")
+            <Report: 0 entries, 0 losses>
         """
-        from worldline._src.scene.formats import native
+        from worldline._src.scene.formats import writing
 
-        native.to_file(self, path, defaults=defaults)
+        return writing.to_file(self, path, format=format, defaults=defaults, strict=strict)

@@ -92,7 +92,7 @@ def from_file(
         >>> import tempfile
         >>> from worldline import msd
         >>> with tempfile.TemporaryDirectory() as directory:
-        ...     msd.World(name="empty").to_file(directory + "/scene.json")
+        ...     written = msd.World(name="empty").to_file(directory + "/scene.json")
         ...     msd.from_file(directory + "/scene.json").name
         'empty'
     """

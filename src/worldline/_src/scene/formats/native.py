@@ -12,15 +12,13 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from os import PathLike
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from worldline._src.errors import ArgumentError, SceneError
+from worldline._src.errors import SceneError
 from worldline._src.scene.base import clone
 from worldline._src.scene.compose import base_directory, is_rooted, rename
 from worldline._src.scene.contexts import Source, TooManyProblems, Writer
@@ -84,7 +82,7 @@ def to_json(
     indented: bool = False,
 ) -> bytes:
     """A scene as JSON, on one line or indented."""
-    plain = to_plain(_for_file(world, file_path), binary=False, defaults=defaults)
+    plain = to_plain(for_file(world, file_path), binary=False, defaults=defaults)
     if indented:
         return pretty(plain, lambda part: _deep(msgspec.json.encode, part))
     return _deep(msgspec.json.encode, plain)
@@ -94,36 +92,11 @@ def to_msgpack(
     world: World, *, file_path: str | PathLike[str] | None = None, defaults: bool = False
 ) -> bytes:
     """A scene as msgpack."""
-    plain = to_plain(_for_file(world, file_path), binary=True, defaults=defaults)
+    plain = to_plain(for_file(world, file_path), binary=True, defaults=defaults)
     return _deep(msgspec.msgpack.encode, plain)
 
 
-def to_file(world: World, path: str | PathLike[str], *, defaults: bool = False) -> None:
-    """Writes a scene to a file, in the format of its suffix."""
-    target = Path(path)
-    suffix = target.suffix.lower()
-    if suffix in JSON_SUFFIXES:
-        data = to_json(world, file_path=target, defaults=defaults, indented=True)
-    elif suffix in MSGPACK_SUFFIXES:
-        data = to_msgpack(world, file_path=target, defaults=defaults)
-    else:
-        known = ", ".join(JSON_SUFFIXES + MSGPACK_SUFFIXES)
-        raise ArgumentError(f"path: given {str(target)!r}; allowed: a file name ending in {known}")
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        # mkstemp makes the file private; a scene gets the permissions any new file would have
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def _for_file(world: World, file_path: str | PathLike[str] | None) -> World:
+def for_file(world: World, file_path: str | PathLike[str] | None) -> World:
     """The scene with relative asset paths that start at another file."""
     ours = base_directory(world)
     if file_path is None or ours is None:

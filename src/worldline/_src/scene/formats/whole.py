@@ -1,0 +1,96 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Files that appear together, whole, or not at all.
+
+Everything is first written beside its place under a private name. Then the files change places one by one,
+the old ones stepping aside, the first file of the table last. When anything goes wrong on the way all is put
+back as it was, directories that were made included.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def write_whole(files: Mapping[Path, bytes]) -> None:
+    """Writes files by path; directories of all but the first are made where they are missing.
+
+    The first file is the one that refers to the others, so it takes its place last.
+    """
+    made: list[Path] = []
+    ready: list[tuple[Path, Path]] = []
+    moved: list[tuple[Path, Path | None]] = []
+    try:
+        for number, (target, data) in enumerate(files.items()):
+            if number > 0:
+                _make_directories(target.parent, made)
+            ready.append((target, _beside(target, data)))
+        for target, temporary in reversed(ready):
+            # a lone file replaces the old one in one stroke; several need the old ones for a way back
+            if len(ready) > 1:
+                moved.append((target, _set_aside(target)))
+            os.replace(temporary, target)
+    except BaseException:
+        _undo(made, ready, moved)
+        raise
+    for _, aside in moved:
+        if aside is not None:
+            os.unlink(aside)
+
+
+def _make_directories(directory: Path, made: list[Path]) -> None:
+    missing = []
+    while not directory.exists():
+        missing.append(directory)
+        directory = directory.parent
+    for new in reversed(missing):
+        new.mkdir()
+        made.append(new)
+
+
+def _beside(target: Path, data: bytes) -> Path:
+    """The data in a file of its own in the directory of the target."""
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        # mkstemp makes the file private; a scene gets the permissions any new file would have
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    return Path(temporary)
+
+
+def _set_aside(target: Path) -> Path | None:
+    """Moves a file that is already there out of the way; None when there is none."""
+    if not target.exists() or target.is_dir():
+        # a directory in the place of a file is for os.replace to complain about
+        return None
+    handle, aside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    os.close(handle)
+    try:
+        os.replace(target, aside)
+    except BaseException:
+        os.unlink(aside)
+        raise
+    return Path(aside)
+
+
+def _undo(made: list[Path], ready: list[tuple[Path, Path]], moved: list[tuple[Path, Path | None]]) -> None:
+    pending = {temporary for _, temporary in ready if temporary.exists()}
+    for target, aside in moved:
+        if aside is not None:
+            os.replace(aside, target)
+        elif all(temporary not in pending for place, temporary in ready if place == target):
+            # it took a place where nothing was
+            target.unlink(missing_ok=True)
+    for temporary in pending:
+        temporary.unlink()
+    for directory in reversed(made):
+        directory.rmdir()
