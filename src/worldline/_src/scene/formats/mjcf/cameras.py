@@ -42,7 +42,7 @@ _LIGHT_IGNORED: Final = {
     "texture": "lights have no texture",
     "bulbradius": "only point lights have a radius",
 }
-_BRIGHTNESS: Final = 12.566370614359172
+LUMENS_PER_CANDELA: Final = 12.566370614359172
 """Lumens of a candela in all directions."""
 
 
@@ -188,7 +188,7 @@ def _light_type(a: Attributes, kind: str) -> LightType:
         a.mark("cutoff", "softness", "exponent", "bulbradius")
         lux = {"illuminance": candela} if candela > 0.0 else {}
         return LightType.directional(DirectionalLightDesc(**lux))
-    lumens = {"intensity": candela * _BRIGHTNESS} if candela > 0.0 else {}
+    lumens = {"intensity": candela * LUMENS_PER_CANDELA} if candela > 0.0 else {}
     if kind == "point":
         a.mark("cutoff", "softness", "exponent")
         radius = max(0.0, a.real("bulbradius", 0.02))

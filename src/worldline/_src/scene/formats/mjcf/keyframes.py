@@ -18,6 +18,7 @@ from worldline._src.scene.formats.mjcf.actuators import references as actuator_r
 from worldline._src.scene.formats.mjcf.context import Coordinates, Input, Reading
 from worldline._src.scene.formats.mjcf.joints import joint_type
 from worldline._src.scene.formats.mjcf.making import fresh, vector
+from worldline._src.scene.formats.mjcf.orientation import UNIT_SLACK
 from worldline._src.scene.formats.mjcf.scopes import Scope
 from worldline._src.scene.formats.xml import Array, Attributes, Element, are_plain
 from worldline._src.scene.joints import JOINT_SIZES, JointType
@@ -192,6 +193,7 @@ class _Frames:
             if not lengths.all():
                 a.reject("mquat", "given a zero quaternion")
                 return
+            lengths[abs(lengths - 1.0) <= UNIT_SLACK] = 1.0
             frame.mocap_quat = (quaternions / lengths)[:, [1, 2, 3, 0]]
 
     def _attached(self, scope: Scope) -> tuple[list[Coordinates | int], list[Input | None]]:
@@ -263,4 +265,6 @@ def _to_scene(values: list[float]) -> list[float]:
     if length < 1e-12:
         # as good as none
         return [*values[:-4], 0.0, 0.0, 0.0, 1.0]
+    if abs(length - 1.0) <= UNIT_SLACK:
+        return [*values[:-4], x, y, z, w]
     return [*values[:-4], x / length, y / length, z / length, w / length]

@@ -15,14 +15,14 @@ from worldline._src.scene.formats.xml import Attributes, Element, numbers
 from worldline._src.scene.options import FrictionModel, IntegratorMethod, SimulateOption, SolverType
 from worldline._src.scene.policies import SimulationPolicy
 
-_INTEGRATORS: Final = {
+INTEGRATORS: Final = {
     "Euler": IntegratorMethod.SemiImplicit,
     "RK4": IntegratorMethod.RungeKutta4,
     "implicit": IntegratorMethod.ImplicitVelocity,
     "implicitfast": IntegratorMethod.ImplicitFast,
     "discrete": IntegratorMethod.Implicit,
 }
-_SOLVERS: Final = {"PGS": SolverType.PGS, "CG": SolverType.CG, "Newton": SolverType.Newton}
+SOLVERS: Final = {"PGS": SolverType.PGS, "CG": SolverType.CG, "Newton": SolverType.Newton}
 _CONES: Final = {"pyramidal": FrictionModel.Pyramid, "elliptic": FrictionModel.Cone}
 _REALS: Final = {
     "timestep": "timestep",
@@ -43,7 +43,7 @@ _COUNTS: Final = {
     "ccd_iterations": "collision_iterations",
 }
 _VECTORS: Final = {"gravity": "gravity", "wind": "wind", "magnetic": "magnetic"}
-_DISABLED: Final = {
+DISABLED: Final = {
     "constraint": "disable_constraints",
     "equality": "disable_equality",
     "frictionloss": "disable_frictionloss",
@@ -133,12 +133,12 @@ def _read_option(a: Attributes, option: SimulateOption) -> None:
         if name not in given:
             continue
         setattr(option, field, a.reals(name, 3, default=getattr(option, field)))
-    option.integrator = a.choice("integrator", _INTEGRATORS, option.integrator)
+    option.integrator = a.choice("integrator", INTEGRATORS, option.integrator)
     if a.text("integrator") == "discrete":
         a.log.approximated(a.element, "attribute 'integrator': discrete becomes implicit")
     if a.choice("collision", {"all": False, "predefined": True, "dynamic": True}, False):
         a.log.left_out(a.element, "attribute 'collision': pairs are found both ways, as in newer files")
-    option.solver_type = a.choice("solver", _SOLVERS, option.solver_type)
+    option.solver_type = a.choice("solver", SOLVERS, option.solver_type)
     option.friction_model = int(a.choice("cone", _CONES, option.friction_model))
     groups = a.reals("actuatorgroupdisable", 1, 31)
     if groups is not None:
@@ -154,7 +154,7 @@ def _read_option(a: Attributes, option: SimulateOption) -> None:
 
 
 def _read_flags(reading: Reading, a: Attributes, option: SimulateOption) -> None:
-    for name, field in _DISABLED.items():
+    for name, field in DISABLED.items():
         if name not in a:
             continue
         setattr(option, field, not a.choice(name, _SWITCH, not getattr(option, field)))

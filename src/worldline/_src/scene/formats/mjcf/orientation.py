@@ -21,6 +21,8 @@ Quat = tuple[float, float, float, float]
 
 _FORMS: Final = frozenset(ORIENTATION)
 _TINY: Final = 1e-14
+UNIT_SLACK: Final = 5e-15
+"""What is this near to unit length is taken to be at it."""
 _NO_TURN: Final[Quat] = (0.0, 0.0, 0.0, 1.0)
 
 
@@ -70,6 +72,9 @@ def turn(rotation: Quat, vector: Sequence[float]) -> Vec:
 def unit(vector: Sequence[float]) -> tuple[float, ...] | None:
     """A vector at length one, None when it is too short to have a direction."""
     length = math.hypot(*vector)
+    if abs(length - 1.0) <= UNIT_SLACK:
+        # what is of unit length but for rounding stays as it is, so that written files read back the same
+        return tuple(vector)
     if length < _TINY:
         return None
     if length == math.inf:

@@ -34,13 +34,14 @@ OBJECTS: Final = {
 }
 _PAIRS: Final = (("geom1", "geom"), ("body1", "link"), ("geom2", "geom"), ("body2", "link"))
 _MATCHES: Final = (*_PAIRS, ("subtree1", "link"), ("subtree2", "link"), ("site", "site"))
-_REDUCTIONS: Final = {
+REDUCTIONS: Final = {
     "none": ContactSensorReduce.None_,
     "mindist": ContactSensorReduce.MinDist,
     "maxforce": ContactSensorReduce.MaxForce,
     "netforce": ContactSensorReduce.NetForce,
 }
-_REPORTED: Final = ("found", "force", "torque", "dist", "pos", "normal", "tangent")
+DISTANCE_SIDES: Final = {"geom": "geom", "link": "body"}
+REPORTED: Final = ("found", "force", "torque", "dist", "pos", "normal", "tangent")
 _IGNORED: Final = {
     "user": "the numbers of a user's own have no place at single objects of a scene",
     "nsample": "a delayed sensor keeps as many readings as it needs",
@@ -232,14 +233,14 @@ def _read_contact(a: Attributes, resolved: dict[str, str]) -> ContactSensor:
     for word in wanted:
         if word in ("linvel", "angvel"):
             a.log.left_out(a.element, f"attribute 'data': {word} of contacts is not measured")
-        elif word not in _REPORTED:
-            a.reject("data", f"given {word[:40]!r}; allowed: {', '.join(_REPORTED)}")
+        elif word not in REPORTED:
+            a.reject("data", f"given {word[:40]!r}; allowed: {', '.join(REPORTED)}")
     number = a.integer("num", 1)
     if number < 1:
         a.reject("num", f"given {number}; allowed: 1 or more")
     return ContactSensor(
         match_=match,
         max_num=max(1, number),
-        reduce=a.choice("reduce", _REDUCTIONS, ContactSensorReduce.None_),
-        report=ContactSensorReport(**{word: word in wanted for word in _REPORTED}),
+        reduce=a.choice("reduce", REDUCTIONS, ContactSensorReduce.None_),
+        report=ContactSensorReport(**{word: word in wanted for word in REPORTED}),
     )

@@ -9,14 +9,14 @@ from typing import Final
 from worldline._src.scene.formats.mjcf.context import Reading
 from worldline._src.scene.formats.xml import Attributes
 
-_COLORS: Final = {
+COLORS: Final = {
     "haze": "haze",
     "fog": "fog_color",
     "joint": "joint_color",
     "contactforce": "contact_force_color",
     "bv": "bv_color",
 }
-_LENGTHS: Final = {"znear": "z_near", "zfar": "z_far", "fogstart": "fog_start", "fogend": "fog_end"}
+LENGTHS: Final = {"znear": "z_near", "zfar": "z_far", "fogstart": "fog_start", "fogend": "fog_end"}
 
 
 def read_visual(reading: Reading) -> None:
@@ -32,7 +32,7 @@ def read_visual(reading: Reading) -> None:
             elif element.tag == "map":
                 _read_map(reading, a, extent)
             elif element.tag == "rgba":
-                for name, field in _COLORS.items():
+                for name, field in COLORS.items():
                     if name not in a:
                         continue
                     current = getattr(reading.world.visual, field)
@@ -94,7 +94,7 @@ def _read_headlight(reading: Reading, a: Attributes) -> None:
 
 def _read_map(reading: Reading, a: Attributes, extent: float | None) -> None:
     """Distances of the view, which the format gives in units of the size of the scene."""
-    for name, field in _LENGTHS.items():
+    for name, field in LENGTHS.items():
         value = a.real(name, None)
         if value is None:
             continue

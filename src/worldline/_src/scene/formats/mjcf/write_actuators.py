@@ -1,0 +1,196 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Actuators."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from worldline._src.scene.actuators import (
+    Actuator,
+    BiasType,
+    DampingType,
+    DynType,
+    GainType,
+    GeneralParam,
+    PositionParam,
+)
+from worldline._src.scene.formats.markup import child, numbers
+from worldline._src.scene.formats.mjcf.writing import Column, Words, Writing
+
+_GAINS: Final = {GainType.Fixed: "fixed", GainType.Affine: "affine", GainType.Muscle: "muscle"}
+_BIASES: Final = {BiasType.None_: "none", BiasType.Affine: "affine", BiasType.Muscle: "muscle"}
+_DYNAMICS: Final = {
+    DynType.None_: "none",
+    DynType.Integrator: "integrator",
+    DynType.Filter: "filter",
+    DynType.FilterExact: "filterexact",
+    DynType.Muscle: "muscle",
+}
+_ZEROS: Final = (0.0,) * 10
+_ONE: Final = (1.0,) + (0.0,) * 9
+_GEAR: Final = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def write_actuators(writing: Writing) -> None:
+    """The `actuator` section."""
+    for index, actuator in enumerate(writing.world.actuators):
+        path = f"$.actuators[{index}]"
+        words = Words()
+        words.text("name", actuator.name)
+        if not _write_target(writing, words, actuator, path):
+            if actuator.name is not None:
+                writing.gone.add(("actuator", actuator.name))
+            writing.absent.add(id(actuator))
+            continue
+        tag = _write_law(writing, words, actuator, path)
+        writing.range(words, "ctrlrange", "ctrllimited", actuator.ctrlrange, f"{path}.ctrlrange")
+        if tag == "adhesion":
+            _write_adhesion_range(writing, words, actuator, path)
+        writing.range(words, "forcerange", "forcelimited", actuator.forcerange, f"{path}.forcerange")
+        length = actuator.length_range
+        if length is not None and length.lower < length.upper and length.is_bounded:
+            words["lengthrange"] = numbers((length.lower, length.upper))
+        elif length is not None:
+            writing.lost(f"{path}.length_range", "a range of lengths has two different ends")
+        words.whole("group", actuator.group, 0)
+        child(writing.section("actuator"), tag, words)
+
+
+# what it acts on
+
+
+def _write_target(writing: Writing, words: Words, actuator: Actuator, path: str) -> bool:
+    """The target and the gear; False when the file does not have the target."""
+    kind, value = actuator.target.variant, actuator.target.value
+    gear = list(actuator.gear)
+    if kind == "site":
+        words["site"] = value["site"]
+        words.text("refsite", value["ref_site"])
+    elif kind == "slider_crank":
+        words["cranksite"], words["slidersite"] = value["crank_site"], value["slider_site"]
+        words.real("cranklength", value["crank_length"])
+        if not value["crank_length"] > 0.0:
+            writing.changed(f"{path}.target.SliderCrank.crank_length", "MuJoCo refuses a rod without length")
+    elif kind == "tendon":
+        if ("tendon", value) in writing.gone:
+            writing.lost(path, f"the tendon {value!r:.80} is not in the file")
+            return False
+        words["tendon"] = value
+    elif kind == "link":
+        words["body"] = value
+    else:
+        column = _joint(writing, actuator, path)
+        if column is None:
+            return False
+        is_turning = column.kind in ("ball", "free")
+        in_parent = kind == "joint_in_parent" and is_turning
+        words["jointinparent" if in_parent else "joint"] = column.name or ""
+        if kind == "joint_in_parent" and not is_turning:
+            writing.reworded(f"{path}.target", "the axis of such a joint is the same in its parent")
+        elif column.kind == "free" and kind == "joint":
+            writing.reworded(f"{path}.target", "a free base is told from other joints when it is read")
+        if column.v_index or column.kind not in ("ball", "free"):
+            gear = _gear_of(writing, actuator, column, path)
+    words.reals("gear", gear, _GEAR, short=True)
+    return True
+
+
+def _joint(writing: Writing, actuator: Actuator, path: str) -> Column | None:
+    """The joint of the file that an actuator acts on."""
+    kind, name = actuator.target.variant, actuator.target.value
+    if kind == "floating_base" and name in writing.bases:
+        if name not in writing.joints:
+            writing.reworded(f"{path}.target", "it is written by the name of the joint")
+        return Column(writing.bases[name], "free", 0, 0)
+    columns = writing.joints.get(name, [])
+    if not columns:
+        writing.lost(path, f"the joint {name!r:.80} is not in the file")
+        return None
+    if len(columns) == 1:
+        return columns[0]
+    used = [k for k, factor in enumerate(actuator.gear) if factor]
+    reached = [c for c in columns if any(c.v_index <= k < c.v_index + c.sizes[1] for k in used)]
+    if len(reached) != 1:
+        writing.lost(path, f"the joint {name!r:.80} has several axes, and the actuator acts on more than one")
+        return None
+    writing.reworded(f"{path}.target", f"it is written for the one axis it acts on, {reached[0].name!r:.80}")
+    return reached[0]
+
+
+def _gear_of(writing: Writing, actuator: Actuator, column: Column, path: str) -> list[float]:
+    """The part of a gear that acts on one joint of the file."""
+    if not column.v_index:
+        return list(actuator.gear)
+    part = list(actuator.gear[column.v_index : column.v_index + column.sizes[1]])
+    return [*part, *_GEAR[len(part) :]]
+
+
+# how the force comes about
+
+
+def _write_law(writing: Writing, words: Words, actuator: Actuator, path: str) -> str:
+    """The parameters of the law; returns the tag of the actuator."""
+    kind, value = actuator.actuator_type.variant, actuator.actuator_type.value
+    here = f"{path}.actuator_type"
+    if kind == "position":
+        _write_servo(writing, words, value, here)
+    elif kind == "velocity":
+        words.real("kv", value, 1.0)
+    elif kind == "adhesion":
+        if value < 0.0:
+            writing.changed(here, "MuJoCo refuses adhesion that pushes away")
+        words.real("gain", value, 1.0)
+    elif kind == "general":
+        _write_general(writing, words, value, f"{here}.General")
+    return kind
+
+
+def _write_servo(writing: Writing, words: Words, servo: PositionParam, path: str) -> None:
+    words.real("kp", servo.kp, 1.0)
+    if servo.damping_type is DampingType.Dampratio:
+        if servo.damping_value:
+            words.real("dampratio", servo.damping_value)
+        else:
+            writing.reworded(f"{path}.Position.damping_type", "a damping ratio of 0 is no damping")
+    else:
+        words.real("kv", servo.damping_value, 0.0)
+    words.real("timeconst", servo.timeconst, 0.0)
+
+
+def _write_general(writing: Writing, words: Words, law: GeneralParam, path: str) -> None:
+    words.word("gaintype", law.gain, _GAINS, GainType.Fixed)
+    words.word("biastype", law.bias, _BIASES, BiasType.None_)
+    words.word("dyntype", law.dyntype, _DYNAMICS, DynType.None_)
+    words.reals("gainprm", law.gainprm, _ONE, short=True)
+    bias = law.biasprm.tolist()
+    servo = law.bias is BiasType.Affine and law.gainprm[0] == -law.biasprm[1]
+    if law.damping_ratio is not None:
+        if servo and law.damping_ratio > 0.0:
+            if bias[2]:
+                writing.changed(f"{path}.biasprm", "the damping ratio takes the place of the third number")
+            bias[2] = law.damping_ratio
+        elif law.damping_ratio == 0.0 and servo:
+            writing.reworded(f"{path}.damping_ratio", "a damping ratio of 0 is no damping")
+        else:
+            writing.lost(f"{path}.damping_ratio", "only a servo of position has a damping ratio")
+    elif servo and bias[2] > 0.0:
+        writing.changed(f"{path}.biasprm", "a servo's positive third number is a damping ratio in a file")
+    words.reals("biasprm", bias, _ZEROS, short=True)
+    words.reals("dynprm", law.dynprm, _ONE, short=True)
+    if law.dyntype is DynType.None_:
+        if law.actrange is not None:
+            writing.reworded(f"{path}.actrange", "there is no activation to bound")
+    else:
+        writing.range(words, "actrange", "actlimited", law.actrange, f"{path}.actrange")
+    words.flag("actearly", law.actearly, False)
+
+
+def _write_adhesion_range(writing: Writing, words: Words, actuator: Actuator, path: str) -> None:
+    limits = actuator.ctrlrange
+    if limits is None or not limits.is_bounded:
+        writing.changed(f"{path}.ctrlrange", "adhesion needs a range of control; it is 0 to 1000")
+        words["ctrlrange"] = "0 1000"
+    elif limits.lower < 0.0:
+        writing.changed(f"{path}.ctrlrange", "adhesion has no control below 0")
+        words["ctrlrange"] = numbers((0.0, max(limits.upper, 1.0)))
