@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mjcf_compare import differences, mujoco
+from mjcf_packages import package_files
 from mjcf_random import Generator
 
 from worldline import msd
@@ -19,28 +19,6 @@ from worldline import msd
 def quiet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # MuJoCo writes its warnings to a file in the working directory
     monkeypatch.chdir(tmp_path)
-
-
-AGAIN = ("fruitfly_v2/floor.xml", "drosophila_fused.xml")
-
-
-def package_files() -> list[Any]:
-    """Every MJCF model of the two packages that MuJoCo itself can load."""
-    found = []
-    for package, folders in (("gymnasium", ["envs/mujoco/assets"]), ("dm_control", ["."])):
-        spec = importlib.util.find_spec(package)
-        if spec is None or spec.origin is None:
-            skip = pytest.mark.skip(reason=f"the package {package} is not installed")
-            found.append(pytest.param(Path(package), marks=skip, id=package))
-            continue
-        root = Path(spec.origin).parent
-        again = pytest.mark.skip(reason="the same bodies as in another file, and seconds of meshes")
-        for folder in folders:
-            for path in sorted((root / folder).rglob("*.xml")):
-                name = path.relative_to(root).as_posix()
-                marks = [again] if name.endswith(AGAIN) else []
-                found.append(pytest.param(path, marks=marks, id=f"{package}/{name}"))
-    return found
 
 
 def load_both(path: Path) -> tuple[msd.World, Any]:

@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
+
+import numpy as np
 
 from worldline._src.scene.actuators import (
     Actuator,
@@ -39,25 +42,44 @@ def write_actuators(writing: Writing) -> None:
         words = Words()
         words.text("name", actuator.name)
         if not _write_target(writing, words, actuator, path):
-            if actuator.name is not None:
-                writing.gone.add(("actuator", actuator.name))
-            writing.absent.add(id(actuator))
+            _drop(writing, actuator)
+            continue
+        if not _fits(writing, actuator, path):
+            _drop(writing, actuator)
             continue
         tag = _write_law(writing, words, actuator, path)
-        writing.range(words, "ctrlrange", "ctrllimited", actuator.ctrlrange, f"{path}.ctrlrange")
+        writing.range(words, "ctrlrange", actuator.ctrlrange, f"{path}.ctrlrange")
         if tag == "adhesion":
             _write_adhesion_range(writing, words, actuator, path)
-        writing.range(words, "forcerange", "forcelimited", actuator.forcerange, f"{path}.forcerange")
+        writing.range(words, "forcerange", actuator.forcerange, f"{path}.forcerange")
         length = actuator.length_range
-        if length is not None and length.lower < length.upper and length.is_bounded:
+        if length is not None and -math.inf < length.lower < length.upper < math.inf:
             words["lengthrange"] = numbers((length.lower, length.upper))
         elif length is not None:
-            writing.lost(f"{path}.length_range", "a range of lengths has two different ends")
-        words.whole("group", actuator.group, 0)
+            writing.lost(f"{path}.length_range", "a range of lengths has two different finite ends")
+        writing.whole(words, "group", actuator.group, 0, f"{path}.group")
         child(writing.section("actuator"), tag, words)
 
 
+def _drop(writing: Writing, actuator: Actuator) -> None:
+    if actuator.name is not None:
+        writing.gone.add(("actuator", actuator.name))
+    writing.absent.add(id(actuator))
+
+
 # what it acts on
+
+
+def _fits(writing: Writing, actuator: Actuator, path: str) -> bool:
+    """Whether the format has such a law for such a target: adhesion acts on bodies, and little else does."""
+    law, target = actuator.actuator_type.variant, actuator.target.variant
+    if law == "adhesion" and target != "link":
+        writing.lost(path, "adhesion acts on bodies only")
+        return False
+    if target == "link" and law not in ("adhesion", "general"):
+        writing.lost(path, f"an actuator of the kind {law} does not act on bodies")
+        return False
+    return True
 
 
 def _write_target(writing: Writing, words: Words, actuator: Actuator, path: str) -> bool:
@@ -90,8 +112,7 @@ def _write_target(writing: Writing, words: Words, actuator: Actuator, path: str)
             writing.reworded(f"{path}.target", "the axis of such a joint is the same in its parent")
         elif column.kind == "free" and kind == "joint":
             writing.reworded(f"{path}.target", "a free base is told from other joints when it is read")
-        if column.v_index or column.kind not in ("ball", "free"):
-            gear = _gear_of(writing, actuator, column, path)
+        gear = _gear_of(actuator, column)
     words.reals("gear", gear, _GEAR, short=True)
     return True
 
@@ -118,11 +139,13 @@ def _joint(writing: Writing, actuator: Actuator, path: str) -> Column | None:
     return reached[0]
 
 
-def _gear_of(writing: Writing, actuator: Actuator, column: Column, path: str) -> list[float]:
+def _gear_of(actuator: Actuator, column: Column) -> list[float]:
     """The part of a gear that acts on one joint of the file."""
-    if not column.v_index:
+    if not column.v_index and column.turn is None:
         return list(actuator.gear)
     part = list(actuator.gear[column.v_index : column.v_index + column.sizes[1]])
+    if column.turn is not None:
+        part = column.turn.turn(np.array(part)).tolist()
     return [*part, *_GEAR[len(part) :]]
 
 
@@ -182,7 +205,7 @@ def _write_general(writing: Writing, words: Words, law: GeneralParam, path: str)
         if law.actrange is not None:
             writing.reworded(f"{path}.actrange", "there is no activation to bound")
     else:
-        writing.range(words, "actrange", "actlimited", law.actrange, f"{path}.actrange")
+        writing.range(words, "actrange", law.actrange, f"{path}.actrange")
     words.flag("actearly", law.actearly, False)
 
 

@@ -21,7 +21,13 @@ from worldline._src.scene.formats.mjcf.write_geoms import write_geom, write_site
 from worldline._src.scene.formats.mjcf.write_joints import write_free, write_joints
 from worldline._src.scene.formats.mjcf.writing import WITHOUT_EFFECT, Words, Writing, paths_of_links
 from worldline._src.scene.geometry import MeshInertia, ShapeType
-from worldline._src.scene.mass_properties import in_groups, principal_axes
+from worldline._src.scene.mass_properties import (
+    NOTHING,
+    given_properties,
+    in_groups,
+    is_physical,
+    principal_axes,
+)
 from worldline._src.scene.options import InertiaSource
 from worldline._src.scene.poses import IDENTITY, Pose, normalized
 
@@ -91,6 +97,8 @@ def _write_link(
     for name, text in words.items():
         element.set(name, text)
     _write_inertia(writing, element, link, path, library)
+    if any(writing.columns.get(id(joint)) for joint in _movers(body, link)) and _is_massless(writing, link):
+        writing.changed(f"{path}.inertial", "MuJoCo refuses links that move and have no mass")
     writing.others(link, path, _LINK_SAID)
 
 
@@ -131,7 +139,7 @@ def _write_inertia(writing: Writing, element: Element, link: Link, path: str, li
     inertial, options = link.inertial, writing.world.compile_options
     here = f"{path}.inertial"
     if not inertial.is_checked:
-        writing.lost(f"{here}.is_checked", "MuJoCo refuses moments that no body can have")
+        writing.reworded(f"{here}.is_checked", "whether moments are checked is not up to the file")
     said = {"diag_inertia", "mass", "orientation", "pos", "full_inertia", "is_checked"}
     writing.others(inertial, here, said)
     moments = inertial.diag_inertia if inertial.full_inertia is None else inertial.full_inertia
@@ -152,6 +160,8 @@ def _write_inertia(writing: Writing, element: Element, link: Link, path: str, li
         writing.lost(here, f"mass properties cannot be computed: {error.message}")
         return
     if not plain.mass > 0.0:
+        if any(entry is not None for entry in given):
+            writing.reworded(here, "a link without mass is written without mass properties")
         return
     writing.reworded(here, "what the geoms give is written as numbers")
     moment, rotation = principal_axes(plain.inertia)
@@ -161,6 +171,28 @@ def _write_inertia(writing: Writing, element: Element, link: Link, path: str, li
     words.real("mass", plain.mass)
     words.reals("diaginertia", moment)
     child(element, "inertial", words)
+
+
+def _movers(body: Body, link: Link) -> list[Any]:
+    free = [body.free] if link is body.link and body.free is not None else []
+    return [*free, *link.joints]
+
+
+def _is_massless(writing: Writing, link: Link) -> bool:
+    """Whether a link, with what is welded to it, has no mass for certain."""
+    options = writing.world.compile_options
+    if options.bound_mass:
+        return False
+    stack = [link]
+    while stack:
+        part = stack.pop()
+        counted = [] if options.inertia_source is InertiaSource.Given else part.geoms
+        heavy = any(geom.mass or (geom.mass is None and geom.physics_material.density) for geom in counted)
+        given = options.inertia_source is not InertiaSource.Geometry and part.inertial.mass
+        if heavy or given:
+            return False
+        stack += [below for below in part.children if not below.joints]
+    return True
 
 
 def _is_bounded(options: Any, at_origin: bool) -> bool:
@@ -183,6 +215,10 @@ def _differs(geom: Any, options: Any) -> bool:
 
 def _write_given(writing: Writing, element: Element, inertial: Inertia, path: str) -> None:
     words = Words()
+    if not (
+        writing.world.compile_options.balance_inertia or is_physical(given_properties(inertial, NOTHING))
+    ):
+        writing.changed(path, "MuJoCo refuses moments that no body can have")
     words.reals("pos", inertial.pos if inertial.pos is not None else ())
     if inertial.full_inertia is not None:
         if inertial.diag_inertia is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from worldline._src.scene.cameras import Camera, Light, PositionTrack, RotationTrack
 from worldline._src.scene.formats.markup import child
 from worldline._src.scene.formats.mjcf.cameras import LUMENS_PER_CANDELA
-from worldline._src.scene.formats.mjcf.writing import Words, Writing, preimage
+from worldline._src.scene.formats.mjcf.writing import Words, Writing, is_near, preimage
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
@@ -19,6 +19,7 @@ _MODES: Final = {
     (PositionTrack.FixedWorld, RotationTrack.FixedWorld): "track",
     (PositionTrack.FixedLocal, RotationTrack.LookAtLink): "targetbody",
 }
+_MOST_PIXELS: Final = 2**20
 _CAMERA_SAID: Final = frozenset(
     (
         *("name", "position", "orientation", "position_track", "rotation_track", "track_target"),
@@ -42,7 +43,10 @@ def write_camera(writing: Writing, element: Element, camera: Camera, path: str) 
     writing.pose(words, camera.position, camera.orientation.tolist(), f"{path}.orientation")
     if camera.orthographic:
         words["projection"] = "orthographic"
-    words.reals("resolution", (camera.resolution_x, camera.resolution_y), (1, 1))
+    size = [min(_MOST_PIXELS, pixels) for pixels in (camera.resolution_x, camera.resolution_y)]
+    if size != [camera.resolution_x, camera.resolution_y]:
+        writing.changed(f"{path}.resolution_x", f"pictures have at most {_MOST_PIXELS} pixels a side")
+    words.reals("resolution", size, (1, 1))
     if camera.sensor_size is not None and all(camera.sensor_size):
         words.reals("sensorsize", camera.sensor_size)
         for name, value in (("focal", camera.focal_length), ("principal", camera.principal_point)):
@@ -131,6 +135,8 @@ def _write_type(writing: Writing, words: Words, light: Light, path: str) -> None
         writing.changed(f"{here}.inner_angle", "it is at most the outer one")
         inner = outer
     softness = preimage(lambda s: outer * (1.0 - s), 1.0 - inner / outer, inner) if outer > 0.0 else 0.2
+    if not is_near(outer * (1.0 - softness), inner):
+        writing.changed(f"{here}.inner_angle", "it is given as a share of the outer one, and rounded")
     words.real("softness", min(1.0, max(0.0, softness)), 0.2)
     writing.others(value, here, {"intensity", "inner_angle", "outer_angle", "range"})
 
@@ -142,8 +148,9 @@ def _write_intensity(
     brightness = getattr(value, field)
     if value._fields[field].is_default(brightness):
         return
+    candela = 0.0
     if brightness > 0.0:
         candela = preimage(lambda c: c * per_candela, brightness / per_candela, brightness)
         words.real("intensity", candela)
-    else:
+    if not (brightness > 0.0 and is_near(candela * per_candela, brightness)):
         writing.changed(f"{path}.{field}", "a light without brightness gets the usual one")

@@ -9,7 +9,6 @@ from typing import Final
 from worldline._src.scene.bodies import Link
 from worldline._src.scene.contact import ContactPair
 from worldline._src.scene.formats.markup import child
-from worldline._src.scene.formats.mjcf.write_geoms import write_condim
 from worldline._src.scene.formats.mjcf.write_softness import profile, time_constants, write_softness
 from worldline._src.scene.formats.mjcf.writing import Words, Writing, paths_of_links, preimage
 
@@ -32,7 +31,7 @@ def _write_pair(writing: Writing, pair: ContactPair, path: str) -> None:
     words = Words()
     words.text("name", pair.name)
     words["geom1"], words["geom2"] = pair.geom_a, pair.geom_b
-    write_condim(writing, words, pair.condim, f"{path}.condim")
+    words.whole("condim", pair.condim, 3)
     words.reals("friction", pair.friction, _FRICTION, short=True)
     write_softness(writing, words, pair.contact_model, f"{path}.contact_model")
     own = pair.friction_model

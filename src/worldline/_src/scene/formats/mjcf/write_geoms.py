@@ -85,7 +85,7 @@ def write_geom(writing: Writing, element: Element, geom: Geometry, path: str) ->
     _write_material(writing, words, geom.physics_material, f"{path}.physics_material")
     for name, value in (("contype", "collide_group"), ("conaffinity", "collide_with")):
         words.whole(name, _signed(writing, geom, value, path), 1)
-    words.whole("priority", geom.priority, 0)
+    writing.whole(words, "priority", geom.priority, 0, f"{path}.priority")
     gap = geom.gap
     words.real("margin", preimage(lambda m: m + gap, geom.margin - gap, geom.margin), 0.0)
     words.real("gap", gap, 0.0)
@@ -124,19 +124,11 @@ def _signed(writing: Writing, geom: Geometry, field: str, path: str) -> int:
 
 def _write_material(writing: Writing, words: Words, material: PhysicsMaterial, path: str) -> None:
     words.real("density", material.density, 1000.0)
-    write_condim(writing, words, material.condim, f"{path}.condim")
+    words.whole("condim", material.condim, 3)
     words.reals("friction", material.friction, (1.0, 0.005, 0.0001), short=True)
     write_softness(writing, words, material.contact_model, f"{path}.contact_model")
     words.real("solmix", material.force_mix, 1.0)
     writing.others(material, path, _MATERIAL_SAID)
-
-
-def write_condim(writing: Writing, words: Words, condim: int, path: str) -> None:
-    """The directions of a contact force; the format has no 2 and no 5."""
-    known = {2: 3, 5: 6}.get(condim, condim)
-    if known != condim:
-        writing.changed(path, f"contacts have {known} directions, since there are none with {condim}")
-    words.whole("condim", known, 3)
 
 
 def _write_looks(writing: Writing, words: Words, geom: Geometry, path: str) -> None:

@@ -184,6 +184,9 @@ def _write_joint(writing: Writing, element: Element, joint: Joint, path: str) ->
         words = _words(writing, joint, axis, name, path, index, bare=follower)
         child(element, "joint", words)
         column = Column(name, axis.kind, 0 if follower else q, 0 if follower else v, axis.factor)
+        if axis.kind == "ball" and not joint._fields["orientation"].is_default(joint.orientation):
+            column = column._replace(turn=Pose(joint.pos, normalized(joint.orientation)))
+            writing.changed(f"{path}.orientation", "rotations of a ball are told in axes of the link")
         columns.append(column)
         q, v = q + column.sizes[0], v + column.sizes[1]
     writing.columns[id(joint)] = columns
@@ -238,8 +241,8 @@ def _words(
     words.real("ref", joint.ref_ if joint.type_ in (JointType.Revolute, JointType.Slide) else 0.0, 0.0)
     if axis.kind == "ball":
         _write_ball_limit(writing, words, joint, path)
-    elif limit.is_bounded:
-        writing.range(words, "range", "limited", limit, f"{where}.pos_limit")
+    else:
+        writing.range(words, "range", limit, f"{where}.pos_limit", absent=True)
     words.real("margin", joint.margin, 0.0)
     _write_limit_force(writing, words, joint, limit.is_bounded, path, index)
     words.real("armature", joint.armature if dof is None else dof.armature, 0.0)
@@ -250,7 +253,7 @@ def _words(
     _write_spring(writing, words, joint, dof, path, is_ball=axis.kind == "ball")
     if axis.kind != "ball":
         force = f"{path}.actuator_force_limit"
-        writing.range(words, "actuatorfrcrange", "actuatorfrclimited", joint.actuator_force_limit, force)
+        writing.range(words, "actuatorfrcrange", joint.actuator_force_limit, force)
     elif joint.actuator_force_limit is not None and joint.type_ is JointType.Ball:
         writing.lost(f"{path}.actuator_force_limit", "a ball joint has no direction to be forced in")
     words.flag("actuatorgravcomp", joint.actuator_gravcomp, False)

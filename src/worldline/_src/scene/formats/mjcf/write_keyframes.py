@@ -14,6 +14,7 @@ from worldline._src.scene.formats.markup import child
 from worldline._src.scene.formats.mjcf.writing import Column, Words, Writing, paths_of_links
 from worldline._src.scene.keyframes import Keyframe
 from worldline._src.scene.layout import Slot, layout
+from worldline._src.scene.poses import multiply
 from worldline._src.scene.vectors import Array
 
 _SAID: Final = frozenset(("name", "time", "dof_pos", "dof_vel", "ctrl", "act", "mocap_pos", "mocap_quat"))
@@ -74,7 +75,12 @@ def _positions(values: Array, order: _Order, writing: Writing, path: str) -> lis
         start = slot.q_start + column.q_index
         part = values[start : start + column.sizes[0]].tolist()
         if column.kind in ("ball", "free"):
-            x, y, z, w = writing.unit(part[-4:], f"{path}.dof_pos")
+            turn = part[-4:]
+            if column.turn is not None:
+                turn = multiply(
+                    column.turn.rotation, multiply(np.array(turn), column.turn.inverse().rotation)
+                )
+            x, y, z, w = writing.unit(turn, f"{path}.dof_pos")
             part[-4:] = [w, x, y, z]
         elif column.factor != 1.0:
             part = [column.factor * part[0]]
@@ -87,6 +93,8 @@ def _velocities(values: Array, order: _Order) -> list[float]:
     for slot, column in order.columns:
         start = slot.v_start + column.v_index
         part = values[start : start + column.sizes[1]].tolist()
+        if column.turn is not None:
+            part = column.turn.turn(np.array(part)).tolist()
         out += [column.factor * part[0]] if column.factor != 1.0 else part
     return out
 

@@ -13,7 +13,7 @@ from worldline._src.scene.formats.mjcf.sensors import DISTANCE_SIDES, REDUCTIONS
 from worldline._src.scene.formats.mjcf.write_bodies import frame_pose
 from worldline._src.scene.formats.mjcf.writing import Words, Writing
 from worldline._src.scene.poses import IDENTITY, Pose, normalized
-from worldline._src.scene.sensor_types import ObjectType
+from worldline._src.scene.sensor_types import FrameSensorType, JointSensorType, ObjectType
 from worldline._src.scene.sensors import (
     CameraProjectionSensor,
     ContactSensor,
@@ -21,6 +21,7 @@ from worldline._src.scene.sensors import (
     FrameSensor,
     ImuSensor,
     InsideSensor,
+    JointSensor,
     Sensor,
 )
 
@@ -43,6 +44,20 @@ _FIELDS: Final = {
     "body": "link",
 }
 _REDUCED: Final = {member: word for word, member in REDUCTIONS.items()}
+_DIRECTIONS: Final = {
+    FrameSensorType.FrameQuat,
+    FrameSensorType.XAxis,
+    FrameSensorType.YAxis,
+    FrameSensorType.ZAxis,
+}
+_LIMITS: Final = {
+    "jointlimitpos",
+    "jointlimitvel",
+    "jointlimitfrc",
+    "tendonlimitpos",
+    "tendonlimitvel",
+    "tendonlimitfrc",
+}
 _NO_REFERENCE: Final = {"framelinacc", "frameangacc"}
 
 
@@ -83,6 +98,9 @@ def _common(writing: Writing, sensor: Sensor, path: str) -> Words:
 
 def _write_sensor(writing: Writing, sensor: Sensor, path: str) -> None:
     words = _common(writing, sensor, path)
+    if sensor.cutoff and _is_direction(sensor):
+        writing.lost(f"{path}.cutoff", "directions and rotations are not clipped")
+        del words["cutoff"]
     if isinstance(sensor, FrameSensor):
         _write_frame(writing, words, sensor, path)
     elif isinstance(sensor, ImuSensor):
@@ -103,6 +121,13 @@ def _write_sensor(writing: Writing, sensor: Sensor, path: str) -> None:
         _write_plain(writing, words, sensor, path)
 
 
+def _is_direction(sensor: Sensor) -> bool:
+    """Whether a reading is of unit length."""
+    if isinstance(sensor, FrameSensor):
+        return sensor.sensor_type in _DIRECTIONS
+    return isinstance(sensor, JointSensor) and sensor.type_ is JointSensorType.BallQuat
+
+
 def _write_plain(writing: Writing, words: Words, sensor: Any, path: str) -> None:
     tag, targets = _PLAIN[type(sensor), getattr(sensor, "type_", None)]
     for attribute, namespace in targets:
@@ -119,8 +144,18 @@ def _write_plain(writing: Writing, words: Words, sensor: Any, path: str) -> None
         elif (namespace, name) in writing.gone:
             writing.lost(path, f"the {namespace} {name!r:.80} is not in the file")
             return
+        if tag in _LIMITS and name not in _limited(writing, namespace):
+            writing.lost(path, f"the {namespace} {name!r:.80} has no limits")
+            return
         words[attribute] = name
     child(writing.section("sensor"), tag, words)
+
+
+def _limited(writing: Writing, namespace: str) -> set[str | None]:
+    """The names of the joints or tendons of the file that have limits."""
+    tags = ("joint",) if namespace == "joint" else ("fixed", "spatial")
+    section = writing.section("worldbody" if namespace == "joint" else "tendon")
+    return {element.get("name") for element in section.iter(*tags) if element.get("range") is not None}
 
 
 def _object(writing: Writing, target: ObjectType, path: str) -> tuple[str, str]:

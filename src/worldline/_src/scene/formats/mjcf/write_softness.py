@@ -96,7 +96,8 @@ def _of_law(model: Any, h: float) -> tuple[Pair, Profile]:
         if give <= 0.0:
             return (0.0, 0.0), (1.0 - _MOST, 1.0 - _MOST, 0.001, 0.5, 2.0)
         k, d, share = spring.k / give, 1.0 / h, min(_MOST, give / (1.0 + give))
-    return (-k * share * share, -d * share), (share, share, 0.001, 0.5, 2.0)
+    # a stiffness is divided by the square of the impedance and then scaled by it, a damping only divided
+    return (-k * share, -d * share), (share, share, 0.001, 0.5, 2.0)
 
 
 def write_friction(
@@ -111,9 +112,9 @@ def write_friction(
     if dmax is None:
         writing.reworded(f"{path}.dmax", "it is written as the constant impedance, which is what None means")
         dmax = friction.impedance
-    if friction.direct or friction.damping <= 1e-12:
+    if friction.direct or not 1e-12 < friction.damping < 1e15:
         if not friction.direct:
-            writing.changed(f"{path}.damping", "no damping is given directly")
+            writing.changed(f"{path}.damping", "a damping without a time constant is given directly")
         words.reals("solreffriction", (0.0, -friction.damping))
     else:
         time = preimage(lambda t: 2.0 / t, 2.0 / friction.damping, friction.damping)

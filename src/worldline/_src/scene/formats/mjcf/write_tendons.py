@@ -11,6 +11,7 @@ from worldline._src.scene.formats.mjcf.write_softness import write_friction, wri
 from worldline._src.scene.formats.mjcf.writing import Words, Writing
 from worldline._src.scene.tendons import JointTendon, SpatialTendon
 
+_FAR: Final = 1e9
 _GREY: Final = (0.5, 0.5, 0.5, 1.0)
 
 
@@ -71,7 +72,7 @@ def _words(writing: Writing, tendon: JointTendon | SpatialTendon, path: str) -> 
     words = Words()
     words.text("name", tendon.name)
     words.whole("group", tendon.group, 0)
-    writing.range(words, "range", "limited", tendon.limit, f"{path}.limit")
+    writing.range(words, "range", tendon.limit, f"{path}.limit")
     words.real("margin", tendon.margin, 0.0)
     write_softness(writing, words, tendon.limit_force, f"{path}.limit_force", "solreflimit", "solimplimit")
     words.real("frictionloss", tendon.frictionloss, 0.0)
@@ -84,7 +85,7 @@ def _words(writing: Writing, tendon: JointTendon | SpatialTendon, path: str) -> 
             writing.reworded(f"{path}.spring", "a spring and damper of zeros is none")
     words.real("armature", tendon.armature, 0.0)
     limit = tendon.actuator_force_limit
-    writing.range(words, "actuatorfrcrange", "actuatorfrclimited", limit, f"{path}.actuator_force_limit")
+    writing.range(words, "actuatorfrcrange", limit, f"{path}.actuator_force_limit")
     return words
 
 
@@ -97,4 +98,7 @@ def _write_rest(writing: Writing, words: Words, tendon: JointTendon | SpatialTen
             writing.changed(f"{path}.spring_length", "-1 stands for the length in the reference pose")
         elif value.lower == value.upper >= 0.0:
             writing.reworded(f"{path}.spring_length", "a range of one length is that length")
-        words.reals("springlength", (value.lower, value.upper))
+        low, high = (max(-_FAR, min(_FAR, end)) for end in (value.lower, value.upper))
+        if (low, high) != (value.lower, value.upper):
+            writing.changed(f"{path}.spring_length", f"ends of the range are at most {_FAR:g} m away")
+        words.reals("springlength", (low, high))

@@ -49,7 +49,7 @@ def write_visual(writing: Writing) -> None:
             words.reals(name, color)
     _add(writing, "rgba", words)
     words = Words()
-    words.whole("shadowsize", visual.shadow_size, 4096)
+    writing.whole(words, "shadowsize", visual.shadow_size, 4096, "$.visual.shadow_size")
     _add(writing, "quality", words)
     writing.others(visual, "$.visual", _SAID)
 

@@ -112,6 +112,7 @@ class Column(NamedTuple):
         q_index: First coordinate of the scene's joint that it shows.
         v_index: First velocity of the scene's joint that it shows.
         factor: From the coordinate of the scene to that of the file, for one that follows another.
+        turn: The frame of the scene's joint in its link, where rotations are told in axes of the latter.
     """
 
     name: str | None
@@ -119,6 +120,7 @@ class Column(NamedTuple):
     q_index: int
     v_index: int
     factor: float = 1.0
+    turn: Pose | None = None
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -227,12 +229,24 @@ class Writing:
         length = math.hypot(*scaled)
         return tuple(x / length for x in scaled)
 
-    def range(self, words: Words, name: str, limited: str, value: Range | None, path: str) -> bool:
-        """A range that limits; returns whether there is one."""
+    def whole(
+        self, words: Words, name: str, value: int, default: int, path: str, most: int = 2**31 - 1
+    ) -> None:
+        """A whole number within the 32 bits that the format has for it."""
+        near = max(-(2**31), min(most, value))
+        if near != value:
+            self.changed(path, f"given {value}, which becomes {near}, the nearest that a file can say")
+        words.whole(name, near, default)
+
+    def range(self, words: Words, name: str, value: Range | None, path: str, *, absent: bool = False) -> bool:
+        """A range that limits; returns whether there is one. Where `absent`, one without bounds says none."""
         if value is None:
             return False
         if not value.is_bounded:
-            self.reworded(path, "a range without bounds is no range")
+            if (value.lower, value.upper) != (-math.inf, math.inf):
+                self.lost(path, "a range has at least one finite end")
+            elif not absent:
+                self.reworded(path, "a range without bounds is no range")
             return False
         lower, upper = value.lower, value.upper
         if not lower < upper:
@@ -293,6 +307,11 @@ def _names(world: World, namespace: str) -> Iterable[str | None]:
         "sensor": [getattr(sensors, name) for name in sensors._fields if name != "order"],
     }
     return [item.name for items in lists[namespace] for item in items]
+
+
+def is_near(a: float, b: float) -> bool:
+    """Whether two numbers are the same but for rounding."""
+    return abs(a - b) <= 1e-12 * max(abs(a), abs(b))
 
 
 def preimage(forward: Callable[[float], float], guess: float, wanted: float) -> float:
