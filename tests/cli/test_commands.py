@@ -196,6 +196,45 @@ def test_convert_names_formats_it_cannot_write(scene, tmp_path):
     assert done.exit_code == 1 and "xyz" in done.output and "Traceback" not in done.output
 
 
+def test_convert_writes_mjcf_and_back(scene, tmp_path):
+    path, output = scene(FALL), tmp_path / "again.xml"
+    report = call_json("convert", path, output, "--strict")
+    assert report["losses"] == report["written_losses"] == []
+    assert msd.from_file(output) == msd.from_file(path)
+    assert "read without loss\nwritten without loss" in call("convert", path, output, "--force").stdout
+
+
+def test_convert_shows_what_the_new_format_cannot_say(scene, tmp_path):
+    world = msd.from_str(FALL)
+    world.hierarchy.bodies[0].restitution = 0.5
+    source, output = tmp_path / "scene.json", tmp_path / "scene.xml"
+    world.to_file(source)
+    done = call("convert", source, output, "--strict")
+    assert done.exit_code == 1 and "$.hierarchy.bodies[0].restitution" in done.output and not output.exists()
+    done = call("convert", source, output)
+    assert "written: 1 parts approximated or left out, 1 may change motion" in done.stdout
+    assert "$.hierarchy.bodies[0].restitution" in done.stdout
+    report = call_json("convert", source, output, "--force")
+    assert report["losses"] == [] and report["written_losses"][0]["fate"] == "left out"
+
+
+def test_convert_takes_a_format_by_name(scene, tmp_path):
+    output = tmp_path / "scene.txt"
+    assert call("convert", scene(FALL), output, "--format", "mjcf").exit_code == 0
+    assert msd.from_str(output.read_text()) == msd.from_str(FALL)
+    done = call("convert", scene(FALL), tmp_path / "other.txt", "--format", "usd")
+    assert done.exit_code == 1 and "allowed: msd, msgpack, mjcf, urdf, sdf" in done.output
+    done = call("convert", scene(FALL), tmp_path / "other.xml", "--defaults")
+    assert done.exit_code == 1 and "defaults" in done.output
+
+
+def test_convert_help_names_every_suffix():
+    from worldline._src.scene.formats.writing import SUFFIXES
+
+    text = call("convert", "--help").stdout
+    assert all(suffix in text for suffix in SUFFIXES)
+
+
 # ---- check
 
 

@@ -139,8 +139,14 @@ def _matched(mine: list[str | None], theirs: list[str | None]) -> list[int]:
 
 
 def _options(a: Any, b: Any) -> list[str]:
-    skipped = ("jacobian", "sdf_initpoints", "sdf_iterations")
-    return [
+    skipped = ("jacobian", "sdf_initpoints", "sdf_iterations", "disableflags", "enableflags")
+    # how something is computed is not up to the scene
+    words = ("MIDPHASE", "NATIVECCD", "MULTICCD", "ISLAND")
+    unread = sum(int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{word}")) for word in words)
+    found = []
+    if (a.opt.disableflags | unread, a.opt.enableflags) != (b.opt.disableflags | unread, b.opt.enableflags):
+        found.append("flags of the options")
+    return found + [
         f"option {key}: {getattr(a.opt, key)} but {getattr(b.opt, key)}"
         for key in dir(a.opt)
         if not key.startswith("_")

@@ -65,7 +65,7 @@ CASES: dict[str, tuple[Callable[[msd.World], None], str, Fate]] = {
     "effort limit": (
         set_(lambda w: arm(w).children[0].joints[0], effort_limit=3.0),
         f"{LINK}.children[0].joints[0].effort_limit",
-        LEFT,
+        APPROXIMATED,
     ),
     "drive": (set_(lambda w: arm(w).joints[0], drive="Velocity"), f"{LINK}.joints[0].drive", LEFT),
     "restitution": (

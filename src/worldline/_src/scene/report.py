@@ -42,6 +42,7 @@ SCENE_LOOKS: Final = frozenset(
     (
         *("visual", "materials", "textures", "skybox", "free_camera", "statistic"),
         *("cameras", "lights", "rgba", "material", "group", "custom"),
+        *("role", "multibody", "multibodies", "differentiable_parameters"),
     )
 )
 """Fields of a scene that say nothing about motion, for the notes of writers."""

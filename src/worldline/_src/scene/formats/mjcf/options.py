@@ -60,6 +60,7 @@ DISABLED: Final = {
     "sensor": "disable_sensors",
     "eulerdamp": "disable_implicit_damping",
 }
+_OVERRIDE_FRICTION: Final = (1.0, 1.0, 0.005, 0.0001, 0.0001)
 _SWITCH: Final = {"enable": True, "disable": False}
 _SAME_RESULT: Final = frozenset(
     {"midphase", "nativeccd", "island", "autoreset", "fwdinv", "jacobian", "apirate"}
@@ -108,7 +109,21 @@ def read_options(reading: Reading) -> None:
         )
         a.mark("sleep_tolerance")
         _note(reading, a)
+    if override:
+        _fill_override(option)
     reading.world.simulate_option = option
+
+
+def _fill_override(option: SimulateOption) -> None:
+    """What the flag overrides where no number is given: everything, by the format's defaults."""
+    if option.override_contact_margin is None:
+        option.override_contact_margin = 0.0
+    if option.override_friction is None:
+        option.override_friction = list(_OVERRIDE_FRICTION)
+    if option.override_contact_force is None:
+        spring = stiffness_damping(SOLREF)
+        assert spring is not None
+        option.override_contact_force = ForceOverride.impedance(spring=spring[0], impedance=impedance(SOLIMP))
 
 
 def _read_option(a: Attributes, option: SimulateOption) -> None:
@@ -181,7 +196,7 @@ def _read_override(a: Attributes, option: SimulateOption, active: bool) -> None:
     if margin is not None:
         option.override_contact_margin = margin
     if friction is not None:
-        option.override_friction = [*friction, *(1.0, 1.0, 0.005, 0.0001, 0.0001)[len(friction) :]]
+        option.override_friction = [*friction, *_OVERRIDE_FRICTION[len(friction) :]]
     if solref is not None or solimp is not None:
         spring = stiffness_damping([*(solref or SOLREF), *SOLREF[len(solref or SOLREF) :]])
         profile = [*(solimp or SOLIMP), *SOLIMP[len(solimp or SOLIMP) :]]

@@ -36,10 +36,14 @@ _SAID: Final = frozenset(
         *("name", "type_", "pos", "axis", "orientation", "axis2", "pitch", "euler_order", "distance_limit"),
         *("armature", "friction_loss", "friction_damping", "limit_force", "margin", "pos_limit", "ref_"),
         *("spring_damper", "actuator_force_limit", "actuator_gravcomp", "group", "dofs", "frozen"),
+        "effort_limit",
     )
 )
 _DOF_SAID: Final = frozenset(
-    ("axis", "angular", "pos_limit", "stiffness", "rest_position", "damping", "friction_loss", "armature")
+    (
+        *("axis", "angular", "pos_limit", "stiffness", "rest_position", "damping", "friction_loss"),
+        *("armature", "effort_limit"),
+    )
 )
 _USED: Final = {
     JointType.Screw: {"axis", "pitch"},
@@ -252,13 +256,29 @@ def _words(
         write_friction(writing, words, joint.friction_damping, loss, f"{path}.friction_damping")
     _write_spring(writing, words, joint, dof, path, is_ball=axis.kind == "ball")
     if axis.kind != "ball":
-        force = f"{path}.actuator_force_limit"
-        writing.range(words, "actuatorfrcrange", joint.actuator_force_limit, force)
-    elif joint.actuator_force_limit is not None and joint.type_ is JointType.Ball:
-        writing.lost(f"{path}.actuator_force_limit", "a ball joint has no direction to be forced in")
+        _write_force_limit(writing, words, joint, dof, where)
+    elif joint.type_ is JointType.Ball:
+        for field in ("actuator_force_limit", "effort_limit"):
+            if not joint._fields[field].is_default(getattr(joint, field)):
+                writing.lost(f"{path}.{field}", "a ball joint has no direction to be forced in")
     words.flag("actuatorgravcomp", joint.actuator_gravcomp, False)
     words.whole("group", joint.group, 0)
     return words
+
+
+def _write_force_limit(writing: Writing, words: Words, joint: Joint, dof: JointDof | None, path: str) -> None:
+    """Bounds on the forces of actuators; without any, the bound on commanded efforts comes closest."""
+    if joint.actuator_force_limit is not None:
+        force = f"{path.partition('.dofs')[0]}.actuator_force_limit"
+        writing.range(words, "actuatorfrcrange", joint.actuator_force_limit, force)
+    effort = joint.effort_limit if dof is None else dof.effort_limit
+    if not np.isfinite(effort):
+        return
+    if joint.actuator_force_limit is None and effort > 0.0:
+        words.reals("actuatorfrcrange", (-effort, effort))
+        writing.changed(f"{path}.effort_limit", "it bounds the force of all actuators of the joint together")
+    else:
+        writing.lost(f"{path}.effort_limit")
 
 
 def _write_limit_force(

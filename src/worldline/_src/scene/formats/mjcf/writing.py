@@ -20,7 +20,7 @@ from worldline._src.scene.bodies import Link
 from worldline._src.scene.formats.markup import child, number, numbers, root
 from worldline._src.scene.formats.mjcf.orientation import UNIT_SLACK
 from worldline._src.scene.poses import Pose
-from worldline._src.scene.report import Report
+from worldline._src.scene.report import Fate, Report
 from worldline._src.scene.values import Range
 from worldline._src.scene.world import World
 
@@ -162,6 +162,7 @@ class Writing:
         self.meshes: dict[tuple[Any, ...], str] = {}
         self.sunk: dict[str, float] = {}
         self._sections: dict[str, Element] = {}
+        self._noted: set[tuple[str, str]] = set()
         self._names: dict[str, set[str]] = {}
 
     def section(self, tag: str) -> Element:
@@ -183,17 +184,23 @@ class Writing:
 
     # notes
 
+    def _note(self, fate: Fate, path: str, message: str) -> None:
+        # a joint of several axes is met several times, and has one note
+        if (path, message) not in self._noted:
+            self._noted.add((path, message))
+            self.report.add(fate, path, message)
+
     def lost(self, path: str, message: str = NO_PLACE) -> None:
         """Notes what is not in the file."""
-        self.report.left_out(path, message)
+        self._note(Fate.LeftOut, path, message)
 
     def changed(self, path: str, message: str) -> None:
         """Notes what is in the file with another meaning."""
-        self.report.approximated(path, message)
+        self._note(Fate.Approximated, path, message)
 
     def reworded(self, path: str, message: str) -> None:
         """Notes what is in the file in other words."""
-        self.report.kept(path, message)
+        self._note(Fate.Kept, path, message)
 
     def others(self, part: Struct, path: str, said: Collection[str], message: str = NO_PLACE) -> None:
         """Notes every field of an object that differs from its default and is not written."""
