@@ -150,6 +150,22 @@ def test_a_screw_is_a_hinge_and_a_slide_tied_together() -> None:
     assert "$.hierarchy.bodies[0].link.children[0].joints[0].type_" in [e.path for e in report.losses]
 
 
+def test_a_distance_joint_is_free_and_a_tendon_limits_it() -> None:
+    world = scene(msd.Joint(type_=J.Distance, distance_limit=(0.1, 0.5)))
+    world.hierarchy.bodies[0].link.children[0].joints[0].orientation = (0, 0, 0, 1)
+    report = msd.Report()
+    model = mujoco.MjModel.from_xml_string(world.to_str(format="mjcf", report=report))
+    assert (model.nq, model.nv, model.ntendon) == (9, 8, 1)
+    np.testing.assert_array_equal(model.tendon_range[0], [0.1, 0.5])
+    data = mujoco.MjData(model)
+    data.qpos[1:4] = [0.3, 0.0, 0.4]
+    mujoco.mj_forward(model, data)
+    assert data.ten_length[0] == pytest.approx(0.5)
+    assert "$.hierarchy.bodies[0].link.children[0].joints[0].distance_limit" in [
+        e.path for e in report.losses
+    ]
+
+
 def test_actuators_of_a_joint_with_several_axes() -> None:
     world = scene(KINDS["universal"])
     for gear in ((0, 3, 0, 0, 0, 0), (1, 1, 0, 0, 0, 0)):

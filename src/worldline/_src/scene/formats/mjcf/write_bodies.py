@@ -18,7 +18,7 @@ from worldline._src.scene.bodies import Body, BodyKind, Frame, FrameKind, Hierar
 from worldline._src.scene.formats.markup import child
 from worldline._src.scene.formats.mjcf.write_cameras import write_camera, write_light
 from worldline._src.scene.formats.mjcf.write_geoms import write_geom, write_site
-from worldline._src.scene.formats.mjcf.write_joints import write_free, write_joints
+from worldline._src.scene.formats.mjcf.write_joints import write_distance_limits, write_free, write_joints
 from worldline._src.scene.formats.mjcf.writing import WITHOUT_EFFECT, Words, Writing, paths_of_links
 from worldline._src.scene.geometry import MeshInertia, ShapeType
 from worldline._src.scene.mass_properties import (
@@ -41,6 +41,8 @@ _LINK_SAID: Final = frozenset(
         *("geoms", "sites", "cameras", "lights", "children", "disable_self_collision"),
     )
 )
+_LEAST_MASS: Final = 1e-15
+"""Below this MuJoCo takes a moving body to have no mass, kg."""
 _GROUND: Final = {ShapeType.HField, ShapeType.Plane, ShapeType.InfinitePlane}
 
 
@@ -55,12 +57,14 @@ def write_bodies(writing: Writing) -> None:
     _write_contents(writing, top, world.hierarchy, "$.hierarchy", frames.get(None, []))
     for link, parent, index, path in paths_of_links(world):
         body = world.hierarchy.bodies[index]
-        element = child(top if parent is None else elements[id(parent)], "body")
+        above = top if parent is None else elements[id(parent)]
+        element = child(above, "body")
         elements[id(link)] = element
         if link.name is not None:
             writing.bodies[link.name] = element
         _write_link(writing, element, body, link, path, library)
         _write_contents(writing, element, link, path, frames.get(link.name, []))
+        write_distance_limits(writing, above, element, link, path)
         if parent is None:
             writing.others(body, f"$.hierarchy.bodies[{index}]", _BODY_SAID)
 
@@ -186,9 +190,12 @@ def _is_massless(writing: Writing, link: Link) -> bool:
     stack = [link]
     while stack:
         part = stack.pop()
-        counted = [] if options.inertia_source is InertiaSource.Given else part.geoms
+        counted = [geom for geom in part.geoms if in_groups(geom.visual.group, options.inertia_groups)]
+        counted = [] if options.inertia_source is InertiaSource.Given else counted
         heavy = any(geom.mass or (geom.mass is None and geom.physics_material.density) for geom in counted)
-        given = options.inertia_source is not InertiaSource.Geometry and part.inertial.mass
+        given = (
+            options.inertia_source is not InertiaSource.Geometry and (part.inertial.mass or 0.0) > _LEAST_MASS
+        )
         if heavy or given:
             return False
         stack += [below for below in part.children if not below.joints]

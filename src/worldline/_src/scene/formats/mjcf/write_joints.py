@@ -20,7 +20,7 @@ from worldline._src.scene.formats.mjcf.writing import WITHOUT_EFFECT, Column, Wo
 from worldline._src.scene.joints import FreeJoint, Joint, JointDof, JointType
 from worldline._src.scene.layout import active_joints
 from worldline._src.scene.poses import Pose, multiply, normalized
-from worldline._src.scene.values import SpringDamper
+from worldline._src.scene.values import Range, SpringDamper
 from worldline._src.scene.vectors import Array
 
 if TYPE_CHECKING:
@@ -205,8 +205,6 @@ def _write_joint(writing: Writing, element: Element, joint: Joint, path: str) ->
             writing.others(axis.dof, f"{path}.dofs[{place}]", _DOF_SAID)
     if joint.dofs and not any(axis.dof is not None for axis in axes):
         writing.lost(f"{path}.dofs", "a ball joint has one setting for all directions")
-    if joint.type_ is JointType.Distance and joint.distance_limit.is_bounded:
-        writing.lost(f"{path}.distance_limit", "a joint does not limit a distance")
 
 
 def _tie_screw(writing: Writing, columns: list[Column], joint: Joint, path: str) -> None:
@@ -340,6 +338,32 @@ def _write_spring(
         writing.lost(
             f"{path}.spring_damper.coeff", "a spring by frequency needs a frequency and a damping ratio"
         )
+
+
+def write_distance_limits(writing: Writing, parent: Element, element: Element, link: Link, path: str) -> None:
+    """Bounds of a distance joint, as those of a tendon from the parent's anchor to the link's."""
+    for index, joint in enumerate(link.joints):
+        limit, here = joint.distance_limit, f"{path}.joints[{index}].distance_limit"
+        if (
+            joint.type_ is not JointType.Distance
+            or not writing.columns.get(id(joint))
+            or not limit.is_bounded
+        ):
+            continue
+        if len(link.joints) > 1:
+            writing.lost(here, "the anchor moves with the other joints of the link")
+            continue
+        local = Pose(link.local_translation, normalized(link.local_rotation))
+        base, words = joint.name or "distance", Words()
+        words["name"] = writing.fresh_name("tendon", base)
+        writing.range(words, "range", Range(max(0.0, limit.lower), limit.upper), here)
+        tendon = child(writing.section("tendon"), "spatial", words)
+        for owner, place, letter in ((parent, local.apply(joint.pos), "a"), (element, joint.pos, "b")):
+            site = Words(name=writing.fresh_name("site", f"{base}_{letter}"))
+            site.reals("pos", place, (0.0, 0.0, 0.0))
+            child(owner, "site", site)
+            child(tendon, "site", {"site": site["name"]})
+        writing.changed(here, "a tendon between two new sites limits the distance")
 
 
 def write_free(writing: Writing, element: Element, body: Body, path: str) -> None:

@@ -58,6 +58,7 @@ _LIMITS: Final = {
     "tendonlimitvel",
     "tendonlimitfrc",
 }
+_MEASURED: Final = {"ballquat": ("ball",), "ballangvel": ("ball",)}
 _NO_REFERENCE: Final = {"framelinacc", "frameangacc"}
 
 
@@ -137,8 +138,10 @@ def _write_plain(writing: Writing, words: Words, sensor: Any, path: str) -> None
             if len(columns) != 1:
                 writing.lost(path, f"the joint {name!r:.80} is not one joint of the file")
                 return
-            if tag in ("jointpos", "jointvel", "jointactuatorfrc") and columns[0].kind in ("ball", "free"):
-                writing.lost(path, f"a sensor of the kind {tag} needs a joint with one axis")
+            if tag not in _LIMITS and columns[0].kind not in _MEASURED.get(tag, ("hinge", "slide")):
+                writing.lost(
+                    path, f"a sensor of the kind {tag} does not fit a joint of the kind {columns[0].kind}"
+                )
                 return
             name = columns[0].name or ""
         elif (namespace, name) in writing.gone:
