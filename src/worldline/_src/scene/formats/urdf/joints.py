@@ -9,6 +9,7 @@ link takes over the origin, and the joint keeps its anchor at the link's origin.
 from __future__ import annotations
 
 import math
+import sys
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -149,6 +150,7 @@ def _limits(element: Element, kind: str, joint: Joint, log: Log) -> None:
     velocity = attributes.real("velocity", math.inf, infinite=True)
     acceleration = attributes.real("acceleration", math.inf, infinite=True)
     attributes.finish(ignored={"jerk": "jerk is not limited"}, strict=False)
+    lower, upper, effort, velocity = (_unbounded(value) for value in (lower, upper, effort, velocity))
     if kind in ("floating", "planar", "spherical"):
         log.left_out(limit, f"limits of a {kind} joint are not defined")
         return
@@ -165,6 +167,11 @@ def _limits(element: Element, kind: str, joint: Joint, log: Log) -> None:
             attributes.reject(word, f"given {value}; allowed: 0 or more")
     joint.effort_limit, joint.velocity_limit = effort, velocity
     joint.acceleration_limit = acceleration
+
+
+def _unbounded(value: float) -> float:
+    """Files that must give a number where there is no limit hold the largest one that there is."""
+    return math.copysign(math.inf, value) if abs(value) >= sys.float_info.max else value
 
 
 def _dynamics(element: Element, joint: Joint, log: Log) -> None:

@@ -1,0 +1,266 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""What URDF and SDF have in common: links of given inertia, with visuals and collisions.
+
+Both tell shapes that are seen from shapes that touch, and both want the mass properties of a link in numbers.
+A scene has one list of geoms, which may be either or both, and may leave the inertia to them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from worldline._src.errors import Problem, SceneError, WorldlineError
+from worldline._src.scene.assets.library import AssetLibrary
+from worldline._src.scene.assets.mesh import Mesh
+from worldline._src.scene.bodies import Link
+from worldline._src.scene.formats.leftovers import Leftovers
+from worldline._src.scene.formats.markup import number
+from worldline._src.scene.formats.urdf.shapes import COLLISION_GROUP, VISUAL_GROUP
+from worldline._src.scene.formats.writing import file_beside
+from worldline._src.scene.geometry import Geometry
+from worldline._src.scene.lending import peek
+from worldline._src.scene.mass_properties import MassProperties, scaled_to_total
+from worldline._src.scene.options import CompileOptions, InertiaSource
+from worldline._src.scene.poses import IDENTITY, Pose
+from worldline._src.scene.world import World
+
+_SHOWN: Final = 2
+"""The last of the groups that are shown by default."""
+INERTIA_OPTIONS: Final = (
+    *("inertia_source", "inertia_groups", "balance_inertia", "bound_mass", "bound_inertia", "total_mass"),
+    "shape_fit",
+)
+"""Compile options that are spent once the mass properties of all links are written in numbers."""
+
+
+# inertia
+
+
+class Inertial(NamedTuple):
+    """Mass properties as both formats write them.
+
+    Attributes:
+        mass: Mass, kg.
+        pose: Centre of mass and axes of the moments in the link.
+        moments: xx, yy, zz, xy, xz, yz about the centre of mass, kg m^2.
+    """
+
+    mass: float
+    pose: Pose
+    moments: list[float]
+
+
+class Inertias:
+    """The mass properties of all links of a scene."""
+
+    def __init__(self, world: World, library: AssetLibrary, notes: Leftovers) -> None:
+        self.notes = notes
+        self.library = library
+        options = world.compile_options
+        # with these alone the numbers of a link are taken as they are
+        harmless = CompileOptions(
+            fuse_static=options.fuse_static,
+            shape_fit=options.shape_fit,
+            inertia_groups=options.inertia_groups,
+            inertia_source=options.inertia_source,
+        )
+        self._as_given = options == harmless and options.inertia_source is not InertiaSource.Geometry
+        self._scaled: dict[int, MassProperties] | None = None
+        if options.total_mass is not None:
+            links = list(world.hierarchy.links())
+            found = scaled_to_total([library.link_properties(link) for link in links], options.total_mass)
+            self._scaled = {id(link): part for link, part in zip(links, found, strict=True)}
+
+    def of(self, link: Link, path: str) -> Inertial:
+        """The mass properties of a link: those it gives, or else those the compiler finds."""
+        given = link.inertial
+        moments = given.full_inertia
+        if moments is None and given.diag_inertia is not None:
+            moments = [*given.diag_inertia.tolist(), 0.0, 0.0, 0.0]
+        if self._as_given and given.mass is not None and given.pos is not None and moments is not None:
+            turn = IDENTITY.rotation if given.orientation is None else given.orientation
+            if any(_weighs(geom) for geom in link.geoms):
+                message = (
+                    "masses of shapes, which mean nothing beside the inertia of their link, are not written"
+                )
+                self.notes.kept(f"{path}.geoms", message)
+            return Inertial(given.mass, Pose(given.pos, turn), list(moments))
+        self.notes.kept(
+            f"{path}.inertial", "written as the mass properties that follow from the shapes and options"
+        )
+        try:
+            found = self.library.link_properties(link) if self._scaled is None else self._scaled[id(link)]
+        except OverflowError:
+            raise SceneError("", [Problem(path, "its mass or inertia is out of range")]) from None
+        (xx, xy, xz), (_, yy, yz), (_, _, zz) = found.inertia.tolist()
+        return Inertial(found.mass, Pose(found.com, IDENTITY.rotation), [xx, yy, zz, xy, xz, yz])
+
+
+def _weighs(geom: Geometry) -> bool:
+    """Whether a geom says more of its mass than one that a file describes."""
+    if touches(geom):
+        return geom.mass is not None
+    return geom.mass != 0.0
+
+
+# visuals and collisions
+
+
+def touches(geom: Geometry) -> bool:
+    """Whether a geom can touch anything."""
+    mask = peek(geom, "collision_mask")
+    return bool(mask.collide_group or mask.collide_with)
+
+
+class Role(NamedTuple):
+    """What a geom is written as."""
+
+    geom: Geometry
+    path: str
+    is_visual: bool
+    is_collision: bool
+
+
+def roles(
+    geoms: list[Geometry], path: str, notes: Leftovers, can_say: Callable[[Geometry, str], bool]
+) -> list[Role]:
+    """What becomes of the geoms of a link.
+
+    A geom that touches nothing is a visual, the others are collisions. One that touches and is to be seen
+    beside visuals, or has a look of its own, is both.
+
+    Args:
+        geoms: The geoms of a link, or of the world.
+        path: Where the list stands in the scene.
+        notes: Where losses go.
+        can_say: Whether the format has such a shape; notes it when not.
+    """
+    places = [(geom, f"{path}[{index}]") for index, geom in enumerate(geoms)]
+    places = [(geom, place) for geom, place in places if can_say(geom, place)]
+    solid = [geom for geom, _ in places if touches(geom)]
+    looks = any(peek(geom, "visual").color or peek(geom, "visual").material for geom in solid)
+    beside = len(solid) < len(places)
+    twice = looks or (beside and any(peek(geom, "visual").group <= _SHOWN for geom in solid))
+    made = []
+    for geom, place in places:
+        group = peek(geom, "visual").group
+        if not touches(geom):
+            made.append(Role(geom, place, True, False))
+            expected = VISUAL_GROUP
+        else:
+            both = twice and group <= _SHOWN
+            made.append(Role(geom, place, both, True))
+            expected = COLLISION_GROUP if twice or beside else 0
+            if both:
+                notes.approximated(place, "seen and solid: written as a visual and a collision")
+                continue
+        if group != expected:
+            notes.left_out(f"{place}.visual.group")
+    order = [role.is_collision for role in made if not role.is_visual or not role.is_collision]
+    if order != sorted(order):
+        notes.kept(path, "visuals come before collisions")
+    return made
+
+
+GEOM_SAID: Final = frozenset(
+    (
+        *("name", "shape", "size", "position", "orientation", "mesh", "mesh_scale", "hfield", "visual"),
+        *("mass", "shell_inertia", "mesh_inertia", "fit_scale", "collision_mask", "physics_material"),
+    )
+)
+"""Fields of a geom that writers look after one by one."""
+TOUCHING: Final = ("gap", "margin", "priority", "mesh_surface")
+"""Fields that mean nothing for a geom that touches nothing."""
+
+
+# meshes
+
+
+class MeshFiles:
+    """The files of meshes, made where a scene has none that the format can name.
+
+    Args:
+        world: The scene; its relative paths start at the file that is written.
+        library: Its meshes.
+        file_path: The file that is written.
+        files: Files to be written beside it, by path; None when there can be none.
+        suffixes: Mesh files that the format knows.
+        notes: Where losses go.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        library: AssetLibrary,
+        file_path: Path | None,
+        files: dict[str, bytes] | None,
+        suffixes: tuple[str, ...],
+        notes: Leftovers,
+    ) -> None:
+        self.meshes = world.assets.meshes
+        self.library = library
+        self.file_path = file_path
+        self.files = files
+        self.suffixes = suffixes
+        self.notes = notes
+        self.used: set[str] = set()
+        self._made: dict[str, str | None] = {}
+
+    def reference(self, name: str, *, parts: bool = False) -> tuple[str, str | None] | None:
+        """The file of a mesh and the part of it that is meant; None after noting that there can be none.
+
+        Args:
+            name: The mesh.
+            parts: Whether the format can name one part of a file.
+        """
+        self.used.add(name)
+        source = self.meshes[name]
+        path = f"$.assets.meshes[{name!r}]"
+        if source.value["acd"]:
+            self.notes.left_out(f"{path}.acd")
+        if source.variant == "path":
+            chosen = sorted(source.value["using_meshes"])
+            transform = source.value["transform"]
+            plain = transform.position is None and transform.rotation is None and transform.scale is None
+            known = os.path.splitext(source.value["path"])[1].lower() in self.suffixes
+            if plain and known and not chosen:
+                return source.value["path"], None
+            if plain and known and parts and len(chosen) == 1:
+                return source.value["path"], chosen[0]
+        if name not in self._made:
+            self._made[name] = self._written(name, path)
+        made = self._made[name]
+        return None if made is None else (made, None)
+
+    def _written(self, name: str, path: str) -> str | None:
+        if self.files is None or self.file_path is None:
+            self.notes.left_out(path, "needs a file of its own, and only text is written")
+            return None
+        try:
+            mesh = self.library.mesh(name)
+        except WorldlineError as error:
+            self.notes.left_out(path, str(error))
+            return None
+        self.notes.kept(path, "its triangles are written to a file of their own")
+        return file_beside(self.files, self.file_path, name, ".obj", wavefront(mesh).encode())
+
+
+def wavefront(mesh: Mesh) -> str:
+    """A mesh as OBJ text."""
+    lines = ["v " + " ".join(map(number, row)) for row in mesh.vertices.tolist()]
+    if mesh.texcoords is not None:
+        lines += ["vt " + " ".join(map(number, row)) for row in mesh.texcoords.tolist()]
+    if mesh.normals is not None:
+        lines += ["vn " + " ".join(map(number, row)) for row in mesh.normals.tolist()]
+    corner = "{0}"
+    if mesh.normals is not None:
+        corner = "{0}//{0}" if mesh.texcoords is None else "{0}/{0}/{0}"
+    elif mesh.texcoords is not None:
+        corner = "{0}/{0}"
+    for triangle in (mesh.triangles + 1).tolist():
+        lines.append("f " + " ".join(corner.format(vertex) for vertex in triangle))
+    return "\n".join(lines) + "\n"
