@@ -124,23 +124,18 @@ def assert_same_motion(
     v_a = rng.normal(size=(states, a.joint_dof_count))
     q_b, v_b = np.zeros((states, b.joint_coord_count)), np.zeros_like(v_a)
     columns = np.zeros(a.joint_dof_count, int)
-    seen = set()
     for j in range(a.joint_count):
-        if a.joint_qd_start[j + 1] == a.joint_qd_start[j]:
-            continue
+        q, v = (range(start[j], start[j + 1]) for start in (a.joint_q_start, a.joint_qd_start))
         name = plain(a.joint_label[j])
-        k = known[name] if name in known else known[f"> {plain(a.body_label[a.joint_child[j]])}"]
-        seen.add(k)
-        q_b[:, b.joint_q_start[k] : b.joint_q_start[k + 1]] = q_a[
-            :, a.joint_q_start[j] : a.joint_q_start[j + 1]
-        ]
-        v_b[:, b.joint_qd_start[k] : b.joint_qd_start[k + 1]] = v_a[
-            :, a.joint_qd_start[j] : a.joint_qd_start[j + 1]
-        ]
-        columns[a.joint_qd_start[j] : a.joint_qd_start[j + 1]] = range(
-            b.joint_qd_start[k], b.joint_qd_start[k + 1]
-        )
-    assert len(seen) == sum(a.joint_qd_start[1:] > a.joint_qd_start[:-1])
+        # a joint of several freedoms may have become a chain
+        parts = [known[f"{name}_{k + 1}"] for k in range(len(v)) if f"{name}_{k + 1}" in known]
+        if len(v) and not (len(v) == len(parts) > 1):
+            parts = [known[name] if name in known else known[f"> {plain(a.body_label[a.joint_child[j]])}"]]
+        for start, there, rows in ((b.joint_q_start, q_b, q_a[:, q]), (b.joint_qd_start, v_b, v_a[:, v])):
+            places = [i for k in parts for i in range(start[k], start[k + 1])]
+            there[:, places] = rows
+        columns[v] = places if len(v) else ()
+    assert sorted(columns) == list(range(a.joint_dof_count))
     M_a, M_b = wm.mass_matrix(a, q_a), wm.mass_matrix(b, q_b)
     _close(M_a, M_b[:, columns][:, :, columns])
     _close(wm.bias_forces(a, q_a, v_a), wm.bias_forces(b, q_b, v_b)[:, columns])

@@ -296,12 +296,10 @@ def note_rest(found: list[Step], said: Collection[str], notes: Leftovers) -> Non
     told: set[int] = set()
     for step in found:
         joint = step.joint
-        if isinstance(joint, FreeJoint):
-            notes.rest(joint, step.path, ("name",))
-            continue
         if joint is not None and id(joint) not in told:
             told.add(id(joint))
-            notes.rest(joint, step.path, SAID)
+            idle = _idle(joint, step, notes)
+            notes.rest(joint, step.path, ("name", *idle) if isinstance(joint, FreeJoint) else (*SAID, *idle))
         # a joint without axes, and the plane of URDF, have no place for them
         axisless = not step.axes_L or step.kind is JointType.Planar
         for index, dof in enumerate(step.dofs):
@@ -310,6 +308,21 @@ def note_rest(found: list[Step], said: Collection[str], notes: Leftovers) -> Non
                     continue
                 if not known.is_default(getattr(dof, name)):
                     notes.left_out(step.dof_path(index, name))
+
+
+def _idle(joint: Joint | FreeJoint, step: Step, notes: Leftovers) -> list[str]:
+    """Fields that mean nothing: how limits and friction answer that are not there."""
+    dofs = [] if isinstance(joint, FreeJoint) else joint.dofs or [joint]
+    rubs = any(dof.friction_loss for dof in dofs) or (isinstance(joint, FreeJoint) and joint.friction_loss)
+    idle = [] if rubs else ["friction_damping"]
+    if not any(peek(dof, "pos_limit").is_bounded for dof in dofs):
+        idle += ["limit_force", "margin"]
+    for name in idle:
+        if name in fields(joint) and not fields(joint)[name].is_default(peek(joint, name)):
+            notes.kept(
+                f"{step.path}.{name}", "how friction and limits answer is not written where there are none"
+            )
+    return idle
 
 
 def unlimited(dof: JointDof) -> bool:

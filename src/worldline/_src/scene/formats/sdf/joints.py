@@ -155,13 +155,24 @@ def _finish(node: Node, kind: str) -> None:
     for tag, count in (("axis", 0), ("axis2", 1)):
         if _AXES.get(kind, 1) <= count:
             ignored[tag] = unused
-    node.finish(ignored=ignored, also=("pose",), attributes=("name", "type"))
+    also = ["pose"]
+    physics = node.element.find("physics")
+    if physics is not None and _only_cuts(physics):
+        del ignored["physics"]
+        also.append("physics")
+    node.finish(ignored=ignored, also=also, attributes=("name", "type"))
 
 
 def _must_cut(node: Node) -> bool:
     physics = node.element.find("physics")
     simbody = None if physics is None else physics.find("simbody")
     return simbody is not None and Node(simbody, node.log).flag("must_be_loop_joint", False)
+
+
+def _only_cuts(physics: Element) -> bool:
+    """Whether the settings of simulators say nothing but where a loop is to be cut, which is heeded."""
+    simbody = physics.children[0] if len(physics.children) == 1 else None
+    return simbody is not None and [part.tag for part in simbody.children] == ["must_be_loop_joint"]
 
 
 def _pitch(node: Node) -> float:
