@@ -313,7 +313,7 @@ def test_meshes_and_heights_held_as_arrays_get_files(tmp_path):
     scene.assets.hfields["hills"] = source
     scene.hierarchy.geoms.append(msd.Geometry(shape="HField", hfield="hills", position=(0, 0, 1)))
     back, report, _ = rewrite(scene, tmp_path, ".sdf")
-    assert sorted(path.suffix for path in tmp_path.rglob("*.*")) == [".obj", ".png", ".sdf"]
+    assert sorted(path.suffix for path in tmp_path.rglob("*.*")) == [".png", ".sdf", ".stl"]
     assert [entry.path for entry in report.losses] == ["$.assets.hfields['hills']"]
     assert_same_motion(scene, back, plain=local)
     ours, theirs = AssetLibrary(scene), AssetLibrary(back)

@@ -13,7 +13,9 @@ from rewriting import assert_same_motion, differences, rewrite
 from worldline import msd
 from worldline._src.errors import SceneError
 from worldline._src.scene.assets.library import AssetLibrary
+from worldline._src.scene.assets.mesh import from_data
 from worldline._src.scene.assets.rotations import from_rpy, rotation_matrix
+from worldline._src.scene.formats.parts import stl
 from worldline._src.scene.formats.rigid import roll_pitch_yaw
 
 INERTIAL = (
@@ -294,29 +296,89 @@ TETRAHEDRON = msd.MeshData(
 )
 
 
-def with_mesh() -> msd.World:
+FINE = msd.MeshData(vertices=TETRAHEDRON.vertices / 3.0, triangles=TETRAHEDRON.triangles)
+PAINTED = msd.MeshData(
+    vertices=TETRAHEDRON.vertices,
+    triangles=TETRAHEDRON.triangles,
+    texcoord=[[0, 0], [0, 1], [1, 1], [0.1, 0]],
+)
+
+
+def with_mesh(data: msd.MeshData = TETRAHEDRON) -> msd.World:
     scene = one_joint(axis=(0, 0, 1))
-    scene.assets.meshes["flake / one"] = msd.MeshSource.buffer(TETRAHEDRON)
+    scene.assets.meshes["flake / one"] = msd.MeshSource.buffer(data)
     link = scene.hierarchy.bodies[0].link.children[0]
     link.geoms = [msd.Geometry(shape="Mesh", mesh="flake / one", mesh_scale=(0.5, 1, 2), position=(1, 0, 0))]
     return scene
 
 
-def test_meshes_held_as_arrays_get_files(tmp_path):
-    scene = with_mesh()
+@pytest.mark.parametrize(
+    ("data", "suffix", "precision"),
+    [(TETRAHEDRON, ".stl", 1e-12), (FINE, ".obj", 1e-6), (PAINTED, ".obj", 1e-12)],
+)
+def test_meshes_held_as_arrays_get_files(data, suffix, precision, tmp_path):
+    """Meshes are read in single precision, which tells how near they come back."""
+    scene = with_mesh(data)
     back, report, text = rewrite(scene, tmp_path, ".urdf")
-    (file,) = [path for path in tmp_path.rglob("*") if path.suffix == ".obj"]
+    (file,) = tmp_path.rglob(f"*{suffix}")
     assert file.relative_to(tmp_path).as_posix() in text and report.is_exact
     ours, theirs = (AssetLibrary(world) for world in (scene, back))
     first = ours.geom_properties(scene.hierarchy.bodies[0].link.children[0].geoms[0])
     # the frame of the file's link is on the joint
     link = back.hierarchy.bodies[0].link.children[0]
     second = theirs.geom_properties(link.geoms[0])
-    assert second.mass == pytest.approx(first.mass, rel=1e-12)
+    assert second.mass == pytest.approx(first.mass, rel=precision)
     shift = np.array([0.05, 0.1, -0.1])
-    assert np.allclose(second.com + shift, first.com, rtol=0, atol=1e-12)
-    assert np.allclose(second.inertia, first.inertia, rtol=1e-12)
+    assert np.allclose(second.com + shift, first.com, rtol=0, atol=precision)
+    assert np.allclose(second.inertia, first.inertia, rtol=precision)
+    # the inertia of the link is in the file itself
     assert_same_motion(scene, back)
+    ours, theirs = ours.mesh("flake / one"), theirs.mesh(link.geoms[0].mesh)
+    assert (theirs.texcoords is None) == (ours.texcoords is None)
+    if ours.texcoords is not None:
+        assert np.allclose(theirs.texcoords, ours.texcoords)
+
+
+def test_meshes_in_pieces_or_moved_get_files(tmp_path):
+    (tmp_path / "flake.stl").write_bytes(stl(from_data(TETRAHEDRON)))
+    scene = with_mesh()
+    turned = msd.MeshTransform(position=(0.5, 0, 0), rotation=(0.5, 0.5, 0.5, 0.5), scale=(2, 2, 1))
+    scene.assets.meshes["flake / one"] = msd.MeshSource.path("flake.stl", transform=turned)
+    scene.source_path = str(tmp_path / "scene.json")
+    back, report, text = rewrite(scene, tmp_path, ".urdf")
+    assert report.is_exact and "scene_assets/flake_one.stl" in text
+    first = AssetLibrary(scene).mesh("flake / one").bounds
+    second = AssetLibrary(back).mesh("flake_one").bounds
+    assert np.allclose(first, second, rtol=0, atol=1e-12)
+
+
+def test_the_scale_of_a_mesh_goes_to_its_shapes(tmp_path):
+    (tmp_path / "flake.stl").write_bytes(stl(from_data(TETRAHEDRON)))
+    scene = with_mesh()
+    scene.assets.meshes["flake / one"] = msd.MeshSource.path("flake.stl", msd.MeshTransform(scale=(2, 1, 1)))
+    scene.source_path = str(tmp_path / "scene.json")
+    back, report, text = rewrite(scene, tmp_path, ".urdf")
+    assert report.is_exact and '<mesh filename="flake.stl" scale="1 1 2"/>' in text
+    assert_same_motion(scene, back)
+
+
+def test_relative_paths_start_at_the_new_file(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a" / "flake.stl").write_bytes(stl(from_data(TETRAHEDRON)))
+    scene = with_mesh()
+    scene.assets.meshes["flake / one"] = msd.MeshSource.path("flake.stl")
+    scene.source_path = str(tmp_path / "a" / "scene.json")
+    _, report, text = rewrite(scene, tmp_path / "b", ".urdf")
+    assert report.is_exact and 'filename="../a/flake.stl"' in text
+
+
+def test_a_mesh_that_is_missing_where_it_is_weighed_is_refused(tmp_path):
+    scene = with_mesh()
+    scene.assets.meshes["flake / one"] = msd.MeshSource.path("nowhere.stl")
+    scene.source_path = str(tmp_path / "scene.json")
+    with pytest.raises(SceneError, match=r"children\[0\].inertial: no file 'nowhere.stl'"):
+        scene.to_file(tmp_path / "x.urdf")
 
 
 def test_text_alone_has_no_place_for_arrays():

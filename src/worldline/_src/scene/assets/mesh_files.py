@@ -24,7 +24,7 @@ from worldline._src.scene.assets.hulls import convex_hull
 from worldline._src.scene.assets.mesh import MAX_TRIANGLES, Mesh, checked, joined, welded
 from worldline._src.scene.kinds import hint
 
-_STL_ROW: Final = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+STL_ROW: Final = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 _STL_HEAD: Final = 84
 CONTENT_TYPES: Final = {
     "model/stl": ".stl",
@@ -113,7 +113,7 @@ def _read_msh(data: bytes, where: str) -> Mesh:
 def _read_stl(data: bytes, where: str) -> Mesh:
     """STL of either kind; vertices that triangles share are made one, since the format repeats them."""
     promised = struct.unpack_from("<I", data, 80)[0] if len(data) >= _STL_HEAD else 0
-    needed = _STL_HEAD + _STL_ROW.itemsize * promised
+    needed = _STL_HEAD + STL_ROW.itemsize * promised
     is_text = data[:512].lstrip()[:5].lower() == b"solid"
     if is_text and needed != len(data):
         if b"endsolid" not in data[-512:].lower().replace(b" ", b""):
@@ -130,7 +130,7 @@ def _read_stl(data: bytes, where: str) -> Mesh:
     if promised > MAX_TRIANGLES:
         raise SceneError(f"{where}: given {promised} triangles; allowed: {MAX_TRIANGLES}")
     # some programs append data of their own, which everybody ignores
-    rows = np.frombuffer(data, _STL_ROW, promised, _STL_HEAD)
+    rows = np.frombuffer(data, STL_ROW, promised, _STL_HEAD)
     corners = rows["corners"].reshape(-1, 3).astype(np.float64)
     triangles = np.arange(len(corners), dtype=np.int32).reshape(-1, 3)
     return welded(checked(Mesh(corners, triangles), where))

@@ -9,16 +9,19 @@ A scene has one list of geoms, which may be either or both, and may leave the in
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from worldline._src.errors import Problem, SceneError, WorldlineError
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.assets.mesh import Mesh
+from worldline._src.scene.assets.mesh_files import STL_ROW
 from worldline._src.scene.bodies import Link
 from worldline._src.scene.formats.leftovers import Leftovers
-from worldline._src.scene.formats.markup import number
 from worldline._src.scene.formats.urdf.shapes import COLLISION_GROUP, VISUAL_GROUP
 from worldline._src.scene.formats.writing import file_beside
 from worldline._src.scene.geometry import Geometry
@@ -26,6 +29,7 @@ from worldline._src.scene.lending import peek
 from worldline._src.scene.mass_properties import MassProperties, scaled_to_total
 from worldline._src.scene.options import CompileOptions, InertiaSource
 from worldline._src.scene.poses import IDENTITY, Pose
+from worldline._src.scene.vectors import Array
 from worldline._src.scene.world import World
 
 _SHOWN: Final = 2
@@ -96,6 +100,9 @@ class Inertias:
             found = self.library.link_properties(link) if self._scaled is None else self._scaled[id(link)]
         except OverflowError:
             raise SceneError("", [Problem(path, "its mass or inertia is out of range")]) from None
+        except SceneError as error:
+            # such as a mesh that is not there: without it nobody knows what the link weighs
+            raise SceneError("", [Problem(f"{path}.inertial", str(error))]) from None
         (xx, xy, xz), (_, yy, yz), (_, _, zz) = found.inertia.tolist()
         return Inertial(found.mass, Pose(found.com, IDENTITY.rotation), [xx, yy, zz, xy, xz, yz])
 
@@ -180,6 +187,20 @@ TOUCHING: Final = ("gap", "margin", "priority", "mesh_surface")
 # meshes
 
 
+class MeshReference(NamedTuple):
+    """What a shape says of its mesh.
+
+    Attributes:
+        file: Its file.
+        part: The part of the file that is meant, None for all of it.
+        scale: Scale along the axes, (3,); None leaves it as it is.
+    """
+
+    file: str
+    part: str | None
+    scale: Array | None
+
+
 class MeshFiles:
     """The files of meshes, made where a scene has none that the format can name.
 
@@ -210,11 +231,14 @@ class MeshFiles:
         self.used: set[str] = set()
         self._made: dict[str, str | None] = {}
 
-    def reference(self, name: str, *, parts: bool = False) -> tuple[str, str | None] | None:
-        """The file of a mesh and the part of it that is meant; None after noting that there can be none.
+    def reference(
+        self, name: str, scale: Array | None = None, *, parts: bool = False
+    ) -> MeshReference | None:
+        """The file of a mesh; None after noting that there can be none.
 
         Args:
             name: The mesh.
+            scale: The scale that a shape gives it.
             parts: Whether the format can name one part of a file.
         """
         self.used.add(name)
@@ -225,16 +249,17 @@ class MeshFiles:
         if source.variant == "path":
             chosen = sorted(source.value["using_meshes"])
             transform = source.value["transform"]
-            plain = transform.position is None and transform.rotation is None and transform.scale is None
+            still = transform.position is None and transform.rotation is None
             known = os.path.splitext(source.value["path"])[1].lower() in self.suffixes
-            if plain and known and not chosen:
-                return source.value["path"], None
-            if plain and known and parts and len(chosen) == 1:
-                return source.value["path"], chosen[0]
+            if still and known and len(chosen) <= int(parts):
+                if transform.scale is not None:
+                    self.notes.kept(path, "the scale of a mesh is given by the shapes that use it")
+                    scale = transform.scale if scale is None else scale * transform.scale
+                return MeshReference(source.value["path"], chosen[0] if chosen else None, scale)
         if name not in self._made:
             self._made[name] = self._written(name, path)
         made = self._made[name]
-        return None if made is None else (made, None)
+        return None if made is None else MeshReference(made, None, scale)
 
     def _written(self, name: str, path: str) -> str | None:
         if self.files is None or self.file_path is None:
@@ -246,21 +271,47 @@ class MeshFiles:
             self.notes.left_out(path, str(error))
             return None
         self.notes.kept(path, "its triangles are written to a file of their own")
-        return file_beside(self.files, self.file_path, name, ".obj", wavefront(mesh).encode())
+        data, suffix = mesh_file(mesh)
+        return file_beside(self.files, self.file_path, name, suffix, data)
+
+
+def mesh_file(mesh: Mesh) -> tuple[bytes, str]:
+    """The content of a mesh file, and its suffix.
+
+    Bare triangles in single precision, which most meshes are, make a binary STL file: small, and made in no
+    time. Whatever that would lose makes an OBJ file.
+    """
+    single = mesh.vertices.astype(np.float32)
+    used = np.zeros(len(single), bool)
+    used[mesh.triangles] = True
+    if mesh.texcoords is not None or mesh.normals is not None or not used.all():
+        return wavefront(mesh).encode(), ".obj"
+    return (stl(mesh), ".stl") if (single == mesh.vertices).all() else (wavefront(mesh).encode(), ".obj")
+
+
+def stl(mesh: Mesh) -> bytes:
+    """A mesh as binary STL, with the normals of its triangles."""
+    rows = np.zeros(len(mesh.triangles), STL_ROW)
+    a, b, c = mesh.corners
+    normals = np.cross(b - a, c - a)
+    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+    rows["normal"] = np.divide(normals, lengths, out=np.zeros_like(normals), where=lengths > 0.0)
+    rows["corners"] = np.stack((a, b, c), axis=1)
+    return bytes(80) + struct.pack("<I", len(rows)) + rows.tobytes()
 
 
 def wavefront(mesh: Mesh) -> str:
     """A mesh as OBJ text."""
-    lines = ["v " + " ".join(map(number, row)) for row in mesh.vertices.tolist()]
-    if mesh.texcoords is not None:
-        lines += ["vt " + " ".join(map(number, row)) for row in mesh.texcoords.tolist()]
-    if mesh.normals is not None:
-        lines += ["vn " + " ".join(map(number, row)) for row in mesh.normals.tolist()]
+    tables = (("v ", mesh.vertices), ("vt ", mesh.texcoords), ("vn ", mesh.normals))
+    lines: list[str] = []
+    for word, table in tables:
+        # not one by one through `number`: there may be millions
+        lines += [] if table is None else [word + " ".join(map(repr, row)) for row in table.tolist()]
     corner = "{0}"
     if mesh.normals is not None:
         corner = "{0}//{0}" if mesh.texcoords is None else "{0}/{0}/{0}"
     elif mesh.texcoords is not None:
         corner = "{0}/{0}"
-    for triangle in (mesh.triangles + 1).tolist():
-        lines.append("f " + " ".join(corner.format(vertex) for vertex in triangle))
+    triangle = " ".join(("f", corner, corner.replace("0", "1"), corner.replace("0", "2")))
+    lines += [triangle.format(*row) for row in (mesh.triangles + 1).tolist()]
     return "\n".join(lines) + "\n"

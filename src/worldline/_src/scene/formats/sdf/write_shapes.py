@@ -163,14 +163,14 @@ class ShapeWriter:
                     put(made, "length", finite(2.0 * size[1]))
 
     def _mesh(self, holder: XmlElement, geom: Geometry) -> None:
-        reference = self.meshes.reference(geom.mesh or "", parts=True)
+        reference = self.meshes.reference(geom.mesh or "", geom.mesh_scale, parts=True)
         assert reference is not None
         made = child(holder, "mesh")
-        put(made, "uri", reference[0])
-        if reference[1] is not None:
-            put(child(made, "submesh"), "name", reference[1])
-        if geom.mesh_scale is not None:
-            put(made, "scale", finites(geom.mesh_scale))
+        put(made, "uri", reference.file)
+        if reference.part is not None:
+            put(child(made, "submesh"), "name", reference.part)
+        if reference.scale is not None:
+            put(made, "scale", finites(reference.scale))
 
     def _plane(self, holder: XmlElement, role: Role, size: list[float], is_visual: bool) -> None:
         made = child(holder, "plane")

@@ -143,10 +143,10 @@ class ShapeWriter:
         write_origin(element, shifted(pose, shift))
         holder = child(element, "geometry")
         if geom.shape is ShapeType.Mesh:
-            reference = self.meshes.reference(geom.mesh or "")
+            reference = self.meshes.reference(geom.mesh or "", geom.mesh_scale)
             assert reference is not None
-            scale = None if geom.mesh_scale is None else finites(geom.mesh_scale)
-            child(holder, "mesh", {"filename": reference[0], "scale": scale})
+            scale = None if reference.scale is None else finites(reference.scale)
+            child(holder, "mesh", {"filename": reference.file, "scale": scale})
         elif geom.shape is ShapeType.Box:
             child(holder, "box", {"size": finites(2.0 * half for half in size)})
         elif geom.shape is ShapeType.Sphere:
