@@ -174,6 +174,15 @@ def test_a_ball_becomes_three_turns_and_a_screw_a_turn_and_a_slide(tmp_path):
     assert (coupler.joint, coupler.reference, coupler.multiplier) == ("j_advance", "j", 0.02)
 
 
+@pytest.mark.parametrize("suffix", [".urdf", ".sdf"])
+def test_a_base_that_is_free_by_a_joint_is_told_where_its_coordinates_count_from(suffix, tmp_path):
+    scene = one_joint(axis=(0, 0, 1))
+    scene.hierarchy.bodies[0].link.joints.append(msd.Joint(name="f", type_="Free"))
+    back, report, _ = rewrite(scene, tmp_path, suffix)
+    assert back.hierarchy.bodies[0].free is not None
+    assert "$.hierarchy.bodies[0].link.joints[0]: its coordinates are the pose in the world" in str(report)
+
+
 def test_frozen_joints_are_fixed_where_they_are(tmp_path):
     import worldline.model as wm
 

@@ -109,6 +109,9 @@ def steps(link: Link, body: Body, path: str, known: Callable[[Joint], bool], not
     if not active:
         return [Step(JointType.Fixed, name, f"{path}.joints[0]" if link.joints else path, local)]
     found: list[Step] = []
+    if base and active[0].type_ is JointType.Free and active[0].frozen is None:
+        message = "its coordinates are the pose in the world, and no longer count from where it is drawn"
+        notes.approximated(f"{path}.joints[{link.joints.index(active[0])}]", message)
     for index, joint in enumerate(link.joints):
         if id(joint) in moving:
             found += _expanded(joint, f"{path}.joints[{index}]", local, known, notes)
