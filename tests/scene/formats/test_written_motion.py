@@ -77,7 +77,7 @@ class Trees:
         self.count += 1
         kind = self.random.choice(self.types)
         joint = msd.Joint(type_=kind, axis=self.vector(), axis2=self.vector(), pos=self.vector(), pitch=0.1)
-        joint.name = self.random.choice([None, f"j{self.count}", f"part::j{self.count}"])
+        joint.name = self.random.choice([None, f"j{self.count}"])
         if kind not in ("Ball", "Free"):
             joint.orientation = self.vector(4)
         if kind == "D6":

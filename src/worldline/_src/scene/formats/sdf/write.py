@@ -142,7 +142,7 @@ class _File:
 
     def _model(self, top: Scope, model: Model) -> None:
         scope = top.model(model.name)
-        if scope.path[-1] != model.name:
+        if model.bodies[0][1].multibody not in (None, scope.path[-1]):
             path = f"$.hierarchy.bodies[{model.bodies[0][0]}].multibody"
             message = f"the name {model.name!r} is taken or not allowed; the model is {scope.path[-1]!r}"
             self.notes.approximated(path, message)

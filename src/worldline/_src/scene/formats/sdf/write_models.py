@@ -19,6 +19,7 @@ from worldline._src.scene.formats.leftovers import Leftovers
 from worldline._src.scene.formats.markup import child
 from worldline._src.scene.formats.parts import Inertial, Inertias
 from worldline._src.scene.formats.rigid import product
+from worldline._src.scene.formats.sdf.frames import SEPARATOR
 from worldline._src.scene.formats.sdf.trees import cross_pairs
 from worldline._src.scene.formats.sdf.write_joints import DOF_SAID, is_known, write_joint
 from worldline._src.scene.formats.sdf.write_names import Names, Place, Scope
@@ -78,7 +79,8 @@ def plan_models(world: World, notes: Leftovers) -> list[Model]:
         never = all(step.kind is JointType.Fixed for entry in links for step in entry.chain)
         static = body.kind is BodyKind.Static and never
         key = (body.multibody or id(body), static)
-        label = body.multibody or body.link.name or f"body_{index}"
+        # a name may say its model
+        label = body.multibody or (body.link.name or "").split(SEPARATOR)[0] or f"body_{index}"
         model = found.setdefault(key, Model(label, [], static))
         model.bodies.append((index, body))
         model.links += links
