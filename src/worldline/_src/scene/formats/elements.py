@@ -42,10 +42,9 @@ class Element:
         file: The file it stands in, None for text that came from no file.
         line: The line it starts at, counted from 1.
         parent: The element around it in the file it stands in.
-        position: How many siblings of the same tag come before it.
     """
 
-    __slots__ = ("attributes", "children", "file", "line", "parent", "position", "tag", "text")
+    __slots__ = ("_position", "attributes", "children", "file", "line", "parent", "tag", "text")
 
     def __init__(
         self,
@@ -55,7 +54,6 @@ class Element:
         file: str | None = None,
         line: int | None = None,
         parent: Element | None = None,
-        position: int = 0,
     ) -> None:
         self.tag = tag
         self.attributes: dict[str, str] = {} if attributes is None else attributes
@@ -64,7 +62,21 @@ class Element:
         self.file = file
         self.line = line
         self.parent = parent
-        self.position = position
+        self._position: int | None = None
+
+    @property
+    def position(self) -> int:
+        """How many siblings of the same tag come before it in its file."""
+        if self._position is None and self.parent is not None:
+            self.parent.number_children()
+        return self._position or 0
+
+    def number_children(self) -> None:
+        """Notes the position of all children, which only messages need; before others take their places."""
+        positions: dict[str, int] = {}
+        for child in self.children:
+            child._position = positions.get(child.tag, 0)
+            positions[child.tag] = child._position + 1
 
     @property
     def path(self) -> str:
@@ -103,10 +115,9 @@ class Element:
         finds it, which costs as much as parsing it.
         """
         stack = [self]
-        while stack:
-            element = stack.pop()
-            stack.extend(element.children)
-            element.children, element.parent = [], None
+        for element in stack:
+            element.parent = None
+            stack += element.children
 
     def copy(self) -> Element:
         """A deep copy whose elements still tell where the originals stand."""
@@ -124,7 +135,7 @@ class Element:
     def _alone(self) -> Element:
         twin = Element.__new__(Element)
         twin.tag, twin.attributes, twin.text = self.tag, dict(self.attributes), self.text
-        twin.file, twin.line, twin.parent, twin.position = self.file, self.line, self.parent, self.position
+        twin.file, twin.line, twin.parent, twin._position = self.file, self.line, self.parent, self.position
         twin.children = []
         return twin
 
@@ -152,8 +163,7 @@ def parse(source: str, *, file_path: Path | str | None = None) -> Element:
     if len(source) > SOURCE_CHARS:
         raise SceneError("", [Problem("", f"more than {SOURCE_CHARS} characters of XML", file)])
     # looked at before parsing, which takes memory many times the size of the text
-    opened = source.count("<") - source.count("</") - source.count("<!") - source.count("<?")
-    if opened > ELEMENTS or source.count("=") > ATTRIBUTES:
+    if _has_many(source):
         message = f"more than {ELEMENTS} elements or {ATTRIBUTES} attributes"
         raise SceneError("", [Problem("", message, file)])
     source = source.removeprefix("\ufeff")
@@ -168,6 +178,7 @@ def parse(source: str, *, file_path: Path | str | None = None) -> Element:
         huge_tree=True,
         remove_comments=True,
         remove_pis=True,
+        remove_blank_text=True,
         encoding="utf-8",
         # prefixes that nobody declared are common in robot files and harmless; all else is raised below
         recover=True,
@@ -185,6 +196,15 @@ def parse(source: str, *, file_path: Path | str | None = None) -> Element:
     if tree is None:
         raise SceneError("", [Problem("", "no XML element", file)])
     return _convert(tree, file)
+
+
+def _has_many(source: str) -> bool:
+    """Whether a text has too many elements or attributes, as far as its signs tell."""
+    if len(source) <= ELEMENTS:
+        # an element and an attribute take a sign each, so most texts need no counting
+        return False
+    opened = source.count("<") - source.count("</") - source.count("<!") - source.count("<?")
+    return opened > ELEMENTS or source.count("=") > ATTRIBUTES
 
 
 def _malformed(message: str, file: str | None, line: int | None) -> Problem:
@@ -219,47 +239,37 @@ def _refuse_document_type(source: str, file: str | None) -> None:
 
 def _convert(tree: Any, file: str | None) -> Element:
     """Plain elements of a parsed tree, without recursion."""
-    root = _plain(tree, file, None)
+    root = _new(Element)
+    root.parent = None
     level: list[tuple[Any, Element]] = [(tree, root)]
-    total = depth = 1
+    total = depth = 0
     while level:
         depth += 1
+        total += len(level)
         below: list[tuple[Any, Element]] = []
-        for source, target in level:
-            positions: dict[str, int] = {}
-            children = target.children
-            for child in source:
-                made = _plain(child, file, target)
-                tag = made.tag
-                if type(tag) is not str:
-                    # an unresolved entity; there are none without a document type
-                    raise SceneError("", [target.problem("an entity is not allowed")])
-                made.position = positions.get(tag, 0)
-                positions[tag] = made.position + 1
-                children.append(made)
-                if len(child):
-                    below.append((child, made))
-            total += len(children)
+        for source, made in level:
+            text = source.text
+            made.tag = source.tag
+            # not through `attrib`, which makes an object of its own: there may be very many of these
+            made.attributes = dict(source.items())
+            made.text = "" if text is None else text.strip()
+            made.file = file
+            made.line = source.sourceline
+            made._position = None
+            made.children = children = []
+            for inner in source:
+                child = _new(Element)
+                child.parent = made
+                children.append(child)
+                below.append((inner, child))
+            if type(made.tag) is not str:
+                # an unresolved entity; there are none without a document type
+                where = made.parent or made
+                raise SceneError("", [where.problem("an entity is not allowed")])
         if total > ELEMENTS:
             raise SceneError("", [root.problem(f"more than {ELEMENTS} elements")])
         if depth > DEPTH:
-            deep = level[0][1]
+            deep = level[0][1].parent or root
             raise SceneError("", [Problem("", f"elements nested deeper than {DEPTH}", file, deep.line)])
         level = below
     return root
-
-
-def _plain(source: Any, file: str | None, parent: Element | None) -> Element:
-    """An element alone, the first of its tag for now."""
-    text = source.text
-    made = _new(Element)
-    made.tag = source.tag
-    # not through `attrib`, which makes an object of its own: there may be very many of these
-    made.attributes = dict(source.items())
-    made.children = []
-    made.text = "" if text is None or text.isspace() else text.strip()
-    made.file = file
-    made.line = source.sourceline
-    made.parent = parent
-    made.position = 0
-    return made

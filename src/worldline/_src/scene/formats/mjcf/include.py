@@ -64,6 +64,7 @@ class _Includes:
         while stack:
             element = stack.pop()
             if any(child.tag == "include" for child in element.children):
+                element.number_children()
                 element.children = self._replaced(element)
             stack.extend(element.children)
 
