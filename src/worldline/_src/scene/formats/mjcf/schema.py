@@ -365,6 +365,9 @@ def check(root: Element, log: Log) -> tuple[int, set[str]]:
     Returns:
         How many elements MJCF knows, and their tags.
     """
+    known = _known(root)
+    if known is not None:
+        return len(known), {element.tag for element, _ in known}
     stack: list[tuple[Element, Rule]] = [(root, RULES["mujoco"])]
     count, tags = 0, set()
     while stack:
@@ -389,6 +392,24 @@ def check(root: Element, log: Log) -> tuple[int, set[str]]:
             if inside is not None:
                 stack.append((child, inside))
     return count, tags
+
+
+def _known(root: Element) -> list[tuple[Element, Rule]] | None:
+    """All elements with their rules, level by level; None when `check` may have something to tell."""
+    found = [(root, RULES["mujoco"])]
+    texts: list[str] = []
+    for element, (names, children) in found:
+        attributes = element.attributes
+        if not attributes.keys() <= names:
+            return None
+        texts += attributes.values()
+        for child in element.children:
+            key = children.get(child.tag)
+            if key is None:
+                return None
+            if key in RULES:
+                found.append((child, RULES[key]))
+    return found if max(map(len, texts), default=0) <= MOST_LETTERS else None
 
 
 def _unknown(element: Element, rule: Rule) -> Iterator[str]:
