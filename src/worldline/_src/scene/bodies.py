@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from enum import auto
-from typing import Any
+from itertools import chain
+from typing import Any, Final
 
 from worldline._src.errors import SceneError
 from worldline._src.scene.base import Struct, field
@@ -50,6 +52,17 @@ class Inertia(Struct):
         converter=FLAG,
         doc="Refuse moments that no body can have; readers turn it off where a file has such.",
     )
+
+
+_FIRST_COUNT: Final = 1000
+"""After so many links, and then after twice as many, a walk looks for one that it met before."""
+
+
+def _require_distinct(links: Sequence[Link]) -> None:
+    if len(set(map(id, links))) < len(links):
+        counts = Counter(map(id, links))
+        twice = next(link for link in links if counts[id(link)] > 1)
+        raise SceneError(f"the same Link object, named {twice.name!r}, is in the tree twice")
 
 
 class Children(Kind["Iterable[Link]", "list[Link]"]):
@@ -202,15 +215,21 @@ class Link(Struct):
         Raises:
             SceneError: A link is reached twice, so this is no tree.
         """
+        # all at once: scenes are walked often, and each step of a generator takes as long as all done here
+        found: list[Link] = []
         stack: list[Link] = [self]
-        seen: set[int] = set()
+        most = _FIRST_COUNT
         while stack:
             link = stack.pop()
-            if id(link) in seen:
-                raise SceneError(f"the same Link object, named {link.name!r}, is in the tree twice")
-            seen.add(id(link))
-            yield link
-            stack.extend(reversed(link.children))
+            found.append(link)
+            if link.children:
+                stack += link.children[::-1]
+            if len(found) >= most:
+                # a link below itself would go on for ever
+                _require_distinct(found)
+                most *= 2
+        _require_distinct(found)
+        return iter(found)
 
 
 class BodyKind(SceneEnum):
@@ -346,5 +365,4 @@ class Hierarchy(Struct):
 
     def links(self) -> Iterator[Link]:
         """All links of all bodies, parents first."""
-        for body in self.bodies:
-            yield from body.link.walk()
+        return chain.from_iterable([body.link.walk() for body in self.bodies])
