@@ -33,7 +33,7 @@ from worldline._src.scene.closures import (
 from worldline._src.scene.constraints import EqualityConnect, EqualityWeld
 from worldline._src.scene.joints import FreeJoint, Joint
 from worldline._src.scene.lending import peek
-from worldline._src.scene.tendons import SpatialTendon
+from worldline._src.scene.tendons import SpatialTendon, SpringLengthType
 from worldline._src.scene.values import Range
 from worldline._src.scene.world import World
 from worldline._src.spatial.poses import IDENTITY, Array, compose, inverse, transform
@@ -270,6 +270,7 @@ def tendon_table(world: World, index: SceneIndex, dofs: int) -> Tendons:
     nodes = [_path(tendon, index) for tendon in spatial]
     flat = [node for path in nodes for node in path]
     counts = [0] * len(fixed) + [len(path) for path in nodes]
+    rests: list[SpringLengthType] = [peek(t, "spring_length") for t in tendons]
     springs = [(0.0, 0.0) if t.spring is None else (t.spring.k, t.spring.d) for t in tendons]
     return Tendons(
         label=labels([t.name for t in tendons], "tendon"),
@@ -282,7 +283,7 @@ def tendon_table(world: World, index: SceneIndex, dofs: int) -> Tendons:
         path_divisor=_floats([node[3] for node in flat]),
         stiffness=_floats([k for k, _ in springs]),
         damping=_floats([d for _, d in springs]),
-        rest=_floats([_rest(t.spring_length.variant, t.spring_length.value) for t in tendons], 2),
+        rest=_floats([_rest(rest.variant, rest.value) for rest in rests], 2),
         friction=_floats([t.frictionloss for t in tendons]),
         friction_force=friction_models([peek(t, "friction_damping") for t in tendons]),
         limit=_floats([_range(t.limit) for t in tendons], 2),

@@ -328,10 +328,10 @@ def _actuators(world: World, index: SceneIndex, model: Model) -> Actuators:
         activation_kind=column("activation_kind", np.int64),
         activation=column("activation").reshape(n, 10),
         activation_early=column("activation_early", bool),
-        control_range=np.array([_range(a.ctrlrange) for a in rows]).reshape(n, 2),
-        force_range=np.array([_range(a.forcerange) for a in rows]).reshape(n, 2),
+        control_range=np.array([_range(peek(a, "ctrlrange")) for a in rows]).reshape(n, 2),
+        force_range=np.array([_range(peek(a, "forcerange")) for a in rows]).reshape(n, 2),
         activation_range=column("activation_range").reshape(n, 2),
-        length_range=np.array([_range(a.length_range) for a in rows]).reshape(n, 2),
+        length_range=np.array([_range(peek(a, "length_range")) for a in rows]).reshape(n, 2),
         group=np.array([a.group for a in rows], np.int64),
     )
 
