@@ -55,6 +55,7 @@ class Log:
     Attributes:
         problems: The problems so far; the same one is kept once.
         report: What was kept, approximated or left out.
+        size: How many problems and notes there are.
     """
 
     def __init__(self, headline: str = "cannot read the file", limits: Limits = LIMITS) -> None:
@@ -62,12 +63,8 @@ class Log:
         self.limits = limits
         self.problems: list[Problem] = []
         self.report = Report()
+        self.size = 0
         self._seen: set[Any] = set()
-
-    @property
-    def size(self) -> int:
-        """How many problems and notes there are."""
-        return len(self.problems) + len(self.report)
 
     def problem(self, element: Element, message: str) -> None:
         """Notes a problem; the reading ends at once when there are too many."""
@@ -79,6 +76,7 @@ class Log:
             return
         self._seen.add(problem)
         self.problems.append(problem)
+        self.size += 1
         if len(self.problems) >= self.limits.problems:
             self.raise_any()
 
@@ -117,6 +115,7 @@ class Log:
         if key in self._seen or len(self.report) > MOST_NOTES:
             return
         self._seen.add(key)
+        self.size += 1
         if len(self.report) == MOST_NOTES:
             fate, message = Fate.LeftOut, "there is more to note from here on"
         self.report.add(fate, element.path, message, element.file, element.line)

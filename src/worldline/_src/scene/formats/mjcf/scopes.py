@@ -140,7 +140,7 @@ class Names:
     def __init__(self, log: Log) -> None:
         self.log = log
         self._known: dict[str, dict[str, tuple[Element, Scope]]] = {}
-        self._raw: dict[tuple[str, str], list[Scope]] = {}
+        self._raw: dict[tuple[str, str], list[Scope]] | None = None
 
     def define(self, namespace: str, name: str, element: Element, scope: Scope) -> str | None:
         """Registers a name of the scene; notes a second owner, for whom there is no name then."""
@@ -152,10 +152,18 @@ class Names:
             self.log.problem(element, f"the {namespace} name '{name[:80]}' is used twice{before}")
             return None
         known[name] = element, scope
+        self._raw = None
         return name
 
     def definers(self, reference: Reference) -> list[Scope]:
         """The scopes in which something was defined under the name that a reference gives in its file."""
+        if self._raw is None:
+            # only few files ever ask, and those after all names are there
+            self._raw = {}
+            for space, known in self._known.items():
+                for element, scope in known.values():
+                    raw = element.attributes.get("name", "")
+                    self._raw.setdefault((space, raw), []).append(scope)
         return [
             scope for space in reference.namespaces for scope in self._raw.get((space, reference.name), ())
         ]
@@ -165,7 +173,6 @@ class Names:
         raw = element.attributes.get("name")
         if not raw:
             return None
-        self._raw.setdefault((namespace, raw), []).append(scope)
         return self.define(namespace, scope.name(raw), element, scope)
 
     def has(self, namespaces: Sequence[str], name: str) -> bool:
