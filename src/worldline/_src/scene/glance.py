@@ -7,12 +7,16 @@ scene needs no paths. Here each class gets a function, written out as code once 
 looks at the fields of an object: numbers and flags many at a time, other objects by their own functions. What
 is not plainly sound goes to the `check` of its kind; a problem there ends the look with `Doubt`, and the
 caller starts over with the thorough walk. So this file has no rule of its own: at worst it asks too often.
+
+Names and short arrays are only gathered on the way, and looked at in the end, all of a kind at once; rules,
+which rely on them, come after that.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
@@ -38,6 +42,9 @@ _FEW: Final = 2
 """Fewer numbers than this are compared one by one."""
 _MOST_KNOWN: Final = 1000
 _DOUBLE: Final = np.dtype(np.float64)
+_NONE: Final = np.zeros(0)
+_QUATERNION: Final = 4
+_shape, _dimensions = attrgetter("shape"), attrgetter("ndim")
 
 
 class Doubt(Exception):
@@ -50,11 +57,13 @@ class Glance(Probe):
     Attributes:
         mark: `Edits.mark` from before the look.
         lists, tables: Every list and every dict that was met.
-        vectors: Every short array that was met; their numbers are looked at in the end, all at once.
+        vectors: Every short array that was met, by the length it has to have, None for any.
         directions: Those of them that are quaternions.
         arrays: Every other array that was met.
         is_complete: Whether these are all that can change without leaving a mark.
-        loans: What is lent and was looked at.
+        defined: Every name that was met, by namespace.
+        ruled: Rules and the objects to look at with them.
+        looked: Which loans were looked at, by the identity of the dict that holds them.
     """
 
     hasty = True
@@ -64,11 +73,16 @@ class Glance(Probe):
         self.mark = Edits.mark
         self.lists: list[list[Any]] = []
         self.tables: list[dict[str, Any]] = []
-        self.vectors: list[np.ndarray] = []
+        self.vectors: defaultdict[int | None, list[np.ndarray]] = defaultdict(list)
         self.directions: list[np.ndarray] = []
         self.arrays: list[np.ndarray] = []
         self.is_complete = True
-        self.loans: set[Loan | None] = set()
+        self.defined: defaultdict[str, list[str]] = defaultdict(list)
+        self.ruled: list[tuple[Callable[[Any, Probe, str], None], Any]] = []
+        self.looked: defaultdict[int, set[str]] = defaultdict(set)
+        self._loans: set[Loan] = set()
+        self._sound: list[Loan] = []
+        self._numbers: np.ndarray = _NONE
 
     def problem(self, path: str, message: str) -> None:
         raise Doubt
@@ -77,32 +91,67 @@ class Glance(Probe):
         """Looks at an object and all it holds."""
         (_LOOKS.get(type(value)) or _written(type(value)))(value, self)
 
+    def name(self, namespace: str, name: str, path: str) -> None:
+        self.defined[namespace].append(name)
+
     def look_at_loan(self, kind: Kind[Any, Any], loans: Loans, name: str) -> None:
         """Looks at what is lent to a field, once for all who borrow it."""
+        self.looked[id(loans)].add(name)
         loan = loans.get(name)
         if loan is None:
             raise Doubt
-        self.loans.add(loan)
-        if not loan.is_sound:
-            before = len(self.references)
-            kind.check(loan.value, self, "")
-            # what refers to others is sound only in a scene that has them
-            loan.is_sound = len(self.references) == before
+        if loan.is_sound or loan in self._loans:
+            return
+        self._loans.add(loan)
+        before = len(self.references)
+        kind.check(loan.value, self, "")
+        # what refers to others is sound only in a scene that has them
+        if len(self.references) == before:
+            self._sound.append(loan)
 
     def finish(self) -> None:
-        """Visits every link that was put off, and looks at the numbers of all vectors at once."""
+        """Visits every link that was put off, and looks at what was gathered."""
         super().finish()
-        if self.vectors and not np.isfinite(np.concatenate(self.vectors)).all():
+        self._finish_names()
+        self._finish_vectors()
+        for rule, owner in self.ruled:
+            rule(owner, self, "")
+        for loan in self._sound:
+            loan.is_sound = True
+
+    def _finish_names(self) -> None:
+        for namespace, found in self.defined.items():
+            if not {str}.issuperset(map(type, found)):
+                raise Doubt
+            self.names[namespace] = names = dict.fromkeys(found, "")
+            if len(names) < len(found) or "" in names or "\x00" in "".join(found):
+                raise Doubt
+
+    def _finish_vectors(self) -> None:
+        for length, found in self.vectors.items():
+            if not {np.ndarray}.issuperset(map(type, found)):
+                raise Doubt
+            is_fit = {1}.issuperset(map(_dimensions, found))
+            if not (is_fit if length is None else {(length,)}.issuperset(map(_shape, found))):
+                raise Doubt
+        vectors = [array for found in self.vectors.values() for array in found]
+        try:
+            # the casting it allows tells arrays of another type
+            self._numbers = np.concatenate(vectors, dtype=_DOUBLE, casting="no") if vectors else _NONE
+        except TypeError:
+            raise Doubt from None
+        if not np.isfinite(self._numbers).all():
             raise Doubt
         if self.directions and not np.concatenate(self.directions).reshape(-1, 4).any(axis=1).all():
             raise Doubt
 
     def seal(self) -> Seal | None:
         """What tells whether the scene that was looked at has changed; None when it might not notice."""
-        arrays = self.vectors + self.arrays
-        if not self.is_complete or sum([array.size for array in arrays]) > MOST_NUMBERS:
+        count = self._numbers.size + sum([array.size for array in self.arrays])
+        if not self.is_complete or count > MOST_NUMBERS:
             return None
-        return Seal(self.mark, self.lists, self.tables, arrays)
+        vectors = [array for found in self.vectors.values() for array in found]
+        return Seal(self.mark, self.lists, self.tables, vectors, self.arrays, self._numbers)
 
 
 _LOOKS: dict[type, Look] = {}
@@ -119,7 +168,7 @@ class _Code:
             "isfinite": math.isfinite,
             "ndarray": np.ndarray,
             "double": _DOUBLE,
-            "layout": attrgetter("dtype", "shape"),
+            "nothing": {},
         }
 
     def name(self, value: Any) -> str:
@@ -154,22 +203,23 @@ def _written(cls: type[Struct]) -> Look:
         for name in plain:
             code.add(2, f"{code.name(kinds.pop(name))}.check(values[{name!r}], probe, '')")
         code.add(2, f"{code.name(known.add)}(types, t)")
-    arrays = [name for name, kind in kinds.items() if type(kind) is Vector and kind.length is not None]
-    if len(arrays) > 1:
-        code.add(1, f"t = {code.name(itemgetter(*arrays))}(values)")
-        code.add(1, f"if not ({_arrays_test([kinds[name] for name in arrays], code)}):")
-        nonzero = [name for name in arrays if kinds[name].nonzero]
-        for name in arrays:
-            code.add(2, f"{code.name(kinds.pop(name))}.check(values[{name!r}], probe, '')")
-        code.add(1, "probe.vectors += t")
-        for name in nonzero:
-            code.add(1, f"probe.directions.append(values[{name!r}])")
+    arrays: dict[int, list[str]] = {}
+    for name, kind in kinds.items():
+        if type(kind) is Vector and kind.length is not None and not kind.nonzero:
+            arrays.setdefault(kind.length, []).append(name)
+    for length, names in arrays.items():
+        if len(names) > 1:
+            code.add(1, f"probe.vectors[{length}] += {code.name(itemgetter(*names))}(values)")
+            for name in names:
+                del kinds[name]
     lists = [name for name, kind in kinds.items() if type(kind) in (ListOf, Numbers, Children)]
     if lists:
         held = code.name(itemgetter(*lists))
         code.add(1, f"probe.lists {'+= ' if len(lists) > 1 else '.append'}({held}(values))")
     if any(kind.holds_part for kind in kinds.values()):
-        code.add(1, f"lent = values.get({LENT!r}, {{}})")
+        # objects that were made alike have the same loans, all in one dict
+        code.add(1, f"lent = values.get({LENT!r}, nothing)")
+        code.add(1, "looked = probe.looked[id(lent)]")
     for name, kind in kinds.items():
         depth = 2 if kind.holds_part else 1
         if kind.holds_part:
@@ -178,9 +228,9 @@ def _written(cls: type[Struct]) -> Look:
         _look_at(kind, code, depth, kept=name in lists)
         if kind.holds_part:
             look = f"probe.look_at_loan({code.name(kind)}, lent, {name!r})"
-            code.add(1, f"elif lent.get({name!r}) not in probe.loans: {look}")
+            code.add(1, f"elif {name!r} not in looked: {look}")
     if cls in RULES:
-        code.add(1, f"{code.name(RULES[cls])}(owner, probe, '')")
+        code.add(1, f"probe.ruled.append(({code.name(RULES[cls])}, owner))")
     _LOOKS[cls] = code.function("def look(owner, probe):")
     return _LOOKS[cls]
 
@@ -200,12 +250,6 @@ def _is_plain(kind: Kind[Any, Any]) -> bool:
     return type(kind) in (Real, Integer, Flag, Enumeration)
 
 
-def _arrays_test(kinds: Sequence[Vector], code: _Code) -> str:
-    """A test of several arrays at once, the tuple of them being `t`, but for their numbers."""
-    types, layouts = (np.ndarray,) * len(kinds), tuple((_DOUBLE, (kind.length,)) for kind in kinds)
-    return f"tuple(map(type, t)) == {code.name(types)} and tuple(map(layout, t)) == {code.name(layouts)}"
-
-
 def _keep(kind: Kind[Any, Any], code: _Code, depth: int) -> None:
     """Lines that keep `v` for a seal, if it can be changed without leaving a mark."""
     if kind.immutable or kind.holds_part:
@@ -219,11 +263,8 @@ def _keep(kind: Kind[Any, Any], code: _Code, depth: int) -> None:
         if not (kind.item.immutable or type(kind.item) is Nested):
             code.add(depth, "if type(v) is not dict or v: probe.is_complete = False")
     else:
-        held = "vectors" if type(kind) is Vector else "arrays"
-        code.add(depth, f"if type(v) is ndarray: probe.{held}.append(v)")
+        code.add(depth, "if type(v) is ndarray: probe.arrays.append(v)")
         code.add(depth, "else: probe.is_complete = False")
-        if type(kind) is Vector and kind.nonzero:
-            code.add(depth, "probe.directions.append(v)")
 
 
 def _look_at(kind: Kind[Any, Any], code: _Code, depth: int, *, kept: bool = False) -> None:
@@ -232,6 +273,11 @@ def _look_at(kind: Kind[Any, Any], code: _Code, depth: int, *, kept: bool = Fals
     if isinstance(kind, OptionalOf):
         code.add(depth, "if v is not None:")
         _look_at(kind.item, code, depth + 1)
+        return
+    if type(kind) is Vector and (kind.length == _QUATERNION or not kind.nonzero):
+        code.add(depth, f"probe.vectors[{kind.length}].append(v)")
+        if kind.nonzero:
+            code.add(depth, "probe.directions.append(v)")
         return
     if not kept:
         _keep(kind, code, depth)
@@ -253,9 +299,7 @@ def _look_at(kind: Kind[Any, Any], code: _Code, depth: int, *, kept: bool = Fals
         code.add(depth + 1, "probe.is_complete = False")
         code.add(depth + 1, check)
     elif type(kind) is Name:
-        code.add(depth, "if type(v) is str and v and v.isprintable(): ")
-        code.add(depth + 1, f"probe.name({kind.namespace!r}, v, '')")
-        code.add(depth, f"else: {check}")
+        code.add(depth, f"probe.defined[{kind.namespace!r}].append(v)")
     elif type(kind) is Ref:
         code.add(depth, "if type(v) is str and v.isprintable():")
         code.add(depth + 1, f"probe.references.append(({kind.namespaces!r}, v, ''))")
@@ -266,11 +310,6 @@ def _look_at(kind: Kind[Any, Any], code: _Code, depth: int, *, kept: bool = Fals
 
 def _test(kind: Kind[Any, Any], code: _Code) -> str:
     """A test of `v` that no unsound value passes; empty when there is none."""
-    if type(kind) is Vector and kind.length is not None:
-        # its numbers are looked at in the end, with those of all others
-        return f"type(v) is ndarray and v.dtype is double and v.shape == ({kind.length},)"
-    if type(kind) is Vector and not kind.nonzero:
-        return "type(v) is ndarray and v.dtype is double and v.ndim == 1"
     if type(kind) is Table:
         shape = f"type(v) is ndarray and v.dtype is double and v.ndim == 2 and v.shape[1] == {kind.columns}"
         return f"{shape} and not v.size"

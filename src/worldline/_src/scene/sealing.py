@@ -21,8 +21,8 @@ MOST_NUMBERS: Final = 10_000
 """Larger arrays are looked at again instead of being kept twice."""
 SEAL: Final = "_seal"
 """Where a scene keeps its seal."""
-_kind, _dimensions = attrgetter("dtype"), attrgetter("ndim")
-_NONE: Final = np.zeros(0)
+_layout = attrgetter("dtype", "shape")
+_DOUBLE: Final = np.dtype(np.float64)
 
 
 class Edits:
@@ -43,19 +43,28 @@ class Seal:
         mark: `Edits.mark` from before the scene was looked at.
         lists: Every list in the scene.
         tables: Every dict in the scene.
-        arrays: Every array in the scene.
+        vectors: Every double array of one dimension in the scene.
+        arrays: Every other array in the scene.
+        numbers: Those of all vectors, one after another.
     """
 
-    __slots__ = ("_arrays", "_bytes", "_entries", "_layouts", "_lengths", "_lists", "_mark", "_tables")
+    __slots__ = ("_arrays", "_entries", "_lengths", "_lists", "_mark", "_others", "_tables", "_values", "_vectors")
 
     def __init__(
-        self, mark: object, lists: list[list[Any]], tables: list[dict[str, Any]], arrays: list[np.ndarray]
+        self,
+        mark: object,
+        lists: list[list[Any]],
+        tables: list[dict[str, Any]],
+        vectors: list[np.ndarray],
+        arrays: list[np.ndarray],
+        numbers: np.ndarray,
     ) -> None:
         self._mark = mark
-        self._lists, self._tables, self._arrays = lists, tables, arrays
+        self._lists, self._tables, self._vectors, self._arrays = lists, tables, vectors, arrays
         self._lengths = self._counted()
         self._entries = list(self._held())
-        self._layouts, self._bytes = self._numbers()
+        self._values = numbers.tobytes()
+        self._others = self._contents()
 
     def is_whole(self) -> bool:
         """Whether nothing has changed."""
@@ -63,20 +72,28 @@ class Seal:
             Edits.mark is self._mark
             and self._counted() == self._lengths
             and all(map(is_, self._held(), self._entries))
-            and self._numbers() == (self._layouts, self._bytes)
+            and self._has_same_numbers()
+            and self._contents() == self._others
         )
 
     def _counted(self) -> list[int]:
-        return list(map(len, chain(self._lists, self._tables)))
+        return list(map(len, chain(self._lists, self._tables, self._vectors)))
 
     def _held(self) -> Iterable[Any]:
         tables = chain.from_iterable(table.items() for table in self._tables)
         return chain(chain.from_iterable(self._lists), chain.from_iterable(tables))
 
-    def _numbers(self) -> tuple[list[Any], bytes]:
-        arrays = self._arrays
-        layouts = [*map(_kind, arrays), *map(_dimensions, arrays), *map(len, arrays)]
-        return layouts, (np.concatenate(arrays, axis=None) if arrays else _NONE).tobytes()
+    def _has_same_numbers(self) -> bool:
+        if not self._vectors:
+            return True
+        try:
+            # fails for vectors that have got another type or shape
+            return np.concatenate(self._vectors, dtype=_DOUBLE, casting="no").tobytes() == self._values
+        except (TypeError, ValueError):
+            return False
+
+    def _contents(self) -> list[tuple[Any, bytes]]:
+        return [(_layout(array), array.tobytes()) for array in self._arrays]
 
 
 def keep_seal(scene: Any, seal: Seal | None) -> None:
