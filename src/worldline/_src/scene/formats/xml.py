@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from math import isfinite
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -281,24 +282,23 @@ class Attributes:
         """
         self._read.add(name)
         found = self._own.get(name)
-        most = least if most is None else most
-        out = None if default is None else list(default)
+        below: Sequence[float] | None = default
         if name in self._given:
-            values = self._inherited(name, least, most, infinite)
+            key = (name, least, most, infinite)
+            known = self._layers.lists
+            values = known[key] if key in known else self._inherited(key)
             if values is not None:
-                out = list(values) if out is None else values + out[len(values) :]
+                below = values if default is None else values + list(default[len(values) :])
         if found is None:
-            return out
+            return None if below is None else list(below)
         values = self._numbers(self.element, name, found, least, most, infinite)
         if values is None:
-            return out
-        return values if out is None or len(values) >= len(out) else values + out[len(values) :]
+            return None if below is None else list(below)
+        return values if below is None or len(values) >= len(below) else values + list(below[len(values) :])
 
-    def _inherited(self, name: str, least: int, most: int, infinite: bool) -> list[float] | None:
+    def _inherited(self, key: tuple[str, int, int | None, bool]) -> list[float] | None:
         """What the layers make of a list together; read once for all elements of a class."""
-        key = (name, least, most, infinite)
-        if key in self._layers.lists:
-            return self._layers.lists[key]
+        name, least, most, infinite = key
         out = None
         before = self.log.size
         for layer in self._layers:
@@ -322,25 +322,27 @@ class Attributes:
         return values.reshape(-1, columns)
 
     def _numbers(
-        self, layer: Element, name: str, found: str, least: int, most: int, infinite: bool
+        self, layer: Element, name: str, found: str, least: int, most: int | None, infinite: bool
     ) -> list[float] | None:
         words = found.split()
-        fits = len(words) >= least and (most < 0 or len(words) <= most)
+        count = len(words)
+        most = least if most is None else most
+        fits = least <= count and (count <= most or most < 0)
         if fits:
             try:
                 quick = list(map(float, words))
+                # a sum is finite when its terms are, or nearly so: one that overflows is looked at closely
+                if isfinite(sum(quick)) and "_" not in found:
+                    return quick
             except ValueError:
-                quick = [math.nan]
-            # a sum is finite when its terms are, or nearly so: one that overflows is looked at closely
-            if math.isfinite(sum(quick)) and "_" not in found:
-                return quick
+                pass
             values = [number(word, infinite) for word in words]
             if None not in values:
                 return values  # type: ignore[return-value]
-        count = f"{least}" if least == most else f"at least {least}" if most < 0 else f"{least} to {most}"
-        given = repr(found[:60]) if fits else f"{len(words)} values"
+        allowed = f"{least}" if least == most else f"at least {least}" if most < 0 else f"{least} to {most}"
+        given = repr(found[:60]) if fits else f"{count} values"
         kind = "numbers" if infinite else "finite numbers"
-        self.log.problem(layer, f"attribute '{name}': given {given}; allowed: {count} {kind}")
+        self.log.problem(layer, f"attribute '{name}': given {given}; allowed: {allowed} {kind}")
         return None
 
     def _reject(self, name: str, allowed: str) -> None:

@@ -21,6 +21,7 @@ from worldline._src.scene.values import Range
 from worldline._src.scene.variant import Variant
 from worldline._src.scene.vectors import Array
 
+_new = object.__new__
 S = TypeVar("S")
 N = TypeVar("N", bound=Struct)
 
@@ -121,12 +122,16 @@ class Template:
         self._shared: dict[str, Any] = {}
         self._copied: dict[str, Callable[[], Any]] = {}
         lent: Loans = {}
-        for part in parts:
-            self._shared.update(part.shared)
-            self._copied.update(part.copied)
-            lent.update(part.lent)
+        for shared, loans, copied in parts:
+            self._shared.update(shared)
+            if loans:
+                lent.update(loans)
+            if copied:
+                self._copied.update(copied)
         if lent:
             self._shared[LENT] = lent
+        # room for all, so that the fields of an object need not be moved to a larger place
+        self._shared.update(dict.fromkeys(self._copied))
 
     def make(self, own: dict[str, Any]) -> Any:
         """An object with some fields of its own.
@@ -134,12 +139,13 @@ class Template:
         Values have to be as the fields store them, floats and double arrays and no tuples: the checks that
         assignment makes, which a reader has made already, take most of the time that making an object takes.
         """
-        made = object.__new__(self._cls)
+        made = _new(self._cls)
         fields = made.__dict__
         fields.update(self._shared)
-        for name, make in self._copied.items():
-            if name not in own:
-                fields[name] = make()
+        if self._copied:
+            for name, make in self._copied.items():
+                if name not in own:
+                    fields[name] = make()
         fields.update(own)
         return made
 
@@ -163,7 +169,8 @@ def plain(cls: type[Struct]) -> Template:
 
 def fresh(cls: type[N], **values: Any) -> N:
     """An object of a scene with the given fields and defaults for the others; see `Template.make`."""
-    return plain(cls).make(values)
+    known = _PLAIN.get(cls)
+    return (plain(cls) if known is None else known).make(values)
 
 
 def interval(lower: float, upper: float) -> Range:
