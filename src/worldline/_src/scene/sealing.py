@@ -48,7 +48,17 @@ class Seal:
         numbers: Those of all vectors, one after another.
     """
 
-    __slots__ = ("_arrays", "_entries", "_lengths", "_lists", "_mark", "_others", "_tables", "_values", "_vectors")
+    __slots__ = (
+        "_arrays",
+        "_entries",
+        "_lengths",
+        "_lists",
+        "_mark",
+        "_others",
+        "_tables",
+        "_values",
+        "_vectors",
+    )
 
     def __init__(
         self,

@@ -115,16 +115,10 @@ class Variant(Part):
         return dict(self._data) if isinstance(self._data, dict) else self._data
 
     if not TYPE_CHECKING:
-        # type checkers would take these for a licence to use any attribute
+        # type checkers would take this for a licence to set any attribute
 
         def __setattr__(self, name: str, value: Any) -> None:
             raise AttributeError(f"{type(self).__name__} cannot be changed; make a new one instead")
-
-        def __getattr__(self, name: str) -> Any:
-            raise AttributeError(
-                f"{type(self).__name__} has no attribute {name!r}"
-                + hint(name, ["variant", "value", *self._cases])
-            )
 
     def __eq__(self, other: object) -> bool:
         return same(self, other) if type(other) is type(self) else NotImplemented
