@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from worldline._src.model.checks import initial_values
+from worldline._src.model.kinds import QUATERNION_JOINTS, BodyFlags
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import numbers
 
@@ -29,26 +30,28 @@ _SETTINGS = {
     ).split()
 }
 """Numbers of a degree of freedom, by the column of the Model that takes them."""
+_FLAGS = {False: int(BodyFlags.DYNAMIC), True: int(BodyFlags.KINEMATIC)}
 _settings = attrgetter(*_SETTINGS.values())
 
 
 def assemble(builder: ModelBuilder) -> Model:
     """Stack the records of a checked builder."""
     links, joints = builder.links, builder.joints
-    dofs = [d for joint in joints for d in (*joint.linear, *joint.angular)]
+    dofs = [d for joint in joints for d in joint.linear + joint.angular]
     columns = np.array(list(map(_settings, dofs)), np.float64).reshape(-1, len(_SETTINGS)).T
     q, qd, force = initial_values(builder)
     rest = q.tolist()
     for joint in joints:
-        if joint.coordinates == joint.velocities:
-            ends = slice(joint.start, joint.start + joint.coordinates)
-            rest[ends] = [d.spring_ref for d in (*joint.linear, *joint.angular)]
+        if joint.kind not in QUATERNION_JOINTS:
+            # as many coordinates as velocities
+            moved = joint.linear + joint.angular
+            rest[joint.start : joint.start + len(moved)] = [d.spring_ref for d in moved]
     return Model(
         body_label=[link.label for link in links],
         body_mass=_floats([link.mass for link in links]),
         body_com=np.array([link.com for link in links]).reshape(-1, 3),
         body_inertia=np.array([link.inertia for link in links]).reshape(-1, 3, 3),
-        body_flags=np.array([int(builder.link_flags(i)) for i in range(len(links))], np.int64),
+        body_flags=np.array([_FLAGS[link.is_kinematic] for link in links], np.int64),
         body_q=np.array([link.xform for link in links]).reshape(-1, 7),
         body_qd=np.zeros((len(links), 6)),
         body_gravcomp=_floats([link.gravcomp for link in links]),
@@ -67,7 +70,7 @@ def assemble(builder: ModelBuilder) -> Model:
         joint_qd=qd,
         joint_f=force,
         joint_axis=np.array([axis for j in joints for axis in j.axes]).reshape(-1, 3),
-        joint_pitch=_floats([j.pitch for j in joints for _ in range(j.velocities)]),
+        joint_pitch=_floats([j.pitch for j in joints for _ in j.axes]),
         joint_act_mode=np.array([int(d.mode()) for d in dofs], np.int64),
         joint_spring_ref=_floats(rest),
         **dict(zip(_SETTINGS, map(np.ascontiguousarray, columns), strict=True)),

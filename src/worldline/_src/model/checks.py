@@ -104,6 +104,9 @@ def unit_quaternions(q: Array, ends: Iterable[int], what: str) -> None:
     """Make the quaternions that end before `ends` unit, in place; those that are keep their bits."""
     for end in ends:
         xyzw = q[end - 4 : end]
+        x, y, z, w = xyzw.tolist()
+        if abs(x * x + y * y + z * z + w * w - 1.0) < 1e-12:
+            continue
         length = float(np.linalg.norm(xyzw))
         if length < 1e-12:
             raise ArgumentError(f"{what} needs a quaternion (xyzw) that is not zero at {end - 4}")
@@ -113,8 +116,8 @@ def unit_quaternions(q: Array, ends: Iterable[int], what: str) -> None:
 
 def initial_values(builder: ModelBuilder) -> tuple[Array, Array, Array]:
     """joint_q, joint_qd and joint_f of a builder, checked: users may have written to them."""
-    nq = sum(joint.coordinates for joint in builder.joints)
-    nv = sum(joint.velocities for joint in builder.joints)
+    last = builder.joints[-1] if builder.joints else None
+    nq, nv = (0, 0) if last is None else (last.start + last.coordinates, last.v_start + last.velocities)
     q = numbers(builder.joint_q, (nq,), "joint_q of the builder")
     ends = [j.start + j.coordinates for j in builder.joints if j.kind in QUATERNION_JOINTS]
     unit_quaternions(q, ends, "joint_q of the builder")

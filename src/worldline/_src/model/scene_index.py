@@ -48,6 +48,8 @@ def shared_when_empty(
 def labels(names: Sequence[str | None], what: str) -> list[str]:
     """The names, with made-up ones for those that have none; all different."""
     taken = set(names)
+    if None not in taken and "" not in taken:
+        return list(names)  # type: ignore[arg-type]
     found: list[str] = []
     number = 0
     for name in names:

@@ -78,8 +78,8 @@ def field(
 class _Borrowed:
     """Stands in a class for a field that may be lent: only met in an object that does not own it.
 
-    A `__getattr__` of the class would do as well, but Python then looks up every attribute the long way, which
-    took a twelfth of the time to read and build a robot.
+    A `__getattr__` of the class would do as well, but Python then looks up every attribute the long way,
+    which took a twentieth of the time to read and build a robot.
     """
 
     __slots__ = ("name",)

@@ -87,14 +87,14 @@ def shape_content(shape: ShapeType, size: Sequence[float], shell: bool = False) 
 
 def shape_moments(shape: ShapeType, size: Sequence[float], shell: bool = False) -> Array:
     """Moments of inertia of a primitive of mass 1 about its centre, m^2, (3,); see `shape_content`."""
-    xx, yy, zz = _mean_squares(shape, size, shell)
+    is_solid = shape not in _MASSLESS and shape_content(shape, size, shell) > 0.0
+    xx, yy, zz = _mean_squares(shape, size, shell) if is_solid else (0.0, 0.0, 0.0)
     return np.array([yy + zz, xx + zz, xx + yy])
 
 
 def _mean_squares(shape: ShapeType, size: Sequence[float], shell: bool) -> tuple[float, float, float]:
+    """Of a primitive that has a volume."""
     a, b, c = size
-    if shape in _MASSLESS or not shape_content(shape, size, shell) > 0.0:
-        return 0.0, 0.0, 0.0
     if shape is ShapeType.Sphere:
         mean = a * a / 3.0 if shell else a * a / 5.0
         return mean, mean, mean

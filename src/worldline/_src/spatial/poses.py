@@ -115,11 +115,12 @@ def composed(a: Sequence[float], b: Sequence[float]) -> list[float]:
     """`compose` for plain numbers, of which whoever walks along a tree makes one array in the end."""
     px, py, pz, ax, ay, az, aw = a
     rx, ry, rz, bx, by, bz, bw = b
-    x, y, z = _turned((ax, ay, az, aw), (rx, ry, rz))
+    # `_turned`, written out: this runs for every link, joint and shape of a scene
+    d, e, f = 2.0 * (ay * rz - az * ry), 2.0 * (az * rx - ax * rz), 2.0 * (ax * ry - ay * rx)
     return [
-        px + x,
-        py + y,
-        pz + z,
+        px + (rx + aw * d + (ay * f - az * e)),
+        py + (ry + aw * e + (az * d - ax * f)),
+        pz + (rz + aw * f + (ax * e - ay * d)),
         aw * bx + ax * bw + ay * bz - az * by,
         aw * by - ax * bz + ay * bw + az * bx,
         aw * bz + ax * by - ay * bx + az * bw,

@@ -112,10 +112,17 @@ class AssetLibrary:
         self.assets = world.assets
         self.options = world.compile_options
         self.policy = PathPolicy(base, allow_outside=True) if policy is None else policy
-        self.cache = AssetCache() if cache is None else cache
+        self._cache = cache
         self._meshes: dict[str, Mesh] = {}
         self._hfields: dict[str, HeightField] = {}
         self._integrals: dict[tuple[str, tuple[float, ...], MeshInertia], MeshIntegrals] = {}
+
+    @property
+    def cache(self) -> AssetCache:
+        """Where slow results are kept; only scenes with meshes ever ask where that is."""
+        if self._cache is None:
+            self._cache = AssetCache()
+        return self._cache
 
     def mesh(self, name: str, scale: Array | None = None) -> Mesh:
         """A mesh by name, scaled along its axes."""
@@ -209,14 +216,14 @@ class AssetLibrary:
         """Mass properties of a link under the scene's compile options, but for its total mass."""
         options = self.options if options is None else options
         inertial: Inertia = peek(link, "inertial")
-        open_fields = (inertial.mass, inertial.pos, inertial.full_inertia or inertial.diag_inertia)
         given = options.inertia_source is not InertiaSource.Geometry
-        if given and all(field is not None for field in open_fields):
+        has_moments = (inertial.full_inertia or inertial.diag_inertia) is not None
+        if given and has_moments and inertial.mass is not None and inertial.pos is not None:
             found = given_properties(inertial, NOTHING)
         else:
             geoms = [g for g in link.geoms if in_groups(peek(g, "visual").group, options.inertia_groups)]
             source = [] if options.inertia_source is InertiaSource.Given else geoms
-            found = combined(self.geom_properties(geom) for geom in source)
+            found = combined([self.geom_properties(geom) for geom in source])
             found = given_properties(inertial, found) if given else found
         found = bounded(found, options.bound_mass, options.bound_inertia)
         return balanced(found) if options.balance_inertia else found
