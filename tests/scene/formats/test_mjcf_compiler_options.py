@@ -226,3 +226,12 @@ def test_an_override_takes_hold_of_all_parameters_of_contacts() -> None:
     )
     assert force["impedance"].dmax == theirs.o_solimp[1]
     assert msd.from_str(text.replace("enable", "disable")).simulate_option.override_friction is None
+
+
+def test_a_single_point_of_contact_is_noted() -> None:
+    """Newer versions make several points unless told otherwise, and so does the engine."""
+    text = '<mujoco><option><flag multiccd="{}"/></option></mujoco>'
+    assert len(msd.from_str(text.format("enable")).report) == 0
+    assert [entry.fate.value for entry in msd.from_str(text.format("disable")).report] == ["left out"]
+    models = [mujoco.MjModel.from_xml_string(t) for t in ("<mujoco/>", text.format("enable"))]
+    assert models[0].opt.disableflags == models[1].opt.disableflags == 0
