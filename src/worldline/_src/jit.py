@@ -76,6 +76,12 @@ def entry(function: F, **options: Any) -> F:
     return compiled
 
 
+def _signature(scalar: Any) -> tuple[Any, ...]:
+    """Types of the arenas of a stage."""
+    pointer = numba.types.CPointer
+    return pointer(numba.int64), pointer(numba.float64), pointer(numba.int64), pointer(scalar)
+
+
 class Stage:
     """A compiled step `(m, c, args, d)` that is called through its address.
 
@@ -84,6 +90,8 @@ class Stage:
     """
 
     registry: dict[str, Stage] = {}  # noqa: RUF012 - the list of all stages, filled on import
+    elsewhere: dict[tuple[Stage, Any], Callable[[], None]] = {}  # noqa: RUF012 - filled by `compile_ahead`
+    """What waits for stages and scalars that another process may be compiling."""
 
     def __init__(self, function: Callable[..., None]) -> None:
         self.function = function
@@ -99,18 +107,22 @@ class Stage:
     def __repr__(self) -> str:
         return f"Stage({self.name})"
 
+    def is_compiled(self, scalar: Any) -> bool:
+        """Whether `address` need not call the compiler: the code is here, or in the cache on disk."""
+        if scalar in self._address:
+            return True
+        cache = getattr(self._dispatcher, "_cache", None)
+        return isinstance(cache, KernelCache) and cache.holds(_signature(scalar))
+
     def address(self, scalar: Any) -> int:
         """The address of this stage's machine code for `scalar`."""
         known = self._address.get(scalar)
         if known is not None:
             return known
-        pointer = numba.types.CPointer
-        signature = (
-            pointer(numba.int64),
-            pointer(numba.float64),
-            pointer(numba.int64),
-            pointer(scalar),
-        )
+        settle = Stage.elsewhere.pop((self, scalar), None)
+        if settle is not None:
+            settle()
+        signature = _signature(scalar)
         with announced(f"{self.name} for {scalar}"):
             self._dispatcher.compile(signature)
         compiled = self._dispatcher.overloads[signature]

@@ -224,3 +224,7 @@ class KernelCache(caching.FunctionCache):
     """The disk cache of one kernel, in the place of the compiler's own."""
 
     _impl_class = _Results
+
+    def holds(self, signature: tuple[Any, ...]) -> bool:
+        """Whether there is code for these types on disk; not whether it is for this processor."""
+        return any(key[0] == signature for key in self._cache_file._load_index())

@@ -97,6 +97,9 @@ app.callback(help=_flowing(_group.__doc__))(_group)
 
 def main() -> None:
     """Run the command line; errors a user can mend are one line, not a trace."""
+    # the first run on a machine compiles for a minute; every process that does takes some hundred megabytes
+    able = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    os.environ.setdefault("WORLDLINE_COMPILE_JOBS", str(min(able, 4)))
     try:
         app()
     except WorldlineError as error:

@@ -22,7 +22,7 @@ from worldline._src.step import stages, step_stages
 TREE, ROWS, HITS = 0, 1, 2
 """Sets of arenas that the stages of a step run on."""
 
-_ROW_STAGES = (
+ROW_STAGES = (
     ("nequality", g.equality_rows),
     ("nfriction", s.friction_rows),
     ("nmotor", g.motor_rows),
@@ -30,7 +30,7 @@ _ROW_STAGES = (
     ("nspeed", g.speed_rows),
     ("ntendon", g.tendon_rows),
 )
-_ROWED = (*(size for size, _ in _ROW_STAGES), "nshape")
+_ROWED = (*(size for size, _ in ROW_STAGES), "nshape")
 """Sizes of what can have rows."""
 _NEEDS = (*(size for size in _ROWED if size != "nlimit"), "nu", "nspring", "nbox")
 """Sizes of what a step without constraints does not do."""
@@ -106,7 +106,7 @@ class ConstraintProgram:
         many = 6 * np.count_nonzero(self.column["tree_link"]) > self.column["option"][t.FREE_COLUMNS]
         boxed = i.solve_boxed if self.column["option"][t.BOXED] else mass
         chosen = [mass, s.solve_rows, i.solve_free_bodies if many else mass, boxed]
-        chosen += [stage for size, stage in _ROW_STAGES if self.sizes[size]]
+        chosen += [stage for size, stage in ROW_STAGES if self.sizes[size]]
         if self.hits is not None:
             chosen.append(s.contact_rows)
         return chosen

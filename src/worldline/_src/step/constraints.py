@@ -15,6 +15,7 @@ import numpy as np
 
 from worldline._src.collision.arenas import Arenas as HitArenas
 from worldline._src.collision.run import set_links
+from worldline._src.compile_ahead import compile_ahead
 from worldline._src.jit import Stage
 from worldline._src.kernels.broadphase.aabb import place
 from worldline._src.kernels.broadphase.pairs import broad
@@ -42,7 +43,7 @@ from worldline._src.step.actuator_filling import (
     working_actuators,
 )
 from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_rows
-from worldline._src.step.constraint_program import ConstraintProgram
+from worldline._src.step.constraint_program import ROW_STAGES, ConstraintProgram
 from worldline._src.step.damping_clamp import clamp_damping, given_damping
 from worldline._src.step.equality_filling import (
     Owner,
@@ -167,6 +168,9 @@ class Constraints(ConstraintProgram):
             ntree=len(starts) - 1,
             ntie=len(ties),
         )
+        self._families = _families(kept)
+        # measuring the model below compiles too
+        compile_ahead(self._needed_soon())
         self._fill_shapes()
         fill_pairs(model, self.column, pairs, option.override_contact_margin)
         override_contacts(option, self.column)
@@ -297,7 +301,7 @@ class Constraints(ConstraintProgram):
         self.sleep(None)
 
     def _make_hits(self, kept: list, option: SimulateOption) -> None:
-        rows = [row for _, row in kept]
+        rows, families = [row for _, row in kept], self._families
         contacts = self.sizes["ncontact"]
         self.hits = HitArenas(
             rows,
@@ -306,10 +310,23 @@ class Constraints(ConstraintProgram):
             explicit=self.column["pair_key"].tolist(),
             contacts=contacts,
         )
-        types = sorted({int(row.shape.type) for row in rows})
-        families = sorted({pair_family(a, b) for a in types for b in types} - {SKIP})
         set_links(tuple(sorted({link for f in families for link in FAMILY_LINKS.get(f, ())})), self.hits.args)
         self._hit_stages = (place, broad, narrow_sort, *(FAMILY_STAGES[f] for f in families))
+
+    def _needed_soon(self) -> list[Stage]:
+        """What steps will call, roughly in the order of how long it takes to compile.
+
+        Links of the narrow phase come last: they are what this process compiles first itself.
+        """
+        if not self.sizes["nrow"] > 1:
+            return []
+        needed = [s.solve_rows]
+        if self._families:
+            needed += [s.contact_rows, broad, *(FAMILY_STAGES[f] for f in self._families)]
+        needed += [stage for size, stage in ROW_STAGES if self.sizes[size]]
+        needed += [i.solve_islands, i.mass_of_island, place, narrow_sort]
+        links = {link for f in self._families for link in FAMILY_LINKS.get(f, ())}
+        return [*needed, *(LINKED[link] for link in sorted(links, reverse=True))]
 
     def _set_reach(self, h: float) -> None:
         """Hard shapes are found shortly before they touch, so that what rests or slides keeps its contacts.
@@ -394,6 +411,12 @@ class Constraints(ConstraintProgram):
         kind, time = self.column["act_kind"][:, 2], np.maximum(self.column["act_number"][:, 20], 1e-15)
         exact = time * -np.expm1(-h / time)
         self.column["act_blend"][:] = np.where(kind == ActivationKind.FILTER_EXACT, exact, h)
+
+
+def _families(kept: list) -> list[int]:
+    """Kinds of pairs that shapes may form."""
+    types = sorted({int(row.shape.type) for _, row in kept})
+    return sorted({pair_family(a, b) for a in types for b in types} - {SKIP})
 
 
 def all_stages() -> tuple[Stage, ...]:

@@ -1,0 +1,111 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Stages compiled by other processes: they come through the cache, and nobody depends on those processes."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from worldline._src import compile_ahead
+from worldline._src.jit import DISABLED, Stage
+
+pytestmark = pytest.mark.skipif(DISABLED, reason="there is no compiler")
+
+STAGES = """
+from worldline._src.jit import stage
+
+@stage
+def first_of_four(m, c, args, d):
+    d[0] = 1.0
+
+@stage
+def second_of_four(m, c, args, d):
+    d[1] = 2.0
+
+@stage
+def third_of_four(m, c, args, d):
+    d[2] = 3.0
+
+@stage
+def last_of_four(m, c, args, d):
+    d[3] = 4.0
+"""
+PROGRAM = """
+import time
+import numba
+import numpy as np
+import four_stages as f
+from worldline._src import compile_ahead
+from worldline._src.kernels.program import caller
+{before}
+stages = (f.first_of_four, f.second_of_four, f.third_of_four, f.last_of_four)
+compile_ahead.compile_ahead(stages)
+print("asked", len(f.first_of_four.elsewhere))
+end = time.monotonic() + {patience}
+while not all(stage.is_compiled(numba.float64) for stage in stages) and time.monotonic() < end:
+    time.sleep(0.05)
+print("cached", sum(stage.is_compiled(numba.float64) for stage in stages))
+addresses = np.array([stage.address(numba.float64) for stage in stages], np.int64)
+numbers = np.zeros(4)
+caller()(addresses, np.zeros(1, np.int64), np.zeros(1), np.zeros(1, np.int64), numbers)
+print("ran", numbers.tolist(), len(f.first_of_four.elsewhere))
+"""
+
+
+def run(tmp_path: Path, jobs: str, before: str = "", patience: float = 120.0) -> list[str]:
+    (tmp_path / "four_stages.py").write_text(STAGES)
+    given = {"WORLDLINE_COMPILE_JOBS": jobs, "WORLDLINE_CACHE_DIR": str(tmp_path / "cache")}
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(before=before, patience=patience)],
+        env={**os.environ, **given, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split("\n")[:3]
+
+
+def test_another_process_fills_the_cache(tmp_path):
+    # this process only waits, so whatever is in the cache came from another one
+    assert run(tmp_path, "2") == ["asked 4", "cached 4", "ran [1.0, 2.0, 3.0, 4.0] 0"]
+
+
+def test_one_job_starts_nobody(tmp_path):
+    assert run(tmp_path, "1", patience=0.0) == ["asked 0", "cached 0", "ran [1.0, 2.0, 3.0, 4.0] 0"]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "compile_ahead._SERVE = 'raise SystemExit(3)'",
+        "import sys; sys.executable = '/there/is/no/such/program'",
+        "compile_ahead._SERVE = 'print(input().upper())'",
+    ],
+    ids=["it ends", "it does not start", "it answers something else"],
+)
+def test_what_others_fail_at_is_compiled_here(tmp_path, fault):
+    assert run(tmp_path, "3", fault, patience=1.0) == ["asked 4", "cached 0", "ran [1.0, 2.0, 3.0, 4.0] 0"]
+
+
+def test_a_stage_is_compiled_and_answered_by_its_name(monkeypatch):
+    asked = []
+    monkeypatch.setattr(Stage, "address", lambda self, scalar: asked.append((self.name, str(scalar))))
+    answers = io.StringIO()
+    module = "worldline._src.kernels.broadphase.aabb"
+    compile_ahead.serve(io.StringIO(f"{module} place\n{module} place\n"), answers)
+    assert asked == [("place", "float64")] * 2
+    assert answers.getvalue() == "place\nplace\n"
+
+
+@pytest.mark.parametrize(("told", "expected"), [("", 1), ("3", 3), ("many", 1), ("0", 0), ("-2", 1)])
+def test_how_many_may_compile(monkeypatch, told, expected):
+    monkeypatch.setenv("WORLDLINE_COMPILE_JOBS", told)
+    assert compile_ahead.jobs() == expected
