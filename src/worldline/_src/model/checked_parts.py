@@ -19,7 +19,7 @@ from worldline._src.model.builder import ModelBuilder
 from worldline._src.model.checks import check_body
 from worldline._src.model.kinds import JointType
 from worldline._src.model.records import JointDofConfig, JointRecord, LinkRecord, configuration, target_within
-from worldline._src.spatial.poses import Array
+from worldline._src.spatial.poses import IDENTITY, Array
 
 _POINT, _NO_INERTIA = np.zeros(3), np.zeros((3, 3))
 
@@ -64,6 +64,18 @@ def add_checked_link(
     builder._labels["link"].add(label)
     builder.links.append(LinkRecord(label, xform, mass, com, moments, is_kinematic, gravcomp=gravcomp))
     return len(builder.links) - 1
+
+
+def add_weld(builder: ModelBuilder, parent: int, child: int, X_p: Array) -> int:
+    """A fixed joint without a name; see `ModelBuilder.add_joint_fixed`."""
+    label = builder._label(None, "joint")
+    start, v_start = len(builder.joint_q), len(builder.joint_qd)
+    joint = JointRecord(
+        label, JointType.FIXED, parent, child, X_p, IDENTITY.copy(), [], [], [], start, v_start
+    )
+    builder._labels["joint"].add(label)
+    builder.joints.append(joint)
+    return len(builder.joints) - 1
 
 
 def _is_plain(dof: JointDofConfig) -> bool:

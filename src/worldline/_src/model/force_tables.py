@@ -15,6 +15,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from worldline._src.model.kinds import codes
 from worldline._src.scene.contact import ConstraintForceModel
 from worldline._src.scene.values import ImpedanceDamping, ImpedanceSpring, StiffnessDamping
 from worldline._src.spatial.poses import Array
@@ -102,7 +103,7 @@ def force_models(laws: Sequence[Law]) -> ForceModels:
         zip(*[rows[id(law)] for law in laws], strict=True) if laws else ((),) * 7
     )
     return ForceModels(
-        np.array(kind, np.int64),
+        codes(kind),
         np.array(stiffness, np.float64),
         np.array(damping, np.float64),
         np.array(impedance, np.float64).reshape(-1, 5),

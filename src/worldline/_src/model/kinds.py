@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import IntEnum, IntFlag
+
+import numpy as np
 
 
 class JointType(IntEnum):
@@ -81,6 +84,11 @@ class ActuatorMode(IntEnum):
     VELOCITY = 2
     POSITION_VELOCITY = 3
     EFFORT = 4
+
+
+def codes(members: Iterable[int]) -> np.ndarray:
+    """Numbers of members of enumerations; NumPy alone takes long to see that these are whole numbers."""
+    return np.array(list(map(int, members)), np.int64)
 
 
 QUATERNION_JOINTS = frozenset({JointType.BALL, JointType.FREE, JointType.DISTANCE})

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from worldline._src.model.force_tables import ForceModels, force_models
-from worldline._src.model.kinds import ShapeFlags, ShapeKind
+from worldline._src.model.kinds import ShapeFlags, ShapeKind, codes
 from worldline._src.model.scene_index import SceneIndex, labels, shared_when_empty, upright
 from worldline._src.model.scene_trees import unit_pose
 from worldline._src.model.shape_tables import CombineKind, ContactPairs, Frames, Shapes, Sites
@@ -72,7 +72,7 @@ def shape_table(
     placed = [_placed(geom, library) for geom in geoms]
     return Shapes(
         label=labels([geom.name for geom in geoms], "shape"),
-        kind=np.array([_KINDS[geom.shape] for geom in geoms], np.int64),
+        kind=codes([_KINDS[geom.shape] for geom in geoms]),
         body=np.array([body for body, _ in places], np.int64),
         xform=np.array([xform for xform, _ in placed], np.float64).reshape(-1, 7),
         size=np.array([size for _, size in placed], np.float64).reshape(-1, 3),
@@ -80,7 +80,7 @@ def shape_table(
         scale=np.array(
             [(1.0, 1.0, 1.0) if geom.mesh_scale is None else geom.mesh_scale.tolist() for geom in geoms]
         ).reshape(-1, 3),
-        flags=np.array([_flags(geom, library) for geom in geoms], np.int64),
+        flags=codes([_flags(geom, library) for geom in geoms]),
         group=np.array([mask.collide_group for mask in masks], np.int64),
         mask=np.array([mask.collide_with for mask in masks], np.int64),
         margin=np.array([geom.margin for geom in geoms], np.float64),
@@ -88,11 +88,11 @@ def shape_table(
         priority=np.array([geom.priority for geom in geoms], np.int64),
         condim=np.array([p.condim for p in physics], np.int64),
         friction=np.array([p.friction for p in physics], np.float64).reshape(-1, 3),
-        friction_rule=np.array([_RULES[p.friction_rule] for p in physics], np.int64),
+        friction_rule=codes([_RULES[p.friction_rule] for p in physics]),
         restitution=np.array(
             [math.nan if p.restitution is None else p.restitution for p in physics], np.float64
         ),
-        restitution_rule=np.array([_RULES[p.restitution_rule] for p in physics], np.int64),
+        restitution_rule=codes([_RULES[p.restitution_rule] for p in physics]),
         force=force_models([p.contact_model for p in physics]),
         mix=np.array([p.force_mix for p in physics], np.float64),
         fluid=np.array([geom.fluid_coefficients or _NONE5 for geom in geoms], np.float64).reshape(-1, 5),
@@ -123,14 +123,11 @@ def _source(geom: Geometry, meshes: dict[str, int], hfields: dict[str, int]) -> 
 def _flags(geom: Geometry, library: AssetLibrary) -> ShapeFlags:
     mask: CollisionMask = peek(geom, "collision_mask")
     flags = ShapeFlags.COLLIDES if mask.collide_group or mask.collide_with else ShapeFlags.NONE
-    if (
-        geom.mesh is not None
-        and geom.shape is ShapeType.Mesh
-        and library.assets.meshes[geom.mesh].value["acd"]
-    ):
-        flags |= ShapeFlags.DECOMPOSED
-    if geom.mesh_surface and geom.shape is ShapeType.Mesh:
-        flags |= ShapeFlags.SURFACE
+    if geom.shape is ShapeType.Mesh:
+        if geom.mesh is not None and library.assets.meshes[geom.mesh].value["acd"]:
+            flags |= ShapeFlags.DECOMPOSED
+        if geom.mesh_surface:
+            flags |= ShapeFlags.SURFACE
     return flags
 
 
@@ -141,7 +138,7 @@ def site_table(index: SceneIndex) -> Sites:
         label=labels([site.name for _, site in index.sites], "site"),
         body=np.array([body for body, _ in index.sites], np.int64),
         xform=np.array([xform for xform, _ in placed], np.float64).reshape(-1, 7),
-        kind=np.array([_SITE_KINDS[site.shape] for _, site in index.sites], np.int64),
+        kind=codes([_SITE_KINDS[site.shape] for _, site in index.sites]),
         size=np.array([size for _, size in placed], np.float64).reshape(-1, 3),
     )
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from worldline._src.errors import Problem, SceneError, WorldlineError
 from worldline._src.model.builder import ModelBuilder
-from worldline._src.model.checked_parts import add_axis_joint, add_checked_link, add_massless_link
+from worldline._src.model.checked_parts import add_axis_joint, add_checked_link, add_massless_link, add_weld
 from worldline._src.model.kinds import ActuatorMode
 from worldline._src.model.kinds import JointType as BuiltJoint
 from worldline._src.model.records import JointDofConfig
@@ -67,8 +67,9 @@ def add_trees(world: World, library: AssetLibrary | None = None) -> SceneTrees:
     for label, bodies in _multibodies(world):
         first = len(builder.joints)
         for body in bodies:
-            parents = {id(child): link for link in body.link.walk() for child in link.children}
-            for link in body.link.walk():
+            links = list(body.link.walk())
+            parents = {id(child): link for link in links for child in link.children}
+            for link in links:
                 above = parents.get(id(link))
                 parent = -1 if above is None else trees.link_body[id(above)]
                 try:
@@ -154,7 +155,7 @@ def _add_link(
         if base and body.free is not None:
             _start_velocity(builder, body)
     else:
-        builder.add_joint_fixed(parent, index, parent_xform=np.array(local))
+        add_weld(builder, parent, index, np.array(local))
 
 
 def _start_velocity(builder: ModelBuilder, body: Body) -> None:

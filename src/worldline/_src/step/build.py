@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from worldline._src.errors import Problem, SceneError
+from worldline._src.model.kinds import codes
 from worldline._src.model.model import Model
 from worldline._src.model.scene_constraints import (
     closure_table,
@@ -316,16 +317,16 @@ def _actuators(world: World, index: SceneIndex, model: Model) -> Actuators:
     n = len(rows)
     return Actuators(
         label=labels([a.name for a in rows], "actuator"),
-        target_kind=np.array([t[0] for t in targets], np.int64),
+        target_kind=codes([t[0] for t in targets]),
         target=np.array([t[1] for t in targets], np.int64),
         reference=np.array([t[2] for t in targets], np.int64),
         rod=np.array([t[3] for t in targets], np.float64),
         gear=np.array([a.gear for a in rows], np.float64).reshape(n, 6),
-        gain_kind=column("gain_kind", np.int64),
+        gain_kind=codes([law["gain_kind"] for law in laws]),
         gain=column("gain").reshape(n, 10),
-        bias_kind=column("bias_kind", np.int64),
+        bias_kind=codes([law["bias_kind"] for law in laws]),
         bias=column("bias").reshape(n, 10),
-        activation_kind=column("activation_kind", np.int64),
+        activation_kind=codes([law["activation_kind"] for law in laws]),
         activation=column("activation").reshape(n, 10),
         activation_early=column("activation_early", bool),
         control_range=np.array([_range(peek(a, "ctrlrange")) for a in rows]).reshape(n, 2),

@@ -403,13 +403,14 @@ class Attributes:
 
 
 _SHORT: Final = 2000
+_LONG_NUMBER: Final = 400
 _TRUTH: Final = {"true": True, "false": False}
 
 
 def number(text: str, infinite: bool = False) -> float | None:
     """A number as XML formats write it, None for anything else; NaN is never one."""
     # blanks around it are no matter to `float`
-    if len(text) > 400 or "_" in text:
+    if len(text) > _LONG_NUMBER or "_" in text:
         # Python would read 1_000, and long digits take long
         return None
     try:
@@ -421,11 +422,14 @@ def number(text: str, infinite: bool = False) -> float | None:
     return None
 
 
-def are_plain(text: str) -> bool:
-    """Whether a text is certainly made of finite numbers; one for which this is False may be all the same."""
+def are_plain(*texts: str) -> bool:
+    """Whether texts are certainly made of finite numbers; those for which this is False may be all the same."""
+    if max(map(len, texts), default=0) >= _LONG_NUMBER:
+        return False
+    text = " ".join(texts)
     try:
         # a sum is finite when its terms are, or nearly so
-        return len(text) < 400 and math.isfinite(sum(map(float, text.split()))) and "_" not in text
+        return isfinite(sum(map(float, text.split()))) and "_" not in text
     except ValueError:
         return False
 

@@ -123,7 +123,9 @@ class _Actuators:
         if target is None:
             return
         facts = id(self.default), element.tag
-        model = reading.template(_PARTS, self.a, self.scope, facts).make({"name": name, "target": target})
+        gear = self.a.reals("gear", 1, 6, default=_GEAR)
+        template = reading.template(_PARTS, self.a, self.scope, facts)
+        model = template.make({"name": name, "target": target, "gear": gear})
         if law.gain in ("pid", "dcmotor", "so3") or element.tag == "plugin" or self._is_unknown(law):
             made, inputs, activations = read_multi(self.log, element, self.classes, model)
             for part in made[1:]:
@@ -301,20 +303,16 @@ def _read_common(reading: Reading, a: Attributes, scope: Scope, facts: tuple[int
     }
 
 
-def _read_gear(reading: Reading, a: Attributes, scope: Scope, facts: tuple[int, str]) -> dict[str, Any]:
-    return {"gear": a.reals("gear", 1, 6, default=(1.0, 0.0, 0.0, 0.0, 0.0, 0.0))}
-
-
 _PARTS: Final = Parts(
     Actuator,
     Part(
         frozenset("ctrllimited ctrlrange forcelimited forcerange group lengthrange".split()),
         _read_common,
     ),
-    Part(frozenset(("gear",)), _read_gear),
 )
 # one for all motors: it holds nothing, and cannot be changed
 _MOTOR: Final = ActuatorType.motor()
+_GEAR: Final = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def reading_range(a: Attributes) -> Range | None:

@@ -312,8 +312,8 @@ class Reading:
 
         An element that belongs nowhere because of a name that nobody has is a problem.
         """
-        if not self.root.children and not self.root.source.section(tag):
-            return []
+        if not self.root.children:
+            return self._members_of_root(tag, references)
         scopes = list(self.root.walk())
         sources = {id(scope.source): scope.source for scope in scopes}
         found: dict[int, list[Element]] = {id(scope): [] for scope in scopes}
@@ -334,6 +334,21 @@ class Reading:
                 if not here:
                     self._unplaced(element, source, wanted, places)
         return [(element, scope) for scope in scopes for element in found[id(scope)]]
+
+    def _members_of_root(
+        self, tag: str, references: Callable[[Element], Sequence[Reference]]
+    ) -> list[tuple[Element, Scope]]:
+        """`members` of a file without replicas and attached models, in which everything belongs that can."""
+        root, found = self.root, []
+        for element in root.source.section(tag):
+            wanted = references(element)
+            for reference in wanted:
+                if not self.names.has(reference.namespaces, root.name(reference.name)):
+                    self._unplaced(element, root.source, wanted, [root])
+                    break
+            else:
+                found.append((element, root))
+        return found
 
     def _candidates(self, places: Sequence[Scope], references: Sequence[Reference]) -> Sequence[Scope]:
         """Scopes of a file in which an element might belong; all of them where that is quick to find out."""

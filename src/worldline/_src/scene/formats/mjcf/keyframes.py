@@ -55,6 +55,9 @@ class _Frames:
         self.slots = {id(slot.joint): slot for slot in slots}
         self.start = [x for slot in slots for x in slot.reference_values()]
         self.velocities = sum(slot.v_count for slot in slots)
+        self._own: list[Coordinates | int] = list(reading.joints)
+        self._own_places: list[tuple[int, int, int]] = []
+        self._inputs: list[Input | None] = list(reading.inputs)
         self.mocaps = [body for body in reading.world.hierarchy.bodies if body.mocap]
 
     def read(self, element: Element, scope: Scope) -> None:
@@ -62,8 +65,7 @@ class _Frames:
         a = Attributes(element, self.reading.log)
         a.mark("name")
         if scope.parent is None:
-            joints: list[Coordinates | int] = list(self.reading.joints)
-            inputs: list[Input | None] = list(self.reading.inputs)
+            joints, inputs = self._own, self._inputs
         else:
             joints, inputs = self._attached(scope)
         name = element.get("name")
@@ -96,24 +98,43 @@ class _Frames:
         return values or None
 
     def _positions(self, a: Attributes, joints: list[Coordinates | int]) -> Array:
-        total = sum([j if isinstance(j, int) else j.q_count for j in joints])
+        places = self._places(joints)
+        total = places[-1][0] + places[-1][1] if places else 0
         values = self._vector(a, "qpos", total)
         if values is None:
             return np.zeros(0)
         out = self.start.copy()
+        for at, count, start in places:
+            if at >= len(values):
+                break
+            if start < 0:
+                continue
+            if count == 1:
+                out[start] = values[at]
+            else:
+                part = values[at : at + count]
+                out[start : start + count] = _filled(out[start : start + count], part)
+        return vector(out)
+
+    def _places(self, joints: list[Coordinates | int]) -> list[tuple[int, int, int]]:
+        """For each joint its first coordinate in the file, how many it has, and the first one in the scene.
+
+        The last is negative for one that did not come along.
+        """
+        if joints is self._own and self._own_places:
+            return self._own_places
+        places: list[tuple[int, int, int]] = []
         at = 0
         for joint in joints:
             if isinstance(joint, int):
-                at += joint
-                continue
-            count = joint.q_count
-            start = self.slots[id(joint.joint)].q_start
-            if count == 1 and at < len(values):
-                out[start] = values[at]
-            elif part := values[at : at + count]:
-                out[start : start + count] = _filled(out[start : start + count], part)
+                count, start = joint, -1
+            else:
+                count, start = joint.q_count, self.slots[id(joint.joint)].q_start
+            places.append((at, count, start))
             at += count
-        return vector(out)
+        if joints is self._own:
+            self._own_places = places
+        return places
 
     def _velocities(self, a: Attributes, joints: list[Coordinates | int]) -> Array:
         if "qvel" not in a:

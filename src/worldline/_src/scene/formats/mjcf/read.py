@@ -94,10 +94,16 @@ def _check_defaults(reading: Reading) -> None:
     broken = {(problem.file, problem.path) for problem in reading.log.problems}
     sources = {id(scope.source): scope.source for scope in reading.root.walk()}
     for source in sources.values():
-        for section in source.root.all("default"):
-            for element in section.walk():
-                if element.attributes and not (broken and (element.file, element.path) in broken):
-                    _check_numbers(element, reading.log)
+        elements = [element for section in source.root.all("default") for element in section.walk()]
+        texts = [
+            text for element in elements for name, text in element.attributes.items() if name not in WORDS
+        ]
+        if are_plain(*texts):
+            # nearly always, and found out at once
+            continue
+        for element in elements:
+            if element.attributes and not (broken and (element.file, element.path) in broken):
+                _check_numbers(element, reading.log)
 
 
 def _check_numbers(element: Element, log: Log) -> None:
