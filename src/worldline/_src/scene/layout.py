@@ -78,7 +78,7 @@ def active_joints(link: Link, body: Body) -> list[Joint]:
     """The joints of a link that move it; see above for those that others replace."""
     if body.free is not None and link is body.link:
         return []
-    if _SPECIAL.isdisjoint([joint.type_ for joint in link.joints]):
+    if not link.joints or _SPECIAL.isdisjoint([joint.type_ for joint in link.joints]):
         return link.joints.copy()
     joints = [joint for joint in link.joints if joint.type_ is not JointType.Fixed]
     for joint in joints:

@@ -148,7 +148,7 @@ def _keyframes(world: World, probe: Probe) -> None:
     if not world.keyframes:
         return
     coordinates, velocities = sizes(world)
-    mocaps = sum(body.mocap for body in world.hierarchy.bodies)
+    mocaps = sum([body.mocap for body in world.hierarchy.bodies])
     expected = {
         "dof_pos": (coordinates, "coordinates"),
         "dof_vel": (velocities, "velocities"),
@@ -156,7 +156,7 @@ def _keyframes(world: World, probe: Probe) -> None:
         "dof_command": (velocities, "velocities"),
         "dof_acceleration": (velocities, "velocities"),
         "dof_target": (coordinates, "coordinates"),
-        "link_force": (sum(1 for _ in world.hierarchy.links()), "links"),
+        "link_force": (len(list(world.hierarchy.links())), "links"),
         "ctrl": (len(world.actuators), "actuators"),
         "mocap_pos": (mocaps, "mocap bodies"),
         "mocap_quat": (mocaps, "mocap bodies"),

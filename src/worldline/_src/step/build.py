@@ -363,8 +363,9 @@ def _keyframes(world: World, trees: SceneTrees, model: Model) -> Keyframes:
     controls = np.zeros((len(frames), len(world.actuators)))
     # where the coordinates of a keyframe, one slot after another, stand in the model
     joints = [trees.builder.joints[trees.joint_index[id(slot.joint)]] for slot in slots]
-    place_q = [j.start + i for j, slot in zip(joints, slots, strict=True) for i in range(slot.q_count)]
-    place_v = [j.v_start + i for j, slot in zip(joints, slots, strict=True) for i in range(slot.v_count)]
+    starts = list(zip(joints, slots, strict=True))
+    place_q = np.array([j.start + i for j, slot in starts for i in range(slot.q_count)], np.int64)
+    place_v = np.array([j.v_start + i for j, slot in starts for i in range(slot.v_count)], np.int64)
     for k, frame in enumerate(frames):
         if frame.dof_pos.size:
             q[k, place_q] = frame.dof_pos

@@ -47,6 +47,7 @@ __all__ = [
     "number",
     "numbers",
     "parse",
+    "plain_numbers",
 ]
 
 
@@ -422,8 +423,20 @@ def number(text: str, infinite: bool = False) -> float | None:
     return None
 
 
+def plain_numbers(text: str) -> list[float] | None:
+    """The numbers of a text that is certainly made of finite ones; None does not say that it is not."""
+    if len(text) >= _SHORT or "_" in text:
+        return None
+    try:
+        values = list(map(float, text.split()))
+    except ValueError:
+        return None
+    # a sum is finite when its terms are, or nearly so
+    return values if isfinite(sum(values)) else None
+
+
 def are_plain(*texts: str) -> bool:
-    """Whether texts are certainly made of finite numbers; those for which this is False may be all the same."""
+    """Whether texts are certainly made of finite numbers; False does not say that they are not."""
     if max(map(len, texts), default=0) >= _LONG_NUMBER:
         return False
     text = " ".join(texts)

@@ -27,6 +27,7 @@ from worldline._src.scene.formats.mjcf.orientation import (
     read_placement,
     read_rotation,
 )
+from worldline._src.scene.formats.mjcf.schema import ORIENTATION
 from worldline._src.scene.formats.mjcf.scopes import Scope
 from worldline._src.scene.formats.xml import Attributes, Element
 from worldline._src.scene.joints import JointType
@@ -44,6 +45,8 @@ _BODY_IGNORED: Final = {
 }
 
 
+_PLAIN_BODY: Final = {"name", "childclass", "pos", *ORIENTATION}
+"""What most bodies have at most."""
 _FUSE: Final = {"auto": True, "false": False}
 _TURNING: Final = {JointType.Ball, JointType.Revolute}
 
@@ -137,19 +140,22 @@ class Tree:
 
     def _body(self, element: Element, place: Place) -> None:
         a = Attributes(element, self.log)
-        a.mark("name", "simple")
         scope = place.scope
         placement = place.frame.then(read_placement(a, scope.compiler))
         position, rotation = placement
         link = fresh(
             Link,
             name=self.reading.names.own(scope, element, "link"),
-            gravcomp=a.real("gravcomp", 0.0),
-            may_fuse=a.choice("fuse", _FUSE, True),
             local_translation=vector(position),
             local_rotation=vector(rotation),
         )
-        mocap = a.flag("mocap", False)
+        mocap = False
+        is_plain = element.attributes.keys() <= _PLAIN_BODY
+        if not is_plain:
+            a.mark("name", "simple")
+            link.__dict__["gravcomp"] = a.real("gravcomp", 0.0)
+            link.__dict__["may_fuse"] = a.choice("fuse", _FUSE, True)
+            mocap = a.flag("mocap", False)
         body = place.body
         if isinstance(place.holder, Hierarchy):
             body = fresh(Body, link=link, mocap=mocap)
@@ -163,7 +169,8 @@ class Tree:
             scope.source.defaults.find(childclass, element, "childclass")
         if [child.tag for child in element.children].count("inertial") > 1:
             self.log.problem(element, "more than one <inertial>")
-        self.reading.finish(a, _BODY_IGNORED)
+        if not is_plain:
+            self.reading.finish(a, _BODY_IGNORED)
         inner = Place(link, body, scope, HERE, childclass or place.childclass)
         self._push(element, inner)
 
