@@ -115,6 +115,9 @@ def composed(a: Sequence[float], b: Sequence[float]) -> list[float]:
     """`compose` for plain numbers, of which whoever walks along a tree makes one array in the end."""
     px, py, pz, ax, ay, az, aw = a
     rx, ry, rz, bx, by, bz, bw = b
+    if aw == 1.0 and ax == ay == az == 0.0:
+        # most links and joints are not turned
+        return [px + rx, py + ry, pz + rz, bx, by, bz, bw]
     # `_turned`, written out: this runs for every link, joint and shape of a scene
     d, e, f = 2.0 * (ay * rz - az * ry), 2.0 * (az * rx - ax * rz), 2.0 * (ax * ry - ay * rx)
     return [

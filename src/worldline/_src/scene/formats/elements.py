@@ -262,10 +262,9 @@ def _convert(tree: Any, file: str | None) -> Element:
                 child.parent = made
                 children.append(child)
                 below.append((inner, child))
-            if type(made.tag) is not str:
-                # an unresolved entity; there are none without a document type
-                where = made.parent or made
-                raise SceneError("", [where.problem("an entity is not allowed")])
+        if not {str}.issuperset([type(made.tag) for _, made in level]):
+            # an unresolved entity; there are none without a document type
+            raise SceneError("", [Problem("", "an entity is not allowed", file)])
         if total > ELEMENTS:
             raise SceneError("", [root.problem(f"more than {ELEMENTS} elements")])
         if depth > DEPTH:

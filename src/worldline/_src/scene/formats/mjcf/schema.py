@@ -10,17 +10,24 @@ name that it does; readers may then leave attributes unread only on purpose.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 from worldline._src.scene.formats.xml import Element, Log
 from worldline._src.scene.kinds import hint
 
 
-class Rule(NamedTuple):
-    """What an element may have: attributes, and children with the names of their rules."""
+@dataclass(slots=True)
+class Rule:
+    """What an element may have: attributes, and children with the names of their rules.
+
+    Attributes:
+        inside: The rules of the children themselves, None for those that are left out whole.
+    """
 
     attributes: frozenset[str]
     children: dict[str, str]
+    inside: dict[str, Rule | None]
 
 
 Adder = Callable[..., None]
@@ -185,7 +192,7 @@ def _rules() -> dict[str, Rule]:
         """Adds a rule; a child `tag` follows the rule `prefix/tag` where there is one, else `tag`."""
         inside = key if prefix is None else prefix
         named = {tag: f"{inside}/{tag}" for tag in children.split()}
-        rules[key] = Rule(frozenset(attributes.split()), named)
+        rules[key] = Rule(frozenset(attributes.split()), named, {})
 
     add(
         "mujoco",
@@ -265,6 +272,8 @@ def _rules() -> dict[str, Rule]:
     add("/sensor/plugin/config", "key value")
     add("/keyframe", "", "key")
     add("/keyframe/key", "name time qpos qvel act mpos mquat ctrl plastic")
+    for rule in rules.values():
+        rule.inside.update({tag: rules.get(key) for tag, key in rule.children.items()})
     return rules
 
 
@@ -398,17 +407,17 @@ def _known(root: Element) -> list[tuple[Element, Rule]] | None:
     """All elements with their rules, level by level; None when `check` may have something to tell."""
     found = [(root, RULES["mujoco"])]
     texts: list[str] = []
-    for element, (names, children) in found:
-        attributes = element.attributes
-        if not attributes.keys() <= names:
+    for element, rule in found:
+        attributes, inside = element.attributes, rule.inside
+        if not attributes.keys() <= rule.attributes:
             return None
         texts += attributes.values()
         for child in element.children:
-            key = children.get(child.tag)
-            if key is None:
+            below = inside.get(child.tag)
+            if below is not None:
+                found.append((child, below))
+            elif child.tag not in inside:
                 return None
-            if key in RULES:
-                found.append((child, RULES[key]))
     return found if max(map(len, texts), default=0) <= MOST_LETTERS else None
 
 
