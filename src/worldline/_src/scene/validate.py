@@ -68,9 +68,10 @@ def _walk(world: World, probe: Probe) -> None:
     _references(probe)
     if not probe.problems:
         # these rely on the types of the whole tree
-        _static_shapes(world, probe)
+        links = list(world.hierarchy.links())
+        _static_shapes(world, links, probe)
         _frames(world, probe)
-        _keyframes(world, probe)
+        _keyframes(world, links, probe)
 
 
 def check_structure(world: World, limits: Limits = LIMITS) -> list[Problem]:
@@ -117,8 +118,8 @@ def movable_links(world: World) -> Iterator[tuple[Link, bool, str]]:
             stack.extend((child, moves, f"{path}.children[{i}]") for i, child in enumerate(link.children))
 
 
-def _static_shapes(world: World, probe: Probe) -> None:
-    if not any(is_ground(geom) for link in world.hierarchy.links() for geom in link.geoms):
+def _static_shapes(world: World, links: list[Link], probe: Probe) -> None:
+    if not any([is_ground(geom) for link in links for geom in link.geoms]):
         return
     for link, moves, path in movable_links(world):
         for index, geom in enumerate(link.geoms if moves else ()):
@@ -144,7 +145,7 @@ def _frames(world: World, probe: Probe) -> None:
         sound |= seen
 
 
-def _keyframes(world: World, probe: Probe) -> None:
+def _keyframes(world: World, links: list[Link], probe: Probe) -> None:
     if not world.keyframes:
         return
     coordinates, velocities = sizes(world)
@@ -156,7 +157,7 @@ def _keyframes(world: World, probe: Probe) -> None:
         "dof_command": (velocities, "velocities"),
         "dof_acceleration": (velocities, "velocities"),
         "dof_target": (coordinates, "coordinates"),
-        "link_force": (len(list(world.hierarchy.links())), "links"),
+        "link_force": (len(links), "links"),
         "ctrl": (len(world.actuators), "actuators"),
         "mocap_pos": (mocaps, "mocap bodies"),
         "mocap_quat": (mocaps, "mocap bodies"),

@@ -311,8 +311,13 @@ def _actuators(world: World, index: SceneIndex, model: Model) -> Actuators:
             mass = _reflected_inertia(actuator, target, model, diagonal)
             law["bias"][2] = -2.0 * law["damping_ratio"] * np.sqrt(law["gain"][0] * mass)
 
+    # motors are all alike, so columns are made of the laws that differ and then spread
+    known = {id(law): law for law in laws}
+    place = {key: k for k, key in enumerate(known)}
+    where = np.array([place[id(law)] for law in laws], np.int64)
+
     def column(name: str, kind: Any = np.float64) -> np.ndarray:
-        return np.array([law[name] for law in laws], kind)
+        return np.array([law[name] for law in known.values()], kind)[where]
 
     n = len(rows)
     return Actuators(
@@ -322,11 +327,11 @@ def _actuators(world: World, index: SceneIndex, model: Model) -> Actuators:
         reference=np.array([t[2] for t in targets], np.int64),
         rod=np.array([t[3] for t in targets], np.float64),
         gear=np.array([a.gear for a in rows], np.float64).reshape(n, 6),
-        gain_kind=codes([law["gain_kind"] for law in laws]),
+        gain_kind=column("gain_kind", np.int64),
         gain=column("gain").reshape(n, 10),
-        bias_kind=codes([law["bias_kind"] for law in laws]),
+        bias_kind=column("bias_kind", np.int64),
         bias=column("bias").reshape(n, 10),
-        activation_kind=codes([law["activation_kind"] for law in laws]),
+        activation_kind=column("activation_kind", np.int64),
         activation=column("activation").reshape(n, 10),
         activation_early=column("activation_early", bool),
         control_range=np.array([_range(peek(a, "ctrlrange")) for a in rows]).reshape(n, 2),
