@@ -15,7 +15,9 @@ import pytest
 from worldline import msd
 from worldline._src.errors import SceneError
 from worldline._src.scene import validate
+from worldline._src.scene.formats.mjcf.making import maker
 from worldline._src.scene.formats.recent import RECENT
+from worldline._src.scene.lending import LENT, Loan
 from worldline._src.scene.sealing import is_sealed
 
 TEXT = """<mujoco>
@@ -102,6 +104,28 @@ def test_building_what_was_read_does_not_look_at_it_again(world: msd.World, walk
     assert len(walks) == 1
     msd.build(world)
     assert len(walks) == 1
+
+
+def test_building_takes_nothing_that_is_lent() -> None:
+    text = """<mujoco><asset><material name="red"/></asset><default><motor ctrlrange="-1 1"/></default>
+    <worldbody><body name="a"><joint name="j"/>
+    <geom size="0.1"/></body></worldbody><tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>
+    <actuator><motor joint="j"/></actuator></mujoco>"""
+    world = msd.from_str(text)
+    msd.build(world)
+    assert is_sealed(world) and "ctrlrange" not in vars(world.actuators[0])
+
+
+def test_a_loan_that_is_not_sound_never_counts_as_sound() -> None:
+    loan = Loan(msd.Inertia(mass=1.0, pos=(0.0, 0.0, 0.0)), maker)
+    loan.value.__dict__["pos"][0] = math.nan
+    for _ in range(2):
+        borrower = msd.World(hierarchy=msd.Hierarchy(bodies=[msd.Body(link=msd.Link(name="a"))]))
+        fields = vars(link(borrower))
+        del fields["inertial"]
+        fields[LENT] = {"inertial": loan}
+        with pytest.raises(SceneError):
+            borrower.validate()
 
 
 @pytest.mark.parametrize("what", BROKEN)

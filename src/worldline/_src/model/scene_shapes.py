@@ -200,7 +200,7 @@ def pair_table(world: World, index: SceneIndex) -> ContactPairs:
 
 def excluded_bodies(world: World, index: SceneIndex) -> np.ndarray:
     """Pairs of bodies that never touch, -1 for the world, lower first, shape (k, 2)."""
-    pairs = [sorted((index.body[a], index.body[b])) for a, b in world.collision_ignores.link_pairs]
+    pairs = [sorted((index.body[a], index.body[b])) for a, b in peek(world, "collision_ignores").link_pairs]
     return np.array(pairs, np.int64).reshape(-1, 2)
 
 

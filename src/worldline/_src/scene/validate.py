@@ -119,7 +119,7 @@ def movable_links(world: World) -> Iterator[tuple[Link, bool, str]]:
 
 
 def _static_shapes(world: World, links: list[Link], probe: Probe) -> None:
-    if not any([is_ground(geom) for link in links for geom in link.geoms]):
+    if not any(is_ground(geom) for link in links for geom in link.geoms):
         return
     for link, moves, path in movable_links(world):
         for index, geom in enumerate(link.geoms if moves else ()):
