@@ -21,6 +21,8 @@ from worldline._src.model.kinds import JointType
 from worldline._src.model.records import JointDofConfig, JointRecord, LinkRecord, configuration, target_within
 from worldline._src.spatial.poses import IDENTITY, Array
 
+# looking up a member of an enumeration takes Python ten times as long as looking up a name
+_REVOLUTE = JointType.REVOLUTE
 _POINT, _NO_INERTIA = np.zeros(3), np.zeros((3, 3))
 
 
@@ -110,12 +112,12 @@ def add_axis_joint(
     x, y, z = axis.tolist()
     length = math.hypot(x, y, z)
     if not (_is_plain(dof) and 1e-12 <= length < math.inf):
-        add = builder.add_joint_revolute if kind is JointType.REVOLUTE else builder.add_joint_prismatic
+        add = builder.add_joint_revolute if kind is _REVOLUTE else builder.add_joint_prismatic
         return add(parent, child, axis, parent_xform=X_p, child_xform=X_c, label=label, **settings)
     # coordinate axes stay exact
     unit = axis if length == 1.0 else axis / length
     label = builder._label(label, "joint")
-    slides, turns = ([], [dof]) if kind is JointType.REVOLUTE else ([dof], [])
+    slides, turns = ([], [dof]) if kind is _REVOLUTE else ([dof], [])
     start, v_start = len(builder.joint_q), len(builder.joint_qd)
     joint = JointRecord(label, kind, parent, child, X_p, X_c, slides, turns, [unit], start, v_start)
     builder._labels["joint"].add(label)

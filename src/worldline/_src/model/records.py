@@ -22,6 +22,8 @@ PerDof = float | Sequence[float] | Array
 """One number for all degrees of freedom of a joint, or one each."""
 
 
+# looking up a member of an enumeration takes Python ten times as long as looking up a name
+_NO_DRIVE = ActuatorMode.NONE
 _LARGEST = np.finfo(float).max
 _SIZES = itemgetter(
     "limit_ke", "limit_kd", "target_ke", "target_kd", "damping", "stiffness", "armature", "friction"
@@ -107,7 +109,7 @@ class JointDofConfig:
         position, velocity = self.target_ke > 0.0, self.target_kd > 0.0
         if position:
             return ActuatorMode.POSITION_VELOCITY if velocity else ActuatorMode.POSITION
-        return ActuatorMode.VELOCITY if velocity else ActuatorMode.NONE
+        return ActuatorMode.VELOCITY if velocity else _NO_DRIVE
 
 
 class DofOptions(TypedDict, total=False):

@@ -163,6 +163,10 @@ class FreeJoint(Struct):
     )
 
 
+# looking up a member of an enumeration takes Python ten times as long as looking up a name
+_D6 = JointType.D6
+
+
 class Joint(Struct):
     """A joint between a link and its parent, seen from the link.
 
@@ -271,6 +275,6 @@ class Joint(Struct):
     @property
     def full_sizes(self) -> tuple[int, int]:
         """The same when it is not frozen."""
-        if self.type_ is JointType.D6:
+        if self.type_ is _D6:
             return len(self.dofs), len(self.dofs)
         return JOINT_SIZES[self.type_]

@@ -21,6 +21,9 @@ from worldline._src.scene.vectors import Array
 if TYPE_CHECKING:
     from worldline._src.scene.world import World
 
+# looking up a member of an enumeration takes Python ten times as long as looking up a name
+_SHIFTED = (JointType.Revolute, JointType.Slide)
+_ROTATED = (JointType.Ball, JointType.Free, JointType.Distance)
 _TURNING = {
     JointType.Revolute,
     JointType.Screw,
@@ -67,9 +70,9 @@ class Slot(NamedTuple):
         start = [0.0] * self.q_count
         if not start:
             return start
-        if self.joint.type_ in (JointType.Ball, JointType.Free, JointType.Distance):
+        if self.joint.type_ in _ROTATED:
             start[-1] = 1.0
-        elif self.joint.type_ in (JointType.Revolute, JointType.Slide):
+        elif self.joint.type_ in _SHIFTED:
             start[0] = self.joint.ref_
         return start
 

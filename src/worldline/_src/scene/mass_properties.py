@@ -26,6 +26,9 @@ from worldline._src.scene.bodies import Inertia
 from worldline._src.scene.geometry import ShapeType
 from worldline._src.scene.vectors import Array
 
+# looking up a member of an enumeration takes Python ten times as long as looking up a name
+_SPHERE, _BOX, _CYLINDER = ShapeType.Sphere, ShapeType.Box, ShapeType.Cylinder
+_CAPSULE, _ELLIPSOID = ShapeType.Capsule, ShapeType.Ellipsoid
 _SHELL: Final = 1.0e-6
 _THOMSEN: Final = 1.6075
 _MASSLESS: Final = (ShapeType.Plane, ShapeType.InfinitePlane, ShapeType.HField)
@@ -69,15 +72,15 @@ def shape_content(shape: ShapeType, size: Sequence[float], shell: bool = False) 
     a, b, c = size
     if shape in _MASSLESS:
         return 0.0
-    if shape is ShapeType.Sphere:
+    if shape is _SPHERE:
         return 4.0 * math.pi * a * a if shell else 4.0 / 3.0 * math.pi * a**3
-    if shape is ShapeType.Box:
+    if shape is _BOX:
         return 8.0 * (a * b + b * c + c * a) if shell else 8.0 * a * b * c
-    if shape is ShapeType.Cylinder:
+    if shape is _CYLINDER:
         return 2.0 * math.pi * a * (2.0 * b + a) if shell else 2.0 * math.pi * a * a * b
-    if shape is ShapeType.Capsule:
+    if shape is _CAPSULE:
         return 4.0 * math.pi * a * (b + a) if shell else math.pi * a * a * (2.0 * b + 4.0 / 3.0 * a)
-    if shape is ShapeType.Ellipsoid:
+    if shape is _ELLIPSOID:
         if not shell:
             return 4.0 / 3.0 * math.pi * a * b * c
         mean = ((a * b) ** _THOMSEN + (b * c) ** _THOMSEN + (c * a) ** _THOMSEN) / 3.0
@@ -95,10 +98,10 @@ def shape_moments(shape: ShapeType, size: Sequence[float], shell: bool = False) 
 def _mean_squares(shape: ShapeType, size: Sequence[float], shell: bool) -> tuple[float, float, float]:
     """Of a primitive that has a volume."""
     a, b, c = size
-    if shape is ShapeType.Sphere:
+    if shape is _SPHERE:
         mean = a * a / 3.0 if shell else a * a / 5.0
         return mean, mean, mean
-    if shape is ShapeType.Box:
+    if shape is _BOX:
         if not shell:
             return a * a / 3.0, b * b / 3.0, c * c / 3.0
         # on two of the six faces a coordinate is constant, on the others it is spread evenly
@@ -108,13 +111,13 @@ def _mean_squares(shape: ShapeType, size: Sequence[float], shell: bool) -> tuple
             s * s * (share + (1.0 - share) / 3.0) for s, share in zip((a, b, c), shares, strict=True)
         )
         return xx, yy, zz
-    if shape is ShapeType.Cylinder:
+    if shape is _CYLINDER:
         # share of the caps, which the solid does not have
         caps = a / (2.0 * b + a) if shell else 0.0
         across = (1.0 - caps) * a * a / 2.0 + caps * a * a / 4.0 if shell else a * a / 4.0
         along = (1.0 - caps) * b * b / 3.0 + caps * b * b
         return across, across, along
-    if shape is ShapeType.Capsule:
+    if shape is _CAPSULE:
         if shell:
             ends = a / (b + a)
             across = (1.0 - ends) * a * a / 2.0 + ends * a * a / 3.0

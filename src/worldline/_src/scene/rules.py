@@ -38,6 +38,8 @@ from worldline._src.scene.joints import JOINT_SIZES, Joint, JointType
 from worldline._src.scene.options import CompileOptions, SimulateOption
 from worldline._src.scene.tendons import JointTendon, SpatialTendon
 
+# looking up a member of an enumeration takes Python ten times as long as looking up a name
+_MESH, _HFIELD, _D6 = ShapeType.Mesh, ShapeType.HField, JointType.D6
 # half sizes that have to be positive; the others are not used
 _SIZES: Final = {
     ShapeType.Sphere: (1, "a radius > 0"),
@@ -60,9 +62,9 @@ _NEED_AXIS2: Final = {JointType.Universal, JointType.Planar, JointType.Translati
 
 
 def _geometry(geom: Geometry, probe: Probe, path: str) -> None:
-    if geom.shape is ShapeType.Mesh and geom.mesh is None:
+    if geom.shape is _MESH and geom.mesh is None:
         probe.reject(f"{path}.mesh", "None", "the name of a mesh, since the shape is Mesh")
-    if geom.shape is ShapeType.HField and geom.hfield is None:
+    if geom.shape is _HFIELD and geom.hfield is None:
         probe.reject(f"{path}.hfield", "None", "the name of a hfield, since the shape is HField")
     if geom.mesh is None and geom.shape in _SIZES:
         count, allowed = _SIZES[geom.shape]
@@ -129,7 +131,7 @@ def _joint(joint: Joint, probe: Probe, path: str) -> None:
     elif kind in _NEED_AXIS2 and _parallel(joint.axis, joint.axis2):
         allowed = f"a direction across {joint.axis.tolist()}"
         probe.reject(f"{path}.axis2", str(joint.axis2.tolist()), allowed)
-    if kind is JointType.D6:
+    if kind is _D6:
         _d6(joint, probe, path)
     elif joint.dofs and len(joint.dofs) != JOINT_SIZES[kind][1]:
         allowed = f"none, or {JOINT_SIZES[kind][1]} for a {kind.name} joint"

@@ -67,6 +67,8 @@ from worldline._src.spatial.poses import Array
 from worldline._src.step.dynamics import mass_matrix, mass_matrix_inverse
 from worldline._src.step.reduction import freeze_joints
 
+# looking up a member of an enumeration takes Python ten times as long as looking up a name
+_JOINT, _SHIFTED = TargetKind.JOINT, (JointType.Revolute, JointType.Slide)
 _GAINS = {
     GainType.Fixed: GainKind.FIXED,
     GainType.Affine: GainKind.AFFINE,
@@ -183,7 +185,7 @@ def _place_joints(trees: SceneTrees) -> None:
         if isinstance(joint, FreeJoint):
             continue
         start = builder.joints[index].start
-        if joint.type_ in (JointType.Revolute, JointType.Slide):
+        if joint.type_ in _SHIFTED:
             builder.joint_q[start] = joint.ref_
         elif joint.type_ in (JointType.Ball, JointType.Free, JointType.Distance):
             count = joint.full_sizes[0]
@@ -282,12 +284,12 @@ def _target(actuator: Actuator, index: SceneIndex, model: Model) -> tuple[Target
     target: ActuatorTarget = peek(actuator, "target")
     variant, value = target.variant, target.value
     if variant in ("joint", "joint_in_parent"):
-        kind = TargetKind.JOINT if variant == "joint" else TargetKind.JOINT_IN_PARENT
+        kind = _JOINT if variant == "joint" else TargetKind.JOINT_IN_PARENT
         return kind, index.joint[value], -1, 0.0
     if variant == "floating_base":
         if value in index.joint:
-            return TargetKind.JOINT, index.joint[value], -1, 0.0
-        return TargetKind.JOINT, int(np.flatnonzero(model.joint_child == index.body[value])[0]), -1, 0.0
+            return _JOINT, index.joint[value], -1, 0.0
+        return _JOINT, int(np.flatnonzero(model.joint_child == index.body[value])[0]), -1, 0.0
     if variant == "tendon":
         return TargetKind.TENDON, index.tendon[value], -1, 0.0
     if variant == "link":

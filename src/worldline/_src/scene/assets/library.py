@@ -46,6 +46,11 @@ from worldline._src.scene.vectors import Array
 from worldline._src.scene.world import World
 
 
+# looking up a member of an enumeration takes Python ten times as long as looking up a name
+_MESH = ShapeType.Mesh
+_FROM_GEOMS, _AS_GIVEN = InertiaSource.Geometry, InertiaSource.Given
+
+
 class ResolvedShape(NamedTuple):
     """What a geom is once its mesh is known.
 
@@ -201,7 +206,7 @@ class AssetLibrary:
         if mass == 0.0 or (mass is None and density == 0.0):
             # nothing to look at a mesh for, which may even be missing
             return NOTHING
-        if geom.shape is ShapeType.Mesh:
+        if geom.shape is _MESH:
             own = mesh_properties(self.integrals(geom), density=density, mass=mass)
             return placed(own, geom.position, geom.orientation)
         shape, size, position, rotation = geom.shape, geom.size, geom.position, geom.orientation
@@ -216,13 +221,13 @@ class AssetLibrary:
         """Mass properties of a link under the scene's compile options, but for its total mass."""
         options = self.options if options is None else options
         inertial: Inertia = peek(link, "inertial")
-        given = options.inertia_source is not InertiaSource.Geometry
+        given = options.inertia_source is not _FROM_GEOMS
         has_moments = (inertial.full_inertia or inertial.diag_inertia) is not None
         if given and has_moments and inertial.mass is not None and inertial.pos is not None:
             found = given_properties(inertial, NOTHING)
         else:
             geoms = [g for g in link.geoms if in_groups(peek(g, "visual").group, options.inertia_groups)]
-            source = [] if options.inertia_source is InertiaSource.Given else geoms
+            source = [] if options.inertia_source is _AS_GIVEN else geoms
             found = combined([self.geom_properties(geom) for geom in source])
             found = given_properties(inertial, found) if given else found
         found = bounded(found, options.bound_mass, options.bound_inertia)

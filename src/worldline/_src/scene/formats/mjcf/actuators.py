@@ -28,6 +28,8 @@ from worldline._src.scene.joints import FreeJoint, Joint, JointType
 from worldline._src.scene.tendons import JointTendon, SpatialTendon
 from worldline._src.scene.values import Range, SpringDampCoeff, SpringDamper, StiffnessDamping
 
+# looking up a member of an enumeration takes Python ten times as long as looking up a name
+_BALL: Final = JointType.Ball
 _SPACES: Final = {
     "joint": "joint",
     "jointinparent": "joint",
@@ -177,7 +179,7 @@ class _Actuators:
         if kind == "body":
             return ActuatorTarget.link(name)
         joint = self.targets.get(("joint", name))
-        turning = isinstance(joint, FreeJoint) or (isinstance(joint, Joint) and joint.type_ is JointType.Ball)
+        turning = isinstance(joint, FreeJoint) or (isinstance(joint, Joint) and joint.type_ is _BALL)
         if kind == "jointinparent" and turning:
             return ActuatorTarget.joint_in_parent(name)
         if isinstance(joint, FreeJoint):

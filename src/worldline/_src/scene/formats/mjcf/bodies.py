@@ -48,6 +48,8 @@ _BODY_IGNORED: Final = {
 _PLAIN_BODY: Final = {"name", "childclass", "pos", *ORIENTATION}
 """What most bodies have at most."""
 _FUSE: Final = {"auto": True, "false": False}
+# looking up a member of an enumeration takes Python ten times as long as looking up a name
+_FREE, _BALL = JointType.Free, JointType.Ball
 _TURNING: Final = {JointType.Ball, JointType.Revolute}
 
 
@@ -213,7 +215,7 @@ class Tree:
             return
         a = reading.attributes(element, scope, place.childclass)
         kind = joint_type(a)
-        if kind is JointType.Free:
+        if kind is _FREE:
             if link is not body.link:
                 self.log.problem(element, "only bodies of the world can be free")
             elif body.free is not None or link.joints:
@@ -227,7 +229,7 @@ class Tree:
             return
         if link.joints and kind in _TURNING:
             before = {joint.type_ for joint in link.joints}
-            if JointType.Ball in before or (kind is JointType.Ball and before & _TURNING):
+            if _BALL in before or (kind is _BALL and before & _TURNING):
                 self.log.problem(element, "a ball joint and another rotation in one body")
                 return
         joint = read_joint(reading, a, kind, scope, place.frame)

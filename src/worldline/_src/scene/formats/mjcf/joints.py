@@ -28,6 +28,8 @@ TYPES: Final = {
     "ball": JointType.Ball,
     "free": JointType.Free,
 }
+# looking up a member of an enumeration takes Python ten times as long as looking up a name
+_HINGE, _SLIDE, _BALL = JointType.Revolute, JointType.Slide, JointType.Ball
 _PLACED: Final = frozenset(("name", "class", "type", "pos", "axis", "range", "limited", "ref"))
 _IGNORED: Final = {
     "user": "the numbers of a user's own have no place at single objects of a scene",
@@ -39,7 +41,7 @@ def joint_type(a: Attributes) -> JointType:
     """What kind of joint an element makes."""
     if a.element.tag == "freejoint":
         return JointType.Free
-    return a.choice("type", TYPES, JointType.Revolute)
+    return a.choice("type", TYPES, _HINGE)
 
 
 def read_linear(a: Attributes, name: str) -> float:
@@ -74,7 +76,7 @@ def read_joint(reading: Reading, a: Attributes, kind: JointType, scope: Scope, f
     axis = a.reals("axis", 3, default=(0.0, 0.0, 1.0)) or (0.0, 0.0, 1.0)
     ref = a.real("ref", 0.0)
     direction: tuple[float, ...] | None = (0.0, 0.0, 0.0)
-    if kind is JointType.Ball:
+    if kind is _BALL:
         # its axis and its references mean nothing, and only the upper end of its range counts
         ref = 0.0
         if limit is not None and limit.lower != 0.0:
@@ -102,7 +104,7 @@ def read_joint(reading: Reading, a: Attributes, kind: JointType, scope: Scope, f
 
 def _angle(kind: JointType, scope: Scope) -> float:
     """What a number of the file is in radians; the length of a slide joint is no angle."""
-    return 1.0 if kind is JointType.Slide else scope.compiler.angle
+    return 1.0 if kind is _SLIDE else scope.compiler.angle
 
 
 Facts = tuple[JointType]
@@ -144,7 +146,7 @@ def _read_spring_damper(
     (kind,) = facts
     stiffness, damping = read_linear(a, "stiffness"), read_linear(a, "damping")
     rest = a.real("springref", 0.0) * _angle(kind, scope)
-    if kind is JointType.Ball:
+    if kind is _BALL:
         # nor has it a single coordinate to rest at
         rest = 0.0
     times = a.reals("springdamper", 2, default=(0.0, 0.0)) or (0.0, 0.0)
