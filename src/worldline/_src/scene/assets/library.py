@@ -45,7 +45,6 @@ from worldline._src.scene.poses import Pose, multiply, normalized
 from worldline._src.scene.vectors import Array
 from worldline._src.scene.world import World
 
-
 # looking up a member of an enumeration takes Python ten times as long as looking up a name
 _MESH = ShapeType.Mesh
 _FROM_GEOMS, _AS_GIVEN = InertiaSource.Geometry, InertiaSource.Given
