@@ -17,12 +17,13 @@ import numpy as np
 
 from worldline._src.model.builder import ModelBuilder
 from worldline._src.model.checks import check_body
-from worldline._src.model.kinds import JointType
+from worldline._src.model.kinds import Axis, JointType
 from worldline._src.model.records import JointDofConfig, JointRecord, LinkRecord, configuration, target_within
 from worldline._src.spatial.poses import IDENTITY, Array
 
 # looking up a member of an enumeration takes Python ten times as long as looking up a name
 _REVOLUTE = JointType.REVOLUTE
+_UNLIMITED = {"effort_limit": math.inf, "velocity_limit": math.inf}
 _POINT, _NO_INERTIA = np.zeros(3), np.zeros((3, 3))
 
 
@@ -77,6 +78,28 @@ def add_weld(builder: ModelBuilder, parent: int, child: int, X_p: Array) -> int:
     )
     builder._labels["joint"].add(label)
     builder.joints.append(joint)
+    return len(builder.joints) - 1
+
+
+def add_free_base(
+    builder: ModelBuilder, child: int, settings: dict[str, float], label: str | None
+) -> int | None:
+    """A free joint to the world, at the pose of its link; see `ModelBuilder.add_joint_free`.
+
+    None when the builder has to have a closer look at its settings.
+    """
+    dofs = [configuration(axis, {**_UNLIMITED, **settings}) for axis in (*Axis, *Axis)]
+    if not _is_plain(dofs[0]):
+        return None
+    label = builder._label(label, "joint")
+    start, v_start = len(builder.joint_q), len(builder.joint_qd)
+    X_p, X_c, axes = IDENTITY.copy(), IDENTITY.copy(), [*np.eye(3), *np.eye(3)]
+    joint = JointRecord(label, JointType.FREE, -1, child, X_p, X_c, dofs[:3], dofs[3:], axes, start, v_start)
+    builder._labels["joint"].add(label)
+    builder.joints.append(joint)
+    builder.joint_q += builder.links[child].xform.tolist()
+    builder.joint_qd += [0.0] * 6
+    builder.joint_f += [0.0] * 6
     return len(builder.joints) - 1
 
 

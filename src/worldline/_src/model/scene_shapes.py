@@ -166,7 +166,7 @@ def light_table(world: World, index: SceneIndex) -> Frames:
     places = []
     for body, light in lights:
         back = -light.direction / (math.hypot(*light.direction.tolist()) or 1.0)
-        places.append((body, transform([*light.position.tolist(), *upright(back)], "light")))
+        places.append((body, np.array(unit_pose(light.position, upright(back)))))
     return frame_table([light.name for _, light in lights], places, "light")
 
 

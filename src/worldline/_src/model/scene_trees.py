@@ -17,7 +17,13 @@ import numpy as np
 
 from worldline._src.errors import Problem, SceneError, WorldlineError
 from worldline._src.model.builder import ModelBuilder
-from worldline._src.model.checked_parts import add_axis_joint, add_checked_link, add_massless_link, add_weld
+from worldline._src.model.checked_parts import (
+    add_axis_joint,
+    add_checked_link,
+    add_free_base,
+    add_massless_link,
+    add_weld,
+)
 from worldline._src.model.kinds import ActuatorMode
 from worldline._src.model.kinds import JointType as BuiltJoint
 from worldline._src.model.records import JointDofConfig
@@ -108,9 +114,10 @@ def _mass_properties(world: World, library: AssetLibrary) -> dict[int, MassPrope
     return {id(link): part for link, part in zip(links, found, strict=True)}
 
 
-def unit_pose(position: Array, rotation: Array) -> list[float]:
+def unit_pose(position: Array, rotation: Array | list[float]) -> list[float]:
     """7 numbers of a place and of a quaternion of any length, as a checked scene has them."""
-    return _unit([*position.tolist(), *rotation.tolist()])
+    turn = rotation if type(rotation) is list else rotation.tolist()
+    return _unit(position.tolist() + turn)
 
 
 def _unit(pose: list[float]) -> list[float]:
@@ -160,6 +167,8 @@ def _add_link(
 
 def _start_velocity(builder: ModelBuilder, body: Body) -> None:
     """Velocity of a free base: linear in world axes, angular from world axes to body axes."""
+    if not any(body.linear_velocity.tolist() + body.angular_velocity.tolist()):
+        return
     joint = builder.joints[-1]
     turn = rotation(builder.links[joint.child].xform)
     start = joint.v_start
@@ -184,7 +193,9 @@ def _add_joint(
             "damping": 0.0 if option.disable_damping else joint.damping,
             "stiffness": 0.0 if option.disable_springs else joint.stiffness,
         }
-        index = builder.add_joint_free(child, parent, label=joint.name, **passive)
+        index = add_free_base(builder, child, passive, joint.name) if parent < 0 else None
+        if index is None:
+            index = builder.add_joint_free(child, parent, label=joint.name, **passive)
         trees.joint_index[id(joint)] = int(index)
         trees.joints[int(index)] = joint
         return

@@ -257,11 +257,12 @@ def _convert(tree: Any, file: str | None) -> Element:
             made.line = source.sourceline
             made._position = None
             made.children = children = []
-            for inner in source:
-                child = _new(Element)
-                child.parent = made
-                children.append(child)
-                below.append((inner, child))
+            if len(source):
+                for inner in source:
+                    child = _new(Element)
+                    child.parent = made
+                    children.append(child)
+                    below.append((inner, child))
         if not {str}.issuperset([type(made.tag) for _, made in level]):
             # an unresolved entity; there are none without a document type
             raise SceneError("", [Problem("", "an entity is not allowed", file)])
