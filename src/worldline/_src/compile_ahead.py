@@ -7,8 +7,8 @@ about to need is handed to processes beside this one, which put it into the cach
 on with what it needs first. A stage that nobody has begun when it is needed is compiled here; one that is
 being compiled elsewhere is waited for. Where everything is in the cache nothing of this happens.
 
-WORLDLINE_COMPILE_JOBS says how many processes may compile, this one included. The commands of `worldline` set it
-to the number of processors. Without it a program that uses the library starts no other programs: who knows
+WORLDLINE_COMPILE_JOBS says how many processes may compile, this one included. The commands of `worldline` set
+it to the number of processors. Without it a program that uses the library starts no other programs: who knows
 what `sys.executable` is where Python is a part of something else.
 """
 
