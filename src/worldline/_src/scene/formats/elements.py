@@ -24,6 +24,9 @@ DEPTH: Final = 1100
 ELEMENTS: Final = 300_000
 """Most elements of one document."""
 
+_SHORT_LINES: Final = 65_000
+"""Lines that the parser counts at the elements themselves, up to 16 bits."""
+
 ATTRIBUTES: Final = 3_000_000
 """Most attributes of one document; a parsed one takes some fifty times the three bytes it needs in a file."""
 
@@ -178,7 +181,8 @@ def parse(source: str, *, file_path: Path | str | None = None) -> Element:
         huge_tree=True,
         remove_comments=True,
         remove_pis=True,
-        remove_blank_text=True,
+        # lines beyond 16 bits are kept with the blanks between elements
+        remove_blank_text=source.count("\n") < _SHORT_LINES,
         encoding="utf-8",
         # prefixes that nobody declared are common in robot files and harmless; all else is raised below
         recover=True,
