@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 OUTPUT = Path(__file__).parents[2] / "test-output" / "viewer"
 """Where pictures of the page are kept."""
@@ -40,6 +41,19 @@ def find_browser() -> str | None:
     """A Chromium on this machine; WORLDLINE_BROWSER names another."""
     told = os.environ.get("WORLDLINE_BROWSER")
     return told or next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+def driver():
+    """What drives a browser; a module of tests that cannot have it is skipped, and says why."""
+    pytest.importorskip("viser", reason="the viewer needs the package viser")
+    return pytest.importorskip("playwright.sync_api", reason="tests of the page need the package playwright")
+
+
+MARKS = [
+    pytest.mark.skipif(find_browser() is None, reason="no Chromium on this machine: the page is not tested"),
+    pytest.mark.xdist_group("browser"),
+]
+"""Of modules that look at a page."""
 
 
 class Page:

@@ -9,20 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from browser import FLAGS, Page, find_browser
+from browser import FLAGS, MARKS, Page, driver, find_browser
 
 from worldline import msd
 from worldline import simulation as sx
 
-pytest.importorskip("viser", reason="the viewer needs the package viser")
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="tests of the page need the package playwright"
-)
+playwright = driver()
 EXECUTABLE = find_browser()
-pytestmark = [
-    pytest.mark.skipif(EXECUTABLE is None, reason="no Chromium on this machine: the page is not tested"),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = MARKS
 
 SCENE = """<mujoco>
   <option timestep="0.005"/>

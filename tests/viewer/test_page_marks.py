@@ -13,21 +13,15 @@ import re
 
 import numpy as np
 import pytest
-from browser import FLAGS, Page, changed, find_browser, of_hue
+from browser import FLAGS, MARKS, Page, changed, driver, find_browser, of_hue
 
 from worldline import msd
 from worldline import simulation as sx
 from worldline._src.viewer.overlays import KINDS, SHOWN
 
-pytest.importorskip("viser", reason="the viewer needs the package viser")
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="tests of the page need the package playwright"
-)
+playwright = driver()
 EXECUTABLE = find_browser()
-pytestmark = [
-    pytest.mark.skipif(EXECUTABLE is None, reason="no Chromium on this machine: the page is not tested"),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = MARKS
 
 SCENE = """<mujoco>
   <option timestep="0.005"/>

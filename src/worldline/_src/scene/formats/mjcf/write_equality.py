@@ -73,26 +73,28 @@ def _finish(writing: Writing, tag: str, words: Words, constraint: Any, path: str
     child(writing.section("equality"), tag, words)
 
 
+def _write_ends(words: Words, kind: Any) -> bool:
+    """What is held together; returns whether it is two links, not sites."""
+    value = kind.value
+    if kind.variant == "site_pair":
+        words["site1"], words["site2"] = value["site_a"], value["site_b"]
+        return False
+    words["body1"] = value["link_a"]
+    words.text("body2", value["link_b"])
+    return True
+
+
 def _write_connect(writing: Writing, connect: Any, path: str) -> None:
     words = _start(writing, connect, path)
-    value = connect.connect_type.value
-    if connect.connect_type.variant == "site_pair":
-        words["site1"], words["site2"] = value["site_a"], value["site_b"]
-    else:
-        words["body1"] = value["link_a"]
-        words.text("body2", value["link_b"])
-        words.reals("anchor", value["anchor"])
+    if _write_ends(words, connect.connect_type):
+        words.reals("anchor", connect.connect_type.value["anchor"])
     _finish(writing, "connect", words, connect, path)
 
 
 def _write_weld(writing: Writing, weld: Any, path: str) -> None:
     words = _start(writing, weld, path)
     value = weld.weld_type.value
-    if weld.weld_type.variant == "site_pair":
-        words["site1"], words["site2"] = value["site_a"], value["site_b"]
-    else:
-        words["body1"] = value["link_a"]
-        words.text("body2", value["link_b"])
+    if _write_ends(words, weld.weld_type):
         words.reals("anchor", value["anchor"], (0.0, 0.0, 0.0))
         relative = value["relative_pose"]
         if relative is not None:
