@@ -28,6 +28,15 @@ def test_bounces_of_many_contacts_with_friction_add_no_energy(seed):
     assert outcome.finite and outcome.energy <= outcome.allowed, outcome
 
 
+@pytest.mark.parametrize("law", ["hard", "hard, bouncing"])
+@pytest.mark.parametrize("seed, method", [(5033, "NEWTON"), (3857, "NEWTON"), (3857, "BOXED_LCP")])
+def test_bodies_jammed_into_each_other_are_moved_and_not_thrown(seed, method, law):
+    """Heaps with pushes below 1 m/s that leave bodies at several: 1.07 to 1.3 times the energy explained."""
+    case = random_case(seed)._replace(method=sx.ContactSolverMethod[method], law=law)
+    outcome = fall(case, 12)
+    assert outcome.finite and outcome.energy <= 0.9 * outcome.allowed, outcome
+
+
 @pytest.mark.parametrize("h", [1e-4, 1e-3, 0.02])
 @pytest.mark.parametrize("method", list(sx.ContactSolverMethod))
 def test_deep_overlap_is_no_explosive(h, method):

@@ -21,6 +21,7 @@ from worldline._src.kernels.broadphase.aabb import place
 from worldline._src.kernels.broadphase.pairs import broad
 from worldline._src.kernels.broadphase.tree import BUILT
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.constraints.impacts import SLOW
 from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, FAMILY_STAGES, narrow_sort, pair_family
 from worldline._src.kernels.narrowphase.links import LINKED
 from worldline._src.kernels.narrowphase.tables import SKIP
@@ -296,6 +297,7 @@ class Constraints(ConstraintProgram):
         numbers[t.SLIP_SWEEPS] = option.noslip_iterations if self.sizes["nslip"] else 0
         numbers[t.SLIP_TOLERANCE] = option.noslip_tolerance
         numbers[t.SHARE] = self.column["tree_share"][:] = 1.0
+        numbers[t.SLOW_PUSH] = self.column["tree_slow"][:] = SLOW
         self.choose()
         self.sleeps = False
         self.sleep(None)

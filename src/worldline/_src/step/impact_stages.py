@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from worldline._src.jit import inline, stage
 from worldline._src.kernels import configuration
-from worldline._src.kernels.constraints.impacts import SPEED, WAY
+from worldline._src.kernels.constraints.impacts import SLOW, SPEED, WAY
 from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
     AGAIN_LINK,
@@ -39,10 +39,10 @@ def keep_smooth(m, c, args, d):
     """a -> a without rows, for a second solve."""
     tm, tc, td = trees_of(args, d)
     a, kept = operand_view(tm, tc, td).a, apart_view(m, c, args, d).a_smooth
-    share, counter = apart_view(m, c, args, d).tree_share, link_view(m, c, args, d).counter
+    apart, counter = apart_view(m, c, args, d), link_view(m, c, args, d).counter
     counter[PARTS], counter[HELD_BACK] = 0, 0
-    for k in range(share.shape[0]):
-        share[k] = 1.0
+    for k in range(apart.tree_share.shape[0]):
+        apart.tree_share[k], apart.tree_slow[k] = 1.0, SLOW
     for k in range(a.shape[0]):
         kept[k] = a[k]
 

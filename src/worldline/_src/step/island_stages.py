@@ -21,6 +21,7 @@ from worldline._src.kernels.constraints import island_mass as mass
 from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts
 from worldline._src.kernels.constraints.body_restitution import Bounces
 from worldline._src.kernels.constraints.impacts import WAY
+from worldline._src.kernels.constraints.push_energy import Masses, Motion, pushes_too_much
 from worldline._src.kernels.constraints.solve import IslandRows
 from worldline._src.kernels.constraints.tables import (
     ALL_ROWS,
@@ -39,6 +40,7 @@ from worldline._src.kernels.constraints.tables import (
     ISLANDS,
     MASS_LINK,
     PARTED,
+    PARTS,
     PHASE,
     QUIET_TIME,
     RESTITUTION_LINK,
@@ -48,7 +50,9 @@ from worldline._src.kernels.constraints.tables import (
     SHARE,
     SLIP_LINK,
     SLIP_SWEEPS,
+    SLOW_PUSH,
     SOLVE_LINK,
+    STEP,
     TABLE,
     TREE_END,
     TREE_FIRST,
@@ -209,14 +213,18 @@ def solve_islands(m, c, args, d):
         hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
         pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
     sleep, sleeps = sleep_view(m, c, args, d), option[QUIET_TIME] < _NEVER
-    share = apart_view(m, c, args, d).tree_share
+    apart, records = apart_view(m, c, args, d), record_view(m, c, args, d)
+    frames, a = contact_frame_view(m, c, args, d), operand_view(tm, tc, td).a
+    masses = Masses(inertia_view(tm, tc, td).link_mass, tree_span_view(m, c, args, d).tree_links)
     for i in range(counter[ISLANDS]):
         n = islands.open_island(pair, i, island)
         m[_COLUMNS], m[_WIDTH] = n, islands.padded_columns(n)
         for j in range(n):
             motion.island_v[j] = v[motion.column_dof[j]]
         counter[ROWS], counter[BOUNCED] = 0, 0
-        option[SHARE] = share[island.island_tree[counter[TREE_FIRST]]] if option[PHASE] == WAY else 1.0
+        tree, phase = island.island_tree[counter[TREE_FIRST]], option[PHASE]
+        option[SHARE] = apart.tree_share[tree] if phase == WAY else 1.0
+        option[SLOW_PUSH] = apart.tree_slow[tree]
         if sleeps and sleeping.is_asleep(island, island.body_tree, island.tree_still, pair, v, sleep):
             sleeping.rest(island, sleep.tree_dof, v, operand_view(tm, tc, td).a)
             if args[HIT_M] != 0:
@@ -226,17 +234,23 @@ def solve_islands(m, c, args, d):
         small = islands.is_small(pair, n, option[FREE_COLUMNS], island)
         if not small and _are_free(free_link, island):
             call_linked(program[FREE_LINK], m, c, args, d)
-            continue
-        for k in range(counter[ROW_STAGES]):
-            call_linked(program[FIRST_ROW_LINK + k], m, c, args, d)
-        if counter[ROWS] > 0:
-            call_linked(program[MASS_LINK], m, c, args, d)
-            counter[ROWS_BEFORE], counter[UNCONVERGED_BEFORE] = counter[ALL_ROWS], counter[UNCONVERGED]
-            solve_island(m, c, args, d)
-            # a way that is not a speed has no energy
-            bounced = counter[BOUNCED]
-            if bounced == BOUNCES or (bounced == BOUNCES | PARTED and option[PHASE] != WAY):
-                call_linked(program[RESTITUTION_LINK], m, c, args, d)
+        else:
+            for k in range(counter[ROW_STAGES]):
+                call_linked(program[FIRST_ROW_LINK + k], m, c, args, d)
+            if counter[ROWS] > 0:
+                call_linked(program[MASS_LINK], m, c, args, d)
+                counter[ROWS_BEFORE], counter[UNCONVERGED_BEFORE] = counter[ALL_ROWS], counter[UNCONVERGED]
+                solve_island(m, c, args, d)
+                # a way that is not a speed has no energy
+                bounced = counter[BOUNCED]
+                if bounced == BOUNCES or (bounced == BOUNCES | PARTED and phase != WAY):
+                    call_linked(program[RESTITUTION_LINK], m, c, args, d)
+        if phase == WAY and option[SLOW_PUSH] > 0.0:
+            motion_now = Motion(v, a, option[STEP])
+            if pushes_too_much(island, frames, records, masses, motion_now, motion.column_dof[:n]):
+                counter[PARTS] = 1
+                for k in range(counter[TREE_FIRST], counter[TREE_END]):
+                    apart.tree_slow[island.island_tree[k]] = 0.0
 
 
 class MassTrees(NamedTuple):

@@ -46,6 +46,7 @@ from worldline._src.kernels.constraints.tables import (
     ROWS,
     SAFE,
     SHARE,
+    SLOW_PUSH,
     STEP,
 )
 from worldline._src.kernels.narrowphase.tables import CAPSULE, PLANE
@@ -328,7 +329,8 @@ def contact_rows(hits, bodies, shapes, island, moving, rows_out, notes_out, fram
         active = where(counts, constant(1.0, r), none)
         weight = bodies.body_invweight
         weights = (weight[body_a, 0] + weight[body_b, 0], weight[body_a, 1] + weight[body_b, 1])
-        impact = impact_of(met.law, r, u, free, weights[0], Moment(h, phase, option[SHARE]))
+        moment = Moment(h, phase, option[SHARE], option[SLOW_PUSH])
+        impact = impact_of(met.law, r, u, free, weights[0], moment)
 
         if condim == 1:
             copy_row(base, 0, rows_out.J, n)

@@ -42,6 +42,7 @@ from worldline._src.kernels.constraints.tables import (
     ROWS,
     SAFE,
     SHARE,
+    SLOW_PUSH,
     SPEED_TOLERANCE,
     STEP,
     SWEEPS,
@@ -209,7 +210,7 @@ def _prepare(hits, trees, shapes, k, n, v, frames_out, bounces_out, contacts_out
     ahead = option[PHASE] != BOTH and (link_a == 0 or link_b == 0)
     if not touches(met.law, r, u, free, h, ahead):
         return False
-    impact = impact_of(met.law, r, u, free, A, Moment(h, option[PHASE], option[SHARE]))
+    impact = impact_of(met.law, r, u, free, A, Moment(h, option[PHASE], option[SHARE], option[SLOW_PUSH]))
     made = contact_answer(met.law, impact, u, A, h, option[SAFE] != 0.0)
     R1 = elliptic_first_regularizer(made.R, option[RATIO])
     contacts_out.a[n], contacts_out.b[n], contacts_out.shape[n] = link_a, link_b, DISC

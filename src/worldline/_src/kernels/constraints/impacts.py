@@ -23,7 +23,10 @@ from worldline._src.scalar.ops import any_of, constant, maximum, minimum, sqrt, 
 WAY, SPEED, BOTH = 0, 1, 2
 """What a solve is for; BOTH is for integrators that have one velocity for the two."""
 SLOW = 1.0
-"""Push apart up to which it stays in the velocity, with all momentum kept [m/s]; impacts are mostly below."""
+"""Push apart up to which it stays in the velocity, with all momentum kept [m/s]; impacts are mostly below.
+
+Islands that would gain too much by it have no such push; see `push_energy.py`.
+"""
 
 
 FASTEST = 3.0
@@ -37,11 +40,13 @@ UNRESOLVED = 10.0
 
 
 class Moment(NamedTuple):
-    """A step [s], what the solve is for, and the share of restitution that counts for the way."""
+    """A step [s], what the solve is for, the share of restitution that counts for the way, and the push
+    that stays in the velocity [m/s]."""
 
     h: Any
     phase: Any
     share: Any
+    slow: Any
 
 
 class Impact(NamedTuple):
@@ -103,14 +108,16 @@ def _landing(law, r, u, a, moment):
 def _pushed(law, r, u, moment):
     """Of an overlap."""
     none, h, phase = constant(0.0, r), moment.h, moment.phase
-    push = minimum(r * (-law.erp / h), constant(FASTEST, r))
+    # what cannot be told from speed must not be fast
+    fastest = SLOW if phase == BOTH else FASTEST
+    push = minimum(r * (-law.erp / h), constant(fastest, r))
     back = where(u < 0.0, u * -(law.bounciness * moment.share), none)
-    wanted, deep = maximum(push, back), -FASTEST * h / max(law.erp, SOFTEST)
+    wanted, deep = maximum(push, back), -fastest * h / max(law.erp, SOFTEST)
     if phase == BOTH:
         return Impact(
             wanted, maximum(r, constant(deep, r)), 0, wanted - back, wanted - push, u - (wanted - back)
         )
-    fast = (push > SLOW) & (push > back)
+    fast = (push > moment.slow) & (push > back)
     parts = 1 if any_of(fast) else 0
     split = fast & (constant(phase, r) == SPEED)
     return Impact(
@@ -119,7 +126,7 @@ def _pushed(law, r, u, moment):
         parts,
         where(split, none, wanted - back),
         # without restitution a fast push would be for the way alone
-        where(push > SLOW, back, wanted - push),
+        where(push > moment.slow, back, wanted - push),
         where(split, u, u - (wanted - back)),
     )
 

@@ -45,9 +45,9 @@ BOXED, QUIET_TIME, DISTURBANCE, GRAVITY = range(12, 16)
 PHASE = 16
 # sweeps against slip, and what a sweep must gain; see no_slip.py
 SLIP_SWEEPS, SLIP_TOLERANCE = range(17, 19)
-# share of restitution in the way of an island; see impact_stages.py
-SHARE = 19
-OPTIONS = 20
+# share of restitution in the way of an island, and the push that stays in its velocity; see impact_stages.py
+SHARE, SLOW_PUSH = range(19, 21)
+OPTIONS = 21
 
 # bits of BOUNCED: a contact bounces; a contact wants another way than speed
 BOUNCES, PARTED = 1, 2
@@ -287,6 +287,7 @@ COLUMNS = (
     Column("row_force", "d", ("nrow",), "Solution."),
     Column("row_impact", "d", ("nrow",), "Speeds wanted and before the impact of hard contacts, added."),
     Column("tree_share", "d", ("ntree",), "Share of restitution that the speed of a tree has."),
+    Column("tree_slow", "d", ("ntree",), "Push that stays in the velocity of a tree [m/s]; see impacts.py."),
     Column("tree_label", "d", ("ntree",), "Lowest tree of its island; see slot_restitution.py."),
     Column("bounce_force", "d", ("nrow",), "Forces of rows with all restitution,"),
     Column("bounce_speed", "d", ("nrow",), "twice the mean speeds of the impact,"),
@@ -550,7 +551,7 @@ SlotBounceView, slot_bounce_view = TABLE.view(
     "tree_still",
     "counter",
 )
-ApartView, apart_view = TABLE.view("ApartView", "a_smooth", "way", "tree_share")
+ApartView, apart_view = TABLE.view("ApartView", "a_smooth", "way", "tree_share", "tree_slow")
 SlipView, slip_view = TABLE.view("SlipView", "slip_B", "slip_L", "slip_work")
 MotionView, motion_view = TABLE.view("MotionView", "island_v", "a_last", "column_dof")
 WorkView, work_view = TABLE.view(
