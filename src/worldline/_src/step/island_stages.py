@@ -21,7 +21,7 @@ from worldline._src.kernels.constraints import island_mass as mass
 from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts
 from worldline._src.kernels.constraints.body_restitution import Bounces
 from worldline._src.kernels.constraints.impacts import WAY
-from worldline._src.kernels.constraints.push_energy import Masses, Motion, pushes_too_much
+from worldline._src.kernels.constraints.push_energy import Masses, Motion, part_jammed
 from worldline._src.kernels.constraints.solve import IslandRows
 from worldline._src.kernels.constraints.tables import (
     ALL_ROWS,
@@ -40,7 +40,6 @@ from worldline._src.kernels.constraints.tables import (
     ISLANDS,
     MASS_LINK,
     PARTED,
-    PARTS,
     PHASE,
     QUIET_TIME,
     RESTITUTION_LINK,
@@ -246,11 +245,8 @@ def solve_islands(m, c, args, d):
                 if bounced == BOUNCES or (bounced == BOUNCES | PARTED and phase != WAY):
                     call_linked(program[RESTITUTION_LINK], m, c, args, d)
         if phase == WAY and option[SLOW_PUSH] > 0.0:
-            motion_now = Motion(v, a, option[STEP])
-            if pushes_too_much(island, frames, records, masses, motion_now, motion.column_dof[:n]):
-                counter[PARTS] = 1
-                for k in range(counter[TREE_FIRST], counter[TREE_END]):
-                    apart.tree_slow[island.island_tree[k]] = 0.0
+            speeds, columns = Motion(v, a, option[STEP]), motion.column_dof[:n]
+            part_jammed(island, frames, records, masses, speeds, columns, apart.tree_slow)
 
 
 class MassTrees(NamedTuple):

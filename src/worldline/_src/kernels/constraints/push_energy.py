@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from worldline._src.jit import kernel
+from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.impacts import SLOW
-from worldline._src.kernels.constraints.tables import CONTACT_END, CONTACT_FIRST, TREE_END, TREE_FIRST
+from worldline._src.kernels.constraints.tables import CONTACT_END, CONTACT_FIRST, PARTS, TREE_END, TREE_FIRST
 
 
 class Masses(NamedTuple):
@@ -32,12 +32,9 @@ class Motion(NamedTuple):
     h: Any
 
 
-@kernel
-def pushes_too_much(island, frames, records, masses, motion, columns):
-    """Whether contacts of a solved island push apart with more energy than its mass has at the speed SLOW.
-
-    columns: (n,) degrees of freedom of the island. O(contacts + columns).
-    """
+@inline
+def _pushes_too_much(island, frames, records, masses, motion, columns):
+    """Whether contacts of a solved island push apart with more energy than its mass has at the speed SLOW."""
     counter, h = island.counter, motion.h
 
     # what the pushes do; most steps have none
@@ -63,3 +60,17 @@ def pushes_too_much(island, frames, records, masses, motion, columns):
         d = columns[j]
         work += h * records.qfrc[d] * (motion.v[d] + 0.5 * h * motion.a[d])
     return work > allowed
+
+
+@kernel
+def part_jammed(island, frames, records, masses, motion, columns, tree_slow_out):
+    """Let an island that pushes too much have no push in its velocity; the step is solved once more then.
+
+    columns: (n,) degrees of freedom of the island. tree_slow_out: (trees,) pushes that stay in the velocity
+    [m/s]. O(contacts + columns).
+    """
+    if _pushes_too_much(island, frames, records, masses, motion, columns):
+        counter = island.counter
+        counter[PARTS] = 1
+        for i in range(counter[TREE_FIRST], counter[TREE_END]):
+            tree_slow_out[island.island_tree[i]] = 0.0
