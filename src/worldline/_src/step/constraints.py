@@ -46,6 +46,7 @@ from worldline._src.step.actuator_filling import (
 from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_rows
 from worldline._src.step.constraint_program import ROW_STAGES, ConstraintProgram
 from worldline._src.step.damping_clamp import clamp_damping, given_damping
+from worldline._src.step.energy_stages import limit_energy
 from worldline._src.step.equality_filling import (
     Owner,
     equalities,
@@ -391,6 +392,7 @@ class Constraints(ConstraintProgram):
         laws = np.concatenate([self.column["shape_law"], self.column["pair_law"]])
         if (laws[:, t.BOUNCINESS] > 0.0).any():
             program[t.RESTITUTION_LINK] = i.addresses([limit_restitution])[0]
+        program[t.ENERGY_LINK] = i.addresses([limit_energy])[0] if (laws[:, t.KIND] == t.HARD).any() else 0
         program[t.AGAIN_LINK] = i.addresses([i.solve_islands])[0]
         if self.sizes["nslip"]:
             program[t.SLIP_LINK] = i.addresses([remove_slip_of_island])[0]
@@ -426,6 +428,7 @@ def all_stages() -> tuple[Stage, ...]:
     rows = tuple(value for part in (s, i, g, p) for value in vars(part).values() if isinstance(value, Stage))
     return (
         *rows,
+        limit_energy,
         limit_restitution,
         remove_slip_of_island,
         place,

@@ -21,7 +21,7 @@ from worldline._src.kernels.constraints import island_mass as mass
 from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts
 from worldline._src.kernels.constraints.body_restitution import Bounces
 from worldline._src.kernels.constraints.impacts import WAY
-from worldline._src.kernels.constraints.push_energy import Masses, Motion, part_jammed
+from worldline._src.kernels.constraints.push_energy import IslandTrees, Motion, part_jammed_bodies
 from worldline._src.kernels.constraints.solve import IslandRows
 from worldline._src.kernels.constraints.tables import (
     ALL_ROWS,
@@ -32,6 +32,7 @@ from worldline._src.kernels.constraints.tables import (
     CONTACT_COUNT,
     CONVERGED,
     DROPPED,
+    ENERGY_LINK,
     FIRST_ROW_LINK,
     FREE_COLUMNS,
     FREE_LINK,
@@ -51,7 +52,6 @@ from worldline._src.kernels.constraints.tables import (
     SLIP_SWEEPS,
     SLOW_PUSH,
     SOLVE_LINK,
-    STEP,
     TABLE,
     TREE_END,
     TREE_FIRST,
@@ -212,17 +212,15 @@ def solve_islands(m, c, args, d):
         hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
         pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
     sleep, sleeps = sleep_view(m, c, args, d), option[QUIET_TIME] < _NEVER
-    apart, records = apart_view(m, c, args, d), record_view(m, c, args, d)
-    frames, a = contact_frame_view(m, c, args, d), operand_view(tm, tc, td).a
-    masses = Masses(inertia_view(tm, tc, td).link_mass, tree_span_view(m, c, args, d).tree_links)
+    apart = apart_view(m, c, args, d)
     for i in range(counter[ISLANDS]):
         n = islands.open_island(pair, i, island)
         m[_COLUMNS], m[_WIDTH] = n, islands.padded_columns(n)
         for j in range(n):
             motion.island_v[j] = v[motion.column_dof[j]]
         counter[ROWS], counter[BOUNCED] = 0, 0
-        tree, phase = island.island_tree[counter[TREE_FIRST]], option[PHASE]
-        option[SHARE] = apart.tree_share[tree] if phase == WAY else 1.0
+        tree = island.island_tree[counter[TREE_FIRST]]
+        option[SHARE] = apart.tree_share[tree] if option[PHASE] == WAY else 1.0
         option[SLOW_PUSH] = apart.tree_slow[tree]
         if sleeps and sleeping.is_asleep(island, island.body_tree, island.tree_still, pair, v, sleep):
             sleeping.rest(island, sleep.tree_dof, v, operand_view(tm, tc, td).a)
@@ -233,20 +231,19 @@ def solve_islands(m, c, args, d):
         small = islands.is_small(pair, n, option[FREE_COLUMNS], island)
         if not small and _are_free(free_link, island):
             call_linked(program[FREE_LINK], m, c, args, d)
-        else:
-            for k in range(counter[ROW_STAGES]):
-                call_linked(program[FIRST_ROW_LINK + k], m, c, args, d)
-            if counter[ROWS] > 0:
-                call_linked(program[MASS_LINK], m, c, args, d)
-                counter[ROWS_BEFORE], counter[UNCONVERGED_BEFORE] = counter[ALL_ROWS], counter[UNCONVERGED]
-                solve_island(m, c, args, d)
-                # a way that is not a speed has no energy
-                bounced = counter[BOUNCED]
-                if bounced == BOUNCES or (bounced == BOUNCES | PARTED and phase != WAY):
-                    call_linked(program[RESTITUTION_LINK], m, c, args, d)
-        if phase == WAY and option[SLOW_PUSH] > 0.0:
-            speeds, columns = Motion(v, a, option[STEP]), motion.column_dof[:n]
-            part_jammed(island, frames, records, masses, speeds, columns, apart.tree_slow)
+            continue
+        for k in range(counter[ROW_STAGES]):
+            call_linked(program[FIRST_ROW_LINK + k], m, c, args, d)
+        if counter[ROWS] > 0:
+            call_linked(program[MASS_LINK], m, c, args, d)
+            counter[ROWS_BEFORE], counter[UNCONVERGED_BEFORE] = counter[ALL_ROWS], counter[UNCONVERGED]
+            solve_island(m, c, args, d)
+            # a way that is not a speed has no energy
+            bounced = counter[BOUNCED]
+            if bounced == BOUNCES or (bounced == BOUNCES | PARTED and option[PHASE] != WAY):
+                call_linked(program[RESTITUTION_LINK], m, c, args, d)
+            if program[ENERGY_LINK] != 0:
+                call_linked(program[ENERGY_LINK], m, c, args, d)
 
 
 class MassTrees(NamedTuple):
@@ -400,7 +397,20 @@ def solve_free_bodies(m, c, args, d):
         record_view(m, c, args, d),
         operands.a,
     )
+    links, columns = link_view(m, c, args, d), motion_view(m, c, args, d).column_dof
+    part_jammed_bodies(
+        member_view(m, c, args, d),
+        contact_frame_view(m, c, args, d),
+        record_view(m, c, args, d),
+        Motion(operands.v, operands.a),
+        links.option,
+        columns[: m[_COLUMNS]],
+        IslandTrees(
+            inertia_view(tm, tc, td).link_mass,
+            tree_span_view(m, c, args, d).tree_links,
+            apart_view(m, c, args, d).tree_slow,
+        ),
+    )
     if not solved:
-        counter = link_view(m, c, args, d).counter
-        counter[CONVERGED] = 0
-        counter[UNCONVERGED] += 1
+        links.counter[CONVERGED] = 0
+        links.counter[UNCONVERGED] += 1

@@ -1,11 +1,15 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Whether pushing overlap apart would leave an island with more energy than a slow push can explain.
+"""Bounds of the energy that hard contacts of an island bring in: by pushing overlap apart, by being unsolved.
 
 A push up to SLOW stays in the velocity (`impacts.py`). Where bodies are jammed into each other, such pushes
 work against each other across long arms, and forces grow until something spins away: slow contacts, fast
-bodies. So the gain of an island is compared with that of all its mass at the speed SLOW. An island beyond
-that is moved apart and keeps none of it as speed.
+bodies. So the gain of an island is compared with the energy that all its mass has at the speed SLOW. An
+island beyond that is jammed: it is moved apart and keeps no push as speed.
+
+Rows of a jam may contradict each other so much that a solver gives up on them. What it has then may be
+anything, so forces of an island that is not solved are scaled down until they gain no more than that. The way
+of a jam gets as far as the speed FASTEST explains. Work is quadratic in the scale, which has a closed form.
 """
 
 from __future__ import annotations
@@ -13,64 +17,146 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.constraints.impacts import SLOW
-from worldline._src.kernels.constraints.tables import CONTACT_END, CONTACT_FIRST, PARTS, TREE_END, TREE_FIRST
+from worldline._src.kernels.constraints.impacts import FASTEST, SLOW, WAY
+from worldline._src.kernels.constraints.restitution import forget_rows, most_restitution
+from worldline._src.kernels.constraints.solve import give_back, record_contacts, record_rows
+from worldline._src.kernels.constraints.tables import (
+    CONTACT_END,
+    CONTACT_FIRST,
+    DROPPED,
+    PARTS,
+    PHASE,
+    ROWS,
+    SLOW_PUSH,
+    STEP,
+    TREE_END,
+    TREE_FIRST,
+    UNCONVERGED,
+    UNCONVERGED_BEFORE,
+)
 
 
-class Masses(NamedTuple):
-    """Masses of links [kg], and where the links of a tree start; one past the last behind."""
+class IslandTrees(NamedTuple):
+    """Masses of links [kg], where the links of a tree start, and the push that a tree keeps as speed [m/s].
+
+    Behind the starts is one past the last link.
+    """
 
     link_mass: Any
     tree_links: Any
+    tree_slow: Any
 
 
 class Motion(NamedTuple):
-    """Velocities at the start of a step, its accelerations, by degrees of freedom, and its length [s]."""
+    """Velocities at the start of a step and its accelerations, by degrees of freedom."""
 
     v: Any
     a: Any
-    h: Any
 
 
 @inline
-def _pushes_too_much(island, frames, records, masses, motion, columns):
-    """Whether contacts of a solved island push apart with more energy than its mass has at the speed SLOW."""
-    counter, h = island.counter, motion.h
+def _mass(island, trees):
+    """Of all links of an island."""
+    total = 0.0
+    for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
+        t = island.island_tree[i]
+        for link in range(trees.tree_links[t], trees.tree_links[t + 1]):
+            total += trees.link_mass[link]
+    return total
 
-    # what the pushes do; most steps have none
-    pushed = 0.0
-    for i in range(counter[CONTACT_FIRST], counter[CONTACT_END]):
+
+@inline
+def _push_work(island, frames, contact_force, h):
+    """What the pushes of contacts do, impacts or not."""
+    total = 0.0
+    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
         k = island.contact_order[i]
         if frames.contact_row[k, 0] >= 0:
-            pushed += h * records.contact_force[k, 0] * frames.mu[k, 5]
-    if pushed <= 0.0:
-        return False
-    mass = 0.0
-    for i in range(counter[TREE_FIRST], counter[TREE_END]):
-        t = island.island_tree[i]
-        for link in range(masses.tree_links[t], masses.tree_links[t + 1]):
-            mass += masses.link_mass[link]
-    allowed = 0.5 * mass * SLOW * SLOW
-    if pushed <= allowed:
-        return False
+            total += h * contact_force[k, 0] * frames.mu[k, 5]
+    return total
 
-    # an impact takes more than its push gives: all rows together
-    work = 0.0
-    for j in range(columns.shape[0]):
-        d = columns[j]
-        work += h * records.qfrc[d] * (motion.v[d] + 0.5 * h * motion.a[d])
-    return work > allowed
+
+@inline
+def _part(island, trees_out):
+    """No push in the velocity of an island, which takes a second solve."""
+    counter = island.counter
+    counter[PARTS] = 1
+    for i in range(counter[TREE_FIRST], counter[TREE_END]):
+        trees_out.tree_slow[island.island_tree[i]] = 0.0
 
 
 @kernel
-def part_jammed(island, frames, records, masses, motion, columns, tree_slow_out):
-    """Let an island that pushes too much have no push in its velocity; the step is solved once more then.
+def part_jammed_bodies(island, frames, records, motion, option, columns, trees_out):
+    """Mark an island of free bodies that is jammed, after its contacts were solved for the way.
 
-    columns: (n,) degrees of freedom of the island. tree_slow_out: (trees,) pushes that stay in the velocity
-    [m/s]. O(contacts + columns).
+    columns: (n,) degrees of freedom of the island. O(contacts + columns).
     """
-    if _pushes_too_much(island, frames, records, masses, motion, columns):
-        counter = island.counter
-        counter[PARTS] = 1
-        for i in range(counter[TREE_FIRST], counter[TREE_END]):
-            tree_slow_out[island.island_tree[i]] = 0.0
+    h = option[STEP]
+    pushed = _push_work(island, frames, records.contact_force, h)
+    if option[PHASE] != WAY or option[SLOW_PUSH] == 0.0 or pushed <= 0.0:
+        return
+    allowed = 0.5 * _mass(island, trees_out) * SLOW * SLOW
+    if pushed > allowed:
+        # an impact takes more than its push gives
+        work = 0.0
+        for j in range(columns.shape[0]):
+            d = columns[j]
+            work += h * records.qfrc[d] * (motion.v[d] + 0.5 * h * motion.a[d])
+        if work > allowed:
+            _part(island, trees_out)
+
+
+@inline
+def _work(solution, v, h):
+    """Work of all rows when their forces are scaled by s, as slope s + bend s^2.
+
+    From the motion and not from the forces, which belong to each other only in a solved island.
+    """
+    M, smooth, a = solution.M, solution.island_smooth, solution.island_a
+    slope, bend = 0.0, 0.0
+    for i in range(a.shape[0]):
+        impulse = 0.0
+        for j in range(a.shape[0]):
+            impulse += h * M[i, j] * (a[j] - smooth[j])
+        slope += impulse * (v[i] + 0.5 * h * smooth[i])
+        bend += 0.5 * h * impulse * (a[i] - smooth[i])
+    return slope, bend
+
+
+@kernel
+def bound_energy(chain, island_rows, v, scratch, trees_out, solution_io, records_io, a_io):
+    """Mark a jammed island, and scale down what gains too much: see the module.
+
+    v: velocities by columns. scratch: (width,). O(contacts) for nearly all islands, then O(columns^2).
+    """
+    counter, option = solution_io.counter, solution_io.option
+    frames, island, h, phase = island_rows.frames, island_rows.members, option[STEP], option[PHASE]
+    solved = counter[UNCONVERGED] == counter[UNCONVERGED_BEFORE]
+    pushed = _push_work(island, frames, records_io.contact_force, h)
+    if solved and pushed <= 0.0:
+        return
+    mass = _mass(island, trees_out)
+    allowed = 0.5 * mass * SLOW * SLOW
+    if solved and pushed <= allowed:
+        return
+    slope, bend = _work(solution_io, v, h)
+    if slope + bend <= allowed:
+        return
+    if phase == WAY and pushed > allowed:
+        # the second way of a step is marked already
+        if option[SLOW_PUSH] > 0.0:
+            _part(island, trees_out)
+        allowed = 0.5 * mass * FASTEST * FASTEST
+    scale = most_restitution(0.0, slope, bend, allowed)
+    if scale < 1.0:
+        dropped = counter[DROPPED]
+        forget_rows(island_rows.rows, solution_io, records_io)
+        for k in range(counter[ROWS]):
+            solution_io.row_force[k] *= scale
+        for j in range(solution_io.island_a.shape[0]):
+            smooth = solution_io.island_smooth[j]
+            solution_io.island_a[j] = smooth + scale * (solution_io.island_a[j] - smooth)
+        record_rows(island_rows.rows, solution_io, island_rows.notes, scratch, records_io)
+        record_contacts(island_rows.rows, island_rows, solution_io.row_force, records_io.contact_force)
+        give_back(chain, solution_io, a_io)
+        counter[DROPPED] = dropped

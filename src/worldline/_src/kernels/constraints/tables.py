@@ -30,10 +30,11 @@ BOUNCED, ROWS_BEFORE, UNCONVERGED_BEFORE, HELD_BACK = range(18, 22)
 COUNTERS = 24
 
 # stages called by address: the mass matrix, the solvers of rows, of free bodies and of a boxed problem, then
-# what makes rows; at the end the bounds of restitution, sweeps against slip, and all of it for a second time
+# what makes rows; at the end the bounds of energy and of restitution, sweeps against slip, and all of it once
+# more
 MASS_LINK, SOLVE_LINK, FREE_LINK, BOXED_LINK, FIRST_ROW_LINK = range(5)
 PROGRAM = 24
-RESTITUTION_LINK, SLIP_LINK, AGAIN_LINK = range(PROGRAM - 3, PROGRAM)
+ENERGY_LINK, RESTITUTION_LINK, SLIP_LINK, AGAIN_LINK = range(PROGRAM - 4, PROGRAM)
 
 # options
 STEP, RATIO, TOLERANCE, NEWTON_STEPS, LINE_TOLERANCE, LINE_STEPS, ELLIPTIC, SAFE, BOUNCE_SPEED = range(9)
