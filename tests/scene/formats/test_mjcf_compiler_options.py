@@ -38,6 +38,9 @@ CASES: dict[str, str] = {
     "eulerseq of fixed axes": 'eulerseq="XYz"',
     "autolimits off": 'autolimits="false"',
     "inertiafromgeom": 'inertiafromgeom="true"',
+    "inertiafromgeom, geoms of other groups": (
+        'inertiafromgeom="true" inertiagrouprange="3 3" boundmass="0.0001" boundinertia="1e-9"'
+    ),
     "inertiafromgeom auto": 'inertiafromgeom="auto"',
     "inertiafromgeom off": 'inertiafromgeom="false" boundmass="0.1" boundinertia="0.01"',
     "inertiagrouprange": 'inertiagrouprange="0 2"',

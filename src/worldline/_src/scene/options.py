@@ -131,7 +131,8 @@ class CompileOptions(Struct):
     inertia_source: InertiaSource = field(
         default=InertiaSource.Auto,
         converter=Enumeration(InertiaSource),
-        doc="Auto takes what is given and computes the rest.",
+        doc="Auto takes what is given and computes the rest; Geometry takes what is given only where no geom "
+        "has mass.",
     )
     inertia_groups: list[int] | None = field(
         default=None,

@@ -193,10 +193,7 @@ def _is_massless(writing: Writing, link: Link) -> bool:
         counted = [geom for geom in part.geoms if in_groups(geom.visual.group, options.inertia_groups)]
         counted = [] if options.inertia_source is InertiaSource.Given else counted
         heavy = any(geom.mass or (geom.mass is None and geom.physics_material.density) for geom in counted)
-        given = (
-            options.inertia_source is not InertiaSource.Geometry and (part.inertial.mass or 0.0) > _LEAST_MASS
-        )
-        if heavy or given:
+        if heavy or (part.inertial.mass or 0.0) > _LEAST_MASS:
             return False
         stack += [below for below in part.children if not below.joints]
     return True
