@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from scene_pairs import ScenePair
+from worldline import msd
 
 mujoco = pytest.importorskip("mujoco", reason="compares with MuJoCo")
 
@@ -123,3 +124,27 @@ def test_a_medium_with_wind():
     assert pair.acceleration_gap() < 1e-9
     pair.step(n=200)
     assert pair.gap() < 1e-8
+
+
+RATIOS = {
+    "joint_in_a_chain": 'joint="j1" gear="3"',
+    "fixed_tendon": 'tendon="fixed"',
+    "spatial_tendon": 'tendon="t" gear="2"',
+    "ball_joint": 'joint="jb" gear="0 1 2"',
+    "ball_joint_in_parent": 'jointinparent="jb" gear="0 1 2"',
+    "free_joint": 'joint="ff" gear="1 2 3 4 5 6"',
+    "site": 'site="s3" gear="1 2 0 0 0 3"',
+    "site_to_site": 'site="s1" refsite="s5" gear="1 2 0 0 0 3"',
+    "slider_crank": 'cranksite="s1" slidersite="s2" cranklength="1.2"',
+}
+
+
+@pytest.mark.parametrize("name", RATIOS)
+def test_damping_ratios_are_of_the_inertia_that_is_felt(name):
+    """Joints that the actuator does not hold give way, and tendons may have inertia."""
+    tendons = f'{_S}<fixed name="fixed" armature=".7">{_FIXED}</fixed>'
+    drive = f'<position name="a" {RATIOS[name]} kp="50" dampratio=".6"/>'
+    xml = scene(tendons, drive)
+    theirs = mujoco.MjModel.from_xml_string(xml).actuator_biasprm[0, :3]
+    ours = msd.build(msd.from_str(xml)).actuators.bias[0, :3]
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9)

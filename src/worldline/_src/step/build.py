@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,7 +65,8 @@ from worldline._src.scene.lending import peek
 from worldline._src.scene.values import Range
 from worldline._src.scene.world import World
 from worldline._src.spatial.poses import Array
-from worldline._src.step.dynamics import mass_matrix, mass_matrix_inverse
+from worldline._src.step.damping_ratios import damping_of_ratios
+from worldline._src.step.dynamics import mass_matrix_inverse
 from worldline._src.step.reduction import freeze_joints
 
 # looking up a member of an enumeration takes Python ten times as long as looking up a name
@@ -305,14 +307,6 @@ def _actuators(world: World, index: SceneIndex, model: Model) -> Actuators:
     rows = world.actuators
     laws = [_law(a) for a in rows]
     targets = [_target(a, index, model) for a in rows]
-    diagonal = np.zeros(0)
-    for actuator, law, target in zip(rows, laws, targets, strict=True):
-        if law["damping_ratio"] is not None:
-            if not diagonal.size:
-                diagonal = np.diagonal(mass_matrix(model, np.array(model.joint_q)))
-            mass = _reflected_inertia(actuator, target, model, diagonal)
-            law["bias"][2] = -2.0 * law["damping_ratio"] * np.sqrt(law["gain"][0] * mass)
-
     # motors are all alike, so columns are made of the laws that differ and then spread
     known = {id(law): law for law in laws}
     place = {key: k for k, key in enumerate(known)}
@@ -322,7 +316,7 @@ def _actuators(world: World, index: SceneIndex, model: Model) -> Actuators:
         return np.array([law[name] for law in known.values()], kind)[where]
 
     n = len(rows)
-    return Actuators(
+    table = Actuators(
         label=labels([a.name for a in rows], "actuator"),
         target_kind=codes([t[0] for t in targets]),
         target=np.array([t[1] for t in targets], np.int64),
@@ -342,23 +336,14 @@ def _actuators(world: World, index: SceneIndex, model: Model) -> Actuators:
         length_range=np.array([_range(peek(a, "length_range")) for a in rows]).reshape(n, 2),
         group=np.array([a.group for a in rows], np.int64),
     )
-
-
-def _reflected_inertia(actuator: Actuator, target: Any, model: Model, diagonal: Array) -> float:
-    """Inertia an actuator sees at the start: the diagonal of the mass matrix through its gear."""
-    kind, index, *_ = target
-    moment = np.zeros(model.joint_dof_count)
-    if kind in (TargetKind.JOINT, TargetKind.JOINT_IN_PARENT):
-        dofs = slice(model.joint_qd_start[index], model.joint_qd_start[index + 1])
-        moment[dofs] = actuator.gear[: dofs.stop - dofs.start]
-    elif kind == TargetKind.TENDON and model.tendons is not None and not model.tendons.spatial[index]:
-        moment = actuator.gear[0] * model.tendons.coefficients[index]
-    else:
-        raise SceneError(
-            f"actuator {actuator.name!r}: a damping ratio needs a joint or a fixed tendon as its target"
-        )
-    moved = np.abs(moment) > 1e-15
-    return float(np.sum(diagonal[moved] / moment[moved] ** 2))
+    ratios = [(u, law["damping_ratio"]) for u, law in enumerate(laws) if law["damping_ratio"] is not None]
+    if ratios:
+        damped = np.array([u for u, _ in ratios], np.int64)
+        found = damping_of_ratios(model, table, damped, np.array([ratio for _, ratio in ratios]))
+        bias = table.bias.copy()
+        bias[damped, 2] = -found
+        table = replace(table, bias=bias)
+    return table
 
 
 def _keyframes(world: World, trees: SceneTrees, model: Model) -> Keyframes:
