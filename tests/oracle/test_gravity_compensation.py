@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import worldline.model as wm
+from scene_pairs import ScenePair
 from worldline import msd
 
 ARM = """
@@ -75,3 +76,40 @@ def test_lanes_agree_with_one_world() -> None:
     many = wm.passive_forces(model, q, v)
     for k in range(7):
         assert (many[k] == wm.passive_forces(model, q[k], v[k])).all()
+
+
+def _actuated(joint: str, motor: str, flag: str = "") -> str:
+    return f"""<mujoco><option timestep="0.002" integrator="Euler"><flag {flag}/></option><worldbody>
+      <body name="a" pos="0 0 1"><joint name="ja" axis="0 1 0" {joint}/><geom size="0.1" pos="0.2 0 0"/>
+        <body name="b" pos="0.4 0 0" gravcomp="0.7"><joint name="jb" type="slide" axis="1 0 0.2"/>
+          <geom type="box" size="0.1 0.2 0.3" pos="0.3 0 0"/></body></body></worldbody>
+      <actuator>{motor}</actuator><sensor><jointactuatorfrc joint="ja"/></sensor></mujoco>"""
+
+
+ACTUATED = {
+    "within_bounds": (
+        'actuatorgravcomp="true" actuatorfrcrange="-900 900"',
+        '<motor joint="ja" gear="9"/>',
+        "",
+    ),
+    "beyond_bounds": ('actuatorgravcomp="true" actuatorfrcrange="-3 2"', '<motor joint="ja" gear="9"/>', ""),
+    "passive": ('actuatorgravcomp="false" actuatorfrcrange="-3 2"', '<motor joint="ja" gear="9"/>', ""),
+    "actuation_off": ('actuatorgravcomp="true"', '<motor joint="ja" gear="9"/>', 'actuation="disable"'),
+    "no_actuators": ('actuatorgravcomp="true"', "", ""),
+}
+
+
+@pytest.mark.parametrize("name", ACTUATED)
+def test_compensation_that_is_an_actuator_force_has_its_bounds(name: str) -> None:
+    mujoco = pytest.importorskip("mujoco", reason="MuJoCo is the yardstick")
+    pair = ScenePair(mujoco, _actuated(*ACTUATED[name]))
+    pair.shake(np.random.default_rng(2))
+    controls = [0.8] if pair.world.actuator_names else None
+    pair.step(controls)
+    # the reading is that of the state before the step
+    if pair.runtime.constraints is not None:
+        assert pair.runtime.constraints.column["act_sum"][0] == pytest.approx(
+            pair.d.qfrc_actuator[0], rel=1e-9
+        )
+    pair.step(controls, n=100)
+    assert pair.gap() < 1e-9

@@ -97,15 +97,16 @@ def actuator_forces(q, v, act_io, tau_io):
             share = allowed / where(pulls, total, constant(1.0, total))
             act.act_force[u] = where(pulls, act.act_force[u] * share, act.act_force[u])
 
-    # the sum on a degree of freedom has bounds of its own
+    # the sum on a degree of freedom has bounds of its own; gravity compensation that counts is in tau already
     for d in range(nv):
-        act.act_sum[d] = 0.0
+        act.act_sum[d] = act.act_relief[d]
     for u in range(act.act_kind.shape[0]):
         for d in range(act.act_span[u, 0], act.act_span[u, 1]):
             act.act_sum[d] = act.act_sum[d] + act.act_moment[u, d] * act.act_force[u]
     for d in range(nv):
         allowed = clamp(act.act_sum[d], act.dof_force_range[d, 0], act.dof_force_range[d, 1])
-        tau_io[d] = tau_io[d] + allowed
+        act.act_sum[d] = allowed
+        tau_io[d] = tau_io[d] + (allowed - act.act_relief[d])
 
 
 @kernel

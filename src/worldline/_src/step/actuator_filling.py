@@ -79,7 +79,14 @@ def fill_actuators(
     """Actuators that act; `clamped` keeps controls within their ranges."""
     column["dof_force_range"][:] = (-np.inf, np.inf)
     if model.joint_forces is not None:
-        column["dof_force_range"][:] = model.joint_forces.force_range[joint_of_dofs(model)]
+        joints = joint_of_dofs(model)
+        column["dof_force_range"][:] = model.joint_forces.force_range[joints]
+        if model.is_relieved:
+            relieved = model.joint_forces.actuated_gravcomp[joints]
+            column["dof_relieved"][:] = relieved
+            if not working.size:
+                # without actuators nobody compensates there
+                column["dof_force_range"][relieved] = 0.0
     column["dof_q"][:] = scalar_coordinates(model)
     table = model.actuators
     if table is None or not working.size:

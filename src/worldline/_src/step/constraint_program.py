@@ -60,6 +60,11 @@ class ConstraintProgram:
         return self.sizes["nu"] > 0
 
     @property
+    def relieves(self) -> bool:
+        """Whether gravity compensation of some joint is an actuator force."""
+        return bool(self.column["dof_relieved"].any())
+
+    @property
     def is_needed(self) -> bool:
         """Whether a step needs more than position limits that stop hard, which have a stage of their own."""
         return self._asks(_NEEDS)
@@ -72,7 +77,7 @@ class ConstraintProgram:
     def _asks(self, names: Sequence[str]) -> bool:
         """Whether there are soft limits, limits with a margin, or any of these."""
         soft = (self.column["limit_law"][:, t.KIND] != t.HARD) | (self.column["limit_bound"][:, 2] != 0.0)
-        return bool(soft.any() or any(self.sizes[name] for name in names))
+        return bool(soft.any() or self.relieves or any(self.sizes[name] for name in names))
 
     @property
     def constrains(self) -> bool:
@@ -123,7 +128,8 @@ class ConstraintProgram:
             chosen += [g.transmissions] if self._moving else []
             chosen += [g.adhesion_moments] if self._sticks else []
             before = self._find_contacts() if self._sticks else []
-            chosen += [s.actuator_forces] if self.drives else []
+            chosen += [g.relief_of_joints] if self.relieves else []
+            chosen += [s.actuator_forces] if self.drives or self.relieves else []
         return [*before, *((stage, ROWS) for stage in chosen)]
 
     def step_stages(

@@ -8,7 +8,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, stage
-from worldline._src.kernels import adhesion, distance_springs, medium, places, tendons
+from worldline._src.kernels import (
+    adhesion,
+    distance_springs,
+    gravity_compensation,
+    medium,
+    places,
+    tendons,
+)
 from worldline._src.kernels import transmissions as holds
 from worldline._src.kernels.constraints import equality_rows as equalities
 from worldline._src.kernels.constraints import motor_rows as motors
@@ -40,6 +47,7 @@ from worldline._src.model.views import (
     limit_view,
     operand_view,
     position_view,
+    relief_view,
     tree_view,
     velocity_view,
 )
@@ -137,6 +145,21 @@ def transmissions(m, c, args, d):
         tendon_view(m, c, args, d),
         operand_view(tm, tc, td).q,
         actuator_view(m, c, args, d),
+    )
+
+
+@stage
+def relief_of_joints(m, c, args, d):
+    """poses -> gravity compensation of joints where it is an actuator force."""
+    tm, tc, td = trees_of(args, d)
+    act = actuator_view(m, c, args, d)
+    gravity_compensation.joint_relief(
+        tree_view(tm, tc, td),
+        inertia_view(tm, tc, td),
+        position_view(tm, tc, td),
+        relief_view(tm, tc, td),
+        act.dof_relieved,
+        act.act_relief,
     )
 
 

@@ -169,6 +169,8 @@ class SlotConstraints(Constraints):
         found += [what for size, what in parts.items() if sizes[size]]
         if (self.column["act_hold"][:, 0] != LINEAR).any():
             found.append("actuators of anything but joints that turn about or slide along an axis")
+        if self.relieves:
+            found.append("gravity compensation by actuators")
         if found:
             raise CapabilityError(f"steps in lanes do not have {', '.join(found)}; step worlds one at a time")
 

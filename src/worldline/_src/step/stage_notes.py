@@ -39,8 +39,11 @@ NOTES: dict[str, Note] = {
     "no_drive_forces": _note(FORCES, "", "tau"),
     "drive_forces": _note(FORCES, "q, v, commands", "tau"),
     "actuator_forces": _note(
-        FORCES, "q, v, controls, activations, transmissions, tau", "tau, activation rates"
+        FORCES,
+        "q, v, controls, activations, transmissions, gravity compensation of actuators, tau",
+        "tau, activation rates",
     ),
+    "relief_of_joints": _note(KINEMATICS, "link poses", "gravity compensation of actuators"),
     "advance_activations": _note(INTEGRATION, "activations, activation rates", "activations"),
     "spring_displacements": _note(FORCES, "q", "spring lengths"),
     "add_passive_forces": _note(FORCES, "spring lengths, v, tau", "tau"),

@@ -213,6 +213,7 @@ COLUMNS = (
         "gain (10), bias (10), dynamics (10), ranges of control, force, activation, length.",
     ),
     Column("dof_force_range", "c", ("nv", 2), "Bounds of the sum of actuator forces."),
+    Column("dof_relieved", "m", ("nv",), "1 where gravity compensation is an actuator force."),
     # options and what changes
     Column("option", "c", (OPTIONS,), "See above."),
     Column("link", "args", (LINKS,), "Addresses of the other arenas."),
@@ -269,7 +270,8 @@ COLUMNS = (
     Column("act_force", "d", ("nu",), "Forces of the actuators."),
     Column("act_size", "d", ("nu", 2), "Length and its rate."),
     Column("act_blend", "d", ("nu",), "How much of its rate an activation takes in a step [s]."),
-    Column("act_sum", "d", ("nv",), "Sum of actuator forces on a degree of freedom."),
+    Column("act_sum", "d", ("nv",), "Sum of actuator forces on a degree of freedom, within its bounds."),
+    Column("act_relief", "d", ("nv",), "Gravity compensation where it is an actuator force."),
     Column("tendon_moment", "d", ("ntendon", "nv"), "Change of length by degrees of freedom."),
     Column("tendon_size", "d", ("ntendon", 4), "Length, its rate, passive force, J' v."),
     Column("medium_force", "d", ("nbox", 6), "Force at the centre of mass and torque of the medium."),
@@ -450,6 +452,8 @@ ActuatorView, actuator_view = TABLE.view(
     "act_size",
     "act_blend",
     "act_sum",
+    "dof_relieved",
+    "act_relief",
     "tendon_sum",
     "tendon_force_range",
 )
