@@ -12,6 +12,7 @@ import pytest
 from worldline import msd
 from worldline._src.errors import SceneError
 from worldline._src.scene.assets.cache import NoCache
+from worldline._src.scene.assets.hulls import convex_hull
 from worldline._src.scene.assets.integrals import mesh_integrals
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.assets.mesh import Mesh
@@ -371,3 +372,14 @@ def test_rules_equal_those_of_the_compiler():
     parts = scaled_to_total([library.link_properties(link) for link in links], 12.0)
     for index, part in enumerate(parts):
         assert_same(part, compiled(xml, index + 1), 1e-12)
+
+
+def test_parts_that_touch_along_an_edge_have_exact_inertia():
+    """Two boxes of one mesh that share an edge, along which four triangles meet."""
+    box = np.array([(x, y, z) for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
+    hull = convex_hull(box)
+    corners = np.concatenate((hull.vertices, hull.vertices + (1.0, 1.0, 0.0)))
+    both = Mesh(corners, np.concatenate((hull.triangles, hull.triangles + len(hull.vertices))))
+    found = mesh_integrals(both, MeshInertia.Exact)
+    assert found.content == pytest.approx(2.0)
+    assert found.com == pytest.approx([1.0, 1.0, 0.5])

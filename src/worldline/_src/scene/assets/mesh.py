@@ -199,7 +199,8 @@ class Topology(NamedTuple):
     """How the triangles of a mesh hang together.
 
     Attributes:
-        is_oriented: No two triangles run through an edge in the same direction.
+        is_oriented: No two triangles run through an edge in the same direction, or every edge is run through
+            as often in either direction, as where parts touch along an edge.
         is_closed: Every edge is run through once in either direction, so the mesh bounds a volume.
     """
 
@@ -217,5 +218,6 @@ def topology(mesh: Mesh) -> Topology:
     count = len(mesh.vertices)
     forward = np.sort(np.concatenate((a * count + b, b * count + c, c * count + a)))
     backward = np.sort(np.concatenate((b * count + a, c * count + b, a * count + c)))
-    oriented = bool(len(forward)) and not (forward[1:] == forward[:-1]).any()
-    return Topology(oriented, oriented and np.array_equal(forward, backward))
+    simple = bool(len(forward)) and not (forward[1:] == forward[:-1]).any()
+    balanced = bool(len(forward)) and np.array_equal(forward, backward)
+    return Topology(simple or balanced, simple and balanced)
