@@ -148,3 +148,32 @@ def test_damping_ratios_are_of_the_inertia_that_is_felt(name):
     theirs = mujoco.MjModel.from_xml_string(xml).actuator_biasprm[0, :3]
     ours = msd.build(msd.from_str(xml)).actuators.bias[0, :3]
     np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+
+
+def test_ways_around_shapes_at_random_places():
+    """Spheres and cylinders with side sites anywhere: opposite to the string, beside it, within the shape."""
+    rng, world, tendons = np.random.default_rng(4), [], []
+    for k in range(300):
+        centre = np.array([10.0 * k, 0.0, 0.0])
+        reach = 0.1 if k % 7 == 0 else 1.0
+        places = {
+            "p": centre + rng.uniform(-1.0, 1.0, 3),
+            "q": centre + rng.uniform(-1.0, 1.0, 3),
+            "s": centre + rng.uniform(-reach, reach, 3),
+        }
+        kind = ("sphere", "cylinder")[k % 2]
+        turn = " ".join(map(str, rng.uniform(-90.0, 90.0, 3)))
+        world.append(f'<geom name="g{k}" type="{kind}" size=".4 1" pos="{centre[0]} 0 0" euler="{turn}"/>')
+        world += [f'<site name="{n}{k}" pos="{x[0]} {x[1]} {x[2]}"/>' for n, x in places.items()]
+        side = f'sidesite="s{k}"' if k % 5 else ""
+        path = f'<site site="p{k}"/><geom geom="g{k}" {side}/><site site="q{k}"/>'
+        tendons.append(f'<spatial name="t{k}" stiffness="1">{path}</spatial>')
+    body = '<body name="b"><joint name="j" type="slide"/><geom size=".01"/></body>'
+    pair = ScenePair(
+        mujoco,
+        f"""<mujoco><default><geom contype="0" conaffinity="0"/></default>
+        <worldbody>{"".join(world)}{body}</worldbody><tendon>{"".join(tendons)}</tendon></mujoco>""",
+    )
+    pair.step()
+    assert (pair.d.ten_wrapnum == 4).sum() > 100
+    np.testing.assert_allclose(pair.column["tendon_size"][:, 0], pair.d.ten_length, rtol=1e-9)

@@ -378,7 +378,7 @@ def test_parts_that_touch_along_an_edge_have_exact_inertia():
     """Two boxes of one mesh that share an edge, along which four triangles meet."""
     box = np.array([(x, y, z) for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
     hull = convex_hull(box)
-    corners = np.concatenate((hull.vertices, hull.vertices + (1.0, 1.0, 0.0)))
+    corners = np.concatenate((hull.vertices, hull.vertices + np.array((1.0, 1.0, 0.0))))
     both = Mesh(corners, np.concatenate((hull.triangles, hull.triangles + len(hull.vertices))))
     found = mesh_integrals(both, MeshInertia.Exact)
     assert found.content == pytest.approx(2.0)

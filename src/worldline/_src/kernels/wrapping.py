@@ -4,8 +4,9 @@
 
 Both reduce to a circle: a sphere in the plane of its centre and the two points, a cylinder seen along its
 axis, where the height is then shared out along the way. Around the circle the string leaves on a tangent,
-follows an arc and leaves on a tangent again; of the two ways round it takes the shorter, or the one on the
-side of a given point. A side point within the shape makes the string pass inside: it touches in one point.
+follows an arc and leaves on a tangent again; of the two ways round it takes the shorter, or the other one
+when a given side point lies opposite to the string. A side point within the shape makes the string pass
+inside: it touches in one point.
 """
 
 from __future__ import annotations
@@ -73,6 +74,16 @@ def _arc(x0, y0, x1, y1, radius, way):
 
 
 @inline
+def _opposite(x0, y0, x1, y1, sx, sy):
+    """Whether a string between two points is in the way from a side point through the centre and on.
+
+    Then -s is a sum of both points with factors that are not negative; else the string passes freely.
+    """
+    det = x0 * y1 - y0 * x1
+    return det != 0.0 and (sy * x1 - sx * y1) * det >= 0.0 and (y0 * sx - x0 * sy) * det >= 0.0
+
+
+@inline
 def _around(x0, y0, x1, y1, radius, sided, sx, sy):
     """The way around a circle at the origin."""
     none = _Arc(x0, y0, x1, y1, -1.0)
@@ -82,15 +93,16 @@ def _around(x0, y0, x1, y1, radius, sided, sx, sy):
         return none
     along = min(max(-(ux * x0 + uy * y0) / uu, 0.0), 1.0)
     nx, ny = x0 + along * ux, y0 + along * uy
-    if nx * nx + ny * ny > rr and (not sided or sx * nx + sy * ny >= 0.0):
+    misses = nx * nx + ny * ny > rr
+    beyond = sided and _opposite(x0, y0, x1, y1, sx, sy)
+    if misses and not beyond:
         return none
     best, merit = none, -1e300
     for k in range(2):
         made = _arc(x0, y0, x1, y1, radius, 1.0 - 2.0 * k)
-        if sided:
-            mx, my = made.x0 + made.x1, made.y0 + made.y1
-            good = (mx * sx + my * sy) / max((mx * mx + my * my) ** 0.5, _SMALL)
-        else:
+        # the straight way would meet the circle: the near side is the shorter way, the far side the longer
+        good = made.length
+        if misses or not beyond:
             good = -((made.x0 - made.x1) ** 2 + (made.y0 - made.y1) ** 2)
         if not _meet(x0, y0, made.x0, made.y0, x1, y1, made.x1, made.y1) and good > merit:
             best, merit = made, good
