@@ -175,5 +175,5 @@ def test_ways_around_shapes_at_random_places():
         <worldbody>{"".join(world)}{body}</worldbody><tendon>{"".join(tendons)}</tendon></mujoco>""",
     )
     pair.step()
-    assert (pair.d.ten_wrapnum == 4).sum() > 100
+    assert (pair.d.ten_wrapnum == 4).sum() > 80
     np.testing.assert_allclose(pair.column["tendon_size"][:, 0], pair.d.ten_length, rtol=1e-9)

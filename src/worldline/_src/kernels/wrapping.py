@@ -101,9 +101,7 @@ def _around(x0, y0, x1, y1, radius, sided, sx, sy):
     for k in range(2):
         made = _arc(x0, y0, x1, y1, radius, 1.0 - 2.0 * k)
         # the straight way would meet the circle: the near side is the shorter way, the far side the longer
-        good = made.length
-        if misses or not beyond:
-            good = -((made.x0 - made.x1) ** 2 + (made.y0 - made.y1) ** 2)
+        good = made.length if beyond and not misses else -made.length
         if not _meet(x0, y0, made.x0, made.y0, x1, y1, made.x1, made.y1) and good > merit:
             best, merit = made, good
     return best
