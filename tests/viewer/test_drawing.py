@@ -12,7 +12,7 @@ from worldline import simulation as sx
 from worldline._src.drawing import cameras, looks, marks, triangles
 from worldline._src.drawing.items import hulls_of, items_of, texcoords
 from worldline._src.drawing.placement import body_poses, composed, coordinates, points_of
-from worldline._src.drawing.wrapping import around_circle, tendon_lines
+from worldline._src.drawing.wrapping import tendon_lines
 from worldline._src.scene.assets.hfields import HeightField
 from worldline._src.spatial.poses import compose
 from worldline._src.viewer.shapes import welded
@@ -259,22 +259,28 @@ def test_frames_sites_and_tendons():
     assert np.hypot(line[1:-1, 0] - 0.5, line[1:-1, 2] - 1.0) == pytest.approx(np.full(len(line) - 2, 0.3))
 
 
-def test_the_shortest_way_around_a_circle():
-    """Two tangents of sqrt(d^2 - r^2) and an arc."""
-    a, b, r = np.array([-2.0, 0.1]), np.array([2.0, 0.1]), 0.5
-    arc = around_circle(a, b, r)
-    line = np.concatenate([a[None], arc, b[None]])
-    length = np.linalg.norm(np.diff(line, axis=0), axis=1).sum()
-    d = np.hypot(2.0, 0.1)
-    sweep = np.pi - 2.0 * np.arctan2(0.1, 2.0) - 2.0 * np.arccos(r / d)
-    assert length == pytest.approx(2.0 * np.sqrt(d * d - r * r) + r * sweep, rel=1e-3)
-    assert (arc[:, 1] > 0.0).all()
-    # tangents meet the circle at right angles to the radius
-    assert (arc[0] - a) @ arc[0] == pytest.approx(0.0, abs=1e-12)
-    # a side makes it go the other way; what passes is left alone; an end within has no way around
-    assert (around_circle(a, b, r, side=np.array([0.0, -1.0]))[:, 1] < 0.0).all()
-    assert len(around_circle(a + np.array([0, 1]), b + np.array([0, 1]), r)) == 0
-    assert len(around_circle(np.array([0.1, 0.0]), b, r)) == 0
+WRAPS = """<mujoco><worldbody>
+  <geom name="drum" type="{kind}" size="0.3 0.5" zaxis="0.1 1 0.2" contype="0" conaffinity="0"/>
+  <site name="side" pos="{side}"/><site name="end" pos="-1 0.3 {end}"/>
+  <body pos="1 -0.2 0"><joint name="lift" type="slide" axis="0 0 1"/><geom size="0.01" mass="1"/>
+    <site name="start"/></body></worldbody>
+  <tendon><spatial name="belt"><site site="start"/><geom geom="drum" {sided}/><site site="end"/></spatial></tendon>
+  <sensor><tendonpos name="length" tendon="belt"/></sensor></mujoco>"""
+
+
+@pytest.mark.parametrize("kind", ["sphere", "cylinder"])
+@pytest.mark.parametrize("side", [None, "0 0 1", "0 0 -1", "0 0.02 0.1"])
+@pytest.mark.parametrize("end", [0.0, 0.4])
+def test_a_tendon_is_drawn_as_long_as_it_is(kind, side, end):
+    """Around its shape the short way, on the side of a site, or reflected from the inside."""
+    text = WRAPS.format(kind=kind, side=side or "0 0 1", end=end, sided='sidesite="side"' if side else "")
+    world = load(text)
+    for height in (0.0, 0.25, 0.9):
+        world.multibodies[0].joints["lift"].position = [height]
+        model, q = world._live().model, coordinates(world)
+        (lines,) = tendon_lines(model, body_poses(model, q))
+        drawn = np.linalg.norm(np.diff(lines[0], axis=0), axis=1).sum()
+        assert drawn == pytest.approx(world.sensors["length"].value[0], rel=2e-3)
 
 
 def test_contacts_are_those_of_the_world():

@@ -38,12 +38,12 @@ def add_joint_forces(tree, pos, link_F_out, tau_out):
 
 
 @kernel
-def joint_relief(tree, inertia, pos, relief, chosen, out):
+def joint_relief(tree, inertia, pos, relief, chosen, relief_out):
     """What the compensating forces do to the chosen degrees of freedom. O(n depth)."""
     parent, v_start, v_end = tree.link_parent, tree.link_v_start, tree.link_v_end
     g = relief.gravity
     for d in range(chosen.shape[0]):
-        out[d] = 0.0
+        relief_out[d] = 0.0
     for i in range(1, relief.link_gravcomp.shape[0]):
         weight = relief.link_gravcomp[i] * inertia.link_mass[i]
         if weight != 0.0:
@@ -56,5 +56,5 @@ def joint_relief(tree, inertia, pos, relief, chosen, out):
             while j > 0:
                 for d in range(v_start[j], v_end[j]):
                     if chosen[d] != 0:
-                        out[d] = out[d] + power(F, load_motion(pos.dof_S, d))
+                        relief_out[d] = relief_out[d] + power(F, load_motion(pos.dof_S, d))
                 j = parent[j]
