@@ -82,6 +82,9 @@ def test_extreme_numbers_are_judged_without_overflow(size: float) -> None:
     hand(world).joints[0].axis, hand(world).joints[0].axis2 = (0, size, 0), (size, size, 0)
     hand(world).local_rotation = (0, 0, 0, size)
     world.keyframes.clear()
+    # a universal joint has no single coordinate for these
+    world.sensors.joint.clear()
+    world.tendon_set.joint_tendons.clear()
     world.validate()
     moved = msd.World().attach(world, other_rotation=(0, 0, 0, size), other_translation=(0, 0, size))
     assert np.isfinite(moved.hierarchy.bodies[0].link.local_rotation).all()
@@ -149,3 +152,55 @@ def test_hints_stay_quick_among_many_names() -> None:
     with pytest.raises(SceneError, match="did you mean"):
         world.validate()
     assert time.process_time() - start < HANG
+
+
+_JOINTED = """<mujoco><worldbody>
+  <geom name="box" type="box" size="1 1 1"/><geom name="ball" size="1" pos="5 0 0"/>
+  <site name="s" pos="0 0 3"/><site name="t" pos="0 0 5"/>
+  <body name="loose"><freejoint name="free"/><geom size=".1"/></body>
+  <body name="arm"><joint name="ball_joint" type="ball"/><geom size=".1"/>
+    <body name="hand"><joint name="hinge"/><geom size=".1"/></body></body></worldbody>{}</mujoco>"""
+_MISMATCHED = {
+    "a sum of a free joint": (
+        '<tendon><fixed><joint joint="free" coef="1"/></fixed></tendon>',
+        "one coordinate",
+    ),
+    "a sum of a ball joint": (
+        '<tendon><fixed><joint joint="ball_joint" coef="1"/></fixed></tendon>',
+        "'ball_joint', a Ball joint",
+    ),
+    "an equation of a free joint": (
+        '<equality><joint joint1="hinge" joint2="free"/></equality>',
+        r"joints\[0\].joint_b: given 'free', a free joint",
+    ),
+    "the angle of a free joint": ('<sensor><jointpos joint="free"/></sensor>', "one coordinate"),
+    "the quaternion of a hinge": ('<sensor><ballquat joint="hinge"/></sensor>', "a ball joint"),
+    "a tendon around a box": (
+        '<tendon><spatial><site site="s"/><geom geom="box"/><site site="t"/></spatial></tendon>',
+        "'box', a Box; allowed: a geom that is a sphere or a cylinder",
+    ),
+    "two shapes in a row": (
+        '<tendon><spatial><site site="s"/><geom geom="ball"/><geom geom="ball"/><site site="t"/></spatial></tendon>',
+        "site, geom, site",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _MISMATCHED)
+def test_references_fit_what_they_are_for(name: str) -> None:
+    text, message = _MISMATCHED[name]
+    with pytest.raises(SceneError, match=message):
+        msd.from_str(_JOINTED.format(text))
+
+
+def test_what_fits_is_taken_and_joints_named_twice_add_up() -> None:
+    scene = msd.from_str(
+        _JOINTED.format(
+            '<tendon><fixed name="f"><joint joint="hinge" coef="2"/></fixed>'
+            '<spatial><site site="s"/><geom geom="ball"/><site site="t"/></spatial></tendon>'
+            '<sensor><jointpos joint="hinge"/><ballquat joint="ball_joint"/></sensor>'
+        )
+    )
+    scene.tendon_set.joint_tendons[0].joints.append(msd.JointTendonNode(joint_name="hinge", weight=0.5))
+    tendons = msd.build(scene).tendons
+    assert sorted(tendons.coefficients[0].tolist())[-2:] == [0.0, 2.5]

@@ -452,3 +452,21 @@ def test_inertia_and_damping_of_an_actuator_are_kept_and_not_left_out() -> None:
     assert joint.spring_damper is not None
     assert joint.spring_damper.coeff.value.d == pytest.approx(3.0)
     assert [entry.fate.name for entry in world.report] == ["Kept"]
+
+
+def test_no_replicas() -> None:
+    compare(
+        """<mujoco><worldbody><body name="a"><joint name="j"/><geom size="1"/></body>
+        <replicate count="0" offset="1 0 0"><body name="b"><joint name="k"/><geom size="1"/></body></replicate>
+        </worldbody></mujoco>"""
+    )
+
+
+def test_a_body_that_is_not_to_touch_itself() -> None:
+    """Files that come out of programs say so, and MuJoCo takes it."""
+    text = """<mujoco><worldbody><body name="a"><joint name="j"/><geom size="1"/></body></worldbody>
+        <contact><exclude body1="a" body2="a"/></contact></mujoco>"""
+    mujoco.MjModel.from_xml_string(text)
+    world = msd.from_str(text)
+    assert world.collision_ignores.link_pairs == []
+    assert "never touches itself" in str(list(world.report))

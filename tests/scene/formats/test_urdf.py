@@ -421,3 +421,22 @@ def test_mutated_files_raise_nothing_else():
             load("".join(text))
         except SceneError:
             continue
+
+
+def test_limits_that_let_nothing_move_are_pointed_out():
+    """Exporters write zeros where nobody gave limits."""
+    joint = '<link name="a"/><link name="b"/><joint name="j" type="{}"><parent link="a"/><child link="b"/>{}</joint>'
+    for kind, limit in (("revolute", "0 0 0 0"), ("prismatic", "2 2 1 1"), ("continuous", "0 0 1 0")):
+        lower, upper, effort, velocity = limit.split()
+        given = f'<limit lower="{lower}" upper="{upper}" effort="{effort}" velocity="{velocity}"/>'
+        world = load(robot(joint.format(kind, given)))
+        assert world.report.is_exact and "cannot move" in str(list(world.report)), kind
+    moving = load(robot(joint.format("revolute", '<limit lower="0" upper="1" effort="0" velocity="1"/>')))
+    assert "cannot move" not in str(list(moving.report))
+
+
+def test_a_joint_that_follows_itself():
+    joint = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/><mimic joint="j"/></joint>'
+    world = load(robot(f'<link name="a"/><link name="b"/>{joint}'))
+    assert "cannot follow itself" in messages(world)
+    assert world.couplers == []

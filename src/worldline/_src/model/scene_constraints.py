@@ -266,7 +266,7 @@ def tendon_table(world: World, index: SceneIndex, dofs: int) -> Tendons:
     coefficients = np.zeros((len(tendons), dofs))
     for k, tendon in enumerate(fixed):
         for node in tendon.joints:
-            coefficients[k, joints[index.joint[node.joint_name]].v_start] = node.weight
+            coefficients[k, joints[index.joint[node.joint_name]].v_start] += node.weight
     nodes = [_path(tendon, index) for tendon in spatial]
     flat = [node for path in nodes for node in path]
     counts = [0] * len(fixed) + [len(path) for path in nodes]

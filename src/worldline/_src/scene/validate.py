@@ -21,6 +21,7 @@ from worldline._src.scene.hints import hint
 from worldline._src.scene.kinds import WORLD, describe
 from worldline._src.scene.layout import active_joints, sizes
 from worldline._src.scene.limits import LIMITS, Limits
+from worldline._src.scene.matching import match_kinds
 from worldline._src.scene.rules import RULES
 from worldline._src.scene.sealing import is_sealed, keep_seal
 
@@ -72,6 +73,7 @@ def _walk(world: World, probe: Probe) -> None:
         _static_shapes(world, links, probe)
         _frames(world, probe)
         _keyframes(world, links, probe)
+        match_kinds(world, probe)
 
 
 def check_structure(world: World, limits: Limits = LIMITS) -> list[Problem]:

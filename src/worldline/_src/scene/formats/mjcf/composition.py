@@ -64,7 +64,7 @@ class Composition:
             for child in element.children:
                 cost += costs[id(child)]
             if element.tag == "replicate":
-                cost *= max(1, Attributes(element, self.log).integer("count", 1))
+                cost *= max(0, Attributes(element, self.log).integer("count", 1))
             elif element.tag == "attach":
                 found = self._target(element, source)
                 cost += 0 if found is None else self._count(found[1], found[0])
@@ -77,8 +77,8 @@ class Composition:
         """The scope and the frame of each replica."""
         a = Attributes(element, self.log)
         count = a.integer("count", None)
-        if count is None or count < 1:
-            self.log.problem(element, "attribute 'count' is required: how many replicas, 1 or more")
+        if count is None or count < 0:
+            self.log.problem(element, "attribute 'count' is required: how many replicas, 0 or more")
             return []
         if any(child.tag in ("joint", "freejoint", "inertial") for child in element.children):
             self.log.problem(element, "joints and inertia cannot be replicated; put them in a <body>")
@@ -93,7 +93,7 @@ class Composition:
         angles = a.reals("euler", 3, default=(0.0, 0.0, 0.0)) or (0.0, 0.0, 0.0)
         compiler = scope.compiler
         self.reading.finish(a)
-        digits = len(str(count - 1))
+        digits = len(str(max(count - 1, 0)))
         made: list[tuple[Scope, Placement]] = []
         frame = HERE
         for number in range(count):

@@ -32,8 +32,10 @@ def read_contacts(reading: Reading) -> None:
         first, second = (reading.names.resolve(scope, reference) for reference in references(element))
         if first is None or second is None:
             continue
-        if first == second:
+        if first == second and element.tag == "pair":
             reading.log.problem(element, f"given '{first[:80]}' twice; allowed: two different objects")
+        elif first == second:
+            reading.log.kept(element, f"'{first[:80]}' twice: a body never touches itself anyway")
         elif element.tag == "pair":
             reading.world.contact_pairs.append(_read_pair(reading, element, scope, first, second))
         else:

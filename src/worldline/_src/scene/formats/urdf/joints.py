@@ -167,6 +167,9 @@ def _limits(element: Element, kind: str, joint: Joint, log: Log) -> None:
             attributes.reject(word, f"given {value}; allowed: 0 or more")
     joint.effort_limit, joint.velocity_limit = effort, velocity
     joint.acceleration_limit = acceleration
+    if velocity == 0.0 or (kind in _LIMITED and lower == upper):
+        # exporters write zeros where nobody gave limits, and the robot then stands still
+        log.kept(limit, "the joint cannot move: its limits leave no way or no speed")
 
 
 def _unbounded(value: float) -> float:

@@ -204,8 +204,11 @@ class _Robot:
             mimic = entry.mimic
             if mimic is None:
                 continue
-            if mimic.joint not in names or mimic.joint == entry.joint.name:
-                # real robots have this, and move without
+            # real robots have such, and move without
+            if mimic.joint == entry.joint.name:
+                self.log.left_out(mimic.element, "a joint cannot follow itself")
+                continue
+            if mimic.joint not in names:
                 self.log.left_out(mimic.element, f"no other joint {mimic.joint!r}{hint(mimic.joint, names)}")
                 continue
             self.world.couplers.append(
