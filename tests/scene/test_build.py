@@ -183,3 +183,17 @@ def test_building_leaves_the_scene_alone():
     before = scene.to_str()
     msd.build(scene)
     assert scene.to_str() == before
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<body name='a'><freejoint/><geom size='1e300'/></body>",
+        "<body name='a'><joint/><geom type='ellipsoid' size='1e200 1e200 1e200' shellinertia='true'/></body>",
+        "<body name='a'><joint/><geom type='box' size='1e160 1e160 1e160' mass='1'/></body>",
+        "<body name='b' pos='1e308 0 0'><body name='a' pos='1e308 0 0'><joint/><geom size='1'/></body></body>",
+    ],
+)
+def test_numbers_that_grow_too_large_are_a_fault_of_the_scene(body):
+    with pytest.raises(msd.SceneError, match="link 'a'"):
+        msd.build(mjcf(body))

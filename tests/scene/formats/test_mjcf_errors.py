@@ -414,3 +414,8 @@ def test_unnamed_sensors_of_several_kinds_get_stable_names() -> None:
     assert found.sensors.order == ["sensor_1", "sensor_3", "sensor_2", "sensor_4"]
     again = msd.from_str(text)
     assert again == found
+
+
+def test_very_many_attributes_of_one_element_are_refused_at_once() -> None:
+    many = " ".join(f"a{i}='1'" for i in range(60_000))
+    assert "more than 500 attributes" in str(timed(world(f"<geom size='1'/><geom {many}/>")))

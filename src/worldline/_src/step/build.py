@@ -140,6 +140,7 @@ def compile_scene(
             _place_joints(trees)
             trees = _freeze_joints(trees, world)
             model = trees.builder.finalize()
+            _require_finite(model)
         model.time_step = world.simulate_option.timestep
         # this and the actuators may compile kernels, which leaves much to collect
         _settle_springs(model, trees)
@@ -150,6 +151,16 @@ def compile_scene(
             model.actuators = _actuators(world, index, model)
             model.keyframes = _keyframes(world, trees, model)
     return CompiledScene(model, trees)
+
+
+def _require_finite(model: Model) -> None:
+    """Poses and masses are made of numbers of the scene, whose sums and products may be too large."""
+    found = np.isfinite(model.body_q).all(axis=-1) & np.isfinite(model.body_inertia).all(axis=(-2, -1))
+    lost = np.flatnonzero(~(found & np.isfinite(model.body_mass))).tolist()
+    if lost:
+        message = "its place, mass or inertia is too large for a number"
+        problems = [Problem(f"link {model.body_label[k]!r}", message) for k in lost[:10]]
+        raise SceneError("the scene cannot be built", problems)
 
 
 def _add_tables(world: World, index: SceneIndex, library: AssetLibrary, model: Model) -> None:

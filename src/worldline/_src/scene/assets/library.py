@@ -227,7 +227,10 @@ class AssetLibrary:
         else:
             geoms = [g for g in link.geoms if in_groups(peek(g, "visual").group, options.inertia_groups)]
             source = [] if options.inertia_source is _AS_GIVEN else geoms
-            found = combined([self.geom_properties(geom) for geom in source])
+            try:
+                found = combined([self.geom_properties(geom) for geom in source])
+            except OverflowError:
+                raise SceneError(f"link {link.name!r}: its mass is too large for a number") from None
             # what is given also stands where there is no geom to take its place
             found = given_properties(inertial, found) if given or not found.mass > 0.0 else found
         found = bounded(found, options.bound_mass, options.bound_inertia)

@@ -30,6 +30,12 @@ _SHORT_LINES: Final = 65_000
 ATTRIBUTES: Final = 3_000_000
 """Most attributes of one document; a parsed one takes some fifty times the three bytes it needs in a file."""
 
+ELEMENT_ATTRIBUTES: Final = 500
+"""Most attributes of one element; no format has a hundred."""
+
+_CROWD: Final = 5_000
+"""With fewer attributes in all a document need not be looked through for elements with very many."""
+
 
 _new = object.__new__
 
@@ -199,6 +205,8 @@ def parse(source: str, *, file_path: Path | str | None = None) -> Element:
             raise SceneError("", [_malformed(entry.message, file, entry.line)])
     if tree is None:
         raise SceneError("", [Problem("", "no XML element", file)])
+    if len(source) > 4 * _CROWD and source.count("=") > _CROWD:
+        _refuse_crowds(tree, file)
     return _convert(tree, file)
 
 
@@ -209,6 +217,14 @@ def _has_many(source: str) -> bool:
         return False
     opened = source.count("<") - source.count("</") - source.count("<!") - source.count("<?")
     return opened > ELEMENTS or source.count("=") > ATTRIBUTES
+
+
+def _refuse_crowds(tree: Any, file: str | None) -> None:
+    """No element has very many attributes: reading them takes time that grows with their square."""
+    for element in tree.iter("*"):
+        if len(element.keys()) > ELEMENT_ATTRIBUTES:
+            message = f"an element with more than {ELEMENT_ATTRIBUTES} attributes"
+            raise SceneError("", [Problem("", message, file, element.sourceline)])
 
 
 def _malformed(message: str, file: str | None, line: int | None) -> Problem:
