@@ -185,6 +185,16 @@ def test_links_weigh_what_the_format_says():
     assert found["d"].gravcomp == 1 and found["a"].gravcomp == 0
 
 
+def test_the_density_of_a_link_is_for_shapes_that_give_none():
+    ball = "<geometry><sphere><radius>0.1</radius></sphere></geometry>"
+    world = model(
+        '<link name="a"><inertial auto="true"><density>100</density></inertial>'
+        f'<collision name="s"><density>500</density>{ball}</collision><collision name="t">{ball}</collision></link>'
+    )
+    assert world.report.is_exact, str(world.report)
+    assert [geom.physics_material.density for geom in links(world)["a"].geoms] == [500, 100]
+
+
 def test_every_shape_has_half_sizes():
     shapes = {
         "<box><size>1 2 3</size></box>": (msd.ShapeType.Box, [0.5, 1, 1.5]),

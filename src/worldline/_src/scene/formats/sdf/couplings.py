@@ -69,10 +69,18 @@ def _position(joint: SdfJoint, index: int, place: Placed) -> int:
 def _find(scope: Scope, name: str, known: dict[tuple[Scope, str], SdfJoint]) -> SdfJoint | None:
     *models, last = name.split(SEPARATOR)
     for model in models:
+        scope = _home(scope, model)
         if model not in scope.models:
             return None
         scope = scope.models[model]
-    return known.get((scope, last))
+    return known.get((_home(scope, last), last))
+
+
+def _home(scope: Scope, name: str) -> Scope:
+    """The scope that a name stands in: a merged model, or else the scope itself."""
+    while name in scope.merged:
+        scope = scope.merged[name]
+    return scope
 
 
 def _gearbox(

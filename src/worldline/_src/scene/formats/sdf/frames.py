@@ -6,7 +6,7 @@ Every model, and the world, is a scope with frames of its own: its links, joints
 models. Each stands in another one, by default a link in the model frame, a joint in its child, a frame in
 what it is attached to, a model in the frame around. `Scope.pose` follows these steps without recursion, so
 that long chains are as good as short ones, and notices cycles. Names of nested frames are written
-`inner::frame`.
+`inner::frame`; those of a model that is merged into another one are found there as if they were its own.
 """
 
 from __future__ import annotations
@@ -52,9 +52,11 @@ class Scope:
         parent: The scope around it.
         frames: Its frames by name.
         models: The scopes of its nested models by name.
+        merged: Those of them that are merged into it, by the name of every frame that they bring.
         canonical: The name of the link that the model frame is attached to.
         placement: The frame that the pose of the model places, instead of the model frame.
         is_static: Whether nothing in it moves.
+        is_merged: Whether its frames count as frames of the scope around it.
     """
 
     def __init__(
@@ -68,9 +70,11 @@ class Scope:
         self.is_world = parent is None
         self.frames: dict[str, FrameEntry] = {}
         self.models: dict[str, Scope] = {}
+        self.merged: dict[str, Scope] = {}
         self.canonical: str | None = None
         self.placement: str | None = None
         self.is_static = False
+        self.is_merged = False
         self._poses: dict[str, Pose] = {}
 
     def add(self, name: str, entry: FrameEntry) -> bool:
@@ -83,8 +87,20 @@ class Scope:
             message = f"the name {name!r} is taken by the {other.kind} in line {other.element.line}"
             self.log.problem(entry.element, message)
             return False
+        merged = self.merged.get(name)
+        if merged is not None:
+            self.log.problem(entry.element, f"the name {name!r} is taken by the merged model {merged.name!r}")
+            return False
         self.frames[name] = entry
         return True
+
+    def merge(self, model: Scope, user: Element) -> None:
+        """Makes the names of a nested model those of this scope, too."""
+        model.is_merged = True
+        for name in (*model.frames, *model.merged):
+            if name in self.frames or name in self.merged:
+                self.log.problem(user, f"both models have something of the name {name!r}")
+            self.merged.setdefault(name, model)
 
     def walk(self) -> Iterator[Scope]:
         """This scope and all models in it."""
@@ -139,6 +155,9 @@ class Scope:
         first, _, rest = name.partition(SEPARATOR)
         if rest and first in self.models:
             return first, self.models[first].pose(rest, user), user
+        merged = self.merged.get(first)
+        if merged is not None:
+            return merged.name, merged.pose(name, user), user
         self.log.problem(user, f"no frame {name!r}{hint(name, self.frames)}")
         return None
 
@@ -175,6 +194,8 @@ class Scope:
             first, _, rest = name.partition(SEPARATOR)
             if entry is None and rest and first in scope.models:
                 scope, name = scope.models[first], rest
+            elif entry is None and first in scope.merged:
+                scope = scope.merged[first]
             elif entry is None:
                 self.log.problem(user, f"no link or frame {name!r}{hint(name, scope.frames)}")
                 return None

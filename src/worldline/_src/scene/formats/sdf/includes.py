@@ -4,7 +4,8 @@
 
 An <include> names a file, or the directory of a model whose `model.config` names one. Included files keep the
 rules of their own version. Files that include themselves, includes that nest too deep, and files that
-grow without bound by including each other several times are refused.
+grow without bound by including each other several times are refused. A model that is merged brings its links,
+joints and frames into the model that includes it, standing in a frame `_merged__name__model__`.
 """
 
 from __future__ import annotations
@@ -126,8 +127,8 @@ class ScopeBuilder:
         if uri is None:
             self.log.problem(element, "<uri> is required")
             return
-        if merge:
-            self.log.left_out(element, "merging an included model into another is not supported")
+        if merge and scope.is_world:
+            self.log.left_out(element, "a model can be merged into a model, not into a world")
             return
         if len(self._files) >= _INCLUDE_DEPTH:
             self.log.problem(element, f"includes nested deeper than {_INCLUDE_DEPTH}")
@@ -143,6 +144,8 @@ class ScopeBuilder:
         try:
             label = name or model.get("name") or ""
             raw = pose if pose.element is not None else read_pose(Node(model, self.log))
+            if merge and label:
+                label = f"_merged__{label}__model__"
             if not label or not scope.add(label, FrameEntry("model", element, raw, MODEL)):
                 return
             inner = Scope(label, model, read_version(root, self.log), self.log, scope)
@@ -151,6 +154,10 @@ class ScopeBuilder:
             if static is not None:
                 for below in inner.walk():
                     below.is_static = static or below.is_static
+            if merge:
+                # whether it stands still is up to the model that it becomes a part of
+                inner.is_static = scope.is_static
+                scope.merge(inner, element)
             scope.models[label] = inner
         finally:
             self._files.pop()

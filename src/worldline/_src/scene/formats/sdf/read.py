@@ -183,7 +183,8 @@ class _File:
         names: list[str] = []
         here: Scope | None = scope
         while here is not None and here.parent is not None:
-            names.append(here.name)
+            if not here.is_merged:
+                names.append(here.name)
             here = here.parent
         names.reverse()
         if not self.is_world and here is not None and len(here.models) == 1:
@@ -219,8 +220,8 @@ class _File:
         node = Node(entry.element, self.log)
         node.required_attribute("name")
         link = Link(name=prefix + name)
-        link.inertial = self.shapes.read_inertial(node)
-        self.shapes.read_shapes(node, link, scope, name, moves=not scope.is_static)
+        link.inertial, density = self.shapes.read_inertial(node)
+        self.shapes.read_shapes(node, link, scope, name, moves=not scope.is_static, density=density)
         if not node.flag("gravity", True):
             link.gravcomp = 1.0
         kinematic = node.flag("kinematic", False)

@@ -63,16 +63,19 @@ class ShapeReader:
 
     # inertia
 
-    def read_inertial(self, link: Node) -> Inertia:
-        """Mass properties; without <inertial> those that the format gives every link: 1 kg, 1 kg m^2."""
+    def read_inertial(self, link: Node) -> tuple[Inertia, float | None]:
+        """Mass properties, and the density of shapes that have none of their own.
+
+        Without <inertial> they are those that the format gives every link: 1 kg, 1 kg m^2.
+        """
         node = link.node("inertial")
         if node is None:
             self.log.kept(link.element, "no <inertial>; the format gives 1 kg and 1 kg m^2")
-            return Inertia(mass=1.0, pos=(0.0, 0.0, 0.0), diag_inertia=(1.0, 1.0, 1.0))
+            return Inertia(mass=1.0, pos=(0.0, 0.0, 0.0), diag_inertia=(1.0, 1.0, 1.0)), None
         if (node.attribute("auto") or "false").lower() in ("true", "1"):
-            mass = node.real("mass")
-            node.finish(ignored=dict.fromkeys(("pose", "inertia", "density"), "computed from the shapes"))
-            return Inertia(mass=mass)
+            mass, density = node.real("mass"), node.real("density")
+            node.finish(ignored=dict.fromkeys(("pose", "inertia"), "computed from the shapes"))
+            return Inertia(mass=mass), density
         raw = read_pose(node)
         mass = node.real("mass", 1.0)
         moments = node.node("inertia")
@@ -84,19 +87,21 @@ class ShapeReader:
         made = Inertia(mass=mass, pos=raw.pose.position, orientation=raw.pose.rotation)
         if moments is None:
             made.diag_inertia = (1.0, 1.0, 1.0)
-            return made
+            return made, None
         diagonal = [moments.real(tag, 1.0) for tag in ("ixx", "iyy", "izz")]
         made.full_inertia = diagonal + [moments.real(tag, 0.0) for tag in ("ixy", "ixz", "iyz")]
         moments.finish()
         if not is_physical(given_properties(made, NOTHING)):
             self.log.kept(moments.element, "no body can have these moments of inertia; taken as they are")
             made.is_checked = False
-        return made
+        return made, None
 
     # geoms
 
-    def read_shapes(self, node: Node, link: Link, scope: Scope, name: str, moves: bool) -> None:
-        """Adds the visuals and collisions of a link."""
+    def read_shapes(
+        self, node: Node, link: Link, scope: Scope, name: str, *, moves: bool, density: float | None
+    ) -> None:
+        """Adds the visuals and collisions of a link; `density` is for those that give none, kg/m^3."""
         visuals = node.children("visual")
         for element in visuals:
             found = Node(element, self.log)
@@ -114,13 +119,13 @@ class ShapeReader:
         for element in node.children("collision"):
             found = Node(element, self.log)
             geom = self._geom(found, scope, name, link.name or name, infinite=True, moves=moves)
-            density = found.real("density")
+            own = found.real("density", density)
             surface = found.node("surface")
             found.finish(ignored=_COLLISION_IGNORED)
             if geom is not None:
                 geom.visual.group = COLLISION_GROUP if visuals else 0
-                if density is not None:
-                    geom.physics_material.density = density
+                if own is not None:
+                    geom.physics_material.density = own
                 if surface is not None:
                     self._surface(surface, geom)
                 link.geoms.append(geom)
