@@ -217,6 +217,24 @@ def test_every_shape_has_half_sizes():
     assert "no such shape as a cone" in str(odd.report) and not odd.report.is_exact
 
 
+def test_shapes_without_a_mask_touch_those_with_one():
+    """The format gives them 16 bits, which only shows beside shapes with a mask of their own."""
+    ball = "<geometry><sphere><radius>1</radius></sphere></geometry>"
+    mask = "<surface><contact><collide_bitmask>{}</collide_bitmask></contact></surface>"
+    plain = f'<collision name="p">{ball}</collision>'
+    some = f'<collision name="s">{ball}{mask.format("0x10")}</collision>'
+    high = f'<collision name="h">{ball}{mask.format(0x10000)}</collision>'
+    first, second, third = links(model(f'<link name="a">{plain}{some}{high}</link>'))["a"].geoms
+    masks = [geom.collision_mask.collide_group for geom in (first, second, third)]
+    assert masks == [geom.collision_mask.collide_with for geom in (first, second, third)]
+    assert masks == [0xFFFF, 0x10, 0x10000]
+    alone = links(model(f'<link name="a">{plain}</link>'))["a"].geoms[0]
+    assert alone.collision_mask == msd.CollisionMask()
+    for wrong in ("-1", "1.5", "0xg", "4294967296"):
+        bad = f'<model name="m"><link name="a"><collision name="c">{ball}{mask.format(wrong)}</collision></link></model>'
+        assert "collide_bitmask" in refused(bad)
+
+
 def test_surfaces_and_looks():
     world = model(
         '<link name="a"><collision name="c"><geometry><sphere><radius>1</radius></sphere></geometry><surface>'

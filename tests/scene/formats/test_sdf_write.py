@@ -430,3 +430,20 @@ def test_drake_reads_the_same_bodies(source, tmp_path):
         pose = theirs[label].EvalPoseInWorld(context)
         assert np.allclose(pose.translation(), X[index, :3], rtol=0, atol=1e-12)
         assert theirs[label].default_mass() == pytest.approx(ours.body_mass[index], abs=1e-12)
+
+
+def test_masks_are_written_for_all_shapes_or_for_none(tmp_path):
+    """A shape without a mask would touch nearly all others."""
+    scene = msd.World()
+    for name, mask in (("a", 1), ("b", 2), ("c", 1)):
+        geom = msd.Geometry(name=name, shape=msd.ShapeType.Sphere, size=(1, 0, 0))
+        geom.collision_mask = msd.CollisionMask(collide_group=mask, collide_with=mask)
+        scene.hierarchy.bodies.append(msd.Body(free=msd.FreeJoint(), link=msd.Link(name=name, geoms=[geom])))
+    scene.to_file(tmp_path / "mixed.sdf")
+    again = msd.from_file(tmp_path / "mixed.sdf")
+    masks = [body.link.geoms[0].collision_mask.collide_with for body in again.hierarchy.bodies]
+    assert masks == [1, 2, 1]
+    for body in scene.hierarchy.bodies:
+        body.link.geoms[0].collision_mask = msd.CollisionMask()
+    scene.to_file(tmp_path / "plain.sdf")
+    assert "bitmask" not in (tmp_path / "plain.sdf").read_text()

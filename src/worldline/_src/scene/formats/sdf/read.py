@@ -111,6 +111,7 @@ class _File:
         scope = builder.build(element, version)
         for inner in scope.walk():
             self._read_scope(inner)
+        self.shapes.settle_masks()
         if not log.problems:
             self._assemble(scope)
 

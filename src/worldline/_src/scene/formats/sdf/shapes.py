@@ -30,6 +30,9 @@ from worldline._src.scene.world import World
 _SHAPES: Final = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh", "heightmap", "empty")
 _OTHER: Final = ("cone", "image", "polyline")
 _STATIC: Final = (ShapeType.Plane, ShapeType.InfinitePlane, ShapeType.HField)
+_COMMON_MASK: Final = 0xFFFF
+"""What shapes without a mask have, so they touch those with any of these bits."""
+_MOST_BITS: Final = 0xFFFFFFFF
 _VISUAL_IGNORED: Final = {
     "laser_retro": "sensors of the format are not read",
     "lidar_retro": "sensors of the format are not read",
@@ -60,6 +63,8 @@ class ShapeReader:
         self.log = log
         self.materials = MaterialReader(world, references, log)
         self._names: set[str] = set()
+        self._unmasked: list[Geometry] = []
+        self._has_masks = False
 
     # inertia
 
@@ -126,9 +131,15 @@ class ShapeReader:
                 geom.visual.group = COLLISION_GROUP if visuals else 0
                 if own is not None:
                     geom.physics_material.density = own
+                self._unmasked.append(geom)
                 if surface is not None:
                     self._surface(surface, geom)
                 link.geoms.append(geom)
+
+    def settle_masks(self) -> None:
+        """Gives shapes without a mask the one of the format, once it is known that there are any masks."""
+        for geom in self._unmasked if self._has_masks else ():
+            geom.collision_mask = CollisionMask(collide_group=_COMMON_MASK, collide_with=_COMMON_MASK)
 
     def _geom(
         self, node: Node, scope: Scope, link: str, prefix: str, *, infinite: bool, moves: bool
@@ -278,16 +289,18 @@ class ShapeReader:
         if bounce is not None:
             restitution = bounce.real("restitution_coefficient", 0.0)
             material.restitution = min(max(restitution, 0.0), 1.0)
+            if material.restitution != restitution:
+                message = f"a restitution of {restitution} becomes {material.restitution:g}"
+                self.log.approximated(bounce.element, message)
             bounce.finish(ignored={"threshold": "set for the whole scene here"})
         friction = surface.node("friction")
         if friction is not None:
             self._friction(friction, geom)
         contact = surface.node("contact")
         if contact is not None:
-            mask = contact.real("collide_bitmask")
+            mask = contact.child("collide_bitmask")
             if mask is not None:
-                bits = int(min(max(mask, 0), 0xFFFFFFFF))
-                geom.collision_mask = CollisionMask(collide_group=bits, collide_with=bits)
+                self._mask(mask, geom)
             ignored = dict.fromkeys(
                 ("ode", "bullet", "poissons_ratio", "elastic_modulus"), "of one simulator"
             )
@@ -297,10 +310,27 @@ class ShapeReader:
             contact.finish(ignored=ignored | {"category_bitmask": "groups and masks are one here"})
         surface.finish(ignored={"soft_contact": "soft bodies are not supported"})
 
+    def _mask(self, element: Element, geom: Geometry) -> None:
+        """A mask of bits, in decimal or with 0x in hexadecimal digits."""
+        text = element.text.lower()
+        try:
+            bits = int(text[:40], 16 if text.startswith("0x") else 10)
+        except ValueError:
+            bits = -1
+        if not 0 <= bits <= _MOST_BITS:
+            self.log.problem(element, f"given {text[:60]!r}; allowed: a whole number from 0 to {_MOST_BITS}")
+            return
+        geom.collision_mask = CollisionMask(collide_group=bits, collide_with=bits)
+        # the last one: its surface is being read
+        self._unmasked.pop()
+        self._has_masks = True
+
     def _friction(self, friction: Node, geom: Geometry) -> None:
         ode = friction.node("ode")
         if ode is not None:
             first, second = ode.real("mu", 1.0), ode.real("mu2")
+            if min(first, second or 0.0) < 0.0:
+                self.log.approximated(ode.element, "a negative coefficient of friction becomes 0")
             if second is not None and second != first:
                 self.log.approximated(
                     ode.element, f"friction is the same in all directions: {max(first, second)}"

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 SUFFIXES: Final = tuple(suffix for suffix in MESH_SUFFIXES if suffix != ".msh")
 _ORDER: Final = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _WIDE: Final = "100 100"
+_PLAIN_MASKS: Final = ((1, 1), (0, 0))
+"""All shapes touch each other, or are only to be seen."""
 """How much of an infinite plane is shown, m."""
 
 
@@ -69,6 +71,9 @@ class ShapeWriter:
         self.notes = notes
         self.looks = LookWriter(world, notes)
         self._hfields: dict[str, _Heights | None] = {}
+        # a shape without a mask has many bits in SDF, so where masks count all of them are written
+        geoms = (*world.hierarchy.geoms, *(geom for link in world.hierarchy.links() for geom in link.geoms))
+        self._has_masks = any(_bits(geom) not in _PLAIN_MASKS for geom in geoms)
 
     def note_unused(self) -> None:
         """Assets that nothing in the file refers to."""
@@ -225,10 +230,9 @@ class ShapeWriter:
         material = peek(role.geom, "physics_material")
         if material.density != 1000.0:
             put(element, "density", finite(material.density))
-        mask = peek(role.geom, "collision_mask")
-        bits = (mask.collide_group & 0xFFFFFFFF, mask.collide_with & 0xFFFFFFFF)
+        bits = _bits(role.geom)
         slides = material.friction[0] != 1.0
-        if not slides and material.restitution is None and bits == (1, 1):
+        if not slides and material.restitution is None and not self._has_masks:
             return
         made = child(element, "surface")
         if slides:
@@ -237,7 +241,7 @@ class ShapeWriter:
             put(ode, "mu2", finite(material.friction[0]))
         if material.restitution is not None:
             put(child(made, "bounce"), "restitution_coefficient", finite(material.restitution))
-        if bits != (1, 1):
+        if self._has_masks:
             put(child(made, "contact"), "collide_bitmask", str(bits[0] | bits[1]))
             if bits[0] != bits[1]:
                 self.notes.approximated(
@@ -254,6 +258,12 @@ class ShapeWriter:
             notes.left_out(f"{path}.physics_material.friction", "only sliding friction is written")
         if not role.is_visual:
             notes.rest(peek(geom, "visual"), f"{path}.visual", ("group",))
+
+
+def _bits(geom: Geometry) -> tuple[int, int]:
+    """Groups of a geom and those that it touches, as far as SDF can say them."""
+    mask = peek(geom, "collision_mask")
+    return mask.collide_group & 0xFFFFFFFF, mask.collide_with & 0xFFFFFFFF
 
 
 def grey_png(field: HeightField) -> bytes:
