@@ -470,3 +470,11 @@ def test_a_body_that_is_not_to_touch_itself() -> None:
     world = msd.from_str(text)
     assert world.collision_ignores.link_pairs == []
     assert "never touches itself" in str(list(world.report))
+
+
+def test_a_muscle_without_a_range_of_lengths_is_noted() -> None:
+    """MuJoCo searches for one in a simulation; here it comes from the limits."""
+    text = """<mujoco><worldbody><body><joint name="j" range="-10 20"/><geom size="1"/></body></worldbody>
+      <actuator><muscle joint="j" {}/></actuator></mujoco>"""
+    assert "lengthrange" in str(msd.from_str(text.format("")).report.losses)
+    assert msd.from_str(text.format('lengthrange="-1 2"')).report.is_exact
