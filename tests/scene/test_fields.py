@@ -236,8 +236,10 @@ def test_ground_planes_get_the_first_free_name() -> None:
     )
     assert world.add_ground_plane(1).name == "ground_2"
     assert world.hierarchy.geoms[0] is first
-    with pytest.raises(ArgumentError, match="given 'high'"):
+    with pytest.raises(ArgumentError, match="height: given 'high'"):
         world.add_ground_plane("high")
+    with pytest.raises(ArgumentError, match="height: given nan"):
+        world.add_ground_plane(float("nan"))
     assert len(world.hierarchy.geoms) == 2
     world.validate()
 

@@ -221,7 +221,7 @@ def test_modules_of_the_description_do_not_import_formats() -> None:
 def test_strict_loading_of_motion_lets_looks_pass() -> None:
     looks = "<mujoco><visual><scale framewidth='2'/></visual><worldbody><body><geom size='1'/></body></worldbody></mujoco>"
     assert [entry.may_move for entry in msd.from_str(looks).report.losses] == [False]
-    with pytest.raises(SceneError, match="1 parts would be lost"):
+    with pytest.raises(SceneError, match="1 part would be lost"):
         msd.from_str(looks, strict=True)
     msd.from_str(looks, strict="motion")
     moving = looks.replace("<geom", "<joint springdamper='1 1' type='free'/><geom")

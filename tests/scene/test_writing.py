@@ -67,7 +67,7 @@ def test_losses_are_told_and_strict_writing_refuses_them(tmp_path: Path) -> None
     notes = msd.Report()
     world.to_str(format="mjcf", report=notes)
     assert str(notes) == str(report)
-    with pytest.raises(SceneError, match="strict writing as MJCF: 1 parts would be lost") as caught:
+    with pytest.raises(SceneError, match="strict writing as MJCF: 1 part would be lost") as caught:
         world.to_file(tmp_path / "strict.xml", strict=True)
     assert caught.value.problems[0].path == "$.hierarchy.bodies[0].restitution"
     with pytest.raises(SceneError, match="strict writing"):

@@ -390,7 +390,7 @@ def test_names_that_are_missing_are_made(tmp_path):
 
 
 def test_strict_writing_refuses_and_leaves_no_file(tmp_path):
-    with pytest.raises(SceneError, match="parts would be lost"):
+    with pytest.raises(SceneError, match="would be lost"):
         msd.from_str(PART.format(""), "mjcf").to_file(tmp_path / "x.sdf", strict=True)
     assert list(tmp_path.iterdir()) == []
     scene = msd.from_file(DATA / "frames.sdf")

@@ -290,7 +290,7 @@ def test_fields_without_a_place_are_told(index):
 
 def test_strict_writing_refuses_and_leaves_no_file(tmp_path):
     scene = msd.from_str(PART.format(""), "mjcf")
-    with pytest.raises(SceneError, match="parts would be lost"):
+    with pytest.raises(SceneError, match="would be lost"):
         scene.to_file(tmp_path / "x.urdf", strict=True)
     assert list(tmp_path.iterdir()) == []
     msd.from_str(ARM, "urdf").to_file(tmp_path / "x.urdf", strict=True)

@@ -136,7 +136,8 @@ class Report:
                 Problem(entry.path, f"{entry.fate.value}: {entry.message}", entry.file, entry.line)
                 for entry in losses
             ]
-            raise SceneError(f"{headline}: {len(losses)} parts would be lost", problems)
+            number = "1 part" if len(losses) == 1 else f"{len(losses)} parts"
+            raise SceneError(f"{headline}: {number} would be lost", problems)
 
     def __len__(self) -> int:
         return len(self.entries)

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
+from worldline._src.errors import ArgumentError
 from worldline._src.scene import compose, freezing
 from worldline._src.scene.actuators import Actuator
 from worldline._src.scene.asset_specs import AssetSpecs
@@ -28,7 +30,7 @@ from worldline._src.scene.contexts import Writer
 from worldline._src.scene.freezing import TakenOut
 from worldline._src.scene.geometry import Geometry, ShapeType
 from worldline._src.scene.keyframes import Keyframe
-from worldline._src.scene.kinds import to_float
+from worldline._src.scene.kinds import describe, to_float
 from worldline._src.scene.options import CompileOptions, SimulateOption
 from worldline._src.scene.report import Report
 from worldline._src.scene.sealing import SEAL
@@ -171,9 +173,8 @@ class World(Struct):
         It is named `ground_N` with the first free number N.
         """
         z = to_float(height)
-        if z is None:
-            # raises with the field's own words
-            Geometry(margin=height)
+        if z is None or not math.isfinite(z):
+            raise ArgumentError(f"height: given {describe(height)}; allowed: a finite number")
         taken = {geom.name for geom in self.hierarchy.geoms}
         taken |= {geom.name for link in self.hierarchy.links() for geom in link.geoms}
         number = next(n for n in range(len(taken) + 1) if f"ground_{n}" not in taken)
