@@ -98,8 +98,6 @@ class Inertias:
         )
         try:
             found = self.library.link_properties(link) if self._scaled is None else self._scaled[id(link)]
-        except OverflowError:
-            raise SceneError("", [Problem(path, "its mass or inertia is out of range")]) from None
         except SceneError as error:
             # such as a mesh that is not there: without it nobody knows what the link weighs
             raise SceneError("", [Problem(f"{path}.inertial", str(error))]) from None
