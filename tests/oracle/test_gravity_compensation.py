@@ -81,7 +81,8 @@ def test_lanes_agree_with_one_world() -> None:
 def _actuated(joint: str, motor: str, flag: str = "") -> str:
     return f"""<mujoco><option timestep="0.002" integrator="Euler"><flag {flag}/></option><worldbody>
       <body name="a" pos="0 0 1"><joint name="ja" axis="0 1 0" {joint}/><geom size="0.1" pos="0.2 0 0"/>
-        <body name="b" pos="0.4 0 0" gravcomp="0.7"><joint name="jb" type="slide" axis="1 0 0.2"/>
+        <body name="b" pos="0.4 0 0" gravcomp="0.7">
+          <joint name="jb" type="slide" axis="1 0 0.2" actuatorfrcrange="1 2"/>
           <geom type="box" size="0.1 0.2 0.3" pos="0.3 0 0"/></body></body></worldbody>
       <actuator>{motor}</actuator><sensor><jointactuatorfrc joint="ja"/></sensor></mujoco>"""
 

@@ -85,7 +85,8 @@ def fill_actuators(
             relieved = model.joint_forces.actuated_gravcomp[joints]
             column["dof_relieved"][:] = relieved
             if not working.size:
-                # without actuators nobody compensates there
+                # without actuators nobody compensates there, and there is nothing else to bound
+                column["dof_force_range"][:] = (-np.inf, np.inf)
                 column["dof_force_range"][relieved] = 0.0
     column["dof_q"][:] = scalar_coordinates(model)
     table = model.actuators
