@@ -28,8 +28,12 @@ if TYPE_CHECKING:
 _ROUND: Final = (ShapeType.Sphere, ShapeType.Cylinder)
 _OF_BALLS: Final = (JointSensorType.BallQuat, JointSensorType.BallAngVel)
 _OF_LIMITS: Final = (JointSensorType.LimitPos, JointSensorType.LimitVel, JointSensorType.LimitForce)
-_FREE: Final = (7, "free joint")
 _NUMBER: Final = "a joint with one coordinate"
+_PLAIN: Final = (JointType.Revolute, JointType.Slide)
+_FREE: Final = (7, "free joint")
+_BALL: Final = (4, f"{JointType.Ball.name} joint")
+_HINGE: Final = (1, _NUMBER.removeprefix("a "))
+_IDLE: Final = "joint that moves nothing"
 
 
 def match_kinds(world: World, probe: Probe) -> None:
@@ -53,22 +57,22 @@ def _geoms(world: World) -> Iterator[Geometry]:
 
 
 def _joint_kinds(world: World) -> dict[str, tuple[int, str]]:
-    """Number of coordinates and a word for every joint by name; none for those that move nothing."""
+    """Number of coordinates and a word for every joint by name, but for those with one coordinate."""
     found: dict[str, tuple[int, str]] = {}
     for body in world.hierarchy.bodies:
         free: FreeJoint | None = peek(body, "free")
         if free is not None and free.name:
             found[free.name] = _FREE
         for link in body.link.walk():
-            if not link.joints:
-                continue
+            joints = link.joints
             ignored = link is body.link and free is not None
+            if not ignored and all(joint.type_ in _PLAIN for joint in joints):
+                continue
             acting = [] if ignored else active_joints(link, body)
-            for joint in link.joints:
-                if joint.name:
-                    count = joint.full_sizes[0] if any(joint is other for other in acting) else 0
-                    word = f"{joint.type_.name} joint" if count else "joint that moves nothing"
-                    found[joint.name] = count, word
+            for joint in joints:
+                count = joint.full_sizes[0] if any(joint is other for other in acting) else 0
+                if joint.name and count != 1:
+                    found[joint.name] = count, f"{joint.type_.name} joint" if count else _IDLE
     return found
 
 
@@ -82,9 +86,8 @@ def _match_joints(
     kinds = _joint_kinds(world)
 
     def number(name: str | None, path: str) -> None:
-        count, word = kinds.get(name or "", (1, ""))
-        if count != 1:
-            probe.reject(path, f"{name!r}, a {word}", _NUMBER)
+        if name in kinds:
+            probe.reject(path, f"{name!r}, a {kinds[name][1]}", _NUMBER)
 
     for index, tendon in enumerate(tendons):
         for k, node in enumerate(tendon.joints):
@@ -92,14 +95,13 @@ def _match_joints(
     for index, equality in enumerate(equalities):
         for field in ("joint_a", "joint_b"):
             number(getattr(equality, field), f"$.equality_constraint_set.joints[{index}].{field}")
-    ball = (4, f"{JointType.Ball.name} joint")
     for index, sensor in enumerate(sensors):
-        path, kind = f"$.sensors.joint[{index}].joint", kinds.get(sensor.joint, (0, ""))
-        if not kind[0] or (kind == ball and sensor.type_ in _OF_LIMITS):
+        path, kind = f"$.sensors.joint[{index}].joint", kinds.get(sensor.joint, _HINGE)
+        if not kind[0] or (kind == _BALL and sensor.type_ in _OF_LIMITS):
             continue
         if sensor.type_ not in _OF_BALLS:
             number(sensor.joint, path)
-        elif kind != ball:
+        elif kind != _BALL:
             probe.reject(path, f"{sensor.joint!r}, a {kind[1]}", "a ball joint")
 
 
