@@ -270,7 +270,9 @@ class Joint(Struct):
     @property
     def sizes(self) -> tuple[int, int]:
         """How many coordinates and how many velocities the joint has; none while it is frozen."""
-        return self.full_sizes if self.frozen is None else (0, 0)
+        if self.frozen is not None:
+            return 0, 0
+        return self.full_sizes if self.type_ is _D6 else JOINT_SIZES[self.type_]
 
     @property
     def full_sizes(self) -> tuple[int, int]:

@@ -83,7 +83,7 @@ class PathPolicy:
     @classmethod
     def of(cls, file_path: Path | None, options: Any) -> PathPolicy:
         """The policy for a scene file under the options of its reader."""
-        base = None if file_path is None else Path(file_path).parent
+        base = None if file_path is None else file_path.parent
         return cls(base, options.asset_dirs, options.allow_outside, options.limits.file_bytes)
 
     def resolve(self, reference: str, *, base: Path | None = None, prefix: str = "") -> Path:

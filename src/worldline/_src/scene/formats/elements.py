@@ -125,8 +125,9 @@ class Element:
         """
         stack = [self]
         for element in stack:
-            element.parent = None
-            stack += element.children
+            if element.children:
+                stack += element.children
+                element.children = []
 
     def copy(self) -> Element:
         """A deep copy whose elements still tell where the originals stand."""
@@ -269,7 +270,10 @@ def _convert(tree: Any, file: str | None) -> Element:
         below: list[tuple[Any, Element]] = []
         for source, made in level:
             text = source.text
-            made.tag = source.tag
+            made.tag = tag = source.tag
+            if type(tag) is not str:
+                # an unresolved entity; there are none without a document type
+                raise SceneError("", [Problem("", "an entity is not allowed", file)])
             # not through `attrib`, which makes an object of its own: there may be very many of these
             made.attributes = dict(source.items())
             made.text = "" if text is None else text.strip()
@@ -283,9 +287,6 @@ def _convert(tree: Any, file: str | None) -> Element:
                     child.parent = made
                     children.append(child)
                     below.append((inner, child))
-        if not {str}.issuperset([type(made.tag) for _, made in level]):
-            # an unresolved entity; there are none without a document type
-            raise SceneError("", [Problem("", "an entity is not allowed", file)])
         if total > ELEMENTS:
             raise SceneError("", [root.problem(f"more than {ELEMENTS} elements")])
         if depth > DEPTH:

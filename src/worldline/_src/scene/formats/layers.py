@@ -46,8 +46,10 @@ class Layers(tuple[Element, ...]):
 
     def say(self, names: frozenset[str]) -> tuple[Any, ...]:
         """All that they say of some attributes."""
-        # a pair of text and texts is never taken for one of an element, which has two texts
-        found = tuple([(name, self.texts[name]) for name in self.texts if name in names])
+        found: tuple[Any, ...] = ()
+        if not names.isdisjoint(self.texts):
+            # a pair of text and texts is never taken for one of an element, which has two texts
+            found = tuple([item for item in self.texts.items() if item[0] in names])
         self.said[names] = found
         return found
 

@@ -134,6 +134,7 @@ class Attributes:
         log: Where problems and notes go.
         layers: Elements whose attributes count where this one has none, the most general first. Arrays
             that are shorter than what they replace leave its rest in place.
+        read: Attributes that count as read from the start.
 
     Example:
         >>> log = Log()
@@ -147,14 +148,20 @@ class Attributes:
 
     __slots__ = ("_given", "_layers", "_own", "_read", "element", "log")
 
-    def __init__(self, element: Element, log: Log, layers: Sequence[Element] = NO_LAYERS) -> None:
+    def __init__(
+        self,
+        element: Element,
+        log: Log,
+        layers: Sequence[Element] = NO_LAYERS,
+        read: Iterable[str] = (),
+    ) -> None:
         self.element = element
         self.log = log
         self._own = element.attributes
         self._layers = layers = layers if type(layers) is Layers else Layers(layers)
         # most attributes are given nowhere, which one look finds out
         self._given = layers.holders
-        self._read: set[str] = set()
+        self._read = set(read)
 
     def __contains__(self, name: str) -> bool:
         """Whether the element or one of its layers gives the attribute; does not count as reading it."""
@@ -175,6 +182,11 @@ class Attributes:
         if names.isdisjoint(own):
             return inherited
         return (*inherited, *[item for item in own.items() if item[0] in names])
+
+    def all_texts(self, name: str) -> tuple[str, ...]:
+        """What the layers and at last the element say of an attribute; does not count as reading it."""
+        said = self._layers.texts.get(name, ())
+        return (*said, self._own[name]) if name in self._own else said
 
     def mark(self, *names: str) -> None:
         """Counts attributes as read."""
@@ -282,7 +294,6 @@ class Attributes:
             infinite: Whether infinite numbers are allowed; NaN never is.
         """
         self._read.add(name)
-        found = self._own.get(name)
         below: Sequence[float] | None = default
         if name in self._given:
             key = (name, least, most, infinite)
@@ -290,23 +301,29 @@ class Attributes:
             values = known[key] if key in known else self._inherited(key)
             if values is not None:
                 below = values if default is None else values + list(default[len(values) :])
-        if found is None:
-            return None if below is None else list(below)
-        values = self._numbers(self.element, name, found, least, most, infinite)
-        if values is None:
-            return None if below is None else list(below)
-        return values if below is None or len(values) >= len(below) else values + list(below[len(values) :])
+        found = self._own.get(name)
+        if found is not None:
+            values = self._numbers(self.element, name, found, least, most, infinite)
+            if values is not None:
+                # a list that is shorter than what it replaces leaves the rest in place
+                rest = () if below is None else below[len(values) :]
+                return [*values, *rest] if len(rest) else values
+        return None if below is None else list(below)
 
     def _inherited(self, key: tuple[str, int, int | None, bool]) -> list[float] | None:
         """What the layers make of a list together; read once for all elements of a class."""
         name, least, most, infinite = key
-        out = None
         before = self.log.size
-        for layer in self._layers:
-            found = layer.attributes.get(name)
-            values = None if found is None else self._numbers(layer, name, found, least, most, infinite)
-            if values is not None:
-                out = values if out is None else values + out[len(values) :]
+        texts = self._layers.texts[name]
+        if len(texts) == 1:
+            out = self._numbers(self._given[name], name, texts[0], least, most, infinite)
+        else:
+            out = None
+            givers = [layer for layer in self._layers if name in layer.attributes]
+            for layer, found in zip(givers, texts, strict=True):
+                values = self._numbers(layer, name, found, least, most, infinite)
+                if values is not None:
+                    out = values if out is None else values + out[len(values) :]
         if self.log.size == before:
             self._layers.lists[key] = out
         return out
@@ -325,18 +342,19 @@ class Attributes:
     def _numbers(
         self, layer: Element, name: str, found: str, least: int, most: int | None, infinite: bool
     ) -> list[float] | None:
-        words = found.split()
-        count = len(words)
         most = least if most is None else most
-        fits = least <= count and (count <= most or most < 0)
-        if fits:
-            try:
-                quick = list(map(float, words))
+        try:
+            quick = list(map(float, found.split()))
+            if least <= len(quick) and (len(quick) <= most or most < 0):
                 # a sum is finite when its terms are, or nearly so: one that overflows is looked at closely
                 if isfinite(sum(quick)) and "_" not in found:
                     return quick
-            except ValueError:
-                pass
+        except ValueError:
+            pass
+        words = found.split()
+        count = len(words)
+        fits = least <= count and (count <= most or most < 0)
+        if fits:
             values = [number(word, infinite) for word in words]
             if None not in values:
                 return values  # type: ignore[return-value]
@@ -361,7 +379,8 @@ class Attributes:
         found = [] if known.issuperset(own) else [(self.element, n) for n in own if n not in known]
         if known not in layers.told:
             layers.told.add(known)
-            found += [(layer, n) for layer in layers for n in layer.attributes if n not in known]
+            if not known.issuperset(layers.texts):
+                found += [(layer, n) for layer in layers for n in layer.attributes if n not in known]
         return found
 
     def unread(self) -> Iterator[tuple[Element, str]]:

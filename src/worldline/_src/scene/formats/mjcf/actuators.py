@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple
 
 from worldline._src.scene.actuators import (
     Actuator,
@@ -17,9 +19,10 @@ from worldline._src.scene.actuators import (
     GeneralParam,
     PositionParam,
 )
-from worldline._src.scene.formats.mjcf.context import Input, Part, Parts, Reading
+from worldline._src.scene.formats.mjcf.context import Input, Reading
 from worldline._src.scene.formats.mjcf.joints import read_linear
 from worldline._src.scene.formats.mjcf.laws import Law, read_law
+from worldline._src.scene.formats.mjcf.making import Fields, Template, defaults
 from worldline._src.scene.formats.mjcf.multi import read_multi
 from worldline._src.scene.formats.mjcf.schema import ACTUATOR_DEFAULTS, TRANSMISSIONS
 from worldline._src.scene.formats.mjcf.scopes import Reference, Scope
@@ -56,11 +59,14 @@ _COMMON: Final = frozenset(ACTUATOR_DEFAULTS["motor"].split())
 _OWN: Final = (
     frozenset(" ".join(ACTUATOR_DEFAULTS.values()).split()) - _COMMON - {"actlimited", "actrange", "actearly"}
 ) | {"lengthrange", *TRANSMISSIONS}
-_LAW: Final = _OWN - {"lengthrange", *TRANSMISSIONS}
 _READ: Final = _OWN.union(
     "name class cranklength ctrllimited ctrlrange forcelimited forcerange gear group".split(),
     "actlimited actrange actearly armature damping inheritrange".split(),
 )
+_SINGLE: Final = frozenset(("name", "class", "gear", *_SPACES))
+"""What actuators differ in that have all else alike."""
+_REFLECTED: Final = frozenset(("armature", "damping"))
+_SEVERAL: Final = ("pid", "dcmotor", "so3")
 _ACTIVE: Final = frozenset(("actlimited", "actrange", "actearly"))
 _TARGETS: Final = frozenset(("joint", "jointinparent", "tendon", "cranksite", "site", "body"))
 _IGNORED: Final = {
@@ -85,8 +91,23 @@ def references(element: Element) -> list[Reference]:
 def read_actuators(reading: Reading) -> None:
     """All `actuator` sections."""
     targets = _targets(reading)
-    for element, scope in reading.members("actuator", references):
-        _Actuators(reading, element, scope, targets).read()
+    known: dict[Any, _Alike] = {}
+    for element, scope, wanted in reading.members("actuator", references):
+        _Actuators(reading, element, scope, targets, known).read(wanted)
+
+
+class _Alike(NamedTuple):
+    """What all actuators have alike that differ in name, target and gear only.
+
+    Attributes:
+        law: How the force comes about.
+        is_several: Whether it has no one actuator of a scene to its name; see `multi`.
+        template: What makes the actuators.
+    """
+
+    law: Law
+    is_several: bool
+    template: Template
 
 
 def _targets(reading: Reading) -> dict[tuple[str, str], Target]:
@@ -105,64 +126,84 @@ class _Actuators:
     """One actuator of the file, which may be several of the scene."""
 
     def __init__(
-        self, reading: Reading, element: Element, scope: Scope, targets: dict[tuple[str, str], Target]
+        self,
+        reading: Reading,
+        element: Element,
+        scope: Scope,
+        targets: dict[tuple[str, str], Target],
+        known: dict[Any, _Alike],
     ) -> None:
         self.reading = reading
         self.log = reading.log
         self.element = element
         self.scope = scope
         self.targets = targets
+        self.known = known
         self.default = scope.default_class(element)
-        self.classes = self.default.actuators
         self.a = Attributes(element, reading.log, self.default.actuator_layers)
 
-    def read(self) -> None:
+    def read(self, wanted: Sequence[Reference]) -> None:
         """Adds what the element makes to the scene."""
-        reading, element = self.reading, self.element
-        name = reading.names.own(self.scope, element, "actuator")
-        law = self._law()
-        ends = {r.attribute: reading.names.resolve(self.scope, r) or "" for r in references(element)}
+        reading, element, scope = self.reading, self.element, self.scope
+        name = reading.names.own(scope, element, "actuator")
+        law, is_several, template = self._alike()
+        ends = {r.attribute: reading.names.resolve(scope, r) or "" for r in wanted}
         target = self._target(ends)
         if target is None:
             return
-        facts = id(self.default), element.tag
-        gear = self.a.reals("gear", 1, 6, default=_GEAR)
-        template = reading.template(_PARTS, self.a, self.scope, facts)
+        gear = self.a.reals("gear", 1, 6, default=_GEAR) or list(_GEAR)
         model = template.make({"name": name, "target": target, "gear": gear})
-        if law.gain in ("pid", "dcmotor", "so3") or element.tag == "plugin" or self._is_unknown(law):
-            made, inputs, activations = read_multi(self.log, element, self.classes, model)
-            for part in made[1:]:
-                if part.name is not None:
-                    part.name = reading.names.define("actuator", part.name, element, self.scope)
+        if is_several:
+            self._add_several(model)
         else:
-            model.__dict__["actuator_type"] = self._type(law)
             if "inheritrange" in self.a:
                 self._inherit_range(law, model, ends)
             if "muscle" in (law.gain, law.bias) and peek(model, "length_range") is None:
                 message = "no 'lengthrange': the limits of what it holds are taken, MuJoCo searches for one"
                 self.log.approximated(element, message)
-            made, inputs = [model], 1
-            activations = 0 if law.dynamics == "none" else 1
-        reading.note_others(self.a, _READ, _IGNORED)
-        if "armature" in self.a or "damping" in self.a:
-            self._reflect(ends, model.gear[0])
+            reading.world.actuators.append(model)
+            reading.inputs.append(Input(element, scope, model, 0 if law.dynamics == "none" else 1))
+        if self.a.gives_any(_REFLECTED):
+            self._reflect(ends, gear[0])
+
+    def _add_several(self, model: Actuator) -> None:
+        """Adds what becomes of an actuator that has no one of a scene to its name."""
+        reading, element, scope = self.reading, self.element, self.scope
+        made, inputs, activations = read_multi(self.log, element, self.default.actuators, model)
+        for part in made[1:]:
+            if part.name is not None:
+                part.name = reading.names.define("actuator", part.name, element, scope)
         reading.world.actuators.extend(made)
         for index in range(inputs):
             actuator = made[index] if index < len(made) else None
-            reading.inputs.append(Input(element, self.scope, actuator, 0 if index else activations))
+            reading.inputs.append(Input(element, scope, actuator, 0 if index else activations))
 
-    def _law(self) -> Law:
-        """How the force comes about; read once for all actuators that say the same of it."""
-        element = self.element
-        own = element.attributes
-        said = () if _LAW.isdisjoint(own) else [item for item in own.items() if item[0] in _LAW]
-        key = ("law", id(self.default), element.tag, *said)
-        return self.reading.memo.get(key, lambda: read_law(element, self.classes, self.log))
+    def _alike(self) -> _Alike:
+        """What the actuator has in common with others; read once for all that say the same."""
+        own = self.element.attributes
+        key = id(self.default), self.element.tag, *[item for item in own.items() if item[0] not in _SINGLE]
+        return self.known.get(key) or self._read_alike(key)
+
+    def _read_alike(self, key: tuple[Any, ...]) -> _Alike:
+        before = self.log.size
+        law = read_law(self.element, self.default.actuators, self.log)
+        is_several = law.gain in _SEVERAL or self.element.tag == "plugin" or self._is_unknown(law)
+        values = _read_common(self.reading, self.a, self.scope)
+        values["actuator_type"] = _MOTOR if is_several else self._type(law)
+        made = _Alike(law, is_several, Template(Actuator, (_others(frozenset(values)), Fields.of(values))))
+        self.reading.note_others(self.a, _READ, _IGNORED)
+        if self.log.size == before:
+            # problems and notes are told at each place they stand at
+            self.known[key] = made
+        return made
 
     def _is_unknown(self, law: Law) -> bool:
         return law.gain not in _GAINS or law.bias not in _BIASES or law.dynamics not in _DYNAMICS
 
     def _target(self, ends: dict[str, str]) -> ActuatorTarget | None:
+        if len(ends) == 1 and "joint" in ends and type(self.targets.get(("joint", ends["joint"]))) is Joint:
+            # nearly always
+            return ActuatorTarget._of("joint", ends["joint"])
         given = [name for name in ends if name in _TARGETS]
         if len(given) != 1:
             allowed = "one of joint, jointinparent, tendon, cranksite, site, body"
@@ -290,13 +331,13 @@ class _Actuators:
         a.log.kept(self.element, "inertia and damping of the actuator are added to those of its target")
 
 
-def _read_common(reading: Reading, a: Attributes, scope: Scope, facts: tuple[int, str]) -> dict[str, Any]:
+def _read_common(reading: Reading, a: Attributes, scope: Scope) -> dict[str, Any]:
     """What all actuators have but for their name, target and law."""
     length = [0.0, 0.0]
     if a.is_own("lengthrange"):
         length = Attributes(a.element, a.log).reals("lengthrange", 2) or length
     control = reading.limits_of(a, "ctrllimited", "ctrlrange", scope)
-    if facts[1] in ("damper", "adhesion"):
+    if a.element.tag in ("damper", "adhesion"):
         # these push one way only, and have to say how far
         control = control or reading_range(a)
         if control is None or control.lower < 0.0:
@@ -309,13 +350,12 @@ def _read_common(reading: Reading, a: Attributes, scope: Scope, facts: tuple[int
     }
 
 
-_PARTS: Final = Parts(
-    Actuator,
-    Part(
-        frozenset("ctrllimited ctrlrange forcelimited forcerange group lengthrange".split()),
-        _read_common,
-    ),
-)
+@cache
+def _others(names: frozenset[str]) -> Fields:
+    """Defaults of the fields of an actuator besides some."""
+    return defaults(Actuator, names)
+
+
 # one for all motors: it holds nothing, and cannot be changed
 _MOTOR: Final = ActuatorType.motor()
 _GEAR: Final = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)

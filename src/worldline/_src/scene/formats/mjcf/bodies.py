@@ -9,6 +9,7 @@ poses of what they hold; a named one also becomes a frame of the scene.
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -106,7 +107,7 @@ class Tree:
                 link.inertial.pos = link.local_translation
 
     def _push(self, element: Element, place: Place) -> None:
-        self.stack.extend([(child, place) for child in element.children[::-1]])
+        self.stack.extend(zip(element.children[::-1], repeat(place), strict=False))
 
     def _read(self, element: Element, place: Place) -> None:
         tag = element.tag
@@ -169,7 +170,7 @@ class Tree:
         childclass = a.text("childclass")
         if childclass:
             scope.source.defaults.find(childclass, element, "childclass")
-        if [child.tag for child in element.children].count("inertial") > 1:
+        if "inertial" in scope.source.tags and len(element.all("inertial")) > 1:
             self.log.problem(element, "more than one <inertial>")
         if not is_plain:
             self.reading.finish(a, _BODY_IGNORED)

@@ -28,8 +28,8 @@ def references(element: Element) -> list[Reference]:
 
 def read_contacts(reading: Reading) -> None:
     """All `contact` sections."""
-    for element, scope in reading.members("contact", references):
-        first, second = (reading.names.resolve(scope, reference) for reference in references(element))
+    for element, scope, wanted in reading.members("contact", references):
+        first, second = [reading.names.resolve(scope, reference) for reference in wanted]
         if first is None or second is None:
             continue
         if first == second and element.tag == "pair":

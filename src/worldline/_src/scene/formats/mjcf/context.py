@@ -25,6 +25,7 @@ from worldline._src.scene.world import World
 _LIMITED: Final = {"true": True, "false": False, "auto": None}
 _FEW_SCOPES: Final = 100
 NO_PLACE: Final = "has no place in a scene"
+_NAMED: Final = ("name", "class")
 USER: Final = {"user": "the numbers of a user's own have no place at single objects of a scene"}
 
 
@@ -60,6 +61,10 @@ class Input(NamedTuple):
     scope: Scope
     actuator: Actuator | None
     activations: int
+
+
+Member = tuple[Element, Scope, Sequence[Reference]]
+"""An element that stands beside the tree, a scope that it belongs to, and what it refers to."""
 
 
 class MeshFacts(NamedTuple):
@@ -189,9 +194,7 @@ class Reading:
     ) -> Attributes:
         """The attributes of an element over those of its default class."""
         layers = scope.default_class(element, childclass).layers.get(tag or element.tag, NO_LAYERS)
-        a = Attributes(element, self.log, layers)
-        a.mark("name", "class")
-        return a
+        return Attributes(element, self.log, layers, _NAMED)
 
     def template(self, kind: Parts, a: Attributes, scope: Scope, facts: tuple[Any, ...]) -> Template:
         """What makes objects with the fields that some attributes give, part by part.
@@ -305,9 +308,7 @@ class Reading:
             return None
         return interval(ends[0] * factor, ends[1] * factor)
 
-    def members(
-        self, tag: str, references: Callable[[Element], Sequence[Reference]]
-    ) -> list[tuple[Element, Scope]]:
+    def members(self, tag: str, references: Callable[[Element], Sequence[Reference]]) -> list[Member]:
         """What stands in the sections of a tag, with each scope it belongs to, in the order of the scene.
 
         An element that belongs nowhere because of a name that nobody has is a problem.
@@ -316,7 +317,7 @@ class Reading:
             return self._members_of_root(tag, references)
         scopes = list(self.root.walk())
         sources = {id(scope.source): scope.source for scope in scopes}
-        found: dict[int, list[Element]] = {id(scope): [] for scope in scopes}
+        found: dict[int, list[Member]] = {id(scope): [] for scope in scopes}
         total = 0
         for source in sources.values():
             places = [scope for scope in scopes if scope.source is source]
@@ -324,7 +325,7 @@ class Reading:
                 wanted = references(element)
                 here = [s for s in self._candidates(places, wanted) if self.names.belongs(s, wanted)]
                 for scope in here:
-                    found[id(scope)].append(element)
+                    found[id(scope)].append((element, scope, wanted))
                 total += len(here)
                 if total > self.limits.elements:
                     self.log.problem(
@@ -333,21 +334,23 @@ class Reading:
                     self.log.raise_any()
                 if not here:
                     self._unplaced(element, source, wanted, places)
-        return [(element, scope) for scope in scopes for element in found[id(scope)]]
+        return [member for scope in scopes for member in found[id(scope)]]
 
     def _members_of_root(
         self, tag: str, references: Callable[[Element], Sequence[Reference]]
-    ) -> list[tuple[Element, Scope]]:
+    ) -> list[Member]:
         """`members` of a file without replicas and attached models, in which everything belongs that can."""
-        root, found = self.root, []
+        root = self.root
+        found: list[Member] = []
         for element in root.source.section(tag):
             wanted = references(element)
             for reference in wanted:
-                if not self.names.has(reference.namespaces, root.name(reference.name)):
+                name = reference.name if root.is_plain else root.name(reference.name)
+                if not self.names.has(reference.namespaces, name):
                     self._unplaced(element, root.source, wanted, [root])
                     break
             else:
-                found.append((element, root))
+                found.append((element, root, wanted))
         return found
 
     def _candidates(self, places: Sequence[Scope], references: Sequence[Reference]) -> Sequence[Scope]:

@@ -47,14 +47,14 @@ def read_equalities(reading: Reading) -> None:
         "joint": made.joints,
         "tendon": made.tendons,
     }
-    for element, scope in reading.members("equality", references):
+    for element, scope, wanted in reading.members("equality", references):
         if element.tag not in lists:
             reading.log.left_out(
                 element, "constraints on deformable objects, or of older versions of the format"
             )
             continue
         a = reading.attributes(element, scope, tag="equality")
-        ends = {r.attribute: reading.names.resolve(scope, r) for r in references(element)}
+        ends = {r.attribute: reading.names.resolve(scope, r) for r in wanted}
         a.mark(*(name for name, _ in _ENDS[element.tag]))
         if element.tag in ("connect", "weld"):
             constraint = _read_bodies(a, ends)

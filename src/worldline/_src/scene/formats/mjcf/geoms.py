@@ -231,7 +231,7 @@ _NEEDED: Final = {
 
 def _check(a: Attributes, geom: Geometry) -> None:
     needed = _NEEDED.get(geom.shape, 0)
-    if geom.mesh is None and not all(x > 0.0 for x in geom.size[:needed]):
+    if geom.mesh is None and not min(geom.size[:needed], default=1.0) > 0.0:
         kind = geom.shape.name.lower()
         given = (a.holder("size").get("size") or "nothing")[:60]
         a.log.problem(a.element, f"attribute 'size': given {given}; allowed: {needed} sizes > 0 for a {kind}")

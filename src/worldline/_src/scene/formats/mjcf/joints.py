@@ -13,7 +13,7 @@ from worldline._src.scene.formats.mjcf.making import fresh, vector
 from worldline._src.scene.formats.mjcf.orientation import HERE, Placement, turn, unit
 from worldline._src.scene.formats.mjcf.scopes import Scope
 from worldline._src.scene.formats.mjcf.solver import read_friction, read_spring
-from worldline._src.scene.formats.xml import Attributes
+from worldline._src.scene.formats.xml import Attributes, number
 from worldline._src.scene.joints import FreeJoint, Joint, JointType
 from worldline._src.scene.values import (
     FrequencyDampingRatio,
@@ -48,6 +48,12 @@ def read_linear(a: Attributes, name: str) -> float:
     """The linear coefficient of a spring or damper; the others are noted."""
     if name not in a:
         return 0.0
+    numbers = list(map(number, a.all_texts(name)))
+    linear = numbers[-1]
+    if linear is not None and linear >= 0.0 and None not in numbers:
+        # nearly always it stands alone
+        a.mark(name)
+        return linear
     coefficients = a.reals(name, 1, 3, default=(0.0, 0.0, 0.0)) or [0.0, 0.0, 0.0]
     if any(coefficients[1:]):
         message = f"attribute '{name}': only the linear coefficient of the polynomial is kept"
@@ -112,37 +118,27 @@ Facts = tuple[JointType]
 
 
 def _read_numbers(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -> dict[str, Any]:
+    force = reading.limits_of(a, "actuatorfrclimited", "actuatorfrcrange", scope)
     return {
         "armature": _non_negative(a, "armature"),
         "friction_loss": _non_negative(a, "frictionloss"),
         "margin": a.real("margin", 0.0),
         "group": read_group(a),
         "actuator_gravcomp": a.flag("actuatorgravcomp", False),
+        # a ball joint has no direction to be forced in
+        "actuator_force_limit": None if facts[0] is _BALL else force,
     }
 
 
-def _read_friction(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -> dict[str, Any]:
-    return {"friction_damping": read_friction(a)}
-
-
-def _read_limit_force(
-    reading: Reading, a: Attributes, scope: Scope, facts: tuple[JointType]
-) -> dict[str, Any]:
+def _read_softness(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -> dict[str, Any]:
     spring = read_spring(a, "solreflimit", "solimplimit")
-    return {"limit_force": ConstraintForceModel._of("impedance", spring)}
+    return {
+        "friction_damping": read_friction(a),
+        "limit_force": ConstraintForceModel._of("impedance", spring),
+    }
 
 
-def _read_force_limit(
-    reading: Reading, a: Attributes, scope: Scope, facts: tuple[JointType]
-) -> dict[str, Any]:
-    force = reading.limits_of(a, "actuatorfrclimited", "actuatorfrcrange", scope)
-    # a ball joint has no direction to be forced in
-    return {"actuator_force_limit": None if facts[0] is JointType.Ball else force}
-
-
-def _read_spring_damper(
-    reading: Reading, a: Attributes, scope: Scope, facts: tuple[JointType]
-) -> dict[str, Any]:
+def _read_spring_damper(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -> dict[str, Any]:
     (kind,) = facts
     stiffness, damping = read_linear(a, "stiffness"), read_linear(a, "damping")
     rest = a.real("springref", 0.0) * _angle(kind, scope)
@@ -164,10 +160,12 @@ def _read_spring_damper(
 
 _PARTS: Final = Parts(
     Joint,
-    Part(frozenset(("armature", "frictionloss", "margin", "group", "actuatorgravcomp")), _read_numbers),
-    Part(frozenset(("solreffriction", "solimpfriction")), _read_friction),
-    Part(frozenset(("solreflimit", "solimplimit")), _read_limit_force),
-    Part(frozenset(("actuatorfrclimited", "actuatorfrcrange")), _read_force_limit),
+    Part(
+        frozenset("armature frictionloss margin group actuatorgravcomp".split())
+        | frozenset("actuatorfrclimited actuatorfrcrange".split()),
+        _read_numbers,
+    ),
+    Part(frozenset("solreffriction solimpfriction solreflimit solimplimit".split()), _read_softness),
     Part(frozenset(("stiffness", "damping", "springref", "springdamper")), _read_spring_damper),
     usual={(kind,) for kind in TYPES.values()},
 )

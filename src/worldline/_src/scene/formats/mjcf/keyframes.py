@@ -57,6 +57,9 @@ class _Frames:
         self.velocities = sum(slot.v_count for slot in slots)
         self._own: list[Coordinates | int] = list(reading.joints)
         self._own_places: list[tuple[int, int, int]] = []
+        # whether numbers of the file stand where the scene has them, but for these, whose quaternions differ
+        self._is_in_order = False
+        self._long_places: list[tuple[int, int, int]] = []
         self._inputs: list[Input | None] = list(reading.inputs)
         self.mocaps = [body for body in reading.world.hierarchy.bodies if body.mocap]
 
@@ -101,17 +104,18 @@ class _Frames:
         values = self._vector(a, "qpos", total)
         if values is None:
             return np.zeros(0)
-        out = self.start.copy()
+        drawn = self.start
+        if places is self._own_places and self._is_in_order:
+            out = values + drawn[len(values) :]
+            places = self._long_places
+        else:
+            out = drawn.copy()
         for at, count, start in places:
             if at >= len(values):
                 break
-            if start < 0:
-                continue
-            if count == 1:
-                out[start] = values[at]
-            else:
+            if start >= 0:
                 part = values[at : at + count]
-                out[start : start + count] = _filled(out[start : start + count], part)
+                out[start : start + count] = _filled(drawn[start : start + count], part)
         return vector(out)
 
     def _places(self, joints: list[Coordinates | int]) -> list[tuple[int, int, int]]:
@@ -132,6 +136,8 @@ class _Frames:
             at += count
         if joints is self._own:
             self._own_places = places
+            self._long_places = [place for place in places if place[1] > 1]
+            self._is_in_order = all(at == start for at, _, start in places)
         return places
 
     def _velocities(self, a: Attributes, joints: list[Coordinates | int]) -> Array:

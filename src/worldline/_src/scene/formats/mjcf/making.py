@@ -81,19 +81,23 @@ class Fields(NamedTuple):
         shared: Those that cannot change, and so may stand in many objects.
         lent: Objects of the scene; see `lending`.
         copied: What makes the lists and arrays, of which each object needs a copy.
+        empty: Names of those that are lists with nothing in them.
     """
 
     shared: dict[str, Any]
     lent: Loans
     copied: dict[str, Callable[[], Any]]
+    empty: list[str]
 
     @staticmethod
     def of(values: dict[str, Any]) -> Fields:
         """The fields with these values."""
-        made = Fields({}, {}, {})
+        made = Fields({}, {}, {}, [])
         for name, value in values.items():
             if isinstance(value, Part):
                 made.lent[name] = Loan(value, maker)
+            elif type(value) is list and not value:
+                made.empty.append(name)
             elif isinstance(value, list | dict | np.ndarray):
                 make = maker(value)
                 assert make is not None
@@ -104,7 +108,7 @@ class Fields(NamedTuple):
 
     def names(self) -> set[str]:
         """Which fields they are."""
-        return {*self.shared, *self.lent, *self.copied}
+        return {*self.shared, *self.lent, *self.copied, *self.empty}
 
 
 class Template:
@@ -115,15 +119,17 @@ class Template:
         parts: What they have alike, all fields in all, each in one part only.
     """
 
-    __slots__ = ("_cls", "_copied", "_shared")
+    __slots__ = ("_cls", "_copied", "_empty", "_shared")
 
     def __init__(self, cls: type[Struct], parts: Iterable[Fields]) -> None:
         self._cls = cls
         self._shared: dict[str, Any] = {}
         self._copied: dict[str, Callable[[], Any]] = {}
+        self._empty: list[str] = []
         lent: Loans = {}
-        for shared, loans, copied in parts:
+        for shared, loans, copied, empty in parts:
             self._shared.update(shared)
+            self._empty += empty
             if loans:
                 lent.update(loans)
             if copied:
@@ -131,7 +137,7 @@ class Template:
         if lent:
             self._shared[LENT] = lent
         # room for all, so that the fields of an object need not be moved to a larger place
-        self._shared.update(dict.fromkeys(self._copied))
+        self._shared.update(dict.fromkeys((*self._copied, *self._empty)))
 
     def make(self, own: dict[str, Any]) -> Any:
         """An object with some fields of its own.
@@ -142,6 +148,8 @@ class Template:
         made = _new(self._cls)
         fields = made.__dict__
         fields.update(self._shared)
+        for name in self._empty:
+            fields[name] = []
         if self._copied:
             for name, make in self._copied.items():
                 if name not in own:

@@ -40,8 +40,7 @@ def read(source: str, *, file_path: Path | None, options: Any) -> World:
     Raises:
         SceneError: Everything that is wrong with the text.
     """
-    file = None if file_path is None else Path(file_path)
-    reading = Reading(source, file, options)
+    reading = Reading(source, file_path, options)
     log = reading.log
     _read_header(reading)
     read_assets(reading, reading.root)

@@ -408,16 +408,17 @@ def _known(root: Element) -> list[tuple[Element, Rule]] | None:
     found = [(root, RULES["mujoco"])]
     texts: list[str] = []
     for element, rule in found:
-        attributes, inside = element.attributes, rule.inside
-        if not attributes.keys() <= rule.attributes:
+        if not rule.attributes.issuperset(element.attributes):
             return None
-        texts += attributes.values()
-        for child in element.children:
-            below = inside.get(child.tag)
-            if below is not None:
-                found.append((child, below))
-            elif child.tag not in inside:
-                return None
+        texts += element.attributes.values()
+        if element.children:
+            inside = rule.inside
+            for child in element.children:
+                below = inside.get(child.tag)
+                if below is not None:
+                    found.append((child, below))
+                elif child.tag not in inside:
+                    return None
     return found if max(map(len, texts), default=0) <= MOST_LETTERS else None
 
 

@@ -14,6 +14,7 @@ replica.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -72,6 +73,7 @@ class Scope:
         children: Those within, in the order in which they come.
         prefix: Put before every name.
         suffix: Put after every name but those of assets, which replicas share.
+        is_plain: Whether neither is put to a name.
         whole: Elements that refer to nothing belong here too.
     """
 
@@ -83,13 +85,14 @@ class Scope:
         self.children: list[Scope] = []
         self.prefix = (parent.prefix if parent else "") + prefix
         self.suffix = suffix + (parent.suffix if parent else "")
+        self.is_plain = not (self.prefix or self.suffix)
         self.whole = parent is None or source is not parent.source
         if parent is not None:
             parent.children.append(self)
 
     def name(self, raw: str) -> str:
         """What a name of the file becomes."""
-        if raw == WORLD or not (self.prefix or self.suffix):
+        if self.is_plain or raw == WORLD:
             return raw
         return f"{self.prefix}{raw}{self.suffix}"
 
@@ -139,14 +142,12 @@ class Names:
 
     def __init__(self, log: Log) -> None:
         self.log = log
-        self._known: dict[str, dict[str, tuple[Element, Scope]]] = {}
+        self._known: defaultdict[str, dict[str, tuple[Element, Scope]]] = defaultdict(dict)
         self._raw: dict[tuple[str, str], list[Scope]] | None = None
 
     def define(self, namespace: str, name: str, element: Element, scope: Scope) -> str | None:
         """Registers a name of the scene; notes a second owner, for whom there is no name then."""
-        known = self._known.get(namespace)
-        if known is None:
-            known = self._known[namespace] = {}
+        known = self._known[namespace]
         if name in known or (namespace == "link" and name == WORLD):
             before = f"; the other is in line {known[name][0].line}" if name in known else ""
             self.log.problem(element, f"the {namespace} name '{name[:80]}' is used twice{before}")
@@ -173,7 +174,7 @@ class Names:
         raw = element.attributes.get("name")
         if not raw:
             return None
-        return self.define(namespace, scope.name(raw), element, scope)
+        return self.define(namespace, raw if scope.is_plain else scope.name(raw), element, scope)
 
     def has(self, namespaces: Sequence[str], name: str) -> bool:
         """Whether something of one of the namespaces has a name."""
@@ -202,7 +203,7 @@ class Names:
         here: Scope | None = scope
         while here is not None and here.source is scope.source:
             name = here.name(raw)
-            if self.has(namespaces, name):
+            if name in self._known[namespaces[0]] or self.has(namespaces, name):
                 return name
             here = here.parent
         return None

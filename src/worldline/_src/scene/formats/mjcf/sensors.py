@@ -81,7 +81,7 @@ def _object_reference(element: Element, type_name: str, name: str) -> Reference:
 def read_sensors(reading: Reading) -> None:
     """All `sensor` sections."""
     made: list[tuple[str, Sensor, Element, Scope]] = []
-    for element, scope in reading.members("sensor", references):
+    for element, scope, _ in reading.members("sensor", references):
         kind = SENSORS.get(element.tag)
         if kind is None or (element.tag == "rangefinder" and element.get("camera")):
             reading.log.left_out(

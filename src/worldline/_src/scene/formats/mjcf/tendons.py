@@ -47,7 +47,7 @@ def references(element: Element) -> list[Reference]:
 def read_tendons(reading: Reading) -> None:
     """All `tendon` sections."""
     tendons = reading.world.tendon_set
-    for element, scope in reading.members("tendon", references):
+    for element, scope, _ in reading.members("tendon", references):
         a = reading.attributes(element, scope, tag="tendon")
         if element.tag == "fixed":
             # one class has defaults for both kinds, and how a path looks is none of a sum's business
