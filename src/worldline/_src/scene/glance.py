@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable
+from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
@@ -82,6 +83,7 @@ class Glance(Probe):
         self.looked: defaultdict[int, set[str]] = defaultdict(set)
         self._loans: set[Loan] = set()
         self._sound: list[Loan] = []
+        self._vectors: list[np.ndarray] = []
         self._numbers: np.ndarray = _NONE
 
     def problem(self, path: str, message: str) -> None:
@@ -134,7 +136,7 @@ class Glance(Probe):
             is_fit = {1}.issuperset(map(_dimensions, found))
             if not (is_fit if length is None else {(length,)}.issuperset(map(_shape, found))):
                 raise Doubt
-        vectors = [array for found in self.vectors.values() for array in found]
+        self._vectors = vectors = list(chain.from_iterable(self.vectors.values()))
         try:
             # the casting it allows tells arrays of another type
             self._numbers = np.concatenate(vectors, dtype=_DOUBLE, casting="no") if vectors else _NONE
@@ -150,8 +152,7 @@ class Glance(Probe):
         count = self._numbers.size + sum([array.size for array in self.arrays])
         if not self.is_complete or count > MOST_NUMBERS:
             return None
-        vectors = [array for found in self.vectors.values() for array in found]
-        return Seal(self.mark, self.lists, self.tables, vectors, self.arrays, self._numbers)
+        return Seal(self.mark, self.lists, self.tables, self._vectors, self.arrays, self._numbers)
 
 
 _LOOKS: dict[type, Look] = {}
