@@ -29,6 +29,7 @@ from worldline._src.scene.mass_properties import (
     is_physical,
     mesh_properties,
     placed,
+    placed_primitive,
     primitive,
     principal_axes,
     scaled_to_total,
@@ -383,3 +384,16 @@ def test_parts_that_touch_along_an_edge_have_exact_inertia():
     found = mesh_integrals(both, MeshInertia.Exact)
     assert found.content == pytest.approx(2.0)
     assert found.com == pytest.approx([1.0, 1.0, 0.5])
+
+
+@pytest.mark.parametrize("shell", [False, True])
+@pytest.mark.parametrize("shape", ["Sphere", "Box", "Cylinder", "Capsule", "Ellipsoid"])
+def test_placed_primitives_are_primitives_that_are_placed(shape, shell):
+    draw = np.random.default_rng(3)
+    kind = ShapeType[shape]
+    for size in ((0.3, 0.2, 0.1), (0.2, 0.2, 0.1), (0.2, 0.2, 0.2)):
+        # quaternions of any length
+        position, rotation = draw.normal(size=3), draw.normal(size=4)
+        quick = placed_primitive(kind, size, position, rotation, density=700.0, shell=shell)
+        slow = placed(primitive(kind, size, density=700.0, shell=shell), position, rotation)
+        assert_same(quick, slow, 1e-14)

@@ -21,7 +21,7 @@ import numpy as np
 
 from worldline._src.errors import SceneError
 from worldline._src.scene.assets.integrals import MeshIntegrals
-from worldline._src.scene.assets.rotations import quaternion, rotation_matrix, rotation_rows
+from worldline._src.scene.assets.rotations import quaternion, rotation_matrix, rotation_rows, z_axis
 from worldline._src.scene.bodies import Inertia
 from worldline._src.scene.geometry import ShapeType
 from worldline._src.scene.vectors import Array
@@ -171,6 +171,13 @@ def placed_primitive(
     a, b, c = total * (yy + zz), total * (xx + zz), total * (xx + yy)
     if a == b == c:
         return MassProperties(total, position, np.array(((a, 0.0, 0.0), (0.0, a, 0.0), (0.0, 0.0, a))))
+    if a == b:
+        # round about its axis z: the same about all axes, and something more or less about that one
+        x, y, z = z_axis(rotation)
+        more = c - a
+        d, e, f = more * x * y, more * x * z, more * y * z
+        i, j, k = a + more * x * x, a + more * y * y, a + more * z * z
+        return MassProperties(total, position, np.array(((i, d, e), (d, j, f), (e, f, k))))
     (p, q, r), (s, t, u), (v, w, x) = rotation_rows(rotation)
     d, e, f = (
         p * s * a + q * t * b + r * u * c,

@@ -32,6 +32,16 @@ def rotation_rows(rotation: Array) -> tuple[Row, Row, Row]:
     )
 
 
+def z_axis(rotation: Array) -> Row:
+    """The last column of the matrix of a quaternion of any length but zero."""
+    x, y, z, w = rotation.tolist()
+    square = x * x + y * y + z * z + w * w
+    if not square > 0.0:
+        return 0.0, 0.0, 1.0
+    two = 2.0 / square
+    return two * (x * z + y * w), two * (y * z - x * w), 1.0 - two * (x * x + y * y)
+
+
 def quaternion(matrix: Array) -> Array:
     """The quaternion of a rotation matrix, with w >= 0.
 
