@@ -204,3 +204,8 @@ def test_an_empty_model_can_be_updated():
     m = ModelBuilder().finalize()
     m.update(gravity=(0, 0, 0), body_mass=[], joint_armature=[])
     assert not m.gravity.any()
+
+
+def test_a_model_needs_all_its_arrays():
+    with pytest.raises(TypeError, match=r"body_mass, .*joint_X_p"):
+        wm.Model.of(body_label=[])

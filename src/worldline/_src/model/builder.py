@@ -419,7 +419,10 @@ class ModelBuilder(ShapeMethods):
         if not isinstance(joints, (Sequence, np.ndarray)):
             raise ArgumentError(f"joints of articulation '{label}' must be a list of indices, got {joints!r}")
         what = f"articulation '{label}'"
-        given = [self._joint(j, what) for j in joints]
+        if type(joints) is range and 0 <= min(joints, default=-1) and max(joints) < len(self.joints):
+            given = list(joints)
+        else:
+            given = [self._joint(j, what) for j in joints]
         check_articulation(self, given, label)
         index = len(self.articulations)
         for j in given:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -214,6 +214,21 @@ class Model:
     """Number of articulations in one world."""
     scratch: dict[Any, Any] = field(init=False, repr=False, default_factory=dict)
 
+    @classmethod
+    def of(cls, **values: Any) -> Model:
+        """A model with these fields, and defaults for the others.
+
+        All are set at once: `__setattr__` looks what stands in the place of each of eighty.
+        """
+        if missing := _REQUIRED - values.keys():
+            raise TypeError(f"a Model needs {', '.join(sorted(missing))}")
+        made = object.__new__(cls)
+        vars(made).update(_DEFAULTS)
+        vars(made).update({name: make() for name, make in _FACTORIES.items()})
+        vars(made).update(values)
+        made.__post_init__()
+        return made
+
     def __post_init__(self) -> None:
         self.body_count = len(self.body_label)
         self.joint_count = len(self.joint_label)
@@ -348,3 +363,8 @@ class Model:
         self._lock()
         # programs were laid out for bodies that could be moved; look again
         self.scratch.clear()
+
+
+_DEFAULTS = {f.name: f.default for f in fields(Model) if f.default is not MISSING}
+_FACTORIES = {f.name: f.default_factory for f in fields(Model) if f.default_factory is not MISSING}
+_REQUIRED = frozenset(f.name for f in fields(Model) if f.init) - _DEFAULTS.keys() - _FACTORIES.keys()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence, Sized
 from functools import wraps
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -76,8 +77,10 @@ def upright(direction: Array) -> list[float]:
 class Names(dict[str, int]):
     """Indices by name; a name that is missing is a fault of the scene."""
 
-    def __init__(self, what: str, things: Iterable[tuple[int, str | None]]) -> None:
-        super().__init__({name: index for index, name in things if name})
+    def __init__(self, what: str, names: Sequence[Any], indices: Iterable[int] | None = None) -> None:
+        super().__init__(zip(names, range(len(names)) if indices is None else indices, strict=True))
+        for nobody in (None, ""):
+            self.pop(nobody, None)  # type: ignore[arg-type]
         self.what = what
 
     def __missing__(self, name: str) -> int:
@@ -98,21 +101,23 @@ class SceneIndex:
         self.geoms: list[tuple[int, Geometry]] = [(-1, geom) for geom in hierarchy.geoms]
         self.sites: list[tuple[int, Site]] = [(-1, site) for site in hierarchy.sites]
         self.cameras: list[tuple[int, Camera]] = [(-1, camera) for camera in hierarchy.cameras]
-        self.links: list[tuple[int, Link]] = [(trees.link_body[id(link)], link) for link in hierarchy.links()]
+        links = chain.from_iterable(trees.links.values())
+        self.links: list[tuple[int, Link]] = [(trees.link_body[id(link)], link) for link in links]
         for body, link in self.links:
             self.geoms += [(body, geom) for geom in link.geoms]
             self.sites += [(body, site) for site in link.sites]
             self.cameras += [(body, camera) for camera in link.cameras]
-        self.body = Names("link", [(body, link.name) for body, link in self.links])
+        bodies = [body for body, _ in self.links]
+        self.body = Names("link", [link.name for _, link in self.links], bodies)
         self.body[WORLD] = -1
-        self.joint = Names("joint", [(j, joint.label) for j, joint in enumerate(trees.builder.joints)])
-        self.shape = Names("geom", [(i, geom.name) for i, (_, geom) in enumerate(self.geoms)])
-        self.site = Names("site", [(i, site.name) for i, (_, site) in enumerate(self.sites)])
-        self.camera = Names("camera", [(i, camera.name) for i, (_, camera) in enumerate(self.cameras)])
+        self.joint = Names("joint", [joint.label for joint in trees.builder.joints])
+        self.shape = Names("geom", [geom.name for _, geom in self.geoms])
+        self.site = Names("site", [site.name for _, site in self.sites])
+        self.camera = Names("camera", [camera.name for _, camera in self.cameras])
         tendons = (*world.tendon_set.joint_tendons, *world.tendon_set.spatial_tendons)
-        self.tendon = Names("tendon", [(i, tendon.name) for i, tendon in enumerate(tendons)])
-        self.actuator = Names("actuator", [(i, actuator.name) for i, actuator in enumerate(world.actuators)])
-        self.frame = Names("frame", [(i, frame.name) for i, frame in enumerate(world.frames)])
+        self.tendon = Names("tendon", [tendon.name for tendon in tendons])
+        self.actuator = Names("actuator", [actuator.name for actuator in world.actuators])
+        self.frame = Names("frame", [frame.name for frame in world.frames])
         self.frames = self._placed(world.frames)
 
     def _placed(self, frames: Sequence[Frame]) -> list[tuple[int, Array]]:

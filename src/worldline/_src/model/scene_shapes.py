@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import repeat
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from worldline._src.model.shape_tables import CombineKind, ContactPairs, Frames,
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.contact import CollisionMask, CombineRule, PhysicsMaterial
 from worldline._src.scene.geometry import Geometry, GeomVisualAttrs, ShapeType, Site, SiteShape
-from worldline._src.scene.lending import peek
+from worldline._src.scene.lending import peek, peek_all
 from worldline._src.scene.world import World
 from worldline._src.spatial.poses import Array, transform
 
@@ -65,9 +66,9 @@ def shape_table(
 ) -> Shapes:
     """Columns of geoms, each with its body; primitives that name a mesh are fitted to it here."""
     geoms = [geom for _, geom in places]
-    physics: list[PhysicsMaterial] = [peek(geom, "physics_material") for geom in geoms]
-    masks: list[CollisionMask] = [peek(geom, "collision_mask") for geom in geoms]
-    looks: list[GeomVisualAttrs] = [peek(geom, "visual") for geom in geoms]
+    physics: list[PhysicsMaterial] = peek_all(geoms, "physics_material")
+    masks: list[CollisionMask] = peek_all(geoms, "collision_mask")
+    looks: list[GeomVisualAttrs] = peek_all(geoms, "visual")
     meshes = {name: i for i, name in enumerate(library.assets.meshes)}
     hfields = {name: i for i, name in enumerate(library.assets.hfields)}
     material = {name: i for i, name in enumerate(materials)}
@@ -82,7 +83,7 @@ def shape_table(
         scale=np.array(
             [(1.0, 1.0, 1.0) if geom.mesh_scale is None else geom.mesh_scale.tolist() for geom in geoms]
         ).reshape(-1, 3),
-        flags=codes([_flags(geom, library) for geom in geoms]),
+        flags=codes(map(_flags, geoms, masks, repeat(library))),
         group=np.array([mask.collide_group for mask in masks], np.int64),
         mask=np.array([mask.collide_with for mask in masks], np.int64),
         margin=np.array([geom.margin for geom in geoms], np.float64),
@@ -122,8 +123,7 @@ def _source(geom: Geometry, meshes: dict[str, int], hfields: dict[str, int]) -> 
     return meshes[geom.mesh] if geom.mesh is not None and geom.shape is _MESH else -1
 
 
-def _flags(geom: Geometry, library: AssetLibrary) -> ShapeFlags:
-    mask: CollisionMask = peek(geom, "collision_mask")
+def _flags(geom: Geometry, mask: CollisionMask, library: AssetLibrary) -> ShapeFlags:
     flags = _COLLIDES if mask.collide_group or mask.collide_with else ShapeFlags.NONE
     if geom.shape is _MESH:
         if geom.mesh is not None and library.assets.meshes[geom.mesh].value["acd"]:
@@ -209,6 +209,8 @@ def excluded_bodies(world: World, index: SceneIndex) -> np.ndarray:
 def quiet_subtrees(world: World, index: SceneIndex, bodies: int) -> np.ndarray:
     """For every body the topmost one above it whose subtree does not touch itself, -1 for none."""
     found = [-1] * bodies
+    if not any(link.disable_self_collision for _, link in index.links):
+        return np.array(found, np.int64)
     for body in world.hierarchy.bodies:
         stack = [(body.link, -1)]
         while stack:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +46,7 @@ MODES = {
     TargetMode.Effort: ActuatorMode.EFFORT,
 }
 EARTH = (0.0, 0.0, -9.81)
+_UPRIGHT = [0.0, 0.0, 0.0, 1.0]
 
 
 class SceneTrees(NamedTuple):
@@ -59,6 +61,8 @@ class SceneTrees(NamedTuple):
     """Joints whose spring is given by frequency and damping ratio, with both numbers."""
     joints: dict[int, Joint | FreeJoint]
     """What each joint of the Model came from; welds came from nothing."""
+    links: dict[int, list[Link]]
+    """The links of every Body, parents first, by the id of the object."""
 
 
 def add_trees(world: World, library: AssetLibrary | None = None) -> SceneTrees:
@@ -67,13 +71,14 @@ def add_trees(world: World, library: AssetLibrary | None = None) -> SceneTrees:
     option = world.simulate_option
     gravity = EARTH if option.gravity is None else option.gravity
     builder = ModelBuilder(gravity=(0.0, 0.0, 0.0) if option.disable_gravity else gravity)
-    trees = SceneTrees(builder, {}, {}, [], {})
-    properties = _mass_properties(world, library)
+    links = {id(body): list(body.link.walk()) for body in world.hierarchy.bodies}
+    trees = SceneTrees(builder, {}, {}, [], {}, links)
+    properties = _mass_properties(world, library, list(chain.from_iterable(links.values())))
     problems: list[Problem] = []
     for label, bodies in _multibodies(world):
         first = len(builder.joints)
         for body in bodies:
-            links = list(body.link.walk())
+            links = trees.links[id(body)]
             parents = {id(child): link for link in links for child in link.children}
             for link in links:
                 above = parents.get(id(link))
@@ -106,8 +111,7 @@ def _multibodies(world: World) -> list[tuple[str | None, list[Body]]]:
     return named
 
 
-def _mass_properties(world: World, library: AssetLibrary) -> dict[int, MassProperties]:
-    links = list(world.hierarchy.links())
+def _mass_properties(world: World, library: AssetLibrary, links: list[Link]) -> dict[int, MassProperties]:
     found = [library.link_properties(link) for link in links]
     if world.compile_options.total_mass is not None:
         found = scaled_to_total(found, world.compile_options.total_mass)
@@ -117,7 +121,15 @@ def _mass_properties(world: World, library: AssetLibrary) -> dict[int, MassPrope
 def unit_pose(position: Array, rotation: Array | list[float]) -> list[float]:
     """7 numbers of a place and of a quaternion of any length, as a checked scene has them."""
     turn = rotation if type(rotation) is list else rotation.tolist()
-    return _unit(position.tolist() + turn)
+    pose = position.tolist() + turn
+    # most links, joints and shapes are not turned
+    return pose if turn == _UPRIGHT else _unit(pose)
+
+
+def _placed(X_WP: Sequence[float], X_PL: Sequence[float]) -> list[float]:
+    """The pose X_WL of two that have unit quaternions."""
+    X_WL = composed(X_WP, X_PL)
+    return X_WL if X_WL[3:] == list(X_PL[3:]) else _unit(X_WL)
 
 
 def _unit(pose: list[float]) -> list[float]:
@@ -135,9 +147,7 @@ def _add_link(
     base = link is body.link
     free = body.free if base else None
     joints: Sequence[Joint | FreeJoint] = active_joints(link, body) if free is None else [free]
-    world_pose = np.array(
-        local if parent < 0 else _unit(composed(builder.links[parent].xform.tolist(), local))
-    )
+    world_pose = np.array(local if parent < 0 else _placed(builder.links[parent].xform.tolist(), local))
 
     for k, joint in enumerate(joints[:-1]):
         name = joint.name or f"{k}"
@@ -201,7 +211,7 @@ def _add_joint(
         return
     anchor = unit_pose(joint.pos, joint.orientation)
     moved = composed(anchor, _reference(joint).tolist()) if joint.ref_ else anchor
-    X_p, X_c = np.array(_unit(composed(local, moved))), np.array(anchor)
+    X_p, X_c = np.array(_placed(local, moved)), np.array(anchor)
     settings, spring = _settings(joint, world)
     kind = _ONE_AXIS.get(joint.type_)
     if kind is not None:

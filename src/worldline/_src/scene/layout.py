@@ -81,9 +81,13 @@ def active_joints(link: Link, body: Body) -> list[Joint]:
     """The joints of a link that move it; see above for those that others replace."""
     if body.free is not None and link is body.link:
         return []
-    if not link.joints or _SPECIAL.isdisjoint([joint.type_ for joint in link.joints]):
-        return link.joints.copy()
-    joints = [joint for joint in link.joints if joint.type_ is not JointType.Fixed]
+    return _active(link.joints)
+
+
+def _active(joints: list[Joint]) -> list[Joint]:
+    if not joints or _SPECIAL.isdisjoint([joint.type_ for joint in joints]):
+        return joints.copy()
+    joints = [joint for joint in joints if joint.type_ is not JointType.Fixed]
     for joint in joints:
         if joint.type_ is JointType.Free:
             return [joint]
@@ -97,29 +101,31 @@ def layout(world: World) -> list[Slot]:
     """The coordinates of a scene in the order of a keyframe."""
     slots: list[Slot] = []
     q = v = 0
-    for link, joint, (q_count, v_count) in _moving(world):
+    for link, joint, (q_count, v_count) in moving_joints(world):
         slots.append(Slot(link, joint, q, q_count, v, v_count))
         q += q_count
         v += v_count
     return slots
 
 
-def _moving(world: World) -> list[tuple[Link, Joint | FreeJoint, tuple[int, int]]]:
+def moving_joints(world: World) -> list[tuple[Link, Joint | FreeJoint, tuple[int, int]]]:
+    """Links, what moves them, and how many coordinates and velocities it has, in the order of a keyframe."""
     bodies = world.hierarchy.bodies
     found: list[tuple[Link, Joint | FreeJoint, tuple[int, int]]] = [
         (body.link, body.free, (7, 6)) for body in bodies if body.free is not None
     ]
     for body in bodies:
+        base = None if body.free is None else body.link
         for link in body.link.walk():
-            if link.joints:
-                found += [(link, joint, joint.sizes) for joint in active_joints(link, body)]
+            if link.joints and link is not base:
+                found += [(link, joint, joint.sizes) for joint in _active(link.joints)]
     return found
 
 
 def sizes(world: World) -> tuple[int, int]:
     """How many coordinates and how many velocities a scene has."""
     q = v = 0
-    for _, _, (q_count, v_count) in _moving(world):
+    for _, _, (q_count, v_count) in moving_joints(world):
         q += q_count
         v += v_count
     return q, v

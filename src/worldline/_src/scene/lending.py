@@ -11,7 +11,7 @@ once, looked at once, and never copied.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from worldline._src.scene.sealing import edited
@@ -54,6 +54,11 @@ def peek(owner: Any, name: str) -> Any:
     """What a field holds, be it lent or owned; only to look at."""
     values = owner.__dict__
     return values[name] if name in values else values[LENT][name].value
+
+
+def peek_all(owners: Iterable[Any], name: str) -> list[Any]:
+    """What a field of each owner holds; see `peek`."""
+    return [fields[name] if name in fields else fields[LENT][name].value for fields in map(vars, owners)]
 
 
 def ask(owner: Any, name: str) -> Any:

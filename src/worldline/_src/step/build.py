@@ -60,8 +60,8 @@ from worldline._src.scene.freezing import references_to_frozen
 from worldline._src.scene.fusing import fused
 from worldline._src.scene.garbage import collection_paused
 from worldline._src.scene.joints import FreeJoint, JointType
-from worldline._src.scene.layout import layout
-from worldline._src.scene.lending import peek
+from worldline._src.scene.layout import moving_joints
+from worldline._src.scene.lending import peek_all
 from worldline._src.scene.values import Range
 from worldline._src.scene.world import World
 from worldline._src.spatial.poses import Array
@@ -69,6 +69,7 @@ from worldline._src.step.damping_ratios import damping_of_ratios
 from worldline._src.step.dynamics import mass_matrix_inverse
 from worldline._src.step.reduction import freeze_joints
 
+_UNBOUNDED = (-np.inf, np.inf)
 # looking up a member of an enumeration takes Python ten times as long as looking up a name
 _JOINT, _SHIFTED = TargetKind.JOINT, (JointType.Revolute, JointType.Slide)
 _GAINS = {
@@ -241,7 +242,13 @@ def _settle_springs(model: Model, trees: SceneTrees) -> None:
 
 
 def _range(given: Range | None) -> tuple[float, float]:
-    return (-np.inf, np.inf) if given is None else (given.lower, given.upper)
+    return _UNBOUNDED if given is None else (given.lower, given.upper)
+
+
+def _ranges(rows: list[Actuator], name: str) -> Array:
+    """The range that each actuator has in a field, infinite where it has none, shape (n, 2)."""
+    found: list[Range | None] = peek_all(rows, name)
+    return np.array([_UNBOUNDED if r is None else (r.lower, r.upper) for r in found]).reshape(-1, 2)
 
 
 def _parameters(*values: float) -> list[float]:
@@ -263,9 +270,8 @@ _MOTOR: dict[str, Any] = {
 """Force equals the input; other laws start from here, and replace what they change."""
 
 
-def _law(actuator: Actuator) -> dict[str, Any]:
+def _law(variant: ActuatorType) -> dict[str, Any]:
     """Gain, bias and activation of an actuator, with a damping ratio still to be settled."""
-    variant: ActuatorType = peek(actuator, "actuator_type")
     kind, value = variant.variant, variant.value
     if kind == "motor":
         return _MOTOR
@@ -295,9 +301,8 @@ def _law(actuator: Actuator) -> dict[str, Any]:
     return law
 
 
-def _target(actuator: Actuator, index: SceneIndex, model: Model) -> tuple[TargetKind, int, int, float]:
+def _target(target: ActuatorTarget, index: SceneIndex, model: Model) -> tuple[TargetKind, int, int, float]:
     """What an actuator acts on: kind, index, reference, rod."""
-    target: ActuatorTarget = peek(actuator, "target")
     variant, value = target.variant, target.value
     if variant in ("joint", "joint_in_parent"):
         kind = _JOINT if variant == "joint" else TargetKind.JOINT_IN_PARENT
@@ -319,8 +324,8 @@ def _target(actuator: Actuator, index: SceneIndex, model: Model) -> tuple[Target
 
 def _actuators(world: World, index: SceneIndex, model: Model) -> Actuators:
     rows = world.actuators
-    laws = [_law(a) for a in rows]
-    targets = [_target(a, index, model) for a in rows]
+    laws = list(map(_law, peek_all(rows, "actuator_type")))
+    targets = [_target(target, index, model) for target in peek_all(rows, "target")]
     # motors are all alike, so columns are made of the laws that differ and then spread
     known = {id(law): law for law in laws}
     place = {key: k for k, key in enumerate(known)}
@@ -344,10 +349,10 @@ def _actuators(world: World, index: SceneIndex, model: Model) -> Actuators:
         activation_kind=column("activation_kind", np.int64),
         activation=column("activation").reshape(n, 10),
         activation_early=column("activation_early", bool),
-        control_range=np.array([_range(peek(a, "ctrlrange")) for a in rows]).reshape(n, 2),
-        force_range=np.array([_range(peek(a, "forcerange")) for a in rows]).reshape(n, 2),
+        control_range=_ranges(rows, "ctrlrange"),
+        force_range=_ranges(rows, "forcerange"),
         activation_range=column("activation_range").reshape(n, 2),
-        length_range=np.array([_range(peek(a, "length_range")) for a in rows]).reshape(n, 2),
+        length_range=_ranges(rows, "length_range"),
         group=np.array([a.group for a in rows], np.int64),
     )
     ratios = [(u, law["damping_ratio"]) for u, law in enumerate(laws) if law["damping_ratio"] is not None]
@@ -362,16 +367,16 @@ def _actuators(world: World, index: SceneIndex, model: Model) -> Actuators:
 
 def _keyframes(world: World, trees: SceneTrees, model: Model) -> Keyframes:
     frames = world.keyframes
-    slots = layout(world) if frames else []
+    moving = moving_joints(world) if frames else []
     q = np.empty((len(frames), model.joint_coord_count))
     v = np.empty((len(frames), model.joint_dof_count))
     q[:], v[:] = model.joint_q, model.joint_qd
     controls = np.zeros((len(frames), len(world.actuators)))
     # where the coordinates of a keyframe, one slot after another, stand in the model
-    joints = [trees.builder.joints[trees.joint_index[id(slot.joint)]] for slot in slots]
-    starts = list(zip(joints, slots, strict=True))
-    place_q = np.array([j.start + i for j, slot in starts for i in range(slot.q_count)], np.int64)
-    place_v = np.array([j.v_start + i for j, slot in starts for i in range(slot.v_count)], np.int64)
+    records, place = trees.builder.joints, trees.joint_index
+    found = [(records[place[id(joint)]], sizes) for _, joint, sizes in moving]
+    place_q = np.array([j.start + i for j, (count, _) in found for i in range(count)], np.int64)
+    place_v = np.array([j.v_start + i for j, (_, count) in found for i in range(count)], np.int64)
     for k, frame in enumerate(frames):
         if frame.dof_pos.size:
             q[k, place_q] = frame.dof_pos

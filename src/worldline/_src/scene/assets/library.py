@@ -225,7 +225,9 @@ class AssetLibrary:
         if given and has_moments and inertial.mass is not None and inertial.pos is not None:
             found = given_properties(inertial, NOTHING)
         else:
-            geoms = [g for g in link.geoms if in_groups(peek(g, "visual").group, options.inertia_groups)]
+            geoms, groups = link.geoms, options.inertia_groups
+            if groups is not None:
+                geoms = [geom for geom in geoms if in_groups(peek(geom, "visual").group, groups)]
             source = [] if options.inertia_source is _AS_GIVEN else geoms
             try:
                 found = combined([self.geom_properties(geom) for geom in source])
