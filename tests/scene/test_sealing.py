@@ -85,6 +85,7 @@ BROKEN: dict[str, Callable[[msd.World], object]] = {
     "a quaternion": lambda w: link(w).local_rotation.__setitem__(slice(None), 0.0),
     "the type of an array": lambda w: setattr(geom(w).position, "dtype", np.int64),
     "the shape of an array": lambda w: setattr(geom(w).position, "shape", (1, 3)),
+    "the dimensions of an array": lambda w: setattr(geom(w).position, "shape", (3, 1)),
     "a name of a table": lambda w: w.assets.materials.pop("red"),
     "an entry of a table": lambda w: w.assets.materials.__setitem__("red", None),
     "a list in a list": lambda w: put(w.collision_ignores.link_pairs[0], 1, "c"),
@@ -162,3 +163,15 @@ def test_copies_are_looked_at_again(world: msd.World, make: Callable[[msd.World]
     with pytest.raises(SceneError):
         msd.build(twin)
     msd.build(world)
+
+
+def test_arrays_that_lie_in_pieces_are_sealed_too(world: msd.World) -> None:
+    pieces = np.arange(6.0)
+    # past assignment, which keeps a copy
+    geom(world).__dict__["position"] = pieces[::2]
+    validate.examine(world)
+    assert is_sealed(world)
+    pieces[1] = 7.0
+    assert is_sealed(world)
+    pieces[2] = 7.0
+    assert not is_sealed(world)

@@ -18,7 +18,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable
 from itertools import chain
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -32,7 +32,7 @@ from worldline._src.scene.kinds import Flag, Integer, Kind, Real
 from worldline._src.scene.lending import LENT, Loan, Loans
 from worldline._src.scene.limits import LIMITS, Limits
 from worldline._src.scene.rules import RULES
-from worldline._src.scene.sealing import MOST_NUMBERS, Edits, Seal
+from worldline._src.scene.sealing import MOST_NUMBERS, Edits, Seal, joined, layout
 from worldline._src.scene.texts import Enumeration, Name, Ref, Text
 from worldline._src.scene.values import Range
 from worldline._src.scene.variant import Named, Pair, Variant, VariantOf
@@ -43,9 +43,7 @@ _FEW: Final = 2
 """Fewer numbers than this are compared one by one."""
 _MOST_KNOWN: Final = 1000
 _DOUBLE: Final = np.dtype(np.float64)
-_NONE: Final = np.zeros(0)
 _QUATERNION: Final = 4
-_shape, _dimensions = attrgetter("shape"), attrgetter("ndim")
 
 
 class Doubt(Exception):
@@ -84,7 +82,8 @@ class Glance(Probe):
         self._loans: set[Loan] = set()
         self._sound: list[Loan] = []
         self._vectors: list[np.ndarray] = []
-        self._numbers: np.ndarray = _NONE
+        self._layouts: list[tuple[Any, ...]] = []
+        self._values = b""
 
     def problem(self, path: str, message: str) -> None:
         raise Doubt
@@ -133,26 +132,28 @@ class Glance(Probe):
         for length, found in self.vectors.items():
             if not {np.ndarray}.issuperset(map(type, found)):
                 raise Doubt
-            is_fit = {1}.issuperset(map(_dimensions, found))
-            if not (is_fit if length is None else {(length,)}.issuperset(map(_shape, found))):
+            layouts = list(map(layout, found))
+            if length is None:
+                is_fit = all(kind == _DOUBLE and len(shape) == 1 for kind, shape in layouts)
+            else:
+                is_fit = layouts.count((_DOUBLE, (length,))) == len(layouts)
+            if not is_fit:
                 raise Doubt
-        self._vectors = vectors = list(chain.from_iterable(self.vectors.values()))
-        try:
-            # the casting it allows tells arrays of another type
-            self._numbers = np.concatenate(vectors, dtype=_DOUBLE, casting="no") if vectors else _NONE
-        except TypeError:
-            raise Doubt from None
-        if not np.isfinite(self._numbers).all():
+            self._layouts += layouts
+        self._vectors = list(chain.from_iterable(self.vectors.values()))
+        self._values = joined(self._vectors)
+        if self._values and not np.isfinite(np.frombuffer(self._values)).all():
             raise Doubt
-        if self.directions and not np.concatenate(self.directions).reshape(-1, 4).any(axis=1).all():
+        if self.directions and not np.frombuffer(joined(self.directions)).reshape(-1, 4).any(axis=1).all():
             raise Doubt
 
     def seal(self) -> Seal | None:
         """What tells whether the scene that was looked at has changed; None when it might not notice."""
-        count = self._numbers.size + sum([array.size for array in self.arrays])
+        count = len(self._values) // _DOUBLE.itemsize + sum([array.size for array in self.arrays])
         if not self.is_complete or count > MOST_NUMBERS:
             return None
-        return Seal(self.mark, self.lists, self.tables, self._vectors, self.arrays, self._numbers)
+        vectors, layouts, values = self._vectors, self._layouts, self._values
+        return Seal(self.mark, self.lists, self.tables, vectors, layouts, values, self.arrays)
 
 
 _LOOKS: dict[type, Look] = {}

@@ -10,7 +10,7 @@ held and compares: entries by identity, arrays by their bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from operator import attrgetter, is_
 from typing import Any, Final
@@ -21,8 +21,17 @@ MOST_NUMBERS: Final = 10_000
 """Larger arrays are looked at again instead of being kept twice."""
 SEAL: Final = "_seal"
 """Where a scene keeps its seal."""
-_layout = attrgetter("dtype", "shape")
-_DOUBLE: Final = np.dtype(np.float64)
+layout = attrgetter("dtype", "shape")
+"""What the bytes of an array mean."""
+
+
+def joined(arrays: Sequence[np.ndarray]) -> bytes:
+    """The bytes of all arrays, one after another; a third of the time that `np.concatenate` takes."""
+    try:
+        return b"".join(arrays)  # type: ignore[arg-type]
+    except (BufferError, TypeError, ValueError):
+        # parts of larger arrays need not lie in one piece
+        return b"".join([array.tobytes() for array in arrays])
 
 
 class Edits:
@@ -44,13 +53,15 @@ class Seal:
         lists: Every list in the scene.
         tables: Every dict in the scene.
         vectors: Every double array of one dimension in the scene.
+        layouts: The `layout` of each vector.
+        values: The vectors, `joined`.
         arrays: Every other array in the scene.
-        numbers: Those of all vectors, one after another.
     """
 
     __slots__ = (
         "_arrays",
         "_entries",
+        "_layouts",
         "_lengths",
         "_lists",
         "_mark",
@@ -66,14 +77,15 @@ class Seal:
         lists: list[list[Any]],
         tables: list[dict[str, Any]],
         vectors: list[np.ndarray],
+        layouts: list[tuple[Any, ...]],
+        values: bytes,
         arrays: list[np.ndarray],
-        numbers: np.ndarray,
     ) -> None:
         self._mark = mark
         self._lists, self._tables, self._vectors, self._arrays = lists, tables, vectors, arrays
         self._lengths = self._counted()
         self._entries = list(self._held())
-        self._values = numbers.tobytes()
+        self._layouts, self._values = layouts, values
         self._others = self._contents()
 
     def is_whole(self) -> bool:
@@ -87,23 +99,17 @@ class Seal:
         )
 
     def _counted(self) -> list[int]:
-        return list(map(len, chain(self._lists, self._tables, self._vectors)))
+        return list(map(len, chain(self._lists, self._tables)))
 
     def _held(self) -> Iterable[Any]:
         tables = chain.from_iterable(table.items() for table in self._tables)
         return chain(chain.from_iterable(self._lists), chain.from_iterable(tables))
 
     def _has_same_numbers(self) -> bool:
-        if not self._vectors:
-            return True
-        try:
-            # fails for vectors that have got another type or shape
-            return np.concatenate(self._vectors, dtype=_DOUBLE, casting="no").tobytes() == self._values
-        except (TypeError, ValueError):
-            return False
+        return list(map(layout, self._vectors)) == self._layouts and joined(self._vectors) == self._values
 
     def _contents(self) -> list[tuple[Any, bytes]]:
-        return [(_layout(array), array.tobytes()) for array in self._arrays]
+        return [(layout(array), array.tobytes()) for array in self._arrays]
 
 
 def keep_seal(scene: Any, seal: Seal | None) -> None:
