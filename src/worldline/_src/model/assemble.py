@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from worldline._src.model.checks import initial_values
-from worldline._src.model.kinds import QUATERNION_JOINTS, BodyFlags
+from worldline._src.model.kinds import QUATERNION_JOINTS, BodyFlags, rows_of_numbers
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array, numbers
 
@@ -38,7 +38,7 @@ def assemble(builder: ModelBuilder) -> Model:
     """Stack the records of a checked builder."""
     links, joints = builder.links, builder.joints
     dofs = [d for joint in joints for d in joint.linear + joint.angular]
-    columns = np.array(list(map(_settings, dofs)), np.float64).reshape(-1, len(_SETTINGS)).T
+    columns = rows_of_numbers(map(_settings, dofs), len(_SETTINGS)).T
     q, qd, force = initial_values(builder)
     rest = q.tolist()
     for joint in joints:

@@ -11,7 +11,7 @@ from itertools import repeat
 import numpy as np
 
 from worldline._src.model.force_tables import ForceModels, force_models
-from worldline._src.model.kinds import ShapeFlags, ShapeKind, codes
+from worldline._src.model.kinds import ShapeFlags, ShapeKind, codes, rows_of_numbers
 from worldline._src.model.scene_index import SceneIndex, labels, shared_when_empty, upright
 from worldline._src.model.scene_trees import unit_pose
 from worldline._src.model.shape_tables import CombineKind, ContactPairs, Frames, Shapes, Sites
@@ -77,12 +77,12 @@ def shape_table(
         label=labels([geom.name for geom in geoms], "shape"),
         kind=codes([_KINDS[geom.shape] for geom in geoms]),
         body=np.array([body for body, _ in places], np.int64),
-        xform=np.array([xform for xform, _ in placed], np.float64).reshape(-1, 7),
-        size=np.array([size for _, size in placed], np.float64).reshape(-1, 3),
+        xform=rows_of_numbers([xform for xform, _ in placed], 7),
+        size=rows_of_numbers([size for _, size in placed], 3),
         source=np.array([_source(geom, meshes, hfields) for geom in geoms], np.int64),
-        scale=np.array(
-            [(1.0, 1.0, 1.0) if geom.mesh_scale is None else geom.mesh_scale.tolist() for geom in geoms]
-        ).reshape(-1, 3),
+        scale=rows_of_numbers(
+            [(1.0, 1.0, 1.0) if geom.mesh_scale is None else geom.mesh_scale.tolist() for geom in geoms], 3
+        ),
         flags=codes(map(_flags, geoms, masks, repeat(library))),
         group=np.array([mask.collide_group for mask in masks], np.int64),
         mask=np.array([mask.collide_with for mask in masks], np.int64),
@@ -90,7 +90,7 @@ def shape_table(
         gap=np.array([geom.gap for geom in geoms], np.float64),
         priority=np.array([geom.priority for geom in geoms], np.int64),
         condim=np.array([p.condim for p in physics], np.int64),
-        friction=np.array([p.friction for p in physics], np.float64).reshape(-1, 3),
+        friction=rows_of_numbers([p.friction for p in physics], 3),
         friction_rule=codes([_RULES[p.friction_rule] for p in physics]),
         restitution=np.array(
             [math.nan if p.restitution is None else p.restitution for p in physics], np.float64
@@ -98,9 +98,9 @@ def shape_table(
         restitution_rule=codes([_RULES[p.restitution_rule] for p in physics]),
         force=force_models([p.contact_model for p in physics]),
         mix=np.array([p.force_mix for p in physics], np.float64),
-        fluid=np.array([geom.fluid_coefficients or _NONE5 for geom in geoms], np.float64).reshape(-1, 5),
+        fluid=rows_of_numbers([geom.fluid_coefficients or _NONE5 for geom in geoms], 5),
         visual_group=np.array([look.group for look in looks], np.int64),
-        rgba=np.array([look.color or _NONE4 for look in looks], np.float64).reshape(-1, 4),
+        rgba=rows_of_numbers([look.color or _NONE4 for look in looks], 4),
         material=np.array([material.get(look.material or "", -1) for look in looks], np.int64),
     )
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from worldline._src.errors import Problem, SceneError
-from worldline._src.model.kinds import codes
+from worldline._src.model.kinds import codes, rows_of_numbers
 from worldline._src.model.model import Model
 from worldline._src.model.scene_constraints import (
     closure_table,
@@ -248,7 +248,7 @@ def _range(given: Range | None) -> tuple[float, float]:
 def _ranges(rows: list[Actuator], name: str) -> Array:
     """The range that each actuator has in a field, infinite where it has none, shape (n, 2)."""
     found: list[Range | None] = peek_all(rows, name)
-    return np.array([_UNBOUNDED if r is None else (r.lower, r.upper) for r in found]).reshape(-1, 2)
+    return rows_of_numbers([_UNBOUNDED if r is None else (r.lower, r.upper) for r in found], 2)
 
 
 def _parameters(*values: float) -> list[float]:
@@ -341,7 +341,7 @@ def _actuators(world: World, index: SceneIndex, model: Model) -> Actuators:
         target=np.array([t[1] for t in targets], np.int64),
         reference=np.array([t[2] for t in targets], np.int64),
         rod=np.array([t[3] for t in targets], np.float64),
-        gear=np.array([a.gear for a in rows], np.float64).reshape(n, 6),
+        gear=rows_of_numbers([a.gear for a in rows], 6),
         gain_kind=column("gain_kind", np.int64),
         gain=column("gain").reshape(n, 10),
         bias_kind=column("bias_kind", np.int64),
