@@ -156,3 +156,35 @@ def test_rows_beyond_the_count_are_not_touched():
     for array in problem.rows[:4]:
         array[problem.n :] = np.nan
     check(problem)
+
+
+def rolling_cones(seed: int, nv: int = 8, count: int = 3) -> Recorded:
+    """Contacts with rolling friction: cones that are three hundred times narrower one way than another."""
+    rng, n = np.random.default_rng(seed), 6 * count
+    half = rng.normal(size=(nv, nv))
+    M, J = block(nv, nv), block(n, nv)
+    M[:] = half @ half.T + np.eye(nv)
+    J[:] = rng.normal(size=(n, nv))
+    aref, D, bound, dim = block(n), block(n), block(n), np.zeros(n, np.int64)
+    aref[:] = 100.0 * rng.normal(size=n) * np.tile([3, 1, 1, 1, 1, 1], count)
+    mu = np.array([0.6, 0.6, 0.01, 0.002, 0.002])
+    for k in range(0, n, 6):
+        ratio = rng.uniform(0.5, 10.0)
+        D[k] = 10 ** rng.uniform(0, 4)
+        D[k + 1 : k + 6] = ratio * D[k] * (mu / mu[0]) ** 2
+        bound[k], bound[k + 1 : k + 6], dim[k] = mu[0] / np.sqrt(ratio), mu, 6
+    rows = Rows(J, aref, D, bound, np.full(n, CONE), dim)
+    smooth, guess = 10.0 * rng.normal(size=nv), 100.0 * rng.normal(size=nv)
+    return Recorded(M, smooth, guess, rows, n, np.zeros(nv), np.zeros(n))
+
+
+def test_converged_is_the_minimum():
+    """Also where the slope of the cost jumps along the line that is searched."""
+    for seed in [388, *range(100)]:
+        problem = rolling_cones(seed)
+        a, force, stats = solve_newton(problem, options=NewtonOptions(1e-10, 100, 1e-2, 50, 10**9))
+        pull = problem.rows.J.T @ force
+        assert stats.converged
+        assert np.abs(problem.M @ (a - problem.a_smooth) - pull).max() < 1e-6 * max(
+            1.0, np.abs(pull).max()
+        ), seed

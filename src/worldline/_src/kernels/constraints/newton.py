@@ -234,8 +234,9 @@ def _gradient(rows, n, spans, force, Ma, out):
 def _line_search(rows, n, plain, jar, jv, slope, bend, options, trial_out):
     """The step that brings the slope of the cost along jv to zero.
 
-    `slope` and `bend` are those of the quadratic part. A Newton iteration on the slope, kept inside a bracket
-    by bisection.
+    `slope` and `bend` are those of the quadratic part. Newton iterations on the slope, inside a bracket.
+    Where the slope is steep in a narrow place, as where a cone ceases to slide, Newton's method jumps to and
+    fro between the sides of it and the bracket hardly shrinks; so when it does not halve, its middle is next.
     """
     first, second = row_slopes(rows, n, plain, jar, jv, 0.0, trial_out)
     start = slope + first
@@ -247,15 +248,20 @@ def _line_search(rows, n, plain, jar, jv, slope, bend, options, trial_out):
         first, second = row_slopes(rows, n, plain, jar, jv, step, trial_out)
         here = slope + step * bend + first
         if abs(here) <= -options.line_tolerance * start:
-            break
+            return step
+        width = high - low
         if here < 0.0:
             low = step
         else:
             high = step
         step = step - here / (bend + second)
-        if step <= low or (high > 0.0 and step >= high):
-            step = 0.5 * (low + high) if high > 0.0 else 2.0 * low
-    return step
+        if high == 0.0:
+            if step <= low:
+                step = 2.0 * low
+        elif step <= low or step >= high or (width > 0.0 and high - low > 0.5 * width):
+            step = 0.5 * (low + high)
+    # the cost falls all the way to here
+    return low
 
 
 @kernel
