@@ -72,3 +72,29 @@ def test_overrides_of_a_file_are_those_of_mujoco():
         for k, name in enumerate(("ball", "box")):
             place = data.qpos[7 * k : 7 * k + 3]
             np.testing.assert_allclose(world.rigid_bodies[name].translation, place, rtol=0, atol=1e-6)
+
+
+PAIRED = """<mujoco><option timestep="0.002" cone="elliptic" o_solref=".03 .8" o_solimp=".8 .9 .01" o_margin="{margin}">
+  <flag override="enable"/></option>
+<worldbody><geom name="floor" type="plane" size="9 9 1" gap=".01"/>
+<body name="ball" pos="0 0 0.105"><freejoint/><geom name="ball" size="0.1" mass="2" gap=".02" margin=".01"/></body>
+<body name="box" pos="1 0 0.1"><freejoint/><geom name="box" type="box" size="0.1 0.1 0.1" mass="1"/></body>
+</worldbody><contact><pair geom1="floor" geom2="box" solimp=".5 .6 .1" solreffriction=".2 1" gap=".03"/></contact>
+</mujoco>"""
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.012])
+def test_overrides_hold_for_gaps_and_for_the_friction_of_pairs(margin):
+    mujoco = pytest.importorskip("mujoco", reason="MuJoCo is the yardstick")
+    xml = PAIRED.format(margin=margin)
+    model = mujoco.MjModel.from_xml_string(xml)
+    data = mujoco.MjData(model)
+    world = sx.World.from_scene(msd.from_str(xml, format="mjcf"))
+    data.qvel[6] = 2.0
+    world.rigid_bodies["box"].linear_velocity = (2.0, 0.0, 0.0)
+    for _ in range(20):
+        world.step(n=25)
+        mujoco.mj_step(model, data, 25)
+        for k, name in enumerate(("ball", "box")):
+            place = data.qpos[7 * k : 7 * k + 3]
+            np.testing.assert_allclose(world.rigid_bodies[name].translation, place, rtol=0, atol=1e-6)

@@ -193,7 +193,7 @@ class SimulateOption(Struct):
         default=None, converter=OptionalOf(VariantOf(ForceOverride)), doc="For all contacts."
     )
     override_contact_margin: float | None = field(
-        default=None, converter=OptionalOf(REAL), doc="For all contacts, m."
+        default=None, converter=OptionalOf(REAL), doc="Distance at which all contacts act, m."
     )
     override_friction: list[float] | None = field(
         default=None,

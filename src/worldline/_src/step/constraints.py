@@ -343,7 +343,8 @@ class Constraints(ConstraintProgram):
         bounces = laws[:, t.BOUNCINESS] > 0.0
         ahead = min(_BOUNCE_SPEED * h, _BOUNCE_REACH) if self.parts else 0.0
         reach = np.where(bounces, ahead, _REACH)
-        margin = pair_reach(self.model, self.shapes, self.column["shape_contact"][:, 0])
+        own, override = self.column["shape_contact"][:, 0], self.option.override_contact_margin
+        margin = pair_reach(self.model, self.shapes, own, override)
         self.hits.column["shape_margin"][:] = margin + np.where(hard, reach, 0.0)
 
     def choose(self, *, impulses: bool = False, boxed: bool = False) -> None:

@@ -25,11 +25,11 @@ def override_contacts(option: SimulateOption, column: Columns) -> None:
         option.override_friction,
     )
     if force is not None:
-        for laws in (column["shape_law"], column["pair_law"]):
+        for laws in (column["shape_law"], column["pair_law"], column["pair_friction_law"]):
             _override_laws(force, laws)
     if margin is not None:
-        # margins of two shapes add up
-        column["shape_contact"][:, 0] = 0.5 * margin
+        # margins of two shapes add up, and their gaps are taken off: contacts are seen that much earlier
+        column["shape_contact"][:, 0] = 0.5 * margin + column["shape_contact"][:, 1]
     if friction is not None:
         slide, other, spin, roll, last = friction if len(friction) == 5 else _expanded(friction)
         column["shape_friction"][:] = slide, spin, roll

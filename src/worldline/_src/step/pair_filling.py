@@ -46,7 +46,7 @@ def pair_keys(model: Model, shapes: np.ndarray) -> PairKeys:
 
 
 def fill_pairs(model: Model, column: Columns, pairs: PairKeys, margin: float | None = None) -> None:
-    """Columns of the pairs; `margin` is that of all."""
+    """Columns of the pairs; `margin` is where all of them begin to push, whatever their gaps."""
     table, rows = model.contact_pairs, pairs.rows
     if table is None or not rows.size:
         return
@@ -55,16 +55,20 @@ def fill_pairs(model: Model, column: Columns, pairs: PairKeys, margin: float | N
     column["pair_friction"][:] = table.friction[rows]
     column["pair_law"][:] = law_rows(table.force)[rows]
     column["pair_friction_law"][:] = law_rows(table.friction_force)[rows]
-    column["pair_margin"][:] = (table.margin[rows] if margin is None else margin) - table.gap[rows]
+    column["pair_margin"][:] = table.margin[rows] - table.gap[rows] if margin is None else margin
 
 
-def pair_reach(model: Model, shapes: np.ndarray, margins: Array) -> Array:
-    """Margins of shapes, grown such that those of a pair add up to at least that of the pair."""
+def pair_reach(model: Model, shapes: np.ndarray, margins: Array, override: float | None = None) -> Array:
+    """Margins of shapes, grown such that those of a pair add up to at least that of the pair.
+
+    `override` is where all of them begin to push; gaps come on top of it.
+    """
     grown, table = margins.copy(), model.contact_pairs
     if table is None or not len(table) or not len(shapes):
         return grown
     parts = _parts(shapes)
-    for ends, margin in zip(table.shapes.tolist(), table.margin.tolist(), strict=True):
+    seen = table.margin if override is None else override + table.gap
+    for ends, margin in zip(table.shapes.tolist(), seen.tolist(), strict=True):
         for k in (i for end in ends for i in parts[end]):
             grown[k] = max(grown[k], 0.5 * margin)
     return grown
