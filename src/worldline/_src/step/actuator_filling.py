@@ -14,6 +14,7 @@ from worldline._src.scalar.columns import Block
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
 from worldline._src.step import holding_stages as s
+from worldline._src.step.inverse_weights import inverse_mass
 from worldline._src.step.joint_filling import Columns, joint_of_dofs, scalar_coordinates
 from worldline._src.step.place_filling import Places, measure
 
@@ -128,7 +129,7 @@ def fill_actuators(
         column["act_span"][row] = span
 
 
-def settle_muscles(model: Model, block: Block, working: np.ndarray, inverse: Array) -> None:
+def settle_muscles(model: Model, block: Block, working: np.ndarray) -> None:
     """Strongest forces that a muscle leaves to be found: its scale over the acceleration a unit force makes.
 
     Lengths and moments are those of the start. A muscle without a range of lengths takes the limits of the
@@ -142,6 +143,7 @@ def settle_muscles(model: Model, block: Block, working: np.ndarray, inverse: Arr
     if not muscle.any():
         return
     measure(model, block, np.asarray(model.joint_q), (s.place_frames, s.tendon_lengths, s.transmissions))
+    inverse = inverse_mass(model, np.array(model.joint_q))
     for row in np.flatnonzero(muscle).tolist():
         if not np.isfinite(numbers[row, 36:38]).all():
             numbers[row, 36:38] = muscle_range(model, int(working[row]))

@@ -258,13 +258,13 @@ class Constraints(ConstraintProgram):
 
     def _fill_bodies(self) -> None:
         self.column["body_link"][1:] = self.model.link_of_body()
-        dofs, bodies, inverse = inverse_weights(self.model)
+        dofs, bodies = inverse_weights(self.model)
         self.column["dof_invweight"][:] = dofs
         self.column["body_invweight"][1:] = bodies
-        fill_tendon_inertias(self.column, self._start_moment, inverse)
+        fill_tendon_inertias(self.model, self.column, self._start_moment)
         fill_equality_inertias(self.column, dofs)
         fill_medium(self.model, self.column, self.option)
-        settle_muscles(self.model, self.block, self.actuators, inverse)
+        settle_muscles(self.model, self.block, self.actuators)
 
     def _fill_shapes(self) -> None:
         shapes = self.model.shapes

@@ -16,8 +16,6 @@ from worldline._src.spatial.poses import Array
 from worldline._src.step.dynamics import mass_matrix
 from worldline._src.step.jacobians import jacobian
 
-_SMALL = 1e-15
-
 
 def _blocks(M: Array) -> list[tuple[int, int]]:
     """Ranges of degrees of freedom that have no inertia in common: about one a tree."""
@@ -29,30 +27,34 @@ def _blocks(M: Array) -> list[tuple[int, int]]:
     return list(zip(starts.tolist(), [*starts[1:].tolist(), len(M)], strict=True))
 
 
-def inverse_weights(model: Model) -> tuple[Array, Array, Array]:
-    """Of degrees of freedom, (joint_dof_count,), of bodies: translation and rotation, (body_count, 2), and
-    the inverse mass matrix they come from.
-
-    Degrees of freedom of a ball joint share their mean, and so do the two halves of a free joint. Bodies are
-    looked at in their centre of mass; a body that can only move one way takes that for the other too.
-    """
-    nv = model.joint_dof_count
-    bodies = np.zeros((model.body_count, 2))
-    if nv == 0:
-        return np.zeros(0), bodies, np.zeros((0, 0))
-    q = np.array(model.joint_q)
-    for j in np.flatnonzero(np.isin(model.joint_type, [JointType.FREE, JointType.DISTANCE])).tolist():
-        # where a free body starts makes no difference but rounding; so a saved world goes on bit for bit
-        q[model.joint_q_start[j] : model.joint_q_start[j + 1]] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+def inverse_mass(model: Model, q: Array) -> Array:
+    """The inverse of the mass matrix at `q`; zero where bodies are held or nothing has inertia."""
     M = mass_matrix(model, q)
     held = np.repeat(model.body_kinematic[model.joint_child], np.diff(model.joint_qd_start))
-    inverse = np.zeros((nv, nv))
+    inverse = np.zeros(M.shape)
     for start, end in _blocks(M):
         free = start + np.flatnonzero(~held[start:end])
         if free.size:
             # a degree of freedom without inertia has nothing to be scaled by
             inverse[np.ix_(free, free)] = np.linalg.pinv(M[np.ix_(free, free)], hermitian=True)
+    return inverse
 
+
+def inverse_weights(model: Model) -> tuple[Array, Array]:
+    """Of degrees of freedom, (joint_dof_count,), and of bodies: translation and rotation, (body_count, 2).
+
+    Degrees of freedom of a ball joint share their mean, and so do the two halves of a free joint. Bodies are
+    looked at in their centre of mass; where one cannot move one way, that number is zero (`pair_weights`).
+    """
+    nv = model.joint_dof_count
+    bodies = np.zeros((model.body_count, 2))
+    if nv == 0:
+        return np.zeros(0), bodies
+    q = np.array(model.joint_q)
+    for j in np.flatnonzero(np.isin(model.joint_type, [JointType.FREE, JointType.DISTANCE])).tolist():
+        # where a free body starts makes no difference but rounding; so a saved world goes on bit for bit
+        q[model.joint_q_start[j] : model.joint_q_start[j + 1]] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+    inverse = inverse_mass(model, q)
     dofs = np.diagonal(inverse).copy()
     for j in range(model.joint_count):
         start, end = int(model.joint_qd_start[j]), int(model.joint_qd_start[j + 1])
@@ -67,10 +69,5 @@ def inverse_weights(model: Model) -> tuple[Array, Array, Array]:
         J = jacobian(model, q, b, model.body_com[b])
         moving = np.flatnonzero(J.any(axis=0))
         A = np.einsum("ri,ij,rj->r", J[:, moving], inverse[np.ix_(moving, moving)], J[:, moving])
-        turn, move = float(A[:3].mean()), float(A[3:].mean())
-        if move < _SMALL < turn:
-            move = turn
-        elif turn < _SMALL < move:
-            turn = move
-        bodies[b] = move, turn
-    return dofs, bodies, inverse
+        bodies[b] = A[3:].mean(), A[:3].mean()
+    return dofs, bodies

@@ -27,7 +27,7 @@ from worldline._src.kernels.constraints.impedance import (
     regularized_friction,
 )
 from worldline._src.kernels.constraints.jacobians import add_point_motion, clear_rows, part_velocity
-from worldline._src.kernels.constraints.laws import load_law, mixed_law
+from worldline._src.kernels.constraints.laws import load_law, mixed_law, pair_weights
 from worldline._src.kernels.constraints.rows import CONE, UNILATERAL
 from worldline._src.kernels.constraints.tables import (
     BOUNCED,
@@ -327,8 +327,7 @@ def contact_rows(hits, bodies, shapes, island, moving, rows_out, notes_out, fram
         if not any_of(counts):
             continue
         active = where(counts, constant(1.0, r), none)
-        weight = bodies.body_invweight
-        weights = (weight[body_a, 0] + weight[body_b, 0], weight[body_a, 1] + weight[body_b, 1])
+        weights = pair_weights(bodies.body_invweight, body_a, body_b)
         moment = Moment(h, phase, option[SHARE], option[SLOW_PUSH])
         impact = impact_of(met.law, r, u, free, weights[0], moment)
 

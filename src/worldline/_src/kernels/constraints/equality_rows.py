@@ -19,7 +19,14 @@ from typing import Any, NamedTuple
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.impedance import impedance, reference_acceleration, regularizer
 from worldline._src.kernels.constraints.jacobians import clear_rows, row_velocity
-from worldline._src.kernels.constraints.laws import HARDNESS, SOFTEST, answer, law_spring, load_law
+from worldline._src.kernels.constraints.laws import (
+    HARDNESS,
+    SOFTEST,
+    answer,
+    law_spring,
+    load_law,
+    pair_weights,
+)
 from worldline._src.kernels.constraints.rows import EQUALITY, UNILATERAL
 from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
@@ -288,7 +295,10 @@ def _bound_rows(equality, k, X, bodies, v, a, rows_out, notes_out):
     still = Sight(none, none, none, none)
     z = Vec3(R.xz, R.yz, R.zz)
     sliding = equality.equality_kind[k] == SLIDE
-    weight, which = bodies.body_invweight, 0 if sliding else 1
+    A_move, A_turn = pair_weights(
+        bodies.body_invweight, equality.equality_body[k, 0], equality.equality_body[k, 1]
+    )
+    A = maximum(A_move if sliding else A_turn, SOFTEST)
     x = dot(z, sub(p_b, p_a))
     if sliding:
         _set_axis(axes, 0, z, none, 0.0)
@@ -307,8 +317,6 @@ def _bound_rows(equality, k, X, bodies, v, a, rows_out, notes_out):
         add_axes_motion(bodies, link_a, p_b, still, a, axes, 1, -s, rows_out.J, n)
         r, u = s * (x - number[k, 9 + side]), row_velocity(rows_out.J, n, v)
         if r < 0.0 or r + h * u < 0.0:
-            A = weight[equality.equality_body[k, 0], which] + weight[equality.equality_body[k, 1], which]
-            A = maximum(A, SOFTEST)
             rows_out.aref[n], rows_out.D[n] = (-r / h - u) / h, 1.0 / (HARDNESS * A)
             rows_out.bound[n], rows_out.kind[n], rows_out.dim[n] = 0.0, UNILATERAL, 0
             notes_out.row_residual[n] = r
@@ -322,7 +330,7 @@ def _equality(equality, held, bodies, moving, k, rows_out, notes_out):
     """The rows of equality `k`, for which there is room."""
     counter, option = notes_out.counter, bodies.option
     h, safe = option[STEP], option[SAFE] != 0.0
-    X, weight, residual, v = held.place_X, bodies.body_invweight, notes_out.row_residual, moving.island_v
+    X, residual, v = held.place_X, notes_out.row_residual, moving.island_v
     kind, n = equality.equality_kind[k], counter[ROWS]
     count = ROW_COUNT[kind]
     clear_rows(rows_out.J, n, count)
@@ -343,8 +351,7 @@ def _equality(equality, held, bodies, moving, k, rows_out, notes_out):
         add_axes_motion(bodies, link_a, p_a, A, moving.a, axes, count, 1.0, rows_out.J, n)
         add_axes_motion(bodies, link_b, p_b, B, moving.a, axes, count, -1.0, rows_out.J, n)
         body_a, body_b = equality.equality_body[k, 0], equality.equality_body[k, 1]
-        A_move = weight[body_a, 0] + weight[body_b, 0]
-        A_turn = weight[body_a, 1] + weight[body_b, 1]
+        A_move, A_turn = pair_weights(bodies.body_invweight, body_a, body_b)
     total = 0.0
     for r in range(n, n + count):
         total += residual[r] * residual[r]

@@ -44,6 +44,8 @@ _LEAST, _MOST = 1e-4, 1.0 - 1e-4
 HARDNESS = 1e-7
 """Regularizer of a hard row, as a share of the inverse inertia that it sees."""
 SOFTEST = 1e-12
+_HELD = 1e-12
+"""Share of one inverse inertia below which the other says that a pair of bodies cannot move that way."""
 
 
 class Law(NamedTuple):
@@ -127,6 +129,18 @@ def answer(law, r, v, inverse_inertia, h, safe):
     return Answer(
         reference_acceleration(spring, share, r, v), regularizer(share, A), constant(spring.damping, r)
     )
+
+
+@inline
+def pair_weights(weight, a, b):
+    """Inverse inertias that rows between bodies `a` and `b` see: of translation and of rotation.
+
+    Where neither can move one way, as a wheel on an axle through its centre and the ground cannot, the other
+    is the scale there is. That holds for the pair and not for each body: what a ball on a seesaw sees is the
+    ball, not the turning of the seesaw, which is in other units and may be a thousand times more.
+    """
+    move, turn = weight[a, 0] + weight[b, 0], weight[a, 1] + weight[b, 1]
+    return where(move < _HELD * turn, turn, move), where(turn < _HELD * move, move, turn)
 
 
 @inline
