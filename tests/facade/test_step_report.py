@@ -284,3 +284,60 @@ def test_explain_robots():
     scene.simulate_option.disable_contacts = True
     off = sx.World.from_scene(scene)
     assert off.explain(off.multibodies[0].links["one"], None).cause == "contacts disabled"
+
+
+_NEAR = '<body name="a"><freejoint/><geom name="a" size=".1" mass="1" {a}/>{child}</body>'
+_OTHER = '<body name="b" pos="0 0 {z}"><freejoint/><geom name="b" size=".1" mass="1" {b}/></body>'
+_CHILD = '<body name="b" pos="0 0 .15"><joint/><geom name="b" size=".1" mass="1"/></body>'
+_PAIR = '<contact><pair geom1="a" geom2="b" {}/></contact>'
+
+
+@pytest.mark.parametrize(
+    ("bodies", "rest", "cause"),
+    [
+        (_NEAR + _OTHER, _PAIR, "contact"),
+        (_NEAR + _OTHER, '<contact><exclude body1="a" body2="b"/></contact>', "ignored pair"),
+        (
+            _NEAR + _OTHER,
+            '<contact><exclude body1="a" body2="b"/><pair geom1="a" geom2="b"/></contact>',
+            "contact",
+        ),
+        (_NEAR, "", "parent and child"),
+        (_NEAR, _PAIR, "contact"),
+        (_NEAR, '<option><flag filterparent="disable"/></option>', "contact"),
+    ],
+    ids=["pair", "exclude", "exclude and pair", "joint", "joint and pair", "no filter of joints"],
+)
+def test_what_explain_says_is_what_a_step_does(bodies, rest, cause):
+    child = "" if "{z}" in bodies else _CHILD
+    masks = 'contype="0" conaffinity="0"' if rest == _PAIR else ""
+    text = bodies.format(a=masks, b=masks, child=child, z=0.15) + "</worldbody>" + rest.format("")
+    world = sx.World.from_scene(msd.from_str(f"<mujoco><worldbody>{text}</mujoco>", format="mjcf"))
+    world.step()
+    if child:
+        a, b = world.multibodies[0].links["a"], world.multibodies[0].links["b"]
+    else:
+        a, b = world.rigid_bodies["a"], world.rigid_bodies["b"]
+    told = world.explain(a, b)
+    assert told.cause == cause
+    assert told.touching == bool(world.contacts) == (cause == "contact")
+
+
+@pytest.mark.parametrize(
+    ("margins", "rest", "begin"),
+    [
+        ('margin=".02" gap=".01"', "", 0.04),
+        ("", _PAIR.format('margin=".03" gap=".05"'), 0.03),
+        ('gap=".01"', '<option o_margin=".04"><flag override="enable"/></option>', 0.04),
+    ],
+    ids=["shapes", "pair", "override"],
+)
+def test_explain_tells_where_contact_begins(margins, rest, begin):
+    for gap, touching in ((begin + 1e-3, False), (begin - 1e-3, True)):
+        text = (_NEAR + _OTHER).format(a=margins, b=margins, child="", z=0.2 + gap) + "</worldbody>" + rest
+        text = f'<mujoco><option gravity="0 0 0"/><worldbody>{text}</mujoco>'
+        world = sx.World.from_scene(msd.from_str(text, format="mjcf"))
+        world.step()
+        told = world.explain(world.rigid_bodies["a"], world.rigid_bodies["b"])
+        assert told.touching == bool(world.contacts) == touching
+        assert touching or told.detail.endswith(f"contact begins at {begin:g} m")
