@@ -76,3 +76,23 @@ def test_a_soft_limit_gives_by_its_formula():
     world.step(n=4000)
     joint = next(iter(world.multibodies)).joints["j"]
     assert -0.1 - joint.position[0] == pytest.approx(G * 0.1 * (0.05 * 0.8) ** 2, rel=1e-6)
+
+
+@pytest.mark.parametrize("switch", ["limit", "constraint"])
+def test_limits_that_are_switched_off(switch):
+    """Also where a limit is all that there is to be solved."""
+    world = sx.World()
+    robot = world.add_multibody("robot")
+    base = robot.add_link("base")
+    spec = sx.JointSpec("lift", sx.JointType.PRISMATIC, axis=(0, 0, 1))
+    robot.add_link("load", parent=base, joint=spec, mass=1.0)
+    robot.joints["lift"].set_position_limits([-0.1], [0.1])
+    scene = world.to_scene()
+    setattr(
+        scene.simulate_option, {"limit": "disable_limit", "constraint": "disable_constraints"}[switch], True
+    )
+    world = sx.World.from_scene(scene)
+    world.step(n=500)
+    fall = world.multibodies["robot"].joints["lift"].position[0]
+    assert fall == pytest.approx(-0.5 * G * 0.5**2, rel=3e-3)
+    assert world.step_report().active_limits == ()

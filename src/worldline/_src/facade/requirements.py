@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from worldline._src.errors import CapabilityError, OperationError
 from worldline._src.facade.capabilities import (
     CONSTRAINTS,
@@ -130,12 +128,6 @@ def _require_scene(world: World) -> None:
     """What only a description can ask for."""
     for what in world._live().missing:
         _refuse(FEATURES, f"{what}: not available")
-    option = world._scene.simulate_option
-    if (option.disable_limit or option.disable_constraints) and _has_limits(world):
-        if world._live().constraints is None:
-            _refuse(
-                CONSTRAINTS, "switching position limits off is not available; take the limits away instead"
-            )
     family = world._options.multibody_options.integration_family
     constraints = world._live().constraints
     variational = family is MultibodyIntegrationFamily.VARIATIONAL
@@ -144,11 +136,6 @@ def _require_scene(world: World) -> None:
             CONSTRAINTS,
             f"integration family '{family.value}' with contacts, soft limits, friction or actuators",
         )
-
-
-def _has_limits(world: World) -> bool:
-    model = world._live().model
-    return bool(np.isfinite(model.joint_limit_lower).any() or np.isfinite(model.joint_limit_upper).any())
 
 
 def resolved_configuration(world: World) -> tuple[ResolvedOption, ...]:

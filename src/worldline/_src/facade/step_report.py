@@ -176,6 +176,9 @@ def _dof_names(runtime: Runtime, dofs: np.ndarray) -> tuple[str, ...]:
 def _active_limits(runtime: Runtime) -> tuple[str, ...]:
     """Joints and tendons whose limits pushed."""
     constraints, model = runtime.constraints, runtime.model
+    option = model.option
+    if option is not None and (option.disable_limit or option.disable_constraints):
+        return ()
     if constraints is None or not constraints.constrains:
         # limits that stop by projection leave coordinates on the bound
         low, high = model.joint_limit_lower, model.joint_limit_upper

@@ -147,11 +147,14 @@ def available_families() -> tuple[MultibodyIntegrationFamily, ...]:
 
 def model_needs(model: Model, *, wrenches: bool = True, prescribed: bool = False) -> Needs:
     """What a step of this model has to do."""
+    limits = bool(np.isfinite(model.joint_limit_lower).any() or np.isfinite(model.joint_limit_upper).any())
+    if model.option is not None and (model.option.disable_limit or model.option.disable_constraints):
+        limits = False
     return Needs(
         drives=True,
         passive=bool(model.joint_stiffness.any() or model.joint_damping.any()),
         prescribed=prescribed,
-        limits=bool(np.isfinite(model.joint_limit_lower).any() or np.isfinite(model.joint_limit_upper).any()),
+        limits=limits,
         wrenches=wrenches,
         gravcomp=model.is_relieved,
         spins=bool(constant_views(model.arenas)["link_lone"].any()),
