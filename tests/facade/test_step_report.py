@@ -204,6 +204,24 @@ def test_the_report_names_limits_and_what_was_cut():
     assert world.step_report().clamped_efforts == ()
 
 
+def test_the_report_names_servos_that_were_cut_and_speeds_at_their_limit():
+    world = sx.World()
+    arm = world.add_multibody("arm")
+    base = arm.add_link("base", None, sx.JointSpec(name="turn", axis=(0, 0, 1)))
+    arm.add_link("tip", base, sx.JointSpec(name="spin", axis=(0, 0, 1)))
+    turn, spin = arm.joints["turn"], arm.joints["spin"]
+    turn.actuator_type, turn.effort_limits, turn.command_velocity = sx.ActuatorType.SERVO, 0.5, [100.0]
+    spin.velocity_limits, spin.force = 0.2, [3.0]
+    world.step(n=200)
+    report = world.step_report()
+    assert report.clamped_efforts == ("arm/turn",)
+    assert report.active_limits == ("arm/spin",)
+    turn.command_velocity, spin.force = turn.velocity, [-0.1]
+    world.step(n=10)
+    report = world.step_report()
+    assert report.clamped_efforts == () and report.active_limits == ()
+
+
 def test_the_report_names_actuators_at_their_bounds():
     world = sx.World.from_scene(msd.from_str(ROBOT, format="mjcf"))
     world.actuator_controls = [0.5]

@@ -91,8 +91,8 @@ class StepReport:
         contacts: points of contact.
         dropped_contacts: contacts and rows for which there was no room.
         max_penetration: deepest overlap [m].
-        active_limits: names of joints and tendons at a limit that pushed.
-        clamped_efforts: names of joints whose drive was cut at its effort limit.
+        active_limits: names of joints and tendons at a limit of position or speed that pushed.
+        clamped_efforts: names of joints whose drive, servo or mimic motor was cut at its effort limit.
         clamped_actuators: names of actuators whose control or force was at its bound.
         broken: names of joints and equality constraints that broke in this step.
         pairs: contacts by pair of bodies.
@@ -184,14 +184,19 @@ def _active_limits(runtime: Runtime) -> tuple[str, ...]:
         low, high = model.joint_limit_lower, model.joint_limit_upper
         numbers = runtime.scalar_coordinates()
         q = np.where(numbers >= 0, runtime.sim.q[numbers], np.nan)
-        return _dof_names(runtime, np.flatnonzero((q <= low) | (q >= high)))
+        fast = np.abs(runtime.sim.v) >= model.joint_velocity_limit
+        return _dof_names(runtime, np.flatnonzero((q <= low) | (q >= high) | fast))
     column = constraints.column
     count = int(column["counter"][t.ALL_ROWS])
     kind, which = column["row_of"][:count].T
     pushing = column["force"][:count] != 0.0
-    dofs = column["limit_dof"][which[(kind == t.OF_LIMIT) & pushing]]
-    tendons = which[(kind == t.OF_TENDON) & pushing]
-    return _dof_names(runtime, dofs) + tuple(constraints.tendon_names[k] for k in tendons.tolist())
+    places = column["limit_dof"][which[(kind == t.OF_LIMIT) & pushing]]
+    speeds = column["speed_dof"][which[(kind == t.OF_SPEED) & pushing]]
+    tendons, bounds = (which[(kind == k) & pushing].tolist() for k in (t.OF_TENDON, t.OF_BOUND))
+    others = [constraints.tendon_names[k] for k in tendons] + [
+        constraints.equalities[k].label for k in bounds
+    ]
+    return _dof_names(runtime, np.concatenate([places, speeds])) + tuple(dict.fromkeys(others))
 
 
 def _clamped_efforts(runtime: Runtime) -> tuple[str, ...]:
@@ -199,6 +204,15 @@ def _clamped_efforts(runtime: Runtime) -> tuple[str, ...]:
     limit = runtime.model.joint_effort_limit
     drive = runtime.sim.tau - runtime.passive_forces()
     bound = np.isfinite(limit) & (limit > 0.0) & (np.abs(drive) >= limit * (1.0 - 1e-12))
+    constraints = runtime.constraints
+    if constraints is not None and constraints.constrains:
+        # servo and mimic motors are rows
+        column = constraints.column
+        count = int(column["counter"][t.ALL_ROWS])
+        kind, which = column["row_of"][:count].T
+        motors = kind == t.OF_MOTOR
+        dofs = column["motor_dof"][which[motors], 0]
+        bound[dofs] |= np.abs(column["force"][:count][motors]) >= limit[dofs] * (1.0 - 1e-12)
     return _dof_names(runtime, np.flatnonzero(bound))
 
 
