@@ -9,6 +9,8 @@ import pytest
 
 from worldline import msd
 from worldline import simulation as sx
+from worldline._src.step.contact_memory import recall, remembered
+from worldline.collision import CollisionShape
 
 SCENE = """
 <mujoco>
@@ -92,3 +94,51 @@ def test_an_edit_elsewhere_changes_no_bit(world):
     twin.step(20)
     n = len(twin._live().sim.q)
     assert np.allclose(world._live().sim.q[:n], twin._live().sim.q, atol=1e-9)
+
+
+def resting() -> sx.World:
+    """Two boxes that fell on each other, asleep."""
+    options = sx.DeactivationOptions(enabled=True, time_until_sleep=0.05)
+    made = sx.World(time_step=0.005, deactivation_options=options)
+    made.add_ground_plane()
+    for name, height in (("low", 0.12), ("high", 0.4)):
+        body = made.add_rigid_body(name, position=(0, 0, height), inertia=0.01 * np.eye(3))
+        body.add_collision_shape(CollisionShape.box((0.1, 0.1, 0.1)))
+    made.step(n=200)
+    assert all(body.is_sleeping for body in made.rigid_bodies)
+    return made
+
+
+@pytest.mark.parametrize("way", ["file", "clone"])
+def test_sleepers_stay_asleep_and_keep_their_contacts(way, tmp_path):
+    world = resting()
+    if way == "file":
+        world.save_binary(tmp_path / "asleep.world")
+        again = sx.World()
+        again.load_binary(tmp_path / "asleep.world")
+    else:
+        again = world.clone()
+    assert all(body.is_sleeping for body in again.rigid_bodies)
+    for _ in range(2):
+        assert len(again.contacts) == len(world.contacts) == 8
+        for mine, theirs in zip(world.contacts, again.contacts, strict=True):
+            np.testing.assert_array_equal(mine.force, theirs.force)
+        world.step(n=20)
+        again.step(n=20)
+    np.testing.assert_array_equal(bits(world), bits(again))
+    # and both wake alike
+    for one in (world, again):
+        one.rigid_bodies["high"].apply_force((20.0, 0.0, 0.0))
+        one.step(n=30)
+        assert not one.rigid_bodies["high"].is_sleeping
+    np.testing.assert_array_equal(bits(world), bits(again))
+
+
+def test_contacts_that_do_not_fit_are_refused():
+    world = resting()
+    memory = remembered(world._live().constraints)
+    wrong = {**memory, "contact_id": memory["contact_id"] + 7}
+    assert recall(world._live().constraints, wrong) == "contact_id"
+    assert recall(world._live().constraints, {"tree_quiet": np.zeros(5)}) == "tree_quiet"
+    assert recall(world._live().constraints, {"contact": memory["contact"]}) == "contact"
+    assert len(world.contacts) == 8

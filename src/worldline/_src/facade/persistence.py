@@ -28,6 +28,7 @@ from worldline._src.facade.runtime import BodyState, JointState, Runtime, Snapsh
 from worldline._src.model.checks import UPDATABLE
 from worldline._src.scene.formats import load
 from worldline._src.scene.joints import FreeJoint, Joint
+from worldline._src.step.contact_memory import recall, remembered
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
@@ -53,6 +54,8 @@ class _Saved(msgspec.Struct, forbid_unknown_fields=True):
     initial_time: float
     numbers: dict[str, int]
     multibody_numbers: dict[str, tuple[int, int]]
+    contacts: dict[str, tuple[list[int], bytes]] = {}
+    """Contacts of the last step and who sleeps: shape and numbers of each array."""
 
 
 # ---- writing
@@ -98,7 +101,15 @@ def _packed(world: World, scene: bytes) -> _Saved:
         initial_time=world._initial_time,
         numbers=dict(world._numbers),
         multibody_numbers={r.name: (r._link_number, r._joint_number) for r in world._multibodies.values()},
+        contacts=_contacts(runtime),
     )
+
+
+def _contacts(runtime: Runtime) -> dict[str, tuple[list[int], bytes]]:
+    if runtime.constraints is None:
+        return {}
+    memory = remembered(runtime.constraints)
+    return {name: (list(array.shape), _bytes(array)) for name, array in memory.items()}
 
 
 def _bytes(array: Any) -> bytes:
@@ -211,6 +222,7 @@ def _apply(world: World, saved: _Saved) -> None:
         # the description says the same up to rounding; the model goes on with the very numbers
         runtime.update(**changed)
     runtime.restore(_snapshot(runtime, saved.state))
+    _recall(runtime, saved.contacts)
     if saved.simulating != (saved.initial is not None):
         raise SceneError("a World in simulation mode, and only such a one, has a state to reset to")
     world._simulating = saved.simulating
@@ -224,6 +236,20 @@ def _apply(world: World, saved: _Saved) -> None:
     world._numbers = dict(saved.numbers)
     for robot in world._multibodies.values():
         robot._link_number, robot._joint_number = saved.multibody_numbers.get(robot.name, (0, 0))
+
+
+def _recall(runtime: Runtime, contacts: dict[str, tuple[list[int], bytes]]) -> None:
+    """Contacts of the last step and who sleeps."""
+    if not contacts:
+        return
+    memory = {}
+    for name, (shape, data) in contacts.items():
+        if any(size < 0 for size in shape):
+            raise SceneError(f"{name}: given shape {shape}")
+        memory[name] = _numbers({name: data}, name, tuple(shape))
+    wrong = "contacts" if runtime.constraints is None else recall(runtime.constraints, memory)
+    if wrong is not None:
+        raise SceneError(f"{wrong}: does not fit the contacts and bodies of the description")
 
 
 def _snapshot(runtime: Runtime, table: dict[str, bytes]) -> Snapshot:

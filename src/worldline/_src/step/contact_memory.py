@@ -1,0 +1,66 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a step leaves for the next one beside the state: contacts of the last step, and who sleeps.
+
+Coordinates, velocities and accelerations alone would go on awake: bodies at rest would be solved again where
+the World that was saved does not touch them, and the forces that hold sleepers would be lost.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from worldline._src.kernels.constraints import tables as t
+from worldline._src.spatial.poses import Array
+
+if TYPE_CHECKING:
+    from worldline._src.step.constraints import Constraints
+
+_CONTACTS = ("contact_row", "contact_force", "frame")
+_HITS = ("contact", "contact_id")
+_SLEEP = ("tree_group", "tree_quiet", "dof_kept")
+
+
+def remembered(constraints: Constraints) -> dict[str, Array]:
+    """Copies of what the next step reads; whole numbers become floats, which hold them exactly."""
+    column = constraints.column
+    made = {name: column[name].astype(np.float64) for name in _SLEEP if constraints.sleeps}
+    count = int(column["counter"][t.CONTACT_COUNT])
+    if constraints.hits is not None and count:
+        made |= {name: column[name][:count].astype(np.float64) for name in _CONTACTS}
+        made |= {name: constraints.hits.column[name][:count].astype(np.float64) for name in _HITS}
+    return made
+
+
+def recall(constraints: Constraints, memory: dict[str, Array]) -> str | None:
+    """Put back what `remembered` gave for the same model; returns the name of what does not fit.
+
+    Nothing changes then.
+    """
+    column, hits = constraints.column, constraints.hits
+    places = {name: column[name] for name in _SLEEP}
+    if hits is not None:
+        places |= {name: column[name] for name in _CONTACTS} | {name: hits.column[name] for name in _HITS}
+    count = len(memory["contact"]) if "contact" in memory else 0
+    for name, given in memory.items():
+        place = places.get(name)
+        wanted = None if place is None else (place.shape[0] if name in _SLEEP else count, *place.shape[1:])
+        if place is None or given.shape != wanted or len(given) > len(place):
+            return name
+        if name not in _SLEEP and not set(_CONTACTS + _HITS) <= memory.keys():
+            return name
+    if hits is not None and count:
+        shapes, bodies = len(column["shape_condim"]), len(column["body_link"])
+        ids = memory["contact_id"]
+        if (ids[:, :4] < 0).any() or (ids[:, :2] >= shapes).any() or (ids[:, 2:4] >= bodies).any():
+            return "contact_id"
+    for name, given in memory.items():
+        if name in _SLEEP:
+            if constraints.sleeps:
+                places[name][:] = given
+        else:
+            places[name][:count] = given
+    column["counter"][t.CONTACT_COUNT] = count
+    return None
