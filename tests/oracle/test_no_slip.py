@@ -46,3 +46,20 @@ def test_what_sticks_creeps_less():
             pair.step()
         speed.append(float(np.linalg.norm(pair.world.multibodies[0].links[0].linear_velocity)))
     assert speed[0] > 1e-5 and speed[1] < 0.3 * speed[0]
+
+
+def test_fast_slip_stays_within_the_cone():
+    """What would stop the slip within a step is fifty thousand times what friction can do."""
+    xml = """<mujoco><option timestep="0.002" cone="elliptic" noslip_iterations="3" noslip_tolerance="0"/>
+      <worldbody><geom type="plane" size="0 0 1" friction=".05 .002 .001"/>
+        <body name="ball" pos="0 0 .0995"><freejoint name="f"/>
+          <geom size=".1" mass="1" condim="6" friction=".05 .002 .001"/></body></worldbody></mujoco>"""
+    pair = ScenePair(mujoco, xml)
+    sim = pair.runtime.sim
+    pair.d.qvel[:2] = sim.v[:2] = 50.0, 30.0
+    sim.velocities_written()
+    pair.step()
+    force = pair.world.contacts[0].force
+    assert 0.0 < np.linalg.norm(force[:2]) <= (1.0 + 1e-9) * 0.05 * force[2]
+    pair.step(n=20)
+    assert np.abs(pair.in_order(sim.v) - pair.d.qvel).max() < 1e-6
