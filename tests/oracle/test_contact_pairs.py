@@ -52,3 +52,18 @@ def test_pairs(name, cone):
     assert touched > 50
     assert pair.gap() < 1e-7
     assert np.abs(pair.in_order(sim.v) - pair.d.qvel).max() < 1e-6
+
+
+@pytest.mark.parametrize(("condim", "friction"), [(4, "0 .1 .01"), (6, "0 .1 .01"), (6, "0 0 .01")])
+def test_what_slides_freely_may_still_not_spin_or_roll(condim, friction):
+    """A ball on ice that sticks to its spin: friction of spinning and rolling needs none of sliding."""
+    xml = f"""<mujoco><option cone="elliptic"/><worldbody><geom type="plane" size="0 0 1" friction="{friction}"/>
+      <body name="ball" pos="0 0 .0995"><freejoint name="f"/>
+        <geom size=".1" mass="1" condim="{condim}" friction="{friction}"/></body></worldbody></mujoco>"""
+    pair, v = ScenePair(mujoco, xml), (1.0, 0.5, 0.0, 3.0, 2.0, 10.0)
+    sim = pair.runtime.sim
+    pair.d.qvel[:] = sim.v[:] = v
+    sim.velocities_written()
+    pair.step(n=100)
+    assert abs(sim.v[3]) + abs(sim.v[5]) < 11.0
+    assert np.abs(pair.in_order(sim.v) - pair.d.qvel).max() < 1e-6

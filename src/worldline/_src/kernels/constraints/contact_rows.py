@@ -145,10 +145,13 @@ def _combination(shapes, a, b):
         t = _combined(rule, friction[a, 1], friction[b, 1])
         r = _combined(rule, friction[a, 2], friction[b, 2])
         law = mixed_law(load_law(laws, a), load_law(laws, b), contact[a, 2], contact[b, 2])
-    if s < _LEAST_FRICTION and condim > 1:
+    spins, rolls = condim > 3 and t >= _LEAST_FRICTION, condim > 4 and r >= _LEAST_FRICTION
+    if s < _LEAST_FRICTION and not spins and not rolls:
         # no friction to speak of: rows that could not push would only cost
         condim = 1
-    return Meeting(condim, s, max(t, _LEAST_FRICTION), max(r, _LEAST_FRICTION), law, margin, -1)
+    return Meeting(
+        condim, max(s, _LEAST_FRICTION), max(t, _LEAST_FRICTION), max(r, _LEAST_FRICTION), law, margin, -1
+    )
 
 
 @inline
