@@ -88,6 +88,21 @@ def test_a_push_is_external_work():
     assert world.energy_ledger().external == 0.0
 
 
+def test_gravity_compensation_is_external_and_no_actuator():
+    text = """<mujoco><worldbody><body name="b" gravcomp=".8"><joint name="j" axis="0 1 0" stiffness="2"/>
+      <geom type="capsule" fromto="0 0 0 .5 0 0" size=".05" mass="3"/></body></worldbody></mujoco>"""
+    world = sx.World.from_scene(msd.from_str(text, format="mjcf"))
+    joint = world.multibodies[0].joints["j"]
+    joint.velocity, joint.effort_limits = [1.0], 5.0
+    world.step()
+    ledger = world.energy_ledger()
+    assert ledger.actuators == pytest.approx(0.0, abs=1e-12)
+    assert ledger.external == pytest.approx(-0.8 * ledger.gravity, rel=1e-9)
+    assert abs(ledger.unexplained) < 1e-9 * abs(ledger.gravity)
+    # what holds the weight is no effort of the drive
+    assert world.step_report().clamped_efforts == ()
+
+
 def test_sliding_friction_is_lost_in_contact():
     world = sx.World()
     box = world.add_rigid_body("box", mass=1.0, inertia=np.eye(3) * 0.01, position=(0, 0, 0.1))

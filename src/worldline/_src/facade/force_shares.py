@@ -41,6 +41,14 @@ def generalized(model: Model, q: Array, wrenches: Array) -> Array:
     return total
 
 
+def relief(model: Model, q: Array) -> Array:
+    """Generalized forces of gravity compensation, which a step applies to bodies and not to joints."""
+    wrenches = np.zeros((model.body_count, 6))
+    if model.is_relieved:
+        wrenches[:, :3] = -(model.body_gravcomp * model.body_mass)[:, None] * model.gravity
+    return generalized(model, q, wrenches)
+
+
 def force_shares(runtime: Runtime, q: Array) -> Shares:
     """What the last step, from coordinates q, did beside joints, contacts and limits."""
     model, constraints = runtime.model, runtime.constraints

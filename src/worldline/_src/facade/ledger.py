@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from worldline._src.errors import CapabilityError, OperationError
-from worldline._src.facade.force_shares import force_shares, generalized
+from worldline._src.facade.force_shares import force_shares, generalized, relief
 from worldline._src.kernels import drives
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.spatial.poses import Array
@@ -38,7 +38,7 @@ class EnergyLedger:
     Attributes:
         gravity: work of gravity, minus the change of potential energy up to the integrator's error.
         actuators: commanded forces, drives, servo and mimic motors, and actuators of the scene.
-        external: forces and torques on bodies.
+        external: forces and torques on bodies, gravity compensation among them.
         springs: springs of joints, of tendons and between bodies.
         damping: their damping, and the drag of a medium.
         joint_friction: dry friction of joints and tendons.
@@ -101,17 +101,19 @@ def energy_ledger(world: World) -> EnergyLedger:
     gravity = -dynamics.gravity_forces(model, q0)
     bias = _bias(sim, q0, v0)
     share = force_shares(runtime, q0)
-    springs = dynamics.passive_forces(model, q0, np.zeros_like(v0)) + share.tendon_springs
-    damping = dynamics.passive_forces(model, q0, v0) + share.tendon_springs + share.tendon_damping - springs
+    lifted = relief(model, q0)
+    still = dynamics.passive_forces(model, q0, np.zeros_like(v0))
+    springs = still - lifted + share.tendon_springs
+    damping = dynamics.passive_forces(model, q0, v0) - still + share.tendon_damping
     motors = sim.tau - springs - damping + share.motors
     if sim.implicit:
         # of the end of the step; what it adds to the beginning
         late = -h * a * (sim.drive < drives.VELOCITY)
         damping = damping + model.joint_damping * late
         motors = motors + model.joint_target_kd * late * (sim.drive == drives.FORCE)
-    external = np.zeros_like(v0)
+    external = lifted
     if runtime.acted().any():
-        external = generalized(model, q0, runtime.acted())
+        external = external + generalized(model, q0, runtime.acted())
     springs, damping = springs + share.springs, damping + share.damping
     rows, contact, correction = _rows(runtime, q0, mean)
     prescribed = M @ a + bias - gravity - external - rows - sim.tau - share.springs - share.damping

@@ -195,7 +195,7 @@ class Runtime:
         return scalar_coordinates(self.model)
 
     def passive_forces(self) -> Array:
-        """Springs and dampers at the beginning of the last step."""
+        """Springs, dampers and gravity compensation at the beginning of the last step."""
         return dynamics.passive_forces(self.model, self.sim.start_q.copy(), self.sim.start_v.copy())
 
     def constraint_forces(self) -> Array:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from worldline._src.facade.contacts import contact_summary, last_contacts, owners
+from worldline._src.facade.force_shares import relief
 from worldline._src.facade.link import Link
 from worldline._src.facade.requirements import ResolvedOption, resolved_configuration
 from worldline._src.facade.rigid_body import RigidBody
@@ -202,7 +203,8 @@ def _active_limits(runtime: Runtime) -> tuple[str, ...]:
 def _clamped_efforts(runtime: Runtime) -> tuple[str, ...]:
     """Joints whose drive asked for more than its effort limit."""
     limit = runtime.model.joint_effort_limit
-    drive = runtime.sim.tau - runtime.passive_forces()
+    passive = runtime.passive_forces() - relief(runtime.model, runtime.sim.start_q.copy())
+    drive = runtime.sim.tau - passive
     bound = np.isfinite(limit) & (limit > 0.0) & (np.abs(drive) >= limit * (1.0 - 1e-12))
     constraints = runtime.constraints
     if constraints is not None and constraints.constrains:
