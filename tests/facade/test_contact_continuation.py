@@ -142,3 +142,43 @@ def test_contacts_that_do_not_fit_are_refused():
     assert recall(world._live().constraints, {"tree_quiet": np.zeros(5)}) == "tree_quiet"
     assert recall(world._live().constraints, {"contact": memory["contact"]}) == "contact"
     assert len(world.contacts) == 8
+
+
+def test_frames_keep_sleepers_and_impulses():
+    """What sleeps in a frame sleeps after it is restored; large heaps go on from the impulses they had."""
+    sleeping, heap = resting(), sx.World(time_step=0.005)
+    heap.add_ground_plane()
+    for k in range(30):
+        place = (0.201 * (k % 6) + 0.1 * (k // 6 % 2), 0.0, 0.1 + 0.2 * (k // 6))
+        body = heap.add_rigid_body(f"brick{k}", position=place, inertia=0.006 * np.eye(3))
+        body.add_collision_shape(CollisionShape.box((0.1, 0.1, 0.1)))
+    heap.step(n=40)
+    for world in (sleeping, heap):
+        world.replay_recording_enabled = True
+        world.step(n=10)
+        if world is sleeping:
+            world.rigid_bodies["high"].apply_force((20.0, 0.0, 0.0))
+        world.step(n=10)
+        after = bits(world)
+        assert world.verify_replay()
+        np.testing.assert_array_equal(bits(world), after)
+        world.restore_replay_frame(5)
+        assert all(body.is_sleeping for body in world.rigid_bodies) == (world is sleeping)
+        world.step(n=5)
+        np.testing.assert_array_equal(world.replay_cursor, 10)
+        if world is sleeping:
+            world.rigid_bodies["high"].apply_force((20.0, 0.0, 0.0))
+        world.step(n=10)
+        np.testing.assert_array_equal(bits(world), after)
+
+
+def test_contacts_after_a_restore_are_not_those_of_another_frame():
+    world = sx.World(time_step=0.005)
+    world.add_ground_plane()
+    body = world.add_rigid_body("ball", position=(0, 0, 0.2), inertia=0.004 * np.eye(3))
+    body.add_collision_shape(CollisionShape.sphere(0.1))
+    world.replay_recording_enabled = True
+    world.step(n=100)
+    assert world.contacts
+    world.restore_replay_frame(0)
+    assert not world.contacts

@@ -24,6 +24,7 @@ from worldline._src.facade.replay_layout import Layout
 from worldline._src.facade.state_vectors import own_space
 from worldline._src.facade.world_state import WorldState, difference
 from worldline._src.spatial.poses import Array
+from worldline._src.step.contact_memory import recall, remembered
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
@@ -46,6 +47,10 @@ class ReplayFrame(NamedTuple):
     """State before the step, when it was not that of the frame before."""
     is_tick: bool = False
     """Made by a kinematics-only tick or by `bake`, not by a step."""
+    memory: dict[str, Array] | None = None
+    """Contacts and sleepers that the next step reads, where it does."""
+    memory_before: dict[str, Array] | None = None
+    """The same for `before`."""
 
 
 class ReplayCheck(NamedTuple):
@@ -187,9 +192,16 @@ class Replay:
         self._layout = (runtime, runtime.version, world._layout_edits, made)
         return made
 
-    def _frame(self, runtime: Runtime, before: Array | None = None, is_tick: bool = False) -> ReplayFrame:
+    def _frame(
+        self,
+        runtime: Runtime,
+        before: Array | None = None,
+        is_tick: bool = False,
+        memory_before: dict[str, Array] | None = None,
+    ) -> ReplayFrame:
         row = self._frame_rows(runtime).capture(self._world)
-        return ReplayFrame(row, self._layout_now(runtime), before, is_tick)
+        layout = self._layout_now(runtime)
+        return ReplayFrame(row, layout, before, is_tick, _memory(runtime), memory_before)
 
     def _step(self, runtime: Runtime, n: int) -> None:
         """Make `n` steps and a frame after each."""
@@ -201,20 +213,21 @@ class Replay:
 
     def _advance(self, runtime: Runtime, n: int, is_tick: bool) -> None:
         before: Array | None = self._frame_rows(runtime).capture(self._world)
+        memory: dict[str, Array] | None = _memory(runtime)
         if same_bits(before, self._here().row):
-            before = None
+            before = memory = None
         advance = runtime.tick if is_tick else runtime.step
         clock, recorded = runtime.sim.clock, float(runtime.sim.clock[0])
         try:
             for _ in range(n):
                 advance(1)
-                self._append(self._frame(runtime, before, is_tick))
-                before = None
+                self._append(self._frame(runtime, before, is_tick, memory))
+                before = memory = None
                 recorded += 1.0
         except BaseException:
             # an interrupt may fall between a step and its frame
             if float(clock[0]) > recorded:
-                self._append(self._frame(runtime, before, is_tick))
+                self._append(self._frame(runtime, before, is_tick, memory))
             raise
 
     def _here(self) -> ReplayFrame:
@@ -324,12 +337,14 @@ class Replay:
         """
         branch, at = self._find(frame)
         _, rows = self._fitting(branch.frames[at], f"replay frame {at}")
-        kept = rows.capture(self._world)
+        runtime = self._world._live()
+        kept, memory = rows.capture(self._world), _all_memory(runtime)
         try:
             rows.load(self._world, branch.frames[at].row)
             return queries.collide(self._world, None)
         finally:
             rows.load(self._world, kept)
+            _recall(runtime, memory)
 
     def compare(self, first: FrameLike, second: FrameLike) -> ReplayDifference:
         """How `second` differs from `first`, rotations as rotation vectors."""
@@ -366,6 +381,7 @@ class Replay:
         branch, at = self._find(frame)
         _, rows = self._fitting(branch.frames[at], f"replay frame {at}")
         rows.load(self._world, branch.frames[at].row)
+        _recall(self._world._live(), branch.frames[at].memory)
         self._current, self._cursor = branch.name, at
 
     def verify(self, branch: str | None = None) -> ReplayCheck:
@@ -377,17 +393,20 @@ class Replay:
             self._fitting(frame, f"replay frame {at}")
         runtime = self._world._ready()
         rows = self._frame_rows(runtime)
-        kept = rows.capture(self._world)
+        kept, memory = rows.capture(self._world), _all_memory(runtime)
         try:
             return self._simulate_again(runtime, rows, frames)
         finally:
             rows.load(self._world, kept)
+            _recall(runtime, memory)
 
     def _simulate_again(self, runtime: Runtime, rows: FrameRows, frames: list[ReplayFrame]) -> ReplayCheck:
         rows.load(self._world, frames[0].row)
+        _recall(runtime, frames[0].memory)
         for at, frame in enumerate(frames[1:], 1):
             if frame.before is not None:
                 rows.load(self._world, frame.before)
+                _recall(runtime, frame.memory_before)
             if frame.is_tick:
                 # one for a tick, none for a frame that was baked
                 runtime.tick(int(frame.row[STEPS] - rows.capture(self._world)[STEPS]))
@@ -451,3 +470,20 @@ class Replay:
         self._branches[chosen] = _Branch(chosen, made, {})
         self._current, self._cursor = chosen, len(made) - 1
         return chosen
+
+
+def _all_memory(runtime: Runtime) -> dict[str, Array]:
+    return {} if runtime.constraints is None else remembered(runtime.constraints)
+
+
+def _memory(runtime: Runtime) -> dict[str, Array] | None:
+    """What the next step reads beside a row; None where no solver and no sleeper does."""
+    constraints = runtime.constraints
+    return remembered(constraints) if constraints is not None and constraints.remembers else None
+
+
+def _recall(runtime: Runtime, memory: dict[str, Array] | None) -> None:
+    """Contacts and sleepers of a frame; those of another frame are forgotten."""
+    if runtime.constraints is not None:
+        runtime.constraints.forget_contacts()
+        recall(runtime.constraints, memory or {})

@@ -252,6 +252,12 @@ class Constraints(ConstraintProgram):
                 fixed[:] = told
                 self.hits.column["tree_root"][BUILT] = 0
 
+    @property
+    def remembers(self) -> bool:
+        """Whether steps read contacts of the last one: impulses start from them, and they hold sleepers."""
+        many = 6 * np.count_nonzero(self.column["tree_link"]) > self.column["option"][t.FREE_COLUMNS]
+        return self.sleeps or bool(many)
+
     def forget_contacts(self) -> None:
         """The state is no longer what the last step led to: there are no contacts of a last step."""
         self.column["counter"][t.CONTACT_COUNT] = 0
