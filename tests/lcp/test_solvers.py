@@ -192,6 +192,8 @@ def test_guesses(solver):
         assert solver.solve(problem, guess).x == pytest.approx(cold.x, abs=1e-6)
     with pytest.raises(ArgumentError, match=r"guess must have shape \(8,\)"):
         solver.solve(problem, np.zeros(7))
+    with pytest.raises(ArgumentError, match="guess must be an array of real numbers"):
+        solver.solve(problem, "near")
     guess = cold.x.copy()
     warm = solver.solve(problem, guess)
     assert (guess == cold.x).all()

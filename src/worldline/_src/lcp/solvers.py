@@ -301,7 +301,10 @@ def _start(problem: LcpProblem, guess: Any) -> np.ndarray:
     """The guess as an array of its own; kernels move it into the bounds."""
     if guess is None:
         return np.zeros(len(problem))
-    given = np.array(guess, dtype=float)
+    try:
+        given = np.array(guess, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"guess must be an array of real numbers: {error}") from None
     if given.shape != problem.b.shape:
         raise ArgumentError(f"guess must have shape {problem.b.shape}, got shape {given.shape}")
     return np.where(np.isfinite(given), given, 0.0)
