@@ -49,6 +49,24 @@ def test_a_description_brings_bodies_and_options():
     assert world.multibody_options.integration_family is sx.MultibodyIntegrationFamily.IMPLICIT_DAMPING
 
 
+@pytest.mark.parametrize(
+    ("option", "losses"),
+    [
+        ('integrator="implicitfast"', 0),
+        ('integrator="implicit"', 2),  # of the file, and of the World
+        ('integrator="implicitfast" viscosity="1"', 1),
+    ],
+)
+def test_implicit_integrators_of_files_are_one_family(option, losses):
+    scene = msd.from_str(MJCF.replace("<option", f"<option {option}"), format="mjcf")
+    world = sx.World.from_scene(scene)
+    assert world.multibody_options.integration_family is sx.MultibodyIntegrationFamily.IMPLICIT_VELOCITY
+    told = [str(entry) for entry in world.report.losses]
+    assert len(told) == losses and all("explicit" in text for text in told)
+    written = msd.from_str(world.to_scene().to_str(format="mjcf"), format="mjcf")
+    assert written.simulate_option.integrator.name == "ImplicitFast"
+
+
 def test_the_description_given_is_not_kept():
     scene = msd.from_str(MJCF, format="mjcf")
     untouched = scene.deepcopy()

@@ -63,3 +63,36 @@ def test_springs_between_bodies_and_servos():
     assert ledger.springs != 0.0 and ledger.damping < 0.0
     # the servo works with all it has
     assert abs(ledger.actuators) > 0.0 and abs(ledger.limits) < 1e-9 * scale
+
+
+FORK = """
+<mujoco><option timestep="0.005" integrator="implicitfast"/>
+  <default><geom type="capsule" fromto="0 0 0 .3 0 0" size=".04" contype="0" conaffinity="0"/></default>
+  <worldbody><body><joint name="a" axis="0 1 0"/><geom/>
+      <body pos=".3 0 0"><joint name="b" axis="0 1 0" damping=".1"/><geom/></body>
+      <body pos=".3 0 0"><joint name="c" axis="0 0 1"/><geom/></body></body>
+    <body pos="0 1 0"><joint name="f" axis="0 1 0"/><geom/></body></worldbody>
+  <tendon><fixed name="t" damping=".3"><joint joint="a" coef="1"/><joint joint="b" coef="-.5"/>
+    <joint joint="c" coef=".4"/><joint joint="f" coef=".7"/></fixed></tendon>
+  <actuator><velocity tendon="t" kv="8"/><position joint="b" kp="20" kv="2"/>
+    <general joint="c" dyntype="filter" dynprm=".1" gaintype="affine" gainprm="1 0 -1"/>
+    <velocity joint="f" kv="9" forcerange="-1 1"/></actuator>
+</mujoco>"""
+
+
+def test_what_answers_to_speeds_at_the_end_of_a_step_is_found():
+    world = sx.World.from_scene(msd.from_str(FORK, format="mjcf"))
+    world.multibodies[0].joints.velocity = [1.0, -2.0, 0.5]
+    seen = dict.fromkeys(("actuators", "damping"), 0.0)
+    for k in range(100):
+        if k == 50:
+            joint = world.multibodies[0].joints["b"]
+            joint.actuator_type, joint.command_velocity = sx.ActuatorType.VELOCITY, [0.7]
+        world.actuator_controls = [0.5, 0.3, 1.0, 2.0]
+        world.step()
+        ledger = world.energy_ledger()
+        scale = max(world.kinetic_energy, *map(abs, ledger.causes().values()))
+        assert abs(ledger.unexplained) < 1e-9 * scale
+        for name in seen:
+            seen[name] = max(seen[name], abs(getattr(ledger, name)))
+    assert min(seen.values()) > 1e-3

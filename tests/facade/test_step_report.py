@@ -45,7 +45,7 @@ ROBOT = """
 </mujoco>"""
 
 
-@pytest.mark.parametrize("family", ["semi-implicit", "implicit-damping"])
+@pytest.mark.parametrize("family", ["semi-implicit", "implicit-damping", "implicit-velocity"])
 def test_the_ledger_closes_for_a_robot_that_does_everything(family):
     world = sx.World.from_scene(msd.from_str(ROBOT, format="mjcf"))
     world.multibody_options = sx.MultibodyOptions(integration_family=family)

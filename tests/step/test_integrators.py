@@ -21,7 +21,13 @@ from worldline._src.step.stepping import VariationalOptions
 from worldline.model import ModelBuilder
 
 EVERY = [family.value for family in Family]
-ORDER = {"semi-implicit": 1, "implicit-damping": 1, "runge-kutta-4": 4, "variational": 2}
+ORDER = {
+    "semi-implicit": 1,
+    "implicit-damping": 1,
+    "runge-kutta-4": 4,
+    "variational": 2,
+    "implicit-velocity": 1,
+}
 FLAVOURS = [
     Flavour("free", False, 1, 0),
     Flavour("free", True, 1, 1),

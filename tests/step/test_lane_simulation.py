@@ -178,9 +178,10 @@ def test_too_many_rows_are_refused(monkeypatch):
         LaneSimulation(scene_model("pile, cone"), 4)
 
 
-def test_the_variational_family_is_refused():
-    with pytest.raises(NotImplementedError, match="variational"):
-        LaneSimulation(scene_model("pile, cone"), 4, integration_family="variational")
+@pytest.mark.parametrize("family", ["variational", "implicit-velocity"])
+def test_families_that_lanes_do_not_have_are_refused(family):
+    with pytest.raises(NotImplementedError, match=family):
+        LaneSimulation(scene_model("pile, cone"), 4, integration_family=family)
 
 
 @pytest.mark.parametrize(

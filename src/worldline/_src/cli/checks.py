@@ -86,25 +86,27 @@ def _names(contact: object) -> tuple[str, str]:
     return a, b
 
 
-def _stiffness(world: World) -> tuple[Array, Array]:
-    """Stiffness and damping that each degree of freedom feels from springs, drives and servos."""
+def _stiffness(world: World) -> tuple[Array, Array, Array]:
+    """Stiffness that each degree of freedom feels, damping of joints and drives, and that of actuators."""
     from worldline._src.model.tables import BiasKind, GainKind
 
     runtime = world._live()
     model = runtime.model
     k, c = model.joint_stiffness + model.joint_target_ke, model.joint_damping + model.joint_target_kd
+    driven = np.zeros_like(c)
     table = model.actuators
     if table is not None and runtime.constraints is not None:
         moments = runtime.constraints.column["act_moment"]
         for row, u in enumerate(runtime.constraints.actuators.tolist()):
             if table.bias_kind[u] == BiasKind.AFFINE and table.gain_kind[u] != GainKind.MUSCLE:
                 gear = moments[row] ** 2
-                k, c = k - gear * table.bias[u, 1], c - gear * table.bias[u, 2]
-    return k, c
+                k, driven = k - gear * table.bias[u, 1], driven - gear * table.bias[u, 2]
+    return k, c, driven
 
 
 def _time_constants(world: World) -> Iterator[Finding]:
     from worldline._src.step.inverse_weights import inverse_weights
+    from worldline._src.step.stepping import IMPLICIT_FAMILIES
     from worldline._src.step.stepping import MultibodyIntegrationFamily as Family
 
     runtime = world._live()
@@ -112,13 +114,19 @@ def _time_constants(world: World) -> Iterator[Finding]:
     if model.joint_dof_count == 0:
         return
     inverse_inertia = inverse_weights(model)[0]
-    k, c = _stiffness(world)
-    swing = h * np.sqrt(np.maximum(k * inverse_inertia, 0.0))
-    decay = h * np.maximum(c * inverse_inertia, 0.0)
+    k, c, driven = _stiffness(world)
     family = world.multibody_options.integration_family
-    if family is Family.IMPLICIT_DAMPING:
-        # M + h D stands in the place of M, and with it a stiff spring is slowed too
-        swing, decay = swing / np.sqrt(1.0 + decay), np.zeros_like(decay)
+    late = np.zeros_like(c)
+    if family in IMPLICIT_FAMILIES:
+        late, c = c, late
+    if family is Family.IMPLICIT_VELOCITY:
+        late = late + driven
+    else:
+        c = c + driven
+    # M + h D stands in the place of M, and with it a stiff spring is slowed too
+    slowed = 1.0 + h * np.maximum(late * inverse_inertia, 0.0)
+    swing = h * np.sqrt(np.maximum(k * inverse_inertia, 0.0) / slowed)
+    decay = h * np.maximum(c * inverse_inertia, 0.0) / slowed
     names = _dof_names(world)
     for d in np.flatnonzero((swing > 1.0) | (decay > 1.0)).tolist():
         level = ERROR if swing[d] > 2.0 or decay[d] > 2.0 else WARNING
@@ -128,7 +136,8 @@ def _time_constants(world: World) -> Iterator[Finding]:
             yield Finding(level, "stiff spring", message + f"use at most {need:.2g} s")
         if decay[d] > 1.0:
             message = f"'{names[d]}' is damped within {h / decay[d]:.2g} s, less than a step of {h:g} s; "
-            message += "use the integration family 'implicit-damping' or a shorter step"
+            better = Family.IMPLICIT_VELOCITY if driven[d] > 0.0 else Family.IMPLICIT_DAMPING
+            message += f"use the integration family '{better.value}' or a shorter step"
             yield Finding(level, "stiff damper", message)
 
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from worldline._src.kernels import drives
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array, rotations
 from worldline._src.step import dynamics
@@ -83,6 +85,29 @@ def force_shares(runtime: Runtime, q: Array) -> Shares:
         mine = kind == t.OF_TENDON_FRICTION
         made.friction[:] += moment[which[mine]].T @ force[mine]
     return made
+
+
+def late_forces(runtime: Runtime, late: Array) -> tuple[Array, Array]:
+    """What actuators and dampers of tendons add when speeds fall by `late`, zero where they are prescribed.
+
+    Only pairs of degrees of freedom of which one moves the other count; see `velocity_gains.py`.
+    """
+    constraints = runtime.constraints
+    if constraints is None:
+        return np.zeros_like(late), np.zeros_like(late)
+    above = constant_views(runtime.model.arenas)["dof_parent"]
+    moves = np.eye(len(late), dtype=bool)
+    for d in range(len(late)):
+        if above[d] >= 0:
+            moves[d] |= moves[above[d]]
+    pairs = (moves | moves.T) & (runtime.sim.drive < drives.VELOCITY)[:, None]
+    column = constraints.column
+
+    def answer(moment: Array, damping: Array) -> Array:
+        return (pairs * (moment.T @ (damping[:, None] * moment))) @ late
+
+    of_actuators = answer(column["act_moment"], column["act_damping"])
+    return of_actuators, answer(column["tendon_moment"], column["tendon_spring"][:, 1])
 
 
 def _spring_wrenches(runtime: Runtime, q: Array) -> tuple[Array, Array]:

@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from worldline._src.errors import CapabilityError, OperationError
-from worldline._src.facade.force_shares import force_shares, generalized, relief
+from worldline._src.facade.force_shares import force_shares, generalized, late_forces, relief
 from worldline._src.kernels import drives
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.spatial.poses import Array
 from worldline._src.step import dynamics
-from worldline._src.step.stepping import MultibodyIntegrationFamily
+from worldline._src.step.stepping import IMPLICIT_FAMILIES, MultibodyIntegrationFamily
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
     from worldline._src.facade.world import World
     from worldline._src.step.simulation import Simulation
 
-_FAMILIES = (MultibodyIntegrationFamily.SEMI_IMPLICIT, MultibodyIntegrationFamily.IMPLICIT_DAMPING)
+_FAMILIES = (MultibodyIntegrationFamily.SEMI_IMPLICIT, *IMPLICIT_FAMILIES)
 
 
 @dataclass(frozen=True)
@@ -111,6 +111,9 @@ def energy_ledger(world: World) -> EnergyLedger:
         late = -h * a * (sim.drive < drives.VELOCITY)
         damping = damping + model.joint_damping * late
         motors = motors + model.joint_target_kd * late * (sim.drive == drives.FORCE)
+        if sim.family is MultibodyIntegrationFamily.IMPLICIT_VELOCITY:
+            of_actuators, of_tendons = late_forces(runtime, late)
+            motors, damping = motors + of_actuators, damping + of_tendons
     external = lifted
     if runtime.acted().any():
         external = external + generalized(model, q0, runtime.acted())

@@ -53,7 +53,9 @@ _INTEGRATORS = {
     Family.IMPLICIT_DAMPING: IntegratorMethod.SemiImplicit,
     Family.RUNGE_KUTTA_4: IntegratorMethod.RungeKutta4,
     Family.VARIATIONAL: IntegratorMethod.Variational,
+    Family.IMPLICIT_VELOCITY: IntegratorMethod.ImplicitFast,
 }
+_IMPLICIT = (IntegratorMethod.Implicit, IntegratorMethod.ImplicitVelocity, IntegratorMethod.ImplicitFast)
 _DEACTIVATION = tuple(DeactivationOptions._fields)
 
 
@@ -106,11 +108,18 @@ def _family(scene: Scene) -> Family:
         and option.policy.multibody.integration_family is policies.IntegrationFamily.Variational
     ):
         return Family.VARIATIONAL
-    implicit = (IntegratorMethod.Implicit, IntegratorMethod.ImplicitVelocity, IntegratorMethod.ImplicitFast)
-    if method in implicit or method is IntegratorMethod.Explicit:
-        family = Family.IMPLICIT_DAMPING if method in implicit else Family.SEMI_IMPLICIT
-        message = f"{method.name} becomes the family '{family.value}'"
-        scene.report.approximated("$.simulate_option.integrator", message)
+    path = "$.simulate_option.integrator"
+    if method is IntegratorMethod.Explicit:
+        family = Family.SEMI_IMPLICIT
+        scene.report.approximated(path, f"{method.name} becomes the family '{family.value}'")
+        return family
+    if method in _IMPLICIT:
+        family = Family.IMPLICIT_VELOCITY
+        if method is not IntegratorMethod.ImplicitFast:
+            message = f"{method.name} becomes the family '{family.value}'"
+            scene.report.approximated(path, f"{message}, where velocity-product forces stay explicit")
+        if option.density or option.viscosity:
+            scene.report.approximated(path, "the drag of the medium stays explicit")
         return family
     return Family.SEMI_IMPLICIT if option.disable_implicit_damping else Family.IMPLICIT_DAMPING
 

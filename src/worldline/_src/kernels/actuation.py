@@ -15,15 +15,15 @@ from worldline._src.kernels.transmissions import LINEAR
 from worldline._src.scalar.ops import absolute, clamp, constant, where
 
 # columns of act_number
-_GAIN, _BIAS, _DYNAMICS, _CONTROL, _FORCE, _ACTIVATION, _LENGTH = 0, 10, 20, 30, 32, 34, 36
+GAIN, BIAS, _DYNAMICS, CONTROL, FORCE, ACTIVATION, LENGTH = 0, 10, 20, 30, 32, 34, 36
 
-_AFFINE, _MUSCLE = 1, 2
+AFFINE, MUSCLE = 1, 2
 _INTEGRATOR, _MUSCLE_DYNAMICS = 1, 4
 _LEAST_TIME = 1e-15
 
 
 @inline
-def _within(numbers, u, at, x):
+def within(numbers, u, at, x):
     """`x` within the pair of bounds at a column."""
     return clamp(x, numbers[u, at], numbers[u, at + 1])
 
@@ -44,6 +44,18 @@ def _activation_rate(kind, numbers, u, control, activation):
     return (control - activation) * (1.0 / max(time, _LEAST_TIME))
 
 
+@inline
+def drive_of(act, u, control):
+    """What a gain counts with: the control, or the activation, of the next step where it acts early."""
+    drive, at = control, act.act_kind[u, 3]
+    if at >= 0:
+        drive = act.activation[at]
+        if act.act_kind[u, 4] != 0:
+            after = drive + act.activation_rate[at] * act.act_blend[u]
+            drive = within(act.act_number, u, ACTIVATION, after)
+    return drive
+
+
 @kernel
 def actuator_forces(q, v, act_io, tau_io):
     """tau grows by moment^T force; forces, lengths and rates of activations are kept."""
@@ -59,26 +71,22 @@ def actuator_forces(q, v, act_io, tau_io):
                 length = length + act.act_moment[u, d] * q[act.dof_q[d]]
         else:
             length = act.act_size[u, 0]
-        control = _within(numbers, u, _CONTROL, act.control[u])
-        drive, at, kind = control, act.act_kind[u, 3], act.act_kind[u, 2]
+        control = within(numbers, u, CONTROL, act.control[u])
+        at, kind = act.act_kind[u, 3], act.act_kind[u, 2]
         if at >= 0:
-            w = act.activation[at]
-            change = _activation_rate(kind, numbers, u, control, w)
-            act.activation_rate[at] = change
-            if act.act_kind[u, 4] != 0:
-                w = _within(numbers, u, _ACTIVATION, w + change * act.act_blend[u])
-            drive = w
-        gain = constant(numbers[u, _GAIN], rate)
-        if act.act_kind[u, 0] == _AFFINE:
-            gain = _polynomial(numbers, u, _GAIN, length, rate)
-        elif act.act_kind[u, 0] == _MUSCLE:
-            gain = muscle_gain(numbers, u, _GAIN, _LENGTH, length, rate)
+            act.activation_rate[at] = _activation_rate(kind, numbers, u, control, act.activation[at])
+        drive = drive_of(act, u, control)
+        gain = constant(numbers[u, GAIN], rate)
+        if act.act_kind[u, 0] == AFFINE:
+            gain = _polynomial(numbers, u, GAIN, length, rate)
+        elif act.act_kind[u, 0] == MUSCLE:
+            gain = muscle_gain(numbers, u, GAIN, LENGTH, length, rate)
         force = gain * drive
-        if act.act_kind[u, 1] == _AFFINE:
-            force = force + _polynomial(numbers, u, _BIAS, length, rate)
-        elif act.act_kind[u, 1] == _MUSCLE:
-            force = force + muscle_bias(numbers, u, _BIAS, _LENGTH, length)
-        force = _within(numbers, u, _FORCE, force)
+        if act.act_kind[u, 1] == AFFINE:
+            force = force + _polynomial(numbers, u, BIAS, length, rate)
+        elif act.act_kind[u, 1] == MUSCLE:
+            force = force + muscle_bias(numbers, u, BIAS, LENGTH, length)
+        force = within(numbers, u, FORCE, force)
         act.act_force[u], act.act_size[u, 0], act.act_size[u, 1] = force, length, rate
 
     # the sum on a tendon has bounds, which its actuators share
@@ -116,4 +124,4 @@ def advance_activations(act_io):
         at = act_io.act_kind[u, 3]
         if at >= 0:
             after = act_io.activation[at] + act_io.activation_rate[at] * act_io.act_blend[u]
-            act_io.activation[at] = _within(act_io.act_number, u, _ACTIVATION, after)
+            act_io.activation[at] = within(act_io.act_number, u, ACTIVATION, after)

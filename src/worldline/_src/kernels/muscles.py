@@ -53,6 +53,18 @@ def muscle_gain(numbers, u, at, bounds, length, rate):
 
 
 @inline
+def muscle_slope(numbers, u, at, bounds, length, rate):
+    """Change of `muscle_gain` by the rate."""
+    x, best = _length(numbers, u, at, bounds, length)
+    each = 1.0 / max(best * numbers[u, at + 6], _SMALL)
+    v, y = rate * each, numbers[u, at + 8] - 1.0
+    slope = where(v <= y, 2.0 * (y - v) * (1.0 / max(y, _SMALL)), constant(0.0, v))
+    slope = where(v <= 0.0, 2.0 * (v + 1.0), slope)
+    slope = where(v <= -1.0, constant(0.0, v), slope)
+    return -numbers[u, at + 2] * _active(x, numbers[u, at + 4], numbers[u, at + 5]) * slope * each
+
+
+@inline
 def muscle_bias(numbers, u, at, bounds, length):
     """Passive force beyond the best length, negative as it pulls."""
     x, _ = _length(numbers, u, at, bounds, length)

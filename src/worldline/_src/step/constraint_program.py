@@ -11,6 +11,7 @@ import numpy as np
 
 from worldline._src.collision.arenas import Arenas as HitArenas
 from worldline._src.jit import Stage
+from worldline._src.kernels.actuation import AFFINE, BIAS, GAIN, MUSCLE
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.impacts import BOTH, WAY
 from worldline._src.step import constraint_stages as s
@@ -18,6 +19,7 @@ from worldline._src.step import holding_stages as g
 from worldline._src.step import impact_stages as p
 from worldline._src.step import island_stages as i
 from worldline._src.step import stages, step_stages
+from worldline._src.step import velocity_stages as v
 
 TREE, ROWS, HITS = 0, 1, 2
 """Sets of arenas that the stages of a step run on."""
@@ -58,6 +60,14 @@ class ConstraintProgram:
     def drives(self) -> bool:
         """Whether there are actuators."""
         return self.sizes["nu"] > 0
+
+    @property
+    def answers(self) -> bool:
+        """Whether a tendon is damped, or the force of an actuator depends on its rate."""
+        kind, number = self.column["act_kind"], self.column["act_number"]
+        gains = (kind[:, 0] == MUSCLE) | ((kind[:, 0] == AFFINE) & (number[:, GAIN + 2] != 0.0))
+        biases = (kind[:, 1] == AFFINE) & (number[:, BIAS + 2] != 0.0)
+        return bool(gains.any() or biases.any() or self.column["tendon_spring"][:, 1].any())
 
     @property
     def relieves(self) -> bool:
@@ -133,12 +143,15 @@ class ConstraintProgram:
         return [*before, *((stage, ROWS) for stage in chosen)]
 
     def step_stages(
-        self, dynamics: tuple[Stage, ...], parts: tuple[Stage, ...], implicit: bool
+        self, dynamics: tuple[Stage, ...], parts: tuple[Stage, ...], damped: bool, speeds: bool = False
     ) -> list[tuple[Stage, int]]:
         """A whole step around the stages of smooth dynamics and the parts of an integrator.
 
-        Actuators act after the drives set tau; rows are solved between accelerations and integration.
+        Actuators act after the drives set tau; rows are solved between accelerations and integration. Damping
+        of joints and drives is taken at the end of the step when `damped`, all that `answers` to speeds when
+        `speeds`.
         """
+        implicit = damped or speeds
         chosen: list[tuple[Stage, int]] = []
         self._implicit = implicit
         hard = self.hits is not None and bool(
@@ -158,7 +171,7 @@ class ConstraintProgram:
             if self.constrains:
                 chosen += self.row_stages()
             if implicit:
-                chosen.append((s.damp_implicitly, ROWS))
+                chosen.append((v.damp_velocities if speeds else s.damp_implicitly, ROWS))
             chosen.append((part, TREE))
         if self.parts and self.constrains:
             chosen.append((p.move_apart, ROWS))

@@ -78,6 +78,7 @@ from worldline._src.step.tendon_filling import (
 )
 from worldline._src.step.tie_filling import order_rows, touched_trees
 from worldline._src.step.tree_filling import fill_trees, tree_starts, tree_ties
+from worldline._src.step.velocity_stages import damp_velocities
 
 _ROOM = 64
 """Contacts that a world has room for beyond those its number of shapes suggests."""
@@ -435,6 +436,7 @@ def all_stages() -> tuple[Stage, ...]:
     rows = tuple(value for part in (s, i, g, p) for value in vars(part).values() if isinstance(value, Stage))
     return (
         *rows,
+        damp_velocities,
         limit_energy,
         limit_restitution,
         remove_slip_of_island,

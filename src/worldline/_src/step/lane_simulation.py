@@ -118,7 +118,10 @@ class LaneSimulation:
         if not (np.isfinite(h) and h > 0.0):
             raise ArgumentError(f"time_step must be positive and finite, got {time_step!r}")
         self.family = MultibodyIntegrationFamily.of(integration_family)
-        if self.family is MultibodyIntegrationFamily.VARIATIONAL:
+        if self.family in (
+            MultibodyIntegrationFamily.VARIATIONAL,
+            MultibodyIntegrationFamily.IMPLICIT_VELOCITY,
+        ):
             raise CapabilityError(f"steps in lanes have no integration family '{self.family.value}'")
         if model.orphan_joints or model.loose_bodies:
             names = [model.joint_label[j] for j in model.orphan_joints]

@@ -21,14 +21,19 @@ from worldline._src.kernels import drives
 from worldline._src.model.compile import constant_views
 from worldline._src.scalar.memory import address_of
 from worldline._src.spatial.poses import Array
-from worldline._src.step import constraint_stages, runner, step_stages
+from worldline._src.step import constraint_stages, runner, step_stages, velocity_stages
 from worldline._src.step.constraint_program import TREE
 from worldline._src.step.evaluate import WITH_GRAVITY, stage_addresses
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.stepping import RUNGE_KUTTA_PARTS, dynamics_stages, model_needs
 
 _INTEGRATORS = (step_stages.semi_implicit_euler, step_stages.semi_implicit_turn, RUNGE_KUTTA_PARTS[0])
-_OF_A_STEP = (step_stages.prescribed_speeds, step_stages.hold_spin, constraint_stages.damp_implicitly)
+_OF_A_STEP = (
+    step_stages.prescribed_speeds,
+    step_stages.hold_spin,
+    constraint_stages.damp_implicitly,
+    velocity_stages.damp_velocities,
+)
 """What makes sense for a step only."""
 
 

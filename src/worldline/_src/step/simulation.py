@@ -39,6 +39,7 @@ from worldline._src.step.evaluate import (
     stage_addresses,
 )
 from worldline._src.step.stepping import (
+    IMPLICIT_FAMILIES,
     RUNGE_KUTTA_PARTS,
     MultibodyIntegrationFamily,
     Needs,
@@ -240,7 +241,7 @@ class Simulation:
     @property
     def implicit(self) -> bool:
         """Whether damping is taken at the end of a step."""
-        return self.family is MultibodyIntegrationFamily.IMPLICIT_DAMPING
+        return self.family in IMPLICIT_FAMILIES
 
     def reconfigure(self) -> None:
         """The model, a drive or an option changed: prepare again before the next step."""
@@ -311,13 +312,13 @@ class Simulation:
             )
         # without damping the end of a step is no different from its beginning
         damped = bool(self.model.joint_damping.any() or self.model.joint_target_kd.any())
-        implicit = damped and self.family is MultibodyIntegrationFamily.IMPLICIT_DAMPING
+        speeds = self.family is MultibodyIntegrationFamily.IMPLICIT_VELOCITY and self.constraints.answers
         dynamics, last = semi_implicit_stages(needs)
         parts = (last,)
         if self.family is MultibodyIntegrationFamily.RUNGE_KUTTA_4:
             dynamics, parts = dynamics_stages(needs), RUNGE_KUTTA_PARTS
         first = [(t.prescribed_speeds, TREE)] if needs.prescribed else []
-        return [*first, *self.constraints.step_stages(dynamics, parts, implicit)]
+        return [*first, *self.constraints.step_stages(dynamics, parts, damped and self.implicit, speeds)]
 
     def step(self, n: int) -> None:
         """Make `n` steps; see `StepFailure` for what happens when a state is not finite."""

@@ -85,6 +85,7 @@ NOTES: dict[str, Note] = {
     "composites": _note(DYNAMICS, "link poses", "composite inertias"),
     "mass_matrix": _note(DYNAMICS, "link poses, composite inertias", "mass matrix"),
     "damp_implicitly": _note(INTEGRATION, "mass matrix, v, a", "a"),
+    "damp_velocities": _note(INTEGRATION, "mass matrix, v, a, tendons, transmissions", "a"),
     "hold_spin": _note(DYNAMICS, "link poses, v, a", "a, spin"),
     "semi_implicit_turn": _note(INTEGRATION, "link poses, spin, q, v, a", "q, v"),
     "semi_implicit_euler": _note(INTEGRATION, "q, v, a", "q, v"),

@@ -38,6 +38,8 @@ class MultibodyIntegrationFamily(Enum):
     """Runge-Kutta of order four on the manifold: four evaluations a step, for smooth motion."""
     VARIATIONAL = "variational"
     """Discrete Euler-Lagrange equations: second order, energy error bounded over long times, momenta kept."""
+    IMPLICIT_VELOCITY = "implicit-velocity"
+    """Implicit damping, and implicit in the speeds that tendon dampers and forces of actuators answer to."""
 
     @classmethod
     def of(cls, value: MultibodyIntegrationFamily | str) -> MultibodyIntegrationFamily:
@@ -52,6 +54,13 @@ class MultibodyIntegrationFamily(Enum):
         names = [member.value for member in cls]
         hint = nearest_name(str(value), names)
         raise ArgumentError(f"integration_family must be one of {', '.join(names)}, got {value!r}{hint}")
+
+
+IMPLICIT_FAMILIES = (
+    MultibodyIntegrationFamily.IMPLICIT_DAMPING,
+    MultibodyIntegrationFamily.IMPLICIT_VELOCITY,
+)
+"""Families that take the damping of joints and drives at the end of a step."""
 
 
 class VariationalOptions(NamedTuple):
@@ -168,7 +177,7 @@ def adapt_constants(
     variational: VariationalOptions,
 ) -> None:
     """Change a copy of a model's constants, given as views, to those a family steps with."""
-    if family is MultibodyIntegrationFamily.IMPLICIT_DAMPING:
+    if family in IMPLICIT_FAMILIES:
         # M + h D in the place of M makes damping implicit; only drives that command forces damp
         driven = view["dof_drive"] == drives.FORCE
         added = h * (view["dof_damping"] + np.where(driven, view["dof_target_kd"], 0.0))
@@ -181,7 +190,7 @@ def _step_constants(
     model: Model, family: MultibodyIntegrationFamily, h: float, variational: VariationalOptions
 ) -> np.ndarray | None:
     """A copy of the model's constants for steps of a family; None when the model's own will do."""
-    if family is not MultibodyIntegrationFamily.IMPLICIT_DAMPING and variational == VariationalOptions():
+    if family not in IMPLICIT_FAMILIES and variational == VariationalOptions():
         return None
     arenas = model.arenas._replace(constant=model.arenas.constant.copy())
     adapt_constants(constant_views(arenas), family, h, variational)

@@ -57,21 +57,18 @@ def _copy_tree(M, first, n, mobile, H_out):
             H_out[i, i] = 1.0
 
 
-@kernel
-def damp_tree(damped, M, first, n, h, work_out, a_io):
-    """a = (M + h D)^-1 M a for `n` degrees of freedom from `first` on, those of a tree. O(n depth^2).
-
-    The arrays of work_out are those of `NewtonWork`, cut for n.
-    """
+@inline
+def gather_tree(damped, M, first, n, h, a, work_out):
+    """Forces M a of a tree in the second vector of the work, and M + h D of joints and drives in its H."""
     H, vectors = work_out.H, work_out.vectors
     width = vectors.shape[1]
-    x, y, inverse, begin = vectors[0], vectors[1], vectors[2], work_out.L_first
+    x, y = vectors[0], vectors[1]
     _copy_tree(M, first, n, damped.chain.dof_mobile, H)
     for i in range(width):
         x[i] = 0.0
         y[i] = 0.0
     for i in range(n):
-        x[i] = a_io[first + i]
+        x[i] = a[first + i]
 
     # forces that make these accelerations
     for i in range(n):
@@ -80,11 +77,27 @@ def damp_tree(damped, M, first, n, h, work_out, a_io):
             total = total + load_row(H, i, j) * load_pack(x, j)
         y[i] = sum_pack(total)
 
-    # the same forces on inertia that damping has grown
     for i in range(n):
         H[i, i] += h * damping_of(damped, first + i)
+
+
+@inline
+def settle_tree(first, n, work_io, a_out):
+    """Accelerations that the forces of `gather_tree` make on inertia that damping has grown."""
+    H, y, inverse, begin = work_io.H, work_io.vectors[1], work_io.vectors[2], work_io.L_first
+    for i in range(n):
         begin[i] = 0
     tip_factor(n, begin, H, inverse)
     tip_solve(n, begin, H, inverse, y)
     for i in range(n):
-        a_io[first + i] = y[i]
+        a_out[first + i] = y[i]
+
+
+@kernel
+def damp_tree(damped, M, first, n, h, work_out, a_io):
+    """a = (M + h D)^-1 M a for `n` degrees of freedom from `first` on, those of a tree. O(n depth^2).
+
+    The arrays of work_out are those of `NewtonWork`, cut for n.
+    """
+    gather_tree(damped, M, first, n, h, a_io, work_out)
+    settle_tree(first, n, work_out, a_io)

@@ -269,6 +269,9 @@ COLUMNS = (
     Column("tendon_sum", "d", ("ntendon",), "Sum of actuator forces on a tendon."),
     Column("act_force", "d", ("nu",), "Forces of the actuators."),
     Column("act_size", "d", ("nu", 2), "Length and its rate."),
+    Column(
+        "act_damping", "d", ("nu",), "What a force loses by its rate, where steps take that at their end."
+    ),
     Column("act_blend", "d", ("nu",), "How much of its rate an activation takes in a step [s]."),
     Column("act_sum", "d", ("nv",), "Sum of actuator forces on a degree of freedom, within its bounds."),
     Column("act_relief", "d", ("nv",), "Gravity compensation where it is an actuator force."),
@@ -450,6 +453,7 @@ ActuatorView, actuator_view = TABLE.view(
     "activation_rate",
     "act_force",
     "act_size",
+    "act_damping",
     "act_blend",
     "act_sum",
     "dof_relieved",

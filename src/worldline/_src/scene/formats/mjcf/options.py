@@ -151,6 +151,8 @@ def _read_option(a: Attributes, option: SimulateOption) -> None:
     option.integrator = a.choice("integrator", INTEGRATORS, option.integrator)
     if a.text("integrator") == "discrete":
         a.log.approximated(a.element, "attribute 'integrator': discrete becomes implicit")
+    elif a.text("integrator") == "implicit":
+        a.log.approximated(a.element, "attribute 'integrator': velocity-product forces stay explicit")
     if a.choice("collision", {"all": False, "predefined": True, "dynamic": True}, False):
         a.log.left_out(a.element, "attribute 'collision': pairs are found both ways, as in newer files")
     option.solver_type = a.choice("solver", SOLVERS, option.solver_type)

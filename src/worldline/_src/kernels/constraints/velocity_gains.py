@@ -1,0 +1,122 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Forces of actuators and tendons that answer to speeds, at the end of a step, one tree at a time.
+
+A force along a length with moments m that loses d for every unit of the rate of that length adds h d m^T m to
+the inertia of a step. Pairs of degrees of freedom of which neither moves the other are left at the beginning
+of the step, as they would fill the mass matrix of a tree with what it does not have; so are pairs in
+different trees. An actuator whose force is at a bound answers to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels.actuation import (
+    AFFINE,
+    BIAS,
+    CONTROL,
+    FORCE,
+    GAIN,
+    LENGTH,
+    MUSCLE,
+    drive_of,
+    within,
+)
+from worldline._src.kernels.constraints.damping import gather_tree, is_damped, settle_tree
+from worldline._src.kernels.muscles import muscle_slope
+
+_TENDON_DAMPING = 1
+
+
+class Answering(NamedTuple):
+    """What answers to speeds beside joints and drives."""
+
+    act: Any
+    tendon: Any
+
+
+@inline
+def _is_bounded(act, u):
+    """Whether the force of an actuator, of all on its tendon, or of all on its only joint, is at a bound."""
+    force = act.act_force[u]
+    bounded = force <= act.act_number[u, FORCE] or force >= act.act_number[u, FORCE + 1]
+    k = act.act_tendon[u]
+    if k >= 0:
+        total = act.tendon_sum[k]
+        if total <= act.tendon_force_range[k, 0] or total >= act.tendon_force_range[k, 1]:
+            bounded = True
+    d = act.act_span[u, 0]
+    if act.act_span[u, 1] - d == 1:
+        # of a force on several joints the others still feel the change
+        if act.act_sum[d] <= act.dof_force_range[d, 0] or act.act_sum[d] >= act.dof_force_range[d, 1]:
+            bounded = True
+    return bounded
+
+
+@kernel
+def actuator_damping(act_io):
+    """How much the force of every actuator falls by its rate, with the state that made the force."""
+    act, numbers = act_io, act_io.act_number
+    for u in range(act.act_kind.shape[0]):
+        slope = 0.0
+        if act.act_kind[u, 0] == AFFINE:
+            slope = numbers[u, GAIN + 2]
+        elif act.act_kind[u, 0] == MUSCLE:
+            slope = muscle_slope(numbers, u, GAIN, LENGTH, act.act_size[u, 0], act.act_size[u, 1])
+        change = slope * drive_of(act, u, within(numbers, u, CONTROL, act.control[u]))
+        if act.act_kind[u, 1] == AFFINE:
+            change += numbers[u, BIAS + 2]
+        act.act_damping[u] = 0.0 if _is_bounded(act, u) else -change
+
+
+@inline
+def _reaches(span, k, first, end):
+    """Whether any degree of freedom from `first` to `end - 1` is in a span."""
+    return span[k, 0] < end and span[k, 1] > first
+
+
+@inline
+def needs_damping(damped, answering, first, end):
+    """Whether anything answers to speeds of degrees of freedom from `first` to `end - 1`."""
+    act, tendon = answering.act, answering.tendon
+    found = is_damped(damped, first, end)
+    for u in range(act.act_damping.shape[0]):
+        if act.act_damping[u] != 0.0 and _reaches(act.act_span, u, first, end):
+            found = True
+    for k in range(tendon.tendon_spring.shape[0]):
+        if tendon.tendon_spring[k, _TENDON_DAMPING] != 0.0 and _reaches(tendon.tendon_span, k, first, end):
+            found = True
+    return found
+
+
+@inline
+def _add_square(chain, moment, span, k, first, end, size, H_io):
+    """H grows by size m^T m in its lower triangle, for pairs of which one moves the other."""
+    low = max(span[k, 0], first)
+    for i in range(low, min(span[k, 1], end)):
+        x = size * moment[k, i] * chain.dof_mobile[i]
+        j = i if x != 0.0 else -1
+        while j >= low:
+            H_io[i - first, j - first] += x * moment[k, j] * chain.dof_mobile[j]
+            j = chain.dof_parent[j]
+
+
+@kernel
+def damp_tree_velocities(damped, answering, M, first, n, h, work_out, a_io):
+    """a = (M - h Q)^-1 M a for `n` degrees of freedom from `first` on, Q the change of forces by velocities.
+
+    The arrays of work_out are those of `NewtonWork`, cut for n.
+    """
+    act, tendon, H = answering.act, answering.tendon, work_out.H
+    gather_tree(damped, M, first, n, h, a_io, work_out)
+    for u in range(act.act_damping.shape[0]):
+        size = h * act.act_damping[u]
+        if size != 0.0:
+            _add_square(damped.chain, act.act_moment, act.act_span, u, first, first + n, size, H)
+    for k in range(tendon.tendon_spring.shape[0]):
+        size = h * tendon.tendon_spring[k, _TENDON_DAMPING]
+        if size != 0.0:
+            _add_square(damped.chain, tendon.tendon_moment, tendon.tendon_span, k, first, first + n, size, H)
+    settle_tree(first, n, work_out, a_io)

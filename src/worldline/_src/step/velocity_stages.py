@@ -1,0 +1,49 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The stage of a step that takes all forces that answer to speeds at the end of the step."""
+
+from __future__ import annotations
+
+from worldline._src.jit import stage
+from worldline._src.kernels.constraints.damping import Damped
+from worldline._src.kernels.constraints.islands import padded_columns
+from worldline._src.kernels.constraints.tables import (
+    TABLE,
+    actuator_view,
+    tendon_view,
+    tree_span_view,
+    work_view,
+)
+from worldline._src.kernels.constraints.velocity_gains import (
+    Answering,
+    actuator_damping,
+    damp_tree_velocities,
+    needs_damping,
+)
+from worldline._src.model.views import (
+    chain_view,
+    drive_view,
+    mass_view,
+    operand_view,
+    passive_view,
+    step_view,
+)
+from worldline._src.step.reaching import trees_of
+
+_COLUMNS, _WIDTH = TABLE.slot["ncolumn"], TABLE.slot["width"]
+
+
+@stage
+def damp_velocities(m, c, args, d):
+    """a, M, forces of actuators -> a with damping of joints, tendons and actuators at the end of the step."""
+    tm, tc, td = trees_of(args, d)
+    damped = Damped(chain_view(tm, tc, td), passive_view(tm, tc, td), drive_view(tm, tc, td))
+    answering = Answering(actuator_view(m, c, args, d), tendon_view(m, c, args, d))
+    actuator_damping(answering.act)
+    M, a, h = mass_view(tm, tc, td).M, operand_view(tm, tc, td).a, step_view(tm, tc, td).time_step[0]
+    tree_dof = tree_span_view(m, c, args, d).tree_dof
+    for t in range(tree_dof.shape[0] - 1):
+        first, n = tree_dof[t], tree_dof[t + 1] - tree_dof[t]
+        if needs_damping(damped, answering, first, first + n):
+            m[_COLUMNS], m[_WIDTH] = n, padded_columns(n)
+            damp_tree_velocities(damped, answering, M, first, n, h, work_view(m, c, args, d), a)
