@@ -80,7 +80,7 @@ class LaneSimulation:
         model: the model.
         worlds: how many.
         time_step: [s]; the model's own when None.
-        integration_family: any but the variational one.
+        integration_family: any but the variational and the implicit-velocity one.
         sweeps: most passes of Gauss-Seidel over the rows of a step.
         tolerance: passes end when no acceleration along a row changes by more than this share of gravity.
 
