@@ -396,7 +396,9 @@ def test_options_and_flags() -> None:
       tolerance="1e-5" ls_iterations="9" noslip_iterations="3"><flag gravity="disable" contact="disable"
       eulerdamp="disable" energy="enable" clampctrl="disable" refsafe="disable"/></option>
       <option timestep="0.005"><flag gravity="enable" limit="disable"/></option></mujoco>"""
-    compare(text)
+    compare(text.replace('"implicit"', '"implicitfast"'))
+    (loss,) = compare(text, losses=True).report.losses
+    assert "velocity-product forces stay explicit" in str(loss)
 
 
 def test_pairs_and_margins() -> None:
