@@ -57,23 +57,6 @@ SCENE = """<mujoco><option timestep="0.002" cone="elliptic" o_solref="0.05 0.7" 
 <body name="ball" pos="0 0 0.15"><freejoint/><geom type="sphere" size="0.1" mass="2" solref="0.01 1"/></body>
 <body name="box" pos="1 0 0.1"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="1" friction="0.9"/></body>
 </worldbody></mujoco>"""
-
-
-def test_overrides_of_a_file_are_those_of_mujoco():
-    mujoco = pytest.importorskip("mujoco", reason="MuJoCo is the yardstick")
-    model = mujoco.MjModel.from_xml_string(SCENE)
-    data = mujoco.MjData(model)
-    world = sx.World.from_scene(msd.from_str(SCENE, format="mjcf"))
-    data.qvel[6] = 2.0
-    world.rigid_bodies["box"].linear_velocity = (2.0, 0.0, 0.0)
-    for _ in range(20):
-        world.step(n=25)
-        mujoco.mj_step(model, data, 25)
-        for k, name in enumerate(("ball", "box")):
-            place = data.qpos[7 * k : 7 * k + 3]
-            np.testing.assert_allclose(world.rigid_bodies[name].translation, place, rtol=0, atol=1e-6)
-
-
 PAIRED = """<mujoco><option timestep="0.002" cone="elliptic" o_solref=".03 .8" o_solimp=".8 .9 .01" o_margin="{margin}">
   <flag override="enable"/></option>
 <worldbody><geom name="floor" type="plane" size="9 9 1" gap=".01"/>
@@ -81,15 +64,16 @@ PAIRED = """<mujoco><option timestep="0.002" cone="elliptic" o_solref=".03 .8" o
 <body name="box" pos="1 0 0.1"><freejoint/><geom name="box" type="box" size="0.1 0.1 0.1" mass="1"/></body>
 </worldbody><contact><pair geom1="floor" geom2="box" solimp=".5 .6 .1" solreffriction=".2 1" gap=".03"/></contact>
 </mujoco>"""
+SCENES = {"all": SCENE, "pairs": PAIRED.format(margin=0.0), "pairs and margin": PAIRED.format(margin=0.012)}
 
 
-@pytest.mark.parametrize("margin", [0.0, 0.012])
-def test_overrides_hold_for_gaps_and_for_the_friction_of_pairs(margin):
+@pytest.mark.parametrize("text", SCENES.values(), ids=SCENES)
+def test_overrides_of_a_file_are_those_of_mujoco(text):
+    """Those of all contacts, also where there are gaps and pairs with friction of their own."""
     mujoco = pytest.importorskip("mujoco", reason="MuJoCo is the yardstick")
-    xml = PAIRED.format(margin=margin)
-    model = mujoco.MjModel.from_xml_string(xml)
+    model = mujoco.MjModel.from_xml_string(text)
     data = mujoco.MjData(model)
-    world = sx.World.from_scene(msd.from_str(xml, format="mjcf"))
+    world = sx.World.from_scene(msd.from_str(text, format="mjcf"))
     data.qvel[6] = 2.0
     world.rigid_bodies["box"].linear_velocity = (2.0, 0.0, 0.0)
     for _ in range(20):
