@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 
 from scene_pairs import ScenePair
+from worldline import msd
+from worldline import simulation as sx
 
 mujoco = pytest.importorskip("mujoco", reason="compares with MuJoCo")
+
+BOX = "<geom type='box' size='.1 .2 .3' mass='2'/>"
 
 SEESAW = """<mujoco><worldbody>
   <body name="plank" pos="0 0 .1"><joint name="j" axis="0 1 0" stiffness="1"/>
@@ -60,3 +64,43 @@ def test_rows_are_as_soft_as_those_of_mujoco(xml):
     assert pair.d.nefc == pair.row_count > 0
     np.testing.assert_allclose(pair.column["D"][: pair.row_count], pair.d.efc_D, rtol=1e-9)
     assert pair.acceleration_gap() < 1e-7 * np.abs(pair.d.qacc).max()
+
+
+SLIDERS = {
+    "one": "<joint type='slide' axis='0 0 1'/>" + BOX,
+    "three": "<joint type='slide' axis='0 0 1'/><joint type='slide' axis='-1 0 0'/><joint type='slide' axis='0 1 0'/>"
+    + BOX,
+    "with armature": "<joint type='slide' axis='0 0 1' armature='1'/>" + BOX,
+    "skew": "<joint type='slide' axis='0 1 1'/>" + BOX,
+    "off centre": "<joint type='slide' axis='0 0 1'/><geom type='box' size='.1 .2 .3' pos='.1 0 0' mass='2'/>",
+    "turned": "<joint type='slide' axis='0 0 1'/><geom type='box' size='.1 .2 .3' euler='20 30 40' mass='2'/>",
+    "turned ball": "<joint type='slide' axis='0 0 1'/><geom size='.1' euler='20 30 40' mass='2'/>",
+    "two balls": "<joint type='slide' axis='0 0 1'/><geom size='.1' pos='.1 0 0'/><geom size='.1' pos='-.1 0 0'/>",
+    "and a hinge": "<joint type='slide' axis='0 0 1'/><joint/>" + BOX,
+    "carries": "<joint type='slide' axis='0 0 1'/>"
+    + BOX
+    + "<body pos='0 0 1'><joint/><geom size='.1'/></body>",
+    "on a fixed body": "<geom size='.1'/><body pos='0 0 1' euler='10 0 0'><joint type='slide'/>"
+    + BOX
+    + "</body>",
+}
+
+
+@pytest.mark.parametrize("inside", SLIDERS.values(), ids=SLIDERS)
+def test_scales_of_bodies_that_slide_are_those_of_mujoco(inside):
+    xml = f"""<mujoco><worldbody><geom type="plane" size="1 1 1" pos="0 0 -9"/><body>{inside}</body>
+      <body pos="3 0 0"><freejoint/><geom size=".1"/></body></worldbody></mujoco>"""
+    theirs = mujoco.MjModel.from_xml_string(xml).body_invweight0[1:]
+    runtime = sx.World.from_scene(msd.from_str(xml, format="mjcf"))._live()
+    # bodies without mass are those between several joints of one
+    ours = runtime.constraints.column["body_invweight"][1:][runtime.model.body_mass > 0.0]
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+
+
+def test_a_ball_on_a_slide_rests_where_mujoco_has_it():
+    xml = """<mujoco><worldbody><geom type="plane" size="1 1 1"/><body name="b" pos="0 0 .1">
+      <joint name="j" type="slide" axis="0 0 1"/><geom size=".1" mass="3"/></body></worldbody></mujoco>"""
+    pair = ScenePair(mujoco, xml)
+    pair.step(n=500)
+    assert pair.d.qpos[0] < -1e-5
+    assert pair.gap() < 1e-9

@@ -8,6 +8,8 @@ with the pose; this estimate does not, which keeps the meaning of their paramete
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 import numpy as np
 
 from worldline._src.model.kinds import JointType
@@ -15,6 +17,9 @@ from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
 from worldline._src.step.dynamics import mass_matrix
 from worldline._src.step.jacobians import jacobian
+
+_HERE = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+"""The pose of a frame in itself."""
 
 
 def _blocks(M: Array) -> list[tuple[int, int]]:
@@ -45,6 +50,7 @@ def inverse_weights(model: Model) -> tuple[Array, Array]:
 
     Degrees of freedom of a ball joint share their mean, and so do the two halves of a free joint. Bodies are
     looked at in their centre of mass; where one cannot move one way, that number is zero (`pair_weights`).
+    Those that only slide have the inverse of their mass, whichever way they are free to go.
     """
     nv = model.joint_dof_count
     bodies = np.zeros((model.body_count, 2))
@@ -70,4 +76,51 @@ def inverse_weights(model: Model) -> tuple[Array, Array]:
         moving = np.flatnonzero(J.any(axis=0))
         A = np.einsum("ri,ij,rj->r", J[:, moving], inverse[np.ix_(moving, moving)], J[:, moving])
         bodies[b] = A[3:].mean(), A[:3].mean()
+        if _only_slides(model, b):
+            bodies[b] = 1.0 / model.body_mass[b], 0.0
     return dofs, bodies
+
+
+def _only_slides(model: Model, body: int) -> bool:
+    """Whether a body slides along its own axes on something that stands, and carries no other body.
+
+    Its origin is its centre of mass, and its axes are those of its inertia. MuJoCo calls such bodies simple
+    and has this scale for them, which impedance rows follow.
+    """
+    joints = _joints_up(model, body)
+    slides = list(takewhile(lambda j: model.joint_type[j] == JointType.PRISMATIC, joints))
+    ends, between = model.joint_child[joints[len(slides) :]], model.joint_child[slides[1:]]
+    stands = (model.joint_type[joints[len(slides) :]] == JointType.FIXED) | model.body_kinematic[ends]
+    if not slides or not stands.all() or (model.joint_parent == body).any():
+        return False
+    # several slides of one body have bodies without mass in between
+    if model.body_kinematic[body] or model.body_mass[body] <= 0.0 or (model.body_mass[between] > 0.0).any():
+        return False
+    axes = model.joint_axis[model.joint_qd_start[slides]]
+    if (np.count_nonzero(axes, axis=1) != 1).any() or (model.joint_X_c[slides] != _HERE).any():
+        return False
+    return not (model.joint_X_p[slides[:-1]] != _HERE).any() and _is_centred(model, body)
+
+
+def _joints_up(model: Model, body: int) -> list[int]:
+    """Joints from a body to the root of its tree."""
+    found, joint_of = [], dict(zip(model.joint_child.tolist(), range(model.joint_count), strict=True))
+    while body in joint_of:
+        found.append(joint_of[body])
+        body = int(model.joint_parent[found[-1]])
+    return found
+
+
+def _is_centred(model: Model, body: int) -> bool:
+    """Whether the axes of a body are those of its inertia, at its centre of mass.
+
+    Principal axes have no order but where they are those of the body's only shape; else the largest moment
+    comes first.
+    """
+    I = model.body_inertia[body]
+    if model.body_com[body].any() or (I != np.diag(np.diagonal(I))).any():
+        return False
+    own = [] if model.shapes is None else np.flatnonzero(model.shapes.body == body)
+    if len(own) == 1 and model.shapes is not None:
+        return not (model.shapes.xform[own[0]] != _HERE).any()
+    return not (np.diff(np.diagonal(I)) > 0.0).any()
