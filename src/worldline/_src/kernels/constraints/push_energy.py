@@ -8,8 +8,9 @@ bodies. So the gain of an island is compared with the energy that all its mass h
 island beyond that is jammed: it is moved apart and keeps no push as speed.
 
 Rows of a jam may contradict each other so much that a solver gives up on them. What it has then may be
-anything, so forces of an island that is not solved are scaled down until they gain no more than that. The way
-of a jam gets as far as the speed FASTEST explains. Work is quadratic in the scale, which has a closed form.
+anything, so forces of an island that is not solved are scaled down until they gain no more than that; its way
+gets as far as the speed FASTEST explains. Integrators with one velocity for way and speed, which cannot be
+moved apart, are scaled down in any case. Work is quadratic in the scale, which has a closed form.
 """
 
 from __future__ import annotations
@@ -146,6 +147,8 @@ def bound_energy(chain, island_rows, v, scratch, trees_out, solution_io, records
         # the second way of a step is marked already
         if option[SLOW_PUSH] > 0.0:
             _part(island, trees_out)
+        if solved:
+            return
         allowed = 0.5 * mass * FASTEST * FASTEST
     scale = most_restitution(0.0, slope, bend, allowed)
     if scale < 1.0:

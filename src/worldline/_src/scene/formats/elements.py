@@ -9,6 +9,7 @@ bounded.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -32,6 +33,9 @@ ATTRIBUTES: Final = 3_000_000
 
 ELEMENT_ATTRIBUTES: Final = 500
 """Most attributes of one element; no format has a hundred."""
+
+_VALUE: Final = re.compile(r"=\s*[\"']")
+"""Where the value of an attribute begins."""
 
 _CROWD: Final = 5_000
 """With fewer attributes in all a document need not be looked through for elements with very many."""
@@ -178,6 +182,8 @@ def parse(source: str, *, file_path: Path | str | None = None) -> Element:
         raise SceneError("", [Problem("", message, file)])
     source = source.removeprefix("\ufeff")
     _refuse_document_type(source, file)
+    if len(source) > 4 * _CROWD and source.count("=") > _CROWD:
+        _refuse_crowds(source, file)
     parser = etree.XMLParser(
         resolve_entities=False,
         no_network=True,
@@ -206,8 +212,6 @@ def parse(source: str, *, file_path: Path | str | None = None) -> Element:
             raise SceneError("", [_malformed(entry.message, file, entry.line)])
     if tree is None:
         raise SceneError("", [Problem("", "no XML element", file)])
-    if len(source) > 4 * _CROWD and source.count("=") > _CROWD:
-        _refuse_crowds(tree, file)
     return _convert(tree, file)
 
 
@@ -220,12 +224,15 @@ def _has_many(source: str) -> bool:
     return opened > ELEMENTS or source.count("=") > ATTRIBUTES
 
 
-def _refuse_crowds(tree: Any, file: str | None) -> None:
-    """No element has very many attributes: reading them takes time that grows with their square."""
-    for element in tree.iter("*"):
-        if len(element.keys()) > ELEMENT_ATTRIBUTES:
+def _refuse_crowds(source: str, file: str | None) -> None:
+    """No element has very many attributes: a parser takes time that grows with their square."""
+    line = 1
+    for piece in source.split("<"):
+        # a piece is a tag and the text behind it
+        if piece.count("=") > ELEMENT_ATTRIBUTES and len(_VALUE.findall(piece)) > ELEMENT_ATTRIBUTES:
             message = f"an element with more than {ELEMENT_ATTRIBUTES} attributes"
-            raise SceneError("", [Problem("", message, file, element.sourceline)])
+            raise SceneError("", [Problem("", message, file, line)])
+        line += piece.count("\n")
 
 
 def _malformed(message: str, file: str | None, line: int | None) -> Problem:
