@@ -4,23 +4,27 @@
 
 from __future__ import annotations
 
-from worldline._src.jit import kernel
+from worldline._src.jit import inline, kernel
 from worldline._src.kernels.links import center_of_mass
 from worldline._src.scalar.ops import constant
 from worldline._src.spatial.motion import Force, add_force, load_force, load_motion, power, store_spatial
 from worldline._src.spatial.vec3 import Vec3, cross
 
 
+@inline
+def _relieved_weight(inertia, pos, relief, i):
+    """The part of the weight of a link that is compensated; the compensating force is against it."""
+    g, c = relief.gravity, center_of_mass(inertia, pos, i)
+    weight = relief.link_gravcomp[i] * inertia.link_mass[i]
+    f = Vec3(constant(g[0] * weight, c.x), constant(g[1] * weight, c.x), constant(g[2] * weight, c.x))
+    return Force(cross(c, f), f)
+
+
 @kernel
 def compensate(inertia, pos, relief, link_F_out):
     """Take the compensating forces off link_F, which holds minus the external wrenches. O(n)."""
-    g = relief.gravity
     for i in range(1, relief.link_gravcomp.shape[0]):
-        c = center_of_mass(inertia, pos, i)
-        weight = relief.link_gravcomp[i] * inertia.link_mass[i]
-        # the force is against the weight, and its negative is along it
-        f = Vec3(constant(g[0] * weight, c.x), constant(g[1] * weight, c.x), constant(g[2] * weight, c.x))
-        F = Force(cross(c, f), f)
+        F = _relieved_weight(inertia, pos, relief, i)
         store_spatial(link_F_out, i, add_force(load_force(link_F_out, i), F))
 
 
@@ -41,20 +45,14 @@ def add_joint_forces(tree, pos, link_F_out, tau_out):
 def joint_relief(tree, inertia, pos, relief, chosen, relief_out):
     """What the compensating forces do to the chosen degrees of freedom. O(n depth)."""
     parent, v_start, v_end = tree.link_parent, tree.link_v_start, tree.link_v_end
-    g = relief.gravity
     for d in range(chosen.shape[0]):
         relief_out[d] = 0.0
     for i in range(1, relief.link_gravcomp.shape[0]):
-        weight = relief.link_gravcomp[i] * inertia.link_mass[i]
-        if weight != 0.0:
-            c = center_of_mass(inertia, pos, i)
-            f = Vec3(
-                constant(-g[0] * weight, c.x), constant(-g[1] * weight, c.x), constant(-g[2] * weight, c.x)
-            )
-            F = Force(cross(c, f), f)
+        if relief.link_gravcomp[i] != 0.0:
+            F = _relieved_weight(inertia, pos, relief, i)
             j = i
             while j > 0:
                 for d in range(v_start[j], v_end[j]):
                     if chosen[d] != 0:
-                        relief_out[d] = relief_out[d] + power(F, load_motion(pos.dof_S, d))
+                        relief_out[d] = relief_out[d] - power(F, load_motion(pos.dof_S, d))
                 j = parent[j]
