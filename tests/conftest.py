@@ -16,6 +16,9 @@ def pytest_configure(config):
     os.environ.setdefault("WORLDLINE_QUIET", "1")
     if hasattr(config, "workerinput") or config.option.collectonly:
         return
+    if os.environ.get("WORLDLINE_TEST_WARMUP") == "0":
+        # for a few tests while kernels are being edited: each test compiles what it needs
+        return
     from worldline._src.cli.warmup import warm
     from worldline._src.jit import DISABLED
     from worldline._src.kernel_cache import SOURCES, cache_folder
