@@ -4,9 +4,21 @@
 
 Public modules, loaded when they are first used:
 
-- `worldline.lcp`: linear complementarity problems and their solvers;
+- `worldline.simulation`: worlds of objects to build or load, step and read;
 - `worldline.model`: models as arrays, and kinematics and dynamics of trees on one world or on many;
-- `worldline.msd`: the scene description and its files.
+- `worldline.msd`: the scene description and its files;
+- `worldline.collision`: shapes, contacts, distances and rays without a world;
+- `worldline.lcp`: linear complementarity problems and their solvers.
+
+All errors are here: `worldline.WorldlineError` and the classes that derive from it.
+
+>>> import worldline
+>>> world = worldline.simulation.World()
+>>> try:
+...     world.rigid_bodies["box"]
+... except worldline.NotFoundError as error:
+...     print(isinstance(error, KeyError))
+True
 """
 
 from __future__ import annotations
@@ -14,13 +26,59 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from worldline._src.errors import (
+    ArgumentError,
+    CapabilityError,
+    EnumError,
+    ForbiddenPathError,
+    LayoutError,
+    MissingFileError,
+    NotFoundError,
+    OperationError,
+    RecordingError,
+    ReplayIndexError,
+    SceneError,
+    ShapeError,
+    StepFailure,
+    UnavailableStage,
+    UnknownCapabilityError,
+    UnreadableFileError,
+    UnsupportedFormatError,
+    WorldlineError,
+)
+
 if TYPE_CHECKING:
-    from worldline import lcp, model, msd
+    from worldline import collision, lcp, model, msd, simulation
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "lcp", "model", "msd"]
+__all__ = [
+    "ArgumentError",
+    "CapabilityError",
+    "EnumError",
+    "ForbiddenPathError",
+    "LayoutError",
+    "MissingFileError",
+    "NotFoundError",
+    "OperationError",
+    "RecordingError",
+    "ReplayIndexError",
+    "SceneError",
+    "ShapeError",
+    "StepFailure",
+    "UnavailableStage",
+    "UnknownCapabilityError",
+    "UnreadableFileError",
+    "UnsupportedFormatError",
+    "WorldlineError",
+    "__version__",
+    "collision",
+    "lcp",
+    "model",
+    "msd",
+    "simulation",
+]
 
-_MODULES = frozenset({"lcp", "model", "msd"})
+_MODULES = frozenset({"collision", "lcp", "model", "msd", "simulation"})
 
 
 def __getattr__(name: str) -> Any:

@@ -1,16 +1,38 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The one small hierarchy of errors.
+"""The one small hierarchy of errors; users import them from `worldline`.
 
 Every error is a `WorldlineError` and also the built-in kind a caller would expect: a bad argument is a
-`ValueError`, a wrong mode or a dead handle a `RuntimeError`, a missing capability a
-`NotImplementedError`. Messages say what was given, what is allowed, and where. A call that raises one
-has changed nothing.
+`ValueError`, one of a wrong type also a `TypeError`, a wrong mode or a dead handle a `RuntimeError`, an
+unknown name in `collection[name]` a `KeyError`, a missing file a `FileNotFoundError`, a missing capability
+a `NotImplementedError`. Messages say what was given, what is allowed, and where. A call that raises one has
+changed nothing.
+
+    WorldlineError
+      ArgumentError (ValueError)
+        ShapeError (TypeError)         a value of the wrong type or shape
+        EnumError (TypeError)          not a member of the enumeration asked for
+        RecordingError                 no recording, or a damaged one
+        SceneError                     a scene or a file that cannot be used
+          ForbiddenPathError           a path that a scene may not reach
+          UnreadableFileError (OSError)
+            MissingFileError (FileNotFoundError)
+      OperationError (RuntimeError)    wrong mode, dead or foreign handle
+        StepFailure                    a step whose result is not finite
+        LayoutError                    a replay frame that does not fit the World any more
+      CapabilityError (NotImplementedError)
+        UnavailableStage (OperationError)
+        UnknownCapabilityError (ArgumentError)
+          UnsupportedFormatError (SceneError)
+      NotFoundError (KeyError)
+      ReplayIndexError (IndexError)
 """
 
 from __future__ import annotations
 
 import difflib
+import errno
+import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -23,12 +45,67 @@ class ArgumentError(WorldlineError, ValueError):
     """An argument has a wrong shape, type, range or reference."""
 
 
+class ShapeError(ArgumentError, TypeError):
+    """A value of the wrong type or shape."""
+
+
+class EnumError(ArgumentError, TypeError):
+    """A value that is not a member of the enumeration asked for."""
+
+
+class RecordingError(ArgumentError):
+    """A file that is no recording, or a damaged one."""
+
+
 class OperationError(WorldlineError, RuntimeError):
     """The call is not possible now: wrong mode, dead or foreign handle."""
 
 
 class CapabilityError(WorldlineError, NotImplementedError):
     """A named capability that this build does not have."""
+
+
+class UnavailableStage(OperationError, CapabilityError):
+    """A closure asks for a stage that this build does not have."""
+
+
+class UnknownCapabilityError(ArgumentError, CapabilityError):
+    """A name of a method, kind or format that this build does not have."""
+
+
+class StepFailure(OperationError):
+    """A step left a state that is not finite, or its equations unsolved; the world is as it was before.
+
+    Attributes:
+        body: Label of the first body that failed.
+        quantity: What was not finite there: force, acceleration, velocity or position; "solution" when the
+            equations of a variational step were not solved.
+        frame: Number of the step that failed.
+    """
+
+    def __init__(self, body: str, quantity: str, frame: int) -> None:
+        self.body, self.quantity, self.frame = body, quantity, frame
+        missing = "was not found" if quantity == "solution" else "is not finite"
+        super().__init__(f"step {frame}: {quantity} of '{body}' {missing}; the world is as it was before it")
+
+    def __reduce__(self):
+        return type(self), (self.body, self.quantity, self.frame)
+
+
+class LayoutError(OperationError):
+    """A replay frame that does not fit the World any more.
+
+    Attributes:
+        field: What changed, such as "damping coefficient".
+        owner: The object it changed on, empty when objects came or went.
+    """
+
+    def __init__(self, message: str, field: str = "", owner: str = "") -> None:
+        self.field, self.owner = field, owner
+        super().__init__(message)
+
+    def __reduce__(self):
+        return type(self), (str(self), self.field, self.owner)
 
 
 class Problem(NamedTuple):
@@ -64,13 +141,80 @@ class SceneError(ArgumentError):
     def __init__(self, message: str = "", problems: Iterable[Problem] = ()) -> None:
         self.message = message
         self.problems: tuple[Problem, ...] = tuple(problems)
-        lines = [message] if message else []
-        lines += [f"  {problem}" if message else str(problem) for problem in self.problems]
-        super().__init__("\n".join(lines))
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        lines = [self.message] if self.message else []
+        lines += [f"  {problem}" if self.message else str(problem) for problem in self.problems]
+        return "\n".join(lines)
+
+    def introduce(self, words: str) -> None:
+        """Put words before the message: what was being done when the scene was found unusable."""
+        self.message = f"{words}: {self.message}"
+        self.args = (self._text(),)
 
     def __reduce__(self) -> tuple[type[SceneError], tuple[str, tuple[Problem, ...]]]:
         # the default would hand the joined text back as the message and lose the problems
         return type(self), (self.message, self.problems)
+
+
+class UnsupportedFormatError(SceneError, UnknownCapabilityError):
+    """A format of files that nothing here reads or writes."""
+
+
+class ForbiddenPathError(SceneError):
+    """A path that a scene may not reach."""
+
+
+class UnreadableFileError(SceneError, OSError):
+    """A file that cannot be read; `filename` and `errno` are those of the system where it told them."""
+
+    def __init__(
+        self,
+        message: str = "",
+        problems: Iterable[Problem] = (),
+        *,
+        filename: str | os.PathLike[str] | None = None,
+        number: int | None = None,
+    ) -> None:
+        super().__init__(message, problems)
+        self.filename = None if filename is None else os.fspath(filename)
+        self.errno = number
+        self.strerror = None if number is None else os.strerror(number)
+
+    def __str__(self) -> str:
+        # OSError would print its number and file name a second time
+        return str(self.args[0])
+
+    def __reduce__(self):
+        state = {"filename": self.filename, "errno": self.errno, "strerror": self.strerror}
+        return type(self), (self.message, self.problems), state
+
+
+class MissingFileError(UnreadableFileError, FileNotFoundError):
+    """A file that is not where it is looked for."""
+
+    def __init__(
+        self,
+        message: str = "",
+        problems: Iterable[Problem] = (),
+        *,
+        filename: str | os.PathLike[str] | None = None,
+        number: int | None = errno.ENOENT,
+    ) -> None:
+        super().__init__(message, problems, filename=filename, number=number)
+
+
+def unreadable(path: str | os.PathLike[str], error: Exception) -> UnreadableFileError:
+    """The library's error for a file that the system could not read."""
+    number = error.errno if isinstance(error, OSError) else None
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    kind = MissingFileError if number in (errno.ENOENT, errno.ENOTDIR) else UnreadableFileError
+    return kind(f"{os.fspath(path)}: cannot be read: {reason}", filename=path, number=number)
+
+
+class ReplayIndexError(WorldlineError, IndexError):
+    """There is no replay frame with that index."""
 
 
 class NotFoundError(WorldlineError, KeyError):
@@ -85,3 +229,28 @@ def nearest_name(name: str, candidates: Iterable[str]) -> str:
     """A hint such as "; did you mean 'elbow'?", empty when nothing is close."""
     close = difflib.get_close_matches(name, list(candidates), n=1)
     return f"; did you mean '{close[0]}'?" if close else ""
+
+
+PUBLIC = (
+    WorldlineError,
+    ArgumentError,
+    ShapeError,
+    EnumError,
+    RecordingError,
+    SceneError,
+    ForbiddenPathError,
+    UnreadableFileError,
+    MissingFileError,
+    OperationError,
+    StepFailure,
+    LayoutError,
+    CapabilityError,
+    UnavailableStage,
+    UnknownCapabilityError,
+    UnsupportedFormatError,
+    NotFoundError,
+    ReplayIndexError,
+)
+"""What `worldline` exports, and what tracebacks name by that path."""
+for _error in PUBLIC:
+    _error.__module__ = "worldline"

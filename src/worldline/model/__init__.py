@@ -12,6 +12,7 @@
 array([-0.979])
 """
 
+from worldline._src.errors import StepFailure
 from worldline._src.model.builder import ModelBuilder
 from worldline._src.model.builder_shapes import ShapeConfig
 from worldline._src.model.kinds import ActuatorMode, Axis, BodyFlags, JointType, ShapeFlags, ShapeKind
@@ -74,7 +75,7 @@ from worldline._src.step.second_derivatives import (
     InverseDynamicsSecondDerivatives,
     inverse_dynamics_second_derivatives,
 )
-from worldline._src.step.simulation import Simulation, StepFailure
+from worldline._src.step.simulation import Simulation
 from worldline._src.step.stepping import MultibodyIntegrationFamily, step
 
 __all__ = [

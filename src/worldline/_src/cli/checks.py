@@ -210,7 +210,7 @@ def while_it_runs(
     world: World, duration: float, tick: Callable[[], None] = lambda: None
 ) -> tuple[Watch, list[Finding]]:
     """Run a World for a while; `tick` is called after each of `PORTIONS` portions."""
-    from worldline._src.step.simulation import StepFailure
+    from worldline._src.errors import StepFailure
 
     if not world.is_simulation_mode:
         world.enter_simulation_mode()

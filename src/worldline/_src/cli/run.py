@@ -102,7 +102,7 @@ def _hold_controls(world: World, given: list[str]) -> None:
 
 def simulate(world: World, count: int, *, record: bool = False) -> dict[str, Any]:
     """Make `count` steps with a progress bar; a report with what was met on the way."""
-    from worldline._src.step.simulation import StepFailure
+    from worldline._src.errors import StepFailure
 
     world.enter_simulation_mode()
     if record:

@@ -21,7 +21,7 @@ from worldline._src.collision.results import (
     RaycastResult,
 )
 from worldline._src.collision.shapes import CollisionShape
-from worldline._src.errors import ArgumentError, CapabilityError, nearest_name
+from worldline._src.errors import ArgumentError, CapabilityError, UnknownCapabilityError, nearest_name
 from worldline._src.spatial.poses import Array, VectorLike
 
 
@@ -50,7 +50,7 @@ class CollisionDetector(abc.ABC):
         maker = CollisionDetector._makers.get(name)
         if maker is None:
             known = sorted(CollisionDetector._makers)
-            raise ArgumentError(
+            raise UnknownCapabilityError(
                 f"no collision detector {name!r}; there are {', '.join(known)}{nearest_name(name, known)}"
             )
         return maker()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from worldline._src.errors import CapabilityError, SceneError
+from worldline._src.errors import CapabilityError, SceneError, unreadable
 from worldline._src.scene.materials import BuildinAttr, Mark, Material, Texture, TextureType
 from worldline._src.scene.world import World as Scene
 
@@ -193,6 +193,9 @@ def _read(path: str, scene: Scene) -> np.ndarray:
         ) from None
     try:
         content = file.read_bytes()
+    except OSError as error:
+        raise unreadable(file, error) from None
+    try:
         with Image.open(io.BytesIO(content)) as image:
             if image.width * image.height > _MOST_PIXELS:
                 raise SceneError(

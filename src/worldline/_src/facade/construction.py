@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, UnknownCapabilityError
 from worldline._src.facade import values
 from worldline._src.facade.body_options import LinkOptions, RigidBodyOptions
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
@@ -175,7 +175,7 @@ def add_link(
     if spec is not None and not isinstance(spec, JointSpec):
         raise values.ShapeError(f"joint of a link must be a JointSpec, got {spec!r}")
     if spec is not None and spec.type is JointType.CUSTOM:
-        raise ArgumentError(
+        raise UnknownCapabilityError(
             "joint of a link: CUSTOM joints need a kinematics of their own, which is not offered"
         )
     if spec is not None and (spec.parent_anchor is not None or spec.child_anchor is not None):

@@ -40,7 +40,7 @@ class ComputeGraph:
         >>> graph.add("bake", lambda: done.append("cake"), after=["mix"])
         Traceback (most recent call last):
         ...
-        worldline._src.errors.ArgumentError: node 'bake' waits for 'mix', which is not in the graph
+        worldline.ArgumentError: node 'bake' waits for 'mix', which is not in the graph
         >>> graph.add("mix", lambda: done.append("dough"))
         >>> graph.add("bake", lambda: done.append("cake"), after=["mix"])
         >>> profile = compute.SequentialExecutor().run(graph)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, TypeVar
 
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import EnumError
 from worldline._src.scene import closures as scene_closures
 from worldline._src.scene.joints import DriveType
 from worldline._src.scene.joints import JointType as SceneJointType
@@ -199,7 +199,3 @@ def member(kind: type[E], value: Any, what: str) -> E:
         return value
     names = ", ".join(f"{kind.__name__}.{m.name}" for m in kind)
     raise EnumError(f"{what} must be one of {names}; got {value!r}")
-
-
-class EnumError(ArgumentError, TypeError):
-    """A value that is not a member of the enumeration asked for."""

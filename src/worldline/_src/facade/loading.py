@@ -382,7 +382,8 @@ def add_skeleton(
     try:
         scene = read_scene(uri, read_options)
     except SceneError as error:
-        raise SceneError(f"Failed to read Skeleton from {shown}: {error.message}", error.problems) from None
+        error.introduce(f"Failed to read Skeleton from {shown}")
+        raise
     if not scene.hierarchy.bodies:
         raise SceneError(f"Failed to read Skeleton from {shown}: there is no body in it")
     own_name = scene.name or scene.hierarchy.bodies[0].link.name or "multibody"

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from worldline._src.errors import SceneError, WorldlineError
+from worldline._src.errors import SceneError, WorldlineError, unreadable
 from worldline._src.facade import loading
 from worldline._src.facade.checkpoint import handles
 from worldline._src.facade.runtime import BodyState, JointState, Runtime, Snapshot
@@ -181,7 +181,7 @@ def _payload(where: str) -> bytes:
                 raise SceneError(f"{where}: claims {length} bytes; allowed: {_LARGEST}")
             payload = stream.read(length + 1)
     except OSError as error:
-        raise SceneError(f"{where}: cannot be read: {error.strerror}") from None
+        raise unreadable(where, error) from None
     if len(payload) != length:
         raise SceneError(f"{where}: cut or overlong, {len(payload)} bytes where {length} were written")
     if hashlib.sha256(payload).digest() != digest:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from worldline._src.errors import ArgumentError, NotFoundError, nearest_name
+from worldline._src.errors import ArgumentError, NotFoundError, RecordingError, nearest_name, unreadable
 from worldline._src.facade.frame_rows import FAMILY, STEPS, STEPS_SINCE, TIME_STEP, times
 from worldline._src.facade.replay_layout import Layout, Table
 from worldline._src.spatial.poses import Array
@@ -32,10 +32,6 @@ _FORMAT = "worldline recording"
 _VERSION = 1
 _UNIT = 1e-6
 """How far from one the length of a recorded quaternion may be."""
-
-
-class RecordingError(ArgumentError):
-    """A file that is no recording, or a damaged one."""
 
 
 class _Numbers(msgspec.Struct, forbid_unknown_fields=True):
@@ -231,6 +227,8 @@ class Recording:
         """
         try:
             file = msgspec.msgpack.decode(Path(path).read_bytes(), type=_File)
+        except OSError as error:
+            raise unreadable(path, error) from None
         except (msgspec.MsgspecError, RecursionError) as error:
             raise RecordingError(f"{os.fspath(path)} is no recording: {error}") from error
         try:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, NotFoundError, WorldlineError, nearest_name
+from worldline._src.errors import ArgumentError, NotFoundError, ReplayIndexError, nearest_name
 from worldline._src.facade import queries, replay_layout, state_binding, values
 from worldline._src.facade.contacts import Contact
 from worldline._src.facade.frame_rows import STEPS, FrameRows, same_bits, times
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
 
 FrameLike = int | tuple[str, int]
 """A frame: its index on the current branch, or the name of a branch and an index on it."""
-
-
-class ReplayIndexError(WorldlineError, IndexError):
-    """There is no replay frame with that index."""
 
 
 class ReplayFrame(NamedTuple):

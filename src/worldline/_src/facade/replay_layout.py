@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from worldline._src.errors import OperationError
+from worldline._src.errors import LayoutError
 from worldline._src.facade.frame import FreeFrame
 from worldline._src.scene.bodies import BodyKind
 from worldline._src.spatial.poses import Array
@@ -53,22 +53,6 @@ _DOFS = {
     "effort limit": "joint_effort_limit",
     "velocity limit": "joint_velocity_limit",
 }
-
-
-class LayoutError(OperationError):
-    """A replay frame that does not fit the World any more.
-
-    Attributes:
-        field: What changed, such as "damping coefficient".
-        owner: The object it changed on, empty when objects came or went.
-    """
-
-    def __init__(self, message: str, field: str = "", owner: str = "") -> None:
-        self.field, self.owner = field, owner
-        super().__init__(message)
-
-    def __reduce__(self):
-        return type(self), (str(self), self.field, self.owner)
 
 
 class Table(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from worldline._src.errors import CapabilityError, OperationError
+from worldline._src.errors import CapabilityError, OperationError, UnavailableStage
 from worldline._src.facade.capabilities import (
     CONSTRAINTS,
     DERIVATIVES,
@@ -54,10 +54,6 @@ class ResolvedOption:
     resolved: str
     reason: str
     is_substituted: bool = False
-
-
-class UnavailableStage(OperationError, CapabilityError):
-    """A closure asks for a stage that this build does not have."""
 
 
 def _refuse(row: int, what: str) -> None:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from worldline._src.errors import ArgumentError, OperationError
+from worldline._src.errors import ArgumentError, OperationError, ShapeError
 from worldline._src.facade.collections import NamedCollection
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.handle import Handle
 from worldline._src.facade.sensor_values import Readings, needs_dynamics
-from worldline._src.facade.values import ShapeError, TransformLike, pose_of
+from worldline._src.facade.values import TransformLike, pose_of
 from worldline._src.model.scene_sensors import ordered_sensors, sensor_labels
 from worldline._src.scene.sensors import ImuSensor
 from worldline._src.spatial.poses import IDENTITY, Array

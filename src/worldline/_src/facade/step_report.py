@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from worldline._src.errors import StepFailure
 from worldline._src.facade.contacts import contact_summary, last_contacts, owners
 from worldline._src.facade.force_shares import relief
 from worldline._src.facade.link import Link
@@ -23,7 +24,6 @@ from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.equality_rows import BROKEN
 from worldline._src.spatial.poses import Array
 from worldline._src.step.equality_filling import Owner
-from worldline._src.step.simulation import StepFailure
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime

@@ -14,17 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, ShapeError
 from worldline._src.spatial.poses import Array, quaternion
 
 VectorLike = Sequence[float] | Array
 TransformLike = Sequence[Sequence[float]] | Array
 _ISFINITE = math.isfinite
 _F64 = np.dtype(np.float64)
-
-
-class ShapeError(ArgumentError, TypeError):
-    """A value of the wrong type or shape."""
 
 
 def real(value: Any, what: str) -> float:

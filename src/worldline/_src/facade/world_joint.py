@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, OperationError
+from worldline._src.errors import ArgumentError, OperationError, UnknownCapabilityError
 from worldline._src.facade import values
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.handle import Handle
@@ -289,7 +289,7 @@ def add_joint(world: World, parent: Frame, child: Frame, spec: JointSpec) -> des
         raise ArgumentError(f"the endpoints of a joint must be distinct, both are '{child.name}'")
     if spec.type not in TYPES:
         names = ", ".join(kind.name for kind in TYPES)
-        raise ArgumentError(f"a joint between bodies must be one of {names}, got {spec.type.name}")
+        raise UnknownCapabilityError(f"a joint between bodies must be one of {names}, got {spec.type.name}")
     if (spec.parent_anchor is None) != (spec.child_anchor is None):
         raise ArgumentError("anchors of a joint must be given for both endpoints or for none")
     limits = _limits(spec)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldline._src.errors import CapabilityError, OperationError
+from worldline._src.errors import CapabilityError, StepFailure
 from worldline._src.jit import Stage
 from worldline._src.kernels import drives
 from worldline._src.kernels.program import caller
@@ -78,25 +78,6 @@ def portions(n: int) -> Iterator[int]:
             portion *= 2 if spent > 0.1 * _CHUNK_SECONDS else 8
         elif spent > 2.0 * _CHUNK_SECONDS:
             portion = max(1, portion // 2)
-
-
-class StepFailure(OperationError):
-    """A step left a state that is not finite, or its equations unsolved; the world is as it was before.
-
-    Attributes:
-        body: Label of the first body that failed.
-        quantity: What was not finite there: force, acceleration, velocity or position; "solution" when the
-            equations of a variational step were not solved.
-        frame: Number of the step that failed.
-    """
-
-    def __init__(self, body: str, quantity: str, frame: int) -> None:
-        self.body, self.quantity, self.frame = body, quantity, frame
-        missing = "was not found" if quantity == "solution" else "is not finite"
-        super().__init__(f"step {frame}: {quantity} of '{body}' {missing}; the world is as it was before it")
-
-    def __reduce__(self):
-        return type(self), (self.body, self.quantity, self.frame)
 
 
 class Simulation:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, nearest_name
+from worldline._src.errors import ArgumentError, UnknownCapabilityError, nearest_name
 from worldline._src.jit import Stage
 from worldline._src.kernels import drives
 from worldline._src.model.compile import DEFAULT_SOLVER, constant_views
@@ -53,7 +53,9 @@ class MultibodyIntegrationFamily(Enum):
                     return member
         names = [member.value for member in cls]
         hint = nearest_name(str(value), names)
-        raise ArgumentError(f"integration_family must be one of {', '.join(names)}, got {value!r}{hint}")
+        raise UnknownCapabilityError(
+            f"integration_family must be one of {', '.join(names)}, got {value!r}{hint}"
+        )
 
 
 IMPLICIT_FAMILIES = (

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from worldline._src.errors import SceneError
+from worldline._src.errors import ForbiddenPathError, MissingFileError, SceneError, unreadable
 from worldline._src.scene.limits import LIMITS
 
 MANIFESTS: Final = ("package.xml", "manifest.xml", "model.config")
@@ -31,14 +31,6 @@ VARIABLES: Final = {
     "model": ("GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH", "SDF_PATH"),
 }
 _LEVELS: Final = 8
-
-
-class PathRefused(SceneError):
-    """A path that a scene may not reach."""
-
-
-class FileMissing(SceneError):
-    """A file that is not where the scene says."""
 
 
 class PathPolicy:
@@ -95,18 +87,18 @@ class PathPolicy:
             prefix: A directory put before a relative path, such as a mesh directory.
 
         Raises:
-            PathRefused: It may not be reached, or is no path at all.
-            FileMissing: It is not there.
+            ForbiddenPathError: It may not be reached, or is no path at all.
+            MissingFileError: It is not there.
         """
         if not reference or "\0" in reference or len(reference) > 4096:
-            raise PathRefused(f"given {reference[:60]!r}; allowed: the path of a file")
+            raise ForbiddenPathError(f"given {reference[:60]!r}; allowed: the path of a file")
         scheme, separator, rest = reference.partition("://")
         if separator and scheme.lower() in VARIABLES:
             return self._resolve_package(scheme.lower(), rest, reference)
         if separator and scheme.lower() == "file":
             reference = unquote(rest)
         elif separator and len(scheme) > 1:
-            raise PathRefused(
+            raise ForbiddenPathError(
                 f"given {reference[:200]!r}; allowed: a path, file://, package:// or model://; "
                 "nothing is fetched from a network"
             )
@@ -119,7 +111,7 @@ class PathPolicy:
         else:
             candidates = [root / reference for root in (start, *self.asset_dirs) if root is not None]
             if not candidates:
-                raise PathRefused(
+                raise ForbiddenPathError(
                     f"given the relative path {reference[:200]!r}, but the scene has no file; "
                     "allowed: an absolute path, or give file_path or asset_dirs"
                 )
@@ -132,18 +124,18 @@ class PathPolicy:
                 return found
             refused = refused or found
         if refused is not None:
-            raise PathRefused(
+            raise ForbiddenPathError(
                 f"{reference[:200]!r} lies outside the directories that may be read: {self._names()}; "
                 "add its directory to asset_dirs, or set allow_outside"
             )
         tried = ", ".join(str(candidate)[:200] for candidate in candidates[:4])
-        raise FileMissing(f"no file {reference[:200]!r}; looked at {tried}")
+        raise MissingFileError(f"no file {reference[:200]!r}; looked at {tried}")
 
     def _resolve_package(self, scheme: str, rest: str, reference: str) -> Path:
         # package:///name/rest is seen in the wild too
         name, _, inner = rest.lstrip("/").partition("/")
         if name in ("", ".", ".."):
-            raise PathRefused(f"given {reference[:200]!r}; allowed: {scheme}://name/path")
+            raise ForbiddenPathError(f"given {reference[:200]!r}; allowed: {scheme}://name/path")
         looked: list[str] = []
         for root in self._package_roots(scheme, name):
             looked.append(str(root))
@@ -151,10 +143,10 @@ class PathPolicy:
             if found is None:
                 continue
             if not self.allow_outside and not found.is_relative_to(root) and not self.allows(found):
-                raise PathRefused(f"{reference[:200]!r} leads out of {root}")
+                raise ForbiddenPathError(f"{reference[:200]!r} leads out of {root}")
             return found
         where = f"looked in {', '.join(looked[:4])[:600]}" if looked else f"no {scheme} {name!r} is known"
-        raise FileMissing(
+        raise MissingFileError(
             f"no file {reference[:200]!r}; {where}; add the directory that holds it to asset_dirs"
         )
 
@@ -189,7 +181,7 @@ class PathPolicy:
             # a pipe or a device would block or never end, so look before opening
             status = path.stat()
             if not stat.S_ISREG(status.st_mode):
-                raise PathRefused(f"{path}: not an ordinary file")
+                raise ForbiddenPathError(f"{path}: not an ordinary file")
             if status.st_size > self.file_bytes:
                 raise SceneError(f"{path}: given {status.st_size} bytes; allowed: {self.file_bytes}")
             with path.open("rb") as file:
@@ -198,8 +190,7 @@ class PathPolicy:
         except (OSError, ValueError) as error:
             if isinstance(error, SceneError):
                 raise
-            reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise FileMissing(f"{path}: cannot be read: {reason}") from None
+            raise unreadable(path, error) from None
         if len(data) > status.st_size:
             raise SceneError(f"{path}: grew while it was read")
         return data

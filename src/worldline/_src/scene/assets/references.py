@@ -8,9 +8,9 @@ from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from worldline._src.errors import CapabilityError, Problem, SceneError
+from worldline._src.errors import CapabilityError, MissingFileError, Problem, SceneError, UnreadableFileError
 from worldline._src.scene.asset_specs import AssetSpecs, MeshSource
-from worldline._src.scene.assets.paths import FileMissing, PathPolicy
+from worldline._src.scene.assets.paths import PathPolicy
 from worldline._src.scene.compose import is_rooted
 from worldline._src.scene.materials import Texture, TextureSource
 
@@ -44,7 +44,7 @@ class AssetReferences:
         """The name of the mesh asset for a file.
 
         Raises:
-            FileMissing: The file is not there.
+            UnreadableFileError: The file is not there.
             PathRefused: It may not be reached.
             CapabilityError: Nothing reads such files.
         """
@@ -73,7 +73,7 @@ class AssetReferences:
     def _file(self, reference: str, base: Path | None) -> Path:
         path = self.policy.resolve(reference, base=base)
         if not path.is_file():
-            raise FileMissing(f"{reference[:200]!r} is not a file")
+            raise MissingFileError(f"{reference[:200]!r} is not a file")
         return path
 
 
@@ -86,7 +86,7 @@ def check_assets(assets: AssetSpecs, policy: PathPolicy) -> list[Problem]:
             continue
         try:
             policy.resolve(reference)
-        except FileMissing:
+        except UnreadableFileError:
             continue
         except SceneError as error:
             problems.append(Problem(place, str(error)))

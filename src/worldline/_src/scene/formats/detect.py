@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from worldline._src.errors import SceneError
+from worldline._src.errors import SceneError, UnsupportedFormatError
 from worldline._src.scene.formats.native import JSON_SUFFIXES, MSGPACK_SUFFIXES
 
 XML_ROOTS: Final = {"mujoco": "mjcf", "mujocoinclude": "mjcf", "robot": "urdf", "sdf": "sdf"}
@@ -47,7 +47,7 @@ def detect(data: bytes, path: Path | None = None) -> str:
         return by_suffix if by_suffix in ("mjcf", "urdf", "sdf") else "msd"
     if head and (0x80 <= head[0] <= 0x8F or head[0] in (0xDE, 0xDF)):
         return "msgpack"
-    raise SceneError(
+    raise UnsupportedFormatError(
         f"{_where(path)}given a file of unknown format; allowed: MJCF, URDF, SDF, MSD JSON, MSD msgpack"
     )
 

@@ -12,7 +12,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from worldline._src.errors import ArgumentError, CapabilityError, Problem, SceneError
+from worldline._src.errors import (
+    ArgumentError,
+    CapabilityError,
+    Problem,
+    SceneError,
+    UnsupportedFormatError,
+    unreadable,
+)
 from worldline._src.progress import slow
 from worldline._src.scene.assets.paths import PathPolicy
 from worldline._src.scene.assets.references import check_assets
@@ -123,8 +130,7 @@ def _contents(file: Path, limits: Limits) -> bytes:
     except (OSError, ValueError) as error:
         if isinstance(error, SceneError):
             raise
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise SceneError(f"{file}: cannot be read: {reason}") from None
+        raise unreadable(file, error) from None
     if len(data) > limits.file_bytes:
         size = os.path.getsize(file)
         raise SceneError(f"{file}: given {size} bytes; allowed: {limits.file_bytes}")
@@ -173,7 +179,7 @@ def from_str(
     if format not in _TEXT_FORMATS:
         nearest = hint(format, _TEXT_FORMATS)
         allowed = ", ".join(_TEXT_FORMATS)
-        raise ArgumentError(f"format: given {describe(format)}; allowed: {allowed}{nearest}")
+        raise UnsupportedFormatError(f"format: given {describe(format)}; allowed: {allowed}{nearest}")
     if not isinstance(string, str):
         raise ArgumentError(f"string: given {describe(string)}; allowed: text")
     file = None if file_path is None else os.fspath(file_path)

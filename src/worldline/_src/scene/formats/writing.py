@@ -20,7 +20,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Final
 
-from worldline._src.errors import ArgumentError, CapabilityError
+from worldline._src.errors import ArgumentError, CapabilityError, UnsupportedFormatError
 from worldline._src.progress import slow
 from worldline._src.scene.base import clone
 from worldline._src.scene.formats import native
@@ -129,14 +129,16 @@ def _format_of(target: Path) -> str:
     known = SUFFIXES.get(target.suffix.lower())
     if known is None:
         allowed = ", ".join(SUFFIXES)
-        raise ArgumentError(f"path: given {str(target)!r}; allowed: a file name ending in {allowed}")
+        raise UnsupportedFormatError(f"path: given {str(target)!r}; allowed: a file name ending in {allowed}")
     return known
 
 
 def _allowed(format: str, formats: tuple[str, ...]) -> str:
     if format not in formats:
         allowed = ", ".join(formats)
-        raise ArgumentError(f"format: given {describe(format)}; allowed: {allowed}{hint(format, formats)}")
+        raise UnsupportedFormatError(
+            f"format: given {describe(format)}; allowed: {allowed}{hint(format, formats)}"
+        )
     return format
 
 

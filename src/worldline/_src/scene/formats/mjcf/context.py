@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from worldline._src.errors import SceneError
+from worldline._src.errors import SceneError, UnreadableFileError
 from worldline._src.scene.actuators import Actuator
-from worldline._src.scene.assets.paths import FileMissing, PathPolicy
+from worldline._src.scene.assets.paths import PathPolicy
 from worldline._src.scene.base import Struct
 from worldline._src.scene.formats.mjcf.include import parse_model, read_text
 from worldline._src.scene.formats.mjcf.making import Fields, Memo, Template, defaults, fresh, interval
@@ -271,7 +271,7 @@ class Reading:
         try:
             found = self.policy.resolve(reference, base=scope.source.directory, prefix=directory)
             return self.policy.stored(found)
-        except FileMissing as error:
+        except UnreadableFileError as error:
             # a scene can be looked at without its meshes; whoever needs them will say so again
             self.log.left_out(a.element, f"attribute '{attribute}': {error.message}")
             start = scope.source.directory or Path()

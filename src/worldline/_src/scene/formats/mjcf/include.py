@@ -13,8 +13,8 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from worldline._src.errors import Problem, SceneError
-from worldline._src.scene.assets.paths import FileMissing, PathPolicy
+from worldline._src.errors import Problem, SceneError, UnreadableFileError, unreadable
+from worldline._src.scene.assets.paths import PathPolicy
 from worldline._src.scene.formats.xml import ELEMENTS, SOURCE_CHARS, Attributes, Element, Log, parse
 
 ROOT: Final = "mujoco"
@@ -29,7 +29,7 @@ def read_text(path: Path, policy: PathPolicy) -> str:
             raise SceneError(f"{path}: allowed: an ordinary file of up to {most} bytes")
         data = path.read_bytes()
     except OSError as error:
-        raise SceneError(f"{path}: cannot be read: {error.strerror}") from None
+        raise unreadable(path, error) from None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -113,7 +113,7 @@ class _Includes:
         beside = None if element.file is None else Path(element.file).parent
         try:
             return self.policy.resolve(reference, base=beside)
-        except FileMissing:
+        except UnreadableFileError:
             if beside == self.directory:
                 raise
             return self.policy.resolve(reference, base=self.directory)

@@ -14,8 +14,8 @@ import re
 from pathlib import Path
 from typing import Final
 
-from worldline._src.errors import SceneError
-from worldline._src.scene.assets.paths import FileMissing, PathPolicy
+from worldline._src.errors import MissingFileError, SceneError, UnreadableFileError
+from worldline._src.scene.assets.paths import PathPolicy
 from worldline._src.scene.formats.sdf.frames import MODEL, FrameEntry, Scope, Version
 from worldline._src.scene.formats.sdf.nodes import Node, read_pose
 from worldline._src.scene.formats.xml import ELEMENTS, Element, Log, parse
@@ -178,7 +178,7 @@ class ScopeBuilder:
                 self._parsed[path] = None
                 text = self.policy.read(path).decode("utf-8", "replace")
                 self._parsed[path] = parse(text, file_path=path)
-        except FileMissing as missing:
+        except UnreadableFileError as missing:
             self.log.left_out(element, str(missing))
             return None
         except SceneError as error:
@@ -197,7 +197,7 @@ class ScopeBuilder:
         """The newest SDF file that the manifest of a model names."""
         manifest = directory / "model.config"
         if not manifest.is_file():
-            raise FileMissing(f"no model.config in {directory}")
+            raise MissingFileError(f"no model.config in {directory}")
         root = parse(self.policy.read(manifest).decode("utf-8", "replace"), file_path=manifest)
         best: tuple[Version, str] = ((0, 0), "")
         for entry in root.all("sdf"):
@@ -206,7 +206,7 @@ class ScopeBuilder:
             if entry.text and version >= best[0]:
                 best = (version, entry.text)
         if not best[1]:
-            raise FileMissing(f"{manifest} names no SDF file")
+            raise MissingFileError(f"{manifest} names no SDF file")
         return self.policy.resolve(best[1], base=directory)
 
     def _model_in(self, root: Element, user: Element) -> Element | None:

@@ -7,8 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from worldline._src.errors import SceneError
-from worldline._src.scene.assets.paths import FileMissing
+from worldline._src.errors import SceneError, UnreadableFileError
 from worldline._src.scene.assets.references import AssetReferences
 from worldline._src.scene.formats.sdf.nodes import Node
 from worldline._src.scene.formats.xml import Element, Log
@@ -105,7 +104,7 @@ class MaterialReader:
         base = None if element.file is None else Path(element.file).parent
         try:
             return self.references.texture(element.text, base=base)
-        except FileMissing as missing:
+        except UnreadableFileError as missing:
             self.log.left_out(element, str(missing))
         except SceneError as refused:
             self.log.problem(element, str(refused))

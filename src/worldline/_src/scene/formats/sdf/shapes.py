@@ -9,9 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from worldline._src.errors import CapabilityError, SceneError
+from worldline._src.errors import CapabilityError, SceneError, UnreadableFileError
 from worldline._src.scene.asset_specs import HFieldSource, HFieldSourceType
-from worldline._src.scene.assets.paths import FileMissing
 from worldline._src.scene.assets.references import AssetReferences, free_name
 from worldline._src.scene.assets.rotations import quaternion
 from worldline._src.scene.bodies import Inertia, Link
@@ -244,7 +243,7 @@ class ShapeReader:
             return None
         try:
             name = self.references.mesh(uri, base=_directory(node.element), parts=parts)
-        except (FileMissing, CapabilityError) as missing:
+        except (UnreadableFileError, CapabilityError) as missing:
             self.log.left_out(node.element, str(missing))
             return None
         except SceneError as refused:
@@ -270,7 +269,7 @@ class ShapeReader:
         policy = self.references.policy
         try:
             path = policy.resolve(uri, base=_directory(node.element))
-        except FileMissing as missing:
+        except UnreadableFileError as missing:
             self.log.left_out(node.element, str(missing))
             return None, IDENTITY
         except SceneError as refused:

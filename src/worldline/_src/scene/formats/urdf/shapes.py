@@ -12,8 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from worldline._src.errors import CapabilityError, SceneError
-from worldline._src.scene.assets.paths import FileMissing
+from worldline._src.errors import CapabilityError, SceneError, UnreadableFileError
 from worldline._src.scene.assets.references import AssetReferences, free_name
 from worldline._src.scene.assets.rotations import from_rpy
 from worldline._src.scene.bodies import Inertia, Link
@@ -100,7 +99,7 @@ class ShapeReader:
             attributes.finish(strict=False)
             try:
                 made.texture_name = self.references.texture(reference) if reference else None
-            except FileMissing as missing:
+            except UnreadableFileError as missing:
                 self.log.left_out(texture, str(missing))
             except SceneError as refused:
                 self.log.problem(texture, str(refused))
@@ -224,7 +223,7 @@ class ShapeReader:
         element = attributes.element
         try:
             name = self.references.mesh(reference)
-        except (FileMissing, CapabilityError) as missing:
+        except (UnreadableFileError, CapabilityError) as missing:
             self.log.left_out(element, str(missing))
             return None
         except SceneError as refused:
