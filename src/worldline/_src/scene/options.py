@@ -32,7 +32,13 @@ class SolverType(SceneEnum):
 
 
 class FrictionModel(enum.IntEnum):
-    """Names for the numbers of `SimulateOption.friction_model`."""
+    """Names for the numbers of `SimulateOption.friction_model`.
+
+    None_: contacts have no friction. Cone: the friction force lies in a round cone, |f| <= mu N, the same in
+    every direction. Pyramid: contacts of the impedance model take the pyramid of MJCF, |f_1| + |f_2| <= mu N
+    along the tangents of the contact, so diagonal sliding has 1/sqrt(2) of the friction along a tangent;
+    contacts of the other laws keep the cone.
+    """
 
     None_ = 0
     Cone = 1
@@ -181,7 +187,7 @@ class SimulateOption(Struct):
     disable_limit: bool = field(default=False, converter=FLAG, doc="No limits.")
     friction_model: int = field(
         default=2,
-        converter=Integer(minimum=0, maximum=4),
+        converter=Integer(minimum=0, maximum=2),
         doc="Friction of contacts; see `FrictionModel`.",
     )
     gravity: list[float] | None = field(

@@ -223,7 +223,7 @@ def _cone(rows, notes, met, shapes, base, moved, first, u, impact, weights, opti
     """An elliptic cone: normal, then friction directions that share its regularizer."""
     h, dim = option[STEP], met.condim
     normal = contact_answer(met.law, impact, u, weights[0], h, option[SAFE] != 0.0)
-    R1 = elliptic_first_regularizer(normal.R, option[RATIO])
+    R1 = elliptic_first_regularizer(normal.friction_R, option[RATIO])
     damping = normal.friction_damping
     if met.pair >= 0:
         own = load_law(shapes.pair_friction_law, met.pair)
@@ -248,7 +248,7 @@ def _cone(rows, notes, met, shapes, base, moved, first, u, impact, weights, opti
 
 @inline
 def _pyramid(rows, notes, met, shapes, base, moved, first, u, impact, weights, option):
-    """Edges normal +- mu tangent of a linearised cone, all with one regularizer."""
+    """Edges normal +- mu tangent of the linearised cone of the impedance model, all with one regularizer."""
     h, dim = option[STEP], met.condim
     mu = _friction_of(met, shapes.pair_friction, 1)
     # edges differ from the normal by a velocity that every law answers with its damping
@@ -267,9 +267,6 @@ def _pyramid(rows, notes, met, shapes, base, moved, first, u, impact, weights, o
             rows.aref[k] = normal.aref - brake if side == 0 else normal.aref + brake
             rows.D[k], rows.bound[k] = D, 0.0
             notes.row_residual[k] = impact.r
-        if met.law.kind == HARD:
-            both, across = impact.wanted + impact.before, (2.0 - h * normal.friction_damping) * mu * slip
-            notes.row_impact[up], notes.row_impact[up + 1] = both + across, both - across
 
 
 @kernel
@@ -303,7 +300,9 @@ def contact_rows(hits, bodies, shapes, island, moving, rows_out, notes_out, fram
         none = constant(0.0, r)
         r = where(counts, r, none)
         condim = met.condim
-        elliptic = option[ELLIPTIC] != 0.0
+        # a pyramid linearises the cone of the impedance model; all other laws keep the round cone, because
+        # the normal force of a pyramid depends on how many of its edges push
+        elliptic = option[ELLIPTIC] != 0.0 or met.law.kind != IMPEDANCE
         count = 1
         if condim > 1:
             count = condim if elliptic else 2 * (condim - 1)

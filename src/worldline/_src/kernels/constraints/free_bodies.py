@@ -212,7 +212,7 @@ def _prepare(hits, trees, shapes, k, n, v, frames_out, bounces_out, contacts_out
         return False
     impact = impact_of(met.law, r, u, free, A, Moment(h, option[PHASE], option[SHARE], option[SLOW_PUSH]))
     made = contact_answer(met.law, impact, u, A, h, option[SAFE] != 0.0)
-    R1 = elliptic_first_regularizer(made.R, option[RATIO])
+    R1 = elliptic_first_regularizer(made.friction_R, option[RATIO])
     contacts_out.a[n], contacts_out.b[n], contacts_out.shape[n] = link_a, link_b, DISC
     contacts_out.active[n] = 1.0
     contacts_out.mu[n] = met.sliding if met.condim > 1 else 0.0

@@ -177,5 +177,6 @@ def contact_answer(law, impact, u, inverse_inertia, h, safe):
     """Reference acceleration and regularizer of a contact."""
     if law.kind == HARD:
         A = maximum(inverse_inertia, constant(SOFTEST, u))
-        return Answer((impact.wanted - u) * (1.0 / h), HARDNESS * A, constant(1.0 / h, u))
+        R = HARDNESS * A
+        return Answer((impact.wanted - u) * (1.0 / h), R, constant(1.0 / h, u), R)
     return answer(law, impact.r, u, inverse_inertia, h, safe)

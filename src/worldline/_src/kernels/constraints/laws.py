@@ -65,11 +65,12 @@ class Law(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a row wants: reference acceleration, regularizer, damping of its friction rows."""
+    """What a row wants: reference acceleration and regularizer; damping and regularizer of its friction rows."""
 
     aref: Any
     R: Any
     friction_damping: Any
+    friction_R: Any
 
 
 @inline
@@ -115,7 +116,8 @@ def answer(law, r, v, inverse_inertia, h, safe):
         if law.bounciness > 0.0:
             wanted = maximum(wanted, where(v < 0.0, -law.bounciness * v, wanted))
         wanted = where(r > 0.0, r * (-1.0 / h), wanted)
-        return Answer((wanted - v) * (1.0 / h), HARDNESS * A, constant(1.0 / h, r))
+        R = HARDNESS * A
+        return Answer((wanted - v) * (1.0 / h), R, constant(1.0 / h, r), R)
     if law.kind == FORCE_SPRING or law.kind == ACCELERATION_SPRING:
         k, d = law.stiffness, law.damping
         give = h * (k * h + d)
@@ -123,12 +125,12 @@ def answer(law, r, v, inverse_inertia, h, safe):
         D = constant(give, r)
         if law.kind == ACCELERATION_SPRING:
             D = give / A
-        return Answer(aref, 1.0 / D, constant(1.0 / h, r))
+        # the spring acts along the normal alone: friction sticks as hard contact does, or the contact creeps
+        return Answer(aref, 1.0 / D, constant(1.0 / h, r), HARDNESS * A)
     spring = law_spring(law, h, safe)
     share = impedance(r, law.d0, law.dmax, law.width, law.middle, law.power)
-    return Answer(
-        reference_acceleration(spring, share, r, v), regularizer(share, A), constant(spring.damping, r)
-    )
+    R = regularizer(share, A)
+    return Answer(reference_acceleration(spring, share, r, v), R, constant(spring.damping, r), R)
 
 
 @inline
