@@ -102,3 +102,24 @@ def test_nothing_to_hit():
     assert found.fractions.tolist() == [np.inf]
     with pytest.raises(ValueError, match="as many starts as ends"):
         DETECTOR.raycast(group, np.zeros((2, 3)), np.zeros((3, 3)))
+
+
+def test_cells_of_height_fields_are_split_as_in_mujoco():
+    mujoco = pytest.importorskip("mujoco", reason="MuJoCo is the yardstick")
+    rng = np.random.default_rng(5)
+    heights = rng.random((4, 6))
+    spec = mujoco.MjSpec()
+    spec.add_hfield(name="ground", nrow=4, ncol=6, size=(1.5, 1.0, 1.0, 0.1), userdata=heights.ravel())
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_HFIELD, hfieldname="ground")
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    # the compiler of MuJoCo spreads heights over 0 to 1 and keeps them in single precision
+    known = np.asarray(model.hfield_data, np.float64).reshape(4, 6)
+    group = DETECTOR.create_group()
+    group.add(CollisionShape.height_field(known, (3.0, 2.0), base=0.1))
+    start = np.column_stack([rng.uniform(-1.4, 1.4, 300), rng.uniform(-0.9, 0.9, 300), np.full(300, 3.0)])
+    found = DETECTOR.raycast(group, start, start - (0.0, 0.0, 4.0))
+    down, geom = np.array([0.0, 0.0, -1.0]), np.zeros(1, np.int32)
+    expected = [mujoco.mj_ray(model, data, point, down, None, 1, -1, geom) for point in start]
+    np.testing.assert_allclose(4.0 * found.fractions, expected, atol=1e-9)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from facade.scenes import moved
+from worldline import msd
 from worldline import simulation as sx
 from worldline._src.errors import ArgumentError, OperationError
 from worldline.collision import CollisionOption, CollisionShape
@@ -232,3 +233,45 @@ def test_pairs_that_are_not_asked_for_are_not_told(flag, kind):
         setattr(options, flag, 1)
     with pytest.raises(ArgumentError, match="CollisionQueryOptions"):
         world.collide(include=True)
+
+
+MARGINS = """<mujoco><worldbody>
+<geom name="floor" type="plane" size="5 5 1"/>
+<body name="wide" pos="0 0 0.11"><freejoint/><geom name="w" type="sphere" size="0.1" margin="{margin}" gap="{gap}"/></body>
+<body name="masked" pos="1 0 0.105"><freejoint/>
+  <geom name="m" type="sphere" size="0.1" contype="0" conaffinity="0"/></body>
+<body name="above" pos="1 0 0.31"><freejoint/><geom name="a" type="sphere" size="0.1"/></body>
+<body name="arm" pos="3 0 0.5"><geom name="upper" type="sphere" size="0.1"/>
+  <body name="hand" pos="0.15 0 0"><joint axis="0 1 0"/><geom name="lower" type="sphere" size="0.1"/></body></body>
+</worldbody><contact>
+<pair geom1="floor" geom2="m" margin="0.02"/>
+<pair geom1="m" geom2="a" margin="{pair}"/>
+<pair geom1="upper" geom2="lower"/>
+</contact></mujoco>"""
+
+
+def named(contacts):
+    return sorted(
+        (*("" if b is None else b.name for b in (c.body_a, c.body_b)), round(c.depth, 12)) for c in contacts
+    )
+
+
+@pytest.mark.parametrize("override", [None, 0.0, 0.012, 0.05])
+@pytest.mark.parametrize("pair", [0.003, 0.01])
+@pytest.mark.parametrize(("margin", "gap"), [(0.0, 0.0), (0.02, 0.0), (0.02, 0.015), (0.005, 0.0)])
+def test_queries_find_the_contacts_that_push_in_a_step(margin, gap, pair, override):
+    """Margins, gaps and pairs with parameters of their own; the world moves its shapes by gravity alone."""
+    scene = msd.from_str(MARGINS.format(margin=margin, gap=gap, pair=pair), format="mjcf")
+    scene.simulate_option.override_contact_margin = override
+    world = sx.World.from_scene(scene)
+    found = named(world.collide())
+    world.step()
+    assert found == named(world.contacts)
+    assert ("arm", "hand", 0.05) in found, "a pair is tested whatever the other filters say"
+
+
+def test_the_margin_of_a_query_finds_more_than_pushes():
+    world = sx.World.from_scene(msd.from_str(MARGINS.format(margin=0.0, gap=0.0, pair=0.003), format="mjcf"))
+    near = named(world.collide(CollisionOption(margin=0.011)))
+    assert ("", "wide", -0.01) in near and ("masked", "above", -0.005) in near
+    assert len(world.collide(CollisionOption(margin=0.011, max_contacts=1))) == 1

@@ -195,6 +195,30 @@ def test_drive_modes_by_axis():
     assert single("universal", actuator_mode=modes).finalize().joint_act_mode.tolist() == [4, 0]
 
 
+@pytest.mark.parametrize(
+    ("mode", "force"),
+    [
+        (ActuatorMode.NONE, 0.0),
+        (ActuatorMode.POSITION, 20.0 * 0.5 - 3.0 * 0.2),
+        (ActuatorMode.VELOCITY, 3.0 * (0.7 - 0.2)),
+        (ActuatorMode.POSITION_VELOCITY, 20.0 * 0.5 + 3.0 * (0.7 - 0.2)),
+        (ActuatorMode.EFFORT, 0.0),
+    ],
+)
+@pytest.mark.parametrize("family", list(wm.MultibodyIntegrationFamily))
+def test_drives_follow_the_targets_of_their_mode(mode, force, family):
+    """A mass of 2 kg on a slide at 0.1 m with 0.2 m/s, and one short step: m a is the force of the drive."""
+    options = {"target_pos": 0.6, "target_vel": 0.7, "target_ke": 20.0, "target_kd": 3.0}
+    builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    body = builder.add_link(mass=2.0, inertia=np.eye(3))
+    builder.add_articulation([builder.add_joint_prismatic(-1, body, actuator_mode=mode, **options)])
+    model, h = builder.finalize(), 1e-6
+    state = model.state()
+    state.joint_q[:], state.joint_qd[:] = 0.1, 0.2
+    wm.step(model, state, dt=h, integration_family=family)
+    assert 2.0 * (state.joint_qd[0] - 0.2) / h == pytest.approx(force, abs=1e-4)
+
+
 # ---- limits in use
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.kernels.broadphase.bvh import BUILD_STACK, BUILD_WORK, build_tree
+from worldline._src.scene.assets.hfields import grid_triangles
 from worldline._src.scene.assets.hulls import convex_hull
 from worldline._src.scene.vectors import Array
 
@@ -142,10 +143,7 @@ def field_geometry(heights: Array, size: Array, base: float) -> GeometryData:
     y = np.linspace(-0.5 * size[1], 0.5 * size[1], rows)
     grid_x, grid_y = np.meshgrid(x, y)
     points = np.stack([grid_x, grid_y, heights], axis=-1).reshape(-1, 3)
-    i = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).reshape(-1)
-    first = np.stack([i, i + 1, i + columns], axis=1)
-    second = np.stack([i + 1, i + columns + 1, i + columns], axis=1)
-    triangles = np.stack([first, second], axis=1).reshape(-1, 3)
+    triangles = grid_triangles(rows, columns)
     bottom = min(-base, float(heights.min()))
     low, high = points.min(axis=0), points.max(axis=0)
     low[2] = bottom

@@ -14,7 +14,7 @@ from functools import cache
 
 import numpy as np
 
-from worldline._src.scene.assets.hfields import HeightField
+from worldline._src.scene.assets.hfields import HeightField, grid_triangles
 from worldline._src.spatial.poses import Array
 
 _AROUND = 48
@@ -75,13 +75,6 @@ def _unit(rows: Array) -> Array:
     return np.divide(rows, length, out=np.tile((0.0, 0.0, 1.0), (len(rows), 1)), where=length > 0.0)
 
 
-def _grid_faces(rows: int, columns: int) -> np.ndarray:
-    """Two triangles a cell of a grid of vertices."""
-    a = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
-    b, c, d = a + 1, a + columns, a + columns + 1
-    return np.concatenate([np.stack([a, b, d], axis=1), np.stack([a, d, c], axis=1)])
-
-
 def _revolved(radius: Array, z: Array, normal_r: Array, normal_z: Array) -> Triangles:
     """A profile, from the lower end to the upper, turned about z."""
     turn = np.linspace(0.0, 2.0 * np.pi, _AROUND + 1)
@@ -92,7 +85,7 @@ def _revolved(radius: Array, z: Array, normal_r: Array, normal_z: Array) -> Tria
         return np.stack([r[:, None] * cos, r[:, None] * sin, h], axis=2)
 
     vertices, normals = ring(radius, z).reshape(-1, 3), ring(normal_r, normal_z).reshape(-1, 3)
-    faces = _grid_faces(len(radius), len(turn))
+    faces = grid_triangles(len(radius), len(turn))
     # cells that end in a pole have one triangle without area
     corners = vertices[faces]
     area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
@@ -178,7 +171,7 @@ def height_field(field: HeightField) -> Triangles:
     y = field.size[1] * (rows / (heights.shape[0] - 1) - 0.5)
     z = heights[np.ix_(rows, columns)]
     grid = np.stack([*np.broadcast_arrays(x[None, :], y[:, None]), z], axis=2)
-    faces = _grid_faces(len(rows), len(columns))
+    faces = grid_triangles(len(rows), len(columns))
     places = np.stack(np.broadcast_arrays(x[None, :] / field.size[0], y[:, None] / field.size[1]), axis=2)
     top = from_soup(grid.reshape(-1, 3), faces, places.reshape(-1, 2) + 0.5)
     if field.base <= 0.0:
@@ -186,7 +179,7 @@ def height_field(field: HeightField) -> Triangles:
     rim = np.concatenate([grid[0], grid[1:, -1], grid[-1, -2::-1], grid[-2::-1, 0]])
     foot = rim * (1.0, 1.0, 0.0) - (0.0, 0.0, field.base)
     wall = np.stack([foot, rim]).reshape(-1, 3)
-    sides = with_edges(wall, _grid_faces(2, len(rim)))
+    sides = with_edges(wall, grid_triangles(2, len(rim)))
     count = len(top.vertices)
     assert top.texcoords is not None
     return Triangles(

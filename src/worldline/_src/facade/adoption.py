@@ -226,6 +226,7 @@ def _adopt_closure(world: World, closure: described.LoopClosure, ends: _Ends, ma
         matrix_of(np.concatenate([a.position, a.orientation])),
         matrix_of(np.concatenate([b.position, b.orientation])),
         closure.distance,
+        closure.allow_collision,
     )
     handle = LoopClosure(world, closure, spec)
     world._loop_closures[label] = handle

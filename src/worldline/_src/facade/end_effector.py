@@ -89,6 +89,7 @@ class EndEffector(FixedFrame):
         self._world._require_idle()
         self._place(values.pose_of(value, f"EndEffector '{self.name}' local_transform"))
         self._world._layout_edits += 1
+        self._world._follow_frame(self)
 
     # ---- how the joints move it
 

@@ -132,5 +132,8 @@ def _filtered(
         return "self collision disabled", f"{a} and {b} belong to one multibody"
     excluded = [] if model.excluded_bodies is None else (model.excluded_bodies + 1).tolist()
     if any(set(row) == set(pair) for row in excluded):
-        return "ignored pair", f"{a} and {b} are set to pass through each other"
+        return (
+            "ignored pair",
+            f"{a} and {b} are set to pass through each other, or held together by a closure or a joint",
+        )
     return None

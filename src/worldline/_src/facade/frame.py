@@ -311,6 +311,7 @@ class FreeFrame(_PlacedFrame):
     def local_transform(self, value: TransformLike) -> None:
         self._require_alive()
         self._place(values.pose_of(value, f"FreeFrame '{self.name}' local_transform"))
+        self._world._follow_frame(self)
 
     @property
     def transform(self) -> Array:
@@ -322,3 +323,4 @@ class FreeFrame(_PlacedFrame):
         self._require_alive()
         pose = values.pose_of(value, f"FreeFrame '{self.name}' transform")
         self._place(compose(inverse(self._parent._pose().copy()), pose))
+        self._world._follow_frame(self)

@@ -20,7 +20,9 @@ from worldline._src.facade.kinds import (
     member,
     scene_family,
 )
+from worldline._src.facade.link import Link
 from worldline._src.facade.options import Options, Setting, flag
+from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import TransformLike
 from worldline._src.scene import closures as described
 from worldline._src.spatial.poses import Array, compose, inverse
@@ -42,6 +44,8 @@ class LoopClosureSpec:
         offset_a: pose of the endpoint in frame_a, 4x4; identity when None.
         offset_b: pose of the endpoint in frame_b, 4x4; identity when None.
         distance: kept by the DISTANCE family [m].
+        allow_collision: whether the two bodies touch while the closure is solved. By default they do not, as
+            parent and child of a joint do not; what is closed to the world still touches the world's shapes.
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class LoopClosureSpec:
         offset_a: TransformLike | None = None,
         offset_b: TransformLike | None = None,
         distance: float = 0.0,
+        allow_collision: bool = False,
     ) -> None:
         for name, frame in (("frame_a", frame_a), ("frame_b", frame_b)):
             if not isinstance(frame, Frame):
@@ -62,6 +67,7 @@ class LoopClosureSpec:
         self.offset_a = np.eye(4) if offset_a is None else _transform(offset_a, "offset_a")
         self.offset_b = np.eye(4) if offset_b is None else _transform(offset_b, "offset_b")
         self.distance = values.non_negative(distance, "distance of a loop closure")
+        self.allow_collision = flag("allow_collision of a loop closure")(allow_collision)
 
     def __repr__(self) -> str:
         return f"LoopClosureSpec({self.family.name}, '{self.frame_a.name}', '{self.frame_b.name}')"
@@ -99,7 +105,8 @@ class LoopClosureResidual(NamedTuple):
 
     value: Array
     """RIGID: translation, then the rotation vector taking B to A; POINT: translation; AXIS: translation, then
-    the two components of A's z axis across B's; DISTANCE: distance minus what is kept. World [m, rad]."""
+    the tilt of A's z axis along B's x and y, up to 2 for antiparallel axes; DISTANCE: distance minus what is
+    kept. World [m, rad]."""
     norm: float
     translation: Array
     """Position of A minus position of B, world axes [m], (3,)."""
@@ -177,6 +184,12 @@ class LoopClosure(Handle):
         """Distance kept by the DISTANCE family [m]."""
         self._require_alive()
         return self._spec.distance
+
+    @property
+    def allow_collision(self) -> bool:
+        """Whether the two bodies touch while the closure is solved."""
+        self._require_alive()
+        return self._closure.allow_collision
 
     @property
     def runtime_policy(self) -> LoopClosureRuntimePolicy:
@@ -257,8 +270,7 @@ class LoopClosure(Handle):
         elif spec.family is LoopClosureFamily.DISTANCE:
             value = np.array([float(np.linalg.norm(gap)) - spec.distance])
         else:
-            z = values.matrix_of(A)[:3, 2]
-            value = np.concatenate([gap, (values.matrix_of(B)[:3, :3].T @ z)[:2]])
+            value = np.concatenate([gap, _tilt(values.matrix_of(B)[:3, :3].T @ values.matrix_of(A)[:3, 2])])
         return LoopClosureResidual(
             value=value,
             norm=float(np.linalg.norm(value)),
@@ -281,6 +293,26 @@ class LoopClosure(Handle):
             return None
         return runtime.constraints.column["equality_wrench"][row].copy()
 
+    def _move_end(self, second: bool, base: Frame, X: Array) -> None:
+        """An end now stands at a pose of a body, a link or the world."""
+        spec, world = self._spec, self._world
+        if second:
+            self._closure.frame_b = world._frame_ref(spec.frame_b, spec.offset_b)
+        else:
+            self._closure.frame_a = world._frame_ref(spec.frame_a, spec.offset_a)
+        runtime = world._runtime
+        table = None if runtime is None else runtime.model.closures
+        if runtime is None or table is None:
+            return
+        body = runtime.body(base._link) if isinstance(base, (RigidBody, Link)) else -1
+        k, name = table.label.index(self.name), "X_b" if second else "X_a"
+        poses = np.array(getattr(table, name))
+        poses[k] = X
+        setattr(table, name, poses)
+        constraints = runtime.constraints
+        if constraints is not None and not constraints.move_closure_end(k, second, body, X):
+            world._topology_changed()
+
     def _touches(self, frame: object) -> bool:
         return self._spec.frame_a is frame or self._spec.frame_b is frame
 
@@ -291,6 +323,34 @@ class LoopClosure(Handle):
     def __repr__(self) -> str:
         state = "" if self._alive else ", not valid"
         return f"LoopClosure('{self.name}', {self._spec.family.name}{state})"
+
+
+def follow_frame(world: World, frame: Frame) -> None:
+    """Take the ends of closures along with a frame that was moved, and with the frames that stand on it."""
+    for closure in world._loop_closures.values():
+        spec = closure._spec
+        for second, end, offset in (
+            (False, spec.frame_a, spec.offset_a),
+            (True, spec.frame_b, spec.offset_b),
+        ):
+            base, X, carried = end, values.pose_of(offset, "offset"), False
+            while not (base.is_world or isinstance(base, (RigidBody, Link))):
+                carried = carried or base is frame
+                X = compose(values.pose_of(base.local_transform, "frame"), X)
+                base = base.parent_frame
+            if carried:
+                closure._move_end(second, base, X)
+
+
+def _tilt(z: Array) -> Array:
+    """How far a unit vector leans from the z axis, (2,): its x and y, and beyond a right angle what goes on
+    to 2 along the same direction, so that the opposite axis is not taken for the same."""
+    across = z[:2]
+    if z[2] >= 0.0:
+        return across
+    length = float(np.linalg.norm(across))
+    along = across / length if length > 1e-12 else np.array([1.0, 0.0])
+    return 2.0 * along - across
 
 
 def add_loop_closure(world: World, name: str | None, spec: LoopClosureSpec) -> LoopClosure:
@@ -318,6 +378,7 @@ def add_loop_closure(world: World, name: str | None, spec: LoopClosureSpec) -> L
         frame_b=world._frame_ref(spec.frame_b, spec.offset_b),
         family=scene_family(spec.family),
         distance=spec.distance,
+        allow_collision=spec.allow_collision,
     )
     handle = LoopClosure(world, made, spec)
     world._numbers["loop_closure"] = number

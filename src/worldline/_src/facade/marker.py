@@ -88,6 +88,7 @@ class Marker(Frame):
             raise OperationError(f"marker '{self.name}' is placed by its two ends, which do not move alone")
         self._site.position, self._site.orientation = pose[:3], pose[3:]
         self._world._topology_changed()
+        self._world._follow_frame(self)
 
     @property
     def shape(self) -> SiteShape:

@@ -16,7 +16,7 @@ import numpy as np
 
 from worldline._src.collision.group import CollisionGroup
 from worldline._src.collision.native import NativeDetector
-from worldline._src.collision.results import CollisionOption
+from worldline._src.collision.results import CollisionOption, CollisionResult
 from worldline._src.collision.shapes import CollisionShape
 from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import values
@@ -31,6 +31,7 @@ from worldline._src.kernels.narrowphase.dispatch import pair_family
 from worldline._src.kernels.narrowphase.tables import SKIP
 from worldline._src.spatial.poses import IDENTITY, Array
 from worldline._src.step.collision_rows import body_rows, shape_rows
+from worldline._src.step.pair_filling import contact_margins
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
@@ -132,13 +133,19 @@ class QueryScene:
         """Body of the model by object, -1 for the world."""
         self.place = np.array([self.who.index[k] for k, _ in rows], np.int64)
         """Place among the shapes of its body by object."""
+        self.margins = contact_margins(model, np.array([k for k, _ in rows], np.int64))
+        """Distances at which contact begins to push, as in a step."""
+        reach = np.maximum(self.margins.shape, 0.0)
+        for pair, margin in self.margins.pair.items():
+            reach[list(pair)] = np.maximum(reach[list(pair)], 0.5 * margin)
+        rules.explicit |= self.margins.pair.keys()
         first: dict[int, int] = {}
         for i, (_, row) in enumerate(rows):
             first.setdefault(bodies[row.body].weld, i)
             self.group.add(
                 row.shape,
                 static=bodies[row.body].fixed,
-                margin=0.0,
+                margin=float(reach[i]),
                 collide_group=row.group,
                 collide_with=row.collides_with,
             )
@@ -157,6 +164,20 @@ class QueryScene:
     def objects(self, body: int) -> list[int]:
         """Objects of a body of the model, -1 for the world."""
         return np.flatnonzero(self.body == body).tolist()
+
+    def contacts(self, option: CollisionOption) -> tuple[CollisionResult, list[int]]:
+        """What was found; which of it pushes in a step or is closer than the margin of the query."""
+        found = self.detector.collide(self.group, option=CollisionOption(margin=option.margin))
+        a, b = found.objects.T
+        margin = self.margins.shape[a] + self.margins.shape[b]
+        if self.margins.pair:
+            pairs = zip(np.minimum(a, b).tolist(), np.maximum(a, b).tolist(), margin.tolist(), strict=True)
+            margin = np.array([self.margins.pair.get((i, j), own) for i, j, own in pairs])
+        kept = np.flatnonzero(-found.depths <= np.maximum(margin, option.margin))
+        limit = 1 if option.stop_at_first else option.max_contacts
+        if limit is not None:
+            kept = np.sort(kept[np.argsort(-found.depths[kept], kind="stable")[:limit]])
+        return found, kept.tolist()
 
     def refresh(self) -> QueryScene:
         """Poses as they are now."""
@@ -225,9 +246,9 @@ def collide(
     if include is not None and not isinstance(include, CollisionQueryOptions):
         raise values.ShapeError(f"include must be a CollisionQueryOptions, got {include!r}")
     scene = scene_of(world, update)
-    found = scene.detector.collide(scene.group, option=options)
+    found, kept = scene.contacts(options or CollisionOption())
     made = []
-    for k in range(len(found)):
+    for k in kept:
         a, b = found.objects[k].tolist()
         body_a, body_b = scene.who.body[scene.body[a]], scene.who.body[scene.body[b]]
         if include is not None and not include.includes(body_a, body_b):

@@ -10,6 +10,7 @@ import numpy as np
 
 from worldline._src.model.kinds import ShapeKind
 from worldline._src.model.model import Model
+from worldline._src.scene.assets.hfields import grid_triangles
 from worldline._src.spatial.poses import Array
 
 _AROUND = 24
@@ -115,7 +116,4 @@ def _field(heights: Array, size: Array) -> Triangles:
     x = np.linspace(-0.5, 0.5, columns) * size[0]
     y = np.linspace(-0.5, 0.5, rows) * size[1]
     grid = np.stack([*np.meshgrid(x, y), heights], axis=-1).reshape(-1, 3)
-    a = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
-    low = np.stack([a, a + 1, a + columns + 1], axis=1)
-    high = np.stack([a, a + columns + 1, a + columns], axis=1)
-    return Triangles(grid, np.concatenate([low, high]))
+    return Triangles(grid, grid_triangles(rows, columns))

@@ -43,7 +43,7 @@ from worldline._src.facade.kinds import (
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.link import Link
 from worldline._src.facade.loading import LoadResult, ReadOptions, SceneSource
-from worldline._src.facade.loop_closure import LoopClosure, LoopClosureSpec
+from worldline._src.facade.loop_closure import LoopClosure, LoopClosureSpec, follow_frame
 from worldline._src.facade.marker import Marker
 from worldline._src.facade.multibody import Multibody
 from worldline._src.facade.options import (
@@ -235,6 +235,7 @@ class World(
         offset_a: TransformLike | None = None,
         offset_b: TransformLike | None = None,
         distance: float = 0.0,
+        allow_collision: bool = False,
     ) -> LoopClosure:
         """A closure between two frames, from a spec or from keywords; see `LoopClosureSpec`."""
         if isinstance(name, LoopClosureSpec):
@@ -242,7 +243,8 @@ class World(
         if spec is None:
             if frame_a is None or frame_b is None:
                 raise ArgumentError("a loop closure needs frame_a and frame_b, or a LoopClosureSpec")
-            spec = LoopClosureSpec(frame_a, frame_b, family, offset_a, offset_b, distance)
+            ends = (frame_a, frame_b, family, offset_a, offset_b, distance)
+            spec = LoopClosureSpec(*ends, allow_collision=allow_collision)
         return loop_closure.add_loop_closure(self, name, spec)
 
     def remove(self, item: removal.Removable) -> None:
@@ -562,6 +564,12 @@ class World(
         frame._frame.parent_link = parent._link.name if isinstance(parent, (RigidBody, Link)) else None
         frame._frame.parent_frame = parent.name if isinstance(parent, (FixedFrame, FreeFrame)) else None
         self._layout_edits += 1
+        self._follow_frame(frame)
+
+    def _follow_frame(self, frame: Frame) -> None:
+        """Closures that end on a frame which was moved go with it."""
+        if self._loop_closures:
+            follow_frame(self, frame)
 
     def __repr__(self) -> str:
         mode = "simulation" if self._simulating else "design"

@@ -150,8 +150,10 @@ class WorldContacts:
     ) -> list[Contact]:
         """Where bodies touch now; nothing is solved and nothing changes.
 
-        Pairs that a step leaves out are left out: shapes of one body, bodies and what their joint stands
-        on, ignored pairs.
+        These are the contacts that push in a step: shapes closer than their margins less their gaps, with a
+        negative depth where they are still apart, and pairs with parameters of their own whatever the other
+        filters say. Pairs that a step leaves out are left out: shapes of one body, bodies and what their
+        joint stands on, ignored pairs.
 
         Args:
             options: margin, largest number of contacts; see `worldline.collision.CollisionOption`.

@@ -28,8 +28,10 @@ def drive_forces(drive, control, error, v, tau_out):
         zero = constant(0.0, v[d])
         tau_out[d] = zero
         if drive.dof_drive[d] == FORCE:
+            # tau = force + ke (q_target - q) + kd (v_target - v), with v_target = 0 for pure position drives
             wanted = control.force[d] + drive.dof_target_ke[d] * error[d]
-            wanted = wanted + drive.dof_target_kd[d] * (control.v_target[d] - v[d])
+            speed = drive.dof_follows_velocity[d] * control.v_target[d]
+            wanted = wanted + drive.dof_target_kd[d] * (speed - v[d])
             limit = drive.dof_effort_limit[d]
             tau_out[d] = clamp(wanted, zero - limit, zero + limit)
 

@@ -227,6 +227,8 @@ def fill_constants(model: Model, arenas: Arenas) -> None:
     follows = (mode == ActuatorMode.POSITION) | (mode == ActuatorMode.POSITION_VELOCITY)
     view["dof_target_ke"][:] = np.where(follows, model.joint_target_ke, 0.0)
     view["dof_target_kd"][:] = np.where(follows | (mode == ActuatorMode.VELOCITY), model.joint_target_kd, 0.0)
+    # a pure position drive damps the motion itself; the others lead to the target velocity
+    view["dof_follows_velocity"][:] = mode != ActuatorMode.POSITION
     view["dof_effort_limit"][:] = model.joint_effort_limit
     view["dof_velocity_limit"][:] = model.joint_velocity_limit
     view["dof_lower"][:] = model.joint_limit_lower

@@ -97,6 +97,7 @@ FIELDS: tuple[Field, ...] = (
     Field("dof_drive", "index", ("nv",), "what a command means: kernels/drives.py"),
     Field("dof_target_ke", "constant", ("nv",), "gain on position error [N/m or N m/rad]"),
     Field("dof_target_kd", "constant", ("nv",), "gain on velocity error [N s/m or N m s/rad]"),
+    Field("dof_follows_velocity", "constant", ("nv",), "1 where drives lead to v_target, 0 where to rest"),
     Field("dof_effort_limit", "constant", ("nv",), "bound of commanded forces [N or N m]"),
     Field("dof_velocity_limit", "constant", ("nv",), "[m/s or rad/s]"),
     Field("dof_lower", "constant", ("nv",), "lower position limit, minus infinity for none [m or rad]"),

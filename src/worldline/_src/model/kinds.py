@@ -78,7 +78,11 @@ class Axis(IntEnum):
 
 
 class ActuatorMode(IntEnum):
-    """How the targets of a degree of freedom drive it."""
+    """How the targets of a degree of freedom drive it.
+
+    NONE: not at all. POSITION: ke (target_pos - q) - kd v. VELOCITY: kd (target_vel - v). POSITION_VELOCITY:
+    ke (target_pos - q) + kd (target_vel - v). EFFORT: by commanded forces alone.
+    """
 
     NONE = 0
     POSITION = 1

@@ -16,6 +16,7 @@ from worldline._src.model.scene_index import SceneIndex, labels, shared_when_emp
 from worldline._src.model.scene_trees import unit_pose
 from worldline._src.model.shape_tables import CombineKind, ContactPairs, Frames, Shapes, Sites
 from worldline._src.scene.assets.library import AssetLibrary
+from worldline._src.scene.closures import ClosureDynamicsPolicy
 from worldline._src.scene.contact import CollisionMask, CombineRule, PhysicsMaterial
 from worldline._src.scene.geometry import Geometry, GeomVisualAttrs, ShapeType, Site, SiteShape
 from worldline._src.scene.lending import peek, peek_all
@@ -201,9 +202,24 @@ def pair_table(world: World, index: SceneIndex) -> ContactPairs:
 
 
 def excluded_bodies(world: World, index: SceneIndex) -> np.ndarray:
-    """Pairs of bodies that never touch, -1 for the world, lower first, shape (k, 2)."""
-    pairs = [sorted((index.body[a], index.body[b])) for a, b in peek(world, "collision_ignores").link_pairs]
-    return np.array(pairs, np.int64).reshape(-1, 2)
+    """Pairs of bodies that never touch, -1 for the world, lower first, shape (k, 2).
+
+    These are pairs that the scene names, and two bodies held together by a solved loop closure or by a joint
+    of the world, which touch no more than parent and child of a tree do. What is held to the world itself
+    still touches the world's shapes, and joints that can break keep the contacts of their bodies, which need
+    them afterwards.
+    """
+    pairs = [(index.body[a], index.body[b]) for a, b in peek(world, "collision_ignores").link_pairs]
+    ends = [
+        (joint.parent, joint.child) for joint in world.joints if not joint.break_force + joint.break_torque
+    ]
+    for closure in world.loop_closures:
+        solved = closure.enabled and closure.dynamics is ClosureDynamicsPolicy.Solve
+        if solved and not closure.allow_collision:
+            ends.append((closure.frame_a, closure.frame_b))
+    tied = [(index.end(a)[0], index.end(b)[0]) for a, b in ends]
+    pairs += [pair for pair in tied if min(pair) >= 0]
+    return np.array([sorted(pair) for pair in pairs], np.int64).reshape(-1, 2)
 
 
 def quiet_subtrees(world: World, index: SceneIndex, bodies: int) -> np.ndarray:

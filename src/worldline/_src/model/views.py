@@ -98,7 +98,9 @@ SpinView, spin_view = _view("SpinView", "link_lone", "spin_turn", "link_spin")
 FieldView, field_view = _view("FieldView", "gravity")
 ReliefView, relief_view = _view("ReliefView", "link_gravcomp", "gravity")
 MaximalView, maximal_view = _view("MaximalView", "body_q", "body_qd")
-DriveView, drive_view = _view("DriveView", "dof_drive", "dof_target_ke", "dof_target_kd", "dof_effort_limit")
+DriveView, drive_view = _view(
+    "DriveView", "dof_drive", "dof_target_ke", "dof_target_kd", "dof_follows_velocity", "dof_effort_limit"
+)
 LimitView, limit_view = _view("LimitView", "dof_velocity_limit", "dof_lower", "dof_upper")
 ControlView, control_view = _view("ControlView", "force", "q_target", "v_target", "a_target")
 ClockView, clock_view = _view("ClockView", "clock")

@@ -66,7 +66,7 @@ from worldline._src.step.motor_filling import (
 )
 from worldline._src.step.override_filling import override_contacts
 from worldline._src.step.pair_filling import fill_pairs, pair_keys, pair_reach
-from worldline._src.step.place_filling import Places
+from worldline._src.step.place_filling import Places, link_pose
 from worldline._src.step.restitution_stages import limit_restitution
 from worldline._src.step.slip_stages import remove_slip_of_island
 from worldline._src.step.tendon_filling import (
@@ -242,6 +242,18 @@ class Constraints(ConstraintProgram):
             if equality.owner is owner and equality.index == index:
                 return k
         return None
+
+    def move_closure_end(self, closure: int, second: bool, body: int, X: Array) -> bool:
+        """Put an end of a solved closure at another pose of its body; False when it is on another body."""
+        row = self.row_of(Owner.CLOSURE, closure)
+        if row is None:
+            return True
+        place = self.equalities[row].second if second else self.equalities[row].first
+        link, pose = link_pose(self.model, body, X)
+        if link != self.column["place_link"][place]:
+            return False
+        self.column["place_pose"][place] = pose
+        return True
 
     def refresh(self) -> None:
         """Masses or kinds of bodies changed: what rows and pair filters know of them is taken again."""

@@ -136,7 +136,10 @@ def _closures(model: Model, places: Places) -> list[Equality]:
     for k in np.flatnonzero(table.enabled & table.solved).tolist():
         family = ClosureFamily(int(table.family[k]))
         bodies = int(table.body_a[k]), int(table.body_b[k])
-        first, second = places.add(bodies[0], table.X_a[k]), places.add(bodies[1], table.X_b[k])
+        # endpoints on free frames move while the world runs
+        first, second = (
+            places.add_movable(body, X[k]) for body, X in zip(bodies, (table.X_a, table.X_b), strict=True)
+        )
         size = float(table.distance[k]) if family is ClosureFamily.DISTANCE else _TURN
         rows = (bodies[0] + 1, bodies[1] + 1)
         kind = _FAMILIES[family]

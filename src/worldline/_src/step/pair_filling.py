@@ -72,3 +72,32 @@ def pair_reach(model: Model, shapes: np.ndarray, margins: Array, override: float
         for k in (i for end in ends for i in parts[end]):
             grown[k] = max(grown[k], 0.5 * margin)
     return grown
+
+
+class ContactMargins(NamedTuple):
+    """Distances below which shapes of the collision tables push each other [m].
+
+    shape: of each shape; those of two add up.
+    pair: of pairs with parameters of their own, by the rows of their shapes, lower first.
+    """
+
+    shape: Array
+    pair: dict[tuple[int, int], float]
+
+
+def contact_margins(model: Model, shapes: np.ndarray) -> ContactMargins:
+    """Where contact begins to push: margins less gaps, or what the scene sets for all contacts at once."""
+    table, option = model.shapes, model.option
+    override = None if option is None else option.override_contact_margin
+    if table is None or not len(shapes):
+        return ContactMargins(np.zeros(len(shapes)), {})
+    own = (
+        table.margin[shapes] - table.gap[shapes] if override is None else np.full(len(shapes), 0.5 * override)
+    )
+    keys, pairs = pair_keys(model, shapes), model.contact_pairs
+    found: dict[tuple[int, int], float] = {}
+    if pairs is not None:
+        margin = pairs.margin - pairs.gap if override is None else np.full(len(pairs), override)
+        ends = (divmod(key, len(shapes)) for key in keys.keys.tolist())
+        found = dict(zip(ends, margin[keys.rows].tolist(), strict=True))
+    return ContactMargins(own, found)

@@ -27,7 +27,6 @@ class Places:
         self.links: list[int] = []
         self.poses: list[Array] = []
         self._known: dict[tuple[int, bytes], int] = {}
-        self._view = constant_views(model.arenas)
 
     def __len__(self) -> int:
         return len(self.links)
@@ -36,20 +35,16 @@ class Places:
         """The place of a pose (position and xyzw) in a body, -1 for the world."""
         key = (int(body), np.asarray(X, np.float64).tobytes())
         known = self._known.get(key)
-        if known is not None:
-            return known
-        link = 0 if body < 0 else int(self.model.link_of_body()[body])
-        if link > 0:
-            R, p = self._view["link_R_post"][link].reshape(3, 3), self._view["link_p_post"][link]
-            X = compose(np.concatenate([p, quaternion(R)]), X)
-        elif body >= 0:
-            # in no tree: it stays where it starts
-            X = compose(self.model.body_q[body], X)
-        X = transform(X, "place")
+        if known is None:
+            known = self._known[key] = self.add_movable(body, X)
+        return known
+
+    def add_movable(self, body: int, X: Array) -> int:
+        """The same, shared with nobody, so that it can be moved."""
+        link, pose = link_pose(self.model, body, X)
         self.links.append(link)
-        self.poses.append(np.concatenate([X[:3], rotation(X).reshape(9)]))
-        self._known[key] = len(self.links) - 1
-        return self._known[key]
+        self.poses.append(pose)
+        return len(self.links) - 1
 
     def site(self, index: int) -> int:
         """The place of a site of the model."""
@@ -68,6 +63,20 @@ class Places:
         if self.links:
             column["place_link"][:] = self.links
             column["place_pose"][:] = self.poses
+
+
+def link_pose(model: Model, body: int, X: Array) -> tuple[int, Array]:
+    """Kernel link of a body, -1 for the world, and a pose in the body as position and rotation in the link."""
+    link = 0 if body < 0 else int(model.link_of_body()[body])
+    if link > 0:
+        view = constant_views(model.arenas)
+        R, p = view["link_R_post"][link].reshape(3, 3), view["link_p_post"][link]
+        X = compose(np.concatenate([p, quaternion(R)]), X)
+    elif body >= 0:
+        # in no tree: it stays where it starts
+        X = compose(model.body_q[body], X)
+    X = transform(X, "place")
+    return link, np.concatenate([X[:3], rotation(X).reshape(9)])
 
 
 def measure(model: Model, block: Block, q: Array, measures: tuple[Stage, ...]) -> None:

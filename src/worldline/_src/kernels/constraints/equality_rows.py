@@ -160,6 +160,23 @@ def _square_axis(z, x, A, B, axes_out, r, residual_out, n):
 
 
 @inline
+def _obtuse_axes(axes_io, r, residual_io, n):
+    """Rows of two axes at more than a right angle: the residual grows up to 2 for antiparallel ones.
+
+    With s = (z . x, z . y) and n = s / |s| the residual is 2 n - s, whose rate is that of -s.
+    """
+    s, t = residual_io[n], residual_io[n + 1]
+    length = sqrt(s * s + t * t)
+    u, w = 1.0, 0.0
+    if length > _CLOSE:
+        u, w = s / length, t / length
+    residual_io[n], residual_io[n + 1] = 2.0 * u - s, 2.0 * w - t
+    for row in range(r, r + 2):
+        for k in range(3, 7):
+            axes_io[row, k] = -axes_io[row, k]
+
+
+@inline
 def _carried_axis(e, gap, A, B, axes_out, r, residual_out, n):
     """A row along a direction that turns with b; the second sight is of b at the point of a."""
     coriolis = cross(B.w, sub(A.v, B.v))
@@ -219,6 +236,8 @@ def _place_axes(kind, X, a, b, A, B, size, axes_out, residual_out, n):
         # the z axes become one
         _square_axis(z_a, x, A, B, axes_out, moved, residual_out, n + moved)
         _square_axis(z_a, y, A, B, axes_out, moved + 1, residual_out, n + moved + 1)
+        if dot(z_a, z) < 0.0:
+            _obtuse_axes(axes_out, moved, residual_out, n + moved)
     elif kind == UNIVERSAL:
         _square_axis(z_a, x, A, B, axes_out, moved, residual_out, n + moved)
     if kind == SCREW:

@@ -65,7 +65,7 @@ class Law(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a row wants: reference acceleration and regularizer; damping and regularizer of its friction rows."""
+    """Reference acceleration and regularizer of a row, damping and regularizer of its friction rows."""
 
     aref: Any
     R: Any

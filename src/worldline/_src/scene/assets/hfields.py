@@ -38,6 +38,16 @@ class HeightField(NamedTuple):
     base: float
 
 
+def grid_triangles(rows: int, columns: int) -> np.ndarray:
+    """Two triangles of every cell of a grid of vertices, row by row, (2 cells, 3).
+
+    Cells are split from the vertex at the lower row and column to the one across, as in MuJoCo.
+    """
+    a = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).reshape(-1)
+    b, c, d = a + 1, a + columns, a + columns + 1
+    return np.stack([a, b, d, a, d, c], axis=1).reshape(-1, 3)
+
+
 def load_hfield(source: HFieldSource, policy: PathPolicy, where: str = "hfield") -> HeightField:
     """The height field that a scene describes.
 
