@@ -66,7 +66,7 @@ class Places:
 
 
 def link_pose(model: Model, body: int, X: Array) -> tuple[int, Array]:
-    """Kernel link of a body, -1 for the world, and a pose in the body as position and rotation in the link."""
+    """Kernel link of a body, -1 for the world, and a pose in the body as position and rotation in it."""
     link = 0 if body < 0 else int(model.link_of_body()[body])
     if link > 0:
         view = constant_views(model.arenas)
