@@ -67,7 +67,7 @@ class Page:
         self.requests: list[str] = []
         self.page.on("request", lambda request: self.requests.append(request.url))
         # a fixed resolution: the page would lower it on a busy machine, and no two pictures be alike
-        self.page.goto(f"http://127.0.0.1:{viewer.port}/?fixedDpr=1")
+        self.page.goto(f"{viewer.url.replace('localhost', '127.0.0.1')}&fixedDpr=1")
         self.page.wait_for_selector("canvas")
         self.page.get_by_role("tab", name="Run").wait_for()
         # a note on slow graphics would cover the scene

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import subprocess
 import sys
@@ -63,7 +64,7 @@ def test_only_this_machine_can_reach_it(shown):
     with pytest.raises(OSError):
         socket.create_connection((own, viewer.port), timeout=2)
     assert viewer._session.server.request_share_url() is None
-    assert viewer.url == f"http://localhost:{viewer.port}"
+    assert viewer.url.startswith(f"http://localhost:{viewer.port}/?token=")
 
 
 def test_methods_do_what_buttons_do(shown):
@@ -214,7 +215,7 @@ def test_the_command_shows_a_scene():
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert "http://localhost:8877 shows the robot of the demo" in done.stdout
+    assert re.search(r"http://localhost:8877/\?token=[\w-]{20,} shows the robot of the demo", done.stdout)
     missing = subprocess.run([*command, "nowhere.xml"], capture_output=True, text=True, timeout=120)
     assert missing.returncode == 2 and "nowhere.xml" in missing.stderr
     assert "Traceback" not in missing.stderr

@@ -64,5 +64,8 @@ def view(
         if world.report.losses:
             console.print(f"{len(world.report.losses)} parts of the file were approximated or left out;")
             console.print(f"worldline info {file} tells which")
-        console.print(f"[bold]{viewer.url}[/bold] shows {file or 'the robot of the demo'}; Ctrl-C ends it")
+        console.print(
+            f"[bold]{viewer.url}[/bold] shows {file or 'the robot of the demo'}; Ctrl-C ends it",
+            soft_wrap=True,
+        )
         viewer.wait(seconds)

@@ -114,7 +114,18 @@ class Plots:
             return
         self._last = now
         time = self._world.time
-        for samples, plot in list(self._shown.values()):
-            samples.take(time)
+        for name, (samples, plot) in list(self._shown.items()):
+            try:
+                samples.take(time)
+            except Exception as error:
+                # a function of the user's: its plot ends, the others go on
+                self._hide(name)
+                self._say(f"Plot '{name}' ended: {type(error).__name__}: {error}")
+                continue
             if len(samples) > 1:
                 plot.data = samples.columns()
+
+    def _say(self, text: str) -> None:
+        """Write a line below the plots."""
+        with self._folder:
+            self._server.gui.add_markdown(text)

@@ -12,20 +12,23 @@ import numpy as np
 
 from worldline._src.drawing.cameras import View, usual_distance
 from worldline._src.errors import CapabilityError
+from worldline._src.viewer.access import Gate, guarded_servers
+from worldline._src.viewer.messages import check_messages
 
 LOOPBACK = "127.0.0.1"
 
 
-def start_server(host: str, port: int) -> Any:
-    """A server of viser that says nothing and cannot be asked to open itself to the outside."""
+def start_server(host: str, port: int, gate: Gate) -> Any:
+    """A server of viser that is silent, asks a gate about requests and drops messages that are not valid."""
     try:
         import viser
     except ImportError:
         raise CapabilityError(
             "the viewer needs the package 'viser', which is not installed; pip install 'worldline[viewer]'"
         ) from None
-    with quiet():
+    with quiet(), guarded_servers(gate):
         server = viser.ViserServer(host=host, port=port, verbose=False)
+    check_messages(server)
 
     def refuse(*_: Any, **__: Any) -> None:
         """Pages cannot ask for an address that is reachable from outside."""

@@ -15,7 +15,10 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from worldline._src.errors import OperationError, WorldlineError
+import numpy as np
+
+from worldline._src.errors import OperationError
+from worldline._src.viewer.access import Gate
 from worldline._src.viewer.controls import Controls
 from worldline._src.viewer.playback import Playback
 from worldline._src.viewer.server import quiet, set_up_page, start_server
@@ -36,7 +39,8 @@ class Session:
         self._work: queue.Queue[Callable[[], None]] = queue.Queue()
         self._wake = threading.Event()
         self._closed = threading.Event()
-        self.server = start_server(host, port)
+        self.gate = Gate(host)
+        self.server = start_server(host, port, self.gate)
         try:
             self.stage = Stage(self.server, world)
             set_up_page(self.server, self.stage.home(), self.stage.size, shadows)
@@ -58,7 +62,11 @@ class Session:
 
             # in the loop of the page, which keeps the order of events
             async def drag(event: Any, rows: Any = rows) -> None:
-                item = self.stage.shapes.items.rows[int(rows[event.instance_index or 0])]
+                index = event.instance_index or 0
+                points = np.array([event.start_position, event.end_position], np.float64)
+                if not 0 <= index < len(rows) or not np.isfinite(points).all():
+                    return
+                item = self.stage.shapes.items.rows[int(rows[index])]
                 if event.phase == "start":
                     where = event.start_position, event.end_position
                     self.post(lambda: perturbation.grab(item.body, *where))
@@ -95,7 +103,7 @@ class Session:
 
         self.post(run)
         while not done.wait(0.5):
-            if self._closed.is_set():
+            if self._closed.is_set() or not self._thread.is_alive():
                 raise OperationError("the viewer was closed")
         if failed:
             raise failed[0]
@@ -103,15 +111,26 @@ class Session:
     def _run(self) -> None:
         due = time.perf_counter()
         while not self._closed.is_set():
-            worked = False
             with self.lock:
-                worked = self._drain()
-                if self.world._job is None:
-                    made = self.playback.advance()
-                    self._show(force=worked or bool(made))
+                self._turn()
             due = max(due + self._interval, time.perf_counter())
             self._wake.wait(max(0.0, due - time.perf_counter()) or 1e-4)
             self._wake.clear()
+
+    def _turn(self) -> None:
+        """Do what was asked for, make the steps that are due, and show the World.
+
+        Whatever goes wrong is said on the page and ends the play: the thread serves the page until it closes.
+        """
+        worked = self._drain()
+        if self.world._job is not None:
+            return
+        try:
+            made = self.playback.advance()
+            self._show(force=worked or bool(made))
+        except Exception as error:
+            self.playback.pause()
+            self.playback.error = error
 
     def _drain(self) -> bool:
         """Do what was asked for."""
@@ -124,8 +143,8 @@ class Session:
             worked = True
             try:
                 work()
-            except WorldlineError as error:
-                # told on the page; what was refused has changed nothing
+            except Exception as error:
+                # shown on the page; what was refused has changed nothing
                 self.playback.error = error
 
     def _show(self, force: bool = False) -> None:

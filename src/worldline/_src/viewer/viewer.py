@@ -30,9 +30,9 @@ class Viewer:
 
     @property
     def url(self) -> str:
-        """Address of the page."""
+        """Address of the page, with the token that lets a browser in."""
         shown = "localhost" if self._host in (LOOPBACK, "0.0.0.0", "::") else self._host
-        return f"http://{shown}:{self.port}"
+        return f"http://{shown}:{self.port}/?token={self._session.gate.token}"
 
     @property
     def port(self) -> int:

@@ -1,0 +1,219 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Who may use the page, which of its messages act, and what goes wrong without ending the viewer."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import threading
+import time
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+from worldline import msd
+from worldline import simulation as sx
+
+_messages = pytest.importorskip("viser._messages", reason="the viewer needs the package viser")
+websockets = pytest.importorskip("websockets", reason="the viewer needs the package viser")
+client = pytest.importorskip("websockets.asyncio.client", reason="the viewer needs the package viser")
+
+ARM = """<mujoco><worldbody><body><joint name="turn" axis="0 1 0"/><geom size="0.1" mass="1"/></body></worldbody>
+  <actuator><motor name="motor" joint="turn" ctrlrange="-5 5" ctrllimited="true"/></actuator></mujoco>"""
+
+
+@pytest.fixture
+def viewer():
+    with sx.view(sx.World.from_scene(msd.from_str(ARM, format="mjcf")), port=8880) as made:
+        yield made
+
+
+def until(check, seconds=20.0):
+    end = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+# ---- requests
+
+
+def get(viewer, path="/", **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=10)
+    connection.request("GET", path, headers=headers)
+    answer = connection.getresponse()
+    answer.read()
+    return answer
+
+
+def path_of(viewer):
+    parts = urlsplit(viewer.url)
+    return f"{parts.path}?{parts.query}"
+
+
+def test_the_address_of_the_viewer_lets_in_and_leaves_a_cookie(viewer):
+    answer = get(viewer, path_of(viewer))
+    cookie = answer.getheader("Set-Cookie")
+    assert answer.status == 200 and "HttpOnly" in cookie and "SameSite=Strict" in cookie
+    assert get(viewer, Cookie=cookie.split(";")[0]).status == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [
+        ("/", {}),
+        ("/?token=wrong", {}),
+        ("/?token=", {}),
+        ("/", {"Cookie": "worldline-8880=wrong"}),
+        (None, {"Host": "evil.example"}),
+        (None, {"Origin": "http://evil.example"}),
+        (None, {"Origin": "null"}),
+        (None, {"Origin": "http://localhost:1"}),
+    ],
+)
+def test_other_requests_are_refused(viewer, path, headers):
+    assert get(viewer, path_of(viewer) if path is None else path, **headers).status == 403
+
+
+def connect(viewer, **options):
+    """Open the connection of the page and close it again; returns the status of a refusal."""
+
+    async def run():
+        address = f"ws://127.0.0.1:{viewer.port}{path_of(viewer) if options.pop('token', True) else '/'}"
+        protocol = websockets.Subprotocol(f"viser-v{__import__('viser').__version__}")
+        try:
+            async with client.connect(address, subprotocols=[protocol], **options):
+                return 101
+        except websockets.exceptions.InvalidStatus as error:
+            return error.response.status_code
+
+    return asyncio.run(run())
+
+
+def test_pages_of_other_origins_cannot_open_the_connection(viewer):
+    own = f"http://127.0.0.1:{viewer.port}"
+    assert connect(viewer, origin=own) == 101
+    assert connect(viewer, origin="http://evil.example") == 403
+    assert connect(viewer, origin=f"http://localhost:{viewer.port + 1}") == 403
+    assert connect(viewer, origin=own, token=False) == 403
+
+
+# ---- messages
+
+
+def send(viewer, handle, updates):
+    """A message of the page about a control, as the server gets it."""
+    server, done = viewer._session.server, threading.Event()
+    server.gui._resolve_client = lambda _: "somebody"
+
+    async def change():
+        message = _messages.GuiUpdateMessage(handle._impl.uuid, updates)
+        await server._websock_server._handle_incoming_message(0, message)
+        done.set()
+
+    asyncio.run_coroutine_threadsafe(change(), server.get_event_loop())
+    assert done.wait(10.0)
+
+
+@pytest.mark.parametrize(
+    "value", [1e308, -1e308, float("nan"), float("inf"), "abc", None, True, [1.0], 10**400]
+)
+def test_values_beyond_a_slider_do_nothing(viewer, value):
+    sliders = viewer._session.controls.sliders
+    (_, motor), (joint, _, turn) = sliders._actuators[0], sliders._joints[0]
+    for handle in (motor, turn):
+        send(viewer, handle, {"value": value})
+    viewer.step()
+    assert abs(joint.position[0]) < 1e-3 and viewer._session.world.actuator_controls[0] == 0.0
+    assert abs(motor.value) <= 5.0 and abs(turn.value) < 0.01
+
+
+@pytest.mark.parametrize(
+    "updates", [{"max": 1e9}, {"value": 1.0, "max": 1e9}, {"label": "x"}, {}, "value", None]
+)
+def test_messages_set_values_alone(viewer, updates):
+    turn = viewer._session.controls.sliders._joints[0][2]
+    before = turn.max, turn.label, turn.value
+    send(viewer, turn, updates)
+    viewer.step(0)
+    assert (turn.max, turn.label, turn.value) == before
+
+
+def speed_of(viewer):
+    gui = viewer._session.server.gui
+    return next(h for h in gui._gui_input_handle_from_uuid.values() if getattr(h, "label", "") == "Speed")
+
+
+def test_lists_take_their_entries_alone(viewer):
+    speed = speed_of(viewer)
+    send(viewer, speed, {"value": "abc"})
+    viewer.step()
+    assert viewer.speed == 1.0 and speed.value == "1"
+    send(viewer, speed, {"value": "2"})
+    until(lambda: viewer.speed == 2.0)
+
+
+def test_sliders_and_buttons_still_work(viewer):
+    world, gui = viewer._session.world, viewer._session.server.gui
+    joint, _, turn = viewer._session.controls.sliders._joints[0]
+    send(viewer, turn, {"value": 0.5})
+    until(lambda: joint.position[0] == 0.5)
+    step = next(h for h in gui._gui_input_handle_from_uuid.values() if getattr(h, "label", "") == "Step")
+    send(viewer, step, {"value": True})
+    until(lambda: world.frame == 1)
+
+
+# ---- what goes wrong
+
+
+def test_a_plot_that_raises_ends_alone(viewer):
+    viewer._session.server.get_clients = lambda: {0: None}
+    good, asked = [], []
+
+    def bad():
+        asked.append(1)
+        raise ZeroDivisionError("of the user")
+
+    viewer.plot("bad", ("x",), bad)
+    viewer.plot("good", ("y",), lambda: (float(len(good.append(1) or good)),))
+    viewer.step(3)
+    until(lambda: asked)
+    count = len(good)
+    viewer.step(3)
+    until(lambda: len(good) > count)
+    assert len(asked) == 1 and viewer._session._thread.is_alive()
+
+
+def test_work_that_raises_does_not_end_the_thread(viewer):
+    def bad():
+        raise RuntimeError("not an error of the library")
+
+    viewer._session.post(bad)
+    viewer.step(2)
+    assert viewer._session.world.frame == 2
+
+
+def test_a_viewer_whose_thread_is_gone_says_so(viewer, monkeypatch):
+    session = viewer._session
+    monkeypatch.setattr(session, "_thread", threading.Thread(target=lambda: None))
+    monkeypatch.setattr(session, "post", lambda work: None)
+    with pytest.raises(RuntimeError, match="closed"):
+        viewer.step()
+
+
+@pytest.mark.parametrize("point", [(np.nan, 0, 0), (np.inf, 0, 0)])
+def test_pulls_need_finite_points(viewer, point):
+    node = next(iter(viewer._session.stage.shapes.movable()))
+    drag = node.handle._impl.drag_cb[0] if hasattr(node.handle._impl, "drag_cb") else None
+    if drag is None:
+        pytest.skip("this version of viser keeps its drag callbacks elsewhere")
+    callback = getattr(drag, "cb", None) or getattr(drag, "callback", drag)
+
+    class Event:
+        instance_index, phase, start_position, end_position = 0, "start", point, point
+
+    asyncio.run(callback(Event))
+    viewer.step()
+    assert viewer._session.playback.perturbation.grip is None
