@@ -17,7 +17,7 @@ from worldline._src.facade.kinds import (
 )
 from worldline._src.facade.options import DeactivationOptions, MultibodyOptions, WorldOptions
 from worldline._src.scene import policies
-from worldline._src.scene.options import IntegratorMethod, SolverType
+from worldline._src.scene.options import IntegratorMethod, SimulateOption, SolverType
 from worldline._src.scene.world import World as Scene
 from worldline._src.step.stepping import MultibodyIntegrationFamily as Family
 
@@ -48,6 +48,12 @@ _BY_SOLVER_TYPE = {
     SolverType.Dantzig: ContactSolverMethod.BOXED_LCP,
     SolverType.Lemke: ContactSolverMethod.BOXED_LCP,
 }
+_REPLACED = {
+    SolverType.PGSIMPR: "PGSIMPR becomes sequential impulses, as PGS does",
+    SolverType.CG: "CG becomes Newton's method, which minimizes the same cost",
+    SolverType.Lemke: "Lemke becomes Dantzig's pivoting, which solves the same boxed problem",
+}
+"""Solvers of scenes that another one stands in for, and what the report says."""
 _INTEGRATORS = {
     Family.SEMI_IMPLICIT: IntegratorMethod.SemiImplicit,
     Family.IMPLICIT_DAMPING: IntegratorMethod.SemiImplicit,
@@ -71,6 +77,7 @@ def set_contact_defaults(scene: Scene) -> None:
 def from_description(scene: Scene) -> WorldOptions:
     """The options a description asks for; switched-off gravity becomes zero gravity in both."""
     option, policy = scene.simulate_option, scene.simulate_option.policy
+    _note_approximations(scene)
     if option.disable_gravity:
         option.disable_gravity, option.gravity = False, [0.0, 0.0, 0.0]
     method = {scene_name: name for name, scene_name in _METHODS.items()}.get(policy.contact_solver_method)
@@ -92,6 +99,28 @@ def from_description(scene: Scene) -> WorldOptions:
         ),
         strict_solver_resolution=policy.strict_solver_resolution,
     )
+
+
+def _note_approximations(scene: Scene) -> None:
+    """Report options whose values other engines act on and this one replaces."""
+    option, plain = scene.simulate_option, SimulateOption()
+    path = "$.simulate_option"
+    if option.solver_type in _REPLACED:
+        scene.report.approximated(f"{path}.solver_type", _REPLACED[option.solver_type])
+    if (option.collision_iterations, option.collision_tolerance) != (
+        plain.collision_iterations,
+        plain.collision_tolerance,
+    ):
+        scene.report.approximated(
+            f"{path}.collision_tolerance", "convex collision goes on to rounding, whatever is asked for"
+        )
+    by_impulses = option.policy.contact_solver_method is policies.ContactSolverMethod.SequentialImpulse
+    if option.disable_warm_start and (
+        by_impulses or option.solver_type in (SolverType.PGS, SolverType.PGSIMPR)
+    ):
+        scene.report.approximated(
+            f"{path}.disable_warm_start", "sequential impulses start from those of the last step all the same"
+        )
 
 
 def _back(table, value):

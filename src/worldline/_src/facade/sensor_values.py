@@ -153,6 +153,7 @@ class Readings:
         self.row = {name: k for k, name in enumerate(table.label)}
         self.kinds = [kind_name(table, k) for k in range(len(table))]
         self._time = time
+        self._off = runtime.model.option is not None and runtime.model.option.disable_sensors
         self._dynamic = {k for k in range(len(table)) if needs_dynamics(table, k)}
         self._lasting: dict[object, Any] = {}
         self._shapes = SensedShapes(runtime)
@@ -160,7 +161,9 @@ class Readings:
         self._known: dict[int, Array | CapabilityError] = {}
 
     def one(self, k: int) -> Array:
-        """The reading of sensor `k`."""
+        """The reading of sensor `k`; zeros where the scene switches sensors off."""
+        if self._off:
+            return np.zeros(int(self.table.start[k + 1] - self.table.start[k]))
         if k not in self._dynamic:
             return self._clipped(k, self._read(k, Moment(self.runtime, self._lasting)))
         self._look()
@@ -174,6 +177,8 @@ class Readings:
 
     def all(self) -> Array:
         """All readings, one after the other."""
+        if self._off:
+            return np.zeros(int(self.table.start[-1]))
         moment, made = Moment(self.runtime, self._lasting), [np.zeros(0)]
         if self._dynamic:
             self._look()

@@ -175,7 +175,9 @@ class SimulateOption(Struct):
         default=0.001, converter=NON_NEGATIVE, doc="Residual at which the solver stops."
     )
     convex_strategy: ConvexStrategy = field(
-        default=ConvexStrategy.QuickConvex, converter=Enumeration(ConvexStrategy), doc="Hulls."
+        default=ConvexStrategy.QuickConvex,
+        converter=Enumeration(ConvexStrategy),
+        doc="Who makes hulls; all make the same.",
     )
     disable_actuators: bool = field(default=False, converter=FLAG, doc="No actuators.")
     disable_constraints: bool = field(default=False, converter=FLAG, doc="No constraints at all.")
@@ -233,10 +235,14 @@ class SimulateOption(Struct):
         default=0.01, converter=NON_NEGATIVE, doc="Tolerance of their line search."
     )
     collision_iterations: int = field(
-        default=35, converter=COUNT, doc="Iterations of convex collision at most."
+        default=35,
+        converter=COUNT,
+        doc="Iterations of convex collision at most; kept for other engines, ours go on to rounding.",
     )
     collision_tolerance: float = field(
-        default=1.0e-6, converter=NON_NEGATIVE, doc="Tolerance of convex collision."
+        default=1.0e-6,
+        converter=NON_NEGATIVE,
+        doc="Tolerance of convex collision; kept for other engines, ours go on to rounding.",
     )
     wind: list[float] = field(default=(0.0, 0.0, 0.0), converter=Numbers(3), doc="Wind, m/s.")
     density: float = field(default=0.0, converter=NON_NEGATIVE, doc="Of the medium, kg/m^3.")
@@ -249,7 +255,11 @@ class SimulateOption(Struct):
     )
     disable_springs: bool = field(default=False, converter=FLAG, doc="No joint or tendon springs.")
     disable_control_clamp: bool = field(default=False, converter=FLAG, doc="Ignore `ctrlrange`.")
-    disable_warm_start: bool = field(default=False, converter=FLAG, doc="Solve from zero.")
+    disable_warm_start: bool = field(
+        default=False,
+        converter=FLAG,
+        doc="Solve from the motion without constraints, not from the last step.",
+    )
     disable_parent_filter: bool = field(default=False, converter=FLAG, doc="Let a link touch its parent.")
     disable_reference_safety: bool = field(
         default=False, converter=FLAG, doc="Let time constants go below two steps."
@@ -257,8 +267,10 @@ class SimulateOption(Struct):
     disable_implicit_damping: bool = field(
         default=False, converter=FLAG, doc="Damp explicitly in the semi-implicit integrator."
     )
-    disable_sensors: bool = field(default=False, converter=FLAG, doc="No sensors.")
-    compute_energy: bool = field(default=False, converter=FLAG, doc="Track energy in each step.")
+    disable_sensors: bool = field(default=False, converter=FLAG, doc="Sensors read zero.")
+    compute_energy: bool = field(
+        default=False, converter=FLAG, doc="Energy in each step; a World tells it whenever it is asked."
+    )
     policy: SimulationPolicy = field(
         default_factory=SimulationPolicy, converter=Nested(SimulationPolicy), doc="More choices."
     )

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the shapes and bodies of a Model to rows of the collision tables.
 
-Body 0 of the collision tables is the world, body b + 1 is body b of the Model. Planes are half spaces
-whatever their size, as in the engines whose files have them. Meshes count by their convex hull, by their
-convex parts where the scene asks for them, or, on what stands still, by their triangles.
+Body 0 of the collision tables is the world, body b + 1 is body b of the Model. Planes with half sizes end
+there; those of MJCF files, whose sizes are for the eye, have none. Meshes count by their convex hull, by
+their convex parts where the scene asks for them, or, on what stands still, by their triangles.
 """
 
 from __future__ import annotations
@@ -19,9 +19,6 @@ from worldline._src.model.kinds import ShapeFlags, ShapeKind
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
 
-MAX_PARTS = 64
-"""A mesh that falls into more convex parts counts by its hull."""
-
 
 def collision_shape(model: Model, k: int) -> CollisionShape:
     """Row `k` of the shapes of a model as a shape of the collision tables."""
@@ -29,7 +26,8 @@ def collision_shape(model: Model, k: int) -> CollisionShape:
     assert shapes is not None
     kind, size, place = ShapeKind(int(shapes.kind[k])), shapes.size[k].tolist(), shapes.xform[k]
     if kind is ShapeKind.PLANE:
-        return CollisionShape.plane(local_transform=place)
+        ends = size[:2] if size[0] > 0.0 and size[1] > 0.0 else None
+        return CollisionShape.plane(half_extents=ends, local_transform=place)
     if kind is ShapeKind.SPHERE:
         return CollisionShape.sphere(size[0], local_transform=place)
     if kind is ShapeKind.CAPSULE:
@@ -63,7 +61,7 @@ def collision_parts(model: Model, k: int) -> list[CollisionShape]:
     if not wanted or config is None or model.assets is None:
         return [collision_shape(model, k)]
     parts = model.assets.parts(int(shapes.source[k]), config)
-    if len(parts) > MAX_PARTS:
+    if option is not None and len(parts) > option.runtime_max_convex_hulls_per_mesh:
         return [collision_shape(model, k)]
     place, scale = shapes.xform[k], shapes.scale[k]
     return [CollisionShape.convex(part.vertices * scale, local_transform=place) for part in parts]

@@ -14,6 +14,7 @@ from worldline._src.jit import Stage
 from worldline._src.kernels.actuation import AFFINE, BIAS, GAIN, MUSCLE
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.impacts import BOTH, WAY
+from worldline._src.scene.options import SimulateOption
 from worldline._src.step import constraint_stages as s
 from worldline._src.step import holding_stages as g
 from worldline._src.step import impact_stages as p
@@ -41,6 +42,8 @@ _NEEDS = (*(size for size in _ROWED if size != "nlimit"), "nu", "nspring", "nbox
 class ConstraintProgram:
     """The stages that the constraints of a world need."""
 
+    option: SimulateOption
+    """Options of the scene."""
     sizes: dict[str, int]
     """Sizes of the columns."""
     column: dict[str, Any]
@@ -161,11 +164,15 @@ class ConstraintProgram:
         self.parts = hard and len(parts) == 1
         self.column["option"][t.PHASE] = WAY if self.parts else BOTH
         for part in parts:
-            if self.constrains:
-                chosen.append((i.guess_from_last, ROWS))
+            guess = [(i.guess_from_last, ROWS)] if self.constrains else []
+            if not self.option.disable_warm_start:
+                chosen += guess
             for stage in dynamics:
                 chosen.append((stage, TREE))
                 chosen += self._forces(stage)
+            if self.option.disable_warm_start:
+                # by now a is the acceleration without constraints
+                chosen += guess
             if implicit:
                 chosen += [(stages.composites, TREE), (stages.mass_matrix, TREE)]
             if self.constrains:

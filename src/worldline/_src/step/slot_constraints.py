@@ -171,6 +171,8 @@ class SlotConstraints(Constraints):
             found.append("actuators of anything but joints that turn about or slide along an axis")
         if self.relieves:
             found.append("gravity compensation by actuators")
+        if self.option.disable_warm_start:
+            found.append("a solver that starts from zero (disable_warm_start)")
         if found:
             raise CapabilityError(f"steps in lanes do not have {', '.join(found)}; step worlds one at a time")
 
