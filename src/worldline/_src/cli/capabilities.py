@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from worldline._src.cli import common
+from worldline._src.scene.formats.whole import whole_file
 
 
 def capabilities(
@@ -46,5 +47,6 @@ def capabilities(
     if output is None:
         typer.echo(text, nl=False)
     else:
-        output.write_text(text, encoding="utf-8")
+        with whole_file(output) as partial:
+            partial.write_text(text, encoding="utf-8")
         typer.echo(f"capabilities written to {output}")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from worldline._src.errors import ArgumentError, CapabilityError
+from worldline._src.scene.formats.whole import whole_file
 
 FILMS = (".gif", ".mp4")
 SUFFIXES = (".png", *FILMS)
@@ -34,7 +34,7 @@ def checked_suffix(path: str | os.PathLike[str]) -> str:
 def write_picture(path: str | os.PathLike[str], rgb: np.ndarray) -> None:
     """Write a PNG of (height, width, 3) bytes."""
     image = _pillow()
-    with _whole(path) as partial:
+    with whole_file(path) as partial:
         image.fromarray(rgb).save(partial, format="PNG")
 
 
@@ -43,7 +43,7 @@ def write_film(path: str | os.PathLike[str], frames: Iterable[np.ndarray], fps: 
     suffix = checked_suffix(path)
     if suffix not in FILMS:
         raise ArgumentError(f"{os.fspath(path)}: films are written as {', '.join(FILMS)}")
-    with _whole(path) as partial:
+    with whole_file(path) as partial:
         return (_write_gif if suffix == ".gif" else _write_mp4)(partial, iter(frames), fps)
 
 
@@ -92,17 +92,6 @@ def _write_mp4(path: Path, frames: Iterator[np.ndarray], fps: float) -> int:
         for packet in stream.encode() if stream is not None else ():
             file.mux(packet)
     return count
-
-
-@contextmanager
-def _whole(path: str | os.PathLike[str]) -> Iterator[Path]:
-    target = Path(path)
-    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
-    try:
-        yield partial
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _pillow() -> Any:

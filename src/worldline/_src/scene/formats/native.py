@@ -10,6 +10,7 @@ arrays as raw bytes. Reading what was written gives an equal scene, bit for bit.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from collections.abc import Callable
@@ -60,6 +61,10 @@ REQUIRED: Final[dict[str, tuple[str, ...]]] = {
 """Keys that other readers of the format insist on; always written, and demanded by strict reading."""
 
 JSON_SUFFIXES: Final = (".json", ".msd")
+_CHECKSUM: Final = "checksum"
+_DIGEST: Final = hashlib.sha256().digest_size
+_MARKER: Final = msgspec.msgpack.encode(_CHECKSUM) + msgspec.msgpack.encode(bytes(_DIGEST))[:-_DIGEST]
+"""What stands before the digest: the key, and the type and length of the bytes."""
 MSGPACK_SUFFIXES: Final = (".msgpack", ".mpk")
 
 
@@ -91,9 +96,32 @@ def to_json(
 def to_msgpack(
     world: World, *, file_path: str | PathLike[str] | None = None, defaults: bool = False
 ) -> bytes:
-    """A scene as msgpack."""
+    """A scene as msgpack, with a checksum as the last entry of its map."""
     plain = to_plain(for_file(world, file_path), binary=True, defaults=defaults)
-    return _deep(msgspec.msgpack.encode, plain)
+    plain[_CHECKSUM] = bytes(_DIGEST)
+    data = _deep(msgspec.msgpack.encode, plain)[:-_DIGEST]
+    return data + hashlib.sha256(data).digest()
+
+
+def _check_checksum(data: bytes, where: str) -> None:
+    """Refuse bytes whose checksum is wrong, or is damaged itself; files of other writers may have none.
+
+    The checksum is SHA-256 over everything before it. Its key and type are recognized with one wrong byte
+    too, so a flipped byte there does not make a file one without a checksum.
+    """
+    marker, start = data[-_DIGEST - len(_MARKER) : -_DIGEST], len(data) - _DIGEST
+    same = sum(a == b for a, b in zip(marker, _MARKER, strict=False))
+    if len(marker) < len(_MARKER) or same < len(_MARKER) - 1:
+        return
+    if marker != _MARKER or hashlib.sha256(data[:start]).digest() != data[start:]:
+        raise SceneError(f"{where}damaged, its checksum does not match")
+
+
+def _decode_msgpack(data: bytes) -> Any:
+    plain = msgspec.msgpack.decode(data)
+    if isinstance(plain, dict):
+        plain.pop(_CHECKSUM, None)
+    return plain
 
 
 def for_file(world: World, file_path: str | PathLike[str] | None) -> World:
@@ -126,7 +154,10 @@ def from_msgpack(
     data: bytes, *, file: str | None = None, strict: bool = False, limits: Limits = LIMITS
 ) -> tuple[World, Source]:
     """A scene from msgpack, and the problems met on the way."""
-    return _read(data, msgspec.msgpack.decode, "msgpack", file=file, strict=strict, limits=limits)
+    where = f"{file}: " if file else ""
+    check_size(data, "msgpack", limits, where)
+    _check_checksum(data, where)
+    return _read(data, _decode_msgpack, "msgpack", file=file, strict=strict, limits=limits)
 
 
 def _read(

@@ -11,8 +11,32 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Atomic write of one file: the block writes to the private path it is given.
+
+    The private file is in the directory of the target, keeps its suffix, and replaces the target when the
+    block ends. When the block raises, a full disk included, it is deleted and the target is as it was. A
+    target that is no regular file, such as a pipe, is written directly.
+    """
+    target = Path(path)
+    if target.exists() and not target.is_file():
+        yield target
+        return
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}.", suffix=target.suffix)
+    os.close(handle)
+    try:
+        yield Path(name)
+        _open_permissions(name)
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
 
 
 def write_whole(files: Mapping[Path, bytes]) -> None:
@@ -57,14 +81,18 @@ def _beside(target: Path, data: bytes) -> Path:
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
-        # mkstemp makes the file private; a scene gets the permissions any new file would have
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
+        _open_permissions(temporary)
     except BaseException:
         os.unlink(temporary)
         raise
     return Path(temporary)
+
+
+def _open_permissions(path: str) -> None:
+    """mkstemp makes the file private; it gets the permissions that any new file would have."""
+    mask = os.umask(0)
+    os.umask(mask)
+    os.chmod(path, 0o666 & ~mask)
 
 
 def _set_aside(target: Path) -> Path | None:
