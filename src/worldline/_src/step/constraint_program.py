@@ -22,7 +22,7 @@ from worldline._src.step import island_stages as i
 from worldline._src.step import stages, step_stages
 from worldline._src.step import velocity_stages as v
 
-TREE, ROWS, HITS = 0, 1, 2
+TREE, ROWS, HITS, LOG = 0, 1, 2, 3
 """Sets of arenas that the stages of a step run on."""
 
 ROW_STAGES = (

@@ -8,6 +8,7 @@ the World that was saved does not touch them, and the forces that hold sleepers 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,15 +35,10 @@ def remembered(constraints: Constraints) -> dict[str, Array]:
     return made
 
 
-def recall(constraints: Constraints, memory: dict[str, Array]) -> str | None:
-    """Put back what `remembered` gave for the same model; returns the name of what does not fit.
-
-    Nothing changes then.
-    """
+def unfit(constraints: Constraints, memory: Mapping[str, Array]) -> str | None:
+    """The name of what does not fit the model, of memory from elsewhere; None when all of it fits."""
     column, hits = constraints.column, constraints.hits
-    places = {name: column[name] for name in _SLEEP}
-    if hits is not None:
-        places |= {name: column[name] for name in _CONTACTS} | {name: hits.column[name] for name in _HITS}
+    places = _places(constraints)
     count = len(memory["contact"]) if "contact" in memory else 0
     for name, given in memory.items():
         place = places.get(name)
@@ -56,11 +52,33 @@ def recall(constraints: Constraints, memory: dict[str, Array]) -> str | None:
         ids = memory["contact_id"]
         if (ids[:, :4] < 0).any() or (ids[:, :2] >= shapes).any() or (ids[:, 2:4] >= bodies).any():
             return "contact_id"
+    return None
+
+
+def recall(constraints: Constraints, memory: Mapping[str, Array]) -> str | None:
+    """Put back what `remembered` gave for the same model; returns the name of what does not fit.
+
+    Nothing changes then.
+    """
+    wrong = unfit(constraints, memory)
+    if wrong is not None:
+        return wrong
+    places = _places(constraints)
+    count = len(memory["contact"]) if "contact" in memory else 0
     for name, given in memory.items():
         if name in _SLEEP:
             if constraints.sleeps:
                 places[name][:] = given
         else:
             places[name][:count] = given
-    column["counter"][t.CONTACT_COUNT] = count
+    constraints.column["counter"][t.CONTACT_COUNT] = count
     return None
+
+
+def _places(constraints: Constraints) -> dict[str, Array]:
+    """The columns that memory is of, by name."""
+    column, hits = constraints.column, constraints.hits
+    made = {name: column[name] for name in _SLEEP}
+    if hits is not None:
+        made |= {name: column[name] for name in _CONTACTS} | {name: hits.column[name] for name in _HITS}
+    return made

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from worldline._src.errors import NotFoundError, nearest_name
 from worldline._src.jit import Stage
-from worldline._src.step.constraint_program import HITS, ROWS, TREE
+from worldline._src.step.constraint_program import HITS, LOG, ROWS, TREE
 from worldline._src.step.stage_notes import COLLISION, CONSTRAINTS, DYNAMICS, note_of, summary
 
-_DOMAINS = {TREE: DYNAMICS, ROWS: CONSTRAINTS, HITS: COLLISION}
+_DOMAINS = {TREE: DYNAMICS, ROWS: CONSTRAINTS, HITS: COLLISION, LOG: COLLISION}
 _COLOURS = {
     "kinematics": "#dbe9f6",
     "forces": "#fde8cf",

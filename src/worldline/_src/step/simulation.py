@@ -28,8 +28,9 @@ from worldline._src.spatial.poses import Array
 from worldline._src.step import runner
 from worldline._src.step import stages as s
 from worldline._src.step import step_stages as t
-from worldline._src.step.constraint_program import TREE
+from worldline._src.step.constraint_program import LOG, TREE
 from worldline._src.step.constraints import Constraints, all_stages
+from worldline._src.step.contact_log import ContactLog, log_contacts
 from worldline._src.step.evaluate import (
     WITH_GRAVITY,
     Program,
@@ -94,6 +95,9 @@ class Simulation:
         self.model = model
         self.constraints = constraints
         """Contacts, limits, dry friction and actuators; None for motion without them."""
+        touches = constraints is not None and constraints.hits is not None
+        self.contact_log = ContactLog(constraints) if constraints is not None and touches else None
+        """Pairs of bodies that begin or cease to touch; None without shapes."""
         self.family = family
         self.variational = variational.checked()
         self.drive = np.zeros(model.joint_dof_count, np.int64)
@@ -260,6 +264,9 @@ class Simulation:
                 self._index, self._constant, self.data, view["dof_mobile"], self.time_step
             )
             sets += self.constraints.sets()
+            if self.contact_log is not None:
+                program.append((log_contacts, LOG))
+                sets.append(self.contact_log.arenas())
         self._stages = tuple(stage for stage, _ in program)
         where = [place for _, place in program]
         self.schedule, self.sets = tuple(program), sets
@@ -363,4 +370,4 @@ def compile_all() -> None:
     runner.advancer()
     for stages in ((t.no_drive_forces,), *(program.stages for program in (_POSES, _TWISTS))):
         stage_addresses(stages)
-    stage_addresses(all_stages())
+    stage_addresses((*all_stages(), log_contacts))

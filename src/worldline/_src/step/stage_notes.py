@@ -52,6 +52,7 @@ NOTES: dict[str, Note] = {
     "accelerations": _note(DYNAMICS, "link poses, link velocities, link forces, tau", "a"),
     "keep_prescribed": _note(DYNAMICS, "prescribed a, a", "a"),
     "guess_from_last": _note(CONSTRAINTS, "a", "solver guess"),
+    "log_contacts": _note(COLLISION, "contacts, constraint forces", "contact events"),
     "begin_rows": _note(CONSTRAINTS, "", "rows"),
     "find_islands": _note(CONSTRAINTS, "contacts", "islands"),
     "solve_islands": _note(

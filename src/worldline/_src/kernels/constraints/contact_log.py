@@ -1,0 +1,95 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Contact events: pairs of bodies that begin or cease to touch, logged step by step.
+
+A step compares its set of touching pairs with that of the step before. Events go to a ring buffer of fixed
+size, so that a call of many steps leaves those of all its steps; when there are more, the oldest are
+overwritten and the counter tells how many.
+"""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline, kernel
+from worldline._src.scalar.columns import Column, Table
+
+ROWS_M, ROWS_C, ROWS_ARGS, ROWS_D = range(4)
+"""Links: addresses of the arenas of the constraint rows."""
+EVENTS, FRAME, PAIRS = range(3)
+"""Counters: events since the call began, steps since the start, pairs that touched in the last step."""
+BEGIN, END = 0, 1
+CAPACITY = 1024
+"""Events of one call that are kept."""
+
+TABLE = Table(
+    ("npair", "nslot"),
+    (
+        Column("link", "args", (8,), "Addresses of the arenas of the constraint rows."),
+        Column("counter", "args", (8,), "See above."),
+        Column("event", "args", (CAPACITY, 4), "Frame, begin or end, and the two bodies; a ring buffer."),
+        Column("pair", "args", ("npair", 2), "Bodies that touch in this step, the lower number first."),
+        Column("last_pair", "args", ("npair", 2), "The same of the step before."),
+        Column("seen", "args", ("npair",), "1 for a pair of this step that touched before."),
+        Column("slot", "args", ("nslot",), "Hash table of the pairs of this step."),
+    ),
+)
+LogView, log_view = TABLE.view("LogView", "counter", "event", "pair", "last_pair", "seen", "slot")
+
+_EMPTY = -1
+
+
+@inline
+def _find(pairs, slots, a, b, mask):
+    """The slot of a pair, or the empty one where it belongs: open addressing."""
+    s = (a * 73856093 + b * 19349663) & mask
+    while slots[s] != _EMPTY and (pairs[slots[s], 0] != a or pairs[slots[s], 1] != b):
+        s = (s + 1) & mask
+    return s
+
+
+@inline
+def _append(log, kind, a, b):
+    """One event at the end of the ring buffer."""
+    row = log.counter[EVENTS] % CAPACITY
+    log.event[row, 0], log.event[row, 1] = log.counter[FRAME], kind
+    log.event[row, 2], log.event[row, 3] = a, b
+    log.counter[EVENTS] += 1
+
+
+@kernel
+def log_contacts(contact_id, contact, contact_row, contact_force, count, log_io):
+    """Contact events of a step: set difference of touching pairs by hashing. O(contacts)."""
+    pairs, last, seen, slots = log_io.pair, log_io.last_pair, log_io.seen, log_io.slot
+    log_io.counter[FRAME] += 1
+
+    # pairs that overlap or push, each once
+    size = 16
+    while size < 2 * count:
+        size *= 2
+    mask = size - 1
+    for s in range(size):
+        slots[s] = _EMPTY
+    found = 0
+    for k in range(count):
+        # without a normal force there is no other
+        touching = (contact[k, 6] >= 0.0) | (contact_force[k, 0] != 0.0)
+        if touching and contact_row[k, 0] >= 0:
+            a, b = min(contact_id[k, 2], contact_id[k, 3]), max(contact_id[k, 2], contact_id[k, 3])
+            s = _find(pairs, slots, a, b, mask)
+            if slots[s] == _EMPTY:
+                slots[s] = found
+                pairs[found, 0], pairs[found, 1] = a, b
+                seen[found] = 0
+                found += 1
+
+    # before without now: end; now without before: begin
+    for k in range(log_io.counter[PAIRS]):
+        s = _find(pairs, slots, last[k, 0], last[k, 1], mask)
+        if slots[s] == _EMPTY:
+            _append(log_io, END, last[k, 0], last[k, 1])
+        else:
+            seen[slots[s]] = 1
+    for k in range(found):
+        if seen[k] == 0:
+            _append(log_io, BEGIN, pairs[k, 0], pairs[k, 1])
+        last[k, 0], last[k, 1] = pairs[k, 0], pairs[k, 1]
+    log_io.counter[PAIRS] = found
