@@ -52,6 +52,8 @@ class _Part(NamedTuple):
     count: int
     place: int
     at: int
+    runs: tuple[tuple[int, int, int], ...] | None = None
+    """Where not all of them go to one place: first number, where it goes, how many, of every run."""
 
 
 class _Room(NamedTuple):
@@ -175,7 +177,7 @@ class LaneSimulation:
             _Part("q_target", nq, TREE, offsets["q_target"]),
             _Part("v_target", nv, TREE, offsets["v_target"]),
             _Part("force", nv, TREE, offsets["force"]),
-            _Part("control", rows["nu"], ROWS, column("control")),
+            self._control_part(column("control")),
             _Part("body_f", 6 * sizes["nbody"], TREE, offsets["body_f"]),
         ]
         self._state, self._state_parts, held = self._rows(state)
@@ -192,7 +194,7 @@ class LaneSimulation:
         self.force = given["force"]
         """Commanded generalized forces [N or N m], (worlds, joint_dof_count)."""
         self.control = given["control"]
-        """Controls of the actuators that act, (worlds, count)."""
+        """Controls of all actuators, (worlds, count); disabled ones keep their entry and exert no force."""
         self.body_f = given["body_f"].reshape(self.worlds, sizes["nbody"], 6)
         """Force at the centre of mass [N] and torque [N m] on bodies, world axes."""
         model = self.model
@@ -206,8 +208,20 @@ class LaneSimulation:
         rows = np.zeros((self.worlds, int(starts[-1])))
         spans = zip(parts, starts.tolist(), strict=False)
         views = {part.name: rows[:, start : start + part.count] for part, start in spans}
-        table = [(p.place, p.at, p.count, start) for p, start in zip(parts, starts.tolist(), strict=False)]
+        table = [
+            (p.place, at, count, start + first)
+            for p, start in zip(parts, starts.tolist(), strict=False)
+            for first, at, count in (((0, p.at, p.count),) if p.runs is None else p.runs)
+        ]
         return rows, np.array(table, np.int64), views
+
+    def _control_part(self, at: int) -> _Part:
+        """Controls of all actuators; only those of actuators that act go to the arena."""
+        table, acting = self.model.actuators, self.constraints.actuators
+        count = 0 if table is None else len(table)
+        if len(acting) == count:
+            return _Part("control", count, ROWS, at)
+        return _Part("control", count, ROWS, at, tuple((u, at + k, 1) for k, u in enumerate(acting.tolist())))
 
     def stages(self, *, wrenches: bool = True) -> list[tuple[Stage, int]]:
         """The stages of a step with the arenas they run on, with or without forces on bodies."""

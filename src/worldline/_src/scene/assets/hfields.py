@@ -55,14 +55,7 @@ def load_hfield(source: HFieldSource, policy: PathPolicy, where: str = "hfield")
         SceneError: It is missing, broken, too large or too small.
         CapabilityError: An image, and the package Pillow is not installed.
     """
-    data = source.source_type.value
-    if source.source_type.variant == "buffer":
-        heights = np.asarray(data["hfield"], dtype=np.float64)
-        heights = _shaped(heights, source.nrow, source.ncol, where)
-    else:
-        path = policy.resolve(data["path"])
-        heights = _normalized(read_heights(policy.read(path), str(path), data["content_type"]))
-        _agree(heights, source.nrow, source.ncol, where)
+    heights = heights_of(source, policy, where)
     if not np.isfinite(heights).all():
         raise SceneError(f"{where}: a height that is not finite")
     if min(heights.shape) < 2:
@@ -70,6 +63,18 @@ def load_hfield(source: HFieldSource, policy: PathPolicy, where: str = "hfield")
             f"{where}: given {heights.shape[0]} rows and {heights.shape[1]} columns; allowed: 2 or more"
         )
     return HeightField(source.height_scale * heights, np.array(source.size), source.base)
+
+
+def heights_of(source: HFieldSource, policy: PathPolicy, where: str = "hfield") -> Array:
+    """The heights of a height field before they are scaled, (rows, columns)."""
+    data = source.source_type.value
+    if source.source_type.variant == "buffer":
+        heights = np.asarray(data["hfield"], dtype=np.float64)
+        return _shaped(heights, source.nrow, source.ncol, where)
+    path = policy.resolve(data["path"])
+    heights = _normalized(read_heights(policy.read(path), str(path), data["content_type"]))
+    _agree(heights, source.nrow, source.ncol, where)
+    return heights
 
 
 def _shaped(heights: Array, nrow: int, ncol: int, where: str) -> Array:
