@@ -12,6 +12,8 @@ import pytest
 
 from facade_worlds import arm_and_box, floating
 from worldline import simulation as sx
+from worldline._src.facade import frame_rows, recording_file
+from worldline._src.facade.checked_file import read_checked, write_checked
 
 
 @pytest.fixture
@@ -130,16 +132,17 @@ def test_a_recording_of_another_world_is_refused(recorded, tmp_path):
 
 def good(recorded, tmp_path):
     recorded.recording.save(tmp_path / "good.wlr")
-    return msgspec.msgpack.decode((tmp_path / "good.wlr").read_bytes())
+    return msgspec.msgpack.decode(read_checked(tmp_path / "good.wlr", recording_file._KIND))
+
+
+def write_spoiled(path, file):
+    """A file whose checksum is right, so that only its content can be at fault."""
+    write_checked(path, recording_file._KIND, msgspec.msgpack.encode(file))
 
 
 def spoil(name):
     def change(file):
-        if name == "format":
-            file["format"] = "something else"
-        elif name == "version":
-            file["version"] = 99
-        elif name == "shape":
+        if name == "shape":
             file["rows"]["shape"][0] += 1
         elif name == "negative shape":
             file["rows"]["shape"] = [-7, -file["rows"]["shape"][1]]
@@ -163,6 +166,14 @@ def spoil(name):
             file["more"] = 1
         elif name == "type":
             file["columns"] = 5
+        elif name == "memory":
+            file["memory"] = file["memory"][1:]
+        elif name == "sensor rows":
+            file["sensor_rows"] = {"shape": [1, 0], "data": b""}
+        elif name in ("family", "solver"):
+            rows = np.frombuffer(file["rows"]["data"]).reshape(file["rows"]["shape"]).copy()
+            rows[2, frame_rows.FAMILY if name == "family" else frame_rows.SOLVER.start] = 77.0
+            file["rows"]["data"] = rows.tobytes()
         return file
 
     return change
@@ -171,8 +182,10 @@ def spoil(name):
 @pytest.mark.parametrize(
     "name",
     [
-        "format",
-        "version",
+        "memory",
+        "sensor rows",
+        "family",
+        "solver",
         "shape",
         "negative shape",
         "huge shape",
@@ -189,7 +202,7 @@ def spoil(name):
 )
 def test_hostile_files_are_refused(recorded, tmp_path, name):
     path = tmp_path / "bad.wlr"
-    path.write_bytes(msgspec.msgpack.encode(spoil(name)(good(recorded, tmp_path))))
+    write_spoiled(path, spoil(name)(good(recorded, tmp_path)))
     with pytest.raises(sx.RecordingError, match=r"bad\.wlr"):
         sx.Recording.load(path)
 
@@ -198,8 +211,29 @@ def test_hostile_files_are_refused(recorded, tmp_path, name):
 def test_bytes_that_are_no_recording_are_refused(tmp_path, data):
     path = tmp_path / "bad.wlr"
     path.write_bytes(data)
-    with pytest.raises(sx.RecordingError, match="no recording"):
+    with pytest.raises(sx.RecordingError, match="not a recording"):
         sx.Recording.load(path)
+
+
+def test_another_version_is_refused_by_number(recorded, tmp_path):
+    kind = recording_file._KIND._replace(version=99)
+    write_checked(tmp_path / "later.wlr", kind, b"")
+    with pytest.raises(sx.RecordingError, match=r"later\.wlr: version 99 of a recording; this build reads 2"):
+        sx.Recording.load(tmp_path / "later.wlr")
+
+
+def test_every_flipped_byte_is_refused(recorded, tmp_path):
+    recorded.recording.save(tmp_path / "good.wlr")
+    data = (tmp_path / "good.wlr").read_bytes()
+    path = tmp_path / "flipped.wlr"
+    rng = np.random.default_rng(5)
+    places = {*range(80), *rng.integers(0, len(data), 1500).tolist()}
+    for at in places:
+        spoiled = bytearray(data)
+        spoiled[at] ^= int(rng.integers(1, 256))
+        path.write_bytes(spoiled)
+        with pytest.raises(sx.RecordingError):
+            sx.Recording.load(path)
 
 
 def test_every_cut_of_a_file_is_refused(recorded, tmp_path):
@@ -217,7 +251,7 @@ def test_quaternions_of_a_file_must_be_unit(recorded, tmp_path):
     rows = np.frombuffer(file["rows"]["data"]).reshape(file["rows"]["shape"]).copy()
     rows[3, file["columns"]["box.pose"][6]] = 2.0
     file["rows"]["data"] = rows.tobytes()
-    (tmp_path / "bad.wlr").write_bytes(msgspec.msgpack.encode(file))
+    write_spoiled(tmp_path / "bad.wlr", file)
     with pytest.raises(sx.RecordingError, match="unit"):
         recorded.replay.add(sx.Recording.load(tmp_path / "bad.wlr"))
     assert recorded.replay.branches == ["main"]

@@ -189,6 +189,9 @@ def test_a_resting_body_persists():
     world.add_ground_plane()
     world.step(n=5)
     assert {e.body_b for e in world.contact_events} == {a, b}
+    assert {e.kind for e in world.contact_events} == {sx.ContactEventKind.BEGIN}
+    world.step(n=5)
+    assert {e.body_b for e in world.contact_events} == {a, b}
     assert {e.kind for e in world.contact_events} == {sx.ContactEventKind.PERSIST}
     report = world.step_report()
     assert report.islands == 2 and report.unconverged_islands == 0 and report.converged
@@ -196,7 +199,7 @@ def test_a_resting_body_persists():
     assert [pair.body_b for pair in report.pairs] == [a, b]
     for pair in report.pairs:
         np.testing.assert_allclose(pair.force, (0, 0, G), rtol=1e-6, atol=1e-9)
-    assert report.frame == 5 and report.failure is None
+    assert report.frame == 10 and report.failure is None
 
 
 def test_the_report_names_limits_and_what_was_cut():

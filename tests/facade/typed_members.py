@@ -176,6 +176,7 @@ def of_closures(closure: sx.LoopClosure) -> list[object]:
 def of_worlds(world: sx.World) -> list[object]:
     """Worlds."""
     world.actuator_controls = world.actuator_controls
+    world.actuator_activations = world.actuator_activations
     world.control_vector = world.control_vector
     world.rigid_body_state_vector = world.rigid_body_state_vector
     world.rigid_body_control_vector = world.rigid_body_control_vector
@@ -259,6 +260,8 @@ def of_replay(world: sx.World, folder: Path) -> list[object]:
     recording: sx.Recording = replay.recording()
     recording.to_csv(folder / "motion.csv")
     recording.to_npz(folder / "motion.npz")
+    arrays: dict[str, np.ndarray] = sx.Recording.load_npz(folder / "motion.npz")
+    assert arrays
     recording.to_html(folder / "motion.html", world)
     plot = recording.plot
     arrays: dict[str, NDArray[np.generic]] = dict(recording.to_numpy())

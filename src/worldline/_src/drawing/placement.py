@@ -32,7 +32,7 @@ def coordinates(world: World, state: WorldState | None = None) -> Array:
     if not isinstance(state, WorldState):
         raise ArgumentError(f"a WorldState is needed, got {state!r}")
     binding = state_binding.bind(world, state.space, control=False)[1]
-    numbers = binding.checked(state.vector)
+    numbers = binding.checked(state.vector)[binding.in_arena]
     rows = binding.rows - runtime.model.arenas.offsets["q"]
     ours = (rows >= 0) & (rows < len(q))
     q[rows[ours]] = numbers[ours]

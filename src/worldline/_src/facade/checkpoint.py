@@ -54,6 +54,15 @@ def handles(world: World) -> Iterator[Handle]:
         yield from robot._joints.values()
 
 
+def kill_handles(world: World, why: str) -> None:
+    """Make every handle of a World invalid, with those that are made when first asked for."""
+    for handle in list(handles(world)):
+        handle._kill(why)
+    for table in (world._sensors, world._markers, world._joint_handles):
+        for handle in table.values():
+            handle._kill(why)
+
+
 def _copied(value: Any) -> Any:
     return value.copy() if type(value) in (list, dict) else value
 

@@ -83,7 +83,10 @@ def owners(world: World, runtime: Runtime) -> Owners:
     for robot in world._multibodies.values():
         handles += robot._links.values()
     for handle in handles:
-        table[runtime.link_body[id(handle._link)]] = handle
+        body = runtime.link_body.get(id(handle._link))
+        if body is not None:
+            # an object that is just being added is not compiled yet
+            table[body] = handle
     shapes = runtime.model.shapes
     index = np.zeros(0 if shapes is None else len(shapes.body), np.int64)
     if shapes is not None:

@@ -64,8 +64,18 @@ class DegreeOfFreedom:
 
     @property
     def name(self) -> str:
-        """The joint's name; with the number of the freedom where a joint has several."""
-        return self._joint.name if self._joint.num_dofs == 1 else f"{self._joint.name}.{self._index}"
+        """The joint's name; with the number of the freedom where a joint has several.
+
+        Unique in the multibody: where a joint is named like the freedom of another, "p.0" beside "p", the
+        freedom gets an underscore, "p.0_".
+        """
+        joint = self._joint
+        if joint.num_dofs == 1:
+            return joint.name
+        name = f"{joint.name}.{self._index}"
+        while name in joint.multibody._joints:
+            name += "_"
+        return name
 
     @property
     def joint(self) -> Joint:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from worldline._src.errors import OperationError
 from worldline._src.facade.checkpoint import Checkpoint
 from worldline._src.facade.runtime import Snapshot
+from worldline._src.facade.step_report import keep_contacts
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
@@ -28,6 +29,7 @@ def edit(world: World) -> Iterator[World]:
     before = Checkpoint(world)
     known = world._initial
     if world._runtime is not None:
+        keep_contacts(world)
         # the block works on a runtime of its own, so that the present one can be put back untouched
         world._carried = world._runtime.snapshot()
         world._runtime = None

@@ -3,8 +3,8 @@
 """One frame of a replay as one row of numbers: all that a World needs to continue from it bit for bit.
 
 A row starts with what may change at any time without changing the layout (start of time, time step, gravity,
-integration family) and the clock; then come the arrays of the step in `ARENA`, forces on bodies that are held
-and that act once, and the poses of free frames.
+integration family, solver options) and the clock; then come the arrays of the step in `ARENA`, persistent and
+one-shot forces on bodies, controls and activations of actuators, and the poses of free frames.
 """
 
 from __future__ import annotations
@@ -14,6 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from worldline._src.facade.frame import FreeFrame
+from worldline._src.facade.kinds import (
+    ComputeAcceleratorPolicy,
+    ContactGradientMode,
+    ContactSolverMethod,
+    RigidBodySolver,
+)
+from worldline._src.facade.options import DeactivationOptions, WorldOptions
 from worldline._src.spatial.poses import Array
 from worldline._src.step.stepping import MultibodyIntegrationFamily
 
@@ -24,9 +31,19 @@ if TYPE_CHECKING:
 ARENA = ("clock", "q", "v", "a", "force", "q_target", "v_target", "a_target")
 """Arrays of `Simulation` that a step reads before it writes them, and accelerations, which users read."""
 _FAMILIES = tuple(MultibodyIntegrationFamily)
-TIME_START, TIME_STEP, GRAVITY, FAMILY, STEPS, STEPS_SINCE = 0, 1, slice(2, 5), 5, 6, 7
+_CHOICES = {
+    "contact_solver_method": tuple(ContactSolverMethod),
+    "rigid_body_solver": tuple(RigidBodySolver),
+    "contact_gradient_mode": tuple(ContactGradientMode),
+    "compute_accelerator_policy": tuple(ComputeAcceleratorPolicy),
+    "strict_solver_resolution": (False, True),
+}
+"""Options of a World that a row holds as the number of a choice."""
+_SOLVER = len(_CHOICES) + 2 + len(DeactivationOptions._fields)
+TIME_START, TIME_STEP, GRAVITY, FAMILY, SOLVER = 0, 1, slice(2, 5), 5, slice(6, 6 + _SOLVER)
+_SETTINGS = SOLVER.stop
+STEPS, STEPS_SINCE = _SETTINGS, _SETTINGS + 1
 """Columns of every row; the last two are the clock."""
-_SETTINGS = 6
 
 
 class FrameRows:
@@ -49,6 +66,14 @@ class FrameRows:
             self.parts[name] = slice(at, at + array.size)
             at += array.size
         self._fixed = at
+        self._solver: tuple[WorldOptions, int, Array] | None = None
+
+    def _solver_numbers(self, world: World) -> Array:
+        """Solver options as numbers; made again only after an option was written."""
+        kept = self._solver
+        if kept is None or kept[0] is not world._options or kept[1] != world._layout_edits:
+            kept = self._solver = (world._options, world._layout_edits, solver_numbers(world._options))
+        return kept[2]
 
     def capture(self, world: World) -> Array:
         """The row of the World as it is now."""
@@ -59,6 +84,7 @@ class FrameRows:
         row[TIME_STEP] = sim.time_step
         row[GRAVITY] = runtime.model.gravity
         row[FAMILY] = _FAMILIES.index(sim.family)
+        row[SOLVER] = self._solver_numbers(world)
         # clip: without it take() goes through a buffer of its own
         sim.data.take(self._index, out=row[self._arena], mode="clip")
         for name, array in runtime.beside.items():
@@ -73,6 +99,7 @@ class FrameRows:
         self.spread(row, sim.data)
         for name, array in runtime.beside.items():
             array[:] = row[self.parts[name]].reshape(array.shape)
+        runtime.controls_written()
         if runtime.mocap.size:
             runtime.place_mocap()
         runtime.wrenches_written()
@@ -95,6 +122,8 @@ class FrameRows:
             options.multibody_options = chosen
             sim.reconfigure()
         world._time_start = float(row[TIME_START])
+        if not np.array_equal(row[SOLVER], solver_numbers(options)):
+            _choose_solver(world, row[SOLVER])
 
     def spread(self, row: Array, data: Array) -> None:
         """Put the arrays of a row into an arena."""
@@ -105,6 +134,60 @@ class FrameRows:
         order = np.argsort(self._index)
         found = order[np.searchsorted(self._index, rows, sorter=order)]
         return (found + self._arena.start).tolist()
+
+
+def solver_numbers(options: WorldOptions) -> Array:
+    """Solver options of a World as numbers."""
+    chosen = options.multibody_options
+    sleep = options.deactivation_options
+    return np.array(
+        [
+            *(choices.index(getattr(options, name)) for name, choices in _CHOICES.items()),
+            chosen.variational_max_iterations,
+            chosen.variational_tolerance,
+            *(getattr(sleep, name) for name in sleep._fields),
+        ],
+        np.float64,
+    )
+
+
+def _choose_solver(world: World, numbers: Array) -> None:
+    """Give a World the solver options of a row; those it has already are left alone."""
+    given = iter(numbers.tolist())
+    for name, choices in _CHOICES.items():
+        choice = choices[int(next(given))]
+        if getattr(world, name) != choice:
+            setattr(world, name, choice)
+    chosen, sleep = world.multibody_options, world.deactivation_options
+    chosen.variational_max_iterations = int(next(given))
+    chosen.variational_tolerance = next(given)
+    for name in sleep._fields:
+        number = next(given)
+        setattr(sleep, name, bool(number) if name == "enabled" else number)
+    if chosen != world.multibody_options:
+        world.multibody_options = chosen
+    if sleep != world.deactivation_options:
+        world.deactivation_options = sleep
+
+
+def bad_settings(rows: Array) -> str | None:
+    """What is wrong with the settings in rows from elsewhere; None when they can be loaded."""
+    if not (rows[:, TIME_STEP] > 0.0).all():
+        return "time steps must be positive"
+    counts = [(FAMILY, len(_FAMILIES), "unknown family")]
+    counts += [
+        (SOLVER.start + k, len(choices), f"unknown {name}")
+        for k, (name, choices) in enumerate(_CHOICES.items())
+    ]
+    counts += [(STEPS, 2**53, "bad clock"), (STEPS_SINCE, 2**53, "bad clock")]
+    for column, count, wrong in counts:
+        numbers = rows[:, column]
+        if not ((numbers == np.floor(numbers)) & (numbers >= 0) & (numbers < count)).all():
+            return wrong
+    iterations, tolerance, *sleep = rows[:, SOLVER.start + len(_CHOICES) : SOLVER.stop].T
+    if not ((iterations >= 1) & (iterations < 2**53) & (tolerance > 0.0)).all():
+        return "bad variational options"
+    return None if (np.array(sleep) >= 0.0).all() else "bad deactivation options"
 
 
 def times(rows: Array) -> Array:

@@ -176,6 +176,7 @@ def start_step(world: World, n: int) -> StepJob:
     runtime = world._ready()
     # prepared here, so that the thread only steps
     _ = runtime.sim.stages
+    world._begin_call(runtime)
     job._start(runtime)
     return job
 

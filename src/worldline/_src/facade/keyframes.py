@@ -11,7 +11,6 @@ import numpy as np
 from worldline._src.errors import NotFoundError, nearest_name
 from worldline._src.facade.runtime import Runtime
 from worldline._src.facade.scene_state import read_state
-from worldline._src.model.tables import ActivationKind
 from worldline._src.scene.bodies import BodyKind
 from worldline._src.scene.keyframes import Keyframe
 from worldline._src.scene.layout import layout
@@ -38,11 +37,10 @@ def apply(world: World, name: str) -> None:
     k = known.index(name)
     runtime.sim.q[:] = frames.joint_q[k]
     runtime.sim.v[:] = frames.joint_qd[k]
-    if runtime.constraints is not None:
-        runtime.control[:] = frames.control[k][runtime.constraints.actuators]
-    if runtime.activation.size and model.actuators is not None:
-        moving = model.actuators.activation_kind != ActivationKind.NONE
-        runtime.activation[:] = np.nan_to_num(frames.activation[k][moving])
+    runtime.control[:] = frames.control[k]
+    runtime.controls_written()
+    if runtime.activation.size:
+        runtime.activation[:] = np.nan_to_num(frames.activation[k][runtime.activated])
     if runtime.mocap.size:
         runtime.mocap[:] = frames.mocap_q[k]
         runtime.place_mocap()
@@ -57,8 +55,7 @@ def apply(world: World, name: str) -> None:
     )
     read_state(world, more, layout(runtime.scene), list(runtime.scene.hierarchy.links()))
     _rest_static(runtime)
-    if runtime.constraints is not None:
-        runtime.constraints.forget_contacts()
+    runtime.forget_contacts()
     runtime.sim.written()
     if not np.isnan(frames.time[k]):
         world._set_time(float(frames.time[k]))

@@ -218,12 +218,19 @@ def fill(world: World, scene: Scene, options: WorldOptions | None) -> None:
         world._set_time(state.time or 0.0)
 
 
-def to_scene(world: World) -> Scene:
-    """A description that holds everything: objects, options and state; see `World.to_scene`."""
+def to_scene(world: World, *, drawn: bool = True) -> Scene:
+    """A description that holds everything: objects, options and state; see `World.to_scene`.
+
+    Args:
+        world: the World.
+        drawn: move the drawn poses of free bodies to where they are now. Without it the reference
+            configuration stays what the model was compiled from, and so do, bit for bit, the quantities
+            that the compiler derives at it: inverse weights, tendon lengths and moments, muscle forces.
+    """
     world._live()
     scene = clone(world._scene)
     scene_options.into_description(world._options, scene)
-    write_state(world, scene)
+    write_state(world, scene, drawn=drawn)
     scene.multibodies = [
         SceneMultibody(name=robot.name, links=[str(link._link.name) for link in robot._links.values()])
         for robot in world._multibodies.values()

@@ -49,6 +49,9 @@ class Marker(Frame):
     def _alive(self) -> bool:  # type: ignore[override] # the description decides
         return any(site is self._site for _, site in described_sites(self._world))
 
+    def _kill(self, why: str) -> None:
+        self._gone = why
+
     @property
     def name(self) -> str:
         """Unique among the markers of the World."""

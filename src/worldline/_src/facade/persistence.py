@@ -2,18 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A World in a file: everything that is needed to go on bit for bit.
 
-The file is a short header (magic, version, length and checksum of what follows) and one msgpack map: the
-description, its parameters as the model holds them, state, commands, the state that `reset` leads to, mode,
-clock and the counters of made-up names. Nothing in it is code, and everything is checked before anything of
-the World changes.
+The file is a short header (`checked_file.py`) and one msgpack map: the description with its meshes and height
+fields, its parameters as the model holds them, state, commands, the state that `reset` leads to, mode, clock
+and the counters of made-up names. The description keeps the reference configuration that the model was
+compiled at. Nothing in it is code, and everything is checked before anything of the World changes.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-import struct
-import tempfile
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,23 +18,20 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from worldline._src.errors import SceneError, WorldlineError, unreadable
+from worldline._src.errors import SceneError, WorldlineError
 from worldline._src.facade import loading
-from worldline._src.facade.checkpoint import handles
+from worldline._src.facade.checked_file import FileKind, read_checked, write_checked
+from worldline._src.facade.checkpoint import handles, kill_handles
 from worldline._src.facade.runtime import BodyState, JointState, Runtime, Snapshot
 from worldline._src.model.checks import UPDATABLE
+from worldline._src.scene.assets.embedding import embed_assets
 from worldline._src.scene.formats import load
 from worldline._src.scene.joints import FreeJoint, Joint
-from worldline._src.step.contact_memory import recall, remembered
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
 
-MAGIC = b"WORLDLIN"
-VERSION = 1
-_HEADER = struct.Struct("<8sIQ32s")
-_LARGEST = 2**32
-"""A file that claims more bytes than this is refused before anything is read."""
+_KIND = FileKind(b"WORLDLIN", 2, "saved World", SceneError)
 _NOT_PARAMETERS = {"body_q", "body_qd", "joint_q", "joint_qd", "joint_f", "gravity"}
 _PARAMETERS = tuple(name for name in UPDATABLE if name not in _NOT_PARAMETERS)
 
@@ -64,18 +58,10 @@ class _Saved(msgspec.Struct, forbid_unknown_fields=True):
 def save(world: World, path: str | PathLike[str]) -> None:
     """See `World.save_binary`; the file appears whole or not at all."""
     world._require_no_edit("save_binary")
-    saved = _packed(world, loading.to_scene(world).to_msgpack(file_path=Path(path)))
-    payload = msgspec.msgpack.encode(saved)
-    header = _HEADER.pack(MAGIC, VERSION, len(payload), hashlib.sha256(payload).digest())
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(header + payload)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    scene = loading.to_scene(world, drawn=False)
+    embed_assets(scene)
+    saved = _packed(world, scene.to_msgpack(file_path=Path(path)))
+    write_checked(path, _KIND, msgspec.msgpack.encode(saved))
 
 
 def clone_world(world: World) -> World:
@@ -83,7 +69,7 @@ def clone_world(world: World) -> World:
     world._require_idle()
     world._require_no_edit("clone")
     made = type(world)()
-    loading.fill(made, loading.to_scene(world), None)
+    loading.fill(made, loading.to_scene(world, drawn=False), None)
     _apply(made, _packed(world, b""))
     return made
 
@@ -106,10 +92,7 @@ def _packed(world: World, scene: bytes) -> _Saved:
 
 
 def _contacts(runtime: Runtime) -> dict[str, tuple[list[int], bytes]]:
-    if runtime.constraints is None:
-        return {}
-    memory = remembered(runtime.constraints)
-    return {name: (list(array.shape), _bytes(array)) for name, array in memory.items()}
+    return {name: (list(array.shape), _bytes(array)) for name, array in runtime.memory().items()}
 
 
 def _bytes(array: Any) -> bytes:
@@ -151,42 +134,23 @@ def restore(world: World, path: str | PathLike[str]) -> None:
     """See `World.load_binary`."""
     world._require_no_edit("load_binary")
     where = os.fspath(path)
-    saved = _decoded(_payload(where), where)
+    saved = _decoded(read_checked(where, _KIND), where)
     # a World of its own first: only when all of it stands does the caller's World change
     made = type(world)()
     try:
-        scene = load.from_msgpack(saved.scene, file_path=where)
+        # meshes are in the file; what is left by path, textures, may be anywhere
+        scene = load.from_msgpack(saved.scene, file_path=where, allow_outside=True)
         loading.fill(made, scene, None)
         _apply(made, saved)
     except WorldlineError as error:
         raise SceneError(f"{where}: not a World that can be restored: {error}") from error
-    for handle in list(handles(world)):
-        handle._kill("its World was loaded from a file")
+    kill_handles(world, "its World was loaded from a file")
     for handle in handles(made):
         handle._world = world
+    replay = world._replay
+    replay._forget()
     vars(world).clear()
-    vars(world).update(vars(made))
-
-
-def _payload(where: str) -> bytes:
-    try:
-        with open(where, "rb") as stream:
-            head = stream.read(_HEADER.size)
-            if len(head) < _HEADER.size or not head.startswith(MAGIC):
-                raise SceneError(f"{where}: not a saved World")
-            _, version, length, digest = _HEADER.unpack(head)
-            if version != VERSION:
-                raise SceneError(f"{where}: version {version} of a saved World; this build reads {VERSION}")
-            if length > _LARGEST:
-                raise SceneError(f"{where}: claims {length} bytes; allowed: {_LARGEST}")
-            payload = stream.read(length + 1)
-    except OSError as error:
-        raise unreadable(where, error) from None
-    if len(payload) != length:
-        raise SceneError(f"{where}: cut or overlong, {len(payload)} bytes where {length} were written")
-    if hashlib.sha256(payload).digest() != digest:
-        raise SceneError(f"{where}: damaged, its checksum does not match")
-    return payload
+    vars(world).update(vars(made), _replay=replay)
 
 
 def _decoded(payload: bytes, where: str) -> _Saved:
@@ -247,9 +211,10 @@ def _recall(runtime: Runtime, contacts: dict[str, tuple[list[int], bytes]]) -> N
         if any(size < 0 for size in shape):
             raise SceneError(f"{name}: given shape {shape}")
         memory[name] = _numbers({name: data}, name, tuple(shape))
-    wrong = "contacts" if runtime.constraints is None else recall(runtime.constraints, memory)
+    wrong = runtime.unfit(memory)
     if wrong is not None:
         raise SceneError(f"{wrong}: does not fit the contacts and bodies of the description")
+    runtime.recall(memory)
 
 
 def _snapshot(runtime: Runtime, table: dict[str, bytes]) -> Snapshot:

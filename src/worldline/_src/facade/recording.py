@@ -2,66 +2,52 @@
 # SPDX-License-Identifier: Apache-2.0
 """A recorded motion as arrays, in memory and in a file.
 
-A recording is a matrix with one row a frame and names for its columns. The file is one msgpack map with a
-format name and a version; it holds numbers and names only, is checked in full when it is read, and runs
-nothing.
+A recording is a matrix with one row a frame and names for its columns, what sensors read in every frame, and
+what it takes to simulate on from a frame bit for bit. `recording_file.py` is its file.
 """
 
 from __future__ import annotations
 
 import csv
-import math
 import os
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 import numpy as np
 
-from worldline._src.errors import ArgumentError, NotFoundError, RecordingError, nearest_name, unreadable
-from worldline._src.facade.frame_rows import FAMILY, STEPS, STEPS_SINCE, TIME_STEP, times
-from worldline._src.facade.replay_layout import Layout, Table
+from worldline._src.errors import ArgumentError, NotFoundError, RecordingError, nearest_name
+from worldline._src.facade import recording_file
+from worldline._src.facade.frame_rows import STEPS, times
+from worldline._src.facade.recording_parts import Continuations, SensorReadings
+from worldline._src.facade.replay_layout import Layout
+from worldline._src.scene.formats.whole import whole_file
 from worldline._src.spatial.poses import Array
-from worldline._src.step.stepping import MultibodyIntegrationFamily
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
 
-_FORMAT = "worldline recording"
-_VERSION = 1
 _UNIT = 1e-6
 """How far from one the length of a recorded quaternion may be."""
 
 
-class _Numbers(msgspec.Struct, forbid_unknown_fields=True):
-    shape: list[int]
-    data: bytes
+class RecordedFrame(NamedTuple):
+    """One frame as a replay takes it over; see `replay.ReplayFrame`."""
 
-
-class _TableFile(msgspec.Struct, forbid_unknown_fields=True):
-    owner: str
-    numbers: _Numbers
-
-
-class _File(msgspec.Struct, forbid_unknown_fields=True):
-    format: str
-    version: int
-    rows: _Numbers
-    columns: dict[str, list[int]]
-    before_frame: list[int]
-    before: _Numbers
-    ticks: list[int]
-    names: dict[str, list[str]]
-    tables: dict[str, _TableFile]
+    row: Array
+    before: Array | None
+    is_tick: bool
+    memory: Mapping[str, Array]
+    memory_before: Mapping[str, Array]
 
 
 class Recording:
     """Recorded frames as arrays, by name: `recording["arm.q"]` has shape (frames, coordinates).
 
     Multibodies have q, dq, ddq, force, target_position, target_velocity and command_acceleration; rigid
-    bodies pose, velocity, acceleration and wrench (held force, held torque). Positions of ball and floating
-    joints are quaternions.
+    bodies pose, velocity, acceleration and wrench (persistent force and torque). Positions of ball and
+    floating joints are quaternions. Actuators have control and, where they have one, activation; sensors have
+    value, the reading of that frame. Sensors are read when they are first asked for, or when the recording is
+    written or copied; those that cannot be read in the scene are left out.
 
     Example:
         >>> from worldline import simulation as sx
@@ -79,16 +65,18 @@ class Recording:
         rows: Array,
         columns: dict[str, list[int]],
         layout: Layout,
-        before: dict[int, Array],
+        continuations: Continuations,
         ticks: frozenset[int],
+        sensors: SensorReadings,
         world: Callable[[], World | None] | None = None,
     ) -> None:
         self._world = world
         self._rows = rows
         self._columns = columns
         self._layout = layout
-        self._before = before
+        self._continuations = continuations
         self._ticks = ticks
+        self._sensors = sensors
 
     @property
     def num_frames(self) -> int:
@@ -108,30 +96,37 @@ class Recording:
     @property
     def names(self) -> list[str]:
         """What `recording[name]` knows."""
-        return list(self._columns)
+        return [*self._columns, *self._sensors.columns]
 
     def __getitem__(self, name: str) -> Array:
         columns = self._columns.get(name)
+        if columns is not None:
+            return self._rows[:, columns]
+        columns = self._sensors.columns.get(name)
         if columns is None:
-            raise NotFoundError(f"nothing named '{name}' was recorded{nearest_name(name, self._columns)}")
-        return self._rows[:, columns]
+            raise NotFoundError(f"nothing named '{name}' was recorded{nearest_name(name, self.names)}")
+        return self._sensors.rows[:, columns]
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._columns
+        return name in self._columns or name in self._sensors.columns
 
     def to_numpy(self) -> dict[str, np.ndarray]:
         """All arrays by name, with "time" and "frame"."""
-        return {"time": self.times, "frame": self.frames, **{name: self[name] for name in self._columns}}
+        return {"time": self.times, "frame": self.frames, **{name: self[name] for name in self.names}}
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write a table with a line of names and a line a frame; numbers keep all their digits."""
+        """Write a table with a line of names and a line a frame; numbers keep all their digits.
+
+        The file appears whole or not at all.
+        """
+        arrays = {name: self[name] for name in self.names}
         names = ["time", "frame"]
-        names += [f"{name}[{k}]" for name, columns in self._columns.items() for k in range(len(columns))]
-        rows = np.concatenate([self._rows[:, columns] for columns in self._columns.values()], axis=1)
-        with open(path, "w", newline="", encoding="utf-8") as file:
+        names += [f"{name}[{k}]" for name, x in arrays.items() for k in range(x.shape[1])]
+        rows = np.concatenate([np.zeros((len(self), 0)), *arrays.values()], axis=1)
+        with whole_file(path) as partial, open(partial, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(names)
             for time, frame, row in zip(
@@ -140,9 +135,20 @@ class Recording:
                 writer.writerow([repr(time), frame, *map(repr, row)])
 
     def to_npz(self, path: str | os.PathLike[str]) -> None:
-        """Write the arrays of `to_numpy` to one compressed file for `numpy.load`."""
-        with open(path, "wb") as file:
-            np.savez_compressed(file, **self.to_numpy())  # type: ignore[arg-type] # names are the user's
+        """Write the arrays of `to_numpy` to one compressed file for `numpy.load`, whole or not at all.
+
+        The archive has a checksum in its comment, which NumPy does not look at; `load_npz` does.
+        """
+        recording_file.write_npz(path, self.to_numpy())
+
+    @staticmethod
+    def load_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
+        """The arrays of a file that `to_npz` wrote, by name.
+
+        Raises:
+            RecordingError: not such a file, or one with a flipped or missing byte.
+        """
+        return recording_file.read_npz(path)
 
     def to_html(
         self,
@@ -188,29 +194,16 @@ class Recording:
         return plot(self, names, axes)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one file; a file that was there is replaced at once or not at all."""
-        file = _File(
-            _FORMAT,
-            _VERSION,
-            _pack(self._rows),
-            self._columns,
-            list(self._before),
-            _pack(np.array(list(self._before.values())).reshape(-1, self._rows.shape[1])),
-            sorted(self._ticks),
-            self._layout.names,
-            {name: _TableFile(kind, _pack(x)) for name, (kind, x) in self._layout.tables.items()},
-        )
-        target = Path(path)
-        partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
-        try:
-            partial.write_bytes(msgspec.msgpack.encode(file))
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
+        """Write one file with a checksum; a file that was there is replaced at once or not at all."""
+        parts = (self._rows, self._columns, self._layout, self._continuations, self._ticks, self._sensors)
+        recording_file.write(path, recording_file.Parts(*parts))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Recording:
-        """Read a file that `save` wrote; anything else is refused with a `RecordingError`.
+        """Read a file that `save` wrote; anything else, and a damaged file, is refused.
+
+        Raises:
+            RecordingError: no recording, one of another version, or one with a flipped or missing byte.
 
         Example:
             >>> import tempfile, pathlib
@@ -225,56 +218,10 @@ class Recording:
             >>> bool((loaded["box.pose"] == world.recording["box.pose"]).all())
             True
         """
-        try:
-            file = msgspec.msgpack.decode(Path(path).read_bytes(), type=_File)
-        except OSError as error:
-            raise unreadable(path, error) from None
-        except (msgspec.MsgspecError, RecursionError) as error:
-            raise RecordingError(f"{os.fspath(path)} is no recording: {error}") from error
-        try:
-            return cls._checked(file)
-        except RecordingError as error:
-            raise RecordingError(f"{os.fspath(path)}: {error}") from error
+        return cls(*recording_file.read(path))
 
-    @classmethod
-    def _checked(cls, file: _File) -> Recording:
-        if file.format != _FORMAT or file.version != _VERSION:
-            raise RecordingError(
-                f"format is '{file.format}' version {file.version}, expected '{_FORMAT}' version {_VERSION}"
-            )
-        rows, before = _unpack(file.rows, "rows", 2), _unpack(file.before, "before", 2)
-        count, width = rows.shape
-        _require(count > 0 and width > STEPS_SINCE, f"a matrix of {count} by {width} is no motion")
-        _require(before.shape == (len(file.before_frame), width), "states before steps do not fit the rows")
-        for at in (*file.before_frame, *file.ticks):
-            _require(0 < at < count, f"frame {at} is out of range, there are {count}")
-        for name, columns in file.columns.items():
-            _require(all(0 <= k < width for k in columns), f"columns of '{name}' are out of range")
-        for x in (rows, before):
-            _require(bool(np.isfinite(x).all()), "numbers must be finite")
-            _require(bool((x[:, TIME_STEP] > 0.0).all()), "time steps must be positive")
-            families = x[:, FAMILY]
-            known = (families == np.floor(families)) & (families >= 0)
-            _require(bool((known & (families < len(MultibodyIntegrationFamily))).all()), "unknown family")
-            clock = x[:, STEPS : STEPS_SINCE + 1]
-            _require(bool(((clock == np.floor(clock)) & (clock >= 0) & (clock < 2**53)).all()), "bad clock")
-        tables = {name: Table(t.owner, _unpack(t.numbers, name, None)) for name, t in file.tables.items()}
-        for name, table in tables.items():
-            _require(
-                len(file.names.get(table.owner, ())) == len(table.numbers),
-                f"table '{name}' does not have one row for each of the {table.owner}",
-            )
-        layout = Layout(file.names, tables)
-        return cls(
-            rows,
-            file.columns,
-            layout,
-            dict(zip(file.before_frame, before, strict=True)),
-            frozenset(file.ticks),
-        )
-
-    def _frames(self, width: int, quaternions: np.ndarray) -> list[tuple[Array, Array | None, bool]]:
-        """Rows, states before them and whether they are ticks, for a World with rows of this form.
+    def _frames(self, width: int, quaternions: np.ndarray) -> list[RecordedFrame]:
+        """All frames, for a World with rows of this form.
 
         Args:
             width: numbers in a row.
@@ -282,11 +229,17 @@ class Recording:
         """
         if self._rows.shape[1] != width:
             raise RecordingError(f"rows have {self._rows.shape[1]} numbers, those of the World {width}")
-        for rows in (self._rows, *self._before.values()):
+        before, memory, memory_before = self._continuations
+        for rows in (self._rows, *before.values()):
             off = np.abs(np.linalg.norm(rows[..., quaternions], axis=-1) - 1.0)
             if off.size and off.max() > _UNIT:
                 raise RecordingError(f"quaternions must be unit, the length of one is off by {off.max():g}")
-        return [(row.copy(), self._before.get(at), at in self._ticks) for at, row in enumerate(self._rows)]
+        return [
+            RecordedFrame(
+                row.copy(), before.get(at), at in self._ticks, memory[at], memory_before.get(at, {})
+            )
+            for at, row in enumerate(self._rows)
+        ]
 
     def _repr_html_(self) -> str:
         from worldline._src.facade.notebook import recording_html
@@ -300,22 +253,3 @@ class Recording:
     def __repr__(self) -> str:
         first, last = self.times[[0, -1]].tolist()
         return f"<Recording of {len(self)} frames, {first:g} s to {last:g} s: {', '.join(self.names)}>"
-
-
-def _pack(x: Array) -> _Numbers:
-    return _Numbers(list(x.shape), np.ascontiguousarray(x, "<f8").tobytes())
-
-
-def _unpack(given: _Numbers, what: str, ndim: int | None) -> Array:
-    shape = given.shape
-    _require(1 <= len(shape) <= 4 and all(0 <= n < 2**40 for n in shape), f"'{what}' has a bad shape {shape}")
-    _require(ndim is None or len(shape) == ndim, f"'{what}' has {len(shape)} dimensions")
-    _require(
-        8 * math.prod(shape) == len(given.data), f"'{what}' has {len(given.data)} bytes for the shape {shape}"
-    )
-    return np.frombuffer(given.data, "<f8").reshape(shape).astype(np.float64)
-
-
-def _require(good: bool, what: str) -> None:
-    if not good:
-        raise RecordingError(what)

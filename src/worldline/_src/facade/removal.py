@@ -20,6 +20,7 @@ from worldline._src.facade.marker import Marker, remove_marker
 from worldline._src.facade.multibody import Multibody
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.sensors import Sensor, remove_sensor
+from worldline._src.facade.step_report import keep_contacts
 from worldline._src.facade.world_joint import WorldJoint
 from worldline._src.scene.growth import fitted_keyframes
 from worldline._src.scene.pruning import Names, names_of, prune
@@ -57,6 +58,8 @@ def remove(world: World, item: Any) -> None:
     item._require_alive()
     if item._world is not world:
         raise values.ArgumentError(f"'{item.name}' belongs to a different world")
+    # before its handles are gone: their contacts end
+    keep_contacts(world)
     remover(item)
 
 

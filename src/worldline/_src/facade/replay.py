@@ -11,20 +11,30 @@ second step is kept too, so that every frame can be simulated again and compared
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, NotFoundError, ReplayIndexError, nearest_name
+from worldline._src.errors import (
+    ArgumentError,
+    CapabilityError,
+    NotFoundError,
+    RecordingError,
+    ReplayIndexError,
+    nearest_name,
+)
 from worldline._src.facade import queries, replay_layout, state_binding, values
 from worldline._src.facade.contacts import Contact
 from worldline._src.facade.frame_rows import STEPS, FrameRows, same_bits, times
 from worldline._src.facade.recording import Recording
+from worldline._src.facade.recording_parts import Continuations, SensorReadings
 from worldline._src.facade.replay_layout import Layout
 from worldline._src.facade.state_vectors import own_space
 from worldline._src.facade.world_state import WorldState, difference
 from worldline._src.spatial.poses import Array
-from worldline._src.step.contact_memory import recall, remembered
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
@@ -39,14 +49,16 @@ class ReplayFrame(NamedTuple):
 
     row: Array
     layout: Layout
-    before: Array | None = None
+    before: Array | None
     """State before the step, when it was not that of the frame before."""
-    is_tick: bool = False
+    is_tick: bool
     """Made by a kinematics-only tick or by `bake`, not by a step."""
-    memory: dict[str, Array] | None = None
-    """Contacts and sleepers that the next step reads, where it does."""
-    memory_before: dict[str, Array] | None = None
+    memory: Mapping[str, Array]
+    """Contacts of the step with their forces, and sleeping islands; the next step starts from them."""
+    memory_before: Mapping[str, Array]
     """The same for `before`."""
+    sensed: list[Array]
+    """Readings of the sensors once they were asked for; empty until then."""
 
 
 class ReplayCheck(NamedTuple):
@@ -168,6 +180,11 @@ class Replay:
         self._current = "" if first is None else "main"
         self._cursor = None if first is None else 0
 
+    def _forget(self) -> None:
+        """Record no longer, and keep nothing: the World becomes another one."""
+        self._enabled, self._rows, self._layout = False, None, None
+        self._restart(None)
+
     def _frame_total(self) -> int:
         """Frames that are kept, those that branches share counted once."""
         return len({id(frame) for branch in self._branches.values() for frame in branch.frames})
@@ -193,11 +210,11 @@ class Replay:
         runtime: Runtime,
         before: Array | None = None,
         is_tick: bool = False,
-        memory_before: dict[str, Array] | None = None,
+        memory_before: Mapping[str, Array] = MappingProxyType({}),
     ) -> ReplayFrame:
         row = self._frame_rows(runtime).capture(self._world)
         layout = self._layout_now(runtime)
-        return ReplayFrame(row, layout, before, is_tick, _memory(runtime), memory_before)
+        return ReplayFrame(row, layout, before, is_tick, runtime.memory(), memory_before, [])
 
     def _step(self, runtime: Runtime, n: int) -> None:
         """Make `n` steps and a frame after each."""
@@ -209,16 +226,16 @@ class Replay:
 
     def _advance(self, runtime: Runtime, n: int, is_tick: bool) -> None:
         before: Array | None = self._frame_rows(runtime).capture(self._world)
-        memory: dict[str, Array] | None = _memory(runtime)
+        memory = runtime.memory()
         if same_bits(before, self._here().row):
-            before = memory = None
+            before, memory = None, {}
         advance = runtime.tick if is_tick else runtime.step
         clock, recorded = runtime.sim.clock, float(runtime.sim.clock[0])
         try:
             for _ in range(n):
                 advance(1)
                 self._append(self._frame(runtime, before, is_tick, memory))
-                before = memory = None
+                before, memory = None, {}
                 recorded += 1.0
         except BaseException:
             # an interrupt may fall between a step and its frame
@@ -320,27 +337,23 @@ class Replay:
         branch, at = self._find(frame)
         runtime, rows = self._fitting(branch.frames[at], f"replay frame {at}")
         data = runtime.sim.data.copy()
-        rows.spread(branch.frames[at].row, data)
+        row = branch.frames[at].row
+        rows.spread(row, data)
         space = own_space(self._world, control=False, rigid_only=False)
         binding = state_binding.bind(self._world, space, control=False)[1]
-        return WorldState(space, binding.read(data), binding.manifold)
+        return WorldState(space, binding.read(data, row[rows.parts["activation"]]), binding.manifold)
 
     def contacts(self, frame: FrameLike) -> list[Contact]:
         """Where bodies touch in a frame, with the World left as it is.
 
-        Found again from the poses of the frame, as `World.collide` does for the present: a frame keeps no
-        forces of contacts, so impulses are zero.
+        Found again from the poses of the frame, as `World.collide` does for the present, without forces.
+        `World.contacts` after `restore` are those of the step that made the frame, with their forces.
         """
         branch, at = self._find(frame)
-        _, rows = self._fitting(branch.frames[at], f"replay frame {at}")
-        runtime = self._world._live()
-        kept, memory = rows.capture(self._world), _all_memory(runtime)
-        try:
+        runtime, rows = self._fitting(branch.frames[at], f"replay frame {at}")
+        with self._visiting(runtime, rows):
             rows.load(self._world, branch.frames[at].row)
             return queries.collide(self._world, None)
-        finally:
-            rows.load(self._world, kept)
-            _recall(runtime, memory)
 
     def compare(self, first: FrameLike, second: FrameLike) -> ReplayDifference:
         """How `second` differs from `first`, rotations as rotation vectors."""
@@ -375,9 +388,9 @@ class Replay:
                 raise NotFoundError(f"no replay frame labelled '{frame}'{nearest_name(frame, known)}")
             frame = known[frame]
         branch, at = self._find(frame)
-        _, rows = self._fitting(branch.frames[at], f"replay frame {at}")
+        runtime, rows = self._fitting(branch.frames[at], f"replay frame {at}")
         rows.load(self._world, branch.frames[at].row)
-        _recall(self._world._live(), branch.frames[at].memory)
+        runtime.recall(branch.frames[at].memory)
         self._current, self._cursor = branch.name, at
 
     def verify(self, branch: str | None = None) -> ReplayCheck:
@@ -389,20 +402,31 @@ class Replay:
             self._fitting(frame, f"replay frame {at}")
         runtime = self._world._ready()
         rows = self._frame_rows(runtime)
-        kept, memory = rows.capture(self._world), _all_memory(runtime)
-        try:
+        with self._visiting(runtime, rows):
             return self._simulate_again(runtime, rows, frames)
+
+    @contextmanager
+    def _visiting(self, runtime: Runtime, rows: FrameRows) -> Iterator[None]:
+        """A block that may load frames and step: afterwards the World is as it was."""
+        kept, memory = rows.capture(self._world), runtime.memory()
+        stepped, failure, log = runtime.sim.stepped, runtime.sim.failure, runtime.sim.contact_log
+        events = None if log is None else log.copy()
+        try:
+            yield
         finally:
             rows.load(self._world, kept)
-            _recall(runtime, memory)
+            runtime.recall(memory)
+            runtime.sim.stepped, runtime.sim.failure = stepped, failure
+            if log is not None and events is not None:
+                log.put_back(events)
 
     def _simulate_again(self, runtime: Runtime, rows: FrameRows, frames: list[ReplayFrame]) -> ReplayCheck:
         rows.load(self._world, frames[0].row)
-        _recall(runtime, frames[0].memory)
+        runtime.recall(frames[0].memory)
         for at, frame in enumerate(frames[1:], 1):
             if frame.before is not None:
                 rows.load(self._world, frame.before)
-                _recall(runtime, frame.memory_before)
+                runtime.recall(frame.memory_before)
             if frame.is_tick:
                 # one for a tick, none for a frame that was baked
                 runtime.tick(int(frame.row[STEPS] - rows.capture(self._world)[STEPS]))
@@ -428,14 +452,56 @@ class Replay:
         for at, frame in enumerate(frames):
             if frame.layout is not frames[-1].layout:
                 frame.layout.require(frames[-1].layout, f"replay frame {at}")
+        before = [(at, frame) for at, frame in enumerate(frames) if frame.before is not None]
+        memory = [frame.memory for frame in frames]
         return Recording(
             np.array([frame.row for frame in frames]),
             state_binding.columns(self._world, runtime, rows),
             frames[-1].layout,
-            {at: frame.before for at, frame in enumerate(frames) if frame.before is not None},
+            Continuations(
+                {at: frame.before for at, frame in before if frame.before is not None},
+                memory,
+                {at: frame.memory_before for at, frame in before},
+            ),
             frozenset(at for at, frame in enumerate(frames) if frame.is_tick),
+            self._sensor_readings(list(frames)),
             weakref.ref(self._world),
         )
+
+    def _sensor_readings(self, frames: list[ReplayFrame]) -> SensorReadings:
+        """Sensors of a recording: which there are, and how to read them in its frames."""
+        readable = []
+        for sensor in self._world.sensors:
+            try:
+                readable.append((sensor.name, len(sensor.value)))
+            except CapabilityError:
+                # `sensor.value` says why; there is nothing to record
+                continue
+        replay = weakref.ref(self)
+
+        def read() -> Array:
+            alive = replay()
+            if not readable:
+                return np.zeros((len(frames), 0))
+            if alive is None:
+                raise RecordingError(
+                    "the World of the recording is gone, and its sensors were not read before"
+                )
+            return alive._read_sensors(frames, [name for name, _ in readable])
+
+        return SensorReadings.lazy(readable, read)
+
+    def _read_sensors(self, frames: list[ReplayFrame], names: list[str]) -> Array:
+        """Readings of sensors in frames, (frames, dim); those of a frame are kept with it."""
+        world = self._world
+        runtime, rows = self._fitting(frames[-1], "the recording")
+        with self._visiting(runtime, rows):
+            for frame in frames:
+                if not frame.sensed:
+                    rows.load(world, frame.row)
+                    runtime.recall(frame.memory)
+                    frame.sensed.append(np.concatenate([world.sensors[name].value for name in names]))
+        return np.array([frame.sensed[0] for frame in frames])
 
     def _quaternions(self, rows: FrameRows) -> np.ndarray:
         """Columns of a row that are quaternions, (n, 4)."""
@@ -461,25 +527,12 @@ class Replay:
         recording._layout.require(now, "the recording")
         rows = self._frame_rows(runtime)
         frames = recording._frames(rows.capture(self._world).size, self._quaternions(rows))
+        for frame in frames:
+            wrong = runtime.unfit(frame.memory) or runtime.unfit(frame.memory_before)
+            if wrong is not None:
+                raise RecordingError(f"'{wrong}' does not fit the contacts and bodies of the World")
         chosen = chosen or ("main" if not self._branches else self._free_name())
-        made = [ReplayFrame(row, now, before, tick) for row, before, tick in frames]
+        made = [ReplayFrame(f.row, now, f.before, f.is_tick, f.memory, f.memory_before, []) for f in frames]
         self._branches[chosen] = _Branch(chosen, made, {})
         self._current, self._cursor = chosen, len(made) - 1
         return chosen
-
-
-def _all_memory(runtime: Runtime) -> dict[str, Array]:
-    return {} if runtime.constraints is None else remembered(runtime.constraints)
-
-
-def _memory(runtime: Runtime) -> dict[str, Array] | None:
-    """What the next step reads beside a row; None where no solver and no sleeper does."""
-    constraints = runtime.constraints
-    return remembered(constraints) if constraints is not None and constraints.remembers else None
-
-
-def _recall(runtime: Runtime, memory: dict[str, Array] | None) -> None:
-    """Contacts and sleepers of a frame; those of another frame are forgotten."""
-    if runtime.constraints is not None:
-        runtime.constraints.forget_contacts()
-        recall(runtime.constraints, memory or {})

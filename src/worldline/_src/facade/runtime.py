@@ -18,6 +18,7 @@ from worldline._src.facade.kinds import ActuatorType, ContactSolverMethod, actua
 from worldline._src.kernels import drives
 from worldline._src.model.model import Model
 from worldline._src.model.scene_trees import MODES
+from worldline._src.model.tables import ActivationKind
 from worldline._src.scene.bodies import Body, BodyKind, Hierarchy, Link
 from worldline._src.scene.joints import DriveType, FreeJoint, Joint, TargetMode
 from worldline._src.scene.world import World as Scene
@@ -25,6 +26,7 @@ from worldline._src.spatial.poses import Array, compose
 from worldline._src.step import dynamics
 from worldline._src.step.build import compile_scene
 from worldline._src.step.constraints import Constraints, Rest
+from worldline._src.step.contact_memory import recall, remembered, unfit
 from worldline._src.step.joint_filling import scalar_coordinates
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.stepping import MultibodyIntegrationFamily, VariationalOptions
@@ -124,12 +126,16 @@ class Runtime:
         """Forces at centres of mass and torques that stay, world axes."""
         self.once = np.zeros((self.model.body_count, 6))
         """The same for the next step only."""
-        self.control = np.zeros(0)
-        """Controls of the actuators of the scene."""
-        self.activation = np.zeros(0)
-        """Their activations, one for each that has one."""
+        table = self.model.actuators
+        self.control = np.zeros(0 if table is None else len(table))
+        """Controls of all actuators of the scene, disabled ones included; see `controls_written`."""
+        active = np.zeros(0, bool) if table is None else table.activation_kind != ActivationKind.NONE
+        self.activated = np.flatnonzero(active)
+        """Actuators that have an activation."""
+        self.activation = np.zeros(len(self.activated))
+        """Their activations."""
         if self.constraints is not None:
-            self.control, self.activation = (self.constraints.column[n] for n in ("control", "activation"))
+            self.activation = self.constraints.column["activation"]
         mocaps = self.model.mocap_bodies
         self.mocap = self.model.body_q[[] if mocaps is None else mocaps].copy()
         """Poses of the mocap bodies, in the order of `Model.mocap_bodies`; see `place_mocap`."""
@@ -159,6 +165,36 @@ class Runtime:
         self.acceleration_limits: Array | None = None
         """Bounds of commanded accelerations [m/s^2 or rad/s^2]; None for none at all."""
         self.read_acceleration_limits()
+
+    def controls_written(self) -> None:
+        """Controls were written: actuators that act take theirs."""
+        if self.constraints is not None:
+            self.constraints.column["control"][:] = self.control[self.constraints.actuators]
+
+    def memory(self) -> dict[str, Array]:
+        """Contacts of the last step and sleeping islands; see `step/contact_memory.py`."""
+        return {} if self.constraints is None else remembered(self.constraints)
+
+    def recall(self, memory: Mapping[str, Array]) -> None:
+        """Take over what `memory` gave; contacts that are not in it are forgotten."""
+        self.forget_contacts()
+        if self.constraints is not None:
+            recall(self.constraints, memory)
+            if self.sim.contact_log is not None:
+                self.sim.contact_log.take()
+
+    def forget_contacts(self) -> None:
+        """The state is no longer what the last step led to: there are no contacts of a last step."""
+        if self.constraints is not None:
+            self.constraints.forget_contacts()
+        if self.sim.contact_log is not None:
+            self.sim.contact_log.forget()
+
+    def unfit(self, memory: Mapping[str, Array]) -> str | None:
+        """The name of what does not fit, of memory from elsewhere; None when all of it fits."""
+        if self.constraints is None:
+            return next(iter(memory), None)
+        return unfit(self.constraints, memory)
 
     def choose_solver(self, method: ContactSolverMethod) -> None:
         """How islands of constraints are solved from the next step on."""
@@ -474,14 +510,14 @@ class Runtime:
                 self.held[b], self.once[b] = wrench.held, wrench.once
         if len(saved.control) == len(self.control) and len(saved.activation) == len(self.activation):
             self.control[:], self.activation[:] = saved.control, saved.activation
+            self.controls_written()
         self.switches[:] = self.switch_row(saved)
         if saved.mocap.size and saved.mocap.shape == self.mocap.shape:
             self.mocap[:] = saved.mocap
             self.place_mocap()
         self.wrenches_written()
         sim.clock[:] = saved.clock
-        if self.constraints is not None:
-            self.constraints.forget_contacts()
+        self.forget_contacts()
         sim.written()
         for body in self.scene.hierarchy.bodies:
             if body.kind is BodyKind.Static:

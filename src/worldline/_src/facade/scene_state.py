@@ -35,8 +35,8 @@ _VELOCITIES = {
 }
 
 
-def write_state(world: World, scene: Scene) -> None:
-    """Write the state of a World into a copy of its description."""
+def write_state(world: World, scene: Scene, *, drawn: bool = True) -> None:
+    """Write the state of a World into a copy of its description, with drawn poses that follow it or not."""
     runtime = world._live()
     slots = layout(runtime.scene)
     made = Keyframe(name=STATE_KEYFRAME, time=world.time)
@@ -46,37 +46,38 @@ def write_state(world: World, scene: Scene) -> None:
     for field, name in _VELOCITIES.items():
         rows = [getattr(runtime.sim, name)[runtime.v_slice(slot.joint)] for slot in slots]
         setattr(made, field, np.concatenate([np.zeros(0), *rows]))
-    if runtime.constraints is not None and runtime.control.size:
-        made.ctrl = np.zeros(len(runtime.scene.actuators))
-        made.ctrl[runtime.constraints.actuators] = runtime.control
-        made.act = runtime.activation
+    if runtime.control.size:
+        made.ctrl, made.act = runtime.control, runtime.activation
     links = list(runtime.scene.hierarchy.links())
     if runtime.held.any():
         made.link_force = np.array([runtime.held[runtime.body(link)] for link in links])
     scene.keyframes = [*(k for k in scene.keyframes if k.name != STATE_KEYFRAME), made]
-    for body, told in zip(runtime.scene.hierarchy.bodies, scene.hierarchy.bodies, strict=True):
-        _draw(runtime, body, told, scene)
+    if drawn:
+        for body, copied in zip(runtime.scene.hierarchy.bodies, scene.hierarchy.bodies, strict=True):
+            _draw(runtime, body, copied, scene)
 
 
-def _draw(runtime: Runtime, body: Body, told: Body, scene: Scene) -> None:
-    """Put a free body where it is, unless its drawn place has a meaning of its own."""
+def _draw(runtime: Runtime, body: Body, copied: Body, scene: Scene) -> None:
+    """Put a free body where it is, unless its drawn pose has a meaning of its own."""
     equality = scene.equality_constraint_set
     if body.free is None or body.free.stiffness or equality.connects or equality.welds or scene.joints:
         return
+    if scene.tendon_set.spatial_tendons:
+        # rest lengths and moments of tendons are those of the drawn configuration
+        return
     q, v = runtime.sim.q[runtime.q_slice(body.free)], runtime.sim.v[runtime.v_slice(body.free)]
-    told.link.local_translation, told.link.local_rotation = q[:3], q[3:]
+    copied.link.local_translation, copied.link.local_rotation = q[:3], q[3:]
     if body.kind is not BodyKind.Static:
-        told.linear_velocity = v[:3]
-        told.angular_velocity = matrix_of(q)[:3, :3] @ v[3:]
+        copied.linear_velocity = v[:3]
+        copied.angular_velocity = matrix_of(q)[:3, :3] @ v[3:]
 
 
 def _read_controls(runtime: Runtime, state: Keyframe) -> None:
     """Controls and activations; those of a scene that was added are the last ones."""
-    if runtime.constraints is None or not state.ctrl.size:
+    if not state.ctrl.size:
         return
-    first = len(runtime.scene.actuators) - len(state.ctrl)
-    working = runtime.constraints.actuators
-    runtime.control[working >= first] = state.ctrl[working[working >= first] - first]
+    runtime.control[-len(state.ctrl) :] = state.ctrl
+    runtime.controls_written()
     if state.act.size:
         runtime.activation[-len(state.act) :] = state.act
 

@@ -19,6 +19,7 @@ from worldline._src.facade import sensor_contacts, sensor_forces, sensor_frames,
 from worldline._src.facade.sensor_moment import Moment
 from worldline._src.facade.sensor_shapes import SensedShapes
 from worldline._src.facade.sensor_volumes import contains
+from worldline._src.model.scene_sensors import ordered_sensors
 from worldline._src.model.sensor_tables import ObjectKind, SensorKind, Sensors
 from worldline._src.scene.options import SimulateOption
 from worldline._src.scene.sensor_types import (
@@ -150,7 +151,9 @@ class Readings:
         assert table is not None
         self.table: Sensors = table
         self.runtime = runtime
-        self.row = {name: k for k, name in enumerate(table.label)}
+        described = ordered_sensors(runtime.scene.sensors)
+        self.row_of = {id(sensor): k for k, sensor in enumerate(described)}
+        """Row of every sensor of the description, by its id."""
         self.kinds = [kind_name(table, k) for k in range(len(table))]
         self._time = time
         self._off = runtime.model.option is not None and runtime.model.option.disable_sensors

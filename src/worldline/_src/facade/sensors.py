@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from worldline._src.errors import ArgumentError, OperationError, ShapeError
+from worldline._src.errors import ArgumentError, ShapeError
 from worldline._src.facade.collections import NamedCollection
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.handle import Handle
@@ -53,9 +53,11 @@ class Sensor(Handle):
         ('velocimeter', 3, [0.0, 0.0, -1.962])
     """
 
-    def __init__(self, world: World, name: str) -> None:
+    def __init__(self, world: World, name: str, described: object) -> None:
         super().__init__(world)
         self._name = name
+        self._described = described
+        self._gone = "it was removed"
 
     @property
     def name(self) -> str:
@@ -65,7 +67,9 @@ class Sensor(Handle):
     @property
     def is_valid(self) -> bool:
         """False once the sensor, or what it measures, was removed."""
-        return self._name in sensor_labels(self._world._scene.sensors)
+        return self._alive and any(
+            row is self._described for row in ordered_sensors(self._world._scene.sensors)
+        )
 
     def remove(self) -> None:
         """Take the sensor out of the World, in design mode or within `World.edit()`."""
@@ -73,7 +77,7 @@ class Sensor(Handle):
 
     def _require_alive(self) -> None:
         if not self.is_valid:
-            raise OperationError(f"this Sensor handle ('{self._name}') is not valid any more: it was removed")
+            self._refuse()
 
     @property
     def kind(self) -> str:
@@ -131,10 +135,11 @@ class Sensor(Handle):
 
     def _where(self) -> tuple[Readings, int]:
         """The readings of its World, and its row there."""
-        readings = readings_of(self._world)
-        k = None if readings is None else readings.row.get(self._name)
+        readings = readings_of(self._world) if self._alive else None
+        k = None if readings is None else readings.row_of.get(id(self._described))
         if readings is None or k is None:
-            raise OperationError(f"this Sensor handle ('{self._name}') is not valid any more: it was removed")
+            self._refuse()
+        assert readings is not None and k is not None
         return readings, k
 
 
@@ -229,12 +234,13 @@ class SensorCollection(NamedCollection[Sensor]):
         return self[name]
 
     def _handles(self) -> dict[str, Sensor]:
-        known = self._world._sensors
-        names = sensor_labels(self._world._scene.sensors)
-        for name in names:
-            if name not in known:
-                known[name] = Sensor(self._world, name)
-        return {name: known[name] for name in names}
+        known, described = self._world._sensors, self._world._scene.sensors
+        made = {}
+        for name, row in zip(sensor_labels(described), ordered_sensors(described), strict=True):
+            if name not in known or known[name]._described is not row:
+                known[name] = Sensor(self._world, name, row)
+            made[name] = known[name]
+        return made
 
 
 def remove_sensor(sensor: Sensor) -> None:

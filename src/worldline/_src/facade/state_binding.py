@@ -4,8 +4,9 @@
 
 State variables are `<multibody>.q` and `.dq`, the same for one joint (`arm.elbow.q`), `<rigid body>.pose`
 (position and xyzw) and `.velocity` (of the origin in world axes, then angular in body axes: the velocity
-that belongs to the pose). Control variables are `.force`, `.target_position`, `.target_velocity` and
-`.command_acceleration` of multibodies and joints, `.wrench` (held force, held torque) of rigid bodies.
+that belongs to the pose), and `<actuator>.activation`. Control variables are `.force`, `.target_position`,
+`.target_velocity` and `.command_acceleration` of multibodies and joints, `.wrench` (persistent force and
+torque) of rigid bodies, and `<actuator>.control`.
 Positions of ball and floating joints are quaternions when the variable has as many numbers as there are
 coordinates, and rotation vectors, as in `joint.position`, when it has as many as there are degrees of
 freedom.
@@ -40,15 +41,17 @@ _JOINT_CONTROL = {
 }
 _BODY_STATE = {"pose": "q", "velocity": "v"}
 _BODY_CONTROL = {"wrench": "body_f"}
+_ACTIVATION, _CONTROL = "activation", "control"
 _UNIT = 1e-12
 """How far from one the length of a quaternion may be to be left as it is."""
 
 
 class _Found(NamedTuple):
-    """A variable: where its numbers are in the arena, and what they are."""
+    """A variable: where its numbers are in the arena, or among those of actuators, and what they are."""
 
     rows: np.ndarray
     pieces: list[Piece]
+    of_actuator: bool = False
 
 
 class Binding:
@@ -57,8 +60,17 @@ class Binding:
     def __init__(self, world: World, runtime: Runtime, space: StateSpace, control: bool) -> None:
         self.space = space
         found = [_resolve(world, runtime, variable, control) for variable in space.variables]
-        self.rows = np.concatenate([f.rows for f in found]) if found else np.zeros(0, np.int64)
-        """Entries of the arena that hold the variables."""
+        rows = np.concatenate([np.zeros(0, np.int64), *(f.rows for f in found)])
+        of_actuators = np.concatenate(
+            [np.zeros(0, bool), *(np.full(len(f.rows), f.of_actuator) for f in found)]
+        )
+        self.rows = rows[~of_actuators]
+        """Entries of the arena that hold the variables, those of actuators left out."""
+        self._control = control
+        self.in_arena = np.flatnonzero(~of_actuators)
+        """Which numbers of a checked vector belong to `rows`."""
+        self._in_actuators = np.flatnonzero(of_actuators)
+        self._actuator_rows = rows[of_actuators]
         self.manifold = Manifold(piece for f in found for piece in f.pieces)
         self._turns = bool(len(self.manifold.vectors))
         if self._turns:
@@ -74,9 +86,20 @@ class Binding:
             self._stored_turned = stored.quaternions[np.array(turned)]
         self.static = _static_velocities(world, space) if not control else []
 
-    def read(self, data: Array) -> Array:
-        """The flat vector as the arena has it."""
+    def of_actuators(self, runtime: Runtime) -> Array:
+        """Activations or controls of the World's actuators, whichever the space has."""
+        return runtime.control if self._control else runtime.activation
+
+    def read_from(self, runtime: Runtime) -> Array:
+        """The flat vector as the World has it now."""
+        return self.read(runtime.sim.data, self.of_actuators(runtime))
+
+    def read(self, data: Array, of_actuators: Array) -> Array:
+        """The flat vector, from the arena and from the activations or controls of actuators."""
         y = data[self.rows]
+        if len(self._in_actuators):
+            y, numbers = np.empty(len(y) + len(self._in_actuators)), y
+            y[self.in_arena], y[self._in_actuators] = numbers, of_actuators[self._actuator_rows]
         if not self._turns:
             return y
         x = np.empty(self.manifold.dimension)
@@ -104,7 +127,7 @@ class Binding:
             x[self.manifold.quaternions[off]] = turns[off] / lengths[off, None]
         if not self._turns:
             return x
-        y = np.empty(len(self.rows))
+        y = np.empty(len(self.rows) + len(self._in_actuators))
         y[self._stored_numbers] = x[self.manifold.numbers]
         y[self._stored_plain] = x[self.manifold.quaternions]
         y[self._stored_turned] = exp(x[self.manifold.vectors])
@@ -117,13 +140,23 @@ class Binding:
         raise AssertionError(k)
 
     def write(self, runtime: Runtime, y: Array) -> None:
-        """Put checked numbers into the arena."""
+        """Put checked numbers into the arena; numbers that are there already change nothing at all."""
         sim = runtime.sim
-        sim.data[self.rows] = y
+        of_actuators = self.of_actuators(runtime)
+        now = np.concatenate([sim.data[self.rows], of_actuators[self._actuator_rows]])
+        given = np.concatenate([y[self.in_arena], y[self._in_actuators]])
+        if (now.view(np.int64) == given.view(np.int64)).all():
+            return
+        sim.data[self.rows] = y[self.in_arena]
+        of_actuators[self._actuator_rows] = y[self._in_actuators]
+        runtime.controls_written()
         runtime.held[:] = sim.body_f
         runtime.accelerations_commanded()
         sim.forces_written()
-        sim.written()
+        if self._control:
+            sim.wake()
+        else:
+            sim.written()
 
 
 def bind(world: World, space: StateSpace, control: bool) -> tuple[Runtime, Binding]:
@@ -146,6 +179,8 @@ def bind(world: World, space: StateSpace, control: bool) -> tuple[Runtime, Bindi
 
 def _resolve(world: World, runtime: Runtime, variable: StateVariable, control: bool) -> _Found:
     owner, _, quantity = variable.name.rpartition(".")
+    if quantity == (_CONTROL if control else _ACTIVATION):
+        return _actuator_row(runtime, owner, variable, control)
     for_joints, for_bodies = (_JOINT_CONTROL, _BODY_CONTROL) if control else (_JOINT_STATE, _BODY_STATE)
     joints = _joints(world, owner) if quantity in for_joints else None
     body = world._rigid_bodies.get(owner) if quantity in for_bodies else None
@@ -154,12 +189,33 @@ def _resolve(world: World, runtime: Runtime, variable: StateVariable, control: b
     elif joints is not None:
         found = _joint_rows(runtime, joints, for_joints[quantity], variable)
     else:
-        raise _unknown(world, variable.name, owner, quantity, (*for_joints, *for_bodies))
+        of_actuator = _CONTROL if control else _ACTIVATION
+        raise _unknown(world, variable.name, owner, quantity, (*for_joints, *for_bodies, of_actuator))
     if len(found.rows) == 0 or variable.dimension != sum(piece.value[0] for piece in found.pieces):
         raise ArgumentError(
             f"'{variable.name}' has {len(found.rows)} numbers, the space gives it {variable.dimension}"
         )
     return found
+
+
+def _actuator_row(runtime: Runtime, name: str, variable: StateVariable, control: bool) -> _Found:
+    """Activation or control of one actuator."""
+    names = _actuators(runtime, activated=False)
+    if name not in names:
+        raise NotFoundError(f"no actuator '{name}' of '{variable.name}'{nearest_name(name, names)}")
+    if not control and name not in (names := _actuators(runtime, activated=True)):
+        raise ArgumentError(f"'{variable.name}': actuator '{name}' has no activation")
+    if variable.dimension != 1:
+        raise ArgumentError(f"'{variable.name}' has 1 number, the space gives it {variable.dimension}")
+    return _Found(np.array([names.index(name)]), [Piece.NUMBER], of_actuator=True)
+
+
+def _actuators(runtime: Runtime, *, activated: bool) -> list[str]:
+    """Names of all actuators of the scene, or of those that have an activation."""
+    table = runtime.model.actuators
+    if table is None:
+        return []
+    return [table.label[u] for u in runtime.activated.tolist()] if activated else list(table.label)
 
 
 def _unknown(
@@ -228,7 +284,7 @@ def _static_velocities(world: World, space: StateSpace) -> list[tuple[str, slice
 
 
 def state_space(world: World, *, rigid_only: bool = False) -> StateSpace:
-    """Poses of rigid bodies, coordinates of multibodies, then the velocities of both."""
+    """Poses of rigid bodies, coordinates of multibodies, the velocities of both, activations of actuators."""
     runtime = world._live()
     model = runtime.model
     space = StateSpace()
@@ -253,12 +309,17 @@ def state_space(world: World, *, rigid_only: bool = False) -> StateSpace:
     for robot in robots:
         limit = robot._dof_parameter("joint_velocity_limit")
         space.add_variable(f"{robot.name}.dq", robot.num_dofs, lower=-limit, upper=limit)
+    if not rigid_only and model.actuators is not None:
+        ranges = model.actuators.activation_range[runtime.activated].tolist()
+        for name, (low, high) in zip(_actuators(runtime, activated=True), ranges, strict=True):
+            space.add_variable(f"{name}.{_ACTIVATION}", lower=low, upper=high)
     return space.finalize()
 
 
 def control_space(world: World, *, rigid_only: bool = False) -> StateSpace:
-    """Held forces and torques of rigid bodies, then commanded efforts of multibodies."""
-    world._live()
+    """Persistent forces and torques of rigid bodies, commanded efforts of multibodies, actuator controls."""
+    runtime = world._live()
+    table = runtime.model.actuators
     space = StateSpace()
     for name in world._rigid_bodies:
         space.add_variable(f"{name}.wrench", 6)
@@ -266,12 +327,15 @@ def control_space(world: World, *, rigid_only: bool = False) -> StateSpace:
         if robot.num_dofs:
             limit = robot._dof_parameter("joint_effort_limit")
             space.add_variable(f"{robot.name}.force", robot.num_dofs, lower=-limit, upper=limit)
+    if not rigid_only and table is not None:
+        for name, (low, high) in zip(table.label, table.control_range.tolist(), strict=True):
+            space.add_variable(f"{name}.{_CONTROL}", lower=low, upper=high)
     return space.finalize()
 
 
 def controls_of(world: World, space: StateSpace) -> StateSpace:
     """The space itself, or, when it only names state, the controls of the objects it names."""
-    allowed = {*_JOINT_CONTROL, *_BODY_CONTROL}
+    allowed = {*_JOINT_CONTROL, *_BODY_CONTROL, _CONTROL}
     if any(name.rpartition(".")[2] in allowed for name in space.variable_names):
         return space
     made = StateSpace()
@@ -284,8 +348,11 @@ def controls_of(world: World, space: StateSpace) -> StateSpace:
             freedoms = sum((s := world._live().v_slice(joint)).stop - s.start for joint in joints)
             if not made.has_variable(f"{owner}.force"):
                 made.add_variable(f"{owner}.force", freedoms)
+        elif quantity == _ACTIVATION:
+            made.add_variable(f"{owner}.{_CONTROL}")
         else:
-            raise _unknown(world, name, owner, quantity, (*_JOINT_STATE, *_BODY_STATE, *sorted(allowed)))
+            known = (*_JOINT_STATE, *_BODY_STATE, _ACTIVATION, *sorted(allowed))
+            raise _unknown(world, name, owner, quantity, known)
     return made.finalize()
 
 
@@ -295,7 +362,7 @@ def controls_of(world: World, space: StateSpace) -> StateSpace:
 def get_state(world: World, space: StateSpace) -> WorldState:
     """A copy of the state a space names."""
     runtime, binding = bind(world, space, control=False)
-    return WorldState(space, binding.read(runtime.sim.data), binding.manifold)
+    return WorldState(space, binding.read_from(runtime), binding.manifold)
 
 
 def get_control(world: World, space: StateSpace) -> WorldControl:
@@ -303,7 +370,7 @@ def get_control(world: World, space: StateSpace) -> WorldControl:
     if isinstance(space, StateSpace) and space.is_finalized:
         space = controls_of(world, space)
     runtime, binding = bind(world, space, control=True)
-    return WorldControl(space, binding.read(runtime.sim.data))
+    return WorldControl(space, binding.read_from(runtime))
 
 
 def put(world: World, given: NamedVector, control: bool) -> None:
@@ -332,4 +399,7 @@ def columns(world: World, runtime: Runtime, rows: FrameRows) -> dict[str, list[i
             places = [row for joint in joints for row in range(*part(joint).indices(2**62))]
             if places:
                 made[f"{name}.{quantity}"] = rows.columns(np.array(places) + offsets[field])
+    for part, quantity, activated in (("control", _CONTROL, False), ("activation", _ACTIVATION, True)):
+        for k, name in enumerate(_actuators(runtime, activated=activated), rows.parts[part].start):
+            made[f"{name}.{quantity}"] = [k]
     return made

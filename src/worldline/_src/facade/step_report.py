@@ -20,6 +20,7 @@ from worldline._src.facade.link import Link
 from worldline._src.facade.requirements import ResolvedOption, resolved_configuration
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.world_joint import WorldJoint
+from worldline._src.kernels.constraints import contact_log
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.equality_rows import BROKEN
 from worldline._src.spatial.poses import Array
@@ -41,11 +42,33 @@ class ContactEventKind(Enum):
 
 
 class ContactEvent(NamedTuple):
-    """A pair of bodies that came to touch, went on or ceased to touch in the last step; None is the world."""
+    """A pair of bodies that came to touch, went on or ceased to touch; see `World.contact_events`.
+
+    Attributes:
+        kind: BEGIN, PERSIST or END.
+        body_a, body_b: rigid body or link; None for shapes of the world itself. After the END of a body that
+            was removed its handle is not valid any more, but still has its name.
+        frame: number of the step in which it happened; the last step for PERSIST.
+        time: end of that step [s].
+    """
 
     kind: ContactEventKind
     body_a: Body
     body_b: Body
+    frame: int
+    time: float
+
+
+class Touch(NamedTuple):
+    """Two bodies that touched in the last step, with its number and its end [s]."""
+
+    body_a: Body
+    body_b: Body
+    frame: int
+    time: float
+
+
+_LOGGED = {contact_log.BEGIN: ContactEventKind.BEGIN, contact_log.END: ContactEventKind.END}
 
 
 class BreakEvent(NamedTuple):
@@ -91,6 +114,7 @@ class StepReport:
         rows: constraint rows of all islands.
         contacts: points of contact.
         dropped_contacts: contacts and rows for which there was no room.
+        dropped_contact_events: contact events of the last call of steps for which there was no room.
         max_penetration: deepest overlap [m].
         active_limits: names of joints and tendons at a limit of position or speed that pushed.
         clamped_efforts: names of joints whose drive, servo or mimic motor was cut at its effort limit.
@@ -109,6 +133,7 @@ class StepReport:
     rows: int
     contacts: int
     dropped_contacts: int
+    dropped_contact_events: int
     max_penetration: float
     active_limits: tuple[str, ...]
     clamped_efforts: tuple[str, ...]
@@ -134,6 +159,8 @@ class StepReport:
                 lines.append(f"{what}: {', '.join(names)}")
         if self.dropped_contacts:
             lines.append(f"no room for {self.dropped_contacts} contacts")
+        if self.dropped_contact_events:
+            lines.append(f"no room for {self.dropped_contact_events} contact events")
         if self.failure is not None:
             lines.append(f"failed: {self.failure}")
         return "\n".join(lines)
@@ -156,6 +183,7 @@ def step_report(world: World) -> StepReport:
         rows=int(counter[t.ALL_ROWS]),
         contacts=touching,
         dropped_contacts=int(counter[t.DROPPED]),
+        dropped_contact_events=dropped_contact_events(runtime),
         max_penetration=deepest,
         active_limits=_active_limits(runtime),
         clamped_efforts=_clamped_efforts(runtime),
@@ -267,26 +295,49 @@ def break_events(world: World) -> list[BreakEvent]:
 def contact_events(world: World) -> list[ContactEvent]:
     """See `World.contact_events`."""
     runtime = world._live()
-    constraints = runtime.constraints
-    if constraints is None or constraints.hits is None or not runtime.sim.stepped:
-        return []
-    column, ids = constraints.column, constraints.hits.column["contact_id"]
-    count, before = (int(column["counter"][k]) for k in (t.CONTACT_COUNT, t.LAST_COUNT))
-    depth = constraints.hits.column["contact"][:count, 6]
-    touching = (column["contact_row"][:count, 0] >= 0) & (
-        (depth >= 0.0) | (column["contact_force"][:count] != 0.0).any(axis=1)
-    )
-    body = constraints.hits.column["shape_body"]
-    now = dict.fromkeys(map(tuple, ids[:count][touching][:, 2:4].tolist()))
-    last = column["last_id"][:before]
-    then = dict.fromkeys(map(tuple, body[last[last[:, 3] != 0][:, :2]].tolist()))
-    who = owners(world, runtime).body
-    events = []
-    for pair in {**now, **then}:
-        kind = ContactEventKind.PERSIST
-        if pair not in then:
-            kind = ContactEventKind.BEGIN
-        elif pair not in now:
-            kind = ContactEventKind.END
-        events.append(ContactEvent(kind, who[pair[0] - 1], who[pair[1] - 1]))
-    return events
+    log, made = runtime.sim.contact_log, list(world._ended)
+    if log is not None:
+        who, now, since = owners(world, runtime).body, world.frame, float(world._clock()[1])
+
+        def event(kind: ContactEventKind, pair: tuple[int, int], frame: int) -> ContactEvent:
+            time = world._time_start + (since - (now - frame)) * world.time_step
+            return ContactEvent(kind, who[pair[0] - 1], who[pair[1] - 1], frame, time)
+
+        made += [event(_LOGGED[kind], pair, frame) for frame, kind, pair in log.events(now)]
+        made += [event(ContactEventKind.PERSIST, pair, now) for pair in log.persisting(now)]
+    return made + world._ended_since
+
+
+def dropped_contact_events(runtime: Runtime) -> int:
+    """Contact events of the last call of steps that there was no room for."""
+    return 0 if runtime.sim.contact_log is None else runtime.sim.contact_log.dropped
+
+
+def keep_contacts(world: World) -> None:
+    """The topology is about to change: keep which bodies touch, by handle, until the World is compiled."""
+    runtime = world._runtime
+    log = None if runtime is None else runtime.sim.contact_log
+    if runtime is None or log is None or world._touching is not None:
+        return
+    pairs = log.pairs()
+    who = owners(world, runtime).body if pairs else []
+    world._touching = [Touch(who[a - 1], who[b - 1], world.frame, world.time) for a, b in pairs]
+
+
+def carry_contacts(world: World) -> None:
+    """The World was compiled again: pairs of bodies still there go on, those of removed ones have ended."""
+    kept, world._touching = world._touching, None
+    runtime = world._runtime
+    if not kept or runtime is None:
+        return
+    going_on = []
+    for touch in kept:
+        bodies = (touch.body_a, touch.body_b)
+        if all(body is None or body.is_valid for body in bodies):
+            rows = sorted(0 if body is None else runtime.body(body._link) + 1 for body in bodies)
+            going_on.append((rows[0], rows[1]))
+        else:
+            ended = ContactEvent(ContactEventKind.END, *touch)
+            world._ended_since = [*world._ended_since, ended]
+    if runtime.sim.contact_log is not None:
+        runtime.sim.contact_log.set_pairs(going_on)

@@ -26,10 +26,11 @@ from worldline._src.facade import (
     removal,
     requirements,
     scene_options,
+    step_report,
     values,
 )
 from worldline._src.facade.body_options import InertiaLike, RigidBodyOptions, overridden
-from worldline._src.facade.checkpoint import handles
+from worldline._src.facade.checkpoint import kill_handles
 from worldline._src.facade.connections import WorldConnections
 from worldline._src.facade.executors import Executor
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
@@ -167,6 +168,12 @@ class World(
         self._loop_closures: dict[str, LoopClosure] = {}
         self._sensors: dict[str, Sensor] = {}
         self._markers: dict[int, Marker] = {}
+        self._touching: list[step_report.Touch] | None = None
+        """Pairs that touched before the topology changed, until the World is compiled again."""
+        self._ended: list[step_report.ContactEvent] = []
+        """Contacts that ended before the last call of steps because a body was removed."""
+        self._ended_since: list[step_report.ContactEvent] = []
+        """The same since that call."""
 
     # ---- objects
 
@@ -433,8 +440,7 @@ class World(
         """An empty world in design mode with the options a new World has; all handles become invalid."""
         self._require_idle()
         self._require_no_edit("clear")
-        for handle in list(handles(self)):
-            handle._kill("its World was cleared")
+        kill_handles(self, "its World was cleared")
         self._start(WorldOptions())
 
     def step(
@@ -468,10 +474,18 @@ class World(
         runtime = self._runtime
         if runtime is None or not self._checked:
             runtime = self._ready()
+        self._begin_call(runtime)
         if self._recorder is not None:
             self._recorder._step(runtime, n)
             return
         runtime.step(n)
+
+    def _begin_call(self, runtime: Runtime) -> None:
+        """A call of steps begins: contact events from before it are dropped."""
+        self._ended, self._ended_since = self._ended_since, []
+        log = runtime.sim.contact_log
+        if log is not None:
+            log.start(int(runtime.sim.clock[0]))
 
     def _ready(self) -> Runtime:
         """In simulation mode, compiled, and with all that is asked for available."""
@@ -506,9 +520,10 @@ class World(
         if self._carried is not None:
             made.restore(self._carried)
             self._carried = None
+        self._runtime = made
+        step_report.carry_contacts(self)
         if self._profiling:
             self._attach_profiler(made)
-        self._runtime = made
         return made
 
     def _write_options(self) -> None:
@@ -525,6 +540,7 @@ class World(
     def _topology_changed(self) -> None:
         """Compile again before the next read; state is carried over by object."""
         if self._runtime is not None:
+            step_report.keep_contacts(self)
             self._carried = self._runtime.snapshot()
             self._runtime = None
         self._configuration_changed()

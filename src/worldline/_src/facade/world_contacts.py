@@ -55,8 +55,9 @@ class WorldContacts:
     def contacts(self) -> list[Contact]:
         """Contacts of the last step that overlapped or pushed, with their forces.
 
-        Places are those at the beginning of that step, which its forces were solved at. Empty before the
-        first step, and after `reset`, an edit or a restored state.
+        Points are those at the beginning of that step, which its forces were solved at. Empty before the
+        first step, and after `reset`, an edit or a keyframe. After a replay frame was restored they are
+        those of the step that made the frame.
         """
         return contacts.last_contacts(self._whole())
 
@@ -85,7 +86,28 @@ class WorldContacts:
 
     @property
     def contact_events(self) -> list[ContactEvent]:
-        """Pairs of bodies that began to touch, went on, or ceased to touch in the last step."""
+        """Pairs of bodies that began to touch, went on, or ceased to touch in the last call of steps.
+
+        All steps of a `step(n)`, of a step job or of an executor count: BEGIN and END come in the order in
+        which they happened, with the number and the time of their step. Then comes PERSIST for every pair
+        that touched throughout. A body that is removed ends its contacts: those ENDs are in the list at
+        once, and again at the head of the list of the next call, for programs that look after every step.
+
+        The last 1024 events of a call are kept. `step_report().dropped_contact_events` says how many older
+        ones there were no room for; it is 0 unless a call makes very many steps. No events are left after
+        `reset`, a keyframe or a restored replay frame; pairs that touch in a restored frame go on.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> from worldline.collision import CollisionShape
+            >>> world = sx.World()
+            >>> ground = world.add_ground_plane(restitution=0.8)
+            >>> ball = world.add_rigid_body("ball", position=(0, 0, 0.15))
+            >>> ball.add_collision_shape(CollisionShape.sphere(0.1))
+            >>> world.step(n=200)
+            >>> [(event.kind.value, event.body_b.name) for event in world.contact_events]
+            [('begin', 'ball'), ('end', 'ball')]
+        """
         return step_report.contact_events(self._whole())
 
     def step_report(self) -> StepReport:

@@ -102,6 +102,9 @@ class WorldJoint(Handle):
     def _alive(self) -> bool:  # type: ignore[override] # the description decides
         return any(joint is self._described for joint in self._world._scene.joints)
 
+    def _kill(self, why: str) -> None:
+        self._gone = why
+
     @property
     def name(self) -> str:
         """Unique among the joints of the description."""

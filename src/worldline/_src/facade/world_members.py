@@ -82,8 +82,9 @@ class WorldMembers:
 
         `<rigid body>.pose` (position [m], xyzw) of every rigid body, `<multibody>.q` of every multibody; then
         `<rigid body>.velocity` (of the origin in world axes [m/s], angular in body axes [rad/s]) and
-        `<multibody>.dq`. Bounds of q are the position limits, those of dq the velocity limits. Spaces made by
-        hand may also name single joints, `arm.elbow.q`.
+        `<multibody>.dq`; then `<actuator>.activation` of every actuator that has one. Bounds of q are the
+        position limits, those of dq the velocity limits, those of activations the ranges that the scene
+        gives. Spaces made by hand may also name single joints, `arm.elbow.q`.
 
         Example:
             >>> from worldline import simulation as sx
@@ -97,24 +98,39 @@ class WorldMembers:
     def control_space(self) -> StateSpace:
         """The variables of the World's controls, finalized.
 
-        `<rigid body>.wrench` (held force at the centre of mass [N] and torque [N m], world axes) and
-        `<multibody>.force` (commanded efforts). Spaces made by hand may also name
-        `<multibody>.target_position`, `.target_velocity`, `.command_acceleration`, and the same of single
-        joints.
+        `<rigid body>.wrench` (persistent force at the centre of mass [N] and torque [N m], world axes),
+        `<multibody>.force` (commanded efforts), and `<actuator>.control` of every actuator of the scene, with
+        its control range as bounds. Spaces made by hand may also name `<multibody>.target_position`,
+        `.target_velocity`, `.command_acceleration`, and the same of single joints.
+
+        Example:
+            >>> from worldline import msd
+            >>> from worldline import simulation as sx
+            >>> scene = msd.from_str('''<mujoco><worldbody><body name="arm"><joint name="j"/>
+            ...   <geom size="0.1"/></body></worldbody><actuator><motor name="m" joint="j"/></actuator>
+            ...   </mujoco>''', format="mjcf")
+            >>> world = sx.World.from_scene(scene)
+            >>> world.control_space().variable_names, len(world.control_vector)
+            (['arm.force', 'm.control'], 2)
         """
         return state_vectors.own_space(self._self(), control=True, rigid_only=False)
 
     def get_state(self, space: StateSpace) -> WorldState:
-        """A copy of the state that the variables of a finalized space name."""
-        return state_binding.get_state(self._self(), space)
+        """A copy of the state that the variables of a finalized space name.
+
+        A state of the whole World, one with the variables of `state_space()`, also remembers where the solver
+        goes on from it: unless its numbers are changed, `set_state` continues bit for bit.
+        """
+        return state_vectors.get_state(self._self(), space)
 
     def set_state(self, state: WorldState) -> None:
         """Write a whole state at once; on error nothing changes.
 
         Numbers must be finite. Quaternions are made unit. Bounds are not enforced: see
-        `WorldState.is_within_bounds`. What the space does not name stays as it is.
+        `WorldState.is_within_bounds`. What the space does not name stays as it is, such as time, commands,
+        and joints that broke.
         """
-        state_binding.put(self._self(), state, control=False)
+        state_vectors.set_state(self._self(), state)
 
     def get_control(self, space: StateSpace) -> WorldControl:
         """A copy of the controls that a finalized space names; of a space of state, those of its owners."""
@@ -128,9 +144,13 @@ class WorldMembers:
 
     @property
     def state_vector(self) -> Array:
-        """All state as one vector in the layout of `state_space()`: configuration, then velocity.
+        """All state as one vector in the layout of `state_space()`, x = [q; qdot; activations].
 
         A rigid body has 7 numbers (position, xyzw) and 6 velocities: the whole pose, not only where it is.
+        Writing back what was just read changes nothing, so the World continues bit for bit. A vector that is
+        written later is the same mechanical state, but the solver starts from other forces, so contacts agree
+        to the tolerance of the solver only; `get_state` and `set_state`, replay frames and `clone` keep the
+        start of the solver too.
         """
         return state_vectors.get_vector(self._self())
 
@@ -169,8 +189,9 @@ class WorldMembers:
 
     @property
     def num_efforts(self) -> int:
-        """Length of `control_vector`: 6 per rigid body, and the degrees of freedom of the multibodies."""
-        return self.num_rigid_body_efforts + self._self().num_dofs
+        """Length of `control_vector`: 6 per rigid body, the dofs of the multibodies, and one per actuator."""
+        world = self._self()
+        return self.num_rigid_body_efforts + world.num_dofs + len(world.actuator_controls)
 
     @property
     def num_rigid_body_dofs(self) -> int:

@@ -85,12 +85,13 @@ class WorldSettings:
 
     @property
     def actuator_names(self) -> list[str]:
-        """Names of the actuators of the scene, in the order of `actuator_controls`."""
-        runtime = self._live()
-        table = runtime.model.actuators
-        if runtime.constraints is None or table is None:
-            return []
-        return [table.label[u] for u in runtime.constraints.actuators.tolist()]
+        """Names of the actuators of the scene, in the order of `actuator_controls`.
+
+        Actuators that the scene disables, all of them or a group, are in it too: they keep their entry and
+        exert no force.
+        """
+        table = self._live().model.actuators
+        return [] if table is None else list(table.label)
 
     @property
     def actuator_controls(self) -> Array:
@@ -102,6 +103,35 @@ class WorldSettings:
         self._require_idle()
         runtime = self._live()
         runtime.control[:] = values.dof_vector(value, len(runtime.control), "actuator controls")
+        runtime.controls_written()
+
+    @property
+    def actuator_activations(self) -> Array:
+        """Activations of the actuators that have one, in the order of `actuator_names`; a copy, assign it.
+
+        Integrators, filters and muscles have an activation. It is state: `state_space()` names every one as
+        `<actuator>.activation`, with the bounds that the scene gives.
+
+        Example:
+            >>> from worldline import msd
+            >>> from worldline import simulation as sx
+            >>> scene = msd.from_str('''<mujoco><worldbody><body><joint name="j"/><geom size="0.1"/></body>
+            ...   </worldbody><actuator><motor name="plain" joint="j"/>
+            ...   <general name="lazy" joint="j" dyntype="filter" dynprm="0.1"/></actuator></mujoco>''',
+            ...   format="mjcf")
+            >>> world = sx.World.from_scene(scene)
+            >>> world.actuator_controls = [0.0, 1.0]
+            >>> world.step(n=100)
+            >>> world.actuator_activations.round(3).tolist()
+            [0.868]
+        """
+        return self._live().activation.copy()
+
+    @actuator_activations.setter
+    def actuator_activations(self, value: VectorLike) -> None:
+        self._require_idle()
+        runtime = self._live()
+        runtime.activation[:] = values.dof_vector(value, len(runtime.activation), "actuator activations")
 
     @property
     def dtype(self) -> np.dtype[np.float64]:

@@ -101,6 +101,8 @@ class WorldState(NamedVector):
     def __init__(self, space: StateSpace, vector: Array, manifold: Manifold) -> None:
         super().__init__(space, vector)
         self._manifold = manifold
+        self._continuation: object = None
+        """Where the solver goes on from this state; known to `state_vectors.py`."""
 
     @property
     def tangent_dimension(self) -> int:

@@ -108,12 +108,11 @@ def joint_ranges(robot: Any) -> list[tuple[Any, int, str, float, float]]:
 
 def actuator_ranges(world: World) -> list[tuple[str, float, float]]:
     """Name and range of every control; -1 to 1 where there is none."""
-    runtime = world._live()
-    table = runtime.model.actuators
-    if runtime.constraints is None or table is None:
+    table = world._live().model.actuators
+    if table is None:
         return []
     found = []
-    for row in runtime.constraints.actuators.tolist():
+    for row in range(len(table)):
         low, high = table.control_range[row].tolist()
         low, high = (low if np.isfinite(low) else -1.0), (high if np.isfinite(high) else 1.0)
         found.append((table.label[row], low, max(high, low + 1e-6)))
