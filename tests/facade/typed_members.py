@@ -260,8 +260,7 @@ def of_replay(world: sx.World, folder: Path) -> list[object]:
     recording: sx.Recording = replay.recording()
     recording.to_csv(folder / "motion.csv")
     recording.to_npz(folder / "motion.npz")
-    arrays: dict[str, np.ndarray] = sx.Recording.load_npz(folder / "motion.npz")
-    assert arrays
+    assert sx.Recording.load_npz(folder / "motion.npz")
     recording.to_html(folder / "motion.html", world)
     plot = recording.plot
     arrays: dict[str, NDArray[np.generic]] = dict(recording.to_numpy())

@@ -123,7 +123,7 @@ class WorldSettings:
             >>> world.actuator_controls = [0.0, 1.0]
             >>> world.step(n=100)
             >>> world.actuator_activations.round(3).tolist()
-            [0.868]
+            [0.867]
         """
         return self._live().activation.copy()
 
