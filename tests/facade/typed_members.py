@@ -169,7 +169,7 @@ def of_closures(closure: sx.LoopClosure) -> list[object]:
     offsets: tuple[Array, Array] = (closure.offset_a, closure.offset_b)
     family: sx.LoopClosureFamily = closure.family
     norm: float = residual.norm
-    flags: list[bool] = [policy.enabled, residual.enabled, residual.is_active]
+    flags: list[bool] = [policy.enabled, residual.enabled, residual.is_active, closure.allow_collision]
     return [ends, offsets, family, norm, flags, policy.kinematics, policy.dynamics]
 
 
