@@ -111,10 +111,13 @@ class Arenas:
 
     def make_room(self, *, pairs: int = 0, contacts: int = 0) -> None:
         """Grow the tables of pairs and contacts, at least doubling what is too small."""
-        for name, needed in (("npair", pairs), ("ncontact", contacts)):
-            if needed > self.sizes[name]:
-                self.sizes[name] = max(needed, 2 * self.sizes[name])
-        self._lay_out()
+        needs = (("npair", pairs), ("ncontact", contacts))
+        short = {
+            name: max(needed, 2 * self.sizes[name]) for name, needed in needs if needed > self.sizes[name]
+        }
+        if short:
+            self.sizes |= short
+            self._lay_out()
 
 
 def _bits(mask: int) -> int:

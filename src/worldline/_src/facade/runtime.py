@@ -132,21 +132,10 @@ class Runtime:
         active = np.zeros(0, bool) if table is None else table.activation_kind != ActivationKind.NONE
         self.activated = np.flatnonzero(active)
         """Actuators that have an activation."""
-        self.activation = np.zeros(len(self.activated))
-        """Their activations."""
-        if self.constraints is not None:
-            self.activation = self.constraints.column["activation"]
+        self._unused_activation = np.zeros(len(self.activated))
         mocaps = self.model.mocap_bodies
         self.mocap = self.model.body_q[[] if mocaps is None else mocaps].copy()
         """Poses of the mocap bodies, in the order of `Model.mocap_bodies`; see `place_mocap`."""
-        self.beside: dict[str, Array] = {
-            "held": self.held,
-            "once": self.once,
-            "control": self.control,
-            "activation": self.activation,
-            "mocap": self.mocap,
-        }
-        """Arrays beside the arena that the next step depends on; replay frames hold them."""
         self._once_set = False
         self._acted: Array | None = None
         self._submodels: dict[int, Submodel] = {}
@@ -166,6 +155,22 @@ class Runtime:
         """Bounds of commanded accelerations [m/s^2 or rad/s^2]; None for none at all."""
         self.read_acceleration_limits()
 
+    @property
+    def activation(self) -> Array:
+        """Activations of actuators; a view that is another one after arrays of a step grew."""
+        return self._unused_activation if self.constraints is None else self.constraints.column["activation"]
+
+    @property
+    def beside(self) -> dict[str, Array]:
+        """Arrays beside the arena that the next step depends on; replay frames hold them."""
+        return {
+            "held": self.held,
+            "once": self.once,
+            "control": self.control,
+            "activation": self.activation,
+            "mocap": self.mocap,
+        }
+
     def controls_written(self) -> None:
         """Controls were written: actuators that act take theirs."""
         if self.constraints is not None:
@@ -179,7 +184,7 @@ class Runtime:
         """Take over what `memory` gave; contacts that are not in it are forgotten."""
         self.forget_contacts()
         if self.constraints is not None:
-            recall(self.constraints, memory)
+            recall(self.sim, memory)
             if self.sim.contact_log is not None:
                 self.sim.contact_log.take()
 

@@ -176,7 +176,7 @@ def step_report(world: World) -> StepReport:
     touching, deepest = contact_summary(runtime)
     return StepReport(
         frame=world.frame,
-        converged=bool(counter[t.CONVERGED]),
+        converged=bool(counter[t.CONVERGED] and not counter[t.DROPPED]),
         iterations=int(counter[t.ITERATIONS]),
         islands=int(counter[t.ISLANDS]),
         unconverged_islands=int(counter[t.UNCONVERGED]),

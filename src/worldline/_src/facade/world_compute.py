@@ -202,7 +202,7 @@ class WorldCompute:
         rows = hits = 0
         if constraints is not None:
             block = constraints.block
-            rows = sum(x.nbytes for x in (block.m, block.c, block.args, block.d))
+            rows = block.nbytes
             if constraints.hits is not None:
                 found = constraints.hits
                 hits = sum(x.nbytes for x in (found.m, found.c, found.args, found.d))

@@ -19,12 +19,17 @@ from worldline._src.scalar.memory import aligned_zeros, matrix, vector
 
 
 class Column(NamedTuple):
-    """One array: its arena (m, c, args or d), its shape by symbols, and what it holds."""
+    """One array: its arena (m, c, args or d), its shape by symbols, and what it holds.
+
+    `capacity` names the size that says how many elements are laid out, for arrays whose view is cut anew for
+    every problem and never needs as many elements as its largest shape has; by default all of the shape.
+    """
 
     name: str
     space: str
     shape: tuple[str | int, ...]
     doc: str
+    capacity: str | None = None
 
 
 class Table:
@@ -59,13 +64,15 @@ class Table:
 
 
 class Block:
-    """Four arenas and the columns in them as arrays."""
+    """Four arenas and the columns in them as arrays; flat where the capacity is less than the shape."""
 
     def __init__(self, table: Table, sizes: dict[str, int]) -> None:
         ends = {"m": table.header, "c": 0, "args": 0, "d": 0}
         places = {}
         for column in table.columns:
             shape = tuple(s if isinstance(s, int) else sizes[s] for s in column.shape)
+            if column.capacity is not None and int(np.prod(shape)) > sizes[column.capacity]:
+                shape = (sizes[column.capacity],)
             places[column.name] = (ends[column.space], shape)
             # whole cache lines, so that rows of machine vectors do not straddle more than they must
             ends[column.space] += -(-int(np.prod(shape)) // 8) * 8
@@ -81,3 +88,17 @@ class Block:
             at, shape = places[column.name]
             self.m[table.slot[column.name]] = at
             self.column[column.name] = blocks[column.space][at : at + int(np.prod(shape))].reshape(shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arenas."""
+        return sum(arena.nbytes for arena in (self.m, self.c, self.args, self.d))
+
+    def take(self, other: Block) -> None:
+        """Copy what both have of every column of `other`, a block of the same table with other sizes."""
+        for name, old in other.column.items():
+            new = self.column[name]
+            if new.ndim != old.ndim:
+                new, old = new.reshape(-1), old.reshape(-1)
+            common = tuple(slice(min(a, b)) for a, b in zip(new.shape, old.shape, strict=True))
+            new[common] = old[common]

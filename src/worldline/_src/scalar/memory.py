@@ -69,6 +69,8 @@ def _vector_slice(arena, offset, count):
 
 
 def _matrix_slice(arena, offset, rows, columns):
+    # a matrix with a capacity has rows past the end of its arena that no stage looks at
+    rows = min(rows, (arena.size - offset) // max(columns, 1))
     return arena[offset : offset + rows * columns].reshape(rows, columns)
 
 

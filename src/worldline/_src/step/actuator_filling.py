@@ -14,7 +14,7 @@ from worldline._src.scalar.columns import Block
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
 from worldline._src.step import holding_stages as s
-from worldline._src.step.inverse_weights import inverse_mass
+from worldline._src.step.inverse_weights import InverseMass
 from worldline._src.step.joint_filling import Columns, joint_of_dofs, scalar_coordinates
 from worldline._src.step.place_filling import Places, measure
 
@@ -143,11 +143,11 @@ def settle_muscles(model: Model, block: Block, working: np.ndarray) -> None:
     if not muscle.any():
         return
     measure(model, block, np.asarray(model.joint_q), (s.place_frames, s.tendon_lengths, s.transmissions))
-    inverse = inverse_mass(model, np.array(model.joint_q))
+    inverse = InverseMass(model, np.array(model.joint_q))
     for row in np.flatnonzero(muscle).tolist():
         if not np.isfinite(numbers[row, 36:38]).all():
             numbers[row, 36:38] = muscle_range(model, int(working[row]))
-        felt = max(float(np.linalg.norm(inverse @ column["act_moment"][row])), 1e-15)
+        felt = max(float(np.linalg.norm(inverse.times(column["act_moment"][row]))), 1e-15)
         for at, given in ((2, table.gain), (12, table.bias)):
             force, scale = given[working[row], 2:4]
             numbers[row, at] = force if force >= 0.0 else scale / felt

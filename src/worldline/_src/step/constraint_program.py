@@ -12,6 +12,7 @@ import numpy as np
 from worldline._src.collision.arenas import Arenas as HitArenas
 from worldline._src.jit import Stage
 from worldline._src.kernels.actuation import AFFINE, BIAS, GAIN, MUSCLE
+from worldline._src.kernels.broadphase.pairs import broad
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.impacts import BOTH, WAY
 from worldline._src.scene.options import SimulateOption
@@ -19,6 +20,7 @@ from worldline._src.step import constraint_stages as s
 from worldline._src.step import holding_stages as g
 from worldline._src.step import impact_stages as p
 from worldline._src.step import island_stages as i
+from worldline._src.step import room_stages as r
 from worldline._src.step import stages, step_stages
 from worldline._src.step import velocity_stages as v
 
@@ -35,6 +37,8 @@ ROW_STAGES = (
 )
 _ROWED = (*(size for size, _ in ROW_STAGES), "nshape")
 """Sizes of what can have rows."""
+RESUME = {r.check_contacts: broad, r.check_islands: r.check_islands}
+"""Stages that look whether there is room, and where a step goes on once there is."""
 _NEEDS = (*(size for size in _ROWED if size != "nlimit"), "nu", "nspring", "nbox")
 """Sizes of what a step without constraints does not do."""
 
@@ -100,7 +104,7 @@ class ConstraintProgram:
     def row_stages(self) -> list[tuple[Stage, int]]:
         """The stages between smooth accelerations and integration, with the arenas they run on."""
         chosen = [] if self._sticks else self._find_contacts()
-        chosen.append((i.find_islands, ROWS))
+        chosen += [(i.find_islands, ROWS), (r.check_islands, ROWS)]
         if self.sleeps:
             chosen.append((i.wake_disturbed, ROWS))
         if self.parts:
@@ -109,12 +113,21 @@ class ConstraintProgram:
             chosen.append((i.solve_islands, ROWS))
         return [*chosen, (g.equality_forces, ROWS)] if self.sizes["nequality"] else chosen
 
+    def mass_stages(self) -> list[tuple[Stage, int]]:
+        """The stages that make the mass matrices of trees before damping."""
+        self._lay_out_masses()
+        return [(stages.composites, TREE), (i.mass_of_trees, ROWS)]
+
+    def _lay_out_masses(self) -> None:
+        raise NotImplementedError
+
     def _find_contacts(self) -> list[tuple[Stage, int]]:
         """The stages from poses to contacts."""
         chosen: list[tuple[Stage, int]] = [(i.begin_rows, ROWS)]
         if self.hits is not None:
             chosen.append((s.place_bodies, ROWS))
             chosen += [(stage, HITS) for stage in self._hit_stages]
+            chosen.append((r.check_contacts, ROWS))
         return chosen
 
     def island_stages(self) -> list[Stage]:
@@ -174,7 +187,7 @@ class ConstraintProgram:
                 # by now a is the acceleration without constraints
                 chosen += guess
             if implicit:
-                chosen += [(stages.composites, TREE), (stages.mass_matrix, TREE)]
+                chosen += self.mass_stages()
             if self.constrains:
                 chosen += self.row_stages()
             if implicit:

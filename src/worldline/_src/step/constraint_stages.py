@@ -34,7 +34,7 @@ from worldline._src.kernels.constraints.tables import (
     row_view,
     shape_law_view,
     solve_view,
-    tree_span_view,
+    tree_mass_view,
     weight_view,
     work_view,
 )
@@ -44,7 +44,6 @@ from worldline._src.model.views import (
     chain_view,
     control_view,
     drive_view,
-    mass_view,
     operand_view,
     passive_view,
     position_view,
@@ -171,10 +170,16 @@ def damp_implicitly(m, c, args, d):
     """a, M -> a with joint damping taken at the end of the step."""
     tm, tc, td = trees_of(args, d)
     damped = Damped(chain_view(tm, tc, td), passive_view(tm, tc, td), drive_view(tm, tc, td))
-    M, a, h = mass_view(tm, tc, td).M, operand_view(tm, tc, td).a, step_view(tm, tc, td).time_step[0]
-    tree_dof = tree_span_view(m, c, args, d).tree_dof
+    a, h, trees = (
+        operand_view(tm, tc, td).a,
+        step_view(tm, tc, td).time_step[0],
+        tree_mass_view(m, c, args, d),
+    )
+    tree_dof = trees.tree_dof
     for t in range(tree_dof.shape[0] - 1):
         first, n = tree_dof[t], tree_dof[t + 1] - tree_dof[t]
         if is_damped(damped, first, first + n):
             m[_COLUMNS], m[_WIDTH] = n, padded_columns(n)
+            at = trees.tree_mass_at[t]
+            M = trees.tree_mass[at : at + n * n].reshape(n, n)
             damp_tree(damped, M, first, n, h, work_view(m, c, args, d), a)

@@ -24,7 +24,7 @@ from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.impacts import SLOW
 from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, FAMILY_STAGES, narrow_sort, pair_family
 from worldline._src.kernels.narrowphase.links import LINKED
-from worldline._src.kernels.narrowphase.tables import SKIP
+from worldline._src.kernels.narrowphase.tables import CONTACTS, FAT, PAIRS, SKIP
 from worldline._src.kernels.transmissions import ADHESION, LINEAR
 from worldline._src.model.kinds import JointType
 from worldline._src.model.model import Model
@@ -37,6 +37,7 @@ from worldline._src.step import constraint_stages as s
 from worldline._src.step import holding_stages as g
 from worldline._src.step import impact_stages as p
 from worldline._src.step import island_stages as i
+from worldline._src.step import room_stages as r
 from worldline._src.step.actuator_filling import (
     actuator_holds,
     fill_actuators,
@@ -68,6 +69,7 @@ from worldline._src.step.override_filling import override_contacts
 from worldline._src.step.pair_filling import fill_pairs, pair_keys, pair_reach
 from worldline._src.step.place_filling import Places, link_pose
 from worldline._src.step.restitution_stages import limit_restitution
+from worldline._src.step.room import Room
 from worldline._src.step.slip_stages import remove_slip_of_island
 from worldline._src.step.tendon_filling import (
     fill_tendon_inertias,
@@ -80,8 +82,11 @@ from worldline._src.step.tie_filling import order_rows, touched_trees
 from worldline._src.step.tree_filling import fill_trees, tree_starts, tree_ties
 from worldline._src.step.velocity_stages import damp_velocities
 
-_ROOM = 64
-"""Contacts that a world has room for beyond those its number of shapes suggests."""
+_CONTACT_ROOM = 64
+"""Contacts that a world begins with room for beyond those its number of shapes suggests."""
+
+_JACOBIAN_ROOM, _SQUARE_ROOM = 1 << 17, 1 << 14
+"""Elements of the Jacobian and of a square matrix that a world begins with room for, if it can need them."""
 
 
 _REACH = 1e-4
@@ -94,6 +99,12 @@ _FREE_COLUMNS = 132
 """Columns of an island up to which Newton's method is both as quick and exact: 22 free bodies.
 
 Sequential impulses need more sweeps than anyone would wait for to hold a tower of more than a dozen boxes.
+"""
+
+_DENSE_COLUMNS = 1536
+"""Columns up to which an island of free bodies is solved by Newton's method when impulses are not asked for.
+
+Its matrices are dense: they grow with the square of the columns, and the work with the cube.
 """
 
 _BOXED_ROWS = 240
@@ -116,7 +127,7 @@ class Rest(NamedTuple):
 class Constraints(ConstraintProgram):
     """What holds, limits, drives and touches in one world."""
 
-    def __init__(self, model: Model, servos: np.ndarray | None = None) -> None:
+    def __init__(self, model: Model, servos: np.ndarray | None = None, room: Room | None = None) -> None:
         self.model = model
         option = model.option or SimulateOption()
         self.option = option
@@ -145,6 +156,7 @@ class Constraints(ConstraintProgram):
         self.tendon_names = () if model.tendons is None else tuple(model.tendons.label)
         """Of tendons, in the order of their columns."""
         starts = tree_starts(model)
+        self._tree_columns = np.diff(starts)
         moved = (
             [*servos.tolist(), *(int(model.couplers.dof[k]) for k in mimics)] if model.couplers else servos
         )
@@ -155,6 +167,7 @@ class Constraints(ConstraintProgram):
         self._moving = any(hold[0] != LINEAR for hold in held)
         # adhesion pulls along contacts: they are found before forces, not after
         self._sticks = any(hold[0] == ADHESION for hold in held) and len(self.shapes) > 0
+        self._room = room or Room()
         self._lay_out(
             npair=len(pairs.keys),
             nlimit=len(limited),
@@ -203,38 +216,128 @@ class Constraints(ConstraintProgram):
     def _lay_out(self, **counts: int) -> None:
         model = self.model
         nv = model.joint_dof_count
-        contacts = _ROOM + 4 * len(self.shapes) if len(self.shapes) else 0
+        contacts = _CONTACT_ROOM + 4 * len(self.shapes) if len(self.shapes) else 0
+        contacts = max(contacts, self._room.contacts)
         table = model.actuators
-        # edges of a pyramid with spinning and rolling friction are the most rows a contact can have
-        wide = counts["npair"] or (model.shapes is not None and (model.shapes.condim[self.shapes] > 4).any())
-        rows = sum(equality.rows for equality in self.equalities) + (10 if wide else 6) * contacts + 1
+        rows = sum(equality.rows for equality in self.equalities) + 1
         rows += 2 * (counts["nlimit"] + counts["nspeed"] + 2 * counts["ntendon"])
-        rows += counts["nfriction"] + counts["nmotor"]
+        self._other_rows = rows + counts["nfriction"] + counts["nmotor"]
         self.sizes = {
             "nv": nv,
             "width": max(padded(nv), 4),
             "nbody": model.body_count + 1,
             "nshape": len(self.shapes),
-            "nrow": rows,
-            "ncontact": contacts,
+            "nrow": self._other_rows,
+            "ncontact": 0,
             "na": 0 if table is None else int(np.count_nonzero(table.activation_kind)),
             **counts,
             "tree_ends": counts["ntree"] + 1,
             "ncolumn": nv,
             "nlink": model.arenas.sizes["nlink"],
-            "npush": contacts,
-            "npush3": 3 * contacts,
-            "nlcp": _BOXED_ROWS,
-            "nlcp2": _BOXED_ROWS * (_BOXED_ROWS + 5),
-            "nslip": rows if self.option.noslip_iterations else 0,
-            "nslip2": nv if self.option.noslip_iterations else 0,
-            "nslot": max(16, 1 << (2 * contacts).bit_length()) if contacts else 0,
-            "nfixed": 0,
-            "nkept": 0,
+            **dict.fromkeys(("npush", "npush3", "nlcp", "nlcp2", "nslot", "nfixed", "nkept", "nmass"), 0),
+            **dict.fromkeys(("njacobian", "nsquare", "nslip", "nslip2"), 0),
         }
+        self.sizes |= self._contact_sizes(contacts)
+        self.sizes |= self._dense_sizes(self._room.jacobian, self._room.square)
         block = t.TABLE.lay_out(self.sizes)
         self.block = block
         self.column = block.column
+
+    def _contact_sizes(self, contacts: int) -> dict[str, int]:
+        """Sizes of all that there is for every contact."""
+        model, condim = self.model, 1
+        if contacts and model.shapes is not None:
+            own = model.contact_pairs
+            own_condim = own.condim.max(initial=1) if own is not None else 1
+            condim = max(model.shapes.condim[self.shapes].max(), own_condim)
+        # a pyramid has two edges for every direction of friction
+        self._contact_rows = int(max(condim, 2 * (condim - 1)))
+        pushes = contacts if self.sizes["npush"] else 0
+        return {
+            "ncontact": contacts,
+            "nrow": self._other_rows + self._contact_rows * contacts,
+            "npush": pushes,
+            "npush3": 3 * pushes,
+            "nslot": max(16, 1 << (2 * contacts).bit_length()) if contacts else 0,
+        }
+
+    def _dense_sizes(self, jacobian: int, square: int) -> dict[str, int]:
+        """Sizes of what is laid out for the largest island that is solved densely."""
+        width = self.sizes["width"]
+        # damping at the end of a step factors the matrix of a tree whatever there is of rows
+        tree = max(padded(int(self._tree_columns.max(initial=0))), 4)
+        square = min(max(square, _SQUARE_ROOM, tree * tree), width * width)
+        jacobian = min(max(jacobian, _JACOBIAN_ROOM), self.sizes["nrow"] * width)
+        slips = self.option.noslip_iterations > 0
+        return {
+            "njacobian": jacobian,
+            "nsquare": square,
+            "nslip": jacobian if slips else 0,
+            "nslip2": square if slips else 0,
+        }
+
+    def _lay_out_again(self, **sizes: int) -> None:
+        """Columns of other sizes, with what was in them."""
+        if all(self.sizes[name] == size for name, size in sizes.items()):
+            return
+        self.sizes |= sizes
+        before, self.block = self.block, t.TABLE.lay_out(self.sizes)
+        self.column = self.block.column
+        self.block.take(before)
+        for name in ("ncolumn", "width"):
+            self.block.m[t.TABLE.slot[name]] = before.m[t.TABLE.slot[name]]
+
+    def missing_room(self) -> Room:
+        """What the last step that was SHORT of room needs."""
+        counter = self.column["counter"]
+        contacts = pairs = 0
+        if self.hits is not None:
+            found = self.hits.column["counter"]
+            contacts, pairs = int(found[CONTACTS]), int(max(found[PAIRS], found[FAT]))
+        return Room(contacts, pairs, int(counter[t.JACOBIAN_NEED]), int(counter[t.SQUARE_NEED]))
+
+    def make_room(self, needed: Room) -> None:
+        """Grow the arrays that are too small to at least twice their size, and keep what is in all of them.
+
+        The sets of arenas are others afterwards.
+        """
+        sizes = self.sizes
+        contacts, jacobian, square = sizes["ncontact"], sizes["njacobian"], sizes["nsquare"]
+        if needed.contacts > contacts:
+            contacts = max(needed.contacts, 2 * contacts)
+            self.sizes = sizes | self._contact_sizes(contacts)
+        if needed.jacobian > jacobian:
+            jacobian = max(needed.jacobian, 2 * jacobian)
+        if needed.square > square:
+            square = max(needed.square, 2 * square)
+        grown, self.sizes = self.sizes | self._dense_sizes(jacobian, square), sizes
+        self._lay_out_again(**grown)
+        if self.hits is not None:
+            self.hits.make_room(pairs=needed.pairs, contacts=max(needed.contacts, contacts))
+            self._connect_hits()
+        self.column["link"][t.SHORT] = 0
+
+    def _connect_hits(self) -> None:
+        """Tell the stages where the arenas of collision are."""
+        if self.hits is not None:
+            link = self.column["link"]
+            link[t.HIT_M], link[t.HIT_C] = address_of(self.hits.m), address_of(self.hits.c)
+            link[t.HIT_ARGS], link[t.HIT_D] = address_of(self.hits.args), address_of(self.hits.d)
+
+    def _tree_rows(self) -> np.ndarray:
+        """Most rows that every tree brings to its island beside those of contacts, (trees,)."""
+        column, most = self.column, 0
+        for name, rows in (("limit", 2), ("friction", 1), ("motor", 1), ("speed", 2), ("tendon", 4)):
+            most = most + rows * np.diff(column[f"tree_{name}"])
+        each = np.array([equality.rows for equality in self.equalities], np.int64)
+        ends = np.append(0, np.cumsum(each[column["equality_order"]]))
+        return most + np.diff(ends[column["tree_equality"]])
+
+    def _lay_out_masses(self) -> None:
+        """Mass matrices of all trees, which damping at the end of a step needs."""
+        squares = self._tree_columns**2
+        self._lay_out_again(nmass=int(squares.sum()))
+        self.column["tree_mass_at"][:] = np.cumsum(squares) - squares
 
     def row_of(self, owner: Owner, index: int) -> int | None:
         """Which equality of the columns comes from a row of a table of the Model; None when none does."""
@@ -330,6 +433,7 @@ class Constraints(ConstraintProgram):
             body_rows(self.model, parents=not option.disable_parent_filter),
             ignored=excluded_keys(self.model, rows),
             explicit=self.column["pair_key"].tolist(),
+            pairs=self._room.pairs,
             contacts=contacts,
         )
         set_links(tuple(sorted({link for f in families for link in FAMILY_LINKS.get(f, ())})), self.hits.args)
@@ -368,12 +472,22 @@ class Constraints(ConstraintProgram):
 
     def choose(self, *, impulses: bool = False, boxed: bool = False) -> None:
         """Solve islands by Newton's method; large ones of free bodies by impulses, or others by pivoting."""
-        numbers = self.column["option"]
         # more than sliding friction has rows only, and so have pairs with parameters of their own
         wide = bool((self.column["shape_condim"] > 3).any() or self.sizes["npair"])
-        numbers[t.FREE_COLUMNS] = _FREE_COLUMNS if impulses and not wide else np.inf
+        numbers = self.column["option"]
+        numbers[t.FREE_COLUMNS] = _FREE_COLUMNS if impulses else _DENSE_COLUMNS
+        if wide or 6 * np.count_nonzero(self.column["tree_link"]) <= numbers[t.FREE_COLUMNS]:
+            numbers[t.FREE_COLUMNS] = np.inf
         numbers[t.SWEEPS] = max(self.option.constraint_solver_iterations, 1)
         numbers[t.BOXED] = float(boxed)
+        self._lay_out_again(**self._solver_sizes())
+
+    def _solver_sizes(self) -> dict[str, int]:
+        """Sizes of the arrays that one solver alone has, zero for those that are never called."""
+        numbers = self.column["option"]
+        rows = _BOXED_ROWS if numbers[t.BOXED] else 0
+        pushes = self.sizes["ncontact"] if np.isfinite(numbers[t.FREE_COLUMNS]) else 0
+        return {"nlcp": rows, "nlcp2": rows * (rows + 5), "npush": pushes, "npush3": 3 * pushes}
 
     def sleep(self, rest: Rest | None) -> None:
         """Let islands that rest fall asleep by these rules; None wakes everything and keeps it awake."""
@@ -421,11 +535,11 @@ class Constraints(ConstraintProgram):
             starts = self.column["tree_dof"][:-1]
             self.column["tree_still"][:] = np.maximum.reduceat(mobile, starts) == 0.0
         order_rows(self.column, self._touched)
+        self.column["tree_rows"][:] = self._tree_rows()
         link[t.TREE_M], link[t.TREE_C], link[t.TREE_D] = map(address_of, (index, constant, data))
-        if self.hits is not None:
-            link[t.HIT_M], link[t.HIT_C] = address_of(self.hits.m), address_of(self.hits.c)
-            link[t.HIT_ARGS], link[t.HIT_D] = address_of(self.hits.args), address_of(self.hits.d)
+        self._connect_hits()
         self.column["option"][t.STEP] = h
+        self.column["option"][t.CONTACT_ROWS] = self._contact_rows
         clamp_damping(self.column, self._damping, self.option, h)
         gravity = max(float(np.linalg.norm(self.model.gravity)), 1.0)
         self.column["option"][t.GRAVITY] = gravity
@@ -445,7 +559,9 @@ def _families(kept: list) -> list[int]:
 
 def all_stages() -> tuple[Stage, ...]:
     """Every stage of constraints and collision, for warming the compile cache."""
-    rows = tuple(value for part in (s, i, g, p) for value in vars(part).values() if isinstance(value, Stage))
+    rows = tuple(
+        value for part in (s, i, g, p, r) for value in vars(part).values() if isinstance(value, Stage)
+    )
     return (
         *rows,
         damp_velocities,

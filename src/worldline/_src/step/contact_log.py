@@ -53,6 +53,13 @@ class ContactLog:
     def arenas(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The arenas of the stage; it reaches those of the rows by address."""
         rows = self._constraints.block
+        self._make_room()
+        block = self._block
+        block.column["link"][:4] = [address_of(x) for x in (rows.m, rows.c, rows.args, rows.d)]
+        return block.m, block.c, block.args, block.d
+
+    def _make_room(self) -> None:
+        """Grow with the contacts that the constraints have room for."""
         if self._constraints.sizes["ncontact"] > len(self._block.column["pair"]):
             # there is room for more contacts than before
             old, self._block = self._block, _laid_out(self._constraints.sizes["ncontact"])
@@ -60,9 +67,6 @@ class ContactLog:
                 self._block.column[name][:] = old.column[name]
             self._block.column["last_pair"][: len(old.column["last_pair"])] = old.column["last_pair"]
             self._counter = self._block.column["counter"]
-        block = self._block
-        block.column["link"][:4] = [address_of(x) for x in (rows.m, rows.c, rows.args, rows.d)]
-        return block.m, block.c, block.args, block.d
 
     def start(self, frame: int) -> None:
         """A call of steps begins: events from before are dropped.
@@ -82,6 +86,7 @@ class ContactLog:
 
     def set_pairs(self, pairs: list[Pair]) -> None:
         """Let these pairs be the ones that touched in the last step."""
+        self._make_room()
         place = self._block.column["last_pair"]
         kept = pairs[: len(place)]
         place[: len(kept)] = np.array(kept, np.int64).reshape(-1, 2)
@@ -115,13 +120,14 @@ class ContactLog:
         changed = {pair for _, _, pair in self.events(frame)}
         return [pair for pair in self.pairs() if pair not in changed]
 
-    def copy(self) -> np.ndarray:
+    def copy(self) -> dict[str, np.ndarray]:
         """What `put_back` takes."""
-        return self._block.args.copy()
+        return {name: self._block.column[name].copy() for name in ("counter", "event", "last_pair")}
 
-    def put_back(self, kept: np.ndarray) -> None:
-        """Be as when `copy` was called."""
-        self._block.args[:] = kept
+    def put_back(self, kept: dict[str, np.ndarray]) -> None:
+        """Be as when `copy` was called; there may be room for more since."""
+        for name, values in kept.items():
+            self._block.column[name][: len(values)] = values
 
 
 def _laid_out(contacts: int) -> Block:

@@ -15,9 +15,11 @@ import numpy as np
 
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.spatial.poses import Array
+from worldline._src.step.room import Room
 
 if TYPE_CHECKING:
     from worldline._src.step.constraints import Constraints
+    from worldline._src.step.simulation import Simulation
 
 _CONTACTS = ("contact_row", "contact_force", "frame")
 _HITS = ("contact", "contact_id")
@@ -43,7 +45,7 @@ def unfit(constraints: Constraints, memory: Mapping[str, Array]) -> str | None:
     for name, given in memory.items():
         place = places.get(name)
         wanted = None if place is None else (place.shape[0] if name in _SLEEP else count, *place.shape[1:])
-        if place is None or given.shape != wanted or len(given) > len(place):
+        if place is None or given.shape != wanted:
             return name
         if name not in _SLEEP and not set(_CONTACTS + _HITS) <= memory.keys():
             return name
@@ -55,16 +57,21 @@ def unfit(constraints: Constraints, memory: Mapping[str, Array]) -> str | None:
     return None
 
 
-def recall(constraints: Constraints, memory: Mapping[str, Array]) -> str | None:
+def recall(sim: Simulation, memory: Mapping[str, Array]) -> str | None:
     """Put back what `remembered` gave for the same model; returns the name of what does not fit.
 
-    Nothing changes then.
+    Nothing changes then. There may be more contacts than there is room for now: the room grows.
     """
+    constraints = sim.constraints
+    if constraints is None:
+        return next(iter(memory), None)
     wrong = unfit(constraints, memory)
     if wrong is not None:
         return wrong
-    places = _places(constraints)
     count = len(memory["contact"]) if "contact" in memory else 0
+    if count > constraints.sizes["ncontact"]:
+        sim.make_room(Room(contacts=count))
+    places = _places(constraints)
     for name, given in memory.items():
         if name in _SLEEP:
             if constraints.sleeps:

@@ -74,7 +74,7 @@ class _Plan(NamedTuple):
 def _plan(model: Model, program: Program) -> _Plan:
     arenas = model.arenas
     if not program.partial:
-        _require_articulations(model, program.name)
+        require_articulations(model, program.name)
     if program.needs_inertia != "no":
         require_inertia(model, program.name, program.needs_inertia == "all")
     cores = [extent(BY_NAME[name].shape, arenas.sizes) for name in program.operands]
@@ -89,7 +89,8 @@ def _plan(model: Model, program: Program) -> _Plan:
     return _Plan(table, tuple(zip(program.names, cores, strict=True)), {})
 
 
-def _require_articulations(model: Model, what: str) -> None:
+def require_articulations(model: Model, what: str) -> None:
+    """Raise when a joint or a body is in no articulation."""
     loose = [model.joint_label[j] for j in model.orphan_joints]
     loose += [model.body_label[b] for b in model.loose_bodies]
     if loose:
@@ -100,28 +101,39 @@ def _require_articulations(model: Model, what: str) -> None:
 
 def require_inertia(model: Model, what: str, kinematic_too: bool) -> None:
     """The mass matrix must have an inverse; one generic position shows that it has."""
-    from worldline._src.step.dynamics import mass_matrix, random_configuration
+    from worldline._src.step.dynamics import random_configuration
+    from worldline._src.step.tree_masses import tree_masses
 
     held = np.repeat(model.body_kinematic[model.joint_child], np.diff(model.joint_qd_start))
-    dofs = np.flatnonzero(~held | kinematic_too)
-    if dofs.size == 0:
-        return
-    scaled = np.zeros((1, 1))
+    d = -1
     for seed in range(3):
-        M = mass_matrix(model, random_configuration(model, seed, within_limits=False))[np.ix_(dofs, dofs)]
-        # where nothing is moved rounding leaves some 1e-30; no mechanism is that light
-        diagonal = np.diagonal(M)
-        weight = np.where(diagonal > 1e-24, np.sqrt(np.abs(diagonal)), np.inf)
-        scaled = M / np.outer(weight, weight)
-        with contextlib.suppress(np.linalg.LinAlgError):
-            if np.diagonal(np.linalg.cholesky(scaled)).min() > _SINGULAR:
-                return
-    d = int(dofs[np.argmax(np.abs(np.linalg.eigh(scaled)[1][:, 0]))])
+        if not (held.size and (kinematic_too or not held.all())):
+            return
+        d = -1
+        for first, M in tree_masses(model, random_configuration(model, seed, within_limits=False)):
+            dofs = np.flatnonzero(~held[first : first + len(M)] | kinematic_too)
+            if dofs.size and (worst := _massless_dof(M[np.ix_(dofs, dofs)])) >= 0:
+                d = first + int(dofs[worst])
+                break
+        if d < 0:
+            return
     joint = model.joint_label[int(np.searchsorted(model.joint_qd_start, d, side="right")) - 1]
     raise ArgumentError(
         f"{what}: joint '{joint}' moves nothing that has inertia (degree of freedom {d}, alone or with "
         "others); give its links mass and inertia, or the joint armature"
     )
+
+
+def _massless_dof(M: Array) -> int:
+    """The degree of freedom that most belongs to a motion without inertia, -1 when there is none."""
+    # where nothing is moved rounding leaves some 1e-30; no mechanism is that light
+    diagonal = np.diagonal(M)
+    weight = np.where(diagonal > 1e-24, np.sqrt(np.abs(diagonal)), np.inf)
+    scaled = M / np.outer(weight, weight)
+    with contextlib.suppress(np.linalg.LinAlgError):
+        if np.diagonal(np.linalg.cholesky(scaled)).min() > _SINGULAR:
+            return -1
+    return int(np.argmax(np.abs(np.linalg.eigh(scaled)[1][:, 0])))
 
 
 def new_arena(model: Model, scalar: str, size: int | None = None) -> np.ndarray:

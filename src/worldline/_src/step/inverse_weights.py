@@ -15,8 +15,8 @@ import numpy as np
 from worldline._src.model.kinds import JointType
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
-from worldline._src.step.dynamics import mass_matrix
 from worldline._src.step.jacobians import jacobian
+from worldline._src.step.tree_masses import tree_masses
 
 _HERE = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 """The pose of a frame in itself."""
@@ -32,17 +32,41 @@ def _blocks(M: Array) -> list[tuple[int, int]]:
     return list(zip(starts.tolist(), [*starts[1:].tolist(), len(M)], strict=True))
 
 
-def inverse_mass(model: Model, q: Array) -> Array:
-    """The inverse of the mass matrix at `q`; zero where bodies are held or nothing has inertia."""
-    M = mass_matrix(model, q)
-    held = np.repeat(model.body_kinematic[model.joint_child], np.diff(model.joint_qd_start))
-    inverse = np.zeros(M.shape)
-    for start, end in _blocks(M):
-        free = start + np.flatnonzero(~held[start:end])
-        if free.size:
-            # a degree of freedom without inertia has nothing to be scaled by
-            inverse[np.ix_(free, free)] = np.linalg.pinv(M[np.ix_(free, free)], hermitian=True)
-    return inverse
+class InverseMass:
+    """Inverse of the mass matrix at `q`, tree by tree; zero where bodies are held or nothing has inertia."""
+
+    def __init__(self, model: Model, q: Array) -> None:
+        held = np.repeat(model.body_kinematic[model.joint_child], np.diff(model.joint_qd_start))
+        self._starts: list[int] = []
+        self._blocks: list[Array] = []
+        for first, M in tree_masses(model, q):
+            inverse = np.zeros(M.shape)
+            for start, end in _blocks(M):
+                free = start + np.flatnonzero(~held[first + start : first + end])
+                if free.size:
+                    # a degree of freedom without inertia has nothing to be scaled by
+                    inverse[np.ix_(free, free)] = np.linalg.pinv(M[np.ix_(free, free)], hermitian=True)
+            self._starts.append(first)
+            self._blocks.append(inverse)
+
+    @property
+    def diagonal(self) -> Array:
+        """(joint_dof_count,)"""
+        return np.concatenate([np.zeros(0), *(np.diagonal(block) for block in self._blocks)])
+
+    def of(self, dofs: np.ndarray) -> Array:
+        """Rows and columns of degrees of freedom of one tree."""
+        if not dofs.size:
+            return np.zeros((0, 0))
+        k = int(np.searchsorted(self._starts, dofs[0], side="right")) - 1
+        return self._blocks[k][np.ix_(dofs - self._starts[k], dofs - self._starts[k])]
+
+    def times(self, x: Array) -> Array:
+        """M^-1 x for one vector, or for each row of several, (..., joint_dof_count)."""
+        parts = (
+            x[..., i : i + len(block)] @ block for i, block in zip(self._starts, self._blocks, strict=True)
+        )
+        return np.concatenate([x[..., :0], *parts], axis=-1)
 
 
 def inverse_weights(model: Model) -> tuple[Array, Array]:
@@ -60,8 +84,8 @@ def inverse_weights(model: Model) -> tuple[Array, Array]:
     for j in np.flatnonzero(np.isin(model.joint_type, [JointType.FREE, JointType.DISTANCE])).tolist():
         # where a free body starts makes no difference but rounding; so a saved world goes on bit for bit
         q[model.joint_q_start[j] : model.joint_q_start[j + 1]] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
-    inverse = inverse_mass(model, q)
-    dofs = np.diagonal(inverse).copy()
+    inverse = InverseMass(model, q)
+    dofs = inverse.diagonal
     for j in range(model.joint_count):
         start, end = int(model.joint_qd_start[j]), int(model.joint_qd_start[j + 1])
         kind = model.joint_type[j]
@@ -74,7 +98,7 @@ def inverse_weights(model: Model) -> tuple[Array, Array]:
     for b in range(model.body_count):
         J = jacobian(model, q, b, model.body_com[b])
         moving = np.flatnonzero(J.any(axis=0))
-        A = np.einsum("ri,ij,rj->r", J[:, moving], inverse[np.ix_(moving, moving)], J[:, moving])
+        A = np.einsum("ri,ij,rj->r", J[:, moving], inverse.of(moving), J[:, moving])
         bodies[b] = A[3:].mean(), A[:3].mean()
         if _only_slides(model, b):
             bodies[b] = 1.0 / model.body_mass[b], 0.0

@@ -76,6 +76,7 @@ from worldline._src.kernels.constraints.tables import (
     shape_law_view,
     sleep_view,
     solve_view,
+    tree_mass_view,
     tree_span_view,
     twin_view,
     weight_view,
@@ -97,7 +98,6 @@ from worldline._src.scalar.memory import address_as, call_stage, matrix, vector
 from worldline._src.step.reaching import hits_of, trees_of
 
 _CONTACT_ID, _COUNTER, _NCONTACT = hits.SLOT["contact_id"], hits.SLOT["counter"], hits.SLOT["ncontact"]
-_NPAIR = hits.SLOT["npair"]
 _COLUMNS, _WIDTH, _LCP = TABLE.slot["ncolumn"], TABLE.slot["width"], TABLE.slot["nlcp"]
 _NEVER = 1e300
 """Quiet time before sleep when there is none [s]."""
@@ -129,7 +129,7 @@ call_linked = _call_python if DISABLED else _call_compiled
 
 
 @inline
-def _are_free(tree_link, island):
+def are_free(tree_link, island):
     """Whether all trees of the island at hand are free bodies without rows of their own."""
     free_ones = True
     for k in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
@@ -186,10 +186,9 @@ def find_islands(m, c, args, d):
         hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
         pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
         found = vector(ha, hm[_COUNTER], 8)[0]
+        # room_stages.py made room for all of them
         count = min(found, pair.shape[0], contact_row.shape[0])
         counter[DROPPED] += found - count
-        # candidates that the broad phase had no room for
-        counter[DROPPED] += max(0, vector(ha, hm[_COUNTER], 8)[hits.PAIRS] - hm[_NPAIR])
         counter[CONTACT_COUNT] = count
         for k in range(count):
             contact_row[k, 0], contact_row[k, 1] = -1, 0
@@ -229,7 +228,7 @@ def solve_islands(m, c, args, d):
                 sleeping.keep_forces(hits_of(args, d), island, twin_view(m, c, args, d), frames, force)
             continue
         small = islands.is_small(pair, n, option[FREE_COLUMNS], island)
-        if not small and _are_free(free_link, island):
+        if not small and are_free(free_link, island):
             call_linked(program[FREE_LINK], m, c, args, d)
             continue
         for k in range(counter[ROW_STAGES]):
@@ -280,13 +279,26 @@ def mass_of_island(m, c, args, d):
 
 
 @stage
+def mass_of_trees(m, c, args, d):
+    """poses, composites -> M of every tree."""
+    tm, tc, td = trees_of(args, d)
+    mass.tree_masses(
+        dof_view(tm, tc, td),
+        inertia_view(tm, tc, td),
+        position_view(tm, tc, td),
+        mass_view(tm, tc, td).link_crb,
+        tree_mass_view(m, c, args, d),
+    )
+
+
+@stage
 def gather_mass(m, c, args, d):
     """M of the trees -> M of an island."""
     tm, tc, td = trees_of(args, d)
     mass.gather_mass(
         chain_view(tm, tc, td),
         member_view(m, c, args, d),
-        mass_view(tm, tc, td).M,
+        tree_mass_view(m, c, args, d),
         solve_view(m, c, args, d).M,
     )
 

@@ -79,13 +79,15 @@ def link_pose(model: Model, body: int, X: Array) -> tuple[int, Array]:
     return link, np.concatenate([X[:3], rotation(X).reshape(9)])
 
 
-def measure(model: Model, block: Block, q: Array, measures: tuple[Stage, ...]) -> None:
-    """Run stages of the arenas of rows once, at some coordinates and at rest."""
-    arenas, data = model.arenas, new_arena(model, "float")
+def measure(
+    model: Model, block: Block, q: Array, measures: tuple[Stage, ...], before: tuple[Stage, ...] = ()
+) -> None:
+    """Run stages of the arenas of rows once, at some coordinates and at rest; `before` are those of trees."""
+    arenas, data = model.arenas, new_arena(model, "float", model.arenas.step_size)
     start = arenas.offsets["q"]
     data[start : start + arenas.sizes["nq"]] = q
     run = caller()
-    run(stage_addresses((stages.positions,)), arenas.index, arenas.constant, WITH_GRAVITY, data)
+    run(stage_addresses((stages.positions, *before)), arenas.index, arenas.constant, WITH_GRAVITY, data)
     link = block.column["link"]
     link[t.TREE_M], link[t.TREE_C], link[t.TREE_D] = map(address_of, (arenas.index, arenas.constant, data))
     run(stage_addresses(measures), block.m, block.c, block.args, block.d)

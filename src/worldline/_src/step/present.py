@@ -19,12 +19,11 @@ from worldline._src.errors import OperationError
 from worldline._src.jit import Stage
 from worldline._src.kernels import drives
 from worldline._src.model.compile import constant_views
-from worldline._src.scalar.memory import address_of
 from worldline._src.spatial.poses import Array
 from worldline._src.step import constraint_stages, runner, step_stages, velocity_stages
 from worldline._src.step.constraint_program import TREE
-from worldline._src.step.evaluate import WITH_GRAVITY, stage_addresses
-from worldline._src.step.simulation import Simulation
+from worldline._src.step.evaluate import WITH_GRAVITY
+from worldline._src.step.simulation import Simulation, loop_operands
 from worldline._src.step.stepping import RUNGE_KUTTA_PARTS, dynamics_stages, model_needs
 
 _INTEGRATORS = (step_stages.semi_implicit_euler, step_stages.semi_implicit_turn, RUNGE_KUTTA_PARTS[0])
@@ -49,19 +48,34 @@ def present(sim: Simulation, body_f: Array) -> Iterator[None]:
     sim.body_f[:] = body_f
     # may prepare the step again and write addresses into the arenas, which must stay: copies come after it
     sim.forces_written()
-    program, sets = _program(sim)
+    _program(sim)
     # what is marked as up to date must be so in the copies
     sim.fresh_poses()
     sim.fresh_velocities()
-    kept = [(block, block.copy()) for block in _arenas(sim)]
+    kept: list[tuple[np.ndarray, np.ndarray]] = []
     try:
-        if runner.advancer()(*_call(sim, program, sets), 1) != 1:
-            raise OperationError("accelerations of the present state are not finite")
+        while True:
+            program, sets = _program(sim)
+            kept = [(block, block.copy()) for block in _arenas(sim)]
+            table = sim._table.copy()
+            operands = loop_operands(program, sets)
+            if runner.advancer()(*operands, sim._keep, sim.data, table, 1) == 1:
+                break
+            if sim.constraints is None or table[runner.RESUME_AT] == 0:
+                raise OperationError("accelerations of the present state are not finite")
+            # out of room: once more from the beginning, with more of it
+            needed = sim.constraints.missing_room()
+            _put_back(kept)
+            sim.make_room(needed)
         yield
     finally:
-        for block, copy in kept:
-            block[:] = copy
+        _put_back(kept)
         sim.body_f[:] = before
+
+
+def _put_back(kept: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    for block, copy in kept:
+        block[:] = copy
 
 
 def _arenas(sim: Simulation) -> list[np.ndarray]:
@@ -96,18 +110,3 @@ def _program(sim: Simulation) -> tuple[list[tuple[Stage, int]], list[tuple[Any, 
     view["dof_mobile"][prescribed] = 0.0
     stages = [(stage, TREE) for stage in dynamics_stages(needs)]
     return stages, [(arenas.index, arenas.constant, WITH_GRAVITY, sim.data)]
-
-
-def _call(sim: Simulation, program: list[tuple[Stage, int]], sets: list[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """Operands of the loop over steps."""
-    if runner.DISABLED:
-        return tuple(program), sets, sim._keep, sim.data, sim._table
-    places = np.array([place for _, place in program], np.int64)
-    addresses = stage_addresses(tuple(stage for stage, _ in program))
-    return (
-        np.ascontiguousarray(np.stack([addresses, places], axis=1)),
-        np.array([[address_of(block) for block in row] for row in sets], np.int64),
-        sim._keep,
-        sim.data,
-        sim._table,
-    )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from worldline._src.errors import NotFoundError, nearest_name
+from worldline._src.kernels.constraints.tables import SHORT
 from worldline._src.kernels.program import caller
 from worldline._src.step import runner
 from worldline._src.step.evaluate import stage_addresses
@@ -153,13 +154,17 @@ class StepProfiler:
         self.sim = sim
         self.report = report
         self._schedule: tuple[Any, ...] = ()
+        self._arenas: list[tuple[Any, ...]] = []
         self._calls: list[tuple[Any, ...]] = []
+        self._spent = np.zeros(0, np.int64)
+        self._started = 0
         self._names: list[tuple[str, str]] = []
         self._cost_ns = 0
 
     def _prepare(self) -> None:
         """Look at the stages that the simulation has now."""
-        program = self._schedule = self.sim.schedule
+        program, self._arenas = self.sim.schedule, self.sim.sets
+        self._schedule = program
         self._names = [
             (stage.name, meta.domain)
             for (stage, _), meta in zip(program, stage_metadata(program), strict=True)
@@ -171,6 +176,8 @@ class StepProfiler:
             addresses = stage_addresses(tuple(stage for stage, _ in program))
             self._calls = [(addresses[k : k + 1], *sets[place]) for k, (_, place) in enumerate(program)]
         self._cost_ns = self._call_cost()
+        if len(self._spent) != len(program):
+            self._spent = np.zeros(len(program), np.int64)
 
     def _call_cost(self) -> int:
         """What a call of no stage at all takes [ns]."""
@@ -188,21 +195,30 @@ class StepProfiler:
     def advance(self, program: Any, sets: Any, keep: Any, d: Any, table: Any, n: int) -> int:
         """Make `n` steps, measure the last; returns how many were good."""
         sim = self.sim
-        if self._schedule is not sim.schedule:
+        # arenas that grew are others
+        if self._schedule is not sim.schedule or self._arenas is not sim.sets:
             self._prepare()
         done = runner.advancer()(program, sets, keep, d, table, n - 1) if n > 1 else 0
         if done != n - 1:
             return done
-        start = perf_counter_ns()
+        first, table[runner.RESUME_AT] = int(table[runner.RESUME_AT]), 0
         kept = [(sim.sets[r[0]][3], r[1], r[3], r[2]) for r in keep.tolist()]
-        for block, at, copy, size in kept:
-            block[copy : copy + size] = block[at : at + size]
+        if first == 0:
+            self._started, self._spent[:] = perf_counter_ns(), 0
+            for block, at, copy, size in kept:
+                block[copy : copy + size] = block[at : at + size]
         call = caller()
-        marks = [perf_counter_ns()]
-        for arguments in self._calls:
-            call(*arguments)
-            marks.append(perf_counter_ns())
-        q, nq, v, nv, clock, a = (int(x) for x in table)
+        resume = [one[2] for one in program] if runner.DISABLED else program[:, 2].tolist()
+        before = perf_counter_ns()
+        for k in range(first, len(self._calls)):
+            call(*self._calls[k])
+            now = perf_counter_ns()
+            self._spent[k] += now - before
+            before = now
+            if resume[k] >= 0 and self._calls[k][3][SHORT] != 0:
+                table[runner.RESUME_AT] = resume[k]
+                return done
+        q, nq, v, nv, clock, a = (int(x) for x in table[: runner.RESUME_AT])
         if not all(np.isfinite(d[i : i + size]).all() for i, size in ((q, nq), (v, nv), (a, nv))):
             for block, at, copy, size in kept:
                 block[at : at + size] = block[copy : copy + size]
@@ -213,7 +229,7 @@ class StepProfiler:
         sim.fresh_poses()
         sim.fresh_velocities()
         end = perf_counter_ns()
-        self._tell(np.diff(marks) - self._cost_ns, end - before, end - start)
+        self._tell(self._spent - self._cost_ns, end - before, end - self._started)
         return n
 
     def _tell(self, durations: np.ndarray, refresh: int, wall: int) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from numba import float64, int64
 
 from worldline._src.jit import DISABLED, announced, entry, inline, outline
+from worldline._src.kernels.constraints.tables import SHORT
 from worldline._src.scalar.dual import DUAL
 from worldline._src.scalar.lanes import LANES4, LANES8
 from worldline._src.scalar.memory import (
@@ -31,6 +32,9 @@ from worldline._src.spatial.poses import Array
 
 _EXPONENT = 0x7FF0000000000000
 """All exponent bits of a double set: infinity or not a number."""
+
+RESUME_AT = 6
+"""Where the table of the loop over steps has the stage that a step begins with."""
 
 CHECK = 16
 """Flag of a run: look for operands that are not finite first; bits 0 to 3 mark operands by world."""
@@ -200,18 +204,21 @@ def _all_finite(x, start, n):
 def _advance(program, sets, keep, d, table, n):
     """Up to `n` steps of one world in place; returns how many were good.
 
-    program: address and set of arenas of every stage. sets: addresses of m, c, args, d of every set. keep:
+    program: address and set of arenas of every stage, and for stages that look whether there is room the
+    stage that goes on once there is, otherwise -1. sets: addresses of m, c, args, d of every set. keep:
     what is put back when a step fails: its set, where it is, how many numbers, where the copy is. table:
     offset and number of coordinates and of velocities in the arena `d` of the trees, offsets of the clock and
-    of accelerations: a limit on velocities would hide an acceleration that is not finite.
+    of accelerations: a limit on velocities would hide an acceleration that is not finite; last the stage that
+    the first step begins with, which is not 0 for a step that ran out of room and goes on.
     """
     q, nq, v, nv, clock, a = table[0], table[1], table[2], table[3], table[4], table[5]
     for step in range(n):
-        for r in range(keep.shape[0]):
+        first, table[RESUME_AT] = table[RESUME_AT], 0
+        for r in range(keep.shape[0] if first == 0 else 0):
             block = vector(address_as(sets[keep[r, 0], 3], float64), 0, keep[r, 3] + keep[r, 2])
             for k in range(keep[r, 2]):
                 block[keep[r, 3] + k] = block[keep[r, 1] + k]
-        for k in range(program.shape[0]):
+        for k in range(first, program.shape[0]):
             s = program[k, 1]
             call_stage(
                 program[k, 0],
@@ -220,6 +227,9 @@ def _advance(program, sets, keep, d, table, n):
                 address_as(sets[s, 2], int64),
                 address_as(sets[s, 3], float64),
             )
+            if program[k, 2] >= 0 and vector(address_as(sets[s, 2], int64), SHORT, 1)[0] != 0:
+                table[RESUME_AT] = program[k, 2]
+                return step
         if not (_all_finite(d, q, nq) and _all_finite(d, v, nv) and _all_finite(d, a, nv)):
             for r in range(keep.shape[0]):
                 block = vector(address_as(sets[keep[r, 0], 3], float64), 0, keep[r, 3] + keep[r, 2])
@@ -232,15 +242,21 @@ def _advance(program, sets, keep, d, table, n):
 
 
 def _advance_python(program, sets, keep, d, table, n):
-    """The same loop as plain Python; program is pairs of stage and set, sets are tuples of arrays."""
-    q, nq, v, nv, clock, a = (int(x) for x in table)
+    """The same loop as plain Python; program has stages instead of addresses, sets are tuples of arrays."""
+    q, nq, v, nv, clock, a = (int(x) for x in table[:RESUME_AT])
     for step in range(n):
-        kept = [(sets[r[0]][3], r[1], sets[r[0]][3][r[1] : r[1] + r[2]].copy()) for r in keep.tolist()]
-        for stage, s in program:
+        begin, table[RESUME_AT] = int(table[RESUME_AT]), 0
+        kept = [(sets[r[0]][3], r[1], r[3], r[2]) for r in keep.tolist()]
+        for block, start, copy, size in kept if begin == 0 else ():
+            block[copy : copy + size] = block[start : start + size]
+        for stage, s, resume in program[begin:]:
             stage(*sets[s])
+            if resume >= 0 and sets[s][2][SHORT] != 0:
+                table[RESUME_AT] = resume
+                return step
         if not all(np.isfinite(d[start : start + size]).all() for start, size in ((q, nq), (v, nv), (a, nv))):
-            for block, start, values in kept:
-                block[start : start + len(values)] = values
+            for block, start, copy, size in kept:
+                block[start : start + size] = block[copy : copy + size]
             return step
         d[clock : clock + 2] += 1.0
     return n

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from worldline._src.spatial.poses import Array
 from worldline._src.step import runner
 from worldline._src.step import stages as s
 from worldline._src.step import step_stages as t
-from worldline._src.step.constraint_program import LOG, TREE
+from worldline._src.step.constraint_program import LOG, RESUME, TREE
 from worldline._src.step.constraints import Constraints, all_stages
 from worldline._src.step.contact_log import ContactLog, log_contacts
 from worldline._src.step.evaluate import (
@@ -39,6 +39,7 @@ from worldline._src.step.evaluate import (
     require_inertia,
     stage_addresses,
 )
+from worldline._src.step.room import Room
 from worldline._src.step.stepping import (
     IMPLICIT_FAMILIES,
     RUNGE_KUTTA_PARTS,
@@ -102,9 +103,7 @@ class Simulation:
         self.variational = variational.checked()
         self.drive = np.zeros(model.joint_dof_count, np.int64)
         """What every degree of freedom makes of its command; kernels/drives.py."""
-        # rows, and damping that may become implicit at any time, need the mass matrix
-        whole = constraints is not None
-        self.data = new_arena(model, "float", None if whole else model.arenas.step_size)
+        self.data = new_arena(model, "float", model.arenas.step_size)
         self.q = self._view("q")
         self.v = self._view("v")
         self.a = self._view("a")
@@ -137,7 +136,8 @@ class Simulation:
         offsets = model.arenas.offsets
         sizes = model.arenas.sizes
         self._table = np.array(
-            [offsets["q"], sizes["nq"], offsets["v"], sizes["nv"], offsets["clock"], offsets["a"]], np.int64
+            [offsets["q"], sizes["nq"], offsets["v"], sizes["nv"], offsets["clock"], offsets["a"], 0],
+            np.int64,
         )
         self._keep = np.array(
             [
@@ -257,31 +257,27 @@ class Simulation:
             (i, int(view["link_v_start"][i])) for i in np.flatnonzero(view["link_lone"]).tolist()
         )
         self._index, self._constant = arenas.index, arenas.constant
-        sets = [(self._index, self._constant, WITH_GRAVITY, self.data)]
         if self.constraints is not None and self._constrained:
             self.constraints.refresh()
             self.constraints.connect(
                 self._index, self._constant, self.data, view["dof_mobile"], self.time_step
             )
-            sets += self.constraints.sets()
             if self.contact_log is not None:
                 program.append((log_contacts, LOG))
-                sets.append(self.contact_log.arenas())
         self._stages = tuple(stage for stage, _ in program)
-        where = [place for _, place in program]
-        self.schedule, self.sets = tuple(program), sets
+        self.schedule = tuple(program)
+        self._table[runner.RESUME_AT] = 0
         self._advance = runner.advancer() if self.profiler is None else self.profiler.advance
-        if runner.DISABLED:
-            self._call = (tuple(program), sets, self._keep, self.data, self._table)
-            return
-        addresses = stage_addresses(self._stages)
-        self._call = (
-            np.ascontiguousarray(np.stack([addresses, np.array(where, np.int64)], axis=1)),
-            np.array([[address_of(block) for block in row] for row in sets], np.int64),
-            self._keep,
-            self.data,
-            self._table,
-        )
+        self._enter_arenas()
+
+    def _enter_arenas(self) -> None:
+        """Take the arenas as they are now for the next call of the loop."""
+        self.sets = [(self._index, self._constant, WITH_GRAVITY, self.data)]
+        if self.constraints is not None and self._constrained:
+            self.sets += self.constraints.sets()
+            if self.contact_log is not None:
+                self.sets.append(self.contact_log.arenas())
+        self._call = (*loop_operands(self.schedule, self.sets), self._keep, self.data, self._table)
 
     @property
     def _constrained(self) -> bool:
@@ -317,7 +313,7 @@ class Simulation:
         if n == 1:
             done = self._advance(*self._call, 1)
             if done != 1:
-                self._fail()
+                self._go_on(1)
         else:
             self._step_many(n)
         self.stepped = True
@@ -327,7 +323,30 @@ class Simulation:
         for many in portions(n):
             done = self._advance(*self._call, many)
             if done != many:
+                self._go_on(many - done)
+
+    def _go_on(self, left: int) -> None:
+        """Make the steps that are left after one that failed or ran out of room."""
+        while left:
+            if self._table[runner.RESUME_AT] == 0:
                 self._fail()
+            assert self.constraints is not None
+            try:
+                self.make_room(self.constraints.missing_room())
+            except BaseException:
+                # the step is given up: state and contacts are those before any stage
+                self._table[runner.RESUME_AT] = 0
+                self.q[:], self.v[:] = self.start_q, self.start_v
+                self.constraints.forget_contacts()
+                raise
+            left -= self._advance(*self._call, left)
+
+    def make_room(self, needed: Room) -> None:
+        """Grow the arrays of constraints that are smaller than needed, with what is in them."""
+        assert self.constraints is not None
+        self.constraints.make_room(needed)
+        if self._stages is not None:
+            self._enter_arenas()
 
     def _fail(self) -> None:
         """Say which body and which quantity of it was the first that was not finite."""
@@ -362,6 +381,22 @@ class Simulation:
         model = self.model
         joint = int(np.searchsorted(model.joint_qd_start, d, side="right")) - 1
         return model.body_label[int(model.joint_child[joint])]
+
+
+def loop_operands(schedule: Sequence[tuple[Stage, int]], sets: Sequence[tuple[Any, ...]]) -> tuple[Any, Any]:
+    """Stages and sets of arenas as the loop over steps wants them; the arenas must outlive them."""
+    resume, last = [], {}
+    for k, (stage, _) in enumerate(schedule):
+        last[stage] = k
+        resume.append(last[RESUME[stage]] if stage in RESUME else -1)
+    if runner.DISABLED:
+        return tuple((*one, k) for one, k in zip(schedule, resume, strict=True)), sets
+    addresses = stage_addresses(tuple(stage for stage, _ in schedule))
+    places = np.array([place for _, place in schedule], np.int64)
+    return (
+        np.ascontiguousarray(np.stack([addresses, places, np.array(resume, np.int64)], axis=1)),
+        np.array([[address_of(block) for block in row] for row in sets], np.int64),
+    )
 
 
 def compile_all() -> None:

@@ -84,10 +84,16 @@ class SlotConstraints(Constraints):
             )
         none = dict.fromkeys(("npush", "npush3", "nlcp", "nlcp2", "nslot"), 0)
         self.sizes |= none | {"ncontact": len(rows), "nrow": most, "nfixed": most}
+        width = self.sizes["width"]
+        self.sizes |= {"njacobian": most * width, "nsquare": width * width}
         self.sizes["nkept"] = kept + int(rows.sum())
         self.block = t.TABLE.lay_out(self.sizes)
         self.column = self.block.column
         self.column["contact_kept"][:] = kept + np.cumsum(rows) - rows
+
+    def _solver_sizes(self) -> dict[str, int]:
+        """None to change: the layout is that of the solver of lanes."""
+        return {}
 
     def _find_pairs(self) -> np.ndarray:
         """Pairs of shapes that may touch, by row of the collision tables, (k, 2)."""
@@ -182,6 +188,10 @@ class SlotConstraints(Constraints):
         """None: there are no islands."""
         return []
 
+    def mass_stages(self) -> list[tuple[Stage, int]]:
+        """The stages that make the mass matrix before damping."""
+        return [(trees.composites, TREE), (trees.mass_matrix, TREE)]
+
     def row_stages(self) -> list[tuple[Stage, int]]:
         """The stages between smooth accelerations and integration, with the arenas they run on."""
         chosen: list[tuple[Stage, int]] = []
@@ -194,7 +204,7 @@ class SlotConstraints(Constraints):
         if self.hits is not None:
             chosen.append((s.contact_rows, ROWS))
         if not self._implicit:
-            chosen += [(trees.composites, TREE), (trees.mass_matrix, TREE)]
+            chosen += self.mass_stages()
         return [*chosen, (trees.factor_mass_matrix, TREE), (slot_stages.solve_slots, ROWS)]
 
     def slot_program(

@@ -54,7 +54,9 @@ NOTES: dict[str, Note] = {
     "guess_from_last": _note(CONSTRAINTS, "a", "solver guess"),
     "log_contacts": _note(COLLISION, "contacts, constraint forces", "contact events"),
     "begin_rows": _note(CONSTRAINTS, "", "rows"),
-    "find_islands": _note(CONSTRAINTS, "contacts", "islands"),
+    "check_contacts": _note(COLLISION, "pairs, contacts", "room"),
+    "find_islands": _note(CONSTRAINTS, "contacts, room", "islands"),
+    "check_islands": _note(CONSTRAINTS, "islands", "room"),
     "solve_islands": _note(
         CONSTRAINTS,
         "islands, contacts, link poses, places, tendons, q, v, a, solver guess",
@@ -85,6 +87,7 @@ NOTES: dict[str, Note] = {
     "narrow_surface": _note(COLLISION, "pairs by family, shape poses, contacts", "contacts"),
     "composites": _note(DYNAMICS, "link poses", "composite inertias"),
     "mass_matrix": _note(DYNAMICS, "link poses, composite inertias", "mass matrix"),
+    "mass_of_trees": _note(DYNAMICS, "link poses, composite inertias", "mass matrix"),
     "damp_implicitly": _note(INTEGRATION, "mass matrix, v, a", "a"),
     "damp_velocities": _note(INTEGRATION, "mass matrix, v, a, tendons, transmissions", "a"),
     "hold_spin": _note(DYNAMICS, "link poses, v, a", "a, spin"),

@@ -17,7 +17,7 @@ from worldline._src.scalar.columns import Block
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
 from worldline._src.step import holding_stages as s
-from worldline._src.step.inverse_weights import inverse_mass
+from worldline._src.step.inverse_weights import InverseMass
 from worldline._src.step.joint_filling import Columns, law_rows
 from worldline._src.step.place_filling import Places, measure
 
@@ -126,5 +126,5 @@ def fill_tendon_inertias(model: Model, column: Columns, moment: Array) -> None:
     """Inverse inertias that tendons see at the start, from their moments there."""
     if len(moment):
         # of the same pose: how a free body turned at the start is not all the same to what pulls at it
-        inverse = inverse_mass(model, np.array(model.joint_q))
-        column["tendon_bound"][:, 3] = np.einsum("ki,ij,kj->k", moment, inverse, moment)
+        inverse = InverseMass(model, np.array(model.joint_q))
+        column["tendon_bound"][:, 3] = np.einsum("ki,ki->k", inverse.times(moment), moment)

@@ -11,7 +11,7 @@ from worldline._src.kernels.constraints.tables import (
     TABLE,
     actuator_view,
     tendon_view,
-    tree_span_view,
+    tree_mass_view,
     work_view,
 )
 from worldline._src.kernels.constraints.velocity_gains import (
@@ -23,7 +23,6 @@ from worldline._src.kernels.constraints.velocity_gains import (
 from worldline._src.model.views import (
     chain_view,
     drive_view,
-    mass_view,
     operand_view,
     passive_view,
     step_view,
@@ -40,10 +39,16 @@ def damp_velocities(m, c, args, d):
     damped = Damped(chain_view(tm, tc, td), passive_view(tm, tc, td), drive_view(tm, tc, td))
     answering = Answering(actuator_view(m, c, args, d), tendon_view(m, c, args, d))
     actuator_damping(answering.act)
-    M, a, h = mass_view(tm, tc, td).M, operand_view(tm, tc, td).a, step_view(tm, tc, td).time_step[0]
-    tree_dof = tree_span_view(m, c, args, d).tree_dof
+    a, h, trees = (
+        operand_view(tm, tc, td).a,
+        step_view(tm, tc, td).time_step[0],
+        tree_mass_view(m, c, args, d),
+    )
+    tree_dof = trees.tree_dof
     for t in range(tree_dof.shape[0] - 1):
         first, n = tree_dof[t], tree_dof[t + 1] - tree_dof[t]
         if needs_damping(damped, answering, first, first + n):
             m[_COLUMNS], m[_WIDTH] = n, padded_columns(n)
-            damp_tree_velocities(damped, answering, M, first, n, h, work_view(m, c, args, d), a)
+            at, work = trees.tree_mass_at[t], work_view(m, c, args, d)
+            M = trees.tree_mass[at : at + n * n].reshape(n, n)
+            damp_tree_velocities(damped, answering, M, first, n, h, work, a)

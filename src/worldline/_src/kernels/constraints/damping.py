@@ -40,13 +40,13 @@ def is_damped(damped, first, end):
 
 @inline
 def _copy_tree(M, first, n, mobile, H_out):
-    """The mass matrix of a tree; prescribed degrees of freedom stand alone with unit inertia."""
+    """The mass matrix M of a tree, (n, n); prescribed degrees of freedom stand alone with unit inertia."""
     whole = n - n % PACK
     for i in range(n):
         for j in range(0, whole, PACK):
-            store_row(H_out, i, j, load_row(M, first + i, first + j))
+            store_row(H_out, i, j, load_row(M, i, j))
         for j in range(whole, n):
-            H_out[i, j] = M[first + i, first + j]
+            H_out[i, j] = M[i, j]
         for j in range(n, H_out.shape[1]):
             H_out[i, j] = 0.0
     for i in range(n):
@@ -97,7 +97,7 @@ def settle_tree(first, n, work_io, a_out):
 def damp_tree(damped, M, first, n, h, work_out, a_io):
     """a = (M + h D)^-1 M a for `n` degrees of freedom from `first` on, those of a tree. O(n depth^2).
 
-    The arrays of work_out are those of `NewtonWork`, cut for n.
+    M is the mass matrix of the tree, (n, n). The arrays of work_out are those of `NewtonWork`, cut for n.
     """
     gather_tree(damped, M, first, n, h, a_io, work_out)
     settle_tree(first, n, work_out, a_io)

@@ -60,21 +60,54 @@ def island_mass(trees, island, crb_out, M_out):
                     e = above[e]
 
 
+@inline
+def _size(trees, t):
+    """Degrees of freedom of tree `t`."""
+    return trees.tree_dof[t + 1] - trees.tree_dof[t]
+
+
 @kernel
-def gather_mass(chain, island, M, M_out):
-    """The same from a mass matrix of the whole model that is there already. O(n depth) after clearing."""
-    mobile, above, column, columns = chain.dof_mobile, chain.dof_parent, island.dof_column, island.column_dof
+def tree_masses(dof, inertia, pos, crb, trees_out):
+    """M(q) of every tree, both triangles [Featherstone 2008, ch. 6].
+
+    Needs composite inertias current. Only the entries of the tree's pattern are written; the others are zero
+    from the start. O(n depth).
+    """
+    link, above, armature, S = dof.dof_link, dof.dof_parent, inertia.dof_armature, pos.dof_S
+    for t in range(trees_out.tree_mass_at.shape[0]):
+        at, first, n = trees_out.tree_mass_at[t], trees_out.tree_dof[t], _size(trees_out, t)
+        M = trees_out.tree_mass[at : at + n * n].reshape(n, n)
+        for d in range(first, trees_out.tree_dof[t + 1]):
+            # momentum of the subtree moving along column d, then its work on every column above
+            F = momentum(load_inertia(crb, link[d]), load_motion(S, d))
+            M[d - first, d - first] = power(F, load_motion(S, d)) + armature[d]
+            e = above[d]
+            while e >= 0:
+                x = power(F, load_motion(S, e))
+                M[d - first, e - first] = x
+                M[e - first, d - first] = x
+                e = above[e]
+
+
+@kernel
+def gather_mass(chain, island, trees, M_out):
+    """The same as `island_mass` from mass matrices of trees. O(n depth) after clearing."""
+    mobile, above, column = chain.dof_mobile, chain.dof_parent, island.dof_column
     for i in range(M_out.shape[0]):
         for j in range(M_out.shape[1]):
             M_out[i, j] = 0.0
         M_out[i, i] = 1.0
-    for i in range(M_out.shape[0]):
-        d = columns[i]
-        if mobile[d] != 0.0:
-            M_out[i, i] = M[d, d]
-            e = above[d]
-            while e >= 0:
-                x = M[d, e] * mobile[e]
-                M_out[i, column[e]] = x
-                M_out[column[e], i] = x
-                e = above[e]
+    for k in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
+        t = island.island_tree[k]
+        at, first, n = trees.tree_mass_at[t], trees.tree_dof[t], _size(trees, t)
+        M = trees.tree_mass[at : at + n * n].reshape(n, n)
+        for d in range(first, trees.tree_dof[t + 1]):
+            if mobile[d] != 0.0:
+                i = column[d]
+                M_out[i, i] = M[d - first, d - first]
+                e = above[d]
+                while e >= 0:
+                    x = M[d - first, e - first] * mobile[e]
+                    M_out[i, column[e]] = x
+                    M_out[column[e], i] = x
+                    e = above[e]

@@ -132,6 +132,13 @@ def _add_still(island_io, t, i, n):
 
 
 @inline
+def _unmark_still(island_io, t):
+    """Forget which island last had the columns of a prescribed tree: islands are opened again in a step."""
+    if t >= 0 and island_io.tree_still[t] != 0:
+        island_io.tree_island[t] = -1
+
+
+@inline
 def open_island(pair, i, island_io):
     """Columns of the degrees of freedom of island `i`, and the ranges of its trees and contacts.
 
@@ -144,6 +151,13 @@ def open_island(pair, i, island_io):
     n = 0
     for k in range(counter[TREE_FIRST], counter[TREE_END]):
         n = _add_tree(island_io, island_io.island_tree[k], n)
+    for k in range(counter[CONTACT_FIRST], counter[CONTACT_END]):
+        contact = island_io.contact_order[k]
+        _unmark_still(island_io, island_io.body_tree[pair[contact, 2]])
+        _unmark_still(island_io, island_io.body_tree[pair[contact, 3]])
+    for k in range(island_io.tie.shape[0]):
+        _unmark_still(island_io, island_io.tie[k, 0])
+        _unmark_still(island_io, island_io.tie[k, 1])
     for k in range(counter[CONTACT_FIRST], counter[CONTACT_END]):
         contact = island_io.contact_order[k]
         n = _add_still(island_io, island_io.body_tree[pair[contact, 2]], i, n)

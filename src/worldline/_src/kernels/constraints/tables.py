@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from worldline._src.scalar.columns import Column, Table
 
-# addresses at the front of args
-TREE_M, TREE_C, TREE_D, HIT_M, HIT_C, HIT_ARGS, HIT_D = range(7)
+# addresses at the front of args, and 1 when arrays are too small for the step at hand; see room_stages.py
+TREE_M, TREE_C, TREE_D, HIT_M, HIT_C, HIT_ARGS, HIT_D, SHORT = range(8)
 LINKS = 8
 
 # counters of a step: rows of the island at hand, most solver iterations, 1 when all islands converged,
@@ -27,6 +27,8 @@ ROW_STAGES, LAST_COUNT = 16, 17
 # the island at hand once more: whether contacts bounce, see below, rows of all and islands without
 # convergence before it; then 1 when an island must not get as far as all of its restitution would take it
 BOUNCED, ROWS_BEFORE, UNCONVERGED_BEFORE, HELD_BACK = range(18, 22)
+# elements of the Jacobian and of square matrices that the largest dense island of a step needs
+JACOBIAN_NEED, SQUARE_NEED = range(22, 24)
 COUNTERS = 24
 
 # stages called by address: the mass matrix, the solvers of rows, of free bodies and of a boxed problem, then
@@ -48,7 +50,9 @@ PHASE = 16
 SLIP_SWEEPS, SLIP_TOLERANCE = range(17, 19)
 # share of restitution in the way of an island, and the push that stays in its velocity; see impact_stages.py
 SHARE, SLOW_PUSH = range(19, 21)
-OPTIONS = 21
+# most rows of a contact
+CONTACT_ROWS = 21
+OPTIONS = 22
 
 # bits of BOUNCED: a contact bounces; a contact wants another way than speed
 BOUNCES, PARTED = 1, 2
@@ -70,8 +74,8 @@ way along z, UNIVERSAL a point with z of one square to x of the other, PLANE the
 rotation, SCREW the line of z, with a way along it that goes with the angle.
 """
 
-# `ncolumn` and `width` are those of the island at hand: arrays are laid out for the largest, and a step
-# writes what they are before it calls the stages of an island
+# `ncolumn` and `width` are those of the island at hand, and a step writes what they are before it calls the
+# stages of an island. What has a capacity is laid out for the largest island so far; see room_stages.py
 SIZES = (
     "nv",
     "width",  # of the island at hand
@@ -102,8 +106,11 @@ SIZES = (
     "nslot",
     "nlcp",
     "nlcp2",
-    "nslip",
+    "njacobian",  # elements laid out for Jacobian rows,
+    "nsquare",  # for matrices of an island,
+    "nslip",  # the same for sweeps against slip, 0 without them,
     "nslip2",
+    "nmass",  # and for mass matrices of trees, 0 where no step needs them
     "nfixed",  # rows of a layout that is the same for all worlds, 0 where islands are found
     "nkept",
 )
@@ -141,6 +148,7 @@ COLUMNS = (
     Column("motor_order", "m", ("nmotor",), "motors,"),
     Column("speed_order", "m", ("nspeed",), "and speed limits."),
     Column("tree_links", "m", ("tree_ends",), "First link of a tree; one past the last behind."),
+    Column("tree_mass_at", "m", ("ntree",), "Where the mass matrix of a tree begins in tree_mass."),
     Column("tree_link", "m", ("ntree",), "Link of a free body with no rows but contacts, else 0."),
     Column("body_tree", "m", ("nbody",), "Tree of a body, -1 for those that cannot move."),
     Column("tie", "m", ("ntie", 2), "Trees that rows may tie together."),
@@ -220,6 +228,7 @@ COLUMNS = (
     Column("counter", "args", (COUNTERS,), "See above."),
     # islands
     Column("tree_still", "args", ("ntree",), "1 when all of its motion is prescribed."),
+    Column("tree_rows", "args", ("ntree",), "Most rows of a tree beside those of contacts."),
     Column("tree_above", "args", ("ntree",), "Scratch of finding islands."),
     Column("tree_island", "args", ("ntree",), "Island of a tree; negative when its motion is prescribed."),
     Column("island_tree", "args", ("ntree",), "Trees sorted by island."),
@@ -251,12 +260,7 @@ COLUMNS = (
     Column("H_first", "args", ("width",), "Scratch of the solver."),
     Column("L_first", "args", ("width",), "Scratch of the solver."),
     Column("row_note", "args", ("nrow", 2), "The same for the island at hand."),
-    Column(
-        "row_of",
-        "args",
-        ("nrow", 2),
-        "What it belongs to, see above, and which of them. All islands.",
-    ),
+    Column("row_of", "args", ("nrow", 2), "What it belongs to, see above, and which of them. All islands."),
     Column("motor_on", "args", ("nmotor",), "1 when active."),
     Column("spring_on", "args", ("nspring",), "1 when active."),
     Column("equality_on", "args", ("nequality",), "1 when active."),
@@ -284,7 +288,7 @@ COLUMNS = (
     Column("equality_bound_axis", "d", (1, 7), "Scratch: direction of a limit."),
     Column("equality_wrench", "d", ("nequality", 6), "Force and torque on the first place, world axes."),
     Column("equality_break", "d", ("nequality", 3), "Step in which it last broke, force and torque of it."),
-    Column("J", "d", ("nrow", "width"), "Jacobian rows."),
+    Column("J", "d", ("nrow", "width"), "Jacobian rows.", "njacobian"),
     Column("aref", "d", ("nrow",), "Reference accelerations."),
     Column("D", "d", ("nrow",), "Inverse regularizers."),
     Column("bound", "d", ("nrow",), "Largest friction force, or coefficients of a cone."),
@@ -298,7 +302,8 @@ COLUMNS = (
     Column("bounce_force", "d", ("nrow",), "Forces of rows with all restitution,"),
     Column("bounce_speed", "d", ("nrow",), "twice the mean speeds of the impact,"),
     Column("bounce_a", "d", ("ncolumn",), "and accelerations; see restitution.py."),
-    Column("M", "d", ("ncolumn", "width"), "Mass matrix, padded."),
+    Column("M", "d", ("ncolumn", "width"), "Mass matrix, padded.", "nsquare"),
+    Column("tree_mass", "d", ("nmass",), "Mass matrices of trees, one after the other."),
     Column("island_v", "d", ("ncolumn",), "Velocities by columns."),
     Column("island_smooth", "d", ("ncolumn",), "Accelerations without rows."),
     Column("island_a", "d", ("ncolumn",), "The guess, then the solution."),
@@ -309,15 +314,15 @@ COLUMNS = (
     Column("force", "d", ("nrow",), "Forces of rows, all islands."),
     Column("contact_force", "d", ("ncontact", 6), "Force and torque on the second body in its axes."),
     Column("qfrc", "d", ("nv",), "Generalized constraint force."),
-    Column("H", "d", ("width", "width"), "Scratch of the solver."),
-    Column("L", "d", ("width", "width"), "Scratch of the solver."),
+    Column("H", "d", ("width", "width"), "Scratch of the solver.", "nsquare"),
+    Column("L", "d", ("width", "width"), "Scratch of the solver.", "nsquare"),
     Column("vectors", "d", (8, "width"), "Scratch of the solver."),
     Column("cone_J", "d", (6, "width"), "Scratch of the solver."),
     Column("cone_C", "d", (6, 6), "Scratch of the solver."),
     Column("slack", "d", (5, "nrow"), "Scratch of the solver."),
     Column("base", "d", (6, "width"), "Jacobian of one contact in its frame."),
-    Column("slip_B", "d", ("nslip", "width"), "M^-1 J^T of sweeps against slip,"),
-    Column("slip_L", "d", ("nslip2", "width"), "the factor of M,"),
+    Column("slip_B", "d", ("nrow", "width"), "M^-1 J^T of sweeps against slip,", "nslip"),
+    Column("slip_L", "d", ("ncolumn", "width"), "the factor of M,", "nslip2"),
     Column("slip_work", "d", (13, 5), "and scratch of a cone."),
     Column("dof_kept", "d", ("nv", 2), "Force and commanded speed that a sleeper fell asleep with."),
     Column("tree_quiet", "d", ("ntree",), "How long a tree has been quiet [s]."),
@@ -354,12 +359,7 @@ COLUMNS = (
     Column("lift", "d", ("ncontact",), "What is taken off for Coulomb's law, or -1; see coulomb.py."),
     Column("lift_error", "d", ("ncontact",), "How far the last solve was from it."),
     Column("bounce", "d", ("ncontact",), "What restitution adds to the wanted speed [m/s]; -1 if not hard."),
-    Column(
-        "mu",
-        "d",
-        ("ncontact", 6),
-        "Friction: two sliding, spin, two rolling; speed of correction.",
-    ),
+    Column("mu", "d", ("ncontact", 6), "Friction: two sliding, spin, two rolling; speed of correction."),
     # rows of several worlds at once; see slot_solve.py
     Column("contact_kept", "m", ("ncontact",), "Where the forces of a contact are kept."),
     Column("row_lifted", "args", ("nfixed",), "Rows of the pyramid or cone that obeys Coulomb's law."),
@@ -527,6 +527,8 @@ PushBounceView, push_bounce_view = TABLE.view(
     "PushBounceView", "push_bounce", "push_before", "push_speed", "push_first", "tree_share"
 )
 TreeSpanView, tree_span_view = TABLE.view("TreeSpanView", "tree_dof", "tree_links")
+TreeMassView, tree_mass_view = TABLE.view("TreeMassView", "tree_dof", "tree_mass_at", "tree_mass")
+TreeRoomView, tree_room_view = TABLE.view("TreeRoomView", "tree_rows", "tree_link")
 SleepView, sleep_view = TABLE.view("SleepView", "tree_group", "tree_quiet", "tree_dof", "dof_kept")
 QuietView, quiet_view = TABLE.view("QuietView", "dof_quiet")
 BoxedView, boxed_view = TABLE.view(

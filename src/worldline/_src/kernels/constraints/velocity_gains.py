@@ -107,7 +107,7 @@ def _add_square(chain, moment, span, k, first, end, size, H_io):
 def damp_tree_velocities(damped, answering, M, first, n, h, work_out, a_io):
     """a = (M - h Q)^-1 M a for `n` degrees of freedom from `first` on, Q the change of forces by velocities.
 
-    The arrays of work_out are those of `NewtonWork`, cut for n.
+    M is the mass matrix of the tree, (n, n). The arrays of work_out are those of `NewtonWork`, cut for n.
     """
     act, tendon, H = answering.act, answering.tendon, work_out.H
     gather_tree(damped, M, first, n, h, a_io, work_out)

@@ -1,0 +1,86 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the arrays of a step are large enough for what it found: contacts, then dense islands.
+
+A stage of this file sets SHORT when they are not. The loop over steps (`runner.py`) then returns to Python,
+where the arrays grow and keep their contents (`Constraints.make_room`), and the same step goes on from a
+stage that has not used what was missing. So nothing is dropped, and a step has the bits of one that had
+enough room from the beginning.
+"""
+
+from __future__ import annotations
+
+from numba import int64
+
+from worldline._src.jit import stage
+from worldline._src.kernels.constraints import islands
+from worldline._src.kernels.constraints.tables import (
+    CONTACT_END,
+    CONTACT_FIRST,
+    CONTACT_ROWS,
+    FREE_COLUMNS,
+    HIT_ARGS,
+    HIT_M,
+    ISLANDS,
+    JACOBIAN_NEED,
+    SHORT,
+    SQUARE_NEED,
+    TABLE,
+    TREE_END,
+    TREE_FIRST,
+    contact_frame_view,
+    island_view,
+    link_view,
+    tree_room_view,
+)
+from worldline._src.kernels.narrowphase import tables as hits
+from worldline._src.scalar.memory import address_as, matrix, vector
+from worldline._src.step.island_stages import are_free
+
+_CONTACT_ID, _COUNTER = hits.SLOT["contact_id"], hits.SLOT["counter"]
+_HIT_CONTACTS, _HIT_PAIRS = hits.SLOT["ncontact"], hits.SLOT["npair"]
+_CONTACTS, _ROWS, _NV = TABLE.slot["ncontact"], TABLE.slot["nrow"], TABLE.slot["nv"]
+_JACOBIAN, _SQUARE = TABLE.slot["njacobian"], TABLE.slot["nsquare"]
+
+
+@stage
+def check_contacts(m, c, args, d):
+    """contacts -> whether there is room for all of them and for the candidate pairs."""
+    hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
+    found = vector(ha, hm[_COUNTER], 8)
+    most = min(hm[_HIT_CONTACTS], m[_CONTACTS])
+    pairs = max(found[hits.PAIRS], found[hits.FAT])
+    args[SHORT] = 1 if found[hits.CONTACTS] > most or pairs > hm[_HIT_PAIRS] else 0
+
+
+@stage
+def check_islands(m, c, args, d):
+    """islands -> whether there is room for the Jacobian and the matrices of those that are solved densely.
+
+    Rows are counted by what an island may have: those of its trees, and the most that a contact can have.
+    """
+    counter, pair = link_view(m, c, args, d).counter, contact_frame_view(m, c, args, d).contact_row
+    option, island = link_view(m, c, args, d).option, island_view(m, c, args, d)
+    room = tree_room_view(m, c, args, d)
+    counter[JACOBIAN_NEED], counter[SQUARE_NEED], args[SHORT] = 0, 0, 0
+    whole = islands.padded_columns(m[_NV])
+    if m[_JACOBIAN] >= m[_ROWS] * whole and m[_SQUARE] >= whole * whole:
+        # there is room for one island of everything
+        return
+    if args[HIT_M] != 0:
+        hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
+        pair = matrix(ha, hm[_CONTACT_ID], hm[_HIT_CONTACTS], 6)
+    for i in range(counter[ISLANDS]):
+        n = islands.open_island(pair, i, island)
+        rows = int(option[CONTACT_ROWS]) * (counter[CONTACT_END] - counter[CONTACT_FIRST])
+        for k in range(counter[TREE_FIRST], counter[TREE_END]):
+            rows += room.tree_rows[island.island_tree[k]]
+        free = not islands.is_small(pair, n, option[FREE_COLUMNS], island) and are_free(
+            room.tree_link, island
+        )
+        if rows > 0 and not free:
+            width = islands.padded_columns(n)
+            counter[JACOBIAN_NEED] = max(counter[JACOBIAN_NEED], rows * width)
+            counter[SQUARE_NEED] = max(counter[SQUARE_NEED], width * width)
+    if counter[JACOBIAN_NEED] > m[_JACOBIAN] or counter[SQUARE_NEED] > m[_SQUARE]:
+        args[SHORT] = 1
