@@ -138,9 +138,9 @@ def test_contacts_that_do_not_fit_are_refused():
     world = resting()
     memory = remembered(world._live().constraints)
     wrong = {**memory, "contact_id": memory["contact_id"] + 7}
-    assert recall(world._live().constraints, wrong) == "contact_id"
-    assert recall(world._live().constraints, {"tree_quiet": np.zeros(5)}) == "tree_quiet"
-    assert recall(world._live().constraints, {"contact": memory["contact"]}) == "contact"
+    assert recall(world._live().sim, wrong) == "contact_id"
+    assert recall(world._live().sim, {"tree_quiet": np.zeros(5)}) == "tree_quiet"
+    assert recall(world._live().sim, {"contact": memory["contact"]}) == "contact"
     assert len(world.contacts) == 8
 
 

@@ -138,10 +138,13 @@ def resolved_configuration(world: World) -> tuple[ResolvedOption, ...]:
     """See `World.resolved_configuration`."""
     options = world._options
     quiet = "nothing in this World needs constraints solved"
-    constrained = world._live().constraints is not None
+    constraints = world._live().constraints
+    constrained = constraints is not None
     solve, why, mixed = "none", quiet, False
-    if constrained:
+    if constraints is not None:
         solve, why = ContactSolverMethod.NEWTON.value, "constraints of a step are solved by Newton's method"
+        if constraints.has_large_islands:
+            why, mixed = "islands of up to 256 free bodies; sequential impulses for larger ones", True
         if options.contact_solver_method is ContactSolverMethod.SEQUENTIAL_IMPULSE:
             solve = ContactSolverMethod.SEQUENTIAL_IMPULSE.value
             why, mixed = "islands of more than 22 free bodies; Newton's method for all others", True

@@ -113,7 +113,8 @@ class StepReport:
         unconverged_islands: how many of them ran out of iterations.
         rows: constraint rows of all islands.
         contacts: points of contact.
-        dropped_contacts: contacts and rows for which there was no room.
+        dropped_contacts: contacts and rows for which there was no room. Room grows, so this is zero; a step
+            with any counts as not converged.
         dropped_contact_events: contact events of the last call of steps for which there was no room.
         max_penetration: deepest overlap [m].
         active_limits: names of joints and tendons at a limit of position or speed that pushed.

@@ -22,6 +22,7 @@ from worldline._src.kernels.broadphase.pairs import broad
 from worldline._src.kernels.broadphase.tree import BUILT
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.impacts import SLOW
+from worldline._src.kernels.constraints.islands import LARGEST_DENSE
 from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, FAMILY_STAGES, narrow_sort, pair_family
 from worldline._src.kernels.narrowphase.links import LINKED
 from worldline._src.kernels.narrowphase.tables import CONTACTS, FAT, PAIRS, SKIP
@@ -99,12 +100,6 @@ _FREE_COLUMNS = 132
 """Columns of an island up to which Newton's method is both as quick and exact: 22 free bodies.
 
 Sequential impulses need more sweeps than anyone would wait for to hold a tower of more than a dozen boxes.
-"""
-
-_DENSE_COLUMNS = 1536
-"""Columns up to which an island of free bodies is solved by Newton's method when impulses are not asked for.
-
-Its matrices are dense: they grow with the square of the columns, and the work with the cube.
 """
 
 _BOXED_ROWS = 240
@@ -251,11 +246,11 @@ class Constraints(ConstraintProgram):
             own_condim = own.condim.max(initial=1) if own is not None else 1
             condim = max(model.shapes.condim[self.shapes].max(), own_condim)
         # a pyramid has two edges for every direction of friction
-        self._contact_rows = int(max(condim, 2 * (condim - 1)))
+        self._rows_a_contact = int(max(condim, 2 * (condim - 1)))
         pushes = contacts if self.sizes["npush"] else 0
         return {
             "ncontact": contacts,
-            "nrow": self._other_rows + self._contact_rows * contacts,
+            "nrow": self._other_rows + self._rows_a_contact * contacts,
             "npush": pushes,
             "npush3": 3 * pushes,
             "nslot": max(16, 1 << (2 * contacts).bit_length()) if contacts else 0,
@@ -475,18 +470,23 @@ class Constraints(ConstraintProgram):
         # more than sliding friction has rows only, and so have pairs with parameters of their own
         wide = bool((self.column["shape_condim"] > 3).any() or self.sizes["npair"])
         numbers = self.column["option"]
-        numbers[t.FREE_COLUMNS] = _FREE_COLUMNS if impulses else _DENSE_COLUMNS
+        numbers[t.FREE_COLUMNS] = _FREE_COLUMNS if impulses else LARGEST_DENSE
         if wide or 6 * np.count_nonzero(self.column["tree_link"]) <= numbers[t.FREE_COLUMNS]:
             numbers[t.FREE_COLUMNS] = np.inf
         numbers[t.SWEEPS] = max(self.option.constraint_solver_iterations, 1)
         numbers[t.BOXED] = float(boxed)
         self._lay_out_again(**self._solver_sizes())
 
+    @property
+    def has_large_islands(self) -> bool:
+        """Whether islands of free bodies may be so large that sequential impulses solve them."""
+        return bool(np.isfinite(self.column["option"][t.FREE_COLUMNS]))
+
     def _solver_sizes(self) -> dict[str, int]:
         """Sizes of the arrays that one solver alone has, zero for those that are never called."""
         numbers = self.column["option"]
         rows = _BOXED_ROWS if numbers[t.BOXED] else 0
-        pushes = self.sizes["ncontact"] if np.isfinite(numbers[t.FREE_COLUMNS]) else 0
+        pushes = self.sizes["ncontact"] if self.has_large_islands else 0
         return {"nlcp": rows, "nlcp2": rows * (rows + 5), "npush": pushes, "npush3": 3 * pushes}
 
     def sleep(self, rest: Rest | None) -> None:
@@ -539,7 +539,7 @@ class Constraints(ConstraintProgram):
         link[t.TREE_M], link[t.TREE_C], link[t.TREE_D] = map(address_of, (index, constant, data))
         self._connect_hits()
         self.column["option"][t.STEP] = h
-        self.column["option"][t.CONTACT_ROWS] = self._contact_rows
+        self.column["option"][t.CONTACT_ROWS] = self._rows_a_contact
         clamp_damping(self.column, self._damping, self.option, h)
         gravity = max(float(np.linalg.norm(self.model.gravity)), 1.0)
         self.column["option"][t.GRAVITY] = gravity

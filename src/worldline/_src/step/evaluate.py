@@ -61,6 +61,19 @@ class Program:
     """Which degrees of freedom must have something to accelerate: none, those not kinematic, all."""
 
 
+_DENSE_STAGES = {
+    "mass_matrix",
+    "factor_mass_matrix",
+    "invert_mass_matrix",
+    "solve_mass_matrix",
+    "impulse_response",
+}
+"""Stages that use the mass matrix of a whole model or its factor."""
+
+_LINEAR_RESULT = 16
+"""Room for the result of other programs, in numbers a degree of freedom and a link."""
+
+
 class _Plan(NamedTuple):
     """A program laid out for a model."""
 
@@ -69,6 +82,8 @@ class _Plan(NamedTuple):
     """Name and shape of every operand for one world."""
     ready: dict[str, tuple[Any, Any, list[np.ndarray]]]
     """By scalar: compiled stages, the loop that runs them, arenas nobody uses."""
+    size: int
+    """Numbers that an arena has for one world."""
 
 
 def _plan(model: Model, program: Program) -> _Plan:
@@ -86,7 +101,11 @@ def _plan(model: Model, program: Program) -> _Plan:
         table[5 + k] = math.prod(cores[k])
     table[4] = arenas.offsets[program.result]
     table[9] = math.prod(extent(program.shape, arenas.sizes))
-    return _Plan(table, tuple(zip(program.names, cores, strict=True)), {})
+    # only some programs need what grows with the square of the size, and large worlds have no room for it
+    size = arenas.step_size + _LINEAR_RESULT * (arenas.sizes["nv"] + arenas.sizes["nlink"])
+    if any(stage.name in _DENSE_STAGES for stage in program.stages) or arenas.step_size + table[9] > size:
+        size = arenas.data_size
+    return _Plan(table, tuple(zip(program.names, cores, strict=True)), {}, min(size, arenas.data_size))
 
 
 def require_articulations(model: Model, what: str) -> None:
@@ -271,7 +290,7 @@ def evaluate(
     scalar = choose_scalar(1 if program.one_by_one else lanes, count)
     ready = plan.ready.get(scalar)
     if ready is None:
-        stock = model.scratch.setdefault(scalar, [])
+        stock = model.scratch.setdefault((scalar, plan.size), [])
         ready = plan.ready[scalar] = (compiled(program, scalar), runner.runner(scalar), stock)
     stages, run, stock = ready
     arenas = model.arenas
@@ -282,7 +301,7 @@ def evaluate(
         try:
             data = stock.pop()
         except IndexError:
-            data = new_arena(model, scalar)
+            data = new_arena(model, scalar, plan.size)
         bad = run(
             stages, arenas[0], constants, args, data, plan.table, x0, x1, x2, x3, flat, low, high, flags
         )

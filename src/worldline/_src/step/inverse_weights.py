@@ -32,6 +32,17 @@ def _blocks(M: Array) -> list[tuple[int, int]]:
     return list(zip(starts.tolist(), [*starts[1:].tolist(), len(M)], strict=True))
 
 
+def _inverse(M: Array, held: np.ndarray) -> Array:
+    """The inverse of the mass matrix of a tree, zero for what is held."""
+    inverse = np.zeros(M.shape)
+    for start, end in _blocks(M):
+        free = start + np.flatnonzero(~held[start:end])
+        if free.size:
+            # a degree of freedom without inertia has nothing to be scaled by
+            inverse[np.ix_(free, free)] = np.linalg.pinv(M[np.ix_(free, free)], hermitian=True)
+    return inverse
+
+
 class InverseMass:
     """Inverse of the mass matrix at `q`, tree by tree; zero where bodies are held or nothing has inertia."""
 
@@ -39,15 +50,15 @@ class InverseMass:
         held = np.repeat(model.body_kinematic[model.joint_child], np.diff(model.joint_qd_start))
         self._starts: list[int] = []
         self._blocks: list[Array] = []
+        known: dict[tuple[bytes, bytes], Array] = {}
         for first, M in tree_masses(model, q):
-            inverse = np.zeros(M.shape)
-            for start, end in _blocks(M):
-                free = start + np.flatnonzero(~held[first + start : first + end])
-                if free.size:
-                    # a degree of freedom without inertia has nothing to be scaled by
-                    inverse[np.ix_(free, free)] = np.linalg.pinv(M[np.ix_(free, free)], hermitian=True)
+            still = held[first : first + len(M)]
+            # equal bodies are many in large worlds
+            key = M.tobytes(), still.tobytes()
+            if key not in known:
+                known[key] = _inverse(M, still)
             self._starts.append(first)
-            self._blocks.append(inverse)
+            self._blocks.append(known[key])
 
     @property
     def diagonal(self) -> Array:

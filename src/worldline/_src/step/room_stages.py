@@ -15,8 +15,6 @@ from numba import int64
 from worldline._src.jit import stage
 from worldline._src.kernels.constraints import islands
 from worldline._src.kernels.constraints.tables import (
-    CONTACT_END,
-    CONTACT_FIRST,
     CONTACT_ROWS,
     FREE_COLUMNS,
     HIT_ARGS,
@@ -26,8 +24,6 @@ from worldline._src.kernels.constraints.tables import (
     SHORT,
     SQUARE_NEED,
     TABLE,
-    TREE_END,
-    TREE_FIRST,
     contact_frame_view,
     island_view,
     link_view,
@@ -70,11 +66,22 @@ def check_islands(m, c, args, d):
     if args[HIT_M] != 0:
         hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
         pair = matrix(ha, hm[_CONTACT_ID], hm[_HIT_CONTACTS], 6)
+    still = 0
+    for t in range(island.tree_still.shape[0]):
+        if island.tree_still[t] != 0:
+            still += island.tree_dof[t + 1] - island.tree_dof[t]
     for i in range(counter[ISLANDS]):
+        contacts = island.island_contacts[i + 1] - island.island_contacts[i]
+        rows, most = int(option[CONTACT_ROWS]) * contacts, still
+        for k in range(island.island_trees[i], island.island_trees[i + 1]):
+            t = island.island_tree[k]
+            rows += room.tree_rows[t]
+            most += island.tree_dof[t + 1] - island.tree_dof[t]
+        # nearly all islands are so small that it does not matter which prescribed trees they touch
+        width = islands.padded_columns(most)
+        if rows * width <= m[_JACOBIAN] and width * width <= m[_SQUARE]:
+            continue
         n = islands.open_island(pair, i, island)
-        rows = int(option[CONTACT_ROWS]) * (counter[CONTACT_END] - counter[CONTACT_FIRST])
-        for k in range(counter[TREE_FIRST], counter[TREE_END]):
-            rows += room.tree_rows[island.island_tree[k]]
         free = not islands.is_small(pair, n, option[FREE_COLUMNS], island) and are_free(
             room.tree_link, island
         )

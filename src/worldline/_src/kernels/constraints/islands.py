@@ -20,6 +20,12 @@ from worldline._src.kernels.constraints.tables import (
 )
 from worldline._src.scalar.packed import PACK
 
+LARGEST_DENSE = 1536
+"""Columns up to which an island of free bodies may be solved by Newton's method: 256 bodies.
+
+Its matrices are dense, so they grow with the square of the columns and the work with the cube.
+"""
+
 
 @inline
 def _root(above, k):
@@ -195,7 +201,7 @@ def is_small(pair, n, columns, island):
     """
     if n <= columns:
         return True
-    if n > 4.0 * columns:
+    if n > 4.0 * columns or n > LARGEST_DENSE:
         return False
     band = 0
     for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):

@@ -14,10 +14,10 @@ Limits and frictionless contacts are UNILATERAL; a pyramidal contact is 2 (dim -
 each edge normal +- mu tangent. How bias and regularizer follow from solref and solimp, from ERP and CFM or
 from springs is the business of who fills the rows (`impedance.py` for the first).
 
-Storage has a fixed capacity, taken from the model once; a stage cuts these arrays from its data arena as
-it does every view, sets n = 0, and appends: write J (all `width` columns: zeros outside the ancestors of
-the two bodies, and in the padding past nv), aref, D, kind, and for friction rows bound, for cones mu and
-dim; then n += 1. Rows past the capacity must be counted and reported, not dropped in silence. A cone's
+Storage is large enough for the island at hand before its rows are made (`step/room_stages.py`). A stage cuts
+these arrays from its data arena as it does every view, sets n = 0, and appends: write J (all `width` columns:
+zeros outside the ancestors of the two bodies, and in the padding past nv), aref, D, kind, and for friction
+rows bound, for cones mu and dim; then n += 1. A cone's
 rows stand together, normal first, with its dimension in the first row's `dim` and zero in the others.
 Because a row keeps its place from one step to the next, warm starts need no search.
 """
