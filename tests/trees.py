@@ -47,6 +47,9 @@ def add_joint(builder: ModelBuilder, rng: np.random.Generator, kind: str, **fram
     """A joint of a kind with random axes."""
     if kind in ("revolute", "prismatic"):
         return getattr(builder, f"add_joint_{kind}")(axis=rng.normal(size=3), **frames)
+    if kind == "distance":
+        # free to move: limits would end what families and identities promise
+        return builder.add_joint_distance(max_distance=-1.0, **frames)
     if kind == "screw":
         return builder.add_joint_screw(axis=rng.normal(size=3), pitch=rng.uniform(0.05, 0.3), **frames)
     if kind == "universal":

@@ -347,7 +347,8 @@ def test_free_coordinates_start_at_the_pose_of_the_body(kind):
         ("d6", {"linear_axes": None}, "JointDofConfig"),
         ("d6", {"linear_axes": JointDofConfig()}, "JointDofConfig"),
         ("cable", {"stretch": 5}, "JointDofConfig"),
-        ("free", {"limit_lower": 3}, "'limit_lower'"),
+        ("free", {"limit_lower": 3}, "bound the angle of its rotation"),
+        ("free", {"target_ke": 3}, "'target_ke'"),
         ("fixed", {"axis": "x"}, "'axis'"),
     ],
 )

@@ -63,7 +63,9 @@ def test_defaults():
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_option_reaches_every_axis(name, kind):
     value = {"limit_lower": -0.5, "limit_upper": 0.5}.get(name, 0.25)
-    model = single(kind, **{name: value}).finalize()
+    # the lower limit of an orientation goes with its upper one
+    other = {"limit_upper": 0.5} if kind == "ball" and name == "limit_lower" else {}
+    model = single(kind, **{name: value}, **other).finalize()
     if name == "spring_ref" and kind == "ball":
         return  # springs of orientations are relaxed where they start
     assert (getattr(model, f"joint_{name}") == value).all()
@@ -244,7 +246,7 @@ def test_random_configurations_stay_within_limits(limits, low, high):
 
 def test_centring_between_limits():
     """The recipe of the documentation: scalar joints by their limits, orientations left alone."""
-    builder = single("ball", limit_lower=-1.0, limit_upper=3.0)
+    builder = single("ball", limit_lower=-3.0, limit_upper=3.0)
     builder.add_builder(single("universal", limit_lower=(-1.0, 0.0), limit_upper=(3.0, INF)), prefix="b/")
     model = builder.finalize()
     q = model.state().joint_q

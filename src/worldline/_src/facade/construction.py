@@ -21,6 +21,7 @@ from worldline._src.facade.joint_spec import JointSpec
 from worldline._src.facade.kinds import JointType, drive_type, scene_joint_type
 from worldline._src.facade.link import Link
 from worldline._src.facade.rigid_body import RigidBody
+from worldline._src.model.checks import check_angle_limits
 from worldline._src.scene import compose as compose_scene
 from worldline._src.scene.bodies import Body, BodyKind, BodyRole, FrameKind, Inertia
 from worldline._src.scene.bodies import Frame as SceneFrame
@@ -292,6 +293,8 @@ def _dof_settings(spec: JointSpec, count: int) -> list[JointDof]:
         raise ArgumentError(
             f"JointSpec: lower limits {low.tolist()} must not exceed upper limits {high.tolist()}"
         )
+    if spec.type in _TURNING:
+        check_angle_limits(low[-3:], high[-3:], f"a {spec.type.name} JointSpec")
     return [
         JointDof(
             pos_limit=Range(lower=float(low[k]), upper=float(high[k])),

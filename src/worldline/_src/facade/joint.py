@@ -396,7 +396,23 @@ class Joint(mimic.Follower):
         return parameters.get(self, "joint_limit_upper")
 
     def set_position_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
-        """Both limits, each a number for all degrees of freedom or one for each; infinity for none."""
+        """Both limits, each a number for all degrees of freedom or one for each; infinity for none.
+
+        Limits of the orientation of a SPHERICAL, FLOATING or DISTANCE joint bound the angle of its rotation:
+        the same upper limit for its three freedoms, and 0, minus it or minus infinity as the lower one.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> arm = world.add_multibody("arm")
+            >>> _ = arm.add_link("upper", joint=sx.JointSpec(type=sx.JointType.SPHERICAL))
+            >>> shoulder = arm.joints[0]
+            >>> shoulder.set_position_limits(0.0, 0.5)
+            >>> shoulder.velocity = [3.0, 4.0, 0.0]
+            >>> world.step(n=500)
+            >>> shoulder.position.round(6).tolist()
+            [0.3, 0.4, 0.0]
+        """
         parameters.set_position_limits(self, lower, upper)
 
     @property
@@ -425,7 +441,10 @@ class Joint(mimic.Follower):
 
     @property
     def velocity_limits(self) -> Array:
-        """Largest speed [m/s or rad/s], (num_dofs,), infinity for none."""
+        """Largest speed [m/s or rad/s], (num_dofs,), infinity for none.
+
+        A joint at its largest speed is held back by an impulse that acts on the rest of its tree as well.
+        """
         return parameters.get(self, "joint_velocity_limit")
 
     @velocity_limits.setter

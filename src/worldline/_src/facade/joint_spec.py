@@ -97,7 +97,9 @@ class JointSpec(Options):
         child_anchor: position of the joint in the child, for joints between bodies, (3,).
         pitch: advance of a screw joint [m/rad].
         position_lower_limits: [m or rad], minus infinity for none.
-        position_upper_limits: [m or rad], infinity for none.
+        position_upper_limits: [m or rad], infinity for none. Those of the orientation of SPHERICAL, FLOATING
+            and DISTANCE joints bound the angle of rotation: one number for three freedoms, with 0, minus it
+            or minus infinity as the lower limit.
         velocity_limits: [m/s or rad/s].
         acceleration_limits: of commands [m/s^2 or rad/s^2].
         effort_limits: of commands [N or N m].
@@ -111,7 +113,7 @@ class JointSpec(Options):
         linear_axes: directions in which a D6 joint slides, in the joint frame, (n, 3), n up to 3.
         angular_axes: axes about which it turns after that, each carried by those before it, (n, 3).
         euler_order: axes of an EULER joint, such as "zyx".
-        distance_limits: bounds of a DISTANCE joint [m]; infinity for no upper one.
+        distance_limits: least and largest distance of the anchors of a DISTANCE joint [m].
 
     Example:
         >>> from worldline import simulation as sx

@@ -20,7 +20,7 @@ from typing_extensions import Unpack
 from worldline._src.errors import ArgumentError
 from worldline._src.model.assemble import assemble
 from worldline._src.model.builder_shapes import ShapeConfig, add_shape_table
-from worldline._src.model.checks import check_body
+from worldline._src.model.checks import check_angle_limits, check_body
 from worldline._src.model.kinds import QUATERNION_JOINTS, Axis, BodyFlags, JointType
 from worldline._src.model.model import Model
 from worldline._src.model.records import (
@@ -48,7 +48,9 @@ from worldline._src.spatial.poses import (
 )
 
 _JOINT_OPTIONS = frozenset(("parent_xform", "child_xform", "label"))
-_FREE_OPTIONS = frozenset(("armature", "friction", "damping", "stiffness", "effort_limit", "velocity_limit"))
+_FREE_OPTIONS = frozenset(
+    "armature friction damping stiffness effort_limit velocity_limit limit_lower limit_upper".split()
+)
 
 
 class BuilderIndex(int):
@@ -300,7 +302,11 @@ class ModelBuilder(ShapeMethods):
         return self._add(JointType.CABLE, parent, child, [slide], [turn], options)
 
     def add_joint_ball(self, parent: int, child: int, **options: Unpack[AxisJointOptions]) -> int:
-        """A free orientation, stored as xyzw; velocity is angular, in the child's axes."""
+        """A free orientation, stored as xyzw; velocity is angular, in the child's axes.
+
+        `limit_upper` bounds the angle of the rotation from zero [rad]; `limit_lower` is 0, minus it, or minus
+        infinity.
+        """
         frames, dof = split_options(options)
         return self._add(JointType.BALL, parent, child, [], configured(list(Axis), dof), frames)
 
@@ -311,8 +317,9 @@ class ModelBuilder(ShapeMethods):
     def add_joint_free(self, child: int, parent: int = -1, **options: Unpack[AxisJointOptions]) -> int:
         """Six degrees of freedom; coordinates (position, xyzw) start at the child's pose.
 
-        It takes armature, friction, damping, stiffness and limits of effort and velocity, which it has none
-        of unless given; it has no limits of position and no drive.
+        It takes armature, friction, damping, stiffness and limits of position, effort and velocity, which it
+        has none of unless given; it has no drive. Position limits are those of the three positions [m], then
+        three equal ones that bound the angle of the rotation from zero [rad], as those of a ball joint do.
         """
         frames, dof = split_options(options)
         frames.update({name: dof.pop(name) for name in dof.keys() - _FREE_OPTIONS})
@@ -324,13 +331,18 @@ class ModelBuilder(ShapeMethods):
         child: int,
         min_distance: float = -1.0,
         max_distance: float = 1.0,
-        **options: Unpack[JointOptions],
+        **options: Unpack[AxisJointOptions],
     ) -> int:
-        """Moves freely while the distance of the anchors stays in a range [m]; negative: no limit."""
+        """Moves freely while the distance of the anchors stays in a range [m]; negative: no limit.
+
+        It takes what a free joint takes.
+        """
         low, high = (float(numbers(x, (), "distance")) for x in (min_distance, max_distance))
         if high >= 0.0 and low > high:
             raise ArgumentError(f"min_distance {low} must not exceed max_distance {high}")
-        return self._add_free(JointType.DISTANCE, parent, child, options, (low, high))
+        frames, dof = split_options(options)
+        frames.update({name: dof.pop(name) for name in dof.keys() - _FREE_OPTIONS})
+        return self._add_free(JointType.DISTANCE, parent, child, frames, (low, high), dof)
 
     def _add_free(
         self,
@@ -376,7 +388,10 @@ class ModelBuilder(ShapeMethods):
         X_c = transform(options.get("child_xform"), f"child_xform of {what}")
         dofs = [d.checked(what) for d in (*linear, *angular)]
         axes = [axis_vector(d.axis, f"axis of {what}") for d in dofs]
-        if kind not in QUATERNION_JOINTS:
+        if kind in QUATERNION_JOINTS:
+            turns = dofs[len(linear) :]
+            check_angle_limits([d.limit_lower for d in turns], [d.limit_upper for d in turns], what)
+        else:
             # those have the axes of their frame
             require_independent(axes[: len(linear)], f"linear axes of {what}")
             require_turning(axes[len(linear) :], f"angular axes of {what}")

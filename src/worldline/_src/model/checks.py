@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,6 +100,20 @@ def _is_plain_body(mass: float, inertia: Array) -> bool:
     return x > least and minor > least * half and whole > least * half * half and half < np.inf
 
 
+def check_angle_limits(lower: Sequence[float], upper: Sequence[float], what: str) -> None:
+    """Limits of the three freedoms of an orientation: all alike, since they bound the angle of rotation."""
+    low, high = {float(x) for x in lower}, {float(x) for x in upper}
+    if low == {-np.inf} and high == {np.inf}:
+        return
+    top = max(high)
+    if len(high) > 1 or len(low) > 1 or not (0.0 <= top < np.inf) or not low <= {-np.inf, 0.0, -top}:
+        raise ArgumentError(
+            f"limits of the orientation of {what} bound the angle of its rotation: the same upper limit, 0 "
+            "rad or more, for all three axes, and as lower limit 0, minus the upper one or minus infinity; "
+            f"got {[float(x) for x in lower]} and {[float(x) for x in upper]}"
+        )
+
+
 def unit_quaternions(q: Array, ends: Iterable[int], what: str) -> None:
     """Make the quaternions that end before `ends` unit, in place; those that are keep their bits."""
     for end in ends:
@@ -163,6 +177,10 @@ def check_update(model: Model, arrays: dict[str, Any]) -> dict[str, np.ndarray]:
         raise ArgumentError(
             f"no position is between limits {lower[d]} and {upper[d]} of degree of freedom {d}"
         )
+    if "joint_limit_lower" in checked or "joint_limit_upper" in checked:
+        for j in np.flatnonzero(np.isin(model.joint_type, list(QUATERNION_JOINTS))).tolist():
+            d = int(model.joint_qd_start[j + 1])
+            check_angle_limits(lower[d - 3 : d], upper[d - 3 : d], f"joint '{model.joint_label[j]}'")
     near, far = checked.get("joint_distance", model.joint_distance).T
     if ((far >= 0.0) & (near > far)).any():
         j = int(np.flatnonzero((far >= 0.0) & (near > far))[0])

@@ -25,6 +25,7 @@ from worldline._src.model.checked_parts import (
     add_massless_link,
     add_weld,
 )
+from worldline._src.model.checks import check_angle_limits
 from worldline._src.model.kinds import ActuatorMode
 from worldline._src.model.kinds import JointType as BuiltJoint
 from worldline._src.model.records import JointDofConfig
@@ -229,6 +230,10 @@ def _add_joint(
         index = _ADD[joint.type_](builder, joint, frames, settings)
     if joint.dofs and joint.type_ is not JointType.D6:
         _set_dofs(builder.joints[index], joint.dofs)
+    if joint.type_ in _TURNING:
+        turns = builder.joints[index].angular
+        limits = [d.limit_lower for d in turns], [d.limit_upper for d in turns]
+        check_angle_limits(*limits, f"joint '{builder.joints[index].label}'")
     if spring is not None:
         trees.softness.append((int(index), *spring))
     trees.joint_index[id(joint)] = int(index)
@@ -319,11 +324,15 @@ def _free(builder: ModelBuilder, joint: Joint, frames: dict[str, Any], settings:
     index = builder.add_joint_free(**frames)
     record = builder.joints[index]
     builder.joint_q[record.start : record.start + 7] = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
-    taken = ("armature", "friction", "damping", "stiffness", "effort_limit", "velocity_limit")
-    keep = {k: v for k, v in settings.items() if k in taken}
+    keep = _free_settings(settings)
     record.linear = [replace(d, **keep) for d in record.linear]
     record.angular = [replace(d, **keep) for d in record.angular]
     return index
+
+
+def _free_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """What six degrees of freedom take of the settings of a joint."""
+    return {name: value for name, value in settings.items() if name != "spring_ref"}
 
 
 def _d6(builder: ModelBuilder, joint: Joint, frames: dict[str, Any], settings: dict[str, Any]) -> int:
@@ -339,6 +348,7 @@ def _cable(builder: ModelBuilder, joint: Joint, frames: dict[str, Any], settings
     return builder.add_joint_cable(axis=_axis(joint), bend_axis=joint.axis2, stretch=dof, bend=dof, **frames)
 
 
+_TURNING = (JointType.Ball, JointType.Free, JointType.Distance)
 _ONE_AXIS = {JointType.Revolute: BuiltJoint.REVOLUTE, JointType.Slide: BuiltJoint.PRISMATIC}
 _ADD: dict[JointType, Any] = {
     JointType.Screw: lambda b, j, f, s: b.add_joint_screw(axis=_axis(j), pitch=j.pitch, **f, **s),
@@ -352,6 +362,6 @@ _ADD: dict[JointType, Any] = {
     JointType.Ball: lambda b, j, f, s: b.add_joint_ball(**f, **s),
     JointType.Free: _free,
     JointType.D6: _d6,
-    JointType.Distance: lambda b, j, f, s: b.add_joint_distance(**f, **_limits(j)),
+    JointType.Distance: lambda b, j, f, s: b.add_joint_distance(**f, **_limits(j), **_free_settings(s)),
     JointType.Cable: _cable,
 }

@@ -291,9 +291,6 @@ def _write_limit_force(
 
 def _write_ball_limit(writing: Writing, words: Words, joint: Joint, path: str) -> None:
     limit = joint.pos_limit
-    if joint.type_ is not JointType.Ball:
-        # a free joint within a tree is not limited
-        return
     if not np.isfinite(limit.upper):
         if limit.is_bounded:
             writing.reworded(f"{path}.pos_limit", "only the upper end limits a ball joint")
