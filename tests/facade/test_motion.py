@@ -220,7 +220,8 @@ def test_velocity_limits_hold():
     world, _robot, _link, joint = hanging(axis=(1, 0, 0), kind=sx.JointType.PRISMATIC, time_step=H)
     joint.velocity_limits, joint.force = 0.01, [100.0]
     world.step(50)
-    assert joint.velocity == pytest.approx([0.01])
+    # a row of an impulse within what its regularizer gives, 1e-7 of the inertia against 100 N
+    assert joint.velocity == pytest.approx([0.01], rel=2e-6)
 
 
 def test_effort_limits_bound_the_command_and_not_the_spring():

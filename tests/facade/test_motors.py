@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from worldline import simulation as sx
-from worldline._src.errors import ArgumentError, OperationError
+from worldline._src.errors import ArgumentError, CapabilityError, OperationError
 
 STEP = 0.001
 
@@ -138,13 +138,12 @@ def test_a_speed_limit_pushes_back_on_the_rest(world, robot):
     assert momentum() == pytest.approx(before, rel=1e-6)
 
 
-def test_the_variational_family_keeps_speed_and_position_limits_by_itself(world, robot):
+def test_the_variational_family_refuses_speed_and_position_limits(world, robot):
     joint = wheel(robot, "a", 0.5)
     joint.velocity_limits = [1.0]
     joint.set_position_limits(-2.0, 2.0)
     world.multibody_options = sx.MultibodyOptions(integration_family="variational")
     joint.force = [5.0]
-    world.step(500)
-    assert abs(joint.velocity[0]) <= 1.0 + 1e-9
-    world.step(2500)
-    assert joint.position[0] == pytest.approx(2.0, abs=1e-6)
+    with pytest.raises(CapabilityError, match="'variational' does not have position limits, velocity limits"):
+        world.step(500)
+    assert world.frame == 0 and joint.position[0] == 0.0

@@ -210,7 +210,7 @@ def test_the_report_names_limits_and_what_was_cut():
     turn, swing = arm.joints["turn"], arm.joints["swing"]
     turn.effort_limits, turn.force = 0.5, [3.0]
     swing.set_position_limits(-0.1, 0.1)
-    swing.velocity = [5.0]
+    swing.velocity, swing.force = [5.0], [1.0]
     world.step()
     report = world.step_report()
     assert report.clamped_efforts == ("arm/turn",) and "efforts cut: arm/turn" in str(report)

@@ -14,6 +14,7 @@ from builders import empty_state
 from integrators import rk4
 from samples import Flavour, conditions, gap, random_model
 from trees import random_tree
+from worldline._src.errors import CapabilityError
 from worldline._src.kernels import drives
 from worldline._src.step.simulation import Simulation, StepFailure
 from worldline._src.step.stepping import MultibodyIntegrationFamily as Family
@@ -471,16 +472,11 @@ def test_options_that_make_no_sense(options, message):
     assert not state.joint_q.any()
 
 
-@pytest.mark.parametrize("family", EVERY)
-def test_limits_hold(family):
-    """Velocity limits clamp; a position limit stops."""
-    model = hinge(joint_velocity_limit=2.0, joint_limit_upper=0.1, joint_limit_lower=-1.0)
-    control = model.control()
-    control.joint_f[:] = 100.0
+@pytest.mark.parametrize("limit", ["joint_velocity_limit", "joint_limit_upper", "joint_limit_lower"])
+def test_limits_are_refused_by_name(limit):
+    """They are rows, which a step of trees alone does not have."""
+    model = hinge(**{limit: 2.0 if limit != "joint_limit_lower" else -2.0})
     state = model.state()
-    wm.step(model, state, control, dt=0.03, integration_family=family)
-    assert state.joint_qd[0] == pytest.approx(2.0, abs=1e-12)
-    assert 0.0 < state.joint_q[0] < 0.1
-    wm.step(model, state, control, steps=3, dt=0.03, integration_family=family)
-    assert state.joint_q[0] == 0.1
-    assert state.joint_qd[0] == 0.0
+    with pytest.raises(CapabilityError, match="does not have limits of position, velocity and distance"):
+        wm.step(model, state)
+    assert state.joint_q[0] == 0.0

@@ -68,9 +68,9 @@ def capabilities() -> tuple[Capability, ...]:
         ),
         Capability(
             ROWS[CONSTRAINTS],
-            ("position limits by projection", "newton", "sequential impulse", "boxed LCP"),
+            ("newton", "sequential impulse", "boxed LCP"),
             ("barrier method",),
-            "each island of contacts, soft limits and joint friction is solved apart, not in the variational "
+            "each island of contacts, limits and joint friction is solved apart, not in the variational "
             "family; sequential impulses are for islands of more than 22 free bodies, and of more than 256 "
             "whatever is asked for, boxed problems for "
             "islands of up to 240 rows; see resolved_configuration",

@@ -191,9 +191,7 @@ def _write(joint: Joint, changes: dict[str, Array]) -> None:
                 setattr(dof, field, number)
     if driven:
         _set_modes(joint, runtime, dofs)
-    rowed = runtime.constraints is not None or given.margin != 0.0
-    limited = "joint_limit_lower" in changes and rowed
-    if limited or {"joint_friction", "joint_velocity_limit"} & set(changes):
+    if {"joint_limit_lower", "joint_friction", "joint_velocity_limit"} & set(changes):
         # which rows there are is settled when the description is compiled
         joint._world._topology_changed()
 

@@ -125,8 +125,6 @@ def energy_ledger(world: World) -> EnergyLedger:
     def kinetic(velocity: Array) -> float:
         return float(0.5 * velocity @ M @ velocity)
 
-    # integration bounds velocities, and turns those of free bodies into their new axes
-    bounded = np.clip(v, -model.joint_velocity_limit, model.joint_velocity_limit)
     change = float(dynamics.kinetic_energy(model, q1, v1) - dynamics.kinetic_energy(model, q0, v0))
     return EnergyLedger(
         gravity=work(gravity),
@@ -137,9 +135,9 @@ def energy_ledger(world: World) -> EnergyLedger:
         joint_friction=work(share.friction),
         contact=contact - correction,
         position_correction=correction,
-        limits=work(rows - share.friction - share.motors) - contact + kinetic(bounded) - kinetic(v),
+        limits=work(rows - share.friction - share.motors) - contact,
         prescribed=work(prescribed),
-        integrator_error=float(dynamics.kinetic_energy(model, q1, v1)) - kinetic(bounded) - work(bias),
+        integrator_error=float(dynamics.kinetic_energy(model, q1, v1)) - kinetic(v) - work(bias),
         kinetic_change=change,
         potential_change=float(dynamics.potential_energy(model, q1) - dynamics.potential_energy(model, q0)),
     )

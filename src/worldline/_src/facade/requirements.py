@@ -127,10 +127,11 @@ def _require_scene(world: World) -> None:
     family = world._options.multibody_options.integration_family
     constraints = world._live().constraints
     variational = family is MultibodyIntegrationFamily.VARIATIONAL
-    if constraints is not None and variational and not constraints.only_speeds:
+    if constraints is not None and variational:
         _refuse(
             CONSTRAINTS,
-            f"integration family '{family.value}' with contacts, soft limits, friction or actuators",
+            f"integration family '{family.value}' does not have {', '.join(constraints.parts_needed)}, which "
+            "this World asks for; use another family or take them out",
         )
 
 

@@ -55,11 +55,8 @@ def joint_reading(moment: Moment, table: Sensors, k: int) -> Array:
 
 def _joint_limit(moment: Moment, dof: int, q: slice, word: JointSensorType) -> float:
     """Distance to the limit, its rate or its force; zero while the limit is not reached."""
-    constraints, model, sim = moment.runtime.constraints, moment.model, moment.sim
+    constraints, sim = moment.runtime.constraints, moment.sim
     if constraints is None:
-        bounds = (model.joint_limit_lower[dof], model.joint_limit_upper[dof])
-        if np.isfinite(bounds).any():
-            raise CapabilityError("limits that stop hard, without contacts, have no force to be read")
         return 0.0
     column = constraints.column
     for n in _rows(column, t.OF_LIMIT):
@@ -71,7 +68,7 @@ def _joint_limit(moment: Moment, dof: int, q: slice, word: JointSensorType) -> f
         r = float(column["residual"][n])
         if word is JointSensorType.LimitPos:
             return r
-        if column["limit_kind"][limit]:
+        if column["limit_kind"][limit] == t.ANGLE:
             x, y, z, w = sim.q[q]
             axis = np.array([x, y, z]) * (1.0 if w >= 0.0 else -1.0)
             return float(-axis @ sim.v[dof : dof + 3] / np.linalg.norm(axis))

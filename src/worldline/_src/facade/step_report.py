@@ -205,17 +205,9 @@ def _dof_names(runtime: Runtime, dofs: np.ndarray) -> tuple[str, ...]:
 
 def _active_limits(runtime: Runtime) -> tuple[str, ...]:
     """Joints and tendons whose limits pushed."""
-    constraints, model = runtime.constraints, runtime.model
-    option = model.option
-    if option is not None and (option.disable_limit or option.disable_constraints):
-        return ()
+    constraints = runtime.constraints
     if constraints is None or not constraints.constrains:
-        # limits that stop by projection leave coordinates on the bound
-        low, high = model.joint_limit_lower, model.joint_limit_upper
-        numbers = runtime.scalar_coordinates()
-        q = np.where(numbers >= 0, runtime.sim.q[numbers], np.nan)
-        fast = np.abs(runtime.sim.v) >= model.joint_velocity_limit
-        return _dof_names(runtime, np.flatnonzero((q <= low) | (q >= high) | fast))
+        return ()
     column = constraints.column
     count = int(column["counter"][t.ALL_ROWS])
     kind, which = column["row_of"][:count].T

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from worldline._src.jit import kernel
 from worldline._src.kernels.configuration import integrate
-from worldline._src.kernels.integrators import within_velocity_limit
 from worldline._src.kernels.joints import BALL, FREE
 from worldline._src.scalar.ops import constant
 from worldline._src.spatial.exponential import chart_rate, load_turn, store_turn
@@ -41,7 +40,7 @@ def add_part(a, weight, start_io):
 
 
 @kernel
-def next_part(tree, limit, a, reach, start_io, q_out, v_out):
+def next_part(tree, a, reach, start_io, q_out, v_out):
     """From the start of the step by the time `reach` at the rates of the last part: the next part.
 
     v_part becomes the rate of the displacement there: velocities, corrected for orientations.
@@ -50,7 +49,7 @@ def next_part(tree, limit, a, reach, start_io, q_out, v_out):
 
     integrate(tree, start_io.q_start, v_part, reach, q_out)
     for d in range(a.shape[0]):
-        v_out[d] = within_velocity_limit(limit, d, v_start[d] + reach * a[d])
+        v_out[d] = v_start[d] + reach * a[d]
     for i in range(1, tree.link_kind.shape[0]):
         end = tree.link_v_end[i]
         if tree.link_kind[i] == BALL or tree.link_kind[i] == FREE:
@@ -63,10 +62,10 @@ def next_part(tree, limit, a, reach, start_io, q_out, v_out):
 
 
 @kernel
-def join_parts(tree, limit, h, start, a_out, q_out, v_out):
+def join_parts(tree, h, start, a_out, q_out, v_out):
     """The state at the end of the step from the weighted sums; a_out: the mean acceleration."""
     sixth = h * (1.0 / 6.0)
     integrate(tree, start.q_start, start.v_sum, sixth, q_out)
     for d in range(v_out.shape[0]):
         a_out[d] = start.a_sum[d] * (1.0 / 6.0)
-        v_out[d] = within_velocity_limit(limit, d, start.v_start[d] + sixth * start.a_sum[d])
+        v_out[d] = start.v_start[d] + sixth * start.a_sum[d]

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.drives import FORCE, VELOCITY
-from worldline._src.kernels.integrators import within_velocity_limit
 from worldline._src.kernels.joints import BALL, FREE
 from worldline._src.scalar.ops import absolute, constant, maximum, where
 from worldline._src.spatial.exponential import load_turn, right_jacobian, store_turn, turn_back
@@ -175,12 +174,12 @@ def guess_velocities(inertia, drive, a_given, h, start, displacement, v_out):
 
 
 @kernel
-def end_velocities(limit, h, start, correction, report, a_out, v_io):
-    """Correct the velocities, keep them within limits; a_out: the mean acceleration.
+def end_velocities(h, start, correction, report, a_out, v_io):
+    """Correct the velocities; a_out: the mean acceleration.
 
     Where the equations were not solved the velocities are not a number, so that the step is taken back.
     """
     nothing = where(report[1] > 0.5, constant(_NOT_A_NUMBER, h), constant(0.0, h))
     for d in range(v_io.shape[0]):
-        v_io[d] = within_velocity_limit(limit, d, v_io[d] + correction[d]) + nothing
+        v_io[d] = v_io[d] + correction[d] + nothing
         a_out[d] = (v_io[d] - start.v_start[d]) / h

@@ -231,8 +231,6 @@ def fill_constants(model: Model, arenas: Arenas) -> None:
     view["dof_follows_velocity"][:] = mode != ActuatorMode.POSITION
     view["dof_effort_limit"][:] = model.joint_effort_limit
     view["dof_velocity_limit"][:] = model.joint_velocity_limit
-    view["dof_lower"][:] = model.joint_limit_lower
-    view["dof_upper"][:] = model.joint_limit_upper
     view["solver_options"][:] = DEFAULT_SOLVER
     view["link_lone"][:] = _lone(view)
     view["spin_turn"][:] = 0.0 if model.option is None else model.option.policy.free_spin_turn

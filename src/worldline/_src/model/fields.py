@@ -100,8 +100,6 @@ FIELDS: tuple[Field, ...] = (
     Field("dof_follows_velocity", "constant", ("nv",), "1 where drives lead to v_target, 0 where to rest"),
     Field("dof_effort_limit", "constant", ("nv",), "bound of commanded forces [N or N m]"),
     Field("dof_velocity_limit", "constant", ("nv",), "[m/s or rad/s]"),
-    Field("dof_lower", "constant", ("nv",), "lower position limit, minus infinity for none [m or rad]"),
-    Field("dof_upper", "constant", ("nv",), "upper position limit, infinity for none [m or rad]"),
     Field("solver_options", "constant", (2,), "tolerance and most iterations of the variational integrator"),
     # operands of a call
     Field("q", "data", ("nq",), "coordinates"),

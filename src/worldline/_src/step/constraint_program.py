@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -32,15 +31,30 @@ ROW_STAGES = (
     ("nfriction", s.friction_rows),
     ("nmotor", g.motor_rows),
     ("nlimit", s.limit_rows),
-    ("nspeed", g.speed_rows),
     ("ntendon", g.tendon_rows),
+    ("nshape", s.contact_rows),
+    ("nspeed", g.speed_rows),
 )
-_ROWED = (*(size for size, _ in ROW_STAGES), "nshape")
+"""What makes rows, in order: speed limits look at all that came before."""
+_OPEN = 1e300
+"""Bounds beyond this are none."""
+_ROWED = tuple(size for size, _ in ROW_STAGES)
 """Sizes of what can have rows."""
 RESUME = {r.check_contacts: broad, r.check_islands: r.check_islands}
 """Stages that look whether there is room, and where a step goes on once there is."""
-_NEEDS = (*(size for size in _ROWED if size != "nlimit"), "nu", "nspring", "nbox")
-"""Sizes of what a step without constraints does not do."""
+_PARTS = {
+    "nequality": "closures, couplers and joints between bodies",
+    "nfriction": "joint friction",
+    "nmotor": "servos and mimic motors",
+    "nlimit": "position limits",
+    "ntendon": "tendons",
+    "nshape": "contacts",
+    "nspeed": "velocity limits",
+    "nu": "actuators",
+    "nspring": "springs between bodies",
+    "nbox": "a medium",
+}
+"""Sizes of what a step of the trees alone does not do, and what it is."""
 
 
 class ConstraintProgram:
@@ -82,19 +96,31 @@ class ConstraintProgram:
         return bool(self.column["dof_relieved"].any())
 
     @property
-    def is_needed(self) -> bool:
-        """Whether a step needs more than position limits that stop hard, which have a stage of their own."""
-        return self._asks(_NEEDS)
+    def parts_needed(self) -> tuple[str, ...]:
+        """What a step of the trees alone does not do, in words."""
+        found = [what for size, what in _PARTS.items() if self.sizes[size]]
+        return (*found, "gravity compensation by actuators") if self.relieves else tuple(found)
 
     @property
-    def only_speeds(self) -> bool:
-        """Whether speed limits are all that is needed, which integrators keep by themselves."""
-        return not self._asks([name for name in _NEEDS if name != "nspeed"])
+    def is_needed(self) -> bool:
+        """Whether a step needs more than the trees alone."""
+        return bool(self.parts_needed)
 
-    def _asks(self, names: Sequence[str]) -> bool:
-        """Whether there are soft limits, limits with a margin, or any of these."""
-        soft = (self.column["limit_law"][:, t.KIND] != t.HARD) | (self.column["limit_bound"][:, 2] != 0.0)
-        return bool(soft.any() or self.relieves or any(self.sizes[name] for name in names))
+    @property
+    def stops_hard(self) -> bool:
+        """Whether a position limit of a joint is hard."""
+        return bool((self.column["limit_law"][:, t.KIND] == t.HARD).any())
+
+    @property
+    def _splits(self) -> bool:
+        """Whether a step may have to be solved for positions and for velocities."""
+        column = self.column
+        bounds = column["equality_number"][:, 9:11]
+        hard = self.stops_hard
+        if self.hits is not None:
+            laws = np.concatenate([column["shape_law"], column["pair_law"]])
+            hard |= bool((laws[:, t.KIND] != t.IMPEDANCE).any())
+        return hard or bool((np.abs(bounds) < _OPEN).any())
 
     @property
     def constrains(self) -> bool:
@@ -137,10 +163,7 @@ class ConstraintProgram:
         many = 6 * np.count_nonzero(self.column["tree_link"]) > self.column["option"][t.FREE_COLUMNS]
         boxed = i.solve_boxed if self.column["option"][t.BOXED] else mass
         chosen = [mass, s.solve_rows, i.solve_free_bodies if many else mass, boxed]
-        chosen += [stage for size, stage in ROW_STAGES if self.sizes[size]]
-        if self.hits is not None:
-            chosen.append(s.contact_rows)
-        return chosen
+        return chosen + [stage for size, stage in ROW_STAGES if self.sizes[size]]
 
     def _forces(self, stage: Stage) -> list[tuple[Stage, int]]:
         """What follows a stage of smooth dynamics: forces on links, then forces on joints."""
@@ -170,11 +193,7 @@ class ConstraintProgram:
         implicit = damped or speeds
         chosen: list[tuple[Stage, int]] = []
         self._implicit = implicit
-        hard = self.hits is not None and bool(
-            (self.column["shape_law"][:, t.KIND] != t.IMPEDANCE).any()
-            or (self.column["pair_law"][:, t.KIND] != t.IMPEDANCE).any()
-        )
-        self.parts = hard and len(parts) == 1
+        self.parts = self._splits and len(parts) == 1
         self.column["option"][t.PHASE] = WAY if self.parts else BOTH
         for part in parts:
             guess = [(i.guess_from_last, ROWS)] if self.constrains else []
@@ -195,6 +214,8 @@ class ConstraintProgram:
             chosen.append((part, TREE))
         if self.parts and self.constrains:
             chosen.append((p.move_apart, ROWS))
+        elif self.stops_hard:
+            chosen.append((s.recover_limits, ROWS))
         if self.sleeps and self.constrains:
             chosen.append((i.fall_asleep, ROWS))
         if self.sizes["na"]:

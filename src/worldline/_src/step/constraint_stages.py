@@ -16,6 +16,7 @@ from worldline._src.jit import stage
 from worldline._src.kernels import actuation, body_matrices
 from worldline._src.kernels.constraints import contact_rows as contacts
 from worldline._src.kernels.constraints import joint_rows as joints
+from worldline._src.kernels.constraints import limit_recovery
 from worldline._src.kernels.constraints import solve as solving
 from worldline._src.kernels.constraints.damping import Damped, damp_tree, is_damped
 from worldline._src.kernels.constraints.islands import padded_columns
@@ -40,10 +41,14 @@ from worldline._src.kernels.constraints.tables import (
 )
 from worldline._src.kernels.narrowphase import tables as hits
 from worldline._src.model.views import (
+    acceleration_view,
+    articulated_view,
     body_view,
     chain_view,
     control_view,
     drive_view,
+    inertia_view,
+    momentum_view,
     operand_view,
     passive_view,
     position_view,
@@ -117,6 +122,30 @@ def limit_rows(m, c, args, d):
         motion_view(m, c, args, d).island_v,
         row_view(m, c, args, d),
         row_note_view(m, c, args, d),
+    )
+
+
+@stage
+def recover_limits(m, c, args, d):
+    """q -> q within its hard limits, at bounded speed."""
+    tm, tc, td = trees_of(args, d)
+    q, momenta, step = operand_view(tm, tc, td).q, momentum_view(tm, tc, td), step_view(tm, tc, td)
+    limit_recovery.recover_limits(
+        limit_view(m, c, args, d),
+        step.time_step[0],
+        tree_view(tm, tc, td),
+        inertia_view(tm, tc, td),
+        position_view(tm, tc, td),
+        limit_recovery.RecoveryWork(
+            articulated_view(tm, tc, td),
+            acceleration_view(tm, tc, td),
+            momenta.dof_extra,
+            momenta.dof_gap,
+            momenta.dof_p,
+            step.state[: q.shape[0]],
+            step.controls[: q.shape[0]],
+        ),
+        q,
     )
 
 

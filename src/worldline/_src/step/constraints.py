@@ -56,7 +56,7 @@ from worldline._src.step.equality_filling import (
     fill_equality_inertias,
 )
 from worldline._src.step.inverse_weights import inverse_weights
-from worldline._src.step.joint_filling import fill_friction, fill_limits, law_rows, limited_dofs
+from worldline._src.step.joint_filling import fill_friction, fill_limits, law_rows, position_limits
 from worldline._src.step.missing import missing_parts
 from worldline._src.step.motor_filling import (
     fill_medium,
@@ -133,7 +133,7 @@ class Constraints(ConstraintProgram):
         self.shapes = np.array([k for k, _ in kept], np.int64)
         """Rows of `Model.shapes` in the order of the collision tables."""
         pairs = pair_keys(model, self.shapes)
-        limited = none if off or option.disable_limit else limited_dofs(model)
+        limited = [] if off or option.disable_limit else position_limits(model)
         rubbing = none if off or option.disable_frictionloss else np.flatnonzero(model.joint_friction > 0.0)
         speeds = none if off or option.disable_limit else limited_speeds(model)
         mimics = none if off or option.disable_equality else mimic_couplers(model)
@@ -443,7 +443,7 @@ class Constraints(ConstraintProgram):
             return []
         needed = [s.solve_rows]
         if self._families:
-            needed += [s.contact_rows, broad, *(FAMILY_STAGES[f] for f in self._families)]
+            needed += [broad, *(FAMILY_STAGES[f] for f in self._families)]
         needed += [stage for size, stage in ROW_STAGES if self.sizes[size]]
         needed += [i.solve_islands, i.mass_of_island, place, narrow_sort]
         links = {link for f in self._families for link in FAMILY_LINKS.get(f, ())}

@@ -26,7 +26,6 @@ from worldline._src.model.views import (
     field_view,
     inertia_view,
     joint_view,
-    limit_view,
     mixing_view,
     momentum_view,
     move_view,
@@ -49,9 +48,7 @@ def runge_kutta_first(m, c, args, d):
     operands, start, h = operand_view(m, c, d), start_view(m, c, d), step_view(m, c, d).time_step[0]
     runge_kutta.start_parts(operands.q, operands.v, start)
     runge_kutta.add_part(operands.a, 1.0, start)
-    runge_kutta.next_part(
-        tree_view(m, c, d), limit_view(m, c, d), operands.a, 0.5 * h, start, operands.q, operands.v
-    )
+    runge_kutta.next_part(tree_view(m, c, d), operands.a, 0.5 * h, start, operands.q, operands.v)
 
 
 @stage
@@ -59,9 +56,7 @@ def runge_kutta_second(m, c, args, d):
     """a of the second part -> state of the third part, half a step on."""
     operands, start, h = operand_view(m, c, d), start_view(m, c, d), step_view(m, c, d).time_step[0]
     runge_kutta.add_part(operands.a, 2.0, start)
-    runge_kutta.next_part(
-        tree_view(m, c, d), limit_view(m, c, d), operands.a, 0.5 * h, start, operands.q, operands.v
-    )
+    runge_kutta.next_part(tree_view(m, c, d), operands.a, 0.5 * h, start, operands.q, operands.v)
 
 
 @stage
@@ -69,9 +64,7 @@ def runge_kutta_third(m, c, args, d):
     """a of the third part -> state of the fourth part, a whole step on."""
     operands, start, h = operand_view(m, c, d), start_view(m, c, d), step_view(m, c, d).time_step[0]
     runge_kutta.add_part(operands.a, 2.0, start)
-    runge_kutta.next_part(
-        tree_view(m, c, d), limit_view(m, c, d), operands.a, h, start, operands.q, operands.v
-    )
+    runge_kutta.next_part(tree_view(m, c, d), operands.a, h, start, operands.q, operands.v)
 
 
 @stage
@@ -79,9 +72,7 @@ def runge_kutta_last(m, c, args, d):
     """a of the fourth part -> q, v at the end of the step, the mean a."""
     operands, start, h = operand_view(m, c, d), start_view(m, c, d), step_view(m, c, d).time_step[0]
     runge_kutta.add_part(operands.a, 1.0, start)
-    runge_kutta.join_parts(
-        tree_view(m, c, d), limit_view(m, c, d), h, start, operands.a, operands.q, operands.v
-    )
+    runge_kutta.join_parts(tree_view(m, c, d), h, start, operands.a, operands.q, operands.v)
 
 
 @stage
@@ -194,7 +185,6 @@ def variational_velocities(m, c, args, d):
     impulse_response.factor(tree, inertia, pos, mom.dof_extra, art)
     impulse_response.respond(tree, inertia, pos.dof_S, mom.dof_gap, art, acc, mom.dof_p)
     variational.end_velocities(
-        limit_view(m, c, d),
         h,
         start_view(m, c, d),
         mom.dof_p,

@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.constraints.impacts import FASTEST
 from worldline._src.model.force_tables import ForceModels
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
 from worldline._src.model.model import Model
@@ -16,24 +19,60 @@ Columns = dict[str, np.ndarray]
 """Columns of `kernels/constraints/tables.py` by name."""
 
 
-def fill_limits(model: Model, column: Columns, limited: np.ndarray) -> None:
+class Limit(NamedTuple):
+    """One position limit: its first degree of freedom and coordinate, what it bounds, its ends, its joint."""
+
+    dof: int
+    coordinate: int
+    kind: int
+    lower: float
+    upper: float
+    joint: int
+
+
+def position_limits(model: Model) -> list[Limit]:
+    """Position limits of a model, by degree of freedom.
+
+    A joint that turns freely has one, on the angle of its rotation; a distance joint has one on the distance
+    of its anchors beside those of its coordinates.
+    """
+    lower, upper = model.joint_limit_lower, model.joint_limit_upper
+    finite = np.isfinite(lower) | np.isfinite(upper)
+    bounded = (model.joint_distance[:, 0] > 0.0) | (model.joint_distance[:, 1] >= 0.0)
+    ranged = bounded & (model.joint_type == JointType.DISTANCE)
+    joints = joint_of_dofs(model)
+    found = []
+    for j in np.unique([*joints[finite].tolist(), *np.flatnonzero(ranged).tolist()]).astype(int).tolist():
+        first, end = model.joint_qd_start[j : j + 2].tolist()
+        shift = int(model.joint_q_start[j]) - first
+        turning = end - 3 if model.joint_type[j] in QUATERNION_JOINTS else end
+        if ranged[j]:
+            near, far = model.joint_distance[j].tolist()
+            ends = near if near > 0.0 else -np.inf, far if far >= 0.0 else np.inf
+            found.append(Limit(first, first + shift, t.LENGTH, *ends, j))
+        found += [
+            Limit(d, d + shift, t.NUMBER, float(lower[d]), float(upper[d]), j)
+            for d in range(first, turning)
+            if finite[d]
+        ]
+        if turning < end and np.isfinite(upper[turning]):
+            found.append(Limit(turning, turning + shift, t.ANGLE, -np.inf, float(upper[turning]), j))
+    return sorted(found)
+
+
+def fill_limits(model: Model, column: Columns, limits: list[Limit]) -> None:
     """Position limits of joints."""
-    if not limited.size:
+    if not limits:
         return
-    joint = joint_of_dofs(model)[limited]
-    ball = model.joint_type[joint] == JointType.BALL
-    column["limit_dof"][:] = limited
-    column["limit_q"][:] = np.where(
-        ball,
-        model.joint_q_start[joint],
-        limited - model.joint_qd_start[joint] + model.joint_q_start[joint],
-    )
-    column["limit_kind"][:] = ball
-    column["limit_bound"][:, 0] = model.joint_limit_lower[limited]
-    column["limit_bound"][:, 1] = model.joint_limit_upper[limited]
+    dofs, coordinates, kinds, lower, upper, joint = (np.array(part) for part in zip(*limits, strict=True))
+    column["limit_dof"][:], column["limit_q"][:], column["limit_kind"][:] = dofs, coordinates, kinds
+    bound = column["limit_bound"]
+    bound[:, 0], bound[:, 1] = lower, upper
+    # recovery must not ask for more than the joint may do
+    bound[:, 3] = np.minimum(FASTEST, model.joint_velocity_limit[dofs])
     if model.joint_forces is not None:
         column["limit_law"][:] = law_rows(model.joint_forces.limit)[joint]
-        column["limit_bound"][:, 2] = model.joint_forces.margin[joint]
+        bound[:, 2] = model.joint_forces.margin[joint]
     else:
         column["limit_law"][:, t.ERP] = 1.0
 
@@ -76,13 +115,3 @@ def scalar_coordinates(model: Model) -> np.ndarray:
     q = np.arange(model.joint_dof_count) - model.joint_qd_start[joint] + model.joint_q_start[joint]
     turning = np.isin(model.joint_type[joint], list(QUATERNION_JOINTS))
     return np.where(turning, -1, q)
-
-
-def limited_dofs(model: Model) -> np.ndarray:
-    """Degrees of freedom with limits; of a ball joint the first."""
-    joint = joint_of_dofs(model)
-    finite = np.isfinite(model.joint_limit_lower) | np.isfinite(model.joint_limit_upper)
-    ball = model.joint_type[joint] == JointType.BALL
-    first = np.arange(model.joint_dof_count) == model.joint_qd_start[joint]
-    free = np.isin(model.joint_type[joint], [JointType.FREE, JointType.DISTANCE])
-    return np.flatnonzero(finite & ~free & (~ball | first))

@@ -251,13 +251,13 @@ class Simulation:
         view["dof_drive"][:] = self.drive
         view["dof_mobile"][prescribed] = 0.0
         view["link_lone"][view["dof_link"][prescribed]] = 0.0
-        if not self._constrained:
+        if self.constraints is None:
             adapt_constants(view, self.family, self.time_step, self.variational)
         self.lone = tuple(
             (i, int(view["link_v_start"][i])) for i in np.flatnonzero(view["link_lone"]).tolist()
         )
         self._index, self._constant = arenas.index, arenas.constant
-        if self.constraints is not None and self._constrained:
+        if self.constraints is not None:
             self.constraints.refresh()
             self.constraints.connect(
                 self._index, self._constant, self.data, view["dof_mobile"], self.time_step
@@ -273,27 +273,19 @@ class Simulation:
     def _enter_arenas(self) -> None:
         """Take the arenas as they are now for the next call of the loop."""
         self.sets = [(self._index, self._constant, WITH_GRAVITY, self.data)]
-        if self.constraints is not None and self._constrained:
+        if self.constraints is not None:
             self.sets += self.constraints.sets()
             if self.contact_log is not None:
                 self.sets.append(self.contact_log.arenas())
         self._call = (*loop_operands(self.schedule, self.sets), self._keep, self.data, self._table)
 
-    @property
-    def _constrained(self) -> bool:
-        """Whether a step has rows; integrators keep speed limits by themselves where that is all."""
-        if self.constraints is None:
-            return False
-        return not (self.family is MultibodyIntegrationFamily.VARIATIONAL and self.constraints.only_speeds)
-
     def _program(self, needs: Needs) -> list[tuple[Stage, int]]:
         """The stages of a step, with the arenas they run on."""
-        if self.constraints is None or not self._constrained:
+        if self.constraints is None:
             return [(stage, TREE) for stage in step_stages(self.family, needs)]
         if self.family is MultibodyIntegrationFamily.VARIATIONAL:
-            raise CapabilityError(
-                f"integration family '{self.family.value}' has no contacts, soft limits or actuators"
-            )
+            parts = ", ".join(self.constraints.parts_needed)
+            raise CapabilityError(f"integration family '{self.family.value}' does not have {parts}")
         # without damping the end of a step is no different from its beginning
         damped = bool(self.model.joint_damping.any() or self.model.joint_target_kd.any())
         speeds = self.family is MultibodyIntegrationFamily.IMPLICIT_VELOCITY and self.constraints.answers

@@ -46,7 +46,7 @@ MOST_COLUMNS = 48
 """Degrees of freedom up to which Newton's method is tried; it factors a matrix of them."""
 
 SLOT_STAGES = (place_slots, narrow_slots, settle_slots, slot_stages.begin_slots, slot_stages.solve_slots)
-ROW_STAGES = (s.place_bodies, s.friction_rows, s.limit_rows, s.contact_rows, g.speed_rows)
+ROW_STAGES = (s.place_bodies, s.friction_rows, s.limit_rows, s.recover_limits, s.contact_rows, g.speed_rows)
 FORCE_STAGES = (s.actuator_forces, s.advance_activations, slot_stages.damp_slots)
 TREE_STAGES = (trees.composites, trees.mass_matrix, trees.factor_mass_matrix)
 STAGES = (*SLOT_STAGES, *ROW_STAGES, *FORCE_STAGES, *TREE_STAGES)
@@ -199,10 +199,13 @@ class SlotConstraints(Constraints):
             chosen.append((s.place_bodies, ROWS))
             chosen += [(stage, HITS) for stage in self._hit_stages]
         chosen.append((slot_stages.begin_slots, ROWS))
-        makers = (("nfriction", s.friction_rows), ("nlimit", s.limit_rows), ("nspeed", g.speed_rows))
+        makers = (
+            ("nfriction", s.friction_rows),
+            ("nlimit", s.limit_rows),
+            ("nshape", s.contact_rows),
+            ("nspeed", g.speed_rows),
+        )
         chosen += [(stage, ROWS) for size, stage in makers if self.sizes[size]]
-        if self.hits is not None:
-            chosen.append((s.contact_rows, ROWS))
         if not self._implicit:
             chosen += self.mass_stages()
         return [*chosen, (trees.factor_mass_matrix, TREE), (slot_stages.solve_slots, ROWS)]
@@ -218,7 +221,9 @@ class SlotConstraints(Constraints):
         left_out = islands.guess_from_last, impact_stages.move_apart
         chosen = self.step_stages(dynamics, parts, implicit)
         self.parts, self.column["option"][t.PHASE] = False, BOTH
+        recovers = self.stops_hard and (s.recover_limits, ROWS) not in chosen
         chosen = [(stage, place) for stage, place in chosen if stage not in left_out]
+        chosen += [(s.recover_limits, ROWS)] if recovers else []
         return [(others.get(stage, stage), place) for stage, place in chosen]
 
     def connect(

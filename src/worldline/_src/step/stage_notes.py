@@ -93,7 +93,7 @@ NOTES: dict[str, Note] = {
     "hold_spin": _note(DYNAMICS, "link poses, v, a", "a, spin"),
     "semi_implicit_turn": _note(INTEGRATION, "link poses, spin, q, v, a", "q, v"),
     "semi_implicit_euler": _note(INTEGRATION, "q, v, a", "q, v"),
-    "stop_at_limits": _note(INTEGRATION, "q, v", "q, v"),
+    "recover_limits": _note(INTEGRATION, "q", "q"),
     "runge_kutta_first": _note(INTEGRATION, "q, v, a", "q, v, sums"),
     "runge_kutta_second": _note(INTEGRATION, "a, sums", "q, v, sums"),
     "runge_kutta_third": _note(INTEGRATION, "a, sums", "q, v, sums"),

@@ -19,7 +19,6 @@ from worldline._src.model.views import (
     drive_view,
     field_view,
     inertia_view,
-    limit_view,
     operand_view,
     pose_view,
     position_view,
@@ -137,7 +136,7 @@ def keep_prescribed(m, c, args, d):
 def semi_implicit_euler(m, c, args, d):
     """q, v, a -> v, then q with the new v."""
     operands, h = operand_view(m, c, d), step_view(m, c, d).time_step[0]
-    integrators.accelerate(limit_view(m, c, d), operands.a, h, operands.v)
+    integrators.accelerate(operands.a, h, operands.v)
     configuration.integrate(tree_view(m, c, d), operands.q, operands.v, h, operands.q)
 
 
@@ -162,7 +161,7 @@ def semi_implicit_turn(m, c, args, d):
     operands = operand_view(m, c, d)
     h, rate = step_view(m, c, d).time_step[0], start_view(m, c, d).v_part
     tree = tree_view(m, c, d)
-    integrators.accelerate(limit_view(m, c, d), operands.a, h, operands.v)
+    integrators.accelerate(operands.a, h, operands.v)
     free_spin.turn(
         tree,
         inertia_view(m, c, d),
@@ -173,13 +172,6 @@ def semi_implicit_turn(m, c, args, d):
         rate,
     )
     configuration.integrate(tree, operands.q, rate, h, operands.q)
-
-
-@stage
-def stop_at_limits(m, c, args, d):
-    """q, v -> q within its limits, v not out of them."""
-    operands = operand_view(m, c, d)
-    integrators.stop_at_limits(tree_view(m, c, d), limit_view(m, c, d), operands.q, operands.v)
 
 
 @stage

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A physics step as a program of stages, and steps on arrays.
 
-Drives and passive forces, articulated-body dynamics, integration on the manifold, limits. A stage that has
+Drives and passive forces, articulated-body dynamics, integration on the manifold. A stage that has
 nothing to do for a model is left out, which changes no bit of the result.
 """
 
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, UnknownCapabilityError, nearest_name
+from worldline._src.errors import ArgumentError, CapabilityError, UnknownCapabilityError, nearest_name
 from worldline._src.jit import Stage
 from worldline._src.kernels import drives
 from worldline._src.model.compile import DEFAULT_SOLVER, constant_views
@@ -91,8 +91,6 @@ class Needs(NamedTuple):
     """Springs and dampers."""
     prescribed: bool = False
     """Degrees of freedom with prescribed accelerations."""
-    limits: bool = False
-    """Position limits."""
     wrenches: bool = False
     """Forces on bodies."""
     gravcomp: bool = False
@@ -101,10 +99,13 @@ class Needs(NamedTuple):
     """Free bodies on their own whose spin changes in their axes; for semi-implicit steps."""
 
 
+_NO_SPEED_LIMIT = 1e6
+"""Speeds from here on are no limit; it is what a degree of freedom of a builder starts with."""
+
 RUNGE_KUTTA_PARTS = (g.runge_kutta_first, g.runge_kutta_second, g.runge_kutta_third, g.runge_kutta_last)
 """What follows each of the four evaluations of a Runge-Kutta step."""
 
-ALL_NEEDS = Needs(True, True, True, True, True, True, True)
+ALL_NEEDS = Needs(True, True, True, True, True, True)
 
 
 def dynamics_stages(needs: Needs) -> tuple[Stage, ...]:
@@ -146,8 +147,6 @@ def step_stages(family: MultibodyIntegrationFamily, needs: Needs = ALL_NEEDS) ->
     else:
         dynamics, last = semi_implicit_stages(needs)
         chosen += [*dynamics, last]
-    if needs.limits:
-        chosen.append(t.stop_at_limits)
     return tuple(chosen)
 
 
@@ -158,14 +157,10 @@ def available_families() -> tuple[MultibodyIntegrationFamily, ...]:
 
 def model_needs(model: Model, *, wrenches: bool = True, prescribed: bool = False) -> Needs:
     """What a step of this model has to do."""
-    limits = bool(np.isfinite(model.joint_limit_lower).any() or np.isfinite(model.joint_limit_upper).any())
-    if model.option is not None and (model.option.disable_limit or model.option.disable_constraints):
-        limits = False
     return Needs(
         drives=True,
         passive=bool(model.joint_stiffness.any() or model.joint_damping.any()),
         prescribed=prescribed,
-        limits=limits,
         wrenches=wrenches,
         gravcomp=model.is_relieved,
         spins=bool(constant_views(model.arenas)["link_lone"].any()),
@@ -277,6 +272,7 @@ def step(
     if not (np.isfinite(h) and h > 0.0):
         raise ArgumentError(f"dt must be positive and finite, got {dt!r}")
     family = MultibodyIntegrationFamily.of(integration_family)
+    _require_no_limits(model)
     constants = _step_constants(model, family, h, VariationalOptions(max_iterations, tolerance).checked())
     control = model.control() if control is None else control
     nq = model.joint_coord_count
@@ -303,6 +299,19 @@ def step(
             _refuse(rows, family, max_iterations)
         left -= many
     state.joint_q[...], state.joint_qd[...] = rows[..., :nq], rows[..., nq:]
+
+
+def _require_no_limits(model: Model) -> None:
+    """Limits are rows, which a step of the trees alone does not have."""
+    off = model.option is not None and (model.option.disable_limit or model.option.disable_constraints)
+    limited = np.isfinite(model.joint_limit_lower) | np.isfinite(model.joint_limit_upper)
+    limited |= model.joint_velocity_limit < _NO_SPEED_LIMIT
+    distance = (model.joint_distance[:, 0] > 0.0).any() or (model.joint_distance[:, 1] >= 0.0).any()
+    if not off and (limited.any() or distance):
+        raise CapabilityError(
+            "step does not have limits of position, velocity and distance, which the model asks for: use a "
+            "World or LaneSimulation"
+        )
 
 
 def _refuse(rows: Array, family: MultibodyIntegrationFamily, max_iterations: int) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
+from worldline._src.kernels.constraints.impacts import FASTEST, SLOW
 from worldline._src.kernels.constraints.impedance import impedance, reference_acceleration, regularizer
 from worldline._src.kernels.constraints.jacobians import clear_rows, row_velocity
 from worldline._src.kernels.constraints.laws import (
@@ -28,6 +29,7 @@ from worldline._src.kernels.constraints.laws import (
     pair_weights,
 )
 from worldline._src.kernels.constraints.rows import EQUALITY, UNILATERAL
+from worldline._src.kernels.constraints.stops import hard_stop, mark_parts
 from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
     ALL_ROWS,
@@ -317,7 +319,7 @@ def _bound_rows(equality, k, X, bodies, v, a, rows_out, notes_out):
     A_move, A_turn = pair_weights(
         bodies.body_invweight, equality.equality_body[k, 0], equality.equality_body[k, 1]
     )
-    A = maximum(A_move if sliding else A_turn, SOFTEST)
+    A = A_move if sliding else A_turn
     x = dot(z, sub(p_b, p_a))
     if sliding:
         _set_axis(axes, 0, z, none, 0.0)
@@ -336,7 +338,10 @@ def _bound_rows(equality, k, X, bodies, v, a, rows_out, notes_out):
         add_axes_motion(bodies, link_a, p_b, still, a, axes, 1, -s, rows_out.J, n)
         r, u = s * (x - number[k, 9 + side]), row_velocity(rows_out.J, n, v)
         if r < 0.0 or r + h * u < 0.0:
-            rows_out.aref[n], rows_out.D[n] = (-r / h - u) / h, 1.0 / (HARDNESS * A)
+            made = hard_stop(0.0, 1.0, r, u, A, FASTEST, SLOW, bodies.option)
+            mark_parts(made, counter)
+            rows_out.aref[n], rows_out.D[n] = made.aref, 1.0 / made.R
+            notes_out.row_active[n] = 1.0
             rows_out.bound[n], rows_out.kind[n], rows_out.dim[n] = 0.0, UNILATERAL, 0
             notes_out.row_residual[n] = r
             notes_out.row_note[n, 0], notes_out.row_note[n, 1] = OF_BOUND, k
@@ -383,6 +388,7 @@ def _equality(equality, held, bodies, moving, k, rows_out, notes_out):
         else:
             _finish(turn_law, norm, A_turn, bias, v, r, h, safe, rows_out, notes_out)
         notes_out.row_note[r, 0], notes_out.row_note[r, 1] = OF_EQUALITY, k
+        notes_out.row_active[r] = 1.0
     equality.equality_row[k] = counter[ALL_ROWS] + n
     counter[ROWS] = n + count
     if equality.equality_number[k, 9] > -_OPEN or equality.equality_number[k, 10] < _OPEN:

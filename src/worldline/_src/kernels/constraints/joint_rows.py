@@ -1,31 +1,37 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of joints: position limits and dry friction.
+"""Rows of joints: position limits, by number, angle or distance, and dry friction.
 
 Generic over the scalar: a row is made when any world needs it, and `row_active` says in which it counts.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.impedance import regularizer
-from worldline._src.kernels.constraints.jacobians import clear_rows, row_velocity
-from worldline._src.kernels.constraints.laws import HARDNESS, answer, load_law
+from worldline._src.kernels.constraints.jacobians import clear_rows
+from worldline._src.kernels.constraints.laws import HARDNESS, load_law
 from worldline._src.kernels.constraints.rows import FRICTION, UNILATERAL
+from worldline._src.kernels.constraints.stops import looks_ahead, mark_parts, stop_answer
 from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
+    ANGLE,
     DROPPED,
+    NUMBER,
+    OF_LIMIT,
     ROWS,
-    SAFE,
     STEP,
     TREE_END,
     TREE_FIRST,
 )
 from worldline._src.scalar.ops import any_of, constant, minimum, sqrt, where
 from worldline._src.spatial.rotation import Quat, normalized, quat_to_rotation_vector
+from worldline._src.spatial.vec3 import Vec3
 
-_NO_TURN = 1e-12
-"""Angle of a ball joint below which it has no axis [rad]."""
+_NO_DIRECTION = 1e-12
+"""Angle or distance below which it has no direction [rad or m]."""
 
 
 @kernel
@@ -62,25 +68,75 @@ def _friction_row(friction, k, weights, column, v, rows_out, notes_out):
         counter[ROWS] = n + 1
 
 
+class LimitError(NamedTuple):
+    """Distance from one side of a limit, negative beyond it, and its derivative by three velocities.
+
+    Of a coordinate that is a number only the first counts.
+    """
+
+    r: Any
+    x: Any
+    y: Any
+    z: Any
+
+
 @inline
-def _limit_row(limit, k, weights, r, reached, v, rows_out, notes_out):
-    """Finish a row of limit `k` whose Jacobian is written; it counts where it is `reached`."""
-    counter = notes_out.counter
-    n = counter[ROWS]
-    made = answer(
-        load_law(limit.limit_law, k),
-        r,
-        row_velocity(rows_out.J, n, v),
-        weights.dof_invweight[limit.limit_dof[k]],
-        weights.option[STEP],
-        weights.option[SAFE] != 0.0,
+def limit_error(limit, k, side, q):
+    """How far limit `k` is on one side, 0 the lower and 1 the upper.
+
+    A number: s (q - bound). An angle of rotation or a distance: s (|w| - bound) with w the rotation vector of
+    a quaternion or a position, and s w / |w| its derivative.
+    """
+    i, kind, margin = limit.limit_q[k], limit.limit_kind[k], limit.limit_bound[k, 2]
+    s = 1.0 if side == 0 else -1.0
+    zero = constant(0.0, q[i])
+    if kind == NUMBER:
+        return LimitError(s * (q[i] - limit.limit_bound[k, side]) - margin, constant(s, q[i]), zero, zero)
+    w = Vec3(q[i], q[i + 1], q[i + 2])
+    if kind == ANGLE:
+        w = quat_to_rotation_vector(normalized(Quat(q[i], q[i + 1], q[i + 2], q[i + 3])))
+    size = sqrt(w.x * w.x + w.y * w.y + w.z * w.z)
+    # at zero every direction is as good
+    known = size > _NO_DIRECTION
+    scale = s / where(known, size, constant(1.0, size))
+    return LimitError(
+        s * (size - limit.limit_bound[k, side]) - margin,
+        where(known, w.x * scale, constant(s, size)),
+        where(known, w.y * scale, zero),
+        where(known, w.z * scale, zero),
     )
-    rows_out.aref[n], rows_out.D[n], rows_out.bound[n] = made.aref, 1.0 / made.R, 0.0
-    rows_out.kind[n], rows_out.dim[n] = UNILATERAL, 0
-    notes_out.row_residual[n], notes_out.row_active[n] = r, where(reached, 1.0, constant(0.0, r))
-    notes_out.row_note[n, 0], notes_out.row_note[n, 1] = 2, k
-    counter[ROWS] = n + 1
-    counter[ACTIVE_LIMITS] += 1
+
+
+@inline
+def _limit(limit, k, weights, column, q, v, rows_out, notes_out):
+    """Rows of both sides of limit `k`."""
+    counter, h, d = notes_out.counter, weights.option[STEP], limit.limit_dof[k]
+    law, scalar = load_law(limit.limit_law, k), limit.limit_kind[k] == NUMBER
+    for side in range(2):
+        error = limit_error(limit, k, side, q)
+        speed = error.x * v[column[d]]
+        if not scalar:
+            speed = speed + (error.y * v[column[d + 1]] + error.z * v[column[d + 2]])
+        ahead = error.r
+        if looks_ahead(law):
+            ahead = minimum(ahead, ahead + h * speed)
+        if any_of(ahead < 0.0):
+            n = counter[ROWS]
+            clear_rows(rows_out.J, n, 1)
+            rows_out.J[n, column[d]] = error.x
+            if not scalar:
+                rows_out.J[n, column[d + 1]], rows_out.J[n, column[d + 2]] = error.y, error.z
+            made = stop_answer(
+                law, error.r, speed, weights.dof_invweight[d], limit.limit_bound[k, 3], 0.0, weights.option
+            )
+            mark_parts(made, counter)
+            rows_out.aref[n], rows_out.D[n], rows_out.bound[n] = made.aref, 1.0 / made.R, 0.0
+            rows_out.kind[n], rows_out.dim[n] = UNILATERAL, 0
+            notes_out.row_residual[n] = error.r
+            notes_out.row_active[n] = where(ahead < 0.0, 1.0, constant(0.0, ahead))
+            notes_out.row_note[n, 0], notes_out.row_note[n, 1] = OF_LIMIT, k
+            counter[ROWS] = n + 1
+            counter[ACTIVE_LIMITS] += 1
 
 
 @kernel
@@ -94,44 +150,5 @@ def limit_rows(limit, weights, island, q, v, rows_out, notes_out):
         for k in range(island.tree_limit[t], island.tree_limit[t + 1]):
             if notes_out.counter[ROWS] + 2 > rows_out.kind.shape[0]:
                 notes_out.counter[DROPPED] += 1
-            elif limit.limit_kind[k] == 0:
-                _number_limit(limit, k, weights, island.dof_column, q, v, rows_out, notes_out)
             else:
-                _ball_limit(limit, k, weights, island.dof_column, q, v, rows_out, notes_out)
-
-
-@inline
-def _number_limit(limit, k, weights, column, q, v, rows_out, notes_out):
-    """Both sides of a coordinate that is a number."""
-    counter, h, margin = notes_out.counter, weights.option[STEP], limit.limit_bound[k, 2]
-    hard = limit.limit_law[k, 0] == 0.0
-    j, x = column[limit.limit_dof[k]], q[limit.limit_q[k]]
-    for side in range(2):
-        s = 1.0 if side == 0 else -1.0
-        r = s * (x - limit.limit_bound[k, side]) - margin
-        ahead = r
-        if hard:
-            ahead = minimum(r, r + h * s * v[j])
-        if any_of(ahead < 0.0):
-            clear_rows(rows_out.J, counter[ROWS], 1)
-            rows_out.J[counter[ROWS], j] = s
-            _limit_row(limit, k, weights, r, ahead < 0.0, v, rows_out, notes_out)
-
-
-@inline
-def _ball_limit(limit, k, weights, column, q, v, rows_out, notes_out):
-    """The angle of a ball joint from its zero, against the axis of that turn."""
-    i, margin = limit.limit_q[k], limit.limit_bound[k, 2]
-    w = quat_to_rotation_vector(normalized(Quat(q[i], q[i + 1], q[i + 2], q[i + 3])))
-    angle = sqrt(w.x * w.x + w.y * w.y + w.z * w.z)
-    turned = angle > _NO_TURN
-    # without a turn there is no axis to push against
-    r = where(turned, limit.limit_bound[k, 1] - angle - margin, constant(0.0, angle))
-    if any_of(r < 0.0):
-        row, d = notes_out.counter[ROWS], limit.limit_dof[k]
-        size = where(turned, angle, constant(1.0, angle))
-        clear_rows(rows_out.J, row, 1)
-        rows_out.J[row, column[d]] = -w.x / size
-        rows_out.J[row, column[d + 1]] = -w.y / size
-        rows_out.J[row, column[d + 2]] = -w.z / size
-        _limit_row(limit, k, weights, r, r < 0.0, v, rows_out, notes_out)
+                _limit(limit, k, weights, island.dof_column, q, v, rows_out, notes_out)

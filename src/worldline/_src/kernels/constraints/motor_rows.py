@@ -5,7 +5,7 @@
 A motor wants a velocity at the end of the step and has a largest force to reach it with: a servo that of its
 command, a mimic motor that which brings its coordinate to multiplier * leader + offset. The leader feels
 nothing of it: its own motion is taken as it would be without constraints. A speed limit is one-sided: it
-takes whatever it needs when the step would end beyond it.
+takes whatever it needs when the step would end beyond it. Its rows stand ready wherever an island has others.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from worldline._src.scalar.ops import any_of, constant, maximum, where
 
 SERVO, MIMIC = 0, 1
 _NEAR = 0.9
-"""Share of a speed limit above which its row stands ready, should contacts push."""
+"""Share of a speed limit above which its row stands ready."""
 
 
 @inline
@@ -85,14 +85,23 @@ def motor_rows(motor, drive, command, weights, moving, island, rows_out, notes_o
 
 
 @inline
-def _speed(speed_dof, limit, weights, moving, column, k, rows_out, notes_out):
-    """The rows of speed limit `k` where this step comes near it."""
+def _busy(notes, v):
+    """1 in worlds that have rows already: their impulses may drive any joint of the island past its limit."""
+    busy = constant(0.0, v)
+    for r in range(notes.counter[ROWS]):
+        busy = maximum(busy, notes.row_active[r])
+    return busy
+
+
+@inline
+def _speed(speed_dof, limit, weights, moving, column, k, busy, rows_out, notes_out):
+    """The rows of speed limit `k` where this step comes near it, or other rows may."""
     h, d = weights.option[STEP], speed_dof[k]
     v, most = moving.v[d], limit.dof_velocity_limit[d]
     ahead = v + h * moving.a[d]
     for side in range(2):
         s = 1.0 if side == 0 else -1.0
-        near = maximum(s * ahead, s * v) > _NEAR * most
+        near = (maximum(s * ahead, s * v) > _NEAR * most) | (busy > 0.5)
         if any_of(near):
             n = _begin(column[d], -s, rows_out, notes_out, OF_SPEED, k)
             if n >= 0:
@@ -104,9 +113,12 @@ def _speed(speed_dof, limit, weights, moving, column, k, rows_out, notes_out):
 
 @kernel
 def speed_rows(speed_dof, limit, weights, moving, island, rows_out, notes_out):
-    """Rows of the speed limits of an island that this step comes near."""
+    """Rows of the speed limits of an island that this step may reach; made after all other rows."""
+    if island.counter[TREE_FIRST] == island.counter[TREE_END]:
+        return
+    busy = _busy(notes_out, moving.v[0])
     for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
         t = island.island_tree[i]
         for j in range(island.tree_speed[t], island.tree_speed[t + 1]):
             k = island.speed_order[j]
-            _speed(speed_dof, limit, weights, moving, island.dof_column, k, rows_out, notes_out)
+            _speed(speed_dof, limit, weights, moving, island.dof_column, k, busy, rows_out, notes_out)

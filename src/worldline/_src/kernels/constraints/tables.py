@@ -66,6 +66,9 @@ HARD, FORCE_SPRING, ACCELERATION_SPRING, IMPEDANCE = range(4)
 OF_EQUALITY, OF_FRICTION, OF_LIMIT, OF_CONTACT, OF_TENDON, OF_TENDON_FRICTION, OF_TENDON_INERTIA = range(7)
 OF_MOTOR, OF_SPEED, OF_BOUND = range(7, 10)
 
+NUMBER, ANGLE, LENGTH = range(3)
+"""What a limit bounds: a coordinate, the angle of a rotation, the distance of two anchors."""
+
 POINT, POSE, JOINT, TENDON, DISTANCE, AXIS, SLIDE, UNIVERSAL, PLANE, TURN, SCREW = range(11)
 """Kinds of equalities: what two places, coordinates or tendons share.
 
@@ -153,10 +156,10 @@ COLUMNS = (
     Column("body_tree", "m", ("nbody",), "Tree of a body, -1 for those that cannot move."),
     Column("tie", "m", ("ntie", 2), "Trees that rows may tie together."),
     # limits
-    Column("limit_dof", "m", ("nlimit",), "Degree of freedom, the first of a ball joint."),
-    Column("limit_q", "m", ("nlimit",), "Coordinate."),
-    Column("limit_kind", "m", ("nlimit",), "0 a number, 1 the angle of a ball joint."),
-    Column("limit_bound", "c", ("nlimit", 3), "Lower, upper, margin."),
+    Column("limit_dof", "m", ("nlimit",), "Degree of freedom, the first of three for angles and distances."),
+    Column("limit_q", "m", ("nlimit",), "Coordinate, the first of a quaternion or position."),
+    Column("limit_kind", "m", ("nlimit",), "NUMBER, ANGLE or LENGTH."),
+    Column("limit_bound", "c", ("nlimit", 4), "Lower, upper, margin, speed of recovery."),
     Column("limit_law", "c", ("nlimit", LAW), "How the limit answers."),
     # tendons, fixed ones first
     Column("tendon_path", "m", ("ntendon", 2), "Nodes of its path, first and end; none when it is fixed."),

@@ -41,6 +41,7 @@ def _begin(tendon, k, column, sign, rows_out, notes_out, note):
         if tendon.tendon_moment[k, d] != 0.0:
             rows_out.J[n, column[d]] = sign * tendon.tendon_moment[k, d]
     rows_out.dim[n], rows_out.bound[n], notes_out.row_residual[n] = 0, 0.0, 0.0
+    notes_out.row_active[n] = 1.0
     notes_out.row_note[n, 0], notes_out.row_note[n, 1] = note, k
     notes_out.counter[ROWS] = n + 1
     return n

@@ -1,0 +1,84 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""One-sided limits of joints: how a row stops what reaches the limit, and recovers from beyond.
+
+A hard limit stops what reaches it within the step (inelastic impact, or restitution) and never drives it: its
+impulse takes kinetic energy and adds none. What is beyond the limit is brought back by a displacement at a
+bounded speed, which leaves no velocity behind (split impulse). Steps that are solved for positions and for
+velocities take it from the position pass; the others move coordinates after integration, see
+`limit_recovery.py`, or recover slowly with the velocity where they have no such stage.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from worldline._src.jit import inline
+from worldline._src.kernels.constraints.impacts import BOTH, WAY
+from worldline._src.kernels.constraints.laws import HARDNESS, SOFTEST, answer
+from worldline._src.kernels.constraints.tables import BOUNCED, HARD, PARTED, PARTS, PHASE, SAFE, STEP
+from worldline._src.scalar.ops import any_of, constant, maximum, minimum, where
+
+QUIET = 1e-6
+"""Speed of recovery that stays in the velocity: what hardness and rounding leave [m/s or rad/s]."""
+
+
+class Stop(NamedTuple):
+    """Reference acceleration and regularizer of a row, and 1 when position and velocity pass differ."""
+
+    aref: Any
+    R: Any
+    parts: Any
+
+
+@inline
+def looks_ahead(law):
+    """Whether a limit acts in the step that would pass it; one that bounces does in the step after."""
+    return law.kind == HARD and law.bounciness == 0.0
+
+
+@inline
+def hard_stop(bounciness, erp, r, v, inverse_inertia, fastest, slow, option):
+    """What a hard limit asks for at distance r (negative beyond it) and its rate v.
+
+    fastest: speed of recovery in a position pass; slow: the same where one velocity stands for both passes.
+    """
+    h, phase, none = option[STEP], option[PHASE], constant(0.0, r)
+
+    # velocity after the impact: at rest, or -e v
+    back = where(v < 0.0, v * -bounciness, none)
+
+    # recovery: a share of the error in this step, at a bounded speed
+    push = minimum(r * (-erp / h), constant(fastest, r))
+    fast = push > QUIET
+    kept = where(fast, none, push)
+    parts = 0
+    if phase == BOTH:
+        kept = minimum(push, constant(max(slow, QUIET), r)) if slow > 0.0 else kept
+    else:
+        if phase == WAY:
+            kept = push
+        if any_of(fast):
+            parts = 1
+
+    # what is not there yet may just get there
+    wanted = where(r > 0.0, r * (-1.0 / h), maximum(kept, back))
+    A = maximum(inverse_inertia, constant(SOFTEST, r))
+    return Stop((wanted - v) * (1.0 / h), HARDNESS * A, parts)
+
+
+@inline
+def stop_answer(law, r, v, inverse_inertia, fastest, slow, option):
+    """Reference acceleration and regularizer of a limit by its law; see `hard_stop`."""
+    if law.kind == HARD:
+        return hard_stop(law.bounciness, law.erp, r, v, inverse_inertia, fastest, slow, option)
+    soft = answer(law, r, v, inverse_inertia, option[STEP], option[SAFE] != 0.0)
+    return Stop(soft.aref, soft.R, 0)
+
+
+@inline
+def mark_parts(stop, counter_io):
+    """Tell the step that its position and velocity passes differ."""
+    if stop.parts != 0:
+        counter_io[PARTS] |= 1
+        counter_io[BOUNCED] |= PARTED
