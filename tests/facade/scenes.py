@@ -60,9 +60,10 @@ def rich(world: sx.World) -> sx.Multibody:
     robot.joints["l"].target_stiffness, robot.joints["l"].target_position = 3.0, [0.4]
     world.add_fixed_frame("tool", hand, moved(z=0.1))
     world.add_free_frame("eye", parent=world.frames["tool"])
-    world.add_loop_closure(
+    rod = world.add_loop_closure(
         "rod", frame_a=world.frames["tool"], frame_b=box, family=sx.LoopClosureFamily.DISTANCE
     )
+    rod.dynamics = sx.ClosureDynamicsPolicy.RESIDUAL_ONLY
     world.add_multibody("empty")
     return robot
 

@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 
 from trees import random_inertia
+from worldline import msd
 from worldline import simulation as sx
 from worldline._src.errors import ArgumentError
+from worldline.model import ModelBuilder
+
+NOT_DEFINITE = np.array([[1.0, 1.5, 0], [1.5, 1.0, 0], [0, 0, 1.0]])
+"""In order on the diagonal only."""
 
 
 def random_value(rng):
@@ -50,11 +55,61 @@ def test_tensors_are_those_of_pinocchio():
 def test_validity():
     assert random_value(np.random.default_rng(0)).is_valid
     assert sx.Inertia(1.0, (1, 0, 0), np.diag([1.0, 2.0, 3.0])).is_valid  # flat bodies are at the bound
-    assert not sx.Inertia(1.0, (0, 0, 0), np.diag([1.0, 2.0, 3.1])).is_valid
-    assert not sx.Inertia(1.0, (0, 0, 0), np.diag([-1.0, 2.0, 2.0])).is_valid
-    assert not sx.Inertia(-1.0).is_valid and not sx.Inertia(0.0).is_valid
-    # moments that are in order on the diagonal only
-    assert not sx.Inertia(1.0, (0, 0, 0), [[1.0, 1.5, 0], [1.5, 1.0, 0], [0, 0, 1.0]]).is_valid
+    assert sx.Inertia(0.0, (0, 0, 0), np.zeros((3, 3))).is_valid
+
+
+@pytest.mark.parametrize("moment", [np.diag([1.0, 2.0, 3.1]), np.diag([-1.0, 2.0, 2.0]), NOT_DEFINITE])
+def test_moments_that_no_body_has_are_refused_everywhere(moment):
+    """One rule for values, options, bodies, links, builders and arrays, and every refusal changes nothing."""
+    with pytest.raises(ArgumentError, match="no body has the principal moments"):
+        sx.Inertia(1.0, (0, 0, 0), moment)
+    for options in (sx.RigidBodyOptions, sx.LinkOptions):
+        with pytest.raises(ArgumentError, match=r"no body has|positive definite"):
+            options(inertia=moment)
+    world = sx.World()
+    arm = world.add_multibody("arm")
+    with pytest.raises(ArgumentError, match=r"rigid body 'box': inertia"):
+        world.add_rigid_body("box", inertia=moment)
+    with pytest.raises(ArgumentError, match=r"link 'tip' of multibody 'arm': inertia"):
+        arm.add_link("tip", inertia=moment)
+    assert world.num_rigid_bodies == 0 and arm.num_links == 0
+    box = world.add_rigid_body("box", inertia=np.diag([1.0, 2.0, 2.5]))
+    tip = arm.add_link("tip", joint=sx.JointSpec(), inertia=np.diag([1.0, 2.0, 2.5]))
+    for body in (box, tip):
+        with pytest.raises(ArgumentError, match=f"'{body.name}'"):
+            body.inertia = moment
+        np.testing.assert_array_equal(body.inertia, np.diag([1.0, 2.0, 2.5]))
+    builder = ModelBuilder()
+    with pytest.raises(ArgumentError, match=r"link 'tip'.*no body has"):
+        builder.add_link(mass=1.0, inertia=moment, label="tip")
+    builder.add_body(mass=1.0, inertia=np.eye(3), label="box")
+    model = builder.finalize()
+    with pytest.raises(ArgumentError, match=r"body 'box'.*no body has"):
+        model.update(body_inertia=moment[None])
+
+
+def test_mass_that_no_body_has_is_refused():
+    for mass in (-1.0, 0.0):
+        with pytest.raises(ArgumentError, match="mass"):
+            sx.Inertia(mass)
+
+
+def test_impossible_moments_of_a_file_stay_and_leave_other_bodies_alone():
+    scene = msd.from_str(
+        """<robot name="r"><link name="a"><inertial><mass value="1"/>
+        <inertia ixx="1" iyy="1" izz="3" ixy="0" ixz="0" iyz="0"/></inertial></link>
+        <link name="b"><inertial><mass value="1"/>
+        <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+        <joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>""",
+        format="urdf",
+    )
+    robot = sx.World.from_scene(scene).multibodies[0]
+    assert not robot.links["a"].mass_properties.is_valid and robot.links["b"].mass_properties.is_valid
+    robot.links["b"].mass = 2.0
+    robot.links["a"].mass = 3.0
+    assert robot.links["b"].mass == 2.0 and robot.links["a"].mass == 3.0
+    robot.links["a"].inertia = np.eye(3)
+    assert robot.links["a"].mass_properties.is_valid
 
 
 def test_what_makes_no_value_is_told():

@@ -208,7 +208,7 @@ def test_a_disabled_closure_may_keep_its_policies(world):
     world.step()
     assert closure.kinematics is sx.ClosureKinematicsPolicy.PROJECT
     residual = closure.compute_residual()
-    assert residual.force is None and not residual.is_force_available and not residual.is_active
+    assert residual.force is None and not residual.force_available and not residual.active
 
 
 def test_a_mimic_joint_needs_one_to_follow(world):

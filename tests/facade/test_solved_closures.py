@@ -43,10 +43,43 @@ def test_a_closure_stays_closed(family):
     world.step(500)
     residual = closure.compute_residual()
     assert residual.norm < 2e-6
-    assert residual.is_active and residual.is_force_available
+    assert residual.active and residual.force_available
     # momentum: nothing but gravity acts on both together
     total = a.mass * a.linear_velocity + b.mass * b.linear_velocity
     assert np.allclose(total, [0.6, 1.0, 2.0 - 4.0 * 9.81 * 0.5], atol=1e-9)
+
+
+def test_a_closure_is_solved_unless_it_is_told_otherwise():
+    # a four-bar of bars of 1 m that swings in the x-z plane
+    world = sx.World(time_step=0.001)
+    linkage = world.add_multibody("four_bar")
+    ground = linkage.add_link("ground")
+    hinge = {"axis": (0, 1, 0)}
+    rod = {"mass": 1.0, "inertia": np.diag([1 / 12, 1 / 12, 1e-4]), "center_of_mass": (0, 0, -0.5)}
+    crank = linkage.add_link("crank", ground, sx.JointSpec("a", **hinge), **rod)
+    coupler = linkage.add_link(
+        "coupler", crank, sx.JointSpec("b", transform_to_parent=offset(0, 0, -1), **hinge), **rod
+    )
+    rocker = linkage.add_link(
+        "rocker", ground, sx.JointSpec("c", transform_to_parent=offset(1, 0, 0), **hinge), **rod
+    )
+    linkage.joints["b"].position = [-np.pi / 2]
+    closure = world.add_loop_closure(
+        "pin",
+        frame_a=coupler,
+        frame_b=rocker,
+        family=sx.LoopClosureFamily.POINT,
+        offset_a=offset(0, 0, -1),
+        offset_b=offset(0, 0, -1),
+    )
+    assert closure.compute_residual().norm < 1e-12
+    assert closure.dynamics is SOLVE and sx.LoopClosureRuntimePolicy().dynamics is SOLVE
+    linkage.joints["a"].velocity, linkage.joints["c"].velocity = [1.0], [1.0]
+    linkage.joints["b"].velocity = [-1.0]
+    world.step(500)
+    assert abs(linkage.joints["a"].position[0]) > 0.05
+    assert closure.compute_residual().norm < 1e-5
+    assert world.step_report().notes == ()
 
 
 def test_without_solving_the_ends_part():
@@ -55,7 +88,11 @@ def test_without_solving_the_ends_part():
     closure = world.add_loop_closure(
         "c", frame_a=a, frame_b=sx.Frame.world(), family=sx.LoopClosureFamily.POINT
     )
+    closure.dynamics = sx.ClosureDynamicsPolicy.RESIDUAL_ONLY
     world.step(10)
+    assert world.step_report().notes == (
+        "loop closure 'c': it is only measured (RESIDUAL_ONLY); nothing keeps it closed",
+    )
     assert closure.compute_residual().norm > 1e-4
     assert closure.compute_residual().force is None
     closure.dynamics = SOLVE
@@ -71,9 +108,10 @@ def test_the_force_of_a_closure_carries_the_weight():
     )
     closure.dynamics = SOLVE
     world.step(5)
-    force = closure.compute_residual().force
-    assert force is not None
-    assert np.allclose(force, [0, 0, 2 * 9.81, 0, 0.5 * 2 * 9.81, 0], atol=1e-4)
+    residual = closure.compute_residual()
+    assert residual.force is not None and residual.torque is not None
+    assert np.allclose(residual.force, [0, 0, 2 * 9.81], atol=1e-4)
+    assert np.allclose(residual.torque, [0, 0.5 * 2 * 9.81, 0], atol=1e-4)
     closure.enabled = False
     world.step(100)
     assert a.linear_velocity[2] == pytest.approx(-9.81 * 0.1, rel=1e-9)

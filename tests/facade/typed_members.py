@@ -169,7 +169,7 @@ def of_closures(closure: sx.LoopClosure) -> list[object]:
     offsets: tuple[Array, Array] = (closure.offset_a, closure.offset_b)
     family: sx.LoopClosureFamily = closure.family
     norm: float = residual.norm
-    flags: list[bool] = [policy.enabled, residual.enabled, residual.is_active, closure.allow_collision]
+    flags: list[bool] = [policy.enabled, residual.enabled, residual.active, closure.allow_collision]
     return [ends, offsets, family, norm, flags, policy.kinematics, policy.dynamics]
 
 
@@ -380,6 +380,7 @@ def run(folder: Path) -> int:
     tip = arm.add_link("tip", parent=base, joint=spec)
     tool = world.add_fixed_frame("tool", tip)
     closure = world.add_loop_closure("pin", sx.LoopClosureSpec(tool, box, sx.LoopClosureFamily.POINT))
+    closure.dynamics = sx.ClosureDynamicsPolicy.RESIDUAL_ONLY
     copy: sx.Multibody = arm.clone("copy", translation=(0, 1, 0))
     copy.joints[0].set_mimic_joint(arm.joints[0], multiplier=-1.0, offset=0.1)
     copy.joints[0].use_coupler_constraint = False

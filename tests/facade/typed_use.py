@@ -145,7 +145,7 @@ def frames(world: sx.World, box: sx.RigidBody, tip: sx.Link) -> sx.LoopClosure:
     )
     residual: sx.LoopClosureResidual = closure.compute_residual()
     assert residual.coordinates is sx.LoopClosureResidualCoordinates.WORLD
-    assert relative.shape == (4, 4) and moving.shape == (3,) and not residual.is_force_available
+    assert relative.shape == (4, 4) and moving.shape == (3,) and not residual.force_available
     return closure
 
 

@@ -22,7 +22,7 @@ def of_bodies(world: sx.World) -> list[object]:
     body.mass_properties = ball
     told: sx.Inertia = body.mass_properties
     link_options = sx.LinkOptions(mass=1.0, center_of_mass=(0, 0, 0.1), gravity_compensation=0.5)
-    centers: list[Array] = [options.center_of_mass, link_options.center_of_mass, link_options.inertia]
+    centers: list[Array | None] = [options.center_of_mass, link_options.center_of_mass, link_options.inertia]
     share: float = link_options.gravity_compensation
     arm = world.add_multibody("arm")
     tip = arm.add_link("tip", joint=joint_spec(), options=link_options)

@@ -52,6 +52,7 @@ def test_closures() -> None:
             family="Point",
             frame_a=msd.FrameRef(position=(1, 2, 3)),
             frame_b=msd.FrameRef(frame="outer"),
+            dynamics="ResidualOnly",
         ),
         msd.LoopClosure(
             family="Distance",

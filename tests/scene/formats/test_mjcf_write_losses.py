@@ -116,7 +116,9 @@ CASES: dict[str, tuple[Callable[[msd.World], None], str, Fate]] = {
     "closure": (
         add(
             "loop_closures",
-            lambda: msd.LoopClosure(frame_a=msd.FrameRef(link="a"), frame_b=msd.FrameRef(link="b")),
+            lambda: msd.LoopClosure(
+                frame_a=msd.FrameRef(link="a"), frame_b=msd.FrameRef(link="b"), dynamics="ResidualOnly"
+            ),
         ),
         "$.loop_closures[0]",
         LEFT,

@@ -13,21 +13,20 @@ from worldline._src.facade import values
 from worldline._src.facade.inertia import Inertia
 from worldline._src.facade.options import Options, Setting, flag
 from worldline._src.facade.values import TransformLike, VectorLike
+from worldline._src.scene.bodies import Inertia as SceneInertia
 from worldline._src.spatial.poses import Array
 
 InertiaLike = VectorLike | TransformLike | Inertia
 """Three moments, (3,), a matrix, (3, 3), or mass, centre of mass and matrix as one value."""
+ASSUMED_INERTIA = np.eye(3)
+"""Of bodies that have neither inertia nor shapes [kg m^2]."""
 
 
 def checked_inertia(value: Inertia, what: str) -> Inertia:
     """An Inertia that a body of a World can have."""
     if not isinstance(value, Inertia):
         raise values.ShapeError(f"{what} must be an Inertia, got {value!r}")
-    if not (value.mass > 0.0 and value.is_valid):
-        raise ArgumentError(
-            f"{what}: no body has mass {value.mass:g} kg with principal moments "
-            f"{value.principal_moments.tolist()} kg m^2"
-        )
+    values.positive(value.mass, f"{what}: mass")
     values.inertia_of(value.moment, f"{what}: the moment")
     return value
 
@@ -51,26 +50,58 @@ class _Massive(Options):
                 f"{type(self).__name__}: an Inertia holds mass and centre of mass; leave them out"
             )
         self.mass = 1.0 if mass is None else mass
-        self.center_of_mass = (0.0, 0.0, 0.0) if center_of_mass is None else center_of_mass
-        self.inertia = np.eye(3) if inertia is None else inertia
+        self.center_of_mass = center_of_mass
+        self.inertia = inertia
+
+
+def described_inertia(options: _Massive) -> SceneInertia:
+    """Mass properties of a body without shapes in the description, and which of them are its own.
+
+    Given moments are about the given centre of mass, or about the origin. Without them both wait for shapes.
+    """
+    moments, center = options.inertia, options.center_of_mass
+    return SceneInertia(
+        mass=options.mass,
+        pos=np.zeros(3) if center is None else center,
+        full_inertia=six_moments(ASSUMED_INERTIA if moments is None else moments),
+        has_own_moments=moments is not None,
+        has_own_pos=moments is not None or center is not None,
+    )
+
+
+def six_moments(inertia: Array) -> list[float]:
+    """xx, yy, zz, xy, xz, yz of a matrix."""
+    return inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
 
 
 M = TypeVar("M", bound=_Massive)
 
 
 def overridden(
+    who: str,
     usual: M,
     given: M | None,
     mass: float | None,
     inertia: InertiaLike | None,
     center_of_mass: VectorLike | None,
 ) -> M:
-    """A copy of the options that are given, or the usual ones, with what keywords say of mass."""
+    """A copy of the options that are given, or the usual ones, with what keywords say of mass.
+
+    `who` names the body in errors.
+    """
     if given is not None and type(given) is not type(usual):
         raise values.ShapeError(f"options must be a {type(usual).__name__}, got {given!r}")
     chosen = usual if given is None else given.copy()
-    if isinstance(inertia, Inertia) and (mass is not None or center_of_mass is not None):
-        raise ArgumentError("an Inertia holds mass and centre of mass; leave those keywords out")
+    if isinstance(inertia, Inertia):
+        if mass is not None or center_of_mass is not None:
+            raise ArgumentError(f"{who}: an Inertia holds mass and centre of mass; leave those keywords out")
+        checked_inertia(inertia, f"{who}: inertia")
+    elif inertia is not None:
+        inertia = values.inertia_of(inertia, f"{who}: inertia")
+    if mass is not None:
+        mass = values.positive(mass, f"{who}: mass")
+    if center_of_mass is not None:
+        center_of_mass = values.vector3(center_of_mass, f"{who}: center of mass")
     for field, value in (("mass", mass), ("inertia", inertia), ("center_of_mass", center_of_mass)):
         if value is not None:
             setattr(chosen, field, value)
@@ -83,13 +114,16 @@ class RigidBodyOptions(_Massive):
     Args:
         mass: [kg], positive; 1 when None.
         inertia: about the centre of mass, body axes [kg m^2], (3, 3), or an `Inertia` in the place of mass,
-            inertia and centre of mass; identity when None.
+            inertia and centre of mass. When None, that of the collision shapes the body gets, with uniform
+            density and scaled to the mass; 1 kg m^2 about every axis while it has none, which
+            `StepReport.notes` tells.
         position: of the body's origin, world frame [m], (3,).
         orientation: xyzw, (4,); made unit.
         linear_velocity: of the origin, world axes [m/s], (3,).
         angular_velocity: world axes [rad/s], (3,).
         is_static: the body never moves.
-        center_of_mass: in the body frame [m], (3,); the origin when None.
+        center_of_mass: in the body frame [m], (3,). When None, the origin with a given inertia, and otherwise
+            that of the collision shapes.
 
     Example:
         >>> from worldline import simulation as sx
@@ -100,8 +134,8 @@ class RigidBodyOptions(_Massive):
     """
 
     mass: Setting[float, float] = Setting(lambda v: values.positive(v, "RigidBodyOptions mass: mass"))
-    inertia: Setting[Array, InertiaLike] = Setting(
-        lambda v: values.inertia_of(v, "RigidBodyOptions inertia: inertia")
+    inertia: Setting[Array | None, InertiaLike | None] = Setting(
+        lambda v: None if v is None else values.inertia_of(v, "RigidBodyOptions inertia: inertia")
     )
     position: Setting[Array, VectorLike] = Setting(lambda v: values.vector3(v, "RigidBodyOptions: position"))
     orientation: Setting[Array, VectorLike] = Setting(
@@ -114,8 +148,8 @@ class RigidBodyOptions(_Massive):
         lambda v: values.vector3(v, "RigidBodyOptions: angular velocity")
     )
     is_static: Setting[bool, bool] = Setting(flag("RigidBodyOptions is_static"))
-    center_of_mass: Setting[Array, VectorLike] = Setting(
-        lambda v: values.vector3(v, "RigidBodyOptions: center of mass")
+    center_of_mass: Setting[Array | None, VectorLike | None] = Setting(
+        lambda v: None if v is None else values.vector3(v, "RigidBodyOptions: center of mass")
     )
 
     def __init__(
@@ -143,8 +177,10 @@ class LinkOptions(_Massive):
     Args:
         mass: [kg], positive; 1 when None.
         inertia: about the centre of mass, link axes [kg m^2], (3, 3), or an `Inertia` in the place of mass,
-            inertia and centre of mass; identity when None.
-        center_of_mass: in the link frame [m], (3,); the origin when None.
+            inertia and centre of mass. When None, that of the collision shapes the link gets; see
+            `RigidBodyOptions`.
+        center_of_mass: in the link frame [m], (3,). When None, the origin with a given inertia, and otherwise
+            that of the collision shapes.
         gravity_compensation: share of its weight that the link is relieved of; 1 makes it float.
 
     Example:
@@ -157,8 +193,12 @@ class LinkOptions(_Massive):
     """
 
     mass: Setting[float, float] = Setting(lambda v: values.positive(v, "Link mass: mass"))
-    inertia: Setting[Array, InertiaLike] = Setting(lambda v: values.inertia_of(v, "Link inertia: inertia"))
-    center_of_mass: Setting[Array, VectorLike] = Setting(lambda v: values.vector3(v, "Link center of mass"))
+    inertia: Setting[Array | None, InertiaLike | None] = Setting(
+        lambda v: None if v is None else values.inertia_of(v, "LinkOptions inertia: inertia")
+    )
+    center_of_mass: Setting[Array | None, VectorLike | None] = Setting(
+        lambda v: None if v is None else values.vector3(v, "LinkOptions center of mass")
+    )
     gravity_compensation: Setting[float, float] = Setting(
         lambda v: values.real(v, "Link gravity compensation")
     )

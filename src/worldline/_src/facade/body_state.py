@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldline._src.facade import values
-from worldline._src.facade.body_options import checked_inertia
+from worldline._src.facade.body_options import checked_inertia, six_moments
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.inertia import Inertia
 from worldline._src.facade.values import TransformLike, VectorLike
@@ -44,7 +44,7 @@ class MassiveFrame(Frame):
 
     @property
     def mass(self) -> float:
-        """[kg]"""
+        """[kg]; an inertia that was not given but follows from shapes is scaled with it."""
         runtime, b = self._index()
         return float(runtime.model.body_mass[b])
 
@@ -52,31 +52,31 @@ class MassiveFrame(Frame):
     def mass(self, value: float) -> None:
         runtime, b = self._index()
         mass = values.positive(value, f"{self._kind()} mass")
-        self._give_inertial(runtime, b)
-        masses = np.array(runtime.model.body_mass)
-        masses[b] = mass
-        runtime.update(body_mass=masses)
-        self._link.inertial.mass = mass
+        model = runtime.model
+        scale = (
+            mass / float(model.body_mass[b]) if self._follows_shapes() and model.body_mass[b] > 0.0 else 1.0
+        )
+        self._write(runtime, b, mass=mass, inertia=scale * model.body_inertia[b])
 
     @property
     def inertia(self) -> Array:
-        """About the centre of mass, axes of this frame [kg m^2], (3, 3)."""
+        """About the centre of mass, axes of this frame [kg m^2], (3, 3).
+
+        One that was not given is that of the collision shapes with uniform density, scaled to the mass. One
+        that is assigned stays when shapes come and go, and so does the centre of mass it is about.
+        """
         runtime, b = self._index()
         return runtime.model.body_inertia[b].copy()
 
     @inertia.setter
     def inertia(self, value: TransformLike) -> None:
         runtime, b = self._index()
-        inertia = values.inertia_of(value, f"{self._kind()} inertia")
-        self._give_inertial(runtime, b)
-        inertias = np.array(runtime.model.body_inertia)
-        inertias[b] = inertia
-        runtime.update(body_inertia=inertias)
-        self._link.inertial.full_inertia = inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
+        inertia = values.inertia_of(value, f"{self._kind()} inertia of '{self.name}': {self._kind()} inertia")
+        self._write(runtime, b, inertia=inertia, has_own_moments=True, has_own_pos=True)
 
     @property
     def center_of_mass(self) -> Array:
-        """In this frame [m], (3,)."""
+        """In this frame [m], (3,); that of the shapes when neither it nor an inertia was given."""
         runtime, b = self._index()
         return runtime.model.body_com[b].copy()
 
@@ -84,11 +84,7 @@ class MassiveFrame(Frame):
     def center_of_mass(self, value: VectorLike) -> None:
         runtime, b = self._index()
         center = values.vector3(value, f"{self._kind()} center of mass")
-        self._give_inertial(runtime, b)
-        centers = np.array(runtime.model.body_com)
-        centers[b] = center
-        runtime.update(body_com=centers)
-        self._link.inertial.pos = center
+        self._write(runtime, b, com=center, has_own_pos=True)
 
     @property
     def mass_properties(self) -> Inertia:
@@ -104,19 +100,21 @@ class MassiveFrame(Frame):
         """
         runtime, b = self._index()
         model = runtime.model
-        return Inertia(float(model.body_mass[b]), model.body_com[b], model.body_inertia[b])
+        return Inertia._as_found(float(model.body_mass[b]), model.body_com[b], model.body_inertia[b])
 
     @mass_properties.setter
     def mass_properties(self, value: Inertia) -> None:
         runtime, b = self._index()
         given = checked_inertia(value, f"{self._kind()} '{self.name}' mass properties")
-        self._give_inertial(runtime, b)
-        model = runtime.model
-        rows = {name: np.array(getattr(model, name)) for name in ("body_mass", "body_com", "body_inertia")}
-        rows["body_mass"][b], rows["body_com"][b] = given.mass, given.center_of_mass
-        rows["body_inertia"][b] = given.moment
-        runtime.update(**rows)
-        self._give_inertial(runtime, b)
+        self._write(
+            runtime,
+            b,
+            mass=given.mass,
+            com=given.center_of_mass,
+            inertia=given.moment,
+            has_own_moments=True,
+            has_own_pos=True,
+        )
 
     @property
     def gravity_compensation(self) -> float:
@@ -133,14 +131,48 @@ class MassiveFrame(Frame):
         runtime.update(body_gravcomp=shares)
         self._link.gravcomp = share
 
-    def _give_inertial(self, runtime: Any, b: int) -> None:
-        """Write computed mass properties into the description, so that one can be changed alone."""
-        given, model = self._link.inertial, runtime.model
+    def _follows_shapes(self) -> bool:
+        """Whether the inertia is that of shapes scaled to the mass: nobody gave one, and there are shapes."""
+        given = self._link.inertial
+        if given.full_inertia is None and given.diag_inertia is None:
+            return True
+        return not given.has_own_moments and self._has_volume()
+
+    def _has_volume(self) -> bool:
+        """Whether there are shapes to derive an inertia from."""
+        return False
+
+    def _write(
+        self,
+        runtime: Any,
+        b: int,
+        *,
+        mass: float | None = None,
+        com: Array | None = None,
+        inertia: Array | None = None,
+        has_own_moments: bool = False,
+        has_own_pos: bool = False,
+    ) -> None:
+        """Change mass properties in the model, then all of them in the description.
+
+        What a file left to its shapes is written as numbers that still follow those.
+        """
+        model, rows = runtime.model, {}
+        for name, value in (("body_mass", mass), ("body_com", com), ("body_inertia", inertia)):
+            if value is not None:
+                rows[name] = np.array(getattr(model, name))
+                rows[name][b] = value
+        runtime.update(**rows)
+        given = self._link.inertial
+        is_open = given.full_inertia is None and given.diag_inertia is None
+        given.has_own_moments = has_own_moments or (given.has_own_moments and not is_open)
+        given.has_own_pos = has_own_pos or (given.has_own_pos and given.pos is not None)
         given.mass = float(model.body_mass[b])
         given.pos = model.body_com[b].copy()
         given.diag_inertia = given.orientation = None
-        moments = model.body_inertia[b]
-        given.full_inertia = moments[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
+        given.full_inertia = six_moments(model.body_inertia[b])
+        if inertia is not None and has_own_moments:
+            given.is_checked = True
 
     # ---- motion
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError, UnknownCapabilityError
 from worldline._src.facade import values
-from worldline._src.facade.body_options import LinkOptions, RigidBodyOptions
+from worldline._src.facade.body_options import LinkOptions, RigidBodyOptions, described_inertia
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
 from worldline._src.facade.joint import Joint
 from worldline._src.facade.joint_spec import JointSpec
@@ -23,7 +23,7 @@ from worldline._src.facade.link import Link
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.model.checks import check_angle_limits
 from worldline._src.scene import compose as compose_scene
-from worldline._src.scene.bodies import Body, BodyKind, BodyRole, FrameKind, Inertia
+from worldline._src.scene.bodies import Body, BodyKind, BodyRole, FrameKind
 from worldline._src.scene.bodies import Frame as SceneFrame
 from worldline._src.scene.bodies import Link as SceneLink
 from worldline._src.scene.contact import ConstraintForceModel
@@ -105,20 +105,13 @@ def add_rigid_body(world: World, name: str, options: RigidBodyOptions, kinematic
         name, "rigid_body", world._rigid_bodies, world._numbers["rigid_body"], "rigid body"
     )
     links, _ = scene_names(world)
-    moments = options.inertia
     body = Body(
         free=FreeJoint(),
         link=SceneLink(
             name=unused(chosen, links),
             local_translation=options.position,
             local_rotation=options.orientation,
-            inertial=Inertia(
-                mass=options.mass,
-                pos=options.center_of_mass,
-                full_inertia=moments[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist(),
-                # any symmetric positive definite matrix is taken, also one that no solid body has
-                is_checked=False,
-            ),
+            inertial=described_inertia(options),
         ),
         kind=BodyKind.Static
         if options.is_static
@@ -189,19 +182,13 @@ def add_link(
         joint_name, joint_number = free_name(spec.name, "joint", owner._joints, owner._joint_number, "joint")
 
     links, joints = scene_names(world)
-    moments = options.inertia
     joint = None if spec is None else _described(spec, unused(f"{owner.name}/{joint_name}", joints))
     local = IDENTITY if spec is None else _drawn_pose(spec)
     link = SceneLink(
         name=unused(f"{owner.name}/{chosen}", links),
         local_translation=local[:3],
         local_rotation=local[3:],
-        inertial=Inertia(
-            mass=options.mass,
-            pos=options.center_of_mass,
-            full_inertia=moments[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist(),
-            is_checked=False,
-        ),
+        inertial=described_inertia(options),
         gravcomp=options.gravity_compensation,
     )
     if joint is not None:

@@ -12,6 +12,7 @@ import numpy as np
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
 from worldline._src.facade.values import TransformLike, VectorLike
+from worldline._src.model.checks import check_body
 from worldline._src.scene.geometry import ShapeType
 from worldline._src.scene.mass_properties import MassProperties, combined, is_physical, placed, primitive
 from worldline._src.spatial.poses import Array
@@ -26,15 +27,18 @@ class Inertia:
         center_of_mass: in the body frame [m], (3,).
         moment: about the centre of mass, body axes [kg m^2], (3, 3).
 
-    Any finite numbers make one; `is_valid` says whether a body can have them.
+    Numbers that no body can have are refused: a negative mass or principal moment, moments without mass, and
+    a principal moment that exceeds the sum of the other two.
 
     Example:
         >>> from worldline import simulation as sx
         >>> ball = sx.Inertia.from_sphere(0.5, mass=10.0)
         >>> ball.moment.diagonal().tolist(), ball.is_valid
         ([1.0, 1.0, 1.0], True)
-        >>> sx.Inertia(1.0, (0, 0, 0), np.diag([1.0, 1.0, 3.0])).is_valid  # 3 > 1 + 1
-        False
+        >>> sx.Inertia(1.0, (0, 0, 0), np.diag([1.0, 1.0, 3.0]))  # 3 > 1 + 1
+        Traceback (most recent call last):
+        ...
+        worldline.ArgumentError: Inertia: no body has the principal moments [1.0, 1.0, 3.0]; ...
     """
 
     mass: float = 1.0
@@ -51,11 +55,23 @@ class Inertia:
         if given.shape != (3, 3) or not np.isfinite(given).all() or not np.array_equal(given, given.T):
             raise ArgumentError(f"moment must be finite, symmetric and of shape (3, 3), got {given.tolist()}")
         center = values.vector3(center_of_mass, "center of mass")
-        for name, value in (("center_of_mass", center), ("moment", given)):
+        weight = values.real(mass, "mass")
+        check_body(weight, given, "Inertia")
+        self._set(weight, center, given)
+
+    def _set(self, mass: float, center: Array, moment: Array) -> None:
+        for name, value in (("center_of_mass", center), ("moment", moment)):
             value = value.copy()
             value.flags.writeable = False
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "mass", values.real(mass, "mass"))
+        object.__setattr__(self, "mass", mass)
+
+    @classmethod
+    def _as_found(cls, mass: float, center: Array, moment: Array) -> Inertia:
+        """What a body of a file has, be it possible or not."""
+        made = object.__new__(cls)
+        made._set(mass, center, moment)
+        return made
 
     # ---- from shapes
 
@@ -150,7 +166,7 @@ class Inertia:
 
     @property
     def is_valid(self) -> bool:
-        """Whether some body has these.
+        """Whether some body can have these; only bodies of files have others, see `World.from_file`.
 
         The mass is not negative, nor is a principal moment, and none exceeds the sum of the others; the
         spatial tensor is positive semidefinite then.

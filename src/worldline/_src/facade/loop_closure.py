@@ -79,7 +79,19 @@ def _transform(value: TransformLike, what: str) -> Array:
 
 
 class LoopClosureRuntimePolicy(Options):
-    """What is done about a closure while the world runs; a value that is assigned as a whole."""
+    """What is done about a closure while the world runs; a value that is assigned as a whole.
+
+    Args:
+        enabled: whether the policies apply.
+        kinematics: what a kinematics update does about the closure.
+        dynamics: what a step does: SOLVE keeps it closed, RESIDUAL_ONLY leaves it open to be measured, which
+            `StepReport.notes` tells.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> sx.LoopClosureRuntimePolicy().dynamics.name
+        'SOLVE'
+    """
 
     enabled: Setting[bool, bool] = Setting(flag("LoopClosureRuntimePolicy enabled"))
     kinematics: Setting[ClosureKinematicsPolicy, ClosureKinematicsPolicy] = Setting(
@@ -93,7 +105,7 @@ class LoopClosureRuntimePolicy(Options):
         self,
         enabled: bool = True,
         kinematics: ClosureKinematicsPolicy = ClosureKinematicsPolicy.RESIDUAL_ONLY,
-        dynamics: ClosureDynamicsPolicy = ClosureDynamicsPolicy.RESIDUAL_ONLY,
+        dynamics: ClosureDynamicsPolicy = ClosureDynamicsPolicy.SOLVE,
     ) -> None:
         self.enabled = enabled
         self.kinematics = kinematics
@@ -114,20 +126,22 @@ class LoopClosureResidual(NamedTuple):
     """Rotation vector taking B to A, world axes [rad], (3,)."""
     coordinates: LoopClosureResidualCoordinates
     enabled: bool
-    is_active: bool
+    active: bool
     """True when a stage acts on the closure."""
     force: Array | None
-    """What the last step held endpoint A with: force [N], torque about the endpoint [N m], world axes, (6,);
-    B feels the opposite. None when nothing was solved."""
+    """Force of the last step on endpoint A, world axes [N], (3,); B feels the opposite. None when nothing was
+    solved."""
+    torque: Array | None
+    """Torque of the last step on A about its endpoint, world axes [N m], (3,); None like the force."""
 
     @property
-    def is_force_available(self) -> bool:
-        """Whether a stage solved for the force."""
+    def force_available(self) -> bool:
+        """Whether a stage solved for force and torque."""
         return self.force is not None
 
 
 class LoopClosure(Handle):
-    """A closure of a loop. Its topology is fixed; whether and how it acts is a policy.
+    """A closure of a loop, which steps keep closed. Its topology is fixed; whether it acts is a policy.
 
     Example:
         >>> from worldline import simulation as sx
@@ -271,6 +285,7 @@ class LoopClosure(Handle):
             value = np.array([float(np.linalg.norm(gap)) - spec.distance])
         else:
             value = np.concatenate([gap, _tilt(values.matrix_of(B)[:3, :3].T @ values.matrix_of(A)[:3, 2])])
+        wrench = self._wrench()
         return LoopClosureResidual(
             value=value,
             norm=float(np.linalg.norm(value)),
@@ -278,12 +293,13 @@ class LoopClosure(Handle):
             rotation=rotation,
             coordinates=LoopClosureResidualCoordinates.WORLD,
             enabled=self._closure.enabled,
-            is_active=self._is_solved,
-            force=self._force(),
+            active=self._is_solved,
+            force=None if wrench is None else wrench[:3],
+            torque=None if wrench is None else wrench[3:],
         )
 
-    def _force(self) -> Array | None:
-        """Force and torque on endpoint A in the last step; None when the closure was not solved."""
+    def _wrench(self) -> Array | None:
+        """Force, then torque, on endpoint A in the last step; None when the closure was not solved."""
         runtime = self._world._live()
         table = runtime.model.closures
         if not self._is_solved or runtime.constraints is None or table is None:

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collision shapes of rigid bodies and links, and the ground.
 
-A shape becomes a geom of the description without mass: mass and inertia of a body are its own and stay as
-they are. Its contact is hard; two shapes touch with the geometric mean of their friction and the larger
-restitution.
+A shape becomes a geom of the description without mass: the mass of a body is its own and stays. An inertia
+that nobody gave is that of the shapes, scaled to that mass. Contact is hard; two shapes touch with the
+geometric mean of their friction and the larger restitution.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
-from worldline._src.errors import ArgumentError, CapabilityError
+from worldline._src.errors import ArgumentError, CapabilityError, WorldlineError
 from worldline._src.facade import values
+from worldline._src.facade.body_options import ASSUMED_INERTIA, six_moments
 from worldline._src.facade.body_state import MassiveFrame
 from worldline._src.model.kinds import ShapeFlags
 from worldline._src.scene.asset_specs import HFieldSource, HFieldSourceType, MeshData, MeshSource
+from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.contact import CombineRule, ConstraintForceModel, PhysicsMaterial
 from worldline._src.scene.geometry import Geometry, ShapeType
 from worldline._src.scene.validate import is_ground, movable_links
@@ -62,7 +64,10 @@ class ShapedFrame(MassiveFrame):
         friction: float | None = None,
         restitution: float | None = None,
     ) -> None:
-        """Give the body one more shape, in design mode or within `World.edit()`; its mass stays.
+        """Give the body one more shape, in design mode or within `World.edit()`.
+
+        The mass of the body stays. An inertia that was given stays too; otherwise it becomes that of all
+        shapes with uniform density, scaled to the mass, and the centre of mass, unless given, becomes theirs.
 
         Shapes of one body never touch each other. Planes, meshes (surfaces of triangles with two sides) and
         height fields are for bodies that stand still.
@@ -109,7 +114,32 @@ class ShapedFrame(MassiveFrame):
             assert geom.hfield is not None
             assets.hfields[geom.hfield] = source
         self._link.geoms.append(geom)
+        try:
+            self._derive_inertia()
+        except WorldlineError:
+            self._drop(geom)
+            raise
         self._world._topology_changed()
+
+    def _has_volume(self) -> bool:
+        return any(_touches(geom) and not is_ground(geom) for geom in self._link.geoms)
+
+    def _derive_inertia(self) -> None:
+        """Inertia and centre of mass that nobody gave, from the shapes there are now.
+
+        Shapes have uniform density, overlaps count twice, and the whole is scaled to the mass of the body.
+        """
+        given = self._link.inertial
+        if given.has_own_moments or given.mass is None:
+            return
+        shapes = AssetLibrary(self._world._scene).uniform_properties(self._link.geoms)
+        moments, center = ASSUMED_INERTIA, np.zeros(3)
+        if shapes.mass > 0.0:
+            moments, center = shapes.inertia * (given.mass / shapes.mass), shapes.com
+            values.inertia_of(moments, f"'{self.name}': the inertia of its shapes")
+        given.full_inertia = six_moments(moments)
+        if not given.has_own_pos:
+            given.pos = center
 
     def set_collision_shape(
         self, shape: CollisionShape, *, friction: float | None = None, restitution: float | None = None
@@ -140,6 +170,7 @@ class ShapedFrame(MassiveFrame):
         scene = self._world._scene
         rows = self._link.geoms
         rows[:] = [row for row in rows if row is not geom]
+        self._derive_inertia()
         left = [g for link in scene.hierarchy.links() for g in link.geoms] + list(scene.hierarchy.geoms)
         if geom.mesh is not None and geom.mesh.startswith(_OWN) and all(g.mesh != geom.mesh for g in left):
             del scene.assets.meshes[geom.mesh]

@@ -16,6 +16,7 @@ import numpy as np
 from worldline._src.errors import StepFailure
 from worldline._src.facade.contacts import contact_summary, last_contacts, owners
 from worldline._src.facade.force_shares import relief
+from worldline._src.facade.kinds import ClosureDynamicsPolicy
 from worldline._src.facade.link import Link
 from worldline._src.facade.requirements import ResolvedOption, resolved_configuration
 from worldline._src.facade.rigid_body import RigidBody
@@ -23,6 +24,7 @@ from worldline._src.facade.world_joint import WorldJoint
 from worldline._src.kernels.constraints import contact_log
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.equality_rows import BROKEN
+from worldline._src.scene.validate import movable_links
 from worldline._src.spatial.poses import Array
 from worldline._src.step.equality_filling import Owner
 
@@ -124,6 +126,8 @@ class StepReport:
         pairs: contacts by pair of bodies.
         substitutions: options that were resolved to something else than was asked for.
         failure: why the last step that was tried failed; None when it went well.
+        notes: what the World does that its user may not expect: bodies whose inertia is assumed because they
+            have neither an inertia nor collision shapes, and loop closures that are only measured.
     """
 
     frame: int
@@ -143,6 +147,7 @@ class StepReport:
     pairs: tuple[PairForce, ...]
     substitutions: tuple[ResolvedOption, ...]
     failure: StepFailure | None
+    notes: tuple[str, ...]
 
     def __str__(self) -> str:
         lines = [
@@ -164,6 +169,7 @@ class StepReport:
             lines.append(f"no room for {self.dropped_contact_events} contact events")
         if self.failure is not None:
             lines.append(f"failed: {self.failure}")
+        lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
 
 
@@ -193,7 +199,31 @@ def step_report(world: World) -> StepReport:
         pairs=_pairs(world),
         substitutions=tuple(o for o in resolved_configuration(world) if o.requested != o.resolved),
         failure=runtime.sim.failure,
+        notes=_notes(world),
     )
+
+
+def _notes(world: World) -> tuple[str, ...]:
+    """What a World does that its user may not expect."""
+    moves = {id(link) for link, can_move, _ in movable_links(world._scene) if can_move}
+    bodies: list[tuple[str, RigidBody | Link]] = [
+        (f"rigid body '{body.name}'", body) for body in world._rigid_bodies.values() if not body.is_kinematic
+    ]
+    for robot in world._multibodies.values():
+        bodies += [
+            (f"link '{link.name}' of multibody '{robot.name}'", link) for link in robot._links.values()
+        ]
+    found = [
+        f"{who}: it has neither an inertia nor collision shapes; 1 kg m^2 about every axis is assumed"
+        for who, body in bodies
+        if id(body._link) in moves and not body._link.inertial.has_own_moments and not body._has_volume()
+    ]
+    found += [
+        f"loop closure '{closure.name}': it is only measured (RESIDUAL_ONLY); nothing keeps it closed"
+        for closure in world._loop_closures.values()
+        if closure.enabled and closure.dynamics is ClosureDynamicsPolicy.RESIDUAL_ONLY
+    ]
+    return tuple(found)
 
 
 def _dof_names(runtime: Runtime, dofs: np.ndarray) -> tuple[str, ...]:

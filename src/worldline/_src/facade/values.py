@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from worldline._src.errors import ArgumentError, ShapeError
+from worldline._src.model.checks import check_body
 from worldline._src.spatial.poses import Array, quaternion
 
 VectorLike = Sequence[float] | Array
@@ -116,7 +117,10 @@ def quaternion_of(value: Any, what: str) -> Array:
 
 
 def inertia_of(value: Any, what: str) -> Array:
-    """A symmetric positive definite 3x3 matrix."""
+    """Inertia that a body of a World can have: three moments or a 3x3 matrix.
+
+    It is symmetric positive definite, and no principal moment exceeds the sum of the other two.
+    """
     made = array(value, what)
     if made.shape == (3,):
         made = np.diag(made)
@@ -129,7 +133,9 @@ def inertia_of(value: Any, what: str) -> Array:
         or float(np.linalg.eigvalsh(made)[0]) <= 0.0
     ):
         raise ArgumentError(f"{what} must be symmetric positive definite, got {made.tolist()}")
-    return 0.5 * (made + made.T)
+    made = 0.5 * (made + made.T)
+    check_body(1.0, made, what)
+    return made
 
 
 def spread(value: Any, count: int, what: str) -> Array:

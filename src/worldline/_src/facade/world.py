@@ -202,7 +202,8 @@ class World(
             fixed: the body never moves.
             kinematic: the body follows its velocity and feels no forces.
         """
-        chosen = overridden(RigidBodyOptions(), options, mass, inertia, center_of_mass)
+        who = f"rigid body '{name}'" if name else "a rigid body"
+        chosen = overridden(who, RigidBodyOptions(), options, mass, inertia, center_of_mass)
         given = {
             "position": position,
             "orientation": orientation,

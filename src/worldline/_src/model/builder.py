@@ -124,7 +124,9 @@ class ModelBuilder(ShapeMethods):
             xform: initial pose, position [m] and xyzw, world frame.
             mass: [kg]; zero for a massless frame.
             com: centre of mass in the body frame [m].
-            inertia: 3x3 about the centre of mass, body axes [kg m^2]; None for a point mass.
+            inertia: 3x3 about the centre of mass, body axes [kg m^2]. None for a point mass, to which shapes
+                with a density add their mass and inertia; where all its shapes have density 0, theirs with
+                uniform density, scaled to `mass`.
             is_kinematic: the body follows prescribed motion; only for children of the world.
             label: unique name; made up when None.
             check_inertia: False takes moments that no body can have, as some files give them.
@@ -146,7 +148,8 @@ class ModelBuilder(ShapeMethods):
         if type(gravcomp) is not float or not math.isfinite(gravcomp):
             gravcomp = float(numbers(gravcomp, (), f"gravcomp of link '{label}'"))
         moments = 0.5 * (moments + moments.T)
-        link = LinkRecord(label, pose, mass, center, moments, bool(is_kinematic), gravcomp=gravcomp)
+        is_point = inertia is None and mass > 0.0
+        link = LinkRecord(label, pose, mass, center, moments, bool(is_kinematic), -1, gravcomp, is_point)
         self._labels["link"].add(label)
         self.links.append(link)
         return BuilderIndex(len(self.links) - 1, self)

@@ -19,7 +19,6 @@ from worldline._src.spatial.poses import VectorLike, numbers, transform
 if TYPE_CHECKING:
     from worldline._src.model.builder import ModelBuilder
     from worldline._src.model.model import Model
-    from worldline._src.model.records import LinkRecord
     from worldline._src.scene.asset_specs import AssetSpecs
     from worldline._src.scene.geometry import Geometry
 
@@ -103,7 +102,7 @@ def add_shape(
     )
     _check(geom)
     if body >= 0:
-        _add_mass(builder, builder.links[body], geom)
+        _add_mass(builder, body, geom)
     builder._labels["shape"].add(label)
     builder.shapes.append((body, geom))
     return len(builder.shapes) - 1
@@ -143,11 +142,19 @@ def _check(geom: Geometry) -> None:
         raise ArgumentError("; ".join(str(problem) for problem in probe.problems))
 
 
-def _add_mass(builder: ModelBuilder, link: LinkRecord, geom: Geometry) -> None:
+def _add_mass(builder: ModelBuilder, body: int, geom: Geometry) -> None:
+    """Mass and inertia of a shape; one without density gives a point mass its form."""
     from worldline._src.scene.mass_properties import MassProperties, combined
 
+    link, assets = builder.links[body], library(builder)
+    part = assets.geom_properties(geom)
+    if link.is_point and not part.mass > 0.0:
+        whole = assets.uniform_properties([*(other for b, other in builder.shapes if b == body), geom])
+        if whole.mass > 0.0:
+            link.inertia = whole.inertia * (link.mass / whole.mass)
+        return
+    link.is_point = False
     own = MassProperties(link.mass, link.com, link.inertia)
-    part = library(builder).geom_properties(geom)
     whole = combined([own, part])
     link.mass, link.com, link.inertia = whole.mass, whole.com.copy(), whole.inertia.copy()
 

@@ -63,8 +63,7 @@ def check_body(mass: float, inertia: Array, what: str) -> None:
     """Mass and inertia that some body can have; zero mass needs zero inertia."""
     if _is_plain_body(mass, inertia):
         return
-    if not np.isfinite(mass) or mass < 0.0:
-        raise ArgumentError(f"{what}: mass must be finite and not negative, got {mass}")
+    _check_mass(mass, what)
     if not np.isfinite(inertia).all():
         raise ArgumentError(f"{what}: inertia must be finite, got {inertia.tolist()}")
     size = float(np.abs(inertia).max())
@@ -79,6 +78,11 @@ def check_body(mass: float, inertia: Array, what: str) -> None:
             f"{what}: no body has the principal moments {moments.tolist()}; they must not be negative "
             "and none may exceed the sum of the other two"
         )
+
+
+def _check_mass(mass: float, what: str) -> None:
+    if not np.isfinite(mass) or mass < 0.0:
+        raise ArgumentError(f"{what}: mass must be finite and not negative, got {mass}")
 
 
 def _is_plain_body(mass: float, inertia: Array) -> bool:
@@ -188,8 +192,12 @@ def check_update(model: Model, arrays: dict[str, Any]) -> dict[str, np.ndarray]:
     if "body_mass" in checked or "body_inertia" in checked:
         mass = checked.get("body_mass", model.body_mass)
         inertia = checked.get("body_inertia", model.body_inertia)
+        # impossible moments that a file gave stay where nobody changes them
+        changed = (inertia != model.body_inertia).any(axis=(1, 2)) | (mass == 0.0)
         for b, label in enumerate(model.body_label):
-            check_body(float(mass[b]), inertia[b], f"body '{label}'")
+            _check_mass(float(mass[b]), f"body '{label}'")
+            if changed[b]:
+                check_body(float(mass[b]), inertia[b], f"body '{label}'")
         if "body_inertia" in checked:
             checked["body_inertia"] = 0.5 * (inertia + inertia.transpose(0, 2, 1))
     return checked

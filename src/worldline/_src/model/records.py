@@ -165,6 +165,8 @@ class LinkRecord:
     moved_by: int = -1
     """The joint of an articulation that moves it."""
     gravcomp: float = 0.0
+    is_point: bool = False
+    """Mass was given without inertia, and no shape brought any: shapes without density give it their form."""
 
 
 @dataclass

@@ -52,6 +52,17 @@ class Inertia(Struct):
         converter=FLAG,
         doc="Refuse moments that no body can have; readers turn it off where a file has such.",
     )
+    has_own_moments: bool = field(
+        default=True,
+        converter=FLAG,
+        doc="False where the moments were derived from the shapes of the link, or assumed without any: a "
+        "simulation World derives them again when its shapes or its mass change.",
+    )
+    has_own_pos: bool = field(
+        default=True,
+        converter=FLAG,
+        doc="False where the centre of mass was derived from the shapes of the link; see `has_own_moments`.",
+    )
 
 
 _FIRST_COUNT: Final = 1000

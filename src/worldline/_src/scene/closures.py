@@ -94,7 +94,7 @@ class LoopClosure(Struct):
         doc="Policy of a kinematics update.",
     )
     dynamics: ClosureDynamicsPolicy = field(
-        default=ClosureDynamicsPolicy.ResidualOnly,
+        default=ClosureDynamicsPolicy.Solve,
         converter=Enumeration(ClosureDynamicsPolicy),
         doc="Policy of a step.",
     )

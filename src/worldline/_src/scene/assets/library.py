@@ -8,6 +8,7 @@ This is where a compiler gets from names to shapes: `mesh`, `hull` and `parts` f
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
@@ -216,6 +217,24 @@ class AssetLibrary:
             shape, size, position, rotation, density=density, mass=mass, shell=geom.shell_inertia
         )
 
+    def uniform_properties(self, geoms: Iterable[Geometry]) -> MassProperties:
+        """Mass properties of geoms that can touch something, all of density 1 kg/m^3, in their link's frame.
+
+        Geoms without a volume (planes, height fields, surfaces of triangles) do not count.
+        """
+        parts = []
+        for geom in geoms:
+            mask = geom.collision_mask
+            if geom.mesh_surface or not (mask.collide_group or mask.collide_with):
+                continue
+            if geom.shape is _MESH:
+                own = mesh_properties(self.integrals(geom), density=1.0)
+                parts.append(placed(own, geom.position, geom.orientation))
+                continue
+            shape, size, position, rotation, _ = self.resolved(geom)
+            parts.append(placed_primitive(shape, size.tolist(), position, rotation, density=1.0))
+        return combined(parts)
+
     def link_properties(self, link: Link, options: CompileOptions | None = None) -> MassProperties:
         """Mass properties of a link under the scene's compile options, but for its total mass."""
         options = self.options if options is None else options
@@ -233,6 +252,9 @@ class AssetLibrary:
                 found = combined([self.geom_properties(geom) for geom in source])
             except OverflowError:
                 raise SceneError(f"link {link.name!r}: its mass is too large for a number") from None
+            if given and inertial.mass is not None and not has_moments and not found.mass > 0.0:
+                # shapes without mass of their own still have a form, which is scaled to the given mass
+                found = self.uniform_properties(source)
             # what is given also stands where there is no geom to take its place
             found = given_properties(inertial, found) if given or not found.mass > 0.0 else found
         found = bounded(found, options.bound_mass, options.bound_inertia)

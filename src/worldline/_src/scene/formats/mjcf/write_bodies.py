@@ -144,7 +144,10 @@ def _write_inertia(writing: Writing, element: Element, link: Link, path: str, li
     here = f"{path}.inertial"
     if not inertial.is_checked:
         writing.reworded(f"{here}.is_checked", "whether moments are checked is not up to the file")
+    if not (inertial.has_own_moments and inertial.has_own_pos):
+        writing.reworded(here, "mass properties derived from the shapes are written as numbers")
     said = {"diag_inertia", "mass", "orientation", "pos", "full_inertia", "is_checked"}
+    said |= {"has_own_moments", "has_own_pos"}
     writing.others(inertial, here, said)
     moments = inertial.diag_inertia if inertial.full_inertia is None else inertial.full_inertia
     if inertial.mass is not None and inertial.pos is not None and moments is not None:

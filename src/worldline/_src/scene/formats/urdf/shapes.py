@@ -270,8 +270,10 @@ class ShapeReader:
             self.log.problem(mass, f"given a mass of {value}; allowed: 0 or more")
         made = Inertia(mass=value, pos=pose.position, orientation=pose.rotation)
         if moments is None:
-            self.log.approximated(inertial, "no <inertia>; taken as a point mass")
-            made.diag_inertia = (0.0, 0.0, 0.0)
+            self.log.approximated(
+                inertial,
+                "no <inertia>; that of the collision shapes scaled to the mass, or a point mass without",
+            )
             return made
         attributes = Attributes(moments, self.log)
         diagonal = [self._number(attributes, name) for name in _INERTIA[:3]]
