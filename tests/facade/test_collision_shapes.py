@@ -38,7 +38,7 @@ def test_what_goes_in_comes_out(world, shape):
     body.add_collision_shape(shape)
     (found,) = body.collision_shapes
     assert found.type is shape.type and repr(found) == repr(shape)
-    np.testing.assert_allclose(found.local_transform, POSE, atol=1e-15)
+    np.testing.assert_allclose(found.local_pose, POSE, atol=1e-15)
     # a body's mass is its own
     assert body.mass == 2.5 and (body.inertia == np.diag([1.0, 2.0, 2.5])).all()
 
@@ -50,7 +50,7 @@ def test_convex_shapes_keep_their_points(world):
     assert found.type is CollisionShapeType.CONVEX and body.mass == 2.5
     order = np.lexsort(found.vertices.T)
     np.testing.assert_allclose(found.vertices[order], CUBE[np.lexsort(CUBE.T)], atol=1e-12)
-    np.testing.assert_allclose(found.local_transform, POSE, atol=1e-12)
+    np.testing.assert_allclose(found.local_pose, POSE, atol=1e-12)
     body.remove_collision_shape(0)
     assert not world.to_scene().assets.meshes
 

@@ -264,7 +264,7 @@ def test_two_workers_really_work_at_once(parallel):
     graph.add("right", meet.wait)
     profile = parallel.run(graph)
     assert profile.max_parallelism == 2
-    assert {node.worker for node in profile.nodes} == {0, 1}
+    assert {node.worker_index for node in profile.nodes} == {0, 1}
 
 
 @pytest.mark.parametrize("kind", ["sequential", "parallel"])

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 import worldline
-from facade import typed_connections, typed_members, typed_use, typed_values
+from facade import typed_connections, typed_members, typed_surface, typed_use, typed_values
 from facade.scenes import rich
 from worldline import simulation as sx
 from worldline._src.errors import CapabilityError
@@ -61,9 +61,9 @@ def test_names_are_snake_case_and_enumerations_upper_case():
 
 def test_data_has_no_getters_and_setters():
     # lookups by name, Jacobians of a link and both limits at once are operations, not data
-    lookups = r"get_(multibody|rigid_body|loop_closure|frame|joint|link|rigid_body_names|variable|variable_index|state|control|replay_\w+|last_contact_forces)|get_\w*(jacobian|center_of_mass)\w*"
+    lookups = r"get_(node|stage|multibody|rigid_body|loop_closure|frame|joint|link|rigid_body_names|variable|variable_index|state|control|replay_\w+|last_contact_forces)|get_\w*(jacobian|center_of_mass)\w*"
     allowed = re.compile(
-        rf"{lookups}|set_(position_limits|state|control|collision_shape|collision_pair_ignored)"
+        rf"{lookups}|set_((position|velocity|effort)_limits|state|control|collision_shape|collision_pair_ignored)"
     )
     for owner, member, _ in members():
         if member.startswith(("get_", "set_")):
@@ -113,7 +113,9 @@ def test_every_handle_has_a_repr():
 # ---- types
 
 
-TYPED = tuple(Path(part.__file__) for part in (typed_use, typed_members, typed_connections, typed_values))
+TYPED = tuple(
+    Path(part.__file__) for part in (typed_use, typed_members, typed_connections, typed_values, typed_surface)
+)
 
 
 def test_typed_use_names_everything_public():
@@ -136,7 +138,7 @@ def test_typed_use_runs(tmp_path):
     assert "multibody arm" in typed_use.run(tmp_path)
     assert typed_members.run(tmp_path) > 0
     assert typed_connections.run() == 1
-    assert typed_values.run() > 0
+    assert typed_values.run() > 0 and typed_surface.run() > 0
     world = sx.World()
     assert asyncio.run(typed_members.wait_for(world)) == 1 and world.frame == 3
 

@@ -149,4 +149,4 @@ def test_a_stage_has_a_graph_for_every_run():
     assert stage.calls == len(stage.graph_profiles) == 4
     assert stage.total_graph_wall_time_us == pytest.approx(stage.duration_us)
     assert stage.max_graph_worker_count == stage.max_graph_parallelism == 1
-    assert stage.graph_profiles[0].get_node("positions").worker == 0
+    assert stage.graph_profiles[0].get_node("positions").worker_index == 0

@@ -12,6 +12,7 @@
 
 from numpy import float64
 
+from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
 from worldline._src.drawing.cameras import LookAt
 from worldline._src.facade.body_options import LinkOptions, RigidBodyOptions
 from worldline._src.facade.capabilities import Capability, capabilities
@@ -25,12 +26,14 @@ from worldline._src.facade.contacts import Contact, ContactForce
 from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
 from worldline._src.facade.dump import dump_scene_json, dump_scene_text
 from worldline._src.facade.end_effector import EndEffector
+from worldline._src.facade.executors import ComputeExecutor, ParallelExecutor, SequentialExecutor
 from worldline._src.facade.explain import Explanation
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
 from worldline._src.facade.inertia import Inertia
 from worldline._src.facade.jobs import StepJob, StepProgress
 from worldline._src.facade.joint import Joint
 from worldline._src.facade.joint_spec import JointSpec
+from worldline._src.facade.joint_stiffness import JointConstraintProjectionPolicy
 from worldline._src.facade.kinds import (
     ActuatorType,
     ClosureDynamicsPolicy,
@@ -49,13 +52,7 @@ from worldline._src.facade.kinds import (
 )
 from worldline._src.facade.ledger import EnergyLedger
 from worldline._src.facade.link import Link
-from worldline._src.facade.loading import (
-    LoadResult,
-    ReadOptions,
-    SkeletonLoadOptions,
-    add_skeleton,
-    add_world,
-)
+from worldline._src.facade.loading import LoadResult, ReadOptions, SkeletonLoadOptions, add_world
 from worldline._src.facade.loop_closure import (
     LoopClosure,
     LoopClosureResidual,
@@ -78,6 +75,12 @@ from worldline._src.facade.replay_layout import LayoutError
 from worldline._src.facade.requirements import ResolvedOption
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.sensors import Sensor, SensorCollection, SensorReading
+from worldline._src.facade.shapes import CollisionBody
+from worldline._src.facade.skeletons import (
+    SkeletonToMultibodyOptions,
+    add_skeleton,
+    build_multibody_from_skeleton,
+)
 from worldline._src.facade.state_space import StateSpace, StateVariable
 from worldline._src.facade.step_options import StepOptions
 from worldline._src.facade.step_report import (
@@ -90,10 +93,12 @@ from worldline._src.facade.step_report import (
 from worldline._src.facade.subsets import Branch, Chain, Group, Linkage
 from worldline._src.facade.visibility import VisibilityQueries, VisibleBody
 from worldline._src.facade.world import World
-from worldline._src.facade.world_joint import JointConstraintProjectionPolicy, WorldJoint
+from worldline._src.facade.world_joint import WorldJoint
 from worldline._src.facade.world_state import WorldControl, WorldState
 from worldline._src.render.pictures import Picture
 from worldline._src.render.renderer import Renderer, render
+from worldline._src.step.execution_profile import ComputeExecutionProfile, ComputeNodeExecutionProfile
+from worldline._src.step.profiling import WorldStepProfile, WorldStepStageProfile
 from worldline._src.step.simulation import StepFailure
 from worldline._src.step.stepping import MultibodyIntegrationFamily
 from worldline._src.viewer.viewer import Viewer, view
@@ -112,9 +117,15 @@ __all__ = [
     "Chain",
     "ClosureDynamicsPolicy",
     "ClosureKinematicsPolicy",
+    "CollisionBody",
     "CollisionQueries",
     "CollisionQueryOptions",
+    "CollisionShape",
+    "CollisionShapeType",
     "ComputeAcceleratorPolicy",
+    "ComputeExecutionProfile",
+    "ComputeExecutor",
+    "ComputeNodeExecutionProfile",
     "Contact",
     "ContactEvent",
     "ContactEventKind",
@@ -157,6 +168,7 @@ __all__ = [
     "MultibodyOptions",
     "NamedCollection",
     "PairForce",
+    "ParallelExecutor",
     "Picture",
     "RayHit",
     "RayHits",
@@ -176,7 +188,9 @@ __all__ = [
     "Sensor",
     "SensorCollection",
     "SensorReading",
+    "SequentialExecutor",
     "SkeletonLoadOptions",
+    "SkeletonToMultibodyOptions",
     "StateSpace",
     "StateVariable",
     "StepFailure",
@@ -194,9 +208,12 @@ __all__ = [
     "WorldJoint",
     "WorldOptions",
     "WorldState",
+    "WorldStepProfile",
+    "WorldStepStageProfile",
     "WorldSyncStage",
     "add_skeleton",
     "add_world",
+    "build_multibody_from_skeleton",
     "capabilities",
     "dump_scene_json",
     "dump_scene_text",

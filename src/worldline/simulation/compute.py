@@ -10,19 +10,21 @@
 """
 
 from worldline._src.facade.executors import (
+    ComputeExecutor,
     ComputeGraph,
     ParallelExecutor,
     SequentialExecutor,
 )
 from worldline._src.facade.world_compute import WorldMemoryDiagnostics
-from worldline._src.step.execution_profile import ExecutionProfile, NodeProfile
+from worldline._src.step.execution_profile import ComputeExecutionProfile, ComputeNodeExecutionProfile
 from worldline._src.step.pipeline import StageMetadata, WorldStepPipeline
 from worldline._src.step.profiling import WorldStepProfile, WorldStepStageProfile
 
 __all__ = [
+    "ComputeExecutionProfile",
+    "ComputeExecutor",
     "ComputeGraph",
-    "ExecutionProfile",
-    "NodeProfile",
+    "ComputeNodeExecutionProfile",
     "ParallelExecutor",
     "SequentialExecutor",
     "StageMetadata",

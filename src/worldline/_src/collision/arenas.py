@@ -126,7 +126,7 @@ def _bits(mask: int) -> int:
 
 
 def _centred_pose(shape: CollisionShape, geometry: GeometryData | None) -> Array:
-    pose = shape.local_transform
+    pose = shape.local_pose
     if geometry is not None:
         pose[:3] += rotation(pose) @ geometry.centre
     return pose

@@ -127,7 +127,7 @@ class CoalDetector(CollisionDetector):
         for item in group:
             parts = []
             for number, shape in enumerate(item.shapes):
-                local = shape.local_transform
+                local = shape.local_pose
                 if shape.type >= CollisionShapeType.CONVEX:
                     move = np.concatenate([shape.geometry.centre, [0.0, 0.0, 0.0, 1.0]])
                     local = compose(local, move)

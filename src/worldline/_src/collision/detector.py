@@ -44,6 +44,9 @@ class CollisionDetector(abc.ABC):
     name: ClassVar[str] = ""
     _makers: ClassVar[dict[str, Callable[[], CollisionDetector]]] = {}
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}('{self.name}')"
+
     @staticmethod
     def create(name: str = "native") -> CollisionDetector:
         """The detector of a name: "native", or "coal" where that package is installed."""

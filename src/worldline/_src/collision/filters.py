@@ -37,6 +37,9 @@ class CollisionFilter:
         self.parent: dict[int, int] = {}
         self.quiet: dict[int, int] = {}
 
+    def __repr__(self) -> str:
+        return f"CollisionFilter({len(self.ignored)} pairs ignored, {len(self.explicit)} explicit)"
+
     def set_ignored(self, a: CollisionObject, b: CollisionObject, ignored: bool = True) -> None:
         """Leave a pair out, or take it in again; the order does not matter."""
         pair = self._pair(a, b)

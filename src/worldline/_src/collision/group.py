@@ -68,6 +68,9 @@ class CollisionGroup:
         self.version = 0
         """Counts changes of objects and filters; poses do not count."""
 
+    def __repr__(self) -> str:
+        return f"CollisionGroup({len(self._objects)} objects)"
+
     def __len__(self) -> int:
         return len(self._objects)
 

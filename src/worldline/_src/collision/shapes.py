@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from worldline._src.collision.geometry import (
     GeometryData,
@@ -16,9 +18,25 @@ from worldline._src.collision.geometry import (
     hull_geometry,
     surface_geometry,
 )
+from worldline._src.collision.transforms import pose_of_matrix
 from worldline._src.errors import ArgumentError
 from worldline._src.kernels.narrowphase import tables
-from worldline._src.spatial.poses import IDENTITY, Array, VectorLike, compose, numbers, transform
+from worldline._src.spatial.poses import (
+    IDENTITY,
+    Array,
+    VectorLike,
+    compose,
+    numbers,
+    rotation,
+    transform,
+)
+
+PoseLike = VectorLike | Sequence[Sequence[float]]
+"""7 numbers (position, xyzw) or a 4x4 transform."""
+PointsLike = Sequence[Sequence[float]] | Array
+"""n points, (n, 3)."""
+TrianglesLike = Sequence[Sequence[int]] | NDArray[Any]
+"""n triples of vertices, (n, 3)."""
 
 MAX_SIZE = 1.0e9
 MIN_SIZE = 1.0e-9
@@ -65,20 +83,20 @@ class CollisionShape:
         return f"CollisionShape.{self._label}"
 
     @classmethod
-    def sphere(cls, radius: float, *, local_transform: VectorLike | None = None) -> CollisionShape:
+    def sphere(cls, radius: float, local_transform: PoseLike | None = None) -> CollisionShape:
         """A ball of a radius [m] about the origin."""
         r = _length(radius, "the radius of a sphere")
         return cls(CollisionShapeType.SPHERE, (r, 0, 0), _local(local_transform), f"sphere({r:g})")
 
     @classmethod
-    def box(cls, half_extents: VectorLike, *, local_transform: VectorLike | None = None) -> CollisionShape:
+    def box(cls, half_extents: VectorLike, local_transform: PoseLike | None = None) -> CollisionShape:
         """A box of half sizes [m], (3,)."""
         h = _lengths(half_extents, 3, "the half extents of a box")
         return cls(CollisionShapeType.BOX, h, _local(local_transform), f"box({h.tolist()})")
 
     @classmethod
     def capsule(
-        cls, radius: float, half_height: float, *, local_transform: VectorLike | None = None
+        cls, radius: float, half_height: float, local_transform: PoseLike | None = None
     ) -> CollisionShape:
         """A capsule along z: a radius [m] about a segment of half length `half_height` [m]."""
         r = _length(radius, "the radius of a capsule")
@@ -87,7 +105,7 @@ class CollisionShape:
 
     @classmethod
     def cylinder(
-        cls, radius: float, half_height: float, *, local_transform: VectorLike | None = None
+        cls, radius: float, half_height: float, local_transform: PoseLike | None = None
     ) -> CollisionShape:
         """A cylinder along z of a radius and a half height [m]."""
         r = _length(radius, "the radius of a cylinder")
@@ -96,7 +114,7 @@ class CollisionShape:
 
     @classmethod
     def cone(
-        cls, radius: float, half_height: float, *, local_transform: VectorLike | None = None
+        cls, radius: float, half_height: float, *, local_transform: PoseLike | None = None
     ) -> CollisionShape:
         """A cone along z: its base of a radius [m] at z = -half_height, its apex at z = half_height."""
         r = _length(radius, "the radius of a cone")
@@ -104,7 +122,7 @@ class CollisionShape:
         return cls(CollisionShapeType.CONE, (r, h, 0), _local(local_transform), f"cone({r:g}, {h:g})")
 
     @classmethod
-    def ellipsoid(cls, semi_axes: VectorLike, *, local_transform: VectorLike | None = None) -> CollisionShape:
+    def ellipsoid(cls, semi_axes: VectorLike, *, local_transform: PoseLike | None = None) -> CollisionShape:
         """An ellipsoid of semi-axes [m], (3,)."""
         s = _lengths(semi_axes, 3, "the semi-axes of an ellipsoid")
         return cls(CollisionShapeType.ELLIPSOID, s, _local(local_transform), f"ellipsoid({s.tolist()})")
@@ -114,9 +132,9 @@ class CollisionShape:
         cls,
         normal: VectorLike = (0.0, 0.0, 1.0),
         offset: float = 0.0,
+        local_transform: PoseLike | None = None,
         *,
         half_extents: VectorLike | None = None,
-        local_transform: VectorLike | None = None,
     ) -> CollisionShape:
         """The solid below a plane: all points x with normal . x <= offset [m].
 
@@ -144,7 +162,7 @@ class CollisionShape:
         return shape
 
     @classmethod
-    def convex(cls, vertices: VectorLike, *, local_transform: VectorLike | None = None) -> CollisionShape:
+    def convex(cls, vertices: PointsLike, *, local_transform: PoseLike | None = None) -> CollisionShape:
         """The convex hull of points [m], (n, 3); points in one plane make a flat plate."""
         points = _points(vertices, "the vertices of a convex shape")
         shape = cls(
@@ -156,7 +174,7 @@ class CollisionShape:
 
     @classmethod
     def mesh(
-        cls, vertices: VectorLike, triangles: VectorLike, *, local_transform: VectorLike | None = None
+        cls, vertices: PointsLike, triangles: TrianglesLike, local_transform: PoseLike | None = None
     ) -> CollisionShape:
         """A surface of triangles with two sides and no inside, (n, 3) points [m] and (m, 3) indices.
 
@@ -177,7 +195,7 @@ class CollisionShape:
         size: VectorLike,
         *,
         base: float = 0.0,
-        local_transform: VectorLike | None = None,
+        local_transform: PoseLike | None = None,
     ) -> CollisionShape:
         """Ground of heights [m], (rows, columns), over a rectangle of size x, y [m] about the origin.
 
@@ -202,7 +220,7 @@ class CollisionShape:
 
     @classmethod
     def decomposed(
-        cls, vertices: VectorLike, triangles: VectorLike, *, local_transform: VectorLike | None = None
+        cls, vertices: PointsLike, triangles: TrianglesLike, *, local_transform: PoseLike | None = None
     ) -> list[CollisionShape]:
         """Convex shapes whose union is close to a mesh; needs the package `coacd`."""
         from worldline._src.scene.assets.decomposition import decomposed
@@ -221,6 +239,13 @@ class CollisionShape:
 
     @property
     def local_transform(self) -> Array:
+        """Pose in the body, 4x4; of a plane it includes normal and offset."""
+        made = np.eye(4)
+        made[:3, :3], made[:3, 3] = rotation(self._local), self._local[:3]
+        return made
+
+    @property
+    def local_pose(self) -> Array:
         """Pose in the body: position [m] and quaternion xyzw, (7,)."""
         return self._local.copy()
 
@@ -336,7 +361,7 @@ def _lengths(value: VectorLike, count: int, what: str) -> Array:
     return array
 
 
-def _points(value: VectorLike, what: str) -> Array:
+def _points(value: PointsLike, what: str) -> Array:
     points = np.array(value, dtype=np.float64)
     if points.ndim != 2 or points.shape[1:] != (3,) or not len(points):
         raise ArgumentError(f"{what} must be n x 3 numbers, got shape {points.shape}")
@@ -345,7 +370,7 @@ def _points(value: VectorLike, what: str) -> Array:
     return points
 
 
-def _corners(value: VectorLike, count: int) -> np.ndarray:
+def _corners(value: TrianglesLike, count: int) -> np.ndarray:
     given = np.asarray(value)
     if given.ndim != 2 or given.shape[1] != 3 or not len(given) or not np.issubdtype(given.dtype, np.integer):
         raise ArgumentError(
@@ -358,8 +383,14 @@ def _corners(value: VectorLike, count: int) -> np.ndarray:
     return given.astype(np.int64)
 
 
-def _local(value: VectorLike | None) -> Array:
-    return IDENTITY.copy() if value is None else transform(value, "local_transform")
+def _local(value: PoseLike | None) -> Array:
+    """A pose from 7 numbers (position, xyzw) or from a 4x4 transform."""
+    if value is None:
+        return IDENTITY.copy()
+    if np.shape(value) == (4, 4):
+        rows = numbers(np.asarray(value), (4, 4), "local_transform")
+        return pose_of_matrix(rows, "local_transform")
+    return transform(np.asarray(value), "local_transform")
 
 
 def _turn_z_to(n: Array) -> Array:

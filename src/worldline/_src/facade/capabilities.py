@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from worldline._src.facade.kinds import ActuatorType
 from worldline._src.facade.runtime import DRIVES
+from worldline._src.facade.world_joint import TYPES
 from worldline._src.step.stepping import MultibodyIntegrationFamily, available_families
 
 ROWS = (
@@ -96,7 +97,7 @@ def capabilities() -> tuple[Capability, ...]:
                 "contact pairs with parameters of their own",
                 "equality constraints of points, poses, joints and tendons",
                 "joint couplers and mimic motors",
-                "world-owned joints that can break: FIXED, REVOLUTE, PRISMATIC, SPHERICAL, SCREW and others",
+                "world-owned joints that can break: " + ", ".join(kind.name for kind in TYPES),
                 "distance springs",
                 "sleeping of islands at rest",
                 "soft and hard limits of joints and tendons, margins of limits, joint and tendon friction",

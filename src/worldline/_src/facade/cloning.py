@@ -34,12 +34,12 @@ def clone_multibody(owner: Multibody, name: str, translation: VectorLike, rotati
     world._require_design("cloning a multibody")
     if not owner._bodies:
         raise ArgumentError(f"multibody '{owner.name}' has no links to clone")
-    chosen = values.text(name, "name of the clone") or loading._unused_name(world, owner.name)
+    chosen = values.text(name, "name of the clone") or loading.unused_name(world, owner.name)
     if chosen in world._multibodies:
         raise ArgumentError(f"a multibody named '{chosen}' already exists")
     place, turn = values.vector3(translation, "translation"), values.quaternion_of(rotation, "rotation")
     part = _alone(owner)
-    made = loading._attach(world, part, f"{chosen}/", "", place, turn, None, chosen).multibodies[0]
+    made = loading.attach(world, part, f"{chosen}/", "", place, turn, None, chosen).multibodies[0]
     if set(made._links) == set(owner._links) and set(made._joints) == set(owner._joints):
         reorder(made._links, list(owner._links))
         reorder(made._joints, list(owner._joints))

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
@@ -17,12 +17,24 @@ from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import VectorLike
 from worldline._src.facade.world_joint import WorldJoint
 from worldline._src.kernels.constraints.equality_rows import OFF, ON
+from worldline._src.kernels.constraints.tables import JOINT, TENDON
 from worldline._src.scene.closures import DistanceSpring
 from worldline._src.spatial.poses import Array
 from worldline._src.step.equality_filling import Owner
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
+
+
+def _joint_arguments(given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Frame, Frame, JointSpec]:
+    """Parent, child and spec of `add_joint(child, spec)` and `add_joint(parent, child, spec)`."""
+    for names in (("parent", "child", "spec"), ("child", "spec")):
+        every = dict(zip(names, given, strict=False))
+        if len(given) + len(named) == len(names) and not every.keys() & named.keys():
+            every |= named
+            if every.keys() == set(names) and isinstance(every["spec"], JointSpec):
+                return every.get("parent", Frame.world()), every["child"], every["spec"]
+    raise values.ShapeError("add_joint takes (child, spec) or (parent, child, spec)")
 
 
 class WorldConnections:
@@ -34,17 +46,18 @@ class WorldConnections:
     # ---- joints
 
     @overload
-    def add_joint(self, child: Frame, spec: JointSpec, /) -> WorldJoint: ...
+    def add_joint(self, child: Frame, spec: JointSpec) -> WorldJoint: ...
 
     @overload
-    def add_joint(self, parent: Frame, child: Frame, spec: JointSpec, /) -> WorldJoint: ...
+    def add_joint(self, parent: Frame, child: Frame, spec: JointSpec) -> WorldJoint: ...
 
-    def add_joint(self, *given: Frame | JointSpec) -> WorldJoint:
+    def add_joint(self, *given: Any, **named: Any) -> WorldJoint:
         """A joint that the World owns: `add_joint(parent, child, spec)`, or `(child, spec)` to the world.
 
         Bodies and links keep their own freedom; a step holds the joint by constraint rows. Types are FIXED,
-        REVOLUTE, PRISMATIC and SPHERICAL. Without transforms or anchors in the spec the joint is where the
-        child is, and their pose now is what is kept; with anchors the relative rotation now is.
+        REVOLUTE, PRISMATIC, SPHERICAL, SCREW, UNIVERSAL and PLANAR. Without transforms or anchors in the spec
+        the joint is where the child is, and their pose now is what is kept; with anchors the relative
+        rotation now is.
 
         Example:
             >>> from worldline import simulation as sx
@@ -54,10 +67,9 @@ class WorldConnections:
             0
         """
         world = cast("World", self)
-        if len(given) not in (2, 3) or not isinstance(given[-1], JointSpec):
-            raise values.ShapeError("add_joint takes (child, spec) or (parent, child, spec)")
-        ends = [Frame.world(), *given[:-1]][-2:]
-        made = world_joint.add_joint(world, cast(Frame, ends[0]), cast(Frame, ends[1]), given[-1])
+        parent, child, spec = _joint_arguments(given, named)
+        made, number = world_joint.add_joint(world, parent, child, spec)
+        world._numbers["joint"] = number
         world._scene.joints.append(made)
         world._topology_changed()
         return self.joints[made.joint.name or ""]
@@ -216,10 +228,13 @@ class WorldConnections:
     def get_equality_force(self, name: str) -> Array:
         """What the last step did by an equality constraint.
 
-        Of points and poses: force [N] and torque [N m] on the first end, world axes, (6,); the second feels
-        the opposite. Of joints and tendons: the generalized force that follows, then zeros.
+        Of points and poses: torque [N m] and force [N] on the first end, world axes, (6,); the second feels
+        the opposite. Of joints and tendons: the generalized force that follows [N or N m], (1,).
         """
         row, world = self._equality(name), cast("World", self)
         constraints = world._live().constraints
         assert constraints is not None
-        return constraints.column["equality_wrench"][row].copy()
+        wrench = constraints.column["equality_wrench"][row]
+        if constraints.equalities[row].kind in (JOINT, TENDON):
+            return wrench[:1].copy()
+        return wrench[[3, 4, 5, 0, 1, 2]]

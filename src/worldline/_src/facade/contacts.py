@@ -36,6 +36,7 @@ class Contact:
         force: on body_b, world axes [N], (3,); zero from queries, which solve nothing.
         shape_index_a, shape_index_b: which of the `collision_shapes` of the bodies touch.
         feature: which features of the shapes touch; stays while they do.
+        local_point_a, local_point_b: the points of the two surfaces, in the frames of their shapes [m], (3,).
     """
 
     body_a: RigidBody | Link | None
@@ -47,6 +48,20 @@ class Contact:
     shape_index_a: int
     shape_index_b: int
     feature: int
+    local_point_a: Array
+    local_point_b: Array
+
+
+def surface_points(point: Array, normal: Array, depth: float, X_a: Array, X_b: Array) -> tuple[Array, Array]:
+    """The points of two surfaces about a contact, each in the frame of its shape; poses are 12 numbers.
+
+    The surface of the first ends half a depth along the normal, that of the second half a depth against it.
+    """
+    half = 0.5 * depth * normal
+    ends = []
+    for X, place in ((X_a, point + half), (X_b, point - half)):
+        ends.append(X[3:].reshape(3, 3).T @ (place - X[:3]))
+    return ends[0], ends[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,9 +122,11 @@ def last_contacts(world: World) -> list[Contact]:
         return []
     who = owners(world, runtime)
     hit, ids = constraints.hits.column["contact"], constraints.hits.column["contact_id"]
+    placed = constraints.hits.column["shape_X_W"]
     made = []
     for k, force in touching:
         rows = constraints.shapes[ids[k, 0:2]]
+        X_a, X_b = placed[ids[k, 0]], placed[ids[k, 1]]
         made.append(
             Contact(
                 who.body[int(ids[k, 2]) - 1],
@@ -121,6 +138,7 @@ def last_contacts(world: World) -> list[Contact]:
                 int(who.index[rows[0]]),
                 int(who.index[rows[1]]),
                 int(ids[k, 4]),
+                *surface_points(hit[k, 0:3], hit[k, 3:6], float(hit[k, 6]), X_a, X_b),
             )
         )
     return made

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from time import perf_counter
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
-from worldline._src.step.execution_profile import ExecutionProfile, NodeProfile
+from worldline._src.step.execution_profile import ComputeExecutionProfile, ComputeNodeExecutionProfile
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
@@ -79,6 +80,9 @@ class ComputeGraph:
     def __len__(self) -> int:
         return len(self._nodes)
 
+    def __repr__(self) -> str:
+        return f"ComputeGraph({len(self._nodes)} nodes, {len(self.dependencies)} dependencies)"
+
     def to_dot(self) -> str:
         """The graph in the DOT language."""
         names = [f'  "{name}";' for name in self._nodes]
@@ -86,17 +90,46 @@ class ComputeGraph:
 
 
 def _profile(
-    graph: ComputeGraph, workers: int, times: dict[str, NodeProfile], wall: float
-) -> ExecutionProfile:
+    graph: ComputeGraph, workers: int, times: dict[str, ComputeNodeExecutionProfile], wall: float
+) -> ComputeExecutionProfile:
     longest: dict[str, float] = {}
-    for node in graph._nodes.values():
+    level: dict[str, int] = {}
+    followers = Counter(before for before, _ in graph.dependencies)
+    for k, node in enumerate(graph._nodes.values()):
         before = max((longest[name] for name in node.after), default=0.0)
         longest[node.name] = before + times[node.name].duration_us
-    ran = tuple(sorted(times.values(), key=lambda node: node.start_us))
-    return ExecutionProfile(workers, ran, wall, max(longest.values(), default=0.0))
+        level[node.name] = max((level[name] + 1 for name in node.after), default=0)
+        times[node.name] = times[node.name]._replace(
+            topological_index=k,
+            dependency_count=len(node.after),
+            dependent_count=followers[node.name],
+            level=level[node.name],
+        )
+    ran = tuple(sorted(times.values(), key=lambda node: node.start_time_us))
+    return ComputeExecutionProfile(workers, ran, wall, max(longest.values(), default=0.0))
 
 
-class SequentialExecutor:
+class ComputeExecutor:
+    """Who does work that has an order: `SequentialExecutor` or `ParallelExecutor`."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.worker_count} workers)"
+
+    @property
+    def worker_count(self) -> int:
+        """How many pieces of work may be done at the same time."""
+        raise NotImplementedError
+
+    def run(self, graph: ComputeGraph) -> ComputeExecutionProfile:
+        """Do the work of a graph."""
+        raise NotImplementedError
+
+    def step(self, worlds: World | Sequence[World], n: int = 1) -> ComputeExecutionProfile:
+        """Let all Worlds make `n` steps; each has the bits it would have alone."""
+        return self.run(_stepping(worlds, n))
+
+
+class SequentialExecutor(ComputeExecutor):
     """Does everything on the caller's thread, one after the other: the reference."""
 
     @property
@@ -104,19 +137,19 @@ class SequentialExecutor:
         """One."""
         return 1
 
-    def run(self, graph: ComputeGraph) -> ExecutionProfile:
+    def run(self, graph: ComputeGraph) -> ComputeExecutionProfile:
         """Do the work of a graph; the first error ends the run and is raised."""
-        times: dict[str, NodeProfile] = {}
+        times: dict[str, ComputeNodeExecutionProfile] = {}
         begin = perf_counter()
         for node in graph._nodes.values():
             start = perf_counter()
             node.work()
-            times[node.name] = NodeProfile(
+            times[node.name] = ComputeNodeExecutionProfile(
                 node.name, 0, 1e6 * (start - begin), 1e6 * (perf_counter() - start)
             )
         return _profile(graph, 1, times, 1e6 * (perf_counter() - begin))
 
-    def step(self, worlds: World | Sequence[World], n: int = 1) -> ExecutionProfile:
+    def step(self, worlds: World | Sequence[World], n: int = 1) -> ComputeExecutionProfile:
         """Let all Worlds make `n` steps.
 
         Example:
@@ -132,7 +165,7 @@ class SequentialExecutor:
         return "SequentialExecutor()"
 
 
-class ParallelExecutor:
+class ParallelExecutor(ComputeExecutor):
     """Does what does not wait for anything on several threads.
 
     Args:
@@ -152,7 +185,7 @@ class ParallelExecutor:
         self._workers = values.count(worker_count, "worker_count")
         if self._workers < 1:
             raise ArgumentError(f"worker_count must be at least 1, got {worker_count}")
-        self._threshold = values.count(inline_threshold, "inline_threshold")
+        self._threshold = _threshold(inline_threshold)
         self._numbers: dict[int, int] = {}
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
@@ -167,24 +200,30 @@ class ParallelExecutor:
         """Graphs with fewer nodes than this run on the caller's thread."""
         return self._threshold
 
+    @inline_threshold.setter
+    def inline_threshold(self, value: int) -> None:
+        self._threshold = _threshold(value)
+
     def _worker(self) -> int:
         with self._lock:
             return self._numbers.setdefault(threading.get_ident(), len(self._numbers))
 
-    def run(self, graph: ComputeGraph) -> ExecutionProfile:
+    def run(self, graph: ComputeGraph) -> ComputeExecutionProfile:
         """Do the work of a graph; the first error is raised once what had begun is done."""
         if len(graph) < self._threshold or self._workers == 1:
             return SequentialExecutor().run(graph)
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="worldline")
         begin = perf_counter()
-        times: dict[str, NodeProfile] = {}
+        times: dict[str, ComputeNodeExecutionProfile] = {}
 
         def do(node: _Node) -> None:
             start = perf_counter()
             node.work()
             spent = perf_counter() - start
-            times[node.name] = NodeProfile(node.name, self._worker(), 1e6 * (start - begin), 1e6 * spent)
+            times[node.name] = ComputeNodeExecutionProfile(
+                node.name, self._worker(), 1e6 * (start - begin), 1e6 * spent
+            )
 
         open_waits = {node.name: len(node.after) for node in graph._nodes.values()}
         followers: dict[str, list[str]] = {name: [] for name in graph._nodes}
@@ -211,7 +250,7 @@ class ParallelExecutor:
             raise failure
         return _profile(graph, self._workers, times, 1e6 * (perf_counter() - begin))
 
-    def step(self, worlds: World | Sequence[World], n: int = 1) -> ExecutionProfile:
+    def step(self, worlds: World | Sequence[World], n: int = 1) -> ComputeExecutionProfile:
         """Let all Worlds make `n` steps, several at a time; each has the bits it would have alone.
 
         Example:
@@ -241,7 +280,33 @@ class ParallelExecutor:
         return f"ParallelExecutor({self._workers})"
 
 
-Executor = SequentialExecutor | ParallelExecutor
+def _threshold(value: int) -> int:
+    number = values.count(value, "inline_threshold")
+    if number < 0:
+        raise ArgumentError(f"inline_threshold must not be negative, got {number}")
+    return number
+
+
+def step_arguments(
+    given: tuple[Any, ...], n: int, executor: ComputeExecutor | None
+) -> tuple[int, ComputeExecutor | None]:
+    """Steps and executor of `World.step` for `step(n)`, `step(executor)` and `step(executor, n)`."""
+    if isinstance(given[0], ComputeExecutor):
+        if executor is not None:
+            raise values.ShapeError("step got its executor twice")
+        executor, given = given[0], given[1:]
+    if len(given) > 1 or (given and n != 1):
+        raise values.ShapeError("step takes (n), (executor) or (executor, n)")
+    return (given[0] if given else n), executor
+
+
+def require_executor(value: object) -> ComputeExecutor:
+    """Refuse what is no executor."""
+    if not isinstance(value, ComputeExecutor):
+        raise values.ShapeError(
+            f"a SequentialExecutor or ParallelExecutor is needed as executor, got {value!r}"
+        )
+    return value
 
 
 def _stepping(worlds: World | Sequence[World], n: int) -> ComputeGraph:

@@ -66,8 +66,18 @@ class Frame(Handle):
 
     @property
     def parent_frame(self) -> Frame:
-        """The frame this one is described in."""
+        """The frame this one is described in; only named frames can be given another.
+
+        Of a link it is the parent link, of a marker its body, of rigid bodies and roots the world.
+        """
+        return self._above()
+
+    def _above(self) -> Frame:
         return _WORLD_FRAME
+
+    @parent_frame.setter
+    def parent_frame(self, parent: Frame) -> None:
+        raise OperationError(f"'{self.name}' cannot be given another parent: it is not a free or fixed frame")
 
     @property
     def local_transform(self) -> Array:
@@ -79,19 +89,19 @@ class Frame(Handle):
         """True for the world's own frame."""
         return False
 
-    def relative_transform(self, to: Frame, expressed_in: Frame | None = None) -> Array:
+    def relative_transform(self, relative_to: Frame, expressed_in: Frame | None = None) -> Array:
         """Pose of this frame seen from another, 4x4.
 
         Args:
-            to: the frame to measure from.
-            expressed_in: axes of the result; those of `to` when None.
+            relative_to: the frame to measure from.
+            expressed_in: axes of the result; those of `relative_to` when None.
         """
-        self._same_world(to)
-        pose = compose(inverse(to._pose().copy()), self._pose().copy())
+        self._same_world(relative_to)
+        pose = compose(inverse(relative_to._pose().copy()), self._pose().copy())
         if expressed_in is None:
             return values.matrix_of(pose)
         self._same_world(expressed_in)
-        turn = compose(inverse(expressed_in._pose().copy()), to._pose().copy())
+        turn = compose(inverse(expressed_in._pose().copy()), relative_to._pose().copy())
         turn[:3] = 0.0
         return values.matrix_of(compose(turn, pose))
 
@@ -111,24 +121,24 @@ class Frame(Handle):
         """World axes [rad/s], (3,)."""
         return self._motion()[1]
 
-    def relative_linear_velocity(self, to: Frame, expressed_in: Frame | None = None) -> Array:
-        """Velocity of this origin as an observer who moves and turns with `to` sees it [m/s], (3,).
+    def relative_linear_velocity(self, relative_to: Frame, expressed_in: Frame | None = None) -> Array:
+        """Velocity of this origin as an observer who moves and turns with `relative_to` sees it [m/s], (3,).
 
         Args:
-            to: the frame to measure from.
-            expressed_in: axes of the result; those of `to` when None.
+            relative_to: the frame to measure from.
+            expressed_in: axes of the result; those of `relative_to` when None.
         """
-        self._same_world(to)
-        ours, theirs = self._motion(), to._motion()
-        lever = self._pose()[:3] - to._pose()[:3]
+        self._same_world(relative_to)
+        ours, theirs = self._motion(), relative_to._motion()
+        lever = self._pose()[:3] - relative_to._pose()[:3]
         velocity = ours[0] - theirs[0] - np.cross(theirs[1], lever)
-        return self._expressed(velocity, to if expressed_in is None else expressed_in)
+        return self._expressed(velocity, relative_to if expressed_in is None else expressed_in)
 
-    def relative_angular_velocity(self, to: Frame, expressed_in: Frame | None = None) -> Array:
+    def relative_angular_velocity(self, relative_to: Frame, expressed_in: Frame | None = None) -> Array:
         """Angular velocity against another frame [rad/s], (3,); axes as in `relative_linear_velocity`."""
-        self._same_world(to)
-        turning = self._motion()[1] - to._motion()[1]
-        return self._expressed(turning, to if expressed_in is None else expressed_in)
+        self._same_world(relative_to)
+        turning = self._motion()[1] - relative_to._motion()[1]
+        return self._expressed(turning, relative_to if expressed_in is None else expressed_in)
 
     def _acceleration(self) -> tuple[Array, Array]:
         """Acceleration of the origin and angular acceleration against the world, world axes."""
@@ -148,28 +158,30 @@ class Frame(Handle):
         """World axes [rad/s^2], (3,); see `linear_acceleration`."""
         return self._acceleration()[1]
 
-    def relative_linear_acceleration(self, to: Frame, expressed_in: Frame | None = None) -> Array:
-        """Acceleration of this origin as an observer who moves and turns with `to` sees it [m/s^2], (3,).
+    def relative_linear_acceleration(self, relative_to: Frame, expressed_in: Frame | None = None) -> Array:
+        """Acceleration of this origin as an observer who moves with `relative_to` sees it [m/s^2], (3,).
+
+        The observer turns with that frame.
 
         Args:
-            to: the frame to measure from.
-            expressed_in: axes of the result; those of `to` when None.
+            relative_to: the frame to measure from.
+            expressed_in: axes of the result; those of `relative_to` when None.
         """
-        self._same_world(to)
-        (velocity, _), (their_velocity, turning) = self._motion(), to._motion()
-        (ours, _), (theirs, change) = self._acceleration(), to._acceleration()
-        lever = self._pose()[:3] - to._pose()[:3]
+        self._same_world(relative_to)
+        (velocity, _), (their_velocity, turning) = self._motion(), relative_to._motion()
+        (ours, _), (theirs, change) = self._acceleration(), relative_to._acceleration()
+        lever = self._pose()[:3] - relative_to._pose()[:3]
         seen = velocity - their_velocity - np.cross(turning, lever)
         # what a turning observer takes for forces: Euler's, the centrifugal and the Coriolis one
         own = np.cross(change, lever) + np.cross(turning, np.cross(turning, lever) + 2.0 * seen)
-        return self._expressed(ours - theirs - own, to if expressed_in is None else expressed_in)
+        return self._expressed(ours - theirs - own, relative_to if expressed_in is None else expressed_in)
 
-    def relative_angular_acceleration(self, to: Frame, expressed_in: Frame | None = None) -> Array:
-        """Rate of `relative_angular_velocity` as an observer who turns with `to` sees it [rad/s^2], (3,)."""
-        self._same_world(to)
-        spin, turning = self._motion()[1], to._motion()[1]
-        change = self._acceleration()[1] - to._acceleration()[1] - np.cross(turning, spin)
-        return self._expressed(change, to if expressed_in is None else expressed_in)
+    def relative_angular_acceleration(self, relative_to: Frame, expressed_in: Frame | None = None) -> Array:
+        """Rate of `relative_angular_velocity` as an observer with `relative_to` sees it [rad/s^2], (3,)."""
+        self._same_world(relative_to)
+        spin, turning = self._motion()[1], relative_to._motion()[1]
+        change = self._acceleration()[1] - relative_to._acceleration()[1] - np.cross(turning, spin)
+        return self._expressed(change, relative_to if expressed_in is None else expressed_in)
 
     def _expressed(self, vector: Array, axes: Frame) -> Array:
         self._same_world(axes)
@@ -207,8 +219,7 @@ class _WorldFrame(Frame):
     def _pose(self) -> Array:
         return _IDENTITY
 
-    @property
-    def parent_frame(self) -> Frame:
+    def _above(self) -> Frame:
         return self
 
 
@@ -296,6 +307,21 @@ class _PlacedFrame(Frame):
 
 class FixedFrame(_PlacedFrame):
     """A named frame fixed to a body, a link or another frame."""
+
+    @property
+    def local_transform(self) -> Array:
+        """Pose in the parent frame, 4x4; may be changed in any mode."""
+        self._require_alive()
+        return values.matrix_of(self._local())
+
+    @local_transform.setter
+    def local_transform(self, value: TransformLike) -> None:
+        self._require_alive()
+        pose = values.pose_of(value, f"FixedFrame '{self.name}' local_transform")
+        self._world._require_idle()
+        self._place(pose)
+        # closures and sensors that stand on it are compiled with its pose
+        self._world._topology_changed()
 
 
 class FreeFrame(_PlacedFrame):

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, OperationError
+from worldline._src.errors import ArgumentError, OperationError, UnknownCapabilityError
 from worldline._src.facade import joint_parameters as parameters
 from worldline._src.facade import mimic, values
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.joint_coordinates import from_coordinates, to_coordinates
+from worldline._src.facade.joint_stiffness import JointConstraintProjectionPolicy
 from worldline._src.facade.joint_wrench import wrench_on_child
 from worldline._src.facade.kinds import (
     ActuatorType,
@@ -452,6 +453,23 @@ class Joint(mimic.Follower):
         parameters.set_limit(self, "joint_velocity_limit", value, "velocity limits")
 
     @property
+    def velocity_lower_limits(self) -> Array:
+        """Least velocity [m/s or rad/s], (num_dofs,): the opposite of `velocity_upper_limits`."""
+        return -self.velocity_limits
+
+    @property
+    def velocity_upper_limits(self) -> Array:
+        """Largest velocity [m/s or rad/s], (num_dofs,), infinity for none."""
+        return self.velocity_limits
+
+    def set_velocity_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
+        """Both limits of velocity, each a number for all degrees of freedom or one for each.
+
+        A limit is of speed: `lower` must be the opposite of `upper`.
+        """
+        parameters.set_two_limits(self, "joint_velocity_limit", lower, upper, "velocity limits")
+
+    @property
     def acceleration_limits(self) -> Array:
         """Largest commanded acceleration [m/s^2 or rad/s^2], (num_dofs,), infinity for none."""
         return parameters.get_acceleration_limits(self)
@@ -468,6 +486,20 @@ class Joint(mimic.Follower):
     @effort_limits.setter
     def effort_limits(self, value: float | VectorLike) -> None:
         parameters.set_limit(self, "joint_effort_limit", value, "effort limits")
+
+    @property
+    def effort_lower_limits(self) -> Array:
+        """Least commanded effort [N or N m], (num_dofs,): the opposite of `effort_upper_limits`."""
+        return -self.effort_limits
+
+    @property
+    def effort_upper_limits(self) -> Array:
+        """Largest commanded effort [N or N m], (num_dofs,), infinity for none."""
+        return self.effort_limits
+
+    def set_effort_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
+        """Both limits of effort; see `set_velocity_limits`."""
+        parameters.set_two_limits(self, "joint_effort_limit", lower, upper, "effort limits")
 
     # ---- geometry
 
@@ -533,15 +565,42 @@ class Joint(mimic.Follower):
 
     @property
     def break_force(self) -> float:
-        """Joints of a tree do not break: infinite."""
+        """Joints of a tree do not break: infinite; those of `World.add_joint` can."""
         self._require_alive()
         return math.inf
 
+    @break_force.setter
+    def break_force(self, value: float) -> None:
+        parameters.require_unbreakable(self, value, "break_force")
+
     @property
     def break_torque(self) -> float:
-        """Joints of a tree do not break: infinite."""
+        """Joints of a tree do not break: infinite; those of `World.add_joint` can."""
         self._require_alive()
         return math.inf
+
+    @break_torque.setter
+    def break_torque(self, value: float) -> None:
+        parameters.require_unbreakable(self, value, "break_torque")
+
+    def reset_breakage(self) -> None:
+        """Let a broken joint hold again; joints of a tree are never broken."""
+        self._require_alive()
+
+    @property
+    def constraint_projection_policy(self) -> JointConstraintProjectionPolicy:
+        """How stiff the joint is; joints of a tree are rigid, those of `World.add_joint` may be soft."""
+        self._require_alive()
+        return JointConstraintProjectionPolicy()
+
+    @constraint_projection_policy.setter
+    def constraint_projection_policy(self, value: JointConstraintProjectionPolicy) -> None:
+        self._require_alive()
+        if value != JointConstraintProjectionPolicy():
+            raise UnknownCapabilityError(
+                f"joint '{self.name}' of a tree is rigid, constraint_projection_policy cannot be {value!r}; "
+                "World.add_joint makes joints that may be soft"
+            )
 
     def __repr__(self) -> str:
         if not self._alive:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, OperationError
+from worldline._src.errors import ArgumentError, OperationError, UnknownCapabilityError
 from worldline._src.facade import values
 from worldline._src.facade.kinds import ActuatorType, drive_type
 from worldline._src.facade.runtime import MOTORS
@@ -67,6 +67,33 @@ def set_limit(joint: Joint, name: str, value: float | VectorLike, what: str) -> 
     if (numbers < 0.0).any():
         raise ArgumentError(f"{what} of joint '{joint.name}' must be non-negative, got {numbers.tolist()}")
     _write(joint, {name: numbers})
+
+
+def set_two_limits(
+    joint: Joint, name: str, lower: float | VectorLike, upper: float | VectorLike, what: str
+) -> None:
+    """A limit given from both sides, which must be alike."""
+    low, high = spread(joint, lower, f"lower {what}"), spread(joint, upper, f"upper {what}")
+    if (low > high).any():
+        raise ArgumentError(
+            f"lower {what} {low.tolist()} of '{joint.name}' must not exceed upper limits {high.tolist()}"
+        )
+    if (low != -high).any():
+        raise UnknownCapabilityError(
+            f"{what} of joint '{joint.name}' must be alike in both directions, got {low.tolist()} and "
+            f"{high.tolist()}"
+        )
+    set_limit(joint, name, high, what)
+
+
+def require_unbreakable(joint: Joint, value: float, what: str) -> None:
+    """Joints of a tree take no other strength than an infinite one."""
+    joint._require_alive()
+    if not values.any_number(value, f"{what} of joint '{joint.name}'") == np.inf:
+        raise UnknownCapabilityError(
+            f"joint '{joint.name}' of a tree cannot break, its {what} cannot be {value}; "
+            "World.add_joint makes joints that can"
+        )
 
 
 def set_position_limits(joint: Joint, lower: float | VectorLike, upper: float | VectorLike) -> None:

@@ -79,6 +79,8 @@ class ModelFormat(Enum):
     URDF = "urdf"
     SDF = "sdf"
     MSD = "msd"
+    USD = "usd"
+    """Named, and refused by the reader."""
 
 
 class RootJointType(Enum):

@@ -11,7 +11,7 @@ import numpy as np
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
 from worldline._src.facade.frame import Frame
-from worldline._src.facade.shapes import ShapedFrame
+from worldline._src.facade.shapes import CollisionBody
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.scene.bodies import Body
 from worldline._src.scene.bodies import Link as SceneLink
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from worldline._src.facade.multibody import Multibody
 
 
-class Link(ShapedFrame):
+class Link(CollisionBody):
     """A body of a multibody's tree; its pose follows from the joints between it and the world.
 
     Example:
@@ -49,6 +49,10 @@ class Link(ShapedFrame):
         """Unique among the links of the multibody."""
         return self._label
 
+    def as_link(self) -> Link:
+        """The link itself."""
+        return self
+
     @property
     def multibody(self) -> Multibody:
         """The multibody the link belongs to."""
@@ -67,8 +71,7 @@ class Link(ShapedFrame):
         self._require_alive()
         return [link for link in self._multibody._links.values() if link._parent is self]
 
-    @property
-    def parent_frame(self) -> Frame:
+    def _above(self) -> Frame:
         """The parent link, or the world at roots."""
         self._require_alive()
         return Frame.world() if self._parent is None else self._parent

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
-from worldline._src.errors import ArgumentError, SceneError
+from worldline._src.errors import ArgumentError, UnsupportedFormatError
 from worldline._src.facade import scene_options, values
 from worldline._src.facade.adoption import Adopted, adopt
 from worldline._src.facade.checkpoint import Checkpoint
@@ -25,10 +25,12 @@ from worldline._src.facade.link import Link
 from worldline._src.facade.options import Options, Setting, WorldOptions, flag
 from worldline._src.facade.scene_state import STATE_KEYFRAME, read_state, take_state, write_state
 from worldline._src.facade.values import VectorLike
+from worldline._src.scene.assets.paths import PackageDirectory
 from worldline._src.scene.base import clone
 from worldline._src.scene.bodies import BodyRole
 from worldline._src.scene.bodies import Multibody as SceneMultibody
 from worldline._src.scene.formats import load
+from worldline._src.scene.formats.detect import detect
 from worldline._src.scene.fusing import fused
 from worldline._src.scene.joints import FreeJoint
 from worldline._src.scene.layout import active_joints, layout
@@ -46,10 +48,14 @@ if TYPE_CHECKING:
 SceneSource = Scene | str | os.PathLike[str]
 
 
-def _paths(value: Any) -> tuple[str, ...]:
+def _paths(value: Any) -> tuple[str | PackageDirectory, ...]:
     if isinstance(value, (str, os.PathLike)):
         raise values.ShapeError(f"package_directories must be a list of paths, got {value!r}")
-    return tuple(os.fspath(path) for path in value)
+    return tuple(path if isinstance(path, PackageDirectory) else os.fspath(path) for path in value)
+
+
+def _root_joint(value: Any, what: str) -> RootJointType | None:
+    return None if value is None else member(RootJointType, value, f"ReadOptions {what}")
 
 
 class ReadOptions(Options):
@@ -60,16 +66,28 @@ class ReadOptions(Options):
         package_directories: where `package://` and assets are looked for besides the file's directory.
         root_joint: FLOATING frees every base that the file leaves fixed to the world, FIXED fixes every free
             base; None takes what the file says.
+        sdf_default_root_joint_type: the same for SDF files alone, whose models float unless they say
+            otherwise; `root_joint` goes first.
         strict: raise when anything would be approximated or left out.
         allow_outside: let includes and assets lie outside those directories.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> options = sx.ReadOptions(sdf_default_root_joint_type=sx.RootJointType.FIXED)
+        >>> options.add_package_directory("my_robot", "/opt/robots/my_robot_description")
     """
 
     format: Setting[ModelFormat, ModelFormat] = Setting(
         lambda v: member(ModelFormat, v, "ReadOptions format")
     )
-    package_directories: Setting[tuple[str, ...], Iterable[str | os.PathLike[str]]] = Setting(_paths)
+    package_directories: Setting[
+        tuple[str | PackageDirectory, ...], Iterable[str | os.PathLike[str] | PackageDirectory]
+    ] = Setting(_paths)
     root_joint: Setting[RootJointType | None, RootJointType | None] = Setting(
-        lambda v: None if v is None else member(RootJointType, v, "ReadOptions root_joint")
+        lambda v: _root_joint(v, "root_joint")
+    )
+    sdf_default_root_joint_type: Setting[RootJointType | None, RootJointType | None] = Setting(
+        lambda v: _root_joint(v, "sdf_default_root_joint_type")
     )
     strict: Setting[bool, bool] = Setting(flag("ReadOptions strict"))
     allow_outside: Setting[bool, bool] = Setting(flag("ReadOptions allow_outside"))
@@ -77,16 +95,31 @@ class ReadOptions(Options):
     def __init__(
         self,
         format: ModelFormat = ModelFormat.AUTO,
-        package_directories: Iterable[str | os.PathLike[str]] = (),
+        package_directories: Iterable[str | os.PathLike[str] | PackageDirectory] = (),
         root_joint: RootJointType | None = None,
         strict: bool = False,
         allow_outside: bool = False,
+        sdf_default_root_joint_type: RootJointType | None = None,
     ) -> None:
         self.format = format
         self.package_directories = package_directories
         self.root_joint = root_joint
         self.strict = strict
         self.allow_outside = allow_outside
+        self.sdf_default_root_joint_type = sdf_default_root_joint_type
+
+    def add_package_directory(self, package: str, directory: str | os.PathLike[str]) -> None:
+        """Look for `package://package/...` in a directory.
+
+        Args:
+            package: the name of the package.
+            directory: where its files are, whatever its own name is.
+        """
+        name = values.text(package, "name of a package")
+        if not name or "/" in name:
+            raise ArgumentError(f"the name of a package must not be empty or contain '/', got {name!r}")
+        entry = PackageDirectory(name, Path(os.fspath(directory)))
+        self.package_directories = (*self.package_directories, entry)
 
 
 class SkeletonLoadOptions(Options):
@@ -96,9 +129,14 @@ class SkeletonLoadOptions(Options):
         name: of the multibody; the file's own name when empty.
         translation: where the file's world comes to lie [m], (3,).
         rotation: how it is turned, xyzw, (4,).
+        root_anchor_prefix: when not empty, every root hangs on an anchor: a massless link fixed to the world,
+            named by this and the name of the root.
     """
 
     name: Setting[str, str] = Setting(lambda v: values.text(v, "SkeletonLoadOptions name"))
+    root_anchor_prefix: Setting[str, str] = Setting(
+        lambda v: values.text(v, "SkeletonLoadOptions root_anchor_prefix")
+    )
     translation: Setting[values.Array, VectorLike] = Setting(
         lambda v: values.vector3(v, "SkeletonLoadOptions translation")
     )
@@ -111,10 +149,12 @@ class SkeletonLoadOptions(Options):
         name: str = "",
         translation: VectorLike = (0.0, 0.0, 0.0),
         rotation: VectorLike = (0.0, 0.0, 0.0, 1.0),
+        root_anchor_prefix: str = "",
     ) -> None:
         self.name = name
         self.translation = translation
         self.rotation = rotation
+        self.root_anchor_prefix = root_anchor_prefix
 
 
 @dataclass(frozen=True)
@@ -155,6 +195,9 @@ def read_scene(source: SceneSource, options: ReadOptions | None = None) -> Scene
     else:
         raise values.ShapeError(f"a scene or the path of a file is needed, got {source!r}")
     _set_roots(scene, options.root_joint)
+    if options.root_joint is None and options.sdf_default_root_joint_type is not None:
+        if not isinstance(source, Scene) and _is_sdf(_local_path(source), options):
+            _set_roots(scene, options.sdf_default_root_joint_type)
     if scene.compile_options.fuse_static:
         # handles stand for links, so those that are merged are merged before there are any
         scene.validate()
@@ -172,12 +215,20 @@ def _local_path(source: str | os.PathLike[str]) -> Path:
     return Path(unquote(parts.path))
 
 
+def _is_sdf(path: Path, options: ReadOptions) -> bool:
+    if options.format is not ModelFormat.AUTO:
+        return options.format is ModelFormat.SDF
+    return detect(path.read_bytes(), path) == "sdf"
+
+
 def _read_file(path: Path, options: ReadOptions) -> Scene:
     keywords: dict[str, Any] = {
         "strict": options.strict,
         "asset_dirs": options.package_directories,
         "allow_outside": options.allow_outside,
     }
+    if options.format is ModelFormat.USD:
+        raise UnsupportedFormatError(f"{path}: reading USD is not part of this build")
     if options.format is ModelFormat.AUTO:
         return load.from_file(path, **keywords)
     text = load.file_text(path, LIMITS)
@@ -263,10 +314,10 @@ def add_scene(
         if not isinstance(at, Link):
             raise values.ShapeError(f"at must be a Link, got {at!r}")
         world._own_frame(at, "at")
-    return _attach(world, read_scene(source, read_options), prefix, suffix, translation, rotation, at, None)
+    return attach(world, read_scene(source, read_options), prefix, suffix, translation, rotation, at, None)
 
 
-def _attach(
+def attach(
     world: World,
     part: Scene,
     prefix: str,
@@ -351,57 +402,7 @@ def _result(made: Adopted, report: Report, source: str | None) -> LoadResult:
     )
 
 
-def add_skeleton(
-    world: World,
-    uri: SceneSource,
-    read_options: ReadOptions | None = None,
-    options: SkeletonLoadOptions | None = None,
-) -> Multibody:
-    """Load a robot into a World as one multibody.
-
-    Names of links and joints are those of the file, whatever else is in the World; names of everything else
-    get the name of the multibody before them.
-
-    Args:
-        world: the World, in design mode.
-        uri: a path, a `file://` URI, or a description.
-        read_options: how the file is read.
-        options: name and place of the multibody.
-
-    Raises:
-        SceneError: the file cannot be read, or holds no robot.
-
-    Example:
-        >>> import tempfile, pathlib
-        >>> from worldline import simulation as sx
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     file = pathlib.Path(folder, "robot.urdf")
-        ...     _ = file.write_text("<robot name='rod'><link name='base'/></robot>")
-        ...     world = sx.World()
-        ...     sx.add_skeleton(world, str(file)).links.names
-        ['base']
-    """
-    world._require_design("adding a skeleton")
-    if options is not None and not isinstance(options, SkeletonLoadOptions):
-        raise values.ShapeError(f"options must be a SkeletonLoadOptions, got {options!r}")
-    chosen = SkeletonLoadOptions() if options is None else options
-    shown = "a description" if isinstance(uri, Scene) else repr(os.fspath(uri))
-    try:
-        scene = read_scene(uri, read_options)
-    except SceneError as error:
-        error.introduce(f"Failed to read Skeleton from {shown}")
-        raise
-    if not scene.hierarchy.bodies:
-        raise SceneError(f"Failed to read Skeleton from {shown}: there is no body in it")
-    own_name = scene.name or scene.hierarchy.bodies[0].link.name or "multibody"
-    name = chosen.name or _unused_name(world, own_name)
-    if name in world._multibodies:
-        raise ArgumentError(f"a multibody named '{name}' already exists")
-    made = _attach(world, scene, f"{name}/", "", chosen.translation, chosen.rotation, None, name)
-    return made.multibodies[0]
-
-
-def _unused_name(world: World, wanted: str) -> str:
+def unused_name(world: World, wanted: str) -> str:
     number, name = 1, wanted
     while name in world._multibodies:
         number += 1

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 _IDENTITY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 
-class LoopClosureSpec:
-    """What a closure connects; endpoints are symmetric.
+class LoopClosureSpec(Options):
+    """What a closure connects; endpoints are symmetric. A value whose fields are checked when set.
 
     Args:
         frame_a: a frame, body or link.
@@ -48,6 +48,16 @@ class LoopClosureSpec:
             parent and child of a joint do not; what is closed to the world still touches the world's shapes.
     """
 
+    frame_a: Setting[Frame, Frame] = Setting(lambda v: _frame(v, "frame_a"))
+    frame_b: Setting[Frame, Frame] = Setting(lambda v: _frame(v, "frame_b"))
+    family: Setting[LoopClosureFamily, LoopClosureFamily] = Setting(
+        lambda v: member(LoopClosureFamily, v, "family of a loop closure")
+    )
+    offset_a: Setting[Array, TransformLike] = Setting(lambda v: _transform(v, "offset_a"))
+    offset_b: Setting[Array, TransformLike] = Setting(lambda v: _transform(v, "offset_b"))
+    distance: Setting[float, float] = Setting(lambda v: values.non_negative(v, "distance of a loop closure"))
+    allow_collision: Setting[bool, bool] = Setting(flag("allow_collision of a loop closure"))
+
     def __init__(
         self,
         frame_a: Frame,
@@ -58,19 +68,22 @@ class LoopClosureSpec:
         distance: float = 0.0,
         allow_collision: bool = False,
     ) -> None:
-        for name, frame in (("frame_a", frame_a), ("frame_b", frame_b)):
-            if not isinstance(frame, Frame):
-                raise values.ShapeError(f"{name} must be a frame, body or link, got {frame!r}")
         self.frame_a = frame_a
         self.frame_b = frame_b
-        self.family = member(LoopClosureFamily, family, "family of a loop closure")
-        self.offset_a = np.eye(4) if offset_a is None else _transform(offset_a, "offset_a")
-        self.offset_b = np.eye(4) if offset_b is None else _transform(offset_b, "offset_b")
-        self.distance = values.non_negative(distance, "distance of a loop closure")
-        self.allow_collision = flag("allow_collision of a loop closure")(allow_collision)
+        self.family = family
+        self.offset_a = np.eye(4) if offset_a is None else offset_a
+        self.offset_b = np.eye(4) if offset_b is None else offset_b
+        self.distance = distance
+        self.allow_collision = allow_collision
 
     def __repr__(self) -> str:
         return f"LoopClosureSpec({self.family.name}, '{self.frame_a.name}', '{self.frame_b.name}')"
+
+
+def _frame(value: Frame, what: str) -> Frame:
+    if not isinstance(value, Frame):
+        raise values.ShapeError(f"{what} must be a frame, body or link, got {value!r}")
+    return value
 
 
 def _transform(value: TransformLike, what: str) -> Array:
@@ -396,7 +409,7 @@ def add_loop_closure(world: World, name: str | None, spec: LoopClosureSpec) -> L
         distance=spec.distance,
         allow_collision=spec.allow_collision,
     )
-    handle = LoopClosure(world, made, spec)
+    handle = LoopClosure(world, made, spec.copy())
     world._numbers["loop_closure"] = number
     world._scene.loop_closures.append(made)
     world._loop_closures[chosen] = handle

@@ -68,8 +68,7 @@ class Marker(Frame):
         body, local = self._row()
         return local.copy() if body < 0 else compose(self._live().sim.fresh_poses()[body].copy(), local)
 
-    @property
-    def parent_frame(self) -> Frame:
+    def _above(self) -> Frame:
         """The rigid body, the link or the world that it stands on."""
         self._require_alive()
         for link, site in described_sites(self._world):

@@ -383,13 +383,13 @@ class Multibody(MultibodyTerms, Freezing):
         model, q, v, order = self._terms()
         return dynamics.bias_forces(model, q, v)[order]
 
-    def compute_inverse_dynamics(self, acceleration: VectorLike) -> Array:
+    def compute_inverse_dynamics(self, desired_acceleration: VectorLike) -> Array:
         """Efforts that realise accelerations in the present state, (num_dofs,); armature included.
 
         Springs and dampers act by themselves, so what they do is not asked of the efforts.
         """
         model, q, v, order = self._terms()
-        a = self._given(acceleration, "acceleration")
+        a = self._given(desired_acceleration, "acceleration")
         return dynamics.inverse_dynamics(model, q, v, scattered(a, order))[order]
 
     def compute_forward_dynamics(self, force: VectorLike) -> Array:
@@ -398,10 +398,10 @@ class Multibody(MultibodyTerms, Freezing):
         tau = self._given(force, "force")
         return dynamics.forward_dynamics(model, q, v, scattered(tau, order))[order]
 
-    def compute_impulse_response(self, impulse: VectorLike) -> Array:
+    def compute_impulse_response(self, joint_impulse: VectorLike) -> Array:
         """Change of velocity by a generalized impulse, (num_dofs,)."""
         model, q, _, order = self._terms()
-        push = self._given(impulse, "impulse")
+        push = self._given(joint_impulse, "impulse")
         return dynamics.impulse_response(model, q, scattered(push, order))[order]
 
     def _given(self, value: VectorLike, what: str) -> Array:

@@ -12,6 +12,7 @@ from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
 from worldline._src.facade.handle import Handle
 from worldline._src.facade.values import TransformLike, VectorLike
+from worldline._src.scene.validate import movable_links
 from worldline._src.spatial.poses import Array
 from worldline._src.step import balance, constrained, derivatives, regressors, second_derivatives
 from worldline._src.step.balance import PointsLike
@@ -32,6 +33,24 @@ class MultibodyTerms(Handle):
 
     def _multi(self) -> Multibody:
         return cast("Multibody", self)
+
+    # ---- sleep
+
+    @property
+    def is_sleeping(self) -> bool:
+        """Whether all moving trees of the multibody have fallen asleep; see `DeactivationOptions`."""
+        return self.deactivation_group_index >= 0
+
+    @property
+    def deactivation_group_index(self) -> int:
+        """The island the multibody sleeps in, that of its first moving tree; -1 while any of it is awake."""
+        owner = self._multi()
+        runtime = owner._live()
+        moving = {id(link) for link, can_move, _ in movable_links(owner._world._scene) if can_move}
+        groups = [
+            runtime.sleep_group(link._link) for link in owner._links.values() if id(link._link) in moving
+        ]
+        return -1 if not groups or min(groups) < 0 else groups[0]
 
     # ---- identification
 

@@ -20,7 +20,7 @@ from worldline._src.collision.results import CollisionOption, CollisionResult
 from worldline._src.collision.shapes import CollisionShape
 from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import values
-from worldline._src.facade.contacts import Contact, Owners, owners
+from worldline._src.facade.contacts import Contact, Owners, owners, surface_points
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.kinds import UpdatePolicy, member
 from worldline._src.facade.link import Link
@@ -29,7 +29,7 @@ from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.kernels.narrowphase.dispatch import pair_family
 from worldline._src.kernels.narrowphase.tables import SKIP
-from worldline._src.spatial.poses import IDENTITY, Array
+from worldline._src.spatial.poses import IDENTITY, Array, compose, rotation
 from worldline._src.step.collision_rows import body_rows, shape_rows
 from worldline._src.step.pair_filling import contact_margins
 
@@ -179,6 +179,11 @@ class QueryScene:
             kept = np.sort(kept[np.argsort(-found.depths[kept], kind="stable")[:limit]])
         return found, kept.tolist()
 
+    def placed(self, index: int) -> Array:
+        """Pose of the shape of an object in the world: position, rotation matrix by rows, (12,)."""
+        pose = compose(self.group.poses[index], self.group[index].shapes[0].local_pose)
+        return np.concatenate([pose[:3], rotation(pose).ravel()])
+
     def refresh(self) -> QueryScene:
         """Poses as they are now."""
         if len(self.group):
@@ -215,7 +220,7 @@ class CollisionQueries:
 
     def query(
         self,
-        options: CollisionOption | None = None,
+        options: CollisionOption | CollisionQueryOptions | None = None,
         *,
         update: UpdatePolicy = UpdatePolicy.IF_STALE,
         include: CollisionQueryOptions | None = None,
@@ -223,7 +228,8 @@ class CollisionQueries:
         """Where bodies touch; nothing is solved and nothing changes.
 
         Args:
-            options: margin, largest number of contacts; see `worldline.collision.CollisionOption`.
+            options: margin, largest number of contacts, see `worldline.collision.CollisionOption`; or a
+                `CollisionQueryOptions`, the same as `include`.
             update: IF_STALE sees every write, as all reads do, and does no work twice; ALWAYS places shapes
                 again in any case; NEVER leaves them where the last query had them, maybe out of date.
             include: which pairs to tell; all when None.
@@ -236,13 +242,19 @@ class CollisionQueries:
 
 def collide(
     world: World,
-    options: CollisionOption | None,
+    options: CollisionOption | CollisionQueryOptions | None,
     update: UpdatePolicy = UpdatePolicy.IF_STALE,
     include: CollisionQueryOptions | None = None,
 ) -> list[Contact]:
     """See `World.collide`."""
+    if isinstance(options, CollisionQueryOptions):
+        if include is not None:
+            raise ArgumentError("give collide its CollisionQueryOptions once, as options or as include")
+        options, include = None, options
     if options is not None and not isinstance(options, CollisionOption):
-        raise values.ShapeError(f"options must be a CollisionOption, got {options!r}")
+        raise values.ShapeError(
+            f"options must be a CollisionOption or CollisionQueryOptions, got {options!r}"
+        )
     if include is not None and not isinstance(include, CollisionQueryOptions):
         raise values.ShapeError(f"include must be a CollisionQueryOptions, got {include!r}")
     scene = scene_of(world, update)
@@ -264,6 +276,13 @@ def collide(
                 int(scene.place[a]),
                 int(scene.place[b]),
                 int(found.features[k]),
+                *surface_points(
+                    found.points[k],
+                    found.normals[k],
+                    float(found.depths[k]),
+                    scene.placed(a),
+                    scene.placed(b),
+                ),
             )
         )
     return made

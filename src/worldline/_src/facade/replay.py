@@ -124,6 +124,10 @@ class Replay:
         self._rows: FrameRows | None = None
         self._layout: tuple[Any, int, int, Layout] | None = None
 
+    def __repr__(self) -> str:
+        state = "recording" if self._enabled else "not recording"
+        return f"Replay({self._frame_total()} frames in {len(self._branches)} branches, {state})"
+
     # ---- recording
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 
 from worldline._src.errors import OperationError
 from worldline._src.facade import values
-from worldline._src.facade.shapes import ShapedFrame, checked_restitution
+from worldline._src.facade.shapes import CollisionBody, checked_restitution
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.scene.bodies import Body, BodyKind
 from worldline._src.scene.validate import is_ground
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from worldline._src.facade.world import World
 
 
-class RigidBody(ShapedFrame):
+class RigidBody(CollisionBody):
     """A rigid body. Forces act at its centre of mass and stay until cleared; world axes throughout.
 
     Example:
@@ -42,6 +42,10 @@ class RigidBody(ShapedFrame):
     def name(self) -> str:
         """Unique among the rigid bodies of the World."""
         return self._label
+
+    def as_rigid_body(self) -> RigidBody:
+        """The body itself."""
+        return self
 
     def _dofs(self) -> tuple[Any, slice, slice]:
         runtime = self._live()

@@ -30,6 +30,8 @@ from worldline._src.scene.world import World as Scene
 from worldline._src.step.collision_rows import collision_shape
 
 if TYPE_CHECKING:
+    from worldline._src.facade.link import Link
+    from worldline._src.facade.rigid_body import RigidBody
     from worldline._src.facade.world import World
 
 FRICTION, RESTITUTION = 1.0, 0.0
@@ -49,8 +51,34 @@ _KINDS = {
 }
 
 
-class ShapedFrame(MassiveFrame):
-    """A body that can touch others."""
+class CollisionBody(MassiveFrame):
+    """A body that can touch others: a `RigidBody` or a `Link`.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> world = sx.World()
+        >>> box: sx.CollisionBody = world.add_rigid_body("box")
+        >>> box.is_rigid_body, box.as_rigid_body() is box, box.as_link()
+        (True, True, None)
+    """
+
+    @property
+    def is_rigid_body(self) -> bool:
+        """Whether it is a `RigidBody`."""
+        return self.as_rigid_body() is not None
+
+    @property
+    def is_link(self) -> bool:
+        """Whether it is a `Link`."""
+        return self.as_link() is not None
+
+    def as_rigid_body(self) -> RigidBody | None:
+        """The body itself when it is a `RigidBody`, None otherwise."""
+        return None
+
+    def as_link(self) -> Link | None:
+        """The body itself when it is a `Link`, None otherwise."""
+        return None
 
     def _own_material(self) -> tuple[float, float]:
         """Friction and restitution of shapes that are given none."""
@@ -280,7 +308,7 @@ def _geometry(
             f"supported features: {shape!r} cannot be on a body; boxes, spheres, capsules, cylinders, "
             "ellipsoids, planes, convex shapes, meshes and height fields can"
         )
-    pose = shape.local_transform
+    pose = shape.local_pose
     geom = Geometry(
         name=name,
         shape=kind,

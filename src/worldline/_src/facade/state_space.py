@@ -98,15 +98,37 @@ class StateSpace:
         self._dimension += size
         return self
 
-    def add_variables(self, names: Iterable[str]) -> StateSpace:
-        """Add variables of one number each; all of them, or none when one is refused."""
+    def add_variables(
+        self,
+        names: Iterable[str],
+        *,
+        lower: float | VectorLike = -np.inf,
+        upper: float | VectorLike = np.inf,
+    ) -> StateSpace:
+        """Add variables of one number each; all of them, or none when one is refused.
+
+        Args:
+            names: unique in the space, not empty.
+            lower: bound of all of them, or one for each, (len(names),).
+            upper: the same, not below `lower`.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> space = sx.StateSpace().add_variables(["x", "y"], lower=-1.0, upper=[1.0, 2.0])
+            >>> space.lower_bounds.tolist(), space.upper_bounds.tolist()
+            ([-1.0, -1.0], [1.0, 2.0])
+        """
         self._require_open("adding variables")
         if isinstance(names, str):
             raise values.ShapeError(f"names of state variables must be several texts, got {names!r}")
+        every = list(names)
+        low, high = (
+            values.spread(x, len(every), f"{w} bounds") for x, w in ((lower, "lower"), (upper, "upper"))
+        )
         before, dimension = dict(self._variables), self._dimension
         try:
-            for name in names:
-                self.add_variable(name)
+            for name, least, most in zip(every, low.tolist(), high.tolist(), strict=True):
+                self.add_variable(name, lower=least, upper=most)
         except Exception:
             self._variables, self._dimension = before, dimension
             raise

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from worldline._src.collision.transforms import pose_of_matrix
 from worldline._src.errors import ArgumentError, ShapeError
 from worldline._src.model.checks import check_body
-from worldline._src.spatial.poses import Array, quaternion
+from worldline._src.spatial.poses import Array
 
 VectorLike = Sequence[float] | Array
 TransformLike = Sequence[Sequence[float]] | Array
@@ -157,12 +158,7 @@ def pose_of(value: Any, what: str) -> Array:
         raise ShapeError(f"{what}: Expected a 4x4 matrix, got shape {made.shape}")
     if not np.isfinite(made).all():
         raise ArgumentError(f"{what} must contain only finite values")
-    if float(np.abs(made[3] - (0.0, 0.0, 0.0, 1.0)).max()) > 1e-9:
-        raise ArgumentError(f"{what}: the last row must be 0 0 0 1, got {made[3].tolist()}")
-    R = made[:3, :3]
-    if float(np.abs(R @ R.T - np.eye(3)).max()) > 1e-6 or float(np.linalg.det(R)) < 0.0:
-        raise ArgumentError(f"{what}: rotation must be orthonormal and right-handed, got {R.tolist()}")
-    return np.concatenate([made[:3, 3], quaternion(R)])
+    return pose_of_matrix(made, what)
 
 
 def matrix_of(pose: Array) -> Array:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from os import PathLike
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -32,7 +32,7 @@ from worldline._src.facade import (
 from worldline._src.facade.body_options import InertiaLike, RigidBodyOptions, overridden
 from worldline._src.facade.checkpoint import kill_handles
 from worldline._src.facade.connections import WorldConnections
-from worldline._src.facade.executors import Executor
+from worldline._src.facade.executors import ComputeExecutor, require_executor, step_arguments
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
 from worldline._src.facade.kinds import (
     ComputeAcceleratorPolicy,
@@ -69,7 +69,7 @@ from worldline._src.scene.report import Report
 from worldline._src.scene.world import World as Scene
 from worldline._src.spatial.poses import Array
 
-_COUNTERS = ("rigid_body", "multibody", "loop_closure", "free_frame", "fixed_frame")
+_COUNTERS = ("rigid_body", "multibody", "loop_closure", "free_frame", "fixed_frame", "joint")
 
 
 class World(
@@ -444,8 +444,20 @@ class World(
         kill_handles(self, "its World was cleared")
         self._start(WorldOptions())
 
+    @overload
     def step(
-        self, n: int = 1, *, executor: Executor | None = None, options: StepOptions | None = None
+        self, n: int = 1, *, executor: ComputeExecutor | None = None, options: StepOptions | None = None
+    ) -> None: ...
+    @overload
+    def step(self, executor: ComputeExecutor, n: int = 1, /) -> None: ...
+    @overload
+    def step(self, executor: ComputeExecutor, /, *, n: int = 1) -> None: ...
+    def step(
+        self,
+        *given: int | ComputeExecutor,
+        n: int = 1,
+        executor: ComputeExecutor | None = None,
+        options: StepOptions | None = None,
     ) -> None:
         """Advance time by `n` steps, complete on return; enters simulation mode when n is positive.
 
@@ -454,17 +466,19 @@ class World(
 
         Args:
             n: number of steps.
-            executor: who does the work, see `worldline.simulation.compute`; this thread when None. Steps of
-                one World are a chain, so an executor pays when it steps several: `executor.step`.
+            executor: who does the work, before `n` or by name; this thread when None. Steps of one World are
+                a chain, so an executor pays when it steps several: `executor.step`.
             options: the number of steps and more as one value; `n` must then be left out.
         """
+        if given:
+            n, executor = step_arguments(given, n, executor)
         if options is not None:
             if n != 1:
                 raise ArgumentError("give step its number of steps in the options or as n, not both")
             self._step_with(options, executor)
             return
         if executor is not None:
-            executor.step(self._self(), n)
+            require_executor(executor).step(self._self(), n)
             return
         if n.__class__ is not int:
             n = values.count(n, "n of step")

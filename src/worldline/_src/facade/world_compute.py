@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 from itertools import takewhile
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast, overload
 
 import numpy as np
 
 from worldline._src.errors import OperationError
 from worldline._src.facade import requirements, values
-from worldline._src.facade.executors import ComputeGraph, Executor
+from worldline._src.facade.executors import ComputeExecutor, ComputeGraph, require_executor
 from worldline._src.facade.frame_rows import FrameRows
 from worldline._src.facade.kinds import WorldSyncStage, member
 from worldline._src.facade.step_options import StepOptions
@@ -56,7 +56,7 @@ class WorldCompute:
         self._profiling = False
         self._last_profile = WorldStepProfile()
 
-    def _step_with(self, options: StepOptions, executor: Executor | None) -> None:
+    def _step_with(self, options: StepOptions, executor: ComputeExecutor | None) -> None:
         """See `World.step`."""
         if not isinstance(options, StepOptions):
             raise values.ShapeError(f"options must be a StepOptions, got {options!r}")
@@ -70,19 +70,44 @@ class WorldCompute:
             if not before and options.profile:
                 self.step_profiling_enabled = False
 
+    @overload
     def sync(
-        self, stage: WorldSyncStage = WorldSyncStage.KINEMATICS, *, executor: Executor | None = None
+        self, stage: WorldSyncStage = WorldSyncStage.KINEMATICS, *, executor: ComputeExecutor | None = None
+    ) -> None: ...
+    @overload
+    def sync(self, executor: ComputeExecutor, stage: WorldSyncStage = ..., /) -> None: ...
+    @overload
+    def sync(self, executor: ComputeExecutor, /, *, stage: WorldSyncStage = ...) -> None: ...
+    def sync(
+        self,
+        *given: WorldSyncStage | ComputeExecutor,
+        stage: WorldSyncStage | None = None,
+        executor: ComputeExecutor | None = None,
     ) -> None:
         """Bring poses and velocities up to date now; time does not pass.
 
         Reads are up to date anyway; this places the work, on the caller's thread when executor is None.
+
+        Args:
+            stage: what to bring up to date.
+            executor: who does it, before `stage` or by name.
         """
+        rest = list(given)
+        if rest and isinstance(rest[0], ComputeExecutor):
+            if executor is not None:
+                raise values.ShapeError("sync got its executor twice")
+            executor = rest.pop(0)  # type: ignore[assignment] # checked above
+        if len(rest) > 1 or (rest and stage is not None):
+            raise values.ShapeError("sync takes (stage), (executor) or (executor, stage)")
+        stage = member(
+            WorldSyncStage, rest[0] if rest else stage or WorldSyncStage.KINEMATICS, "stage of sync"
+        )
         if executor is not None:
+            require_executor(executor)
             graph = ComputeGraph()
             graph.add("kinematics", lambda: self.sync(stage))
             executor.run(graph)
             return
-        member(WorldSyncStage, stage, "stage of sync")
         world = cast("World", self)
         if not world._simulating:
             raise OperationError("sync needs simulation mode; enter_simulation_mode() or step() first")
@@ -91,7 +116,7 @@ class WorldCompute:
         runtime.sim.fresh_poses()
         runtime.sim.fresh_velocities()
 
-    def update_kinematics(self, *, executor: Executor | None = None) -> None:
+    def update_kinematics(self, executor: ComputeExecutor | None = None) -> None:
         """The same as `sync(WorldSyncStage.KINEMATICS)`."""
         self.sync(WorldSyncStage.KINEMATICS, executor=executor)
 

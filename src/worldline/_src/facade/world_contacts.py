@@ -168,7 +168,10 @@ class WorldContacts:
         return VisibilityQueries(self._whole())
 
     def collide(
-        self, options: CollisionOption | None = None, *, include: CollisionQueryOptions | None = None
+        self,
+        options: CollisionOption | CollisionQueryOptions | None = None,
+        *,
+        include: CollisionQueryOptions | None = None,
     ) -> list[Contact]:
         """Where bodies touch now; nothing is solved and nothing changes.
 
@@ -178,7 +181,8 @@ class WorldContacts:
         joint stands on, ignored pairs.
 
         Args:
-            options: margin, largest number of contacts; see `worldline.collision.CollisionOption`.
+            options: margin, largest number of contacts, see `worldline.collision.CollisionOption`; or a
+                `CollisionQueryOptions`, the same as `include`.
             include: which pairs to tell, of those found; all when None.
 
         Example:
@@ -248,7 +252,7 @@ class WorldContacts:
 
     # ---- pairs that never touch
 
-    def set_collision_pair_ignored(self, a: BodyLike, b: BodyLike, ignored: bool = True) -> None:
+    def set_collision_pair_ignored(self, first: BodyLike, second: BodyLike, ignored: bool = True) -> None:
         """Let two bodies pass through each other, or no longer; None is the world with its fixed shapes.
 
         Possible at any time; the order does not matter.
@@ -257,7 +261,7 @@ class WorldContacts:
         world._require_idle()
         if not isinstance(ignored, bool):
             raise values.ShapeError(f"ignored must be True or False, got {ignored!r}")
-        pair = self._pair(a, b)
+        pair = self._pair(first, second)
         rows = world._scene.collision_ignores.link_pairs
         kept = [row for row in rows if set(row) != set(pair)]
         if ignored == (len(kept) < len(rows)):
@@ -265,9 +269,9 @@ class WorldContacts:
         world._scene.collision_ignores.link_pairs = [*kept, pair] if ignored else kept
         world._topology_changed()
 
-    def is_collision_pair_ignored(self, a: BodyLike, b: BodyLike) -> bool:
+    def is_collision_pair_ignored(self, first: BodyLike, second: BodyLike) -> bool:
         """Whether two bodies are set to pass through each other."""
-        pair = set(self._pair(a, b))
+        pair = set(self._pair(first, second))
         return any(set(row) == pair for row in self._whole()._scene.collision_ignores.link_pairs)
 
     def clear_ignored_collision_pairs(self) -> None:
@@ -283,10 +287,10 @@ class WorldContacts:
         """How many pairs are ignored."""
         return len(self._whole()._scene.collision_ignores.link_pairs)
 
-    def _pair(self, a: BodyLike, b: BodyLike) -> list[str]:
+    def _pair(self, first: BodyLike, second: BodyLike) -> list[str]:
         """The names of two bodies in the description."""
         names = []
-        for body, what in ((a, "a"), (b, "b")):
+        for body, what in ((first, "first"), (second, "second")):
             queries.body_index(self._whole(), body, what)
             names.append(body._link.name if isinstance(body, (RigidBody, Link)) else "world")
         if names[0] == names[1]:

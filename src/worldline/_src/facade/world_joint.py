@@ -14,10 +14,11 @@ from worldline._src.facade import values
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.handle import Handle
 from worldline._src.facade.joint_spec import JointSpec
-from worldline._src.facade.kinds import ActuatorType, JointType, joint_type, scene_joint_type
+from worldline._src.facade.joint_stiffness import JointConstraintProjectionPolicy
+from worldline._src.facade.kinds import ActuatorType, JointType, joint_type, member, scene_joint_type
 from worldline._src.facade.link import Link
-from worldline._src.facade.options import Options, Setting
 from worldline._src.facade.rigid_body import RigidBody
+from worldline._src.facade.values import VectorLike
 from worldline._src.kernels.constraints.equality_rows import BROKEN, ON
 from worldline._src.scene import closures as described
 from worldline._src.scene.joints import Joint as SceneJoint
@@ -28,57 +29,20 @@ from worldline._src.step.equality_filling import Owner
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
 
-TYPES = (JointType.FIXED, JointType.REVOLUTE, JointType.PRISMATIC, JointType.SPHERICAL)
+_FREEDOMS = {
+    JointType.FIXED: 0,
+    JointType.REVOLUTE: 1,
+    JointType.PRISMATIC: 1,
+    JointType.SPHERICAL: 3,
+    JointType.SCREW: 1,
+    JointType.UNIVERSAL: 2,
+    JointType.PLANAR: 3,
+}
+TYPES = tuple(_FREEDOMS)
 """What a joint between bodies can be."""
 _LIMITED = (JointType.REVOLUTE, JointType.PRISMATIC)
-_FREEDOMS = {JointType.FIXED: 0, JointType.REVOLUTE: 1, JointType.PRISMATIC: 1, JointType.SPHERICAL: 3}
-
-
-class JointConstraintProjectionPolicy(Options):
-    """How stiff a joint between bodies is; a value that is assigned as a whole.
-
-    Args:
-        start_stiffness: where methods that raise a stiffness begin; the solvers of a step solve for the whole
-            stiffness at once and do not need it.
-        linear_stiffness: against translation [N/m]; infinity is rigid.
-        angular_stiffness: against rotation [N m/rad]; infinity is rigid.
-
-    Example:
-        >>> from worldline import simulation as sx
-        >>> sx.JointConstraintProjectionPolicy(linear_stiffness=1e4).angular_stiffness
-        inf
-    """
-
-    start_stiffness: Setting[float, float] = Setting(lambda v: _stiffness(v, "start_stiffness"))
-    linear_stiffness: Setting[float, float] = Setting(lambda v: _stiffness(v, "linear_stiffness"))
-    angular_stiffness: Setting[float, float] = Setting(lambda v: _stiffness(v, "angular_stiffness"))
-
-    def __init__(
-        self,
-        start_stiffness: float = 1.0,
-        linear_stiffness: float = math.inf,
-        angular_stiffness: float = math.inf,
-    ) -> None:
-        self.start_stiffness = start_stiffness
-        self.linear_stiffness = linear_stiffness
-        self.angular_stiffness = angular_stiffness
-        self.check_stiffness()
-
-    def check_stiffness(self) -> None:
-        """The start does not exceed what it leads to."""
-        least = min(self.linear_stiffness, self.angular_stiffness)
-        if self.start_stiffness > least:
-            raise ArgumentError(
-                f"start_stiffness {self.start_stiffness:g} must not exceed the stiffness of the joint, "
-                f"{least:g}"
-            )
-
-
-def _stiffness(value: Any, name: str) -> float:
-    number = values.any_number(value, f"JointConstraintProjectionPolicy {name}")
-    if not number >= 0.0:
-        raise ArgumentError(f"{name} must be non-negative, or infinity, got {number}")
-    return number
+_WITH_AXIS = (*_LIMITED, JointType.SCREW, JointType.UNIVERSAL, JointType.PLANAR)
+_WITH_AXIS2 = (JointType.UNIVERSAL, JointType.PLANAR)
 
 
 class WorldJoint(Handle):
@@ -166,14 +130,147 @@ class WorldJoint(Handle):
         """The second link; an OperationError when it is a rigid body."""
         return self._endpoint(self._described.child, "child", Link)
 
+    # ---- geometry and motion
+
+    @property
+    def axis(self) -> Array:
+        """Unit axis in the joint frame, (3,); FIXED and SPHERICAL joints have none."""
+        return self._direction("axis", _WITH_AXIS)
+
+    @property
+    def axis2(self) -> Array:
+        """Second unit axis in the joint frame, (3,), of a UNIVERSAL or PLANAR joint."""
+        return self._direction("axis2", _WITH_AXIS2)
+
+    def _direction(self, name: str, allowed: tuple[JointType, ...]) -> Array:
+        if self.type not in allowed:
+            raise ArgumentError(f"joint '{self.name}' of type {self.type.name} has no {name}")
+        given = np.array(getattr(self._described.joint, name))
+        return given / np.linalg.norm(given)
+
+    @property
+    def pitch(self) -> float:
+        """Advance of a SCREW joint [m/rad]."""
+        self._require_screw()
+        return self._described.joint.pitch
+
+    @pitch.setter
+    def pitch(self, value: float) -> None:
+        self._require_screw()
+        number = values.real(value, f"pitch of joint '{self.name}'")
+        self._world._require_idle()
+        self._described.joint.pitch = number
+        self._world._topology_changed()
+
+    def _require_screw(self) -> None:
+        if self.type is not JointType.SCREW:
+            raise ArgumentError(f"joint '{self.name}' of type {self.type.name} has no pitch")
+
+    def _ends(self) -> tuple[Array, Array, Frame, Frame]:
+        """Poses of the joint frame on parent and child in the world, and the two frames."""
+        poses, frames = [], []
+        for ref in (self._described.parent, self._described.child):
+            frame = self._end(ref) or Frame.world()
+            if ref.frame is not None:
+                frame = self._world._frames[ref.frame]
+            frames.append(frame)
+            poses.append(compose(frame._pose().copy(), np.concatenate([ref.position, ref.orientation])))
+        return poses[0], poses[1], frames[0], frames[1]
+
+    @property
+    def position(self) -> Array:
+        """Where the child is against the parent now [rad or m], (num_dofs,), as for joints of a tree.
+
+        It follows from the poses of the bodies, which have the freedom, and cannot be written.
+        """
+        X_a, X_b, _, _ = self._ends()
+        X = compose(inverse(X_a), X_b)
+        kind = self.type
+        if kind is JointType.FIXED:
+            return np.zeros(0)
+        if kind is JointType.SPHERICAL:
+            return values.rotation_vector(X[3:])
+        along, angle = float(self.axis @ X[:3]), 2.0 * math.atan2(float(self.axis @ X[3:6]), float(X[6]))
+        if kind is JointType.PRISMATIC:
+            return np.array([along])
+        if kind is JointType.PLANAR:
+            return np.array([self.axis2 @ X[:3], np.cross(self.axis, self.axis2) @ X[:3], angle])
+        if kind is JointType.UNIVERSAL:
+            # R(axis, q0) R(axis2, q1): the second axis shows q0, the first one seen from the child q1
+            first, second = self.axis, self.axis2
+            third, R = np.cross(first, second), values.matrix_of(X)[:3, :3]
+            turned, back = R @ second, R.T @ first
+            return np.array(
+                [math.atan2(third @ turned, second @ turned), math.atan2(third @ back, first @ back)]
+            )
+        return np.array([angle])
+
+    @property
+    def velocity(self) -> Array:
+        """Speed of the child against the parent now [rad/s or m/s], (num_dofs,).
+
+        SPHERICAL: angular velocity in the axes of the joint on the child.
+        """
+        X_a, X_b, parent, child = self._ends()
+        (v_a, w_a), (v_b, w_b) = parent._motion(), child._motion()
+        kind, turning = self.type, w_b - w_a
+        if kind is JointType.FIXED:
+            return np.zeros(0)
+        R_a, R_b = (values.matrix_of(X)[:3, :3] for X in (X_a, X_b))
+        if kind is JointType.SPHERICAL:
+            return R_b.T @ turning
+        axis = R_a @ self.axis
+        if kind in (JointType.REVOLUTE, JointType.SCREW):
+            return np.array([axis @ turning])
+        if kind is JointType.UNIVERSAL:
+            return np.linalg.lstsq(np.column_stack([axis, R_b @ self.axis2]), turning, rcond=None)[0]
+        point = X_b[:3]
+        ours = v_b + np.cross(w_b, point - child._pose()[:3])
+        moving = ours - v_a - np.cross(w_a, point - parent._pose()[:3])
+        if kind is JointType.PRISMATIC:
+            return np.array([axis @ moving])
+        second = R_a @ self.axis2
+        return np.array([second @ moving, np.cross(axis, second) @ moving, axis @ turning])
+
+    @property
+    def actuator_type(self) -> ActuatorType:
+        """PASSIVE: nothing drives a joint between bodies; motors are for joints of a multibody."""
+        self._require_alive()
+        return ActuatorType.PASSIVE
+
+    @actuator_type.setter
+    def actuator_type(self, value: ActuatorType) -> None:
+        self._require_alive()
+        kind = member(ActuatorType, value, f"actuator_type of joint '{self.name}'")
+        if kind is not ActuatorType.PASSIVE:
+            raise UnknownCapabilityError(
+                f"joint '{self.name}' between bodies takes ActuatorType.PASSIVE, got {kind.name}; motors are "
+                "available for joints of a multibody"
+            )
+
     # ---- limits and breaking
 
-    def set_position_limits(self, lower: float, upper: float) -> None:
-        """Bounds of the angle or the way of a REVOLUTE or PRISMATIC joint [rad or m], infinity for none."""
+    @property
+    def position_lower_limits(self) -> Array:
+        """[rad or m], (1,) for REVOLUTE and PRISMATIC joints, minus infinity for none; empty for others."""
+        self._require_alive()
+        return np.array([self._described.joint.pos_limit.lower] if self.type in _LIMITED else [])
+
+    @property
+    def position_upper_limits(self) -> Array:
+        """[rad or m], (1,) for REVOLUTE and PRISMATIC joints, infinity for none; empty for others."""
+        self._require_alive()
+        return np.array([self._described.joint.pos_limit.upper] if self.type in _LIMITED else [])
+
+    def set_position_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
+        """Bounds of the angle or the way of a REVOLUTE or PRISMATIC joint [rad or m], infinity for none.
+
+        Each is a number, or one in a vector of length 1 as for joints of a tree.
+        """
         self._require_alive()
         if self.type not in _LIMITED:
             raise ArgumentError(f"joint '{self.name}' of type {self.type.name} has no position limits")
-        low, high = (values.any_number(x, f"limits of joint '{self.name}'") for x in (lower, upper))
+        low, high = (float(values.spread(x, 1, f"limits of joint '{self.name}'")[0]) for x in (lower, upper))
         if low > high:
             raise ArgumentError(f"lower limit {low} of '{self.name}' must not exceed upper limit {high}")
         self._world._require_idle()
@@ -256,14 +353,14 @@ class WorldJoint(Handle):
 
     @property
     def wrench(self) -> Array:
-        """What the last step did to the parent: force [N] and torque about the joint [N m], world axes, (6,).
+        """What the last step did to the parent: torque about the joint [N m], force [N], world axes, (6,).
 
         The child feels the opposite. Zero before the first step and when the joint is broken.
         """
         row, runtime = self._row(), self._live()
         if row is None or runtime.constraints is None:
             return np.zeros(6)
-        return runtime.constraints.column["equality_wrench"][row].copy()
+        return runtime.constraints.column["equality_wrench"][row, [3, 4, 5, 0, 1, 2]]
 
     def remove(self) -> None:
         """Take the joint out of the World, in design mode or within `World.edit()`."""
@@ -274,12 +371,14 @@ class WorldJoint(Handle):
         self._world._topology_changed()
 
     def __repr__(self) -> str:
-        return f"WorldJoint('{self.name}'{'' if self._alive else ', not valid'})"
+        if not self._alive:
+            return f"WorldJoint('{self.name}', not valid)"
+        return f"WorldJoint('{self.name}', {self.type.name})"
 
 
-def add_joint(world: World, parent: Frame, child: Frame, spec: JointSpec) -> described.WorldJoint:
-    """The description of a joint between two bodies, checked against this world."""
-    from worldline._src.facade.construction import scene_names, unused
+def add_joint(world: World, parent: Frame, child: Frame, spec: JointSpec) -> tuple[described.WorldJoint, int]:
+    """The description of a joint between two bodies, checked against this world, and the next number."""
+    from worldline._src.facade.construction import free_name, scene_names
 
     world._require_design("adding a joint")
     if not isinstance(spec, JointSpec):
@@ -296,21 +395,22 @@ def add_joint(world: World, parent: Frame, child: Frame, spec: JointSpec) -> des
     if (spec.parent_anchor is None) != (spec.child_anchor is None):
         raise ArgumentError("anchors of a joint must be given for both endpoints or for none")
     limits = _limits(spec)
-    taken = scene_names(world)[1]
-    if spec.name and spec.name in taken:
-        raise ArgumentError(f"a joint named '{spec.name}' already exists")
+    spec.check_axes()
+    name, number = free_name(spec.name, "joint", scene_names(world)[1], world._numbers["joint"], "joint")
     X_p, X_c = _frames(parent, child, spec)
-    return described.WorldJoint(
+    made = described.WorldJoint(
         parent=world._frame_ref(parent, values.matrix_of(X_p)),
         child=world._frame_ref(child, values.matrix_of(X_c)),
         joint=SceneJoint(
-            name=spec.name or unused("world_joint", taken),
+            name=name,
             type_=scene_joint_type(spec.type),
             axis=spec.axis,
             axis2=spec.axis2,
+            pitch=spec.pitch,
             pos_limit=limits,
         ),
     )
+    return made, number
 
 
 _NOT_BETWEEN_BODIES = (

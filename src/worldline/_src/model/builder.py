@@ -104,6 +104,12 @@ class ModelBuilder(ShapeMethods):
             "shape": set(),
         }
 
+    def __repr__(self) -> str:
+        return (
+            f"ModelBuilder({len(self.links)} links, {len(self.joints)} joints, {len(self.shapes)} shapes, "
+            f"{self.world_count} worlds)"
+        )
+
     # ---- links
 
     def add_link(

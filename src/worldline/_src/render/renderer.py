@@ -92,6 +92,9 @@ class Renderer:
         self._items = Items([])
         self._stages: dict[tuple[Kind, int, int], Stage] = {}
 
+    def __repr__(self) -> str:
+        return f"Renderer({self._world()!r}, {self._asked[0]}, {self._asked[1]})"
+
     def render(
         self,
         camera: CameraLike = None,

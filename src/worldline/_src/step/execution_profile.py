@@ -9,25 +9,43 @@ from typing import NamedTuple
 from worldline._src.errors import NotFoundError, nearest_name
 
 
-class NodeProfile(NamedTuple):
+class ComputeNodeExecutionProfile(NamedTuple):
     """When one node of a graph ran, and who ran it."""
 
     name: str
-    worker: int
+    worker_index: int
     """Number of the worker, from 0."""
-    start_us: float
+    start_time_us: float
     """Since the beginning of the run [us]."""
     duration_us: float
     """[us]"""
+    topological_index: int = 0
+    """Its place in an order in which the nodes can run."""
+    dependency_count: int = 0
+    """Nodes that it waits for."""
+    dependent_count: int = 0
+    """Nodes that wait for it."""
+    level: int = 0
+    """Most nodes that one after the other come before it."""
+
+    @property
+    def end_time_us(self) -> float:
+        """Since the beginning of the run [us]."""
+        return self.start_time_us + self.duration_us
+
+    @property
+    def duration_ms(self) -> float:
+        """[ms]"""
+        return 1e-3 * self.duration_us
 
 
-class ExecutionProfile:
+class ComputeExecutionProfile:
     """How the time of one run of a graph went."""
 
     def __init__(
         self,
         worker_count: int,
-        nodes: tuple[NodeProfile, ...],
+        nodes: tuple[ComputeNodeExecutionProfile, ...],
         wall_time_us: float,
         critical_path_time_us: float,
     ) -> None:
@@ -40,7 +58,7 @@ class ExecutionProfile:
         return self._workers
 
     @property
-    def nodes(self) -> tuple[NodeProfile, ...]:
+    def nodes(self) -> tuple[ComputeNodeExecutionProfile, ...]:
         """Times of the nodes, in the order they began."""
         return self._nodes
 
@@ -62,8 +80,8 @@ class ExecutionProfile:
     @property
     def max_parallelism(self) -> int:
         """Most nodes that ran at the same time."""
-        marks = [(node.start_us, 1) for node in self._nodes]
-        marks += [(node.start_us + node.duration_us, -1) for node in self._nodes]
+        marks = [(node.start_time_us, 1) for node in self._nodes]
+        marks += [(node.end_time_us, -1) for node in self._nodes]
         most = now = 0
         for _, change in sorted(marks):
             now += change
@@ -75,7 +93,16 @@ class ExecutionProfile:
         """Time of the nodes by time of the run."""
         return self.total_node_time_us / self._wall if self._wall > 0.0 else 0.0
 
-    def get_node(self, name: str) -> NodeProfile:
+    @property
+    def wall_time_ms(self) -> float:
+        """From beginning to end [ms]."""
+        return 1e-3 * self._wall
+
+    def is_empty(self) -> bool:
+        """Whether no node ran."""
+        return not self._nodes
+
+    def get_node(self, name: str) -> ComputeNodeExecutionProfile:
         """The times of one node; a KeyError with the nearest name if there is none."""
         for node in self._nodes:
             if node.name == name:
@@ -89,8 +116,8 @@ class ExecutionProfile:
             f"{len(self._nodes)} nodes on {self._workers} workers: {self._wall:.0f} us, "
             f"{self.average_parallelism:.2f} at a time on average"
         ]
-        lines += [f"  {n.name}: worker {n.worker}, {n.duration_us:.0f} us" for n in self._nodes]
+        lines += [f"  {n.name}: worker {n.worker_index}, {n.duration_us:.0f} us" for n in self._nodes]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<ExecutionProfile: {len(self._nodes)} nodes, {self._wall:.0f} us>"
+        return f"<ComputeExecutionProfile: {len(self._nodes)} nodes, {self._wall:.0f} us>"

@@ -142,6 +142,9 @@ class LaneSimulation:
         self._prepare()
         self._lay_out_rows()
 
+    def __repr__(self) -> str:
+        return f"LaneSimulation({self.worlds} worlds, {self.model.body_count} bodies, frame {self.frame})"
+
     # ---- layout
 
     def _prepare(self) -> None:

@@ -19,7 +19,7 @@ from worldline._src.kernels.constraints.tables import SHORT
 from worldline._src.kernels.program import caller
 from worldline._src.step import runner
 from worldline._src.step.evaluate import stage_addresses
-from worldline._src.step.execution_profile import ExecutionProfile, NodeProfile
+from worldline._src.step.execution_profile import ComputeExecutionProfile, ComputeNodeExecutionProfile
 from worldline._src.step.pipeline import stage_metadata
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class WorldStepStageProfile(NamedTuple):
     """How often it ran in the step."""
     acceleration: str = "none"
     """Special hardware that it used."""
-    graph_profiles: tuple[ExecutionProfile, ...] = ()
+    graph_profiles: tuple[ComputeExecutionProfile, ...] = ()
     """One for each time it ran: a stage is a graph of one node, run by one worker."""
 
     @property
@@ -233,7 +233,7 @@ class StepProfiler:
         return n
 
     def _tell(self, durations: np.ndarray, refresh: int, wall: int) -> None:
-        times: dict[str, tuple[str, list[ExecutionProfile]]] = {}
+        times: dict[str, tuple[str, list[ComputeExecutionProfile]]] = {}
         for (name, domain), spent in zip(self._names, durations.tolist(), strict=True):
             times.setdefault(name, (domain, []))[1].append(_graph(name, max(spent, 0) * 1e-3))
         times[KINEMATICS] = (KINEMATICS, [_graph(KINEMATICS, refresh * 1e-3)])
@@ -250,6 +250,8 @@ class StepProfiler:
         self.report(WorldStepProfile(int(self.sim.clock[0]), tuple(stages), wall * 1e-3))
 
 
-def _graph(name: str, duration_us: float) -> ExecutionProfile:
+def _graph(name: str, duration_us: float) -> ComputeExecutionProfile:
     """One run of a stage."""
-    return ExecutionProfile(1, (NodeProfile(name, 0, 0.0, duration_us),), duration_us, duration_us)
+    return ComputeExecutionProfile(
+        1, (ComputeNodeExecutionProfile(name, 0, 0.0, duration_us),), duration_us, duration_us
+    )

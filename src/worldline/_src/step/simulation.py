@@ -213,6 +213,9 @@ class Simulation:
 
     # ---- stepping
 
+    def __repr__(self) -> str:
+        return f"Simulation({self.model.body_count} bodies, frame {int(self.clock[0])})"
+
     @property
     def time_step(self) -> float:
         """[s]"""

@@ -19,7 +19,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from worldline._src.errors import ForbiddenPathError, MissingFileError, SceneError, unreadable
@@ -31,6 +31,13 @@ VARIABLES: Final = {
     "model": ("GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH", "SDF_PATH"),
 }
 _LEVELS: Final = 8
+
+
+class PackageDirectory(NamedTuple):
+    """The directory of one package: `package://name/rest` is `directory/rest`."""
+
+    name: str
+    directory: Path
 
 
 class PathPolicy:
@@ -46,13 +53,16 @@ class PathPolicy:
     def __init__(
         self,
         base: Path | None = None,
-        asset_dirs: Sequence[Path] = (),
+        asset_dirs: Sequence[Path | PackageDirectory] = (),
         allow_outside: bool = False,
         file_bytes: int = LIMITS.file_bytes,
     ) -> None:
         # made absolute now, since the working directory may change before it is asked for
         self._base = None if base is None else base.absolute()
-        self.asset_dirs = tuple(_real(directory) for directory in asset_dirs)
+        named = [entry for entry in asset_dirs if isinstance(entry, PackageDirectory)]
+        self.packages = {entry.name: _real(entry.directory) for entry in named}
+        plain = [entry for entry in asset_dirs if not isinstance(entry, PackageDirectory)]
+        self.asset_dirs = (*(_real(directory) for directory in plain), *self.packages.values())
         self.allow_outside = allow_outside
         self.file_bytes = file_bytes
 
@@ -152,6 +162,8 @@ class PathPolicy:
 
     def _package_roots(self, scheme: str, name: str) -> Iterator[Path]:
         """Directories that may be the package of that name, the user's first."""
+        if name in self.packages:
+            yield self.packages[name]
         for directory in self.asset_dirs:
             if (directory / name).is_dir():
                 yield _real(directory / name)

@@ -21,7 +21,7 @@ from worldline._src.errors import (
     unreadable,
 )
 from worldline._src.progress import slow
-from worldline._src.scene.assets.paths import PathPolicy
+from worldline._src.scene.assets.paths import PackageDirectory, PathPolicy
 from worldline._src.scene.assets.references import check_assets
 from worldline._src.scene.contexts import Gathering
 from worldline._src.scene.formats import native
@@ -52,7 +52,7 @@ class ReadOptions(NamedTuple):
 
     strict: Strict = False
     validate: bool = True
-    asset_dirs: tuple[Path, ...] = ()
+    asset_dirs: tuple[Path | PackageDirectory, ...] = ()
     allow_outside: bool = False
     limits: Limits = LIMITS
 
@@ -60,7 +60,7 @@ class ReadOptions(NamedTuple):
 def _options(
     strict: Strict,
     validate: bool,
-    asset_dirs: Iterable[str | PathLike[str]],
+    asset_dirs: Iterable[str | PathLike[str] | PackageDirectory],
     allow_outside: bool,
     limits: Limits,
 ) -> ReadOptions:
@@ -68,7 +68,7 @@ def _options(
         raise ArgumentError(f"asset_dirs: given {describe(asset_dirs)}; allowed: a list of paths")
     if strict not in (True, False, "motion"):
         raise ArgumentError(f"strict: given {describe(strict)}; allowed: True, False or 'motion'")
-    dirs = tuple(Path(directory) for directory in asset_dirs)
+    dirs = tuple(entry if isinstance(entry, PackageDirectory) else Path(entry) for entry in asset_dirs)
     return ReadOptions(strict, validate, dirs, allow_outside, limits)
 
 
@@ -77,7 +77,7 @@ def from_file(
     *,
     strict: Strict = False,
     validate: bool = True,
-    asset_dirs: Iterable[str | PathLike[str]] = (),
+    asset_dirs: Iterable[str | PathLike[str] | PackageDirectory] = (),
     allow_outside: bool = False,
     limits: Limits = LIMITS,
 ) -> World:
@@ -150,7 +150,7 @@ def from_str(
     *,
     strict: Strict = False,
     validate: bool = True,
-    asset_dirs: Iterable[str | PathLike[str]] = (),
+    asset_dirs: Iterable[str | PathLike[str] | PackageDirectory] = (),
     allow_outside: bool = False,
     limits: Limits = LIMITS,
 ) -> World:
@@ -200,7 +200,7 @@ def from_msgpack(
     *,
     strict: Strict = False,
     validate: bool = True,
-    asset_dirs: Iterable[str | PathLike[str]] = (),
+    asset_dirs: Iterable[str | PathLike[str] | PackageDirectory] = (),
     allow_outside: bool = False,
     limits: Limits = LIMITS,
 ) -> World:
