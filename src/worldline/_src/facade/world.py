@@ -569,16 +569,6 @@ class World(
         self._checked = False
         self._layout_edits += 1
 
-    def _own_frame(self, frame: object, what: str) -> None:
-        """Refuse what is no frame, dead, or of another world."""
-        if not isinstance(frame, Frame):
-            raise values.ShapeError(f"{what} must be a frame, body or link, got {frame!r}")
-        frame._require_alive()
-        if not frame.is_world and frame._world is not self:
-            raise ArgumentError(
-                f"{what} '{frame.name}' belongs to a different world; only frames of this World can be used"
-            )
-
     def _frame_ref(self, frame: Frame, offset: Array) -> FrameRef:
         """A pose on a frame, as the description names it."""
         pose = values.pose_of(offset, "offset")

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from worldline._src.facade import marker
+from worldline._src.errors import ArgumentError
+from worldline._src.facade import marker, values
 from worldline._src.facade.collections import NamedCollection
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
 from worldline._src.facade.loop_closure import LoopClosure
@@ -142,3 +143,13 @@ class WorldObjects:
     def has_frame(self, name: str) -> bool:
         """Whether there is a named frame of that name."""
         return name in self._frames
+
+    def _own_frame(self, frame: object, what: str) -> None:
+        """Refuse what is no frame, dead, or of another world."""
+        if not isinstance(frame, Frame):
+            raise values.ShapeError(f"{what} must be a frame, body or link, got {frame!r}")
+        frame._require_alive()
+        if not frame.is_world and frame._world is not self:
+            raise ArgumentError(
+                f"{what} '{frame.name}' belongs to a different world; only frames of this World can be used"
+            )
