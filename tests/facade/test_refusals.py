@@ -343,3 +343,30 @@ def test_relative_transforms_follow_their_definition(world):
     tool = world.add_fixed_frame("tool", a, moved(x=1))
     assert np.allclose(tool.transform, a.transform @ moved(x=1), atol=1e-15)
     assert sx.Frame.world().name == "world" and sx.Frame.world().parent_frame is sx.Frame.world()
+
+
+@pytest.mark.parametrize("name", ["a\x00b", "a\ud800b"])
+def test_names_that_no_file_can_hold(world, name):
+    body = world.add_rigid_body("body")
+    robot = world.add_multibody("robot")
+    calls = [
+        lambda: world.add_rigid_body(name),
+        lambda: world.add_multibody(name),
+        lambda: robot.add_link(name),
+        lambda: world.add_free_frame(name),
+        lambda: world.add_marker(name, body),
+        lambda: setattr(robot, "name", name),
+        lambda: sx.JointSpec(name=name),
+        lambda: sx.StateSpace().add_variable(name, 1),
+    ]
+    for call in calls:
+        with pytest.raises(ArgumentError, match="must not contain (NUL characters|unpaired surrogates)"):
+            call()
+    assert world.num_rigid_bodies == 1 and world.num_multibodies == 1 and robot.num_links == 0
+
+
+@pytest.mark.parametrize("value", ["abc", 1, None])
+def test_kinematic_is_true_or_false(world, value):
+    with pytest.raises(ArgumentError, match="kinematic of a rigid body must be True or False"):
+        world.add_rigid_body("body", kinematic=value)
+    assert world.num_rigid_bodies == 0

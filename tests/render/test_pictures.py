@@ -240,13 +240,37 @@ def test_a_shadow_is_darker_and_lies_under_the_ball():
     [
         ("frnt", NotFoundError, "no camera 'frnt'; did you mean 'front'"),
         (17, ArgumentError, "no camera 17"),
-        (sx.LookAt((0, 0, 0), (0, 0, 0)), ArgumentError, "cannot look at itself"),
-        (sx.LookAt((1, 0, 0), fovy=180.0), ArgumentError, "below 180"),
     ],
 )
 def test_cameras_that_are_not_there(camera, error, message):
     with pytest.raises(error, match=message):
         sx.render(scene(), camera, width=8, height=8)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"position": (0, 0, 0)}, "cannot look at itself"),
+        ({"position": (1, 0, 0), "fovy": 180.0}, "below 180"),
+        ({"position": (1, 0, 0), "fovy": -1.0}, "fovy of a LookAt must be positive"),
+        ({"position": (1, 0)}, "position of a LookAt"),
+        ({"position": "abc"}, "position of a LookAt"),
+        ({"position": (1, 0, float("nan"))}, "position of a LookAt"),
+        ({"position": (1, 0, 0), "target": None}, "target of a LookAt"),
+        ({"position": (1, 0, 0), "up": (0, 0, 0)}, "up of a LookAt"),
+        ({"position": (1, 0, 0), "orthographic": "yes"}, "orthographic of a LookAt must be True or False"),
+    ],
+)
+def test_a_free_camera_that_cannot_be_is_refused_when_it_is_made(given, message):
+    with pytest.raises(ArgumentError, match=message):
+        sx.LookAt(**given)
+
+
+def test_a_free_camera_keeps_what_it_was_given():
+    position = np.array([1.0, 2.0, 3.0])
+    camera = sx.LookAt(position)
+    position[0] = 9.0
+    assert camera.position == (1.0, 2.0, 3.0) and camera == sx.LookAt((1, 2, 3))
 
 
 def test_bad_sizes_and_groups():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from worldline._src.errors import ForbiddenPathError, MissingFileError, SceneError
-from worldline._src.scene.assets.cache import AssetCache, content_key, default_folder
+from worldline._src.scene.assets.cache import VERSION, AssetCache, content_key, default_folder
 from worldline._src.scene.assets.paths import PathPolicy
 
 HANG = 3.0
@@ -227,10 +227,10 @@ def test_the_oldest_entries_go_first(tmp_path):
     cache = AssetCache(tmp_path)
     for number in range(4):
         cache.fetch("hull", str(number), lambda: {"a": np.zeros(1000)})
-        os.utime(tmp_path / f"hull-{number}-1", (number, number))
+        os.utime(tmp_path / f"hull-{number}-{VERSION}", (number, number))
     cache.limit_bytes = 17_000
     cache.trim()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["hull-2-1", "hull-3-1"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"hull-{n}-{VERSION}" for n in (2, 3)]
 
 
 def test_keys_tell_contents_apart():

@@ -48,6 +48,28 @@ class LookAt:
     up: VectorLike = (0.0, 0.0, 1.0)
     orthographic: bool = False
 
+    def __post_init__(self) -> None:
+        # a frozen dataclass: values are checked and copied before anybody can see them
+        position = values.vector3(self.position, "position of a LookAt")
+        target = values.vector3(self.target, "target of a LookAt")
+        if np.array_equal(position, target):
+            raise ArgumentError(
+                f"a LookAt at {position.tolist()} cannot look at itself; give another position or target"
+            )
+        orthographic = values.flag(self.orthographic, "orthographic of a LookAt")
+        fovy = values.positive(self.fovy, "fovy of a LookAt")
+        if not orthographic and fovy >= 180.0:
+            raise ArgumentError(f"fovy of a LookAt must be below 180 degrees, got {fovy:g}")
+        checked = {
+            "position": tuple(position.tolist()),
+            "target": tuple(target.tolist()),
+            "fovy": fovy,
+            "up": tuple(values.direction(self.up, "up of a LookAt").tolist()),
+            "orthographic": orthographic,
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
 
 CameraLike = str | int | LookAt | None
 """A camera: name or index of one of the scene's, a free one, or None for one that has everything in view."""
@@ -126,16 +148,9 @@ def view_of(
 
 
 def _looking(camera: LookAt) -> View:
-    position = values.vector3(camera.position, "position of a camera")
-    line = values.vector3(camera.target, "target of a camera") - position
-    if not line.any():
-        raise ArgumentError(f"a camera at {position.tolist()} cannot look at itself; give another target")
-    fovy = values.positive(camera.fovy, "fovy of a camera")
-    if not camera.orthographic and fovy >= 180.0:
-        raise ArgumentError(f"fovy of a camera must be below 180 degrees, got {fovy:g}")
-    return View(
-        position, facing(line, values.direction(camera.up, "up of a camera")), fovy, camera.orthographic
-    )
+    position = np.array(camera.position)
+    axes = facing(np.array(camera.target) - position, np.array(camera.up))
+    return View(position, axes, camera.fovy, camera.orthographic)
 
 
 def usual_distance(reach: float) -> float:

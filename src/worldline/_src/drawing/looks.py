@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from worldline._src.errors import CapabilityError, SceneError, unreadable
+from worldline._src.scene.limits import LIMITS
 from worldline._src.scene.materials import BuildinAttr, Mark, Material, Texture, TextureType
 from worldline._src.scene.world import World as Scene
 
@@ -192,8 +193,12 @@ def _read(path: str, scene: Scene) -> np.ndarray:
             "pip install 'worldline[render]' or 'worldline[viewer]'"
         ) from None
     try:
+        if file.stat().st_size > LIMITS.file_bytes:
+            raise SceneError(f"{file}: given {file.stat().st_size} bytes; allowed: {LIMITS.file_bytes}")
         content = file.read_bytes()
     except OSError as error:
+        if isinstance(error, SceneError):
+            raise
         raise unreadable(file, error) from None
     try:
         with Image.open(io.BytesIO(content)) as image:
@@ -202,7 +207,9 @@ def _read(path: str, scene: Scene) -> np.ndarray:
                     f"{file}: given {image.width} x {image.height} pixels; allowed: {_MOST_PIXELS}"
                 )
             return np.asarray(image.convert("RGB"))
-    except (OSError, ValueError, SyntaxError) as error:
-        if isinstance(error, SceneError):
-            raise
-        raise SceneError(f"{file}: not a readable image: {error}") from None
+    except SceneError:
+        raise
+    except Exception as error:
+        # damaged images make the readers of their formats fail in every way there is
+        text = str(error).split("\n")[0][:200] or type(error).__name__
+        raise SceneError(f"{file}: not a readable image: {text}") from None

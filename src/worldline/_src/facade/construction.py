@@ -56,8 +56,6 @@ def free_name(
             number += 1
         return f"{prefix}_{number:03d}", number
     name = values.text(given, f"name of a {what}")
-    if "\x00" in name:
-        raise ArgumentError(f"name of a {what} must not contain NUL characters, got {name!r}")
     if name in taken:
         raise ArgumentError(f"a {what} named '{name}' already exists")
     return name, start
@@ -99,6 +97,7 @@ def plain_name(name: str, prefix: str, taken: Container[str], in_scene: Containe
 def add_rigid_body(world: World, name: str, options: RigidBodyOptions, kinematic: bool) -> RigidBody:
     """A free body, its link and its handle."""
     world._require_design("adding a rigid body")
+    kinematic = values.flag(kinematic, "kinematic of a rigid body")
     if options.is_static and kinematic:
         raise ArgumentError("a rigid body is static or kinematic, not both")
     chosen, number = free_name(

@@ -89,12 +89,7 @@ class Options:
 
 
 def flag(what: str) -> Callable[[Any], bool]:
-    def check(value: Any) -> bool:
-        if not isinstance(value, (bool, np.bool_)):
-            raise values.ShapeError(f"{what} must be True or False, got {value!r}")
-        return bool(value)
-
-    return check
+    return lambda value: values.flag(value, what)
 
 
 def _positive_count(what: str) -> Callable[[Any], int]:

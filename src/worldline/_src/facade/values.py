@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from worldline._src.collision.transforms import pose_of_matrix
 from worldline._src.errors import ArgumentError, ShapeError
 from worldline._src.model.checks import check_body
+from worldline._src.scene.texts import unwritable
 from worldline._src.spatial.poses import Array
 
 VectorLike = Sequence[float] | Array
@@ -207,4 +208,14 @@ def text(value: Any, what: str) -> str:
     """A text."""
     if not isinstance(value, str):
         raise ShapeError(f"{what} must be a text, got {value!r}")
+    fault = unwritable(value)
+    if fault:
+        raise ArgumentError(f"{what} must not contain {fault}, got {value!r}")
     return value
+
+
+def flag(value: Any, what: str) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ShapeError(f"{what} must be True or False, got {value!r}")
+    return bool(value)

@@ -39,6 +39,7 @@ from worldline._src.model.records import (
     split_options,
 )
 from worldline._src.model.shape_methods import ShapeMethods
+from worldline._src.scene.texts import unwritable
 from worldline._src.spatial.poses import (
     VectorLike,
     compose,
@@ -154,6 +155,8 @@ class ModelBuilder(ShapeMethods):
         if type(gravcomp) is not float or not math.isfinite(gravcomp):
             gravcomp = float(numbers(gravcomp, (), f"gravcomp of link '{label}'"))
         moments = 0.5 * (moments + moments.T)
+        if not isinstance(is_kinematic, bool | np.bool_):
+            raise ArgumentError(f"is_kinematic of link '{label}' must be True or False, got {is_kinematic!r}")
         is_point = inertia is None and mass > 0.0
         link = LinkRecord(label, pose, mass, center, moments, bool(is_kinematic), -1, gravcomp, is_point)
         self._labels["link"].add(label)
@@ -510,6 +513,9 @@ class ModelBuilder(ShapeMethods):
             return f"{what}_{number:03d}"
         if not isinstance(label, str):
             raise ArgumentError(f"label of a {what} must be a string, got {label!r}")
+        fault = unwritable(label)
+        if fault:
+            raise ArgumentError(f"label of a {what} must not contain {fault}, got {label!r}")
         if label in taken:
             raise ArgumentError(f"a {what} with the label '{label}' already exists")
         return label

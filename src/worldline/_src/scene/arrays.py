@@ -19,7 +19,7 @@ from worldline._src.scene.vectors import Array, IntArray, TableLike, VectorLike
 
 def _numbers(value: Any, kinds: str) -> np.ndarray | None:
     """A NumPy array of numbers from nested sequences, None for anything else."""
-    if isinstance(value, str | bytes | dict):
+    if isinstance(value, str | bytes | dict | np.ma.MaskedArray):
         return None
     try:
         array = np.asarray(value)

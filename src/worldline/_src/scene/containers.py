@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from worldline._src.scene.base import Struct
 from worldline._src.scene.contexts import Probe, Rejected, Source, Writer
-from worldline._src.scene.kinds import FAILED, Kind, Rename, describe
+from worldline._src.scene.kinds import FAILED, Kind, Rename, describe, is_list
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -131,7 +131,7 @@ class ListOf(Kind[Iterable[S], list[T]]):
         self.allowed = f"{count}, each {item.allowed}"
 
     def __call__(self, value: Iterable[S]) -> list[T]:
-        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        if not is_list(value):
             raise self.reject(value)
         made: list[T] = []
         for index, entry in enumerate(value):
@@ -265,7 +265,7 @@ class TextSet(Kind[Iterable[str], set[str]]):
     allowed = "a set of texts"
 
     def __call__(self, value: Iterable[str]) -> set[str]:
-        if isinstance(value, str) or not isinstance(value, Iterable):
+        if not is_list(value):
             raise self.reject(value)
         made = set()
         for entry in value:

@@ -173,6 +173,7 @@ class Source(Gathering):
         self.required = required or {}
         self.report = Report()
         self.elements = 0
+        self.numbers = 0
         self.unknown_keys = 0
 
     def count(self, number: int, path: str) -> None:
@@ -180,6 +181,13 @@ class Source(Gathering):
         self.elements += number
         if self.elements > self.limits.elements:
             self.problem(path, f"the scene has more than {self.limits.elements} elements")
+            raise TooManyProblems
+
+    def count_numbers(self, number: int, path: str) -> None:
+        """Counts the numbers of a list against the limit, before anything is made of them."""
+        self.numbers += number
+        if self.numbers > self.limits.numbers:
+            self.problem(path, f"the lists of the scene have more than {self.limits.numbers} numbers")
             raise TooManyProblems
 
     def require(self, owner: str, raw: dict[Any, Any], path: str) -> None:

@@ -125,7 +125,7 @@ class Glance(Probe):
             if not {str}.issuperset(map(type, found)):
                 raise Doubt
             self.names[namespace] = names = dict.fromkeys(found, "")
-            if len(names) < len(found) or "" in names or "\x00" in "".join(found):
+            if len(names) < len(found) or "" in names or not "".join(found).isprintable():
                 raise Doubt
 
     def _finish_vectors(self) -> None:

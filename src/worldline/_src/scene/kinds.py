@@ -14,7 +14,7 @@ import math
 import numbers
 import reprlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -46,6 +46,8 @@ def describe(value: object) -> str:
     """A value in a few words, for messages."""
     if value is None:
         return "None"
+    if isinstance(value, np.ma.MaskedArray):
+        return f"a masked array of shape {value.shape}"
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape} and type {value.dtype}"
     if isinstance(value, list | tuple):
@@ -137,6 +139,13 @@ class Kind(Generic[S, T]):
         raise NotImplementedError
 
 
+def is_list(value: object) -> bool:
+    """Whether a value can be gone through entry by entry; text, maps, masked arrays and scalars cannot."""
+    if isinstance(value, str | bytes | Mapping | np.ma.MaskedArray) or not isinstance(value, Iterable):
+        return False
+    return not (isinstance(value, np.ndarray) and value.ndim == 0)
+
+
 class Flag(Kind[bool, bool]):
     """True or False."""
 
@@ -163,13 +172,17 @@ def to_float(value: Any) -> float | None:
         return value
     if isinstance(value, bool | np.bool_):
         return None
+    if isinstance(value, np.ma.MaskedArray):
+        return None
     if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "fiu":
         value = value.item()
     if isinstance(value, numbers.Real):
         try:
-            return float(value)
+            made = float(value)
         except OverflowError:
             return None
+        # a longer type of float may hold a finite number that becomes an infinite one
+        return None if math.isinf(made) and abs(value) != math.inf else made
     return None
 
 

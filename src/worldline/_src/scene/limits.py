@@ -18,12 +18,14 @@ class Limits(NamedTuple):
         file_bytes: Size of a scene file that is opened at all, bytes.
         link_depth: Links from a base link down to the deepest leaf.
         elements: Entries of all lists and tables of a scene together (links, geoms, sensors ...).
+        numbers: Numbers of all lists of a scene together, besides meshes and height fields.
         problems: Problems collected before giving up.
     """
 
     file_bytes: int = 512 * 2**20
     link_depth: int = 1024
     elements: int = 100_000
+    numbers: int = 2_000_000
     problems: int = 100
 
 

@@ -14,6 +14,15 @@ from worldline._src.scene.kinds import WORLD, Kind, Rename, describe
 E = TypeVar("E", bound=enum.Enum)
 
 
+def unwritable(text: str) -> str:
+    """What keeps a text out of files, empty when nothing does: NUL characters and unpaired surrogates."""
+    if text.isprintable():
+        return ""
+    if "\x00" in text:
+        return "NUL characters"
+    return "unpaired surrogates" if any("\ud800" <= sign <= "\udfff" for sign in text) else ""
+
+
 class Text(Kind[str, str]):
     """Text that names nothing in the scene."""
 
@@ -28,8 +37,8 @@ class Text(Kind[str, str]):
     def check(self, value: Any, probe: Probe, path: str) -> None:
         if type(value) is not str:
             probe.reject(path, describe(value), self.allowed)
-        elif not value.isprintable() and "\x00" in value:
-            probe.reject(path, describe(value), "text without NUL characters")
+        elif not value.isprintable() and (fault := unwritable(value)):
+            probe.reject(path, describe(value), f"text without {fault}")
         else:
             self.found(value, probe, path)
 

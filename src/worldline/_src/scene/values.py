@@ -11,7 +11,7 @@ from typing import Any
 from worldline._src.scene.base import Struct, field
 from worldline._src.scene.containers import Nested, OptionalOf
 from worldline._src.scene.contexts import Probe, Rejected, Source
-from worldline._src.scene.kinds import BOUND, FLAG, NON_NEGATIVE, REAL, Kind, describe, to_float
+from worldline._src.scene.kinds import BOUND, FLAG, NON_NEGATIVE, REAL, Kind, describe, is_list, to_float
 from worldline._src.scene.variant import Variant, VariantOf
 
 
@@ -57,7 +57,7 @@ class RangeKind(Kind[Range | Sequence[float], Range]):
     def __call__(self, value: Range | Sequence[float]) -> Range:
         if isinstance(value, Range):
             return value
-        if isinstance(value, str | bytes | dict | set) or not hasattr(value, "__len__"):
+        if isinstance(value, set) or not is_list(value) or not hasattr(value, "__len__"):
             raise self.reject(value)
         ends = [to_float(end) for end in value]
         if len(ends) != 2 or ends[0] is None or ends[1] is None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worldline._src.scene.contexts import Probe, Writer
+from worldline._src.scene.contexts import Probe, Source, Writer
 from worldline._src.scene.kinds import REAL, Kind, Real, describe, short_repr, to_float
 
 Array = NDArray[np.float64]
@@ -25,10 +25,14 @@ _DOUBLE = np.dtype(np.float64)
 
 def _floats(value: Any) -> list[float] | None:
     """A flat sequence of real numbers as a list, None for anything else."""
+    if isinstance(value, np.ma.MaskedArray):
+        # its data would count where the mask says that there is none
+        return None
     if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
         array = np.asarray(value)
         fits = array.ndim == 1 and array.dtype.kind in "fiu"
-        return array.astype(np.float64).tolist() if fits else None
+        with np.errstate(over="ignore"):
+            return array.astype(np.float64).tolist() if fits else None
     if isinstance(value, str | bytes | dict | set) or not isinstance(value, Iterable):
         return None
     found = []
@@ -38,6 +42,11 @@ def _floats(value: Any) -> list[float] | None:
             return None
         found.append(number)
     return found
+
+
+def _length(value: Any) -> int | None:
+    """Entries of a list, a tuple or an array, known without looking at them; None for anything else."""
+    return len(value) if isinstance(value, list | tuple) else None
 
 
 def _array_schema(items: dict[str, Any], length: int | None) -> dict[str, Any]:
@@ -55,10 +64,17 @@ class Numbers(Kind[VectorLike, list[float]]):
         self.allowed = count if minimum is None else f"{count} >= {minimum:g}"
 
     def __call__(self, value: VectorLike) -> list[float]:
+        if self.length is not None and _length(value) not in (None, self.length):
+            raise self.reject(value)
         found = _floats(value)
         if found is None or (self.length is not None and len(found) != self.length):
             raise self.reject(value)
         return found
+
+    def read(self, raw: Any, source: Source, path: str) -> Any:
+        if type(raw) is list:
+            source.count_numbers(len(raw), path)
+        return super().read(raw, source, path)
 
     def plain(self, value: list[float], writer: Writer) -> Any:
         # a list edited in place may hold whole numbers or NumPy scalars
@@ -102,10 +118,17 @@ class Vector(Kind[VectorLike, Array]):
             self.allowed += ", not all zero"
 
     def __call__(self, value: VectorLike) -> Array:
+        if self.length is not None and _length(value) not in (None, self.length):
+            raise self.reject(value)
         found = _floats(value)
         if found is None or (self.length is not None and len(found) != self.length):
             raise self.reject(value)
         return np.array(found, dtype=np.float64)
+
+    def read(self, raw: Any, source: Source, path: str) -> Any:
+        if type(raw) is list:
+            source.count_numbers(len(raw), path)
+        return super().read(raw, source, path)
 
     def plain(self, value: Array, writer: Writer) -> Any:
         return value.tolist()

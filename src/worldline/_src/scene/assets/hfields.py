@@ -145,6 +145,8 @@ def _read_png(data: bytes, where: str) -> Array:
     try:
         with Image.open(io.BytesIO(data), formats=["PNG"]) as image:
             grey = np.asarray(image.convert("L"), dtype=np.float64)
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise SceneError(f"{where}: not a readable PNG image: {error}") from None
+    except Exception as error:
+        # damaged images make their reader fail in every way there is
+        text = str(error).split("\n")[0][:200] or type(error).__name__
+        raise SceneError(f"{where}: not a readable PNG image: {text}") from None
     return grey[::-1]

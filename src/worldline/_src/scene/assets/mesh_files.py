@@ -10,6 +10,7 @@ it raises on a broken file becomes a `SceneError`.
 from __future__ import annotations
 
 import io
+import json
 import re
 import struct
 import warnings
@@ -21,7 +22,8 @@ import numpy as np
 from worldline._src.errors import CapabilityError, SceneError
 from worldline._src.scene.assets.collada import read_collada
 from worldline._src.scene.assets.hulls import convex_hull
-from worldline._src.scene.assets.mesh import MAX_TRIANGLES, Mesh, checked, joined, welded
+from worldline._src.scene.assets.mesh import MAX_TRIANGLES, MAX_VERTICES, Mesh, checked, joined, welded
+from worldline._src.scene.assets.obj import read_obj
 from worldline._src.scene.kinds import hint
 
 STL_ROW: Final = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
@@ -55,6 +57,8 @@ def read_mesh(data: bytes, suffix: str, where: str, names: Collection[str] | Non
         parts = {"": _read_msh(data, where)}
     elif suffix == ".stl":
         parts = {"": _read_stl(data, where)}
+    elif suffix == ".obj":
+        parts = read_obj(data, where, names)
     elif suffix == ".dae":
         parts = read_collada(data, where)
     else:
@@ -143,46 +147,91 @@ def _read_with_trimesh(data: bytes, suffix: str, where: str) -> dict[str, Mesh]:
     if kind not in trimesh.available_formats() or kind in _ARCHIVES:
         known = ", ".join(sorted({"stl", "obj", "msh", "dae", "glb", "ply", "off"}))
         raise CapabilityError(f"{where}: no reader for {suffix!r} meshes; there are: {known}")
-    if kind == "obj":
-        _refuse_bad_obj(data, where)
-    more: dict[str, Any] = {"skip_materials": True}
-    if kind == "obj":
-        more |= {"split_objects": True, "group_material": False, "maintain_order": True}
+    promised = _promised(data, kind, where)
     try:
         # it warns about looks that nobody asked for; broken numbers are found by the checks afterwards
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             scene = trimesh.load_scene(
-                io.BytesIO(data), file_type=kind, process=False, resolver=_NOTHING, allow_remote=False, **more
+                io.BytesIO(data),
+                file_type=kind,
+                process=False,
+                resolver=_NOTHING,
+                allow_remote=False,
+                skip_materials=True,
             )
-            return _parts_of(scene)
+            parts = _parts_of(scene)
+    except SceneError as error:
+        raise SceneError(f"{where}: {error}") from None
     except MemoryError:
         raise SceneError(f"{where}: not a {kind.upper()} mesh of sensible size") from None
     except Exception as error:
         # broken files make the readers fail in every way there is
         text = str(error).split("\n")[0][:200] or type(error).__name__
         raise SceneError(f"{where}: not a readable {kind.upper()} mesh: {text}") from None
+    vertices = sum(len(part.vertices) for part in parts.values())
+    triangles = sum(len(part.triangles) for part in parts.values())
+    if vertices < promised[0] or triangles < promised[1]:
+        raise SceneError(
+            f"{where}: the header promises {promised[0]} vertices and {promised[1]} faces; "
+            f"the file has {vertices} vertices and {triangles} triangles"
+        )
+    return parts
 
 
 _ARCHIVES: Final = {"zip", "tar.gz", "tar.bz2", "bz2", "3dxml", "3mf", "xaml", "dxf", "svg"}
 _NOTHING: Final[dict[str, bytes]] = {}
-_OBJ_NUMBER: Final = re.compile(rb"(?mi)^v[ \t].*\b(nan|inf)")
 
 
-def _refuse_bad_obj(data: bytes, where: str) -> None:
-    """Numbers that are none are found here, where their line is known."""
-    bad = _OBJ_NUMBER.search(data)
-    if bad is not None:
-        line = data.count(b"\n", 0, bad.start()) + 1
-        raise SceneError(f"{where}:{line}: a vertex that is not finite")
+def _promised(data: bytes, kind: str, where: str) -> tuple[int, int]:
+    """Vertices and faces that a header states, (0, 0) for formats without one.
+
+    Raises:
+        SceneError: Counts that the size of the file cannot hold; every vertex and face takes a byte at least.
+    """
+    found: list[tuple[str, int]] = []
+    if kind == "ply":
+        head = data[: data.find(b"end_header")]
+        found = [(name.decode(), int(count)) for name, count in _PLY_COUNT.findall(head)]
+    elif kind == "off":
+        match = _OFF_COUNT.match(data)
+        found = [] if match is None else [("vertex", int(match[1])), ("face", int(match[2]))]
+    elif kind in ("glb", "gltf"):
+        found = [("accessor", count) for count in _gltf_counts(data)]
+    for name, count in found:
+        if count > len(data):
+            raise SceneError(f"{where}: given {count} entries of '{name}' in a file of {len(data)} bytes")
+    counts = dict(found)
+    return counts.get("vertex", 0), counts.get("face", 0)
+
+
+_PLY_COUNT: Final = re.compile(rb"(?m)^\s*element\s+(vertex|face)\s+(\d{1,18})\b")
+_OFF_COUNT: Final = re.compile(rb"\s*(?:#[^\n]*\n\s*)*(?:OFF)?(?:\s*#[^\n]*\n)*\s*(\d{1,18})\s+(\d{1,18})\b")
+
+
+def _gltf_counts(data: bytes) -> list[int]:
+    """Counts of a glTF file's accessors; an accessor without a buffer stands for that many zeros."""
+    if data[:4] == b"glTF" and len(data) >= 20:
+        (length,) = struct.unpack_from("<I", data, 12)
+        data = data[20 : 20 + length]
+    try:
+        accessors = json.loads(data).get("accessors", ())
+        return [int(accessor.get("count", 0)) for accessor in accessors]
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
+        # not glTF at all, which its reader says
+        return []
 
 
 def _parts_of(scene: Any) -> dict[str, Mesh]:
     """The triangles of every node of a scene, in the axes of the file."""
     parts: dict[str, Mesh] = {}
+    total = 0
     for node in scene.graph.nodes_geometry:
         matrix, name = scene.graph[node]
         geometry = scene.geometry[name]
+        total += len(geometry.vertices) + len(getattr(geometry, "faces", ()))
+        if total > MAX_TRIANGLES + MAX_VERTICES:
+            raise SceneError(f"more than {MAX_VERTICES} vertices and {MAX_TRIANGLES} triangles")
         vertices = np.asarray(geometry.vertices, dtype=np.float32).astype(np.float64)
         faces = getattr(geometry, "faces", None)
         triangles = np.empty((0, 3), np.int32) if faces is None else np.asarray(faces, dtype=np.int64)
@@ -192,7 +241,9 @@ def _parts_of(scene: Any) -> dict[str, Mesh]:
                 triangles = triangles[:, ::-1]
         uv = getattr(getattr(geometry, "visual", None), "uv", None)
         texcoords = np.asarray(uv, np.float64) if uv is not None and len(uv) == len(vertices) else None
-        label = node if name in parts else name
+        label = name
+        while label in parts:
+            label = f"{label}.{len(parts)}"
         if not (triangles.size and (triangles.min() < 0 or triangles.max() >= 2**31)):
             triangles = triangles.astype(np.int32)
         parts[label] = Mesh(vertices, triangles, None, texcoords)

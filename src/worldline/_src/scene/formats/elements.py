@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from worldline._src.errors import Problem, SceneError
+from worldline._src.scene.limits import Limits
 
 SOURCE_CHARS: Final = 64 * 2**20
 """Longest XML text that is parsed; real robots stay below a megabyte, inline meshes below a few dozen."""
@@ -213,6 +214,37 @@ def parse(source: str, *, file_path: Path | str | None = None) -> Element:
     if tree is None:
         raise SceneError("", [Problem("", "no XML element", file)])
     return _convert(tree, file)
+
+
+def object_tags(*tags: str) -> re.Pattern[str]:
+    """Finds the opening tags of elements that define objects of a scene."""
+    return re.compile(rf"<(?:{'|'.join(tags)})[\s/>]")
+
+
+def check_objects(
+    source: str, tags: re.Pattern[str], limits: Limits, file: Path | str | None = None, before: int = 0
+) -> int:
+    """Objects of a scene that an XML text defines, counted before it is parsed.
+
+    Args:
+        source: The text.
+        tags: See `object_tags`.
+        limits: Bounds on the scene.
+        file: The file of the text, for messages.
+        before: Objects of the files read so far.
+
+    Raises:
+        SceneError: More objects than a scene may have.
+    """
+    if _has_many(source):
+        # far too many in any case, which the parser says
+        return before
+    if before or source.count("<") > limits.elements:
+        before += sum(1 for _ in tags.finditer(source))
+    if before > limits.elements:
+        message = f"more than {limits.elements} elements that define objects of a scene"
+        raise SceneError("", [Problem("", message, None if file is None else str(file))])
+    return before
 
 
 def _has_many(source: str) -> bool:

@@ -17,6 +17,11 @@ from worldline._src.errors import SceneError
 from worldline._src.scene.limits import Limits
 
 MAX_CONTAINERS: Final = 4_000_000
+"""Lists and objects; a table of a mesh has a list for each row."""
+MAX_OBJECTS: Final = 1_000_000
+"""Objects of JSON: ten for each element that a scene may have."""
+MAX_ENTRIES: Final = 16_000_000
+"""Entries of all lists and objects; a number takes 32 bytes once it is decoded."""
 
 
 def check_size(data: bytes, language: str, limits: Limits, where: str = "") -> None:
@@ -24,22 +29,28 @@ def check_size(data: bytes, language: str, limits: Limits, where: str = "") -> N
     if len(data) > limits.file_bytes:
         allowed = f"allowed: {limits.file_bytes}"
         raise SceneError(f"{where}given {len(data)} bytes of {language}; {allowed}")
-    if len(data) <= MAX_CONTAINERS:
+    if len(data) <= MAX_OBJECTS:
         return
     if language == "JSON":
-        many = data.count(b"[") + data.count(b"{") > MAX_CONTAINERS
+        objects, lists = data.count(b"{"), data.count(b"[")
+        many = objects > MAX_OBJECTS or objects + lists > MAX_CONTAINERS or data.count(b",") > MAX_ENTRIES
     else:
-        many = _many_msgpack_containers(data)
+        many = _many_in_msgpack(data)
     if many:
-        allowed = f"allowed: {MAX_CONTAINERS}"
-        raise SceneError(f"{where}given too many lists and objects in {language}; {allowed}")
+        allowed = f"{MAX_CONTAINERS} lists and objects with {MAX_ENTRIES} entries"
+        if language == "JSON":
+            allowed += f", {MAX_OBJECTS} of them objects"
+        raise SceneError(f"{where}given too many lists, objects or entries in {language}; allowed: {allowed}")
 
 
-def _many_msgpack_containers(data: bytes) -> bool:
+def _many_in_msgpack(data: bytes) -> bool:
     codes = np.frombuffer(data, np.uint8)
     # bytes that could open a list or a map; meshes have such bytes too, so this is an upper bound
     suspects = np.count_nonzero((codes & 0xE0) == 0x80) + np.count_nonzero((codes & 0xFC) == 0xDC)
-    return suspects > MAX_CONTAINERS and _count_containers(data) > MAX_CONTAINERS
+    if suspects <= MAX_CONTAINERS and len(data) <= MAX_ENTRIES:
+        return False
+    containers, entries = _count(data)
+    return containers > MAX_CONTAINERS or entries > MAX_ENTRIES
 
 
 # what follows a first byte: bytes of payload, or bytes of a length
@@ -50,12 +61,16 @@ _LENGTH: Final = {0xC4: "B", 0xC5: ">H", 0xC6: ">I", 0xD9: "B", 0xDA: ">H", 0xDB
 _EXTENSION: Final = {0xC7: "B", 0xC8: ">H", 0xC9: ">I"}
 
 
-def _count_containers(data: bytes) -> int:
-    """Lists and maps of a msgpack file, counted up to the limit; blobs are stepped over."""
-    at, end, found = 0, len(data), 0
-    while at < end and found <= MAX_CONTAINERS:
+def _count(data: bytes) -> tuple[int, int]:
+    """Lists and maps of a msgpack file, and values of any kind; blobs are stepped over.
+
+    Counting ends where either exceeds its limit.
+    """
+    at, end, found, entries = 0, len(data), 0, 0
+    while at < end and found <= MAX_CONTAINERS and entries <= MAX_ENTRIES:
         code = data[at]
         at += 1
+        entries += 1
         if code < 0x80 or code >= 0xE0:
             continue
         if code < 0xA0:
@@ -73,4 +88,4 @@ def _count_containers(data: bytes) -> int:
             if at + size > end:
                 break
             at += size + struct.unpack_from(form, data, at)[0] + (code in _EXTENSION)
-    return found
+    return found, entries

@@ -20,7 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldline._src.errors import Problem, SceneError
-from worldline._src.scene.formats.elements import ATTRIBUTES, DEPTH, ELEMENTS, SOURCE_CHARS, Element, parse
+from worldline._src.scene.formats.elements import (
+    ATTRIBUTES,
+    DEPTH,
+    ELEMENTS,
+    SOURCE_CHARS,
+    Element,
+    check_objects,
+    object_tags,
+    parse,
+)
 from worldline._src.scene.formats.layers import NO_LAYERS, Layers
 from worldline._src.scene.kinds import hint
 from worldline._src.scene.limits import LIMITS, Limits
@@ -44,10 +53,13 @@ __all__ = [
     "Layers",
     "Log",
     "are_plain",
+    "check_objects",
     "number",
     "numbers",
+    "object_tags",
     "parse",
     "plain_numbers",
+    "too_long",
 ]
 
 
@@ -328,10 +340,16 @@ class Attributes:
             self._layers.lists[key] = out
         return out
 
-    def table(self, name: str, columns: int) -> Array | None:
-        """A long list of finite numbers as rows, (N, columns); None when it is missing or malformed."""
+    def table(self, name: str, columns: int, rows: int | None = None) -> Array | None:
+        """A long list of finite numbers as rows, (N, columns); None when it is missing or malformed.
+
+        With `rows`, a text too long for that many rows is refused unread.
+        """
         found = self.text(name)
         if found is None:
+            return None
+        if rows is not None and too_long(found, columns * rows):
+            self.reject(name, f"given {len(found)} characters; allowed: {rows} rows of {columns} numbers")
             return None
         values = numbers(found)
         if values is None or values.size % columns:
@@ -343,6 +361,10 @@ class Attributes:
         self, layer: Element, name: str, found: str, least: int, most: int | None, infinite: bool
     ) -> list[float] | None:
         most = least if most is None else most
+        if most >= 0 and too_long(found, most):
+            message = f"attribute '{name}': given {len(found)} characters; allowed: up to {most} numbers"
+            self.log.problem(layer, message)
+            return None
         try:
             quick = list(map(float, found.split()))
             if least <= len(quick) and (len(quick) <= most or most < 0):
@@ -425,6 +447,11 @@ class Attributes:
 _SHORT: Final = 2000
 _LONG_NUMBER: Final = 400
 _TRUTH: Final = {"true": True, "false": False}
+
+
+def too_long(text: str, count: int) -> bool:
+    """Whether a text cannot be that many numbers or fewer; found out without reading it."""
+    return len(text) > _LONG_NUMBER * (count + 1)
 
 
 def number(text: str, infinite: bool = False) -> float | None:

@@ -194,7 +194,7 @@ def _heights(a: Attributes, rows: int, columns: int) -> np.ndarray | None:
             a.element, f"given {rows} rows and {columns} columns; allowed: 2 or more, {_MOST_HEIGHTS} heights"
         )
         return None
-    table = a.table("elevation", columns)
+    table = a.table("elevation", columns, rows)
     if table is None:
         return None if a.is_own("elevation") else np.zeros((rows, columns))
     if len(table) != rows:

@@ -15,9 +15,22 @@ from typing import Final
 
 from worldline._src.errors import Problem, SceneError, UnreadableFileError, unreadable
 from worldline._src.scene.assets.paths import PathPolicy
-from worldline._src.scene.formats.xml import ELEMENTS, SOURCE_CHARS, Attributes, Element, Log, parse
+from worldline._src.scene.formats.mjcf.schema import ACTUATOR_DEFAULTS, SENSORS
+from worldline._src.scene.formats.xml import (
+    ELEMENTS,
+    SOURCE_CHARS,
+    Attributes,
+    Element,
+    Log,
+    check_objects,
+    object_tags,
+    parse,
+)
 
 ROOT: Final = "mujoco"
+_TREE: Final = ("body", "geom", "joint", "freejoint", "site", "camera", "light", "key", "pair", "exclude")
+_CONSTRAINTS: Final = ("connect", "weld", "tendon", "fixed", "spatial", "mesh", "material", "texture")
+OBJECTS: Final = object_tags(*_TREE, *_CONSTRAINTS, *ACTUATOR_DEFAULTS, *SENSORS)
 
 
 def read_text(path: Path, policy: PathPolicy) -> str:
@@ -38,18 +51,20 @@ def read_text(path: Path, policy: PathPolicy) -> str:
 
 def parse_model(source: str, file: Path | None, policy: PathPolicy, log: Log) -> Element:
     """The root element of a model with everything it includes in place."""
+    objects = check_objects(source, OBJECTS, log.limits, file)
     root = parse(source, file_path=file)
     if root.tag != ROOT:
         raise SceneError("", [root.problem(f"the root is <{root.tag[:60]}>; allowed: <{ROOT}>")])
     if "<include" in source:
-        _Includes(file, policy, log).expand(root)
+        _Includes(file, policy, log, objects or len(OBJECTS.findall(source))).expand(root)
     return root
 
 
 class _Includes:
     """The includes of one model."""
 
-    def __init__(self, file: Path | None, policy: PathPolicy, log: Log) -> None:
+    def __init__(self, file: Path | None, policy: PathPolicy, log: Log, objects: int) -> None:
+        self.objects = objects
         self.policy = policy
         self.log = log
         self.directory = None if file is None else file.parent
@@ -93,7 +108,9 @@ class _Includes:
                 self.log.problem(element, f"file '{reference[:200]}' is included twice, or includes itself")
                 return []
             self.seen.add(path)
-            root = parse(read_text(path, self.policy), file_path=path)
+            text = read_text(path, self.policy)
+            self.objects = check_objects(text, OBJECTS, self.log.limits, path, self.objects)
+            root = parse(text, file_path=path)
         except SceneError as error:
             for problem in _here(error, element):
                 self.log.add(problem)

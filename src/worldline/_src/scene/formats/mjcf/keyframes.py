@@ -20,7 +20,7 @@ from worldline._src.scene.formats.mjcf.joints import joint_type
 from worldline._src.scene.formats.mjcf.making import fresh, vector
 from worldline._src.scene.formats.mjcf.orientation import UNIT_SLACK
 from worldline._src.scene.formats.mjcf.scopes import Scope
-from worldline._src.scene.formats.xml import Array, Attributes, Element, plain_numbers
+from worldline._src.scene.formats.xml import Array, Attributes, Element, plain_numbers, too_long
 from worldline._src.scene.joints import JOINT_SIZES, JointType
 from worldline._src.scene.keyframes import Keyframe
 from worldline._src.scene.layout import layout
@@ -89,7 +89,11 @@ class _Frames:
         """The numbers of a vector, None when there are none or too many."""
         if name not in a:
             return None
-        values = plain_numbers(a.text(name) or "")
+        text = a.text(name) or ""
+        if too_long(text, count):
+            a.reject(name, f"given {len(text)} characters; allowed: up to {count} numbers")
+            return None
+        values = plain_numbers(text)
         if values is None:
             table = a.table(name, 1)
             values = [] if table is None else table[:, 0].tolist()

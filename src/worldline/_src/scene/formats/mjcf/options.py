@@ -11,7 +11,7 @@ from worldline._src.scene.formats.mjcf.context import Reading
 from worldline._src.scene.formats.mjcf.making import fresh
 from worldline._src.scene.formats.mjcf.scopes import Scope
 from worldline._src.scene.formats.mjcf.solver import SOLIMP, SOLREF, impedance, stiffness_damping
-from worldline._src.scene.formats.xml import Attributes, Element, numbers
+from worldline._src.scene.formats.xml import Attributes, Element, numbers, too_long
 from worldline._src.scene.options import FrictionModel, IntegratorMethod, SimulateOption, SolverType
 from worldline._src.scene.policies import SimulationPolicy
 
@@ -61,6 +61,7 @@ DISABLED: Final = {
     "eulerdamp": "disable_implicit_damping",
 }
 _OVERRIDE_FRICTION: Final = (1.0, 1.0, 0.005, 0.0001, 0.0001)
+_MOST_NUMBERS: Final = 1_000_000
 _SWITCH: Final = {"enable": True, "disable": False}
 _SAME_RESULT: Final = frozenset(
     {"midphase", "nativeccd", "island", "autoreset", "fwdinv", "jacobian", "apirate"}
@@ -258,8 +259,11 @@ def _read_custom(reading: Reading, element: Element, scope: Scope) -> None:
         custom.text[name] = a.text("data") or element.text
         return
     size = a.integer("size", None)
+    if too_long(a.text("data") or "", _MOST_NUMBERS if size is None else max(size, 0)):
+        a.reject("data", f"given {len(a.text('data') or '')} characters; allowed: up to 'size' numbers")
+        return
     values = numbers(a.text("data") or "")
-    if values is None or (size is not None and not len(values) <= size <= 1_000_000):
-        a.reject("data", "allowed: finite numbers, no more than 'size', which is no more than a million")
+    if values is None or not len(values) <= (len(values) if size is None else size) <= _MOST_NUMBERS:
+        a.reject("data", f"allowed: finite numbers, no more than 'size', which is up to {_MOST_NUMBERS}")
         return
     custom.numeric[name] = [*values.tolist(), *(0.0,) * ((size or 0) - len(values))]

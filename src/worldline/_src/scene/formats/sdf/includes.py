@@ -18,10 +18,11 @@ from worldline._src.errors import MissingFileError, SceneError, UnreadableFileEr
 from worldline._src.scene.assets.paths import PathPolicy
 from worldline._src.scene.formats.sdf.frames import MODEL, FrameEntry, Scope, Version
 from worldline._src.scene.formats.sdf.nodes import Node, read_pose
-from worldline._src.scene.formats.xml import ELEMENTS, Element, Log, parse
+from worldline._src.scene.formats.xml import ELEMENTS, Element, Log, check_objects, object_tags, parse
 
 NEWEST: Final[Version] = (1, 12)
 OLDEST: Final[Version] = (1, 4)
+OBJECTS: Final = object_tags("link", "visual", "collision", "joint", "frame", "sensor", "light")
 _INCLUDE_DEPTH: Final = 24
 _MODEL_DEPTH: Final = 48
 _MODELS: Final = 2000
@@ -55,6 +56,7 @@ class ScopeBuilder:
         self.policy = policy
         self.log = log
         self._elements = self._models = 0
+        self._objects = 1
         self._files: list[Path] = []
         self._parsed: dict[Path, Element | None] = {}
         self._resolved: dict[tuple[str, Path | None], Path] = {}
@@ -177,6 +179,7 @@ class ScopeBuilder:
             if path not in self._parsed:
                 self._parsed[path] = None
                 text = self.policy.read(path).decode("utf-8", "replace")
+                self._objects = check_objects(text, OBJECTS, self.log.limits, path, self._objects)
                 self._parsed[path] = parse(text, file_path=path)
         except UnreadableFileError as missing:
             self.log.left_out(element, str(missing))

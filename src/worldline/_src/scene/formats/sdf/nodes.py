@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from worldline._src.scene.assets.rotations import from_rpy
-from worldline._src.scene.formats.xml import Attributes, Element, Log, number
+from worldline._src.scene.formats.xml import Attributes, Element, Log, number, too_long
 from worldline._src.scene.poses import IDENTITY, Pose
 
 T = TypeVar("T")
@@ -135,6 +135,9 @@ _MANY: Final = {
 
 def numbers_in(element: Element, log: Log, count: int) -> list[float] | None:
     """A fixed number of finite numbers in the text of an element; None after noting a problem."""
+    if too_long(element.text, count):
+        log.problem(element, f"given {len(element.text)} characters; allowed: {count} finite numbers")
+        return None
     values = [number(word) for word in element.text.split()]
     if len(values) == count and None not in values:
         return values  # type: ignore[return-value]

@@ -20,12 +20,12 @@ from worldline._src.scene.assets.references import AssetReferences
 from worldline._src.scene.bodies import Body, BodyKind, Frame, Link
 from worldline._src.scene.formats.sdf.couplings import add_couplers
 from worldline._src.scene.formats.sdf.frames import SEPARATOR, FrameEntry, Scope
-from worldline._src.scene.formats.sdf.includes import ScopeBuilder, read_version
+from worldline._src.scene.formats.sdf.includes import OBJECTS, ScopeBuilder, read_version
 from worldline._src.scene.formats.sdf.joints import LinkKey, SdfJoint, read_joint
 from worldline._src.scene.formats.sdf.nodes import Node
 from worldline._src.scene.formats.sdf.shapes import ShapeReader
 from worldline._src.scene.formats.sdf.trees import SdfLink, TreeBuilder, cross_pairs
-from worldline._src.scene.formats.xml import Element, Log, parse
+from worldline._src.scene.formats.xml import Element, Log, check_objects, parse
 from worldline._src.scene.poses import Pose
 from worldline._src.scene.world import World
 
@@ -81,6 +81,7 @@ def read(source: str, *, file_path: Path | None, options: Any) -> World:
     """
     where = "SDF text" if file_path is None else str(file_path)
     log = Log(f"{where}: not a valid SDF file", options.limits)
+    check_objects(source, OBJECTS, options.limits, file_path)
     root = parse(source, file_path=file_path)
     if root.tag != "sdf":
         log.problem(root, f"given the root <{root.tag}>; allowed: <sdf>")

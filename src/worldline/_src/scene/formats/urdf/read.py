@@ -21,11 +21,12 @@ from worldline._src.scene.bodies import Body, Link
 from worldline._src.scene.closures import CouplerMode, JointCoupler
 from worldline._src.scene.formats.urdf.joints import UrdfJoint, read_joint
 from worldline._src.scene.formats.urdf.shapes import ShapeReader
-from worldline._src.scene.formats.xml import Attributes, Element, Log, parse
+from worldline._src.scene.formats.xml import Attributes, Element, Log, check_objects, object_tags, parse
 from worldline._src.scene.joints import FreeJoint, JointType
 from worldline._src.scene.kinds import WORLD, hint
 from worldline._src.scene.world import World
 
+_OBJECTS: Final = object_tags("link", "visual", "collision", "joint", "material")
 _KNOWN: Final = ("link", "joint", "material")
 _LEFT_OUT: Final = {
     "transmission": "describes hardware between actuators and joints",
@@ -51,6 +52,7 @@ def read(source: str, *, file_path: Path | None, options: Any) -> World:
     """
     where = "URDF text" if file_path is None else str(file_path)
     log = Log(f"{where}: not a valid URDF file", options.limits)
+    check_objects(source, _OBJECTS, options.limits, file_path)
     root = parse(source, file_path=file_path)
     if root.tag != "robot":
         log.problem(root, f"given the root <{root.tag}>; allowed: <robot>")
