@@ -360,7 +360,7 @@ def test_names_that_no_file_can_hold(world, name):
         lambda: sx.StateSpace().add_variable(name, 1),
     ]
     for call in calls:
-        with pytest.raises(ArgumentError, match="must not contain (NUL characters|unpaired surrogates)"):
+        with pytest.raises(ArgumentError, match=r"must not contain (NUL characters|unpaired surrogates)"):
             call()
     assert world.num_rigid_bodies == 1 and world.num_multibodies == 1 and robot.num_links == 0
 

@@ -147,11 +147,17 @@ def show_losses(console: Console, report: Report, most: int = 20, *, done: str =
         return
     moving = sum(entry.may_move for entry in entries)
     console.print(f"{done}: {len(entries)} parts approximated or left out, {moving} may change motion:")
-    for entry in entries[:most]:
-        mark = "!" if entry.may_move else "-"
-        console.print(f"  {mark} {escape(str(entry))}", highlight=False)
-    if len(entries) > most:
-        console.print(f"  ... and {len(entries) - most} more; --json lists all")
+    # the same note of many parts is said once, with the first of them
+    groups: dict[tuple[Any, ...], list[Any]] = {}
+    for entry in entries:
+        groups.setdefault((entry.fate, entry.message, entry.may_move), []).append(entry)
+    for group in list(groups.values())[:most]:
+        first, count = group[0], len(group)
+        mark = "!" if first.may_move else "-"
+        also = "" if count == 1 else f" ({count} parts, this is the first)"
+        console.print(f"  {mark} {escape(str(first))}{also}", highlight=False)
+    if len(groups) > most:
+        console.print(f"  ... and {len(groups) - most} more kinds; --json lists all")
 
 
 def place(point: Iterable[float]) -> str:

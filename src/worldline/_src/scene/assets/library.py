@@ -160,9 +160,11 @@ class AssetLibrary:
 
     def integrals(self, geom: Geometry) -> MeshIntegrals:
         """Volume or surface of the mesh that a geom names, at its scale."""
-        name = geom.mesh or ""
         mode = MeshInertia.Shell if geom.shell_inertia else geom.mesh_inertia
-        scale = geom.mesh_scale
+        return self.integrals_of(geom.mesh or "", geom.mesh_scale, mode)
+
+    def integrals_of(self, name: str, scale: Array | None, mode: MeshInertia) -> MeshIntegrals:
+        """Volume or surface of a mesh by name, scaled along its axes."""
         key = (name, () if scale is None else tuple(scale.tolist()), mode)
         if key not in self._integrals:
             self._integrals[key] = self._integrated(name, scale, mode)

@@ -16,6 +16,12 @@ from worldline._src.errors import SceneError
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.bodies import Body, BodyKind, Frame, FrameKind, Hierarchy, Inertia, Link
 from worldline._src.scene.formats.markup import child
+from worldline._src.scene.formats.mjcf.possible_inertia import (
+    FLOOR,
+    PossibleInertia,
+    is_substantial,
+    possible_inertia,
+)
 from worldline._src.scene.formats.mjcf.write_cameras import write_camera, write_light
 from worldline._src.scene.formats.mjcf.write_geoms import write_geom, write_site
 from worldline._src.scene.formats.mjcf.write_joints import write_distance_limits, write_free, write_joints
@@ -41,8 +47,6 @@ _LINK_SAID: Final = frozenset(
         *("geoms", "sites", "cameras", "lights", "children", "disable_self_collision"),
     )
 )
-_LEAST_MASS: Final = 1e-15
-"""Below this MuJoCo takes a moving body to have no mass, kg."""
 _GROUND: Final = {ShapeType.HField, ShapeType.Plane, ShapeType.InfinitePlane}
 
 
@@ -53,7 +57,7 @@ def write_bodies(writing: Writing) -> None:
     writing.bodies[None] = writing.bodies["world"] = top
     elements: dict[int, Element] = {}
     frames = _frames_by_link(writing)
-    library = AssetLibrary(world)
+    library = writing.library
     _write_contents(writing, top, world.hierarchy, "$.hierarchy", frames.get(None, []))
     for link, parent, index, path in paths_of_links(world):
         body = world.hierarchy.bodies[index]
@@ -102,7 +106,7 @@ def _write_link(
         element.set(name, text)
     _write_inertia(writing, element, link, path, library)
     if any(writing.columns.get(id(joint)) for joint in _movers(body, link)) and _is_massless(writing, link):
-        writing.changed(f"{path}.inertial", "MuJoCo refuses links that move and have no mass")
+        _raise_mass(writing, element, path)
     writing.others(link, path, _LINK_SAID)
 
 
@@ -150,7 +154,7 @@ def _write_inertia(writing: Writing, element: Element, link: Link, path: str, li
     said |= {"has_own_moments", "has_own_pos"}
     writing.others(inertial, here, said)
     moments = inertial.diag_inertia if inertial.full_inertia is None else inertial.full_inertia
-    if inertial.mass is not None and inertial.pos is not None and moments is not None:
+    if _is_given(inertial):
         _write_given(writing, element, inertial, here)
         return
     given = [inertial.mass, moments, inertial.orientation]
@@ -180,23 +184,53 @@ def _write_inertia(writing: Writing, element: Element, link: Link, path: str, li
     child(element, "inertial", words)
 
 
+def _is_given(inertial: Inertia) -> bool:
+    """Whether nothing is left to the geoms."""
+    moments = inertial.diag_inertia if inertial.full_inertia is None else inertial.full_inertia
+    return inertial.mass is not None and inertial.pos is not None and moments is not None
+
+
 def _movers(body: Body, link: Link) -> list[Any]:
     free = [body.free] if link is body.link and body.free is not None else []
     return [*free, *link.joints]
 
 
+def _raise_mass(writing: Writing, element: Element, path: str) -> None:
+    """Gives a link that moves the least mass and moments with which MuJoCo reads it."""
+    inertial = element.find("inertial")
+    if inertial is None:
+        inertial = child(element, "inertial", Words(pos="0 0 0", mass="0", diaginertia="0 0 0"))
+    mass = float(inertial.get("mass", "0"))
+    words = Words()
+    words.real("mass", max(mass, FLOOR))
+    if inertial.get("fullinertia") is None:
+        moments = np.array(inertial.get("diaginertia", "").split(), dtype=np.float64)
+        words.reals("diaginertia", np.maximum(moments, FLOOR))
+    inertial.attrib.update(words)
+    writing.changed(
+        f"{path}.inertial",
+        "MuJoCo refuses links that move and have no mass or no moments; written with "
+        f"{max(mass, FLOOR):g} kg and moments of {FLOOR:g} kg m^2 or more",
+    )
+
+
 def _is_massless(writing: Writing, link: Link) -> bool:
-    """Whether a link, with what is welded to it, has no mass for certain."""
+    """Whether a link, with what is welded to it, has no mass or no moments for certain."""
     options = writing.world.compile_options
     if options.bound_mass:
         return False
     stack = [link]
     while stack:
         part = stack.pop()
-        counted = [geom for geom in part.geoms if in_groups(geom.visual.group, options.inertia_groups)]
-        counted = [] if options.inertia_source is InertiaSource.Given else counted
-        heavy = any(geom.mass or (geom.mass is None and geom.physics_material.density) for geom in counted)
-        if heavy or (part.inertial.mass or 0.0) > _LEAST_MASS:
+        if _is_given(part.inertial) and options.inertia_source is not InertiaSource.Geometry:
+            heavy = is_substantial(given_properties(part.inertial, NOTHING))
+        else:
+            counted = [geom for geom in part.geoms if in_groups(geom.visual.group, options.inertia_groups)]
+            counted = [] if options.inertia_source is InertiaSource.Given else counted
+            heavy = any(
+                geom.mass or (geom.mass is None and geom.physics_material.density) for geom in counted
+            )
+        if heavy:
             return False
         stack += [below for below in part.children if not below.joints]
     return True
@@ -222,11 +256,14 @@ def _differs(geom: Any, options: Any) -> bool:
 
 def _write_given(writing: Writing, element: Element, inertial: Inertia, path: str) -> None:
     words = Words()
-    if not (
-        writing.world.compile_options.balance_inertia or is_physical(given_properties(inertial, NOTHING))
-    ):
-        writing.changed(path, "MuJoCo refuses moments that no body can have")
     words.reals("pos", inertial.pos if inertial.pos is not None else ())
+    given = given_properties(inertial, NOTHING)
+    possible = possible_inertia(given)
+    # moments in their principal axes need no positive eigenvalues, a tensor does
+    is_written = possible.is_full or (inertial.full_inertia is None and is_physical(given))
+    if not (is_written or writing.world.compile_options.balance_inertia):
+        _write_possible(writing, element, inertial, possible, path)
+        return
     if inertial.full_inertia is not None:
         if inertial.diag_inertia is not None:
             writing.reworded(f"{path}.diag_inertia", "the full tensor replaces it")
@@ -246,6 +283,31 @@ def _write_given(writing: Writing, element: Element, inertial: Inertia, path: st
         words.real("mass", inertial.mass or 0.0)
         words.reals("diaginertia", inertial.diag_inertia if inertial.diag_inertia is not None else ())
     child(element, "inertial", words)
+
+
+def _write_possible(
+    writing: Writing, element: Element, inertial: Inertia, possible: PossibleInertia, path: str
+) -> None:
+    """Moments in their principal axes, and how far they are from those of the scene."""
+    mass = inertial.mass or 0.0
+    words = Words()
+    words.pose(inertial.pos if inertial.pos is not None else np.zeros(3), possible.rotation.tolist())
+    words.setdefault("pos", "0 0 0")
+    words.real("mass", possible.mass)
+    words.reals("diaginertia", possible.moments)
+    child(element, "inertial", words)
+    if possible.change:
+        moments = principal_axes(given_properties(inertial, NOTHING).inertia).moments
+        was, now = (" ".join(f"{x:.6g}" for x in entry) for entry in (moments, possible.moments))
+        writing.changed(
+            path,
+            f"no body has the moments {was} kg m^2, and MuJoCo refuses them; written as the nearest possible "
+            f"ones, {now} kg m^2, {100.0 * possible.change:.3g} % away",
+        )
+    else:
+        writing.reworded(path, "the tensor is written as moments and axes")
+    if possible.mass != mass:
+        writing.changed(path, f"given moments and a mass of {mass:g} kg; written with {possible.mass:g} kg")
 
 
 def _turned(full: list[float], rotation: Any) -> list[float]:

@@ -8,6 +8,8 @@ for every way in which it is used: the first under its own name, others under na
 
 from __future__ import annotations
 
+import re
+import struct
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +17,6 @@ import numpy as np
 
 from worldline._src.errors import SceneError
 from worldline._src.scene.asset_specs import HFieldSource, MeshData, MeshSource, MeshTransform
-from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.assets.mesh import Mesh, from_data, to_data
 from worldline._src.scene.formats.markup import child, numbers
 from worldline._src.scene.formats.mjcf.writing import Words, Writing
@@ -31,6 +32,8 @@ _INERTIA: Final = {
     MeshInertia.Shell: "shell",
 }
 _KNOWN_FILES: Final = (".obj", ".stl", ".msh")
+_MOST_FACES: Final = 200_000
+"""Triangles of an STL file that MuJoCo reads."""
 _LEAST_BASE: Final = 1e-3
 """Thickness of the ground below a height field that has none, m; the format wants some."""
 
@@ -58,7 +61,10 @@ def mesh_asset(writing: Writing, geom: Geometry, path: str) -> str:
 def _resolved(writing: Writing, geom: Geometry, path: str) -> MeshInertia:
     """What an automatic inertia comes down to."""
     try:
-        found = AssetLibrary(writing.world).integrals(geom).mode
+        found = writing.library.integrals(geom).mode
+        if found is MeshInertia.Exact:
+            # automatic inertia is exact for meshes that are inside out too, which MuJoCo refuses to integrate
+            writing.library.integrals_of(geom.mesh or "", geom.mesh_scale, found)
     except SceneError:
         found = MeshInertia.Convex
     writing.reworded(f"{path}.mesh_inertia", f"it is written as {found.name.lower()}")
@@ -109,20 +115,46 @@ def _write_mesh(
         element.set("inertia", _INERTIA[inertia])
 
 
+def _is_read_whole(writing: Writing, file: str, suffix: str) -> bool:
+    """Whether MuJoCo reads all triangles of a file.
+
+    It refuses binary STL of many triangles, and of an OBJ file it reads the first object or group only.
+    """
+    if suffix not in (".stl", ".obj"):
+        return True
+    try:
+        data = writing.library.policy.read(writing.library.policy.resolve(file))
+    except SceneError:
+        # missing files are noted elsewhere
+        return True
+    if suffix == ".stl":
+        return len(data) < 84 or struct.unpack_from("<I", data, 80)[0] <= _MOST_FACES
+    first = _FACE.search(data)
+    other = None if first is None else _GROUP.search(data, first.end())
+    return other is None or _FACE.search(data, other.end()) is None
+
+
+_FACE: Final = re.compile(rb"(?m)^\s*f\s")
+_GROUP: Final = re.compile(rb"(?m)^\s*[og]\s")
+
+
 def _write_file(
     writing: Writing, element: Element, name: str, value: dict[str, Any], path: str, scale: Any
 ) -> None:
     file = value["path"]
     suffix = PurePosixPath(file.replace("\\", "/")).suffix.lower()
-    if suffix not in _KNOWN_FILES or value["using_meshes"] or "://" in file:
+    is_known = suffix in _KNOWN_FILES and _is_read_whole(writing, file, suffix)
+    if not is_known or value["using_meshes"] or "://" in file:
         try:
-            mesh = AssetLibrary(writing.world).mesh(name)
+            mesh = writing.library.mesh(name)
         except SceneError as error:
             writing.lost(
                 path, f"MuJoCo cannot read the file, and neither can it be converted: {error.message}"
             )
         else:
-            writing.reworded(f"{path}.path", "MuJoCo cannot read the file, so its triangles are written")
+            writing.reworded(
+                f"{path}.path", "MuJoCo cannot read all of the file, so its triangles are written"
+            )
             _write_triangles(writing, element, to_data(mesh, name), path, scale)
             return
     element.set("file", file)

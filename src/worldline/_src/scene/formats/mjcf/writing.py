@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.base import Struct
 from worldline._src.scene.bodies import Link
 from worldline._src.scene.formats.markup import child, number, numbers, root
@@ -143,6 +144,7 @@ class Writing:
         gone: Objects that did not get into the file, by namespace and name.
         absent: Actuators that did not get into the file, by the identity of the object.
         meshes: The asset that stands for a mesh at a scale and with an inertia.
+        library: Meshes of the scene.
         sunk: How far the zero of a height field moved, by name, m.
     """
 
@@ -164,6 +166,7 @@ class Writing:
         self._sections: dict[str, Element] = {}
         self._noted: set[tuple[str, str]] = set()
         self._names: dict[str, set[str]] = {}
+        self.library = AssetLibrary(world)
 
     def section(self, tag: str) -> Element:
         """A section of the file, made when it is first asked for."""
