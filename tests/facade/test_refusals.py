@@ -370,3 +370,25 @@ def test_kinematic_is_true_or_false(world, value):
     with pytest.raises(ArgumentError, match="kinematic of a rigid body must be True or False"):
         world.add_rigid_body("body", kinematic=value)
     assert world.num_rigid_bodies == 0
+
+
+def test_a_closure_of_a_multibody_is_on_its_own_frames(world):
+    robot, other, box = (
+        world.add_multibody("robot"),
+        world.add_multibody("other"),
+        world.add_rigid_body("box"),
+    )
+    first, second, foreign = robot.add_link("first"), robot.add_link("second"), other.add_link("foreign")
+    ends = [foreign, box, world.add_marker("on box", box), world.add_fixed_frame("on foreign", foreign)]
+    for end in ends:
+        for keys in (("frame_a", "frame_b"), ("frame_b", "frame_a")):
+            with pytest.raises(ArgumentError, match="which does not belong to multibody 'robot'"):
+                robot.add_loop_closure("c", **dict(zip(keys, (first, end), strict=True)))
+        with pytest.raises(ArgumentError, match="which does not belong to multibody 'robot'"):
+            robot.add_loop_closure("c", sx.LoopClosureSpec(first, end))
+    with pytest.raises(ArgumentError, match="both on the world"):
+        robot.add_loop_closure("c", frame_a=world.add_free_frame("free"), frame_b=sx.Frame.world())
+    assert len(world.loop_closures) == 0
+    robot.add_loop_closure("c", frame_a=first, frame_b=world.add_marker("on second", second))
+    robot.add_loop_closure("d", frame_a=second, frame_b=sx.Frame.world())
+    assert len(world.loop_closures) == 2

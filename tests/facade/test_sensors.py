@@ -135,8 +135,9 @@ def test_what_cannot_be_read_is_refused_by_name():
     world = scene('<jointpos name="slow" joint="hinge" interval=".1"/><jointpos name="q" joint="hinge"/>')
     with pytest.raises(NotImplementedError, match="sensor 'slow': readings with a period"):
         world.sensors["slow"].value  # noqa: B018
-    with pytest.raises(NotImplementedError, match="slow"):
-        world.sensors.values  # noqa: B018
+    assert np.isnan(world.sensors.values[0]) and world.sensors.values[1] == 0.0
+    assert list(world.sensors.refused) == ["slow"]
+    assert "readings with a period" in world.sensors.refused["slow"]
     assert world.sensors["q"].value.tolist() == [0.0]
     assert quantities.sensor_names(world) == ["q"]
 
@@ -242,3 +243,14 @@ def test_chosen_sensors_become_a_plot():
     world.multibodies["arm"].joints[0].position = [0.5]
     quantity = quantities.sensors(world, ("q", "g"))
     assert quantity.names == ("q", "g[0]", "g[1]", "g[2]") and quantity.read() == (0.5, 0.0, 0.0, 0.0)
+
+
+def test_a_sensor_that_cannot_be_read_leaves_the_others_alone():
+    """Also among those that need forces: a site of the world carries nothing."""
+    text = """<mujoco><worldbody><site name="fixed"/><body name="b" pos="0 0 5"><freejoint/>
+      <geom size=".1" mass="1"/><site name="on"/></body></worldbody><sensor><force name="no" site="fixed"/>
+      <accelerometer name="yes" site="on"/><framepos name="at" objtype="body" objname="b"/></sensor></mujoco>"""
+    world = sx.World.from_scene(msd.from_str(text))
+    found = world.sensors.values
+    assert np.isnan(found[:3]).all() and found[3:].tolist() == [0, 0, 0, 0, 0, 5]
+    assert list(world.sensors.refused) == ["no"]

@@ -373,3 +373,22 @@ def test_renderers_do_not_end_each_other():
     assert (first.render().rgb == kept[0].rgb).all()
     second.close()
     first.close()
+
+
+@pytest.mark.parametrize("shadows", [True, False])
+def test_an_orthographic_camera_sees_the_sky_and_a_ball_of_its_size(shadows):
+    world = ball(0.3, position=(0, 0, 0))
+    camera = sx.LookAt((4, 0, 0), fovy=2.0, orthographic=True)
+    for target in (world, sx.World()):
+        picture = sx.render(
+            target, camera, width=200, height=200, depth=True, segmentation=True, shadows=shadows
+        )
+        assert picture.rgb.shape == (200, 200, 3)
+    picture = sx.render(world, camera, width=200, height=200, depth=True, segmentation=True, shadows=shadows)
+    # 200 pixels are 2 m, wherever the ball is
+    seen = (picture.segmentation >= 0).sum()
+    assert seen == pytest.approx(np.pi * 30.0**2, rel=0.02)
+    farther = sx.LookAt((9, 0, 0), fovy=2.0, orthographic=True)
+    again = sx.render(world, farther, width=200, height=200, segmentation=True, shadows=shadows)
+    assert abs(int((again.segmentation >= 0).sum()) - int(seen)) < 20
+    assert picture.depth.min() == pytest.approx(3.7, abs=0.01)

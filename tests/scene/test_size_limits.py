@@ -212,3 +212,16 @@ def test_models_refuse_such_labels_too() -> None:
             ModelBuilder().add_link(label=label)
     with pytest.raises(ArgumentError, match="is_kinematic of link 'a' must be True or False, got 'abc'"):
         ModelBuilder().add_link(label="a", is_kinematic="abc")  # type: ignore[arg-type]
+
+
+def test_more_problems_than_are_collected_come_as_one_error(tmp_path) -> None:
+    meshes = {f"m{i}": {"Path": {"path": f"/outside/{i}.stl"}} for i in range(150)}
+    for i in range(150):
+        (tmp_path / f"{i}.stl").write_bytes(b"")
+        meshes[f"m{i}"] = {"Path": {"path": str(tmp_path / f"{i}.stl")}}
+    (tmp_path / "inner").mkdir()
+    file = tmp_path / "inner" / "scene.json"
+    file.write_bytes(msgspec.json.encode({"assets": {"meshes": meshes}}))
+    with pytest.raises(SceneError, match="150 problems") as caught:
+        msd.from_file(file)
+    assert len(caught.value.problems) == 150 and str(file) in str(caught.value)

@@ -14,10 +14,12 @@ from worldline._src.errors import ArgumentError
 from worldline._src.facade import construction, values
 from worldline._src.facade.body_options import InertiaLike, LinkOptions, overridden
 from worldline._src.facade.collections import DofCollection, JointCollection, LinkCollection, NamedCollection
+from worldline._src.facade.frame import Frame
 from worldline._src.facade.freezing import Freezing
 from worldline._src.facade.joint_coordinates import from_coordinates, to_coordinates
 from worldline._src.facade.joint_spec import JointSpec
 from worldline._src.facade.link import Link
+from worldline._src.facade.loop_closure import LoopClosureSpec
 from worldline._src.facade.multibody_terms import MultibodyTerms, scattered
 from worldline._src.facade.subsets import Branch, Chain, Group, Linkage
 from worldline._src.facade.values import TransformLike, VectorLike
@@ -48,6 +50,17 @@ class _Layout(NamedTuple):
     parts: list[tuple[slice, slice, bool]]
     """Coordinates and degrees of freedom of every joint within the multibody, and whether they differ."""
     scalar: bool
+
+
+def _body_under(frame: Frame) -> Frame | None:
+    """The body or link that carries a frame, None for one that stands in the world."""
+    from worldline._src.facade.rigid_body import RigidBody
+
+    while not frame.is_world:
+        if isinstance(frame, (Link, RigidBody)):
+            return frame
+        frame = frame.parent_frame
+    return None
 
 
 class Multibody(MultibodyTerms, Freezing):
@@ -253,14 +266,34 @@ class Multibody(MultibodyTerms, Freezing):
                 return joint
         return construction.no_joint(self, link)
 
-    def add_loop_closure(self, name: str | None = None, **keywords: Any) -> Any:
-        """A closure between two frames of this multibody; see `World.add_loop_closure`."""
+    def add_loop_closure(
+        self, name: str | LoopClosureSpec | None = None, *specs: LoopClosureSpec, **keywords: Any
+    ) -> Any:
+        """A closure between two frames of this multibody; see `World.add_loop_closure`.
+
+        An endpoint is a link of this multibody, a frame or marker on one, or the world; one of both is on
+        this multibody.
+        """
         self._require_alive()
+        given = next((x for x in (name, *specs, *keywords.values()) if isinstance(x, LoopClosureSpec)), None)
+        owners = []
         for key in ("frame_a", "frame_b"):
-            end = keywords.get(key)
-            if isinstance(end, Link) and end._multibody is not self:
-                raise ArgumentError(f"{key} '{end.name}' does not belong to multibody '{self.name}'")
-        return self._world.add_loop_closure(name, **keywords)
+            end = getattr(given, key) if given is not None else keywords.get(key)
+            if not isinstance(end, Frame):
+                # missing or no frame at all, which the world says
+                continue
+            owner = _body_under(end)
+            owners.append(owner)
+            if owner is not None and getattr(owner, "_multibody", None) is not self:
+                raise ArgumentError(
+                    f"{key} '{end.name}' is on '{owner.name}', which does not belong to multibody "
+                    f"'{self.name}'; use World.add_loop_closure"
+                )
+        if len(owners) == 2 and owners == [None, None]:
+            raise ArgumentError(
+                f"frame_a and frame_b are both on the world; one must belong to multibody '{self.name}'"
+            )
+        return self._world.add_loop_closure(name, *specs, **keywords)
 
     # ---- where things are
 

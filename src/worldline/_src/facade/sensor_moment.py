@@ -16,7 +16,8 @@ import numpy as np
 from worldline._src.errors import CapabilityError
 from worldline._src.model.scene_index import pose
 from worldline._src.model.sensor_tables import ObjectKind
-from worldline._src.scene.bodies import Link
+from worldline._src.scene.assets.inertial_axes import inertial_axes
+from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.cameras import Camera, PositionTrack, RotationTrack
 from worldline._src.scene.kinds import WORLD
 from worldline._src.spatial.poses import IDENTITY, Array, compose, rotation, rotations
@@ -124,12 +125,16 @@ class Moment:
         return self.model.body_com[body] if body >= 0 else np.zeros(3)
 
     def _principal(self, body: int) -> Array:
-        """Principal axes of a body, as its description gives them."""
+        """Principal axes of a body."""
         if body < 0:
             return IDENTITY[3:]
+        found = self.lasting.get(("axes", body))
+        if found is not None:
+            return found
         for link in self.runtime.scene.hierarchy.links():
             if self.runtime.link_body.get(id(link)) == body:
-                return _principal_of(link)
+                found = self.lasting["axes", body] = inertial_axes(link, AssetLibrary(self.runtime.scene))
+                return found
         raise CapabilityError(f"principal axes of body '{self.model.body_label[body]}' are not known")
 
     def center(self, body: int) -> Place:
@@ -168,18 +173,6 @@ def across(a: Array, b: Array) -> Array:
     x, y, z = a.tolist()
     u, v, w = b.tolist()
     return np.array([y * w - z * v, z * u - x * w, x * v - y * u])
-
-
-def _principal_of(link: Link) -> Array:
-    given = link.inertial
-    if given is None or given.full_inertia is not None or given.diag_inertia is None:
-        # which axis is the first, and which way it points, would be a choice of the solver of eigenvalues
-        raise CapabilityError(
-            f"link '{link.name}': its description gives no principal axes; measure the link itself"
-        )
-    if given.orientation is None:
-        return IDENTITY[3:]
-    return np.asarray(given.orientation) / np.linalg.norm(given.orientation)
 
 
 def camera_of(runtime: Runtime, index: int) -> Camera:

@@ -179,16 +179,29 @@ class Readings:
         return found.copy()
 
     def all(self) -> Array:
-        """All readings, one after the other."""
+        """All readings, one after the other; NaN where a sensor cannot be read."""
         if self._off:
             return np.zeros(int(self.table.start[-1]))
         moment, made = Moment(self.runtime, self._lasting), [np.zeros(0)]
         if self._dynamic:
             self._look()
         for k in range(len(self.table)):
-            known = k in self._dynamic
-            made.append(self._looked_up(k) if known else self._clipped(k, self._read(k, moment)))
+            try:
+                known = k in self._dynamic
+                made.append(self._looked_up(k) if known else self._clipped(k, self._read(k, moment)))
+            except CapabilityError:
+                made.append(np.full(int(self.table.start[k + 1] - self.table.start[k]), np.nan))
         return np.concatenate(made)
+
+    def refused(self) -> dict[str, str]:
+        """Why sensors cannot be read in this scene, by name."""
+        found: dict[str, str] = {}
+        for name, k in self.row.items():
+            try:
+                self.one(k)
+            except CapabilityError as unable:
+                found[name] = str(unable)
+        return found
 
     def _look(self) -> None:
         """Read everything that needs forces or accelerations, unless nothing changed since the last time."""

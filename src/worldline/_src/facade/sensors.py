@@ -167,12 +167,23 @@ class SensorCollection(NamedCollection[Sensor]):
     def values(self) -> Array:
         """All readings of this moment, one after the other, (dim,); `Sensor.span` says where each is.
 
-        Raises:
-            CapabilityError: one of them cannot be read; the message names it.
+        A sensor that cannot be read in this scene has NaN there; `refused` says why.
         """
         readings = readings_of(self._world)
         assert readings is not None
         return readings.all()
+
+    @property
+    def refused(self) -> dict[str, str]:
+        """Why sensors cannot be read in this scene, by name; empty when all can.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> sx.World().sensors.refused
+            {}
+        """
+        readings = readings_of(self._world)
+        return {} if readings is None else readings.refused()
 
     @property
     def dim(self) -> int:

@@ -221,7 +221,8 @@ class Renderer:
         seen, away = (part.ravel() for part in self._numbers(scene, width, height))
         start, ray = light.rays(scene.view, width, height)
         solid = np.flatnonzero(seen >= 0)
-        points = start + away[solid, None] * ray[solid]
+        # rays of an orthographic camera start at a point of their own each
+        points = (start if len(start) == 1 else start[solid]) + away[solid, None] * ray[solid]
         lit = self._lit(points, toward, scene)[:, None]
         bright[solid] = dark[solid] + lit * (bright[solid] - dark[solid])
         for k, item in enumerate(self._items.rows):

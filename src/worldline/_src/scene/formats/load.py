@@ -246,7 +246,8 @@ def _native(read: Any, data: bytes, file: str | None, options: ReadOptions) -> W
             world.source_path = os.path.abspath(file)
         policy = PathPolicy.of(None if file is None else Path(file), options)
         for problem in check_assets(world.assets, policy):
-            source.problem(problem.path, problem.message)
+            # not through `source.problem`, which ends the walk of a reader when there are too many
+            source.problems.append(problem._replace(file=file))
         return _finish(world, source, file, options)
 
 
