@@ -122,7 +122,6 @@ WRONG = {
     "global coordinates": model('<compiler coordinate="global"/>'),
     "eulerseq": model('<compiler eulerseq="xyw"/>'),
     "negative step": model('<option timestep="-1"/>'),
-    "camera without target": world('<camera mode="targetbody"/>'),
     "camera with wrong target": world('<camera mode="targetbody" target="x"/>'),
     "replicate without count": world("<replicate><geom size='1'/></replicate>"),
     "replicate a joint": world("<body><geom size='1'/><replicate count='2'><joint/></replicate></body>"),

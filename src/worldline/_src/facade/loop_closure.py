@@ -382,6 +382,18 @@ def _tilt(z: Array) -> Array:
     return 2.0 * along - across
 
 
+def body_under(frame: Frame) -> Frame | None:
+    """The body or link that carries a frame, None for one that stands in the world."""
+    from worldline._src.facade.link import Link
+    from worldline._src.facade.rigid_body import RigidBody
+
+    while not frame.is_world:
+        if isinstance(frame, (Link, RigidBody)):
+            return frame
+        frame = frame.parent_frame
+    return None
+
+
 def add_loop_closure(world: World, name: str | None, spec: LoopClosureSpec) -> LoopClosure:
     """A closure, checked against this world, and its place in the description."""
     from worldline._src.facade.construction import free_name

@@ -19,7 +19,7 @@ from worldline._src.facade.freezing import Freezing
 from worldline._src.facade.joint_coordinates import from_coordinates, to_coordinates
 from worldline._src.facade.joint_spec import JointSpec
 from worldline._src.facade.link import Link
-from worldline._src.facade.loop_closure import LoopClosureSpec
+from worldline._src.facade.loop_closure import LoopClosureSpec, body_under
 from worldline._src.facade.multibody_terms import MultibodyTerms, scattered
 from worldline._src.facade.subsets import Branch, Chain, Group, Linkage
 from worldline._src.facade.values import TransformLike, VectorLike
@@ -50,17 +50,6 @@ class _Layout(NamedTuple):
     parts: list[tuple[slice, slice, bool]]
     """Coordinates and degrees of freedom of every joint within the multibody, and whether they differ."""
     scalar: bool
-
-
-def _body_under(frame: Frame) -> Frame | None:
-    """The body or link that carries a frame, None for one that stands in the world."""
-    from worldline._src.facade.rigid_body import RigidBody
-
-    while not frame.is_world:
-        if isinstance(frame, (Link, RigidBody)):
-            return frame
-        frame = frame.parent_frame
-    return None
 
 
 class Multibody(MultibodyTerms, Freezing):
@@ -282,7 +271,7 @@ class Multibody(MultibodyTerms, Freezing):
             if not isinstance(end, Frame):
                 # missing or no frame at all, which the world says
                 continue
-            owner = _body_under(end)
+            owner = body_under(end)
             owners.append(owner)
             if owner is not None and getattr(owner, "_multibody", None) is not self:
                 raise ArgumentError(

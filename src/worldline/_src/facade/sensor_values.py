@@ -196,7 +196,7 @@ class Readings:
     def refused(self) -> dict[str, str]:
         """Why sensors cannot be read in this scene, by name."""
         found: dict[str, str] = {}
-        for name, k in self.row.items():
+        for k, name in enumerate(self.table.label):
             try:
                 self.one(k)
             except CapabilityError as unable:

@@ -3,7 +3,7 @@
 """The inertial frame of a link: which principal axis is the first, and which way each points.
 
 Principal axes are only defined up to their order and signs. Sensors in an inertial frame read what compiled
-MJCF models read, so the axes are chosen as there: given axes are kept and a single geom has its own axes. Those
+MJCF models read, so the axes are chosen as there: given axes are kept, and a single geom has its own. Those
 of a matrix follow from Jacobi rotations [Golub and Van Loan 2013, 8.5] accumulated as a quaternion, with the
 largest moment first.
 """

@@ -61,7 +61,7 @@ _OWN: Final = (
 ) | {"lengthrange", *TRANSMISSIONS}
 _READ: Final = _OWN.union(
     "name class cranklength ctrllimited ctrlrange forcelimited forcerange gear group".split(),
-    "actlimited actrange actearly armature damping inheritrange".split(),
+    "actlimited actrange actearly armature damping inheritrange plugin instance".split(),
 )
 _SINGLE: Final = frozenset(("name", "class", "gear", *_SPACES))
 """What actuators differ in that have all else alike."""
@@ -169,7 +169,9 @@ class _Actuators:
     def _add_several(self, model: Actuator) -> None:
         """Adds what becomes of an actuator that has no one of a scene to its name."""
         reading, element, scope = self.reading, self.element, self.scope
-        made, inputs, activations = read_multi(self.log, element, self.default.actuators, model)
+        made, inputs, activations = read_multi(
+            self.log, element, self.default.actuators, model, scope.source.section("extension")
+        )
         for part in made[1:]:
             if part.name is not None:
                 part.name = reading.names.define("actuator", part.name, element, scope)

@@ -120,7 +120,9 @@ def _aim(reading: Reading, a: Attributes, scope: Scope, mode: str, camera: Camer
     if not mode.startswith("target"):
         return
     if not target:
-        a.log.problem(a.element, f"attribute 'target' is required for mode {mode}")
+        # without a target a camera stays as it is placed
+        a.log.kept(a.element, f"mode {mode} without a target: the camera is fixed to its body")
+        camera.position_track, camera.rotation_track = _TRACKS["fixed"]
         return
 
     def resolve() -> None:
@@ -162,7 +164,7 @@ def read_light(
     target = a.text("target")
     if mode.startswith("target"):
         if not target:
-            log.problem(element, f"attribute 'target' is required for mode {mode}")
+            log.kept(element, f"mode {mode} without a target: the light is fixed to its body")
         else:
             _aim_light(reading, scope, light, Reference(element, "target", ("link",), target))
     elif mode != "fixed":

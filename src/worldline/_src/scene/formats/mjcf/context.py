@@ -269,8 +269,7 @@ class Reading:
         if scope.compiler.strippath:
             reference = reference.replace("\\", "/").rsplit("/", maxsplit=1)[-1]
         try:
-            found = self.policy.resolve(reference, base=scope.source.directory, prefix=directory)
-            return self.policy.stored(found)
+            return self.policy.stored(self._asset(a, reference, directory, scope))
         except UnreadableFileError as error:
             # a scene can be looked at without its meshes; whoever needs them will say so again
             self.log.left_out(a.element, f"attribute '{attribute}': {error.message}")
@@ -279,6 +278,20 @@ class Reading:
         except SceneError as error:
             self.log.problem(a.element, f"attribute '{attribute}': {error.message}")
             return None
+
+    def _asset(self, a: Attributes, reference: str, directory: str, scope: Scope) -> Path:
+        """A file beside the model, else beside the included file that names it, where no directory counts."""
+        try:
+            return self.policy.resolve(reference, base=scope.source.directory, prefix=directory)
+        except UnreadableFileError:
+            beside = None if a.element.file is None else Path(a.element.file).parent
+            if beside is None or beside == scope.source.directory:
+                raise
+            try:
+                return self.policy.resolve(reference, base=beside)
+            except UnreadableFileError:
+                pass
+            raise
 
     def limits_of(
         self, a: Attributes, flag: str, name: str, scope: Scope, factor: float = 1.0

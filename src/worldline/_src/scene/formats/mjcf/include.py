@@ -9,13 +9,14 @@ the main one.
 
 from __future__ import annotations
 
+import re
 import stat
 from pathlib import Path
 from typing import Final
 
 from worldline._src.errors import Problem, SceneError, UnreadableFileError, unreadable
 from worldline._src.scene.assets.paths import PathPolicy
-from worldline._src.scene.formats.mjcf.schema import ACTUATOR_DEFAULTS, SENSORS
+from worldline._src.scene.formats.mjcf.schema import ACTUATOR_DEFAULTS, SENSORS, WORDS
 from worldline._src.scene.formats.xml import (
     ELEMENTS,
     SOURCE_CHARS,
@@ -30,6 +31,10 @@ from worldline._src.scene.formats.xml import (
 ROOT: Final = "mujoco"
 _TREE: Final = ("body", "geom", "joint", "freejoint", "site", "camera", "light", "key", "pair", "exclude")
 _CONSTRAINTS: Final = ("connect", "weld", "tendon", "fixed", "spatial", "mesh", "material", "texture")
+_SETTINGS: Final = frozenset(("compiler", "option", "flag", "include", "text"))
+"""Elements whose attributes are words for the most part, which may not be empty."""
+_TEXTS: Final = frozenset(("name", "file", "objtype", "reftype", "datatype", "needstage"))
+_BLANK: Final = re.compile(r"=\s*(?:\"\s*\"|'\s*')")
 OBJECTS: Final = object_tags(*_TREE, *_CONSTRAINTS, *ACTUATOR_DEFAULTS, *SENSORS)
 
 
@@ -57,7 +62,20 @@ def parse_model(source: str, file: Path | None, policy: PathPolicy, log: Log) ->
         raise SceneError("", [root.problem(f"the root is <{root.tag[:60]}>; allowed: <{ROOT}>")])
     if "<include" in source:
         _Includes(file, policy, log, objects or len(OBJECTS.findall(source))).expand(root)
+    if "<include" in source or _BLANK.search(source):
+        _drop_blanks(root, log)
     return root
+
+
+def _drop_blanks(root: Element, log: Log) -> None:
+    """Takes out numbers that are given as empty text: MuJoCo reads them as not given."""
+    for element in root.walk():
+        if element.tag in _SETTINGS:
+            continue
+        for name, text in list(element.attributes.items()):
+            if name not in WORDS and name not in _TEXTS and not text.strip():
+                del element.attributes[name]
+                log.kept(element, f"attribute '{name[:60]}' is empty and counts as not given")
 
 
 class _Includes:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 from worldline._src.scene.actuators import (
     Actuator,
@@ -28,7 +29,16 @@ from worldline._src.scene.values import Range
 Made = tuple[list[Actuator], int, int]
 
 
-def read_multi(log: Log, element: Element, classes: Sequence[Sequence[Element]], model: Actuator) -> Made:
+PID_PLUGIN: Final = "mujoco.pid"
+
+
+def read_multi(
+    log: Log,
+    element: Element,
+    classes: Sequence[Sequence[Element]],
+    model: Actuator,
+    extensions: Sequence[Element] = (),
+) -> Made:
     """What such an actuator becomes, how many inputs it has in the file, and how many activations.
 
     Args:
@@ -36,6 +46,7 @@ def read_multi(log: Log, element: Element, classes: Sequence[Sequence[Element]],
         element: The actuator.
         classes: For each default class from the top down to its own, the actuator elements in it.
         model: The actuator with its name, target and ranges.
+        extensions: The `plugin` elements of the `extension` sections.
     """
     layers = tuple(layer for elements in classes for layer in elements if layer.tag == element.tag)
     a = Attributes(element, log, layers)
@@ -46,6 +57,10 @@ def read_multi(log: Log, element: Element, classes: Sequence[Sequence[Element]],
     if element.tag == "orientation":
         log.left_out(element, "servos of three axes at once are not modelled")
         return [], 4 if a.text("input") == "quat" else 3, 0
+    if element.tag == "plugin":
+        name, config = _plugin(a, extensions)
+        if name == PID_PLUGIN:
+            return _read_pid_plugin(a, model, config)
     log.left_out(element, "actuators of plugins, of users, or with inner states are not modelled")
     return [], 1, 0
 
@@ -92,6 +107,36 @@ def _read_pid(a: Attributes, model: Actuator) -> Made:
     if inputs == ["ff"]:
         made[0].actuator_type = _affine(1.0, 0.0, -stiffness, -damping)
     return made, len(inputs), activations
+
+
+def _plugin(a: Attributes, extensions: Sequence[Element]) -> tuple[str, dict[str, Element]]:
+    """The plugin of an actuator, and the elements that configure it by key."""
+    name, instance, holder = a.text("plugin") or "", a.text("instance"), a.element
+    for plugin in extensions:
+        for entry in plugin.all("instance"):
+            if instance and entry.get("name") == instance:
+                name, holder = plugin.get("plugin") or "", entry
+    return name, {entry.get("key") or "": entry for entry in holder.all("config")}
+
+
+def _read_pid_plugin(a: Attributes, model: Actuator, config: dict[str, Element]) -> Made:
+    """A controller: force = kp (u - length) + ki integral - kd speed. Without ki and slewmax it is exact."""
+    log, element = a.log, a.element
+    gains = dict.fromkeys(("kp", "ki", "kd", "imax", "slewmax"), 0.0)
+    for key, entry in config.items():
+        if key not in gains:
+            log.problem(entry, f"given the key {key[:40]!r}; allowed: {', '.join(gains)}")
+            continue
+        gains[key] = Attributes(entry, log).real("value", 0.0)
+    dynamics = (a.text("dyntype") or "none").strip()
+    if dynamics != "none":
+        log.left_out(element, f"a controller behind {dynamics[:40]!r} dynamics")
+        return [], 1, a.integer("actdim", 1)
+    for name in ("ki", "slewmax"):
+        if gains[name]:
+            log.approximated(element, f"'{name}' of {PID_PLUGIN}: controllers have no memory here")
+    model.actuator_type = ActuatorType.position(PositionParam(kp=gains["kp"], damping_value=gains["kd"]))
+    return [model], 1, sum(1 for name in ("ki", "slewmax") if gains[name])
 
 
 def _affine(gain: float, constant: float, length: float, speed: float) -> ActuatorType:

@@ -20,6 +20,7 @@ from worldline._src.scene.formats.mjcf.contacts import read_contacts
 from worldline._src.scene.formats.mjcf.context import Reading
 from worldline._src.scene.formats.mjcf.equality import read_equalities
 from worldline._src.scene.formats.mjcf.keyframes import read_keyframes
+from worldline._src.scene.formats.mjcf.multi import PID_PLUGIN
 from worldline._src.scene.formats.mjcf.options import read_custom, read_options, read_sizes
 from worldline._src.scene.formats.mjcf.schema import WORDS
 from worldline._src.scene.formats.mjcf.sensors import read_sensors
@@ -85,6 +86,9 @@ def _note_rest(reading: Reading) -> None:
         for element in scope.source.section("deformable"):
             reading.log.left_out(element, "deformable objects are not modelled")
         for element in scope.source.section("extension"):
+            if element.get("plugin") == PID_PLUGIN:
+                # read where actuators name it
+                continue
             reading.log.left_out(element, "plugins have no place in a scene")
 
 
