@@ -50,7 +50,7 @@ ASKED = {
         sx.World().add_multibody("m").add_link("x", joint=sx.JointSpec(type=sx.JointType.CUSTOM))
     ),
     "custom joint of a body": lambda p: body_joint(sx.JointType.CUSTOM),
-    "screw joint of a body": lambda p: body_joint(sx.JointType.SCREW),
+    "floating joint of a body": lambda p: body_joint(sx.JointType.FLOATING),
     "scalar": lambda p: sx.World(dtype=np.float32),
     "integration family": lambda p: sx.MultibodyOptions(integration_family="xpbd"),
     "detector": lambda p: collision.CollisionDetector.create("nobody's"),
