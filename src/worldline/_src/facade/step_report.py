@@ -109,10 +109,21 @@ class StepReport:
 
     Attributes:
         frame: number of the step, 0 before the first.
-        converged: whether the solver met its tolerance in every island.
-        iterations: most iterations that an island took.
+        converged: whether `residual` is at most 0.01 and `unmet` is empty.
+        residual: what the solution of the worst island misses, as a share of gravity (of 1 m/s^2 where there
+            is less). Newton's method: M (a - a_smooth) - J^T f as an acceleration, or the error of Coulomb's
+            law in friction times slip, whichever is more. Sequential impulses: largest change of a contact's
+            velocity in the last sweep, over gravity times time step. Boxed problems: largest slack of a row
+            that its bounds do not explain. None of them depends on the unit of mass.
+        unmet: names of hard constraints that miss the velocity they ask for by more than gravity makes in a
+            step, as they contradict each other or hold against what cannot move: closures, joints of the
+            World, equality constraints, limits, and pairs of bodies ("a, b") for contacts. Their forces are
+            the least-squares compromise.
+        iterations: most iterations that an island took: Newton steps, sweeps or pivots.
         islands: groups of bodies that were solved apart.
-        unconverged_islands: how many of them ran out of iterations.
+        unconverged_islands: how many of them have a residual above 0.01.
+        substituted_islands: solutions by another method, because the one asked for did not converge: Newton's
+            method after pivoting, sequential impulses after Newton's method.
         rows: constraint rows of all islands.
         contacts: points of contact.
         dropped_contacts: contacts and rows for which there was no room. Room grows, so this is zero; a step
@@ -132,9 +143,12 @@ class StepReport:
 
     frame: int
     converged: bool
+    residual: float
+    unmet: tuple[str, ...]
     iterations: int
     islands: int
     unconverged_islands: int
+    substituted_islands: int
     rows: int
     contacts: int
     dropped_contacts: int
@@ -152,10 +166,12 @@ class StepReport:
     def __str__(self) -> str:
         lines = [
             f"step {self.frame}: {'converged' if self.converged else 'NOT converged'}, "
-            f"{self.iterations} iterations, {self.islands} islands, {self.rows} rows",
+            f"residual {self.residual:.1e}, {self.iterations} iterations, {self.islands} islands, "
+            f"{self.rows} rows",
             f"contacts: {self.contacts}, deepest {1e3 * self.max_penetration:.3g} mm",
         ]
         for what, names in (
+            ("not met", self.unmet),
             ("limits that act", self.active_limits),
             ("efforts cut", self.clamped_efforts),
             ("actuators at a bound", self.clamped_actuators),
@@ -176,17 +192,22 @@ class StepReport:
 def step_report(world: World) -> StepReport:
     """See `World.step_report`."""
     runtime = world._live()
-    counter = np.zeros(t.COUNTERS, np.int64)
+    counter, residual, unmet = np.zeros(t.COUNTERS, np.int64), 0.0, ()
     counter[t.CONVERGED] = 1
     if runtime.constraints is not None and runtime.constraints.constrains and runtime.sim.stepped:
         counter = runtime.constraints.column["counter"]
+        residual = float(runtime.constraints.column["option"][t.RESIDUAL])
+        unmet = _unmet(world, runtime)
     touching, deepest = contact_summary(runtime)
     return StepReport(
         frame=world.frame,
-        converged=bool(counter[t.CONVERGED] and not counter[t.DROPPED]),
+        converged=bool(counter[t.CONVERGED]) and not counter[t.DROPPED] and not unmet,
+        residual=residual,
+        unmet=unmet,
         iterations=int(counter[t.ITERATIONS]),
         islands=int(counter[t.ISLANDS]),
         unconverged_islands=int(counter[t.UNCONVERGED]),
+        substituted_islands=int(counter[t.SUBSTITUTED]),
         rows=int(counter[t.ALL_ROWS]),
         contacts=touching,
         dropped_contacts=int(counter[t.DROPPED]),
@@ -249,6 +270,32 @@ def _active_limits(runtime: Runtime) -> tuple[str, ...]:
         constraints.equalities[k].label for k in bounds
     ]
     return _dof_names(runtime, np.concatenate([places, speeds])) + tuple(dict.fromkeys(others))
+
+
+def _unmet(world: World, runtime: Runtime) -> tuple[str, ...]:
+    """Hard constraints whose regularizers take off more than gravity, since nothing yields to them."""
+    constraints = runtime.constraints
+    assert constraints is not None
+    column = constraints.column
+    count = int(column["counter"][t.ALL_ROWS])
+    kind, which = column["row_of"][:count].T
+    missed = np.abs(column["missed"][:count]) > column["option"][t.GRAVITY]
+    if not missed.any():
+        return ()
+    hard = {name: column[f"{name}_law"][:, t.KIND] == t.HARD for name in ("equality", "limit")}
+    ties = which[missed & np.isin(kind, (t.OF_EQUALITY, t.OF_BOUND))]
+    limits = which[missed & (kind == t.OF_LIMIT)]
+    contacts = np.unique(which[missed & (kind == t.OF_CONTACT)])
+    names = [constraints.equalities[k].label for k in ties[hard["equality"][ties]].tolist()]
+    names += _dof_names(runtime, column["limit_dof"][limits[hard["limit"][limits]]])
+    if contacts.size and constraints.hits is not None:
+        who = owners(world, runtime).body
+        pairs = constraints.hits.column["contact_id"][contacts[column["bounce"][contacts] >= 0.0], 2:4]
+        for pair in pairs.tolist():
+            names.append(
+                ", ".join("world" if body is None else body.name for body in (who[b - 1] for b in pair))
+            )
+    return tuple(dict.fromkeys(names))
 
 
 def _clamped_efforts(runtime: Runtime) -> tuple[str, ...]:

@@ -161,6 +161,7 @@ class ConstraintProgram:
         mass = i.gather_mass if self._implicit else i.mass_of_island
         # never called where no island can be large enough, so what stands there does not matter
         many = 6 * np.count_nonzero(self.column["tree_link"]) > self.column["option"][t.FREE_COLUMNS]
+        many = many or self.column["option"][t.STANDS_IN] != 0.0
         boxed = i.solve_boxed if self.column["option"][t.BOXED] else mass
         chosen = [mass, s.solve_rows, i.solve_free_bodies if many else mass, boxed]
         return chosen + [stage for size, stage in ROW_STAGES if self.sizes[size]]

@@ -96,17 +96,20 @@ _BOUNCE_SPEED, _BOUNCE_REACH = 10.0, 0.02
 """One that bounces is seen as far as it gets at this speed in a step [m/s], but not further than this [m]."""
 
 
-_FREE_COLUMNS = 132
-"""Columns of an island up to which Newton's method is both as quick and exact: 22 free bodies.
-
-Sequential impulses need more sweeps than anyone would wait for to hold a tower of more than a dozen boxes.
-"""
-
 _BOXED_ROWS = 240
 """Rows of an island up to which it is solved as a boxed problem when asked for."""
 
+_FREE_COLUMNS = i.FREE_BODY_COLUMNS
+"""Columns of an island from which on sequential impulses solve it, when asked for."""
+
 _SWEEP_SHARE = 0.01
 """Sequential impulses end when no velocity changes by more than this share of what gravity does in a step."""
+
+_RESIDUAL = 0.01
+"""Residual up to which an island counts as solved, as a share of gravity; see `StepReport.residual`.
+
+Sequential impulses end there; Newton's method and pivoting go on to tolerances of their own.
+"""
 
 
 class Rest(NamedTuple):
@@ -367,7 +370,7 @@ class Constraints(ConstraintProgram):
     def remembers(self) -> bool:
         """Whether steps read contacts of the last one: impulses start from them, and they hold sleepers."""
         many = 6 * np.count_nonzero(self.column["tree_link"]) > self.column["option"][t.FREE_COLUMNS]
-        return self.sleeps or bool(many)
+        return self.sleeps or bool(many) or bool(self.column["option"][t.STANDS_IN])
 
     def forget_contacts(self) -> None:
         """The state is no longer what the last step led to: there are no contacts of a last step."""
@@ -473,6 +476,10 @@ class Constraints(ConstraintProgram):
         numbers[t.FREE_COLUMNS] = _FREE_COLUMNS if impulses else LARGEST_DENSE
         if wide or 6 * np.count_nonzero(self.column["tree_link"]) <= numbers[t.FREE_COLUMNS]:
             numbers[t.FREE_COLUMNS] = np.inf
+        coulomb = (self.column["shape_law"][:, t.KIND] != t.IMPEDANCE).any()
+        several = np.count_nonzero(self.column["tree_link"]) > 1
+        numbers[t.STANDS_IN] = float(bool(coulomb) and not wide and several)
+        numbers[t.BUDGET], numbers[t.RESIDUAL_BOUND] = np.inf, _RESIDUAL
         numbers[t.SWEEPS] = max(self.option.constraint_solver_iterations, 1)
         numbers[t.BOXED] = float(boxed)
         self._lay_out_again(**self._solver_sizes())
@@ -486,7 +493,7 @@ class Constraints(ConstraintProgram):
         """Sizes of the arrays that one solver alone has, zero for those that are never called."""
         numbers = self.column["option"]
         rows = _BOXED_ROWS if numbers[t.BOXED] else 0
-        pushes = self.sizes["ncontact"] if self.has_large_islands else 0
+        pushes = self.sizes["ncontact"] if self.has_large_islands or numbers[t.STANDS_IN] else 0
         return {"nlcp": rows, "nlcp2": rows * (rows + 5), "npush": pushes, "npush3": 3 * pushes}
 
     def sleep(self, rest: Rest | None) -> None:

@@ -139,7 +139,7 @@ def require_inertia(model: Model, what: str, kinematic_too: bool) -> None:
     joint = model.joint_label[int(np.searchsorted(model.joint_qd_start, d, side="right")) - 1]
     raise ArgumentError(
         f"{what}: joint '{joint}' moves nothing that has inertia (degree of freedom {d}, alone or with "
-        "others); give its links mass and inertia, or the joint armature"
+        "others); give its links mass and inertia above 1e-24 kg and kg m^2, or the joint armature"
     )
 
 

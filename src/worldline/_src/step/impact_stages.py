@@ -22,7 +22,9 @@ from worldline._src.kernels.constraints.tables import (
     HELD_BACK,
     PARTS,
     PHASE,
+    RESIDUAL,
     STEP,
+    SUBSTITUTED,
     UNCONVERGED,
     apart_view,
     link_view,
@@ -61,7 +63,8 @@ def _solve_for(phase, m, c, args, d):
         a[k] = a_smooth[k]
         qfrc[k] = 0.0
     counter[ALL_ROWS], counter[ACTIVE_LIMITS], counter[UNCONVERGED], counter[CONVERGED] = 0, 0, 0, 1
-    links.option[PHASE] = phase
+    counter[SUBSTITUTED] = 0
+    links.option[PHASE], links.option[RESIDUAL] = phase, 0.0
     call_linked(program_view(m, c, args, d).program[AGAIN_LINK], m, c, args, d)
 
 

@@ -18,6 +18,11 @@ from worldline._src.spatial.poses import Array
 from worldline._src.step.jacobians import jacobian
 from worldline._src.step.tree_masses import tree_masses
 
+_ROUNDING = 1e-24
+"""What is left of a motion that joints do not allow, as a share of the other: that of rotation by that of
+translation [m^2], or the other way round. A radius of gyration of a nanometre is 1e-18."""
+_WIDE = 1e12
+"""Ratio of inertias from which on the mass matrix is scaled before it is inverted."""
 _HERE = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 """The pose of a frame in itself."""
 
@@ -32,14 +37,23 @@ def _blocks(M: Array) -> list[tuple[int, int]]:
     return list(zip(starts.tolist(), [*starts[1:].tolist(), len(M)], strict=True))
 
 
-def _inverse(M: Array, held: np.ndarray) -> Array:
+def _inverse(M: Array) -> Array:
+    """The pseudo-inverse of a mass matrix, whatever the units of its degrees of freedom are."""
+    inertia = np.diagonal(M)
+    if inertia.min() <= 0.0 or inertia.max() <= _WIDE * inertia.min():
+        return np.linalg.pinv(M, hermitian=True)
+    scale = 1.0 / np.sqrt(inertia)
+    return np.linalg.pinv(M * np.outer(scale, scale), hermitian=True) * np.outer(scale, scale)
+
+
+def _inverse_of_tree(M: Array, held: np.ndarray) -> Array:
     """The inverse of the mass matrix of a tree, zero for what is held."""
     inverse = np.zeros(M.shape)
     for start, end in _blocks(M):
         free = start + np.flatnonzero(~held[start:end])
         if free.size:
             # a degree of freedom without inertia has nothing to be scaled by
-            inverse[np.ix_(free, free)] = np.linalg.pinv(M[np.ix_(free, free)], hermitian=True)
+            inverse[np.ix_(free, free)] = _inverse(M[np.ix_(free, free)])
     return inverse
 
 
@@ -56,7 +70,7 @@ class InverseMass:
             # equal bodies are many in large worlds
             key = M.tobytes(), still.tobytes()
             if key not in known:
-                known[key] = _inverse(M, still)
+                known[key] = _inverse_of_tree(M, still)
             self._starts.append(first)
             self._blocks.append(known[key])
 
@@ -111,9 +125,17 @@ def inverse_weights(model: Model) -> tuple[Array, Array]:
         moving = np.flatnonzero(J.any(axis=0))
         A = np.einsum("ri,ij,rj->r", J[:, moving], inverse.of(moving), J[:, moving])
         bodies[b] = A[3:].mean(), A[:3].mean()
+        if not _floats(model, b):
+            bodies[b] = np.where(bodies[b] < _ROUNDING * bodies[b, ::-1], 0.0, bodies[b])
         if _only_slides(model, b):
             bodies[b] = 1.0 / model.body_mass[b], 0.0
     return dofs, bodies
+
+
+def _floats(model: Model, body: int) -> bool:
+    """Whether the joint of a body lets it move in every way."""
+    joints = _joints_up(model, body)
+    return bool(joints) and model.joint_type[joints[0]] in (JointType.FREE, JointType.DISTANCE)
 
 
 def _only_slides(model: Model, body: int) -> bool:

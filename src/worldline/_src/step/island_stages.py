@@ -18,24 +18,30 @@ from worldline._src.jit import DISABLED, Stage, inline, stage
 from worldline._src.kernels.constraints import boxed, islands, matching, sleeping
 from worldline._src.kernels.constraints import free_bodies as free
 from worldline._src.kernels.constraints import island_mass as mass
+from worldline._src.kernels.constraints.body_ncg import Conjugate
 from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts
 from worldline._src.kernels.constraints.body_restitution import Bounces
 from worldline._src.kernels.constraints.impacts import WAY
 from worldline._src.kernels.constraints.push_energy import IslandTrees, Motion, part_jammed_bodies
-from worldline._src.kernels.constraints.solve import IslandRows
+from worldline._src.kernels.constraints.restitution import forget_rows
+from worldline._src.kernels.constraints.solve import IslandRows, record_residual
 from worldline._src.kernels.constraints.tables import (
     ALL_ROWS,
     BOUNCED,
     BOUNCES,
     BOXED,
     BOXED_LINK,
+    BUDGET,
     CONTACT_COUNT,
+    CONTACT_END,
+    CONTACT_FIRST,
     CONVERGED,
     DROPPED,
     ENERGY_LINK,
     FIRST_ROW_LINK,
     FREE_COLUMNS,
     FREE_LINK,
+    GRAVITY,
     HIT_ARGS,
     HIT_M,
     ISLANDS,
@@ -43,6 +49,7 @@ from worldline._src.kernels.constraints.tables import (
     PARTED,
     PHASE,
     QUIET_TIME,
+    RESIDUAL,
     RESTITUTION_LINK,
     ROW_STAGES,
     ROWS,
@@ -52,6 +59,9 @@ from worldline._src.kernels.constraints.tables import (
     SLIP_SWEEPS,
     SLOW_PUSH,
     SOLVE_LINK,
+    STANDS_IN,
+    STEP,
+    SUBSTITUTED,
     TABLE,
     TREE_END,
     TREE_FIRST,
@@ -99,6 +109,13 @@ from worldline._src.step.reaching import hits_of, trees_of
 
 _CONTACT_ID, _COUNTER, _NCONTACT = hits.SLOT["contact_id"], hits.SLOT["counter"], hits.SLOT["ncontact"]
 _COLUMNS, _WIDTH, _LCP = TABLE.slot["ncolumn"], TABLE.slot["width"], TABLE.slot["nlcp"]
+FREE_BODY_COLUMNS = 132
+"""Columns of an island up to which Newton's method is both as quick and exact: 22 free bodies.
+
+Sequential impulses need more sweeps than anyone would wait for to hold a tower of more than a dozen boxes.
+"""
+NEWTON_BUDGET = 50.0
+"""Newton steps after which a larger island of free bodies is handed to sequential impulses."""
 _NEVER = 1e300
 """Quiet time before sleep when there is none [s]."""
 
@@ -139,13 +156,48 @@ def are_free(tree_link, island):
 
 
 @inline
+def _obey_coulomb(island, frames):
+    """Whether all contacts of the island at hand have Coulomb's law or no friction, as impulses do.
+
+    Friction of the impedance model is another: what slides is lifted.
+    """
+    alike = True
+    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
+        k = island.contact_order[i]
+        if frames.contact_row[k, 0] >= 0 and frames.contact_row[k, 1] > 1 and frames.lift[k] < 0.0:
+            alike = False
+    return alike
+
+
+@inline
+def _reopen(m, c, args, d, unconverged, residual):
+    """Undo the solution of the island at hand, which did not converge, for another method."""
+    tm, tc, td = trees_of(args, d)
+    solution, a = solve_view(m, c, args, d), operand_view(tm, tc, td).a
+    forget_rows(row_view(m, c, args, d), solution, record_view(m, c, args, d))
+    for j in range(solution.island_a.shape[0]):
+        a[solution.column_dof[j]] = solution.island_smooth[j]
+    counter, option = solution.counter, solution.option
+    counter[UNCONVERGED], option[RESIDUAL] = unconverged, residual
+    counter[SUBSTITUTED] += 1
+
+
+@inline
 def solve_island(m, c, args, d):
-    """Call the solver of the island at hand."""
+    """Call the solver of the island at hand; Newton's method stands in where pivoting does not end."""
     program, option = program_view(m, c, args, d).program, link_view(m, c, args, d).option
-    boxed = option[BOXED] != 0.0 and link_view(m, c, args, d).counter[ROWS] <= m[_LCP]
-    call_linked(program[BOXED_LINK if boxed else SOLVE_LINK], m, c, args, d)
-    if option[SLIP_SWEEPS] > 0.0 and not boxed:
-        call_linked(program[SLIP_LINK], m, c, args, d)
+    counter = link_view(m, c, args, d).counter
+    boxed = option[BOXED] != 0.0 and counter[ROWS] <= m[_LCP]
+    unconverged, residual = counter[UNCONVERGED], option[RESIDUAL]
+    if boxed:
+        call_linked(program[BOXED_LINK], m, c, args, d)
+        if counter[UNCONVERGED] > unconverged:
+            _reopen(m, c, args, d, unconverged, residual)
+            boxed = False
+    if not boxed:
+        call_linked(program[SOLVE_LINK], m, c, args, d)
+        if option[SLIP_SWEEPS] > 0.0:
+            call_linked(program[SLIP_LINK], m, c, args, d)
 
 
 @stage
@@ -172,6 +224,8 @@ def begin_rows(m, c, args, d):
     for k in range(ROW_STAGES):
         counter[k] = 0
     counter[CONVERGED] = 1
+    counter[SUBSTITUTED] = 0
+    link_view(m, c, args, d).option[RESIDUAL] = 0.0
     for k in range(qfrc.shape[0]):
         qfrc[k] = 0.0
 
@@ -194,7 +248,7 @@ def find_islands(m, c, args, d):
             contact_row[k, 0], contact_row[k, 1] = -1, 0
         # only impulses and sleepers start from the forces of the last step
         option = link_view(m, c, args, d).option
-        if option[FREE_COLUMNS] < _NEVER or option[QUIET_TIME] < _NEVER:
+        if option[FREE_COLUMNS] < _NEVER or option[QUIET_TIME] < _NEVER or option[STANDS_IN] != 0.0:
             matching.match_contacts(pair, hits_of(args, d).contact, count, twin_view(m, c, args, d))
     islands.find_islands(pair, count, island)
 
@@ -228,21 +282,33 @@ def solve_islands(m, c, args, d):
                 sleeping.keep_forces(hits_of(args, d), island, twin_view(m, c, args, d), frames, force)
             continue
         small = islands.is_small(pair, n, option[FREE_COLUMNS], island)
-        if not small and are_free(free_link, island):
+        is_free = are_free(free_link, island)
+        if not small and is_free:
             call_linked(program[FREE_LINK], m, c, args, d)
             continue
+        stands_in = option[STANDS_IN] != 0.0 and is_free
+        large = stands_in and not islands.is_small(pair, n, FREE_BODY_COLUMNS, island)
+        option[BUDGET] = NEWTON_BUDGET if large else _NEVER
         for k in range(counter[ROW_STAGES]):
             call_linked(program[FIRST_ROW_LINK + k], m, c, args, d)
         if counter[ROWS] > 0:
             call_linked(program[MASS_LINK], m, c, args, d)
             counter[ROWS_BEFORE], counter[UNCONVERGED_BEFORE] = counter[ALL_ROWS], counter[UNCONVERGED]
+            residual = option[RESIDUAL]
             solve_island(m, c, args, d)
+            if stands_in and counter[UNCONVERGED] > counter[UNCONVERGED_BEFORE]:
+                if _obey_coulomb(island, contact_frame_view(m, c, args, d)):
+                    _reopen(m, c, args, d, counter[UNCONVERGED_BEFORE], residual)
+                    counter[BOUNCED] = 0
+                    call_linked(program[FREE_LINK], m, c, args, d)
+                    continue
             # a way that is not a speed has no energy
             bounced = counter[BOUNCED]
             if bounced == BOUNCES or (bounced == BOUNCES | PARTED and option[PHASE] != WAY):
                 call_linked(program[RESTITUTION_LINK], m, c, args, d)
             if program[ENERGY_LINK] != 0:
                 call_linked(program[ENERGY_LINK], m, c, args, d)
+    counter[CONVERGED] = 1 if counter[UNCONVERGED] == 0 else 0
 
 
 class MassTrees(NamedTuple):
@@ -359,7 +425,7 @@ def solve_free_bodies(m, c, args, d):
     push, body, work = push_view(m, c, args, d), push_body_view(m, c, args, d), push_work_view(m, c, args, d)
     weights, operands = weight_view(m, c, args, d), operand_view(tm, tc, td)
     bounce = push_bounce_view(m, c, args, d)
-    solved = free.solve_free_bodies(
+    moved = free.solve_free_bodies(
         free.Touching(hits_of(args, d), shape_law_view(m, c, args, d), twin_view(m, c, args, d)),
         free.Trees(
             chain_view(tm, tc, td),
@@ -405,6 +471,7 @@ def solve_free_bodies(m, c, args, d):
                 bounce.push_first,
                 bounce.tree_share,
             ),
+            Conjugate(work.push_kept, work.push_direction),
         ),
         record_view(m, c, args, d),
         operands.a,
@@ -423,6 +490,4 @@ def solve_free_bodies(m, c, args, d):
             apart_view(m, c, args, d).tree_slow,
         ),
     )
-    if not solved:
-        links.counter[CONVERGED] = 0
-        links.counter[UNCONVERGED] += 1
+    record_residual(moved / (links.option[GRAVITY] * links.option[STEP]), links)

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.constraints.body_pgs import approach_speed, body_pgs, warm_start
+from worldline._src.kernels.constraints.body_ncg import solve_impulses
+from worldline._src.kernels.constraints.body_pgs import approach_speed, warm_start
 from worldline._src.kernels.constraints.restitution import GAIN, most_restitution
 from worldline._src.spatial.vec3 import load_vec3, sub
 
@@ -42,11 +43,12 @@ def _impact_speed(contacts, before, k, c, bodies):
 
 
 @kernel
-def limit_body_restitution(contacts, count, tolerance, sweeps, bounces, solved_io, impulse_io):
-    """Cut restitution down in a solved set of contacts that gains energy; returns the share that is left.
+def limit_body_restitution(contacts, count, limits, bounces, conjugate, solved_io, impulse_io):
+    """Cut restitution down in a solved set of contacts that gains energy.
 
-    solved_io: bodies with the velocities that belong to impulse_io, and (1,) sweeps taken, which those of a
-    second solve are added to.
+    Returns the share that is left, and the largest change of a velocity in the last sweep, 0 when there was
+    none. limits, conjugate: of `solve_impulses`. solved_io: bodies with the velocities that belong to
+    impulse_io, and (1,) sweeps taken, which those of a second solve are added to.
     """
     bodies, taken = solved_io
     bounce, before, speed, first = bounces.bounce, bounces.before, bounces.speed, bounces.first
@@ -57,15 +59,15 @@ def limit_body_restitution(contacts, count, tolerance, sweeps, bounces, solved_i
                 speed[k] = _impact_speed(contacts, before, k, c, bodies)
                 work += 0.5 * impulse_io[k] * speed[k]
             # sweeps end with speeds that far off
-            given += impulse_io[3 * c] * (GAIN * bounce[c] + tolerance)
+            given += impulse_io[3 * c] * (GAIN * bounce[c] + limits[0])
     if work <= given:
-        return 1.0
+        return 1.0, 0.0
     for k in range(3 * count):
         first[k] = impulse_io[k]
     for c in range(count):
         contacts.target[3 * c] -= max(bounce[c], 0.0)
     so_far = taken[0]
-    body_pgs(contacts, count, tolerance, sweeps, taken, bodies, impulse_io)
+    moved = solve_impulses(contacts, count, limits, conjugate, taken, bodies, impulse_io)
     taken[0] = max(taken[0], so_far)
 
     start, slope, bend = 0.0, 0.0, 0.0
@@ -83,4 +85,4 @@ def limit_body_restitution(contacts, count, tolerance, sweeps, bounces, solved_i
     warm_start(contacts, count, bodies, first)
     for k in range(3 * count):
         impulse_io[k] += first[k]
-    return share
+    return share, moved

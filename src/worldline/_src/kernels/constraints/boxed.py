@@ -19,12 +19,13 @@ from worldline._src.kernels.constraints.solve import (
     gather_accelerations,
     give_back,
     record_contacts,
+    record_residual,
     record_rows,
 )
-from worldline._src.kernels.constraints.tables import CONVERGED, ITERATIONS, ROWS, UNCONVERGED
+from worldline._src.kernels.constraints.tables import GRAVITY, ITERATIONS, ROWS
 from worldline._src.kernels.constraints.tip_factor import tip_factor, tip_solve
 from worldline._src.kernels.lcp.dantzig import dantzig
-from worldline._src.kernels.lcp.problem import INFINITY, Problem, natural_residual, slack
+from worldline._src.kernels.lcp.problem import INFINITY, Problem, bounds_of, slack
 from worldline._src.scalar.ops import sqrt
 
 TOLERANCE = 1e-9
@@ -111,6 +112,22 @@ def _through(work_out, n):
     tip_solve(n, work_out.L_first, work_out.L, work_out.vectors[5], work_out.vectors[3])
 
 
+@inline
+def _residual(problem, force, slacks):
+    """Largest |f - clamp(f - w / A_ii)| A_ii: what a row misses alone, as an acceleration [m/s^2].
+
+    Forces and accelerations are compared by the row's own inertia, so the unit of mass does not matter.
+    """
+    worst = 0.0
+    for i in range(force.shape[0]):
+        low, high = bounds_of(problem, force, i)
+        wanted = min(max(force[i] - slacks[i] / problem.A[i, i], low), high)
+        r = abs(force[i] - wanted) * problem.A[i, i]
+        if not r <= worst:
+            worst = r
+    return worst
+
+
 @kernel
 def solve_boxed(chain, held, island_io, work_out, boxed_out, solution_out, records_out, a_io):
     """Accelerations of an island that satisfy its rows, from the smooth ones in a_io. O(rows^3)."""
@@ -150,11 +167,9 @@ def solve_boxed(chain, held, island_io, work_out, boxed_out, solution_out, recor
     work = boxed_out.lcp_work[: (n + 5) * n].reshape(n + 5, n)
     _code, pivots = dantzig(problem, TOLERANCE * largest, PIVOTS * n, work, state, force)
     slack(problem, force, work[n])
-    solved = natural_residual(problem, force, work[n]) <= 1e3 * TOLERANCE * largest
+    residual = _residual(problem, force, work[n]) / solution_out.option[GRAVITY]
     counter[ITERATIONS] = max(counter[ITERATIONS], pivots)
-    if not solved:
-        counter[CONVERGED] = 0
-        counter[UNCONVERGED] += 1
+    record_residual(residual, solution_out)
 
     # accelerations
     _turn_back(n, turns, rows, force)

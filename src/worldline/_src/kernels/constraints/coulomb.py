@@ -22,7 +22,7 @@ from worldline._src.scalar.ops import sqrt
 TURNS = 30
 """Most solves of one step."""
 TOLERANCE = 1e-6
-"""Largest lift that may be left, as a share of the largest slip or of gravity, whichever is more."""
+"""Lift that needs no other turn, as a share of the largest slip or of gravity, whichever is more."""
 LEAST_WAY, MOST_WAY = 0.1, 1.5
 """Shares of the way to the last slip that a turn may go."""
 NONE = -1.0
@@ -72,9 +72,9 @@ def guess_lift(frames, island, a_guess, rows_io, slack_out):
 def undo_lift(frames_io, island, gravity, share, slack, rows_io):
     """Move the targets of sliding contacts towards the slip of the last solve.
 
-    Returns the share of the way they went, 0 when there is no need to solve again. `share` is that of the
-    turn before, 0 for the first. What rests has a slip of rounding only, which never settles: it is measured
-    by gravity.
+    Returns the share of the way they went, 0 when there is no need to solve again, and the largest lift that
+    the last solve left [m/s^2]. `share` is that of the turn before, 0 for the first. What rests has a slip of
+    rounding only, which never settles: it is measured by gravity.
     """
     contact_row, lift, error = frames_io.contact_row, frames_io.lift, frames_io.lift_error
     first_contact, end = island.counter[CONTACT_FIRST], island.counter[CONTACT_END]
@@ -92,7 +92,7 @@ def undo_lift(frames_io, island, gravity, share, slack, rows_io):
             bend += (off - last) * (off - last)
             error[k] = off
     if change <= TOLERANCE * largest:
-        return 0.0
+        return 0.0, 0.0
     way = 1.0
     if share > 0.0 and bend > 0.0:
         way = min(max(-share * turned / bend, LEAST_WAY), MOST_WAY)
@@ -103,4 +103,4 @@ def undo_lift(frames_io, island, gravity, share, slack, rows_io):
             by = max(way * error[k], -lift[k])
             _lower(rows_io, first, condim, by)
             lift[k] += by
-    return way
+    return way, change

@@ -22,7 +22,7 @@ from worldline._src.kernels.constraints.impedance import impedance, reference_ac
 from worldline._src.kernels.constraints.jacobians import clear_rows, row_velocity
 from worldline._src.kernels.constraints.laws import (
     HARDNESS,
-    SOFTEST,
+    LEAST_INVERSE,
     answer,
     law_spring,
     load_law,
@@ -289,7 +289,7 @@ def _follow(equality, tendon, k, q, column, J_io, residual_out, n):
 def _finish(law, norm, A, bias, v, n, h, safe, rows_out, notes_out):
     """Reference and regularizer of a row whose Jacobian and residual are written; bias is J' v."""
     r, u = notes_out.row_residual[n], row_velocity(rows_out.J, n, v)
-    A = maximum(A, SOFTEST)
+    A = maximum(A, LEAST_INVERSE)
     if law.kind == HARD:
         # half of the bias closes the residual at the end of the step to second order
         speed = clamp(law.erp * r / h, -_FASTEST, _FASTEST)
@@ -319,7 +319,7 @@ def _bound_rows(equality, k, X, bodies, v, a, rows_out, notes_out):
     A_move, A_turn = pair_weights(
         bodies.body_invweight, equality.equality_body[k, 0], equality.equality_body[k, 1]
     )
-    A = A_move if sliding else A_turn
+    A = maximum(A_move if sliding else A_turn, LEAST_INVERSE)
     x = dot(z, sub(p_b, p_a))
     if sliding:
         _set_axis(axes, 0, z, none, 0.0)

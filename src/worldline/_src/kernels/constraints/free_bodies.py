@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.constraints.body_pgs import DISC, body_pgs, prepare_contact, warm_start
+from worldline._src.kernels.constraints.body_ncg import solve_impulses
+from worldline._src.kernels.constraints.body_pgs import DISC, prepare_contact, warm_start
 from worldline._src.kernels.constraints.body_restitution import limit_body_restitution
 from worldline._src.kernels.constraints.contact_rows import first_tangent, meeting, set_frame
 from worldline._src.kernels.constraints.impacts import (
@@ -70,7 +71,8 @@ class Trees(NamedTuple):
 
 
 class Impulses(NamedTuple):
-    """Contacts and bodies of `body_pgs.py`, impulses (3 capacity,), sweeps taken (1,), frames, bounces."""
+    """Contacts and bodies of `body_pgs.py`, impulses (3 capacity,), sweeps taken (1,), frames, bounces, and
+    scratch of `body_ncg.py`."""
 
     contacts: Any
     bodies: Any
@@ -78,6 +80,7 @@ class Impulses(NamedTuple):
     taken: Any
     frames: Any
     bounces: Any
+    conjugate: Any
 
 
 class Touching(NamedTuple):
@@ -264,8 +267,9 @@ def _give_back(trees, link, h, bodies, v, qfrc_out, a_io):
 
 @kernel
 def solve_free_bodies(touching, trees, island, v, solver_out, records_out, a_io):
-    """Contacts of an island of free bodies: forces and accelerations; False when sweeps ran out.
+    """Contacts of an island of free bodies: forces and accelerations.
 
+    Returns the largest change of a velocity in the last sweep [m/s]; SPEED_TOLERANCE and less is solved.
     v, a_io: (nv,) of the whole model. O(contacts) a sweep.
     """
     counter, option = island.counter, trees.option
@@ -299,17 +303,17 @@ def solve_free_bodies(touching, trees, island, v, solver_out, records_out, a_io)
 
     # solve
     warm_start(contacts_out, n, bodies_out, impulse)
-    sweeps, tolerance = int(option[SWEEPS]), option[SPEED_TOLERANCE]
-    body_pgs(contacts_out, n, tolerance, sweeps, solver_out.taken, bodies_out, impulse)
+    limits, conjugate = (option[SPEED_TOLERANCE], int(option[SWEEPS])), solver_out.conjugate
+    moved = solve_impulses(contacts_out, n, limits, conjugate, solver_out.taken, bodies_out, impulse)
     if counter[BOUNCED] == BOUNCES or (counter[BOUNCED] == BOUNCES | PARTED and option[PHASE] != WAY):
         solved = bodies_out, solver_out.taken
-        share = limit_body_restitution(contacts_out, n, tolerance, sweeps, bounces, solved, impulse)
+        share, again = limit_body_restitution(contacts_out, n, limits, bounces, conjugate, solved, impulse)
+        moved = max(moved, again)
         if share < 1.0 and counter[BOUNCED] != BOUNCES:
             counter[HELD_BACK] = 1
             for i in range(counter[TREE_FIRST], counter[TREE_END]):
                 bounces.tree_share[island.island_tree[i]] = share
-    taken = int(solver_out.taken[0])
-    counter[ITERATIONS] = max(counter[ITERATIONS], taken)
+    counter[ITERATIONS] = max(counter[ITERATIONS], int(solver_out.taken[0]))
 
     # forces and accelerations
     n = 0
@@ -321,4 +325,4 @@ def solve_free_bodies(touching, trees, island, v, solver_out, records_out, a_io)
             n += 1
     for i in range(counter[TREE_FIRST], counter[TREE_END]):
         _give_back(trees, trees.tree_link[island.island_tree[i]], h, bodies_out, v, records_out.qfrc, a_io)
-    return taken < sweeps
+    return moved

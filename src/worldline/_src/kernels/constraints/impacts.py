@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline
-from worldline._src.kernels.constraints.laws import HARDNESS, SOFTEST, Answer, answer
+from worldline._src.kernels.constraints.laws import HARDNESS, LEAST_INVERSE, SOFTEST, Answer, answer
 from worldline._src.kernels.constraints.tables import ACCELERATION_SPRING, FORCE_SPRING, HARD
 from worldline._src.scalar.ops import any_of, constant, maximum, minimum, sqrt, where
 
@@ -176,7 +176,6 @@ def impact_of(law, r, u, a, inverse_inertia, moment):
 def contact_answer(law, impact, u, inverse_inertia, h, safe):
     """Reference acceleration and regularizer of a contact."""
     if law.kind == HARD:
-        A = maximum(inverse_inertia, constant(SOFTEST, u))
-        R = HARDNESS * A
+        R = HARDNESS * maximum(inverse_inertia, constant(LEAST_INVERSE, u))
         return Answer((impact.wanted - u) * (1.0 / h), R, constant(1.0 / h, u), R)
     return answer(law, impact.r, u, inverse_inertia, h, safe)

@@ -21,6 +21,8 @@ from worldline._src.scalar.ops import absolute, constant, maximum, power, sqrt, 
 
 LEAST_IMPEDANCE, MOST_IMPEDANCE = 1e-4, 1.0 - 1e-4
 TINY = 1e-15
+LEAST_REGULARIZER = 1e-150
+"""Of rows between bodies that cannot move: not zero, and far below what any mass needs."""
 
 
 class Spring(NamedTuple):
@@ -81,7 +83,7 @@ def reference_acceleration(spring, d, r, v):
 @inline
 def regularizer(d, inverse_inertia):
     """R of a row that sees the given inverse inertia."""
-    return maximum(TINY, (1.0 - d) / d * inverse_inertia)
+    return maximum(LEAST_REGULARIZER, (1.0 - d) / d * inverse_inertia)
 
 
 @inline

@@ -44,7 +44,10 @@ _LEAST, _MOST = 1e-4, 1.0 - 1e-4
 HARDNESS = 1e-7
 """Regularizer of a hard row, as a share of the inverse inertia that it sees."""
 SOFTEST = 1e-12
-_HELD = 1e-12
+"""Least divisor of speeds [m/s] and of shares of error."""
+LEAST_INVERSE = 1e-150
+"""Inverse inertia of rows between bodies that cannot move: not zero, and far below that of any mass."""
+_HELD = 1e-90
 """Share of one inverse inertia below which the other says that a pair of bodies cannot move that way."""
 
 
@@ -109,7 +112,7 @@ def answer(law, r, v, inverse_inertia, h, safe):
 
     The error is negative where a one-sided row is violated; a bounce is asked for where the row closes.
     """
-    A = maximum(inverse_inertia, constant(SOFTEST, r))
+    A = maximum(inverse_inertia, constant(LEAST_INVERSE, r))
     if law.kind == HARD:
         # a share of the error goes in this step, or the row bounces; what is still apart may just close
         wanted = r * (-law.erp / h)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.jacobians import clear_rows
-from worldline._src.kernels.constraints.laws import HARDNESS, SOFTEST, answer, load_law
+from worldline._src.kernels.constraints.laws import HARDNESS, LEAST_INVERSE, answer, load_law
 from worldline._src.kernels.constraints.rows import FRICTION, UNILATERAL
 from worldline._src.kernels.constraints.tables import (
     DROPPED,
@@ -55,7 +55,7 @@ def _motor(motor, drive, command, weights, moving, column, k, rows_out, notes_ou
     q, v, a, d = moving.q, moving.v, moving.a, motor.motor_dof[k, 0]
     n = _begin(column[d], 1.0, rows_out, notes_out, OF_MOTOR, k)
     if n >= 0:
-        A = maximum(weights.dof_invweight[d], SOFTEST)
+        A = maximum(weights.dof_invweight[d], LEAST_INVERSE)
         R, aref = HARDNESS * A, (command[d] - v[d]) / h
         if motor.motor_kind[k] == MIMIC:
             e, ratio = motor.motor_dof[k, 1], motor.motor_number[k, 0]
@@ -105,7 +105,7 @@ def _speed(speed_dof, limit, weights, moving, column, k, busy, rows_out, notes_o
         if any_of(near):
             n = _begin(column[d], -s, rows_out, notes_out, OF_SPEED, k)
             if n >= 0:
-                A = maximum(weights.dof_invweight[d], SOFTEST)
+                A = maximum(weights.dof_invweight[d], LEAST_INVERSE)
                 rows_out.aref[n], rows_out.D[n] = (s * v - most) * (1.0 / h), 1.0 / (HARDNESS * A)
                 rows_out.kind[n], notes_out.row_residual[n] = UNILATERAL, most - s * v
                 notes_out.row_active[n] = where(near, 1.0, constant(0.0, v))

@@ -42,6 +42,8 @@ class NewtonOptions(NamedTuple):
     line_tolerance: slope left by the line search, relative to the slope at its start.
     line_iterations: most evaluations in a line search.
     spanned: from this row on row_first and row_end say already where rows are not zero.
+    gravity: accelerations are measured by it. A light body next to heavy ones has no part in the trace of M,
+        so no degree of freedom of its own may be out of balance by GENTLE or ROUGH times gravity.
     """
 
     tolerance: float
@@ -49,6 +51,11 @@ class NewtonOptions(NamedTuple):
     line_tolerance: float
     line_iterations: int
     spanned: int
+    gravity: float = 1e300
+
+
+GENTLE, ROUGH = 1e-3, 1.0
+"""Largest |gradient_i| / M_ii over gravity when the gradient or the fall of the cost is small enough."""
 
 
 class NewtonWork(NamedTuple):
@@ -74,12 +81,18 @@ class NewtonWork(NamedTuple):
 
 
 class NewtonStats(NamedTuple):
-    """How a solve went: steps taken, whether a stopping rule was met, scaled gradient, final cost."""
+    """How a solve went: steps taken, whether a stopping rule was met, scaled gradient, final cost.
+
+    unbalanced: what forces and accelerations are out of balance by, g = M (a - a_smooth) - J^T force, as an
+    acceleration [m/s^2]: sqrt(sum of g_i^2 / M_ii over the trace of M), the mean over all inertia, or a
+    hundredth of the largest |g_i| / M_ii, whichever is more.
+    """
 
     iterations: int
     converged: bool
     gradient: float
     cost: float
+    unbalanced: float
 
 
 @inline
@@ -264,6 +277,16 @@ def _line_search(rows, n, plain, jar, jv, slope, bend, options, trial_out):
     return low
 
 
+@inline
+def _worst(M, nv, gradient):
+    """Largest |gradient_i| / M_ii."""
+    worst = 0.0
+    for i in range(nv):
+        if M[i, i] > 0.0:
+            worst = max(worst, abs(gradient[i]) / M[i, i])
+    return worst
+
+
 @kernel
 def newton(M, a_smooth, rows, n, options, work_out, force_out, a_io):
     """Solve `n` rows from the guess in a_io; see the module.
@@ -323,7 +346,9 @@ def newton(M, a_smooth, rows, n, options, work_out, force_out, a_io):
             norm += gradient[i] * gradient[i]
         norm = scale * sqrt(norm)
         if norm < options.tolerance:
-            converged = True
+            converged = _worst(M, nv, gradient) <= GENTLE * options.gravity
+        elif converged:
+            converged = _worst(M, nv, gradient) <= ROUGH * options.gravity
         if converged or iteration >= options.iterations:
             break
 
@@ -359,7 +384,8 @@ def newton(M, a_smooth, rows, n, options, work_out, force_out, a_io):
         step = _line_search(rows, n, plain, jar, jv, slope, bend, options, trial)
         iteration += 1
         if step == 0.0:
-            converged = True
+            # no descent is left beyond rounding; the balance says how good that is
+            converged = _worst(M, nv, gradient) <= ROUGH * options.gravity
             break
 
         # move; products follow without new multiplications
@@ -375,6 +401,10 @@ def newton(M, a_smooth, rows, n, options, work_out, force_out, a_io):
         if scale * (before - cost) < options.tolerance:
             converged = True
 
+    unbalanced = 0.0
     for i in range(nv):
         a_io[i] = a_smooth[i] + delta[i]
-    return NewtonStats(iteration, converged, norm, cost)
+        if M[i, i] > 0.0:
+            unbalanced += gradient[i] * gradient[i] / M[i, i]
+    unbalanced = max(sqrt(scale * unbalanced), 0.01 * _worst(M, nv, gradient))
+    return NewtonStats(iteration, converged, norm, cost, unbalanced)

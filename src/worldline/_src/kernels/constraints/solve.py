@@ -13,6 +13,7 @@ from worldline._src.kernels.constraints.newton import NewtonOptions, newton
 from worldline._src.kernels.constraints.rows import CONE
 from worldline._src.kernels.constraints.tables import (
     ALL_ROWS,
+    BUDGET,
     CONTACT_END,
     CONTACT_FIRST,
     CONVERGED,
@@ -23,6 +24,8 @@ from worldline._src.kernels.constraints.tables import (
     LINE_TOLERANCE,
     NEWTON_STEPS,
     OF_CONTACT,
+    RESIDUAL,
+    RESIDUAL_BOUND,
     ROWS,
     TOLERANCE,
     UNCONVERGED,
@@ -62,6 +65,7 @@ def record_rows(rows, solution, notes, sum_out, records_out):
     for k in range(n):
         f = solution.row_force[k]
         records_out.force[base + k] = f
+        records_out.missed[base + k] = f / rows.D[k]
         records_out.residual[base + k] = notes.row_residual[k]
         records_out.row_of[base + k, 0] = notes.row_note[k, 0]
         records_out.row_of[base + k, 1] = notes.row_note[k, 1]
@@ -105,6 +109,16 @@ def give_back(chain, solution, a_io):
             a_io[d] = solution.island_a[j]
 
 
+@inline
+def record_residual(residual, solution_out):
+    """Count an island that is not solved; residuals are shares of gravity."""
+    counter, option = solution_out.counter, solution_out.option
+    option[RESIDUAL] = max(option[RESIDUAL], residual)
+    if not residual <= option[RESIDUAL_BOUND]:
+        counter[CONVERGED] = 0
+        counter[UNCONVERGED] += 1
+
+
 @kernel
 def solve_rows(chain, held, island_io, work_out, solution_out, records_out, a_io):
     """Accelerations of an island that satisfy its rows, from the smooth ones in a_io.
@@ -128,21 +142,19 @@ def solve_rows(chain, held, island_io, work_out, solution_out, records_out, a_io
         option[LINE_TOLERANCE],
         int(option[LINE_STEPS]),
         spanned,
+        option[GRAVITY],
     )
     guess_lift(frames, island, a, rows, work_out.slack[0])
-    iterations, converged, share = 0, False, 0.0
+    iterations, share, residual = 0, 0.0, 0.0
     for _ in range(TURNS):
         stats = newton(solution_out.M, smooth, rows, n, options, work_out, solution_out.row_force, a)
         iterations += stats.iterations
-        converged = stats.converged
-        share = undo_lift(frames, island, option[GRAVITY], share, work_out.slack[0], rows)
-        if share == 0.0:
+        share, left = undo_lift(frames, island, option[GRAVITY], share, work_out.slack[0], rows)
+        residual = max(stats.unbalanced, left) / option[GRAVITY]
+        if share == 0.0 or iterations >= option[BUDGET]:
             break
-        converged = False
     counter[ITERATIONS] = max(counter[ITERATIONS], iterations)
-    if not converged:
-        counter[CONVERGED] = 0
-        counter[UNCONVERGED] += 1
+    record_residual(residual, solution_out)
 
     # forces and accelerations back to the world
     record_rows(rows, solution_out, notes, work_out.vectors[7], records_out)

@@ -29,7 +29,9 @@ ROW_STAGES, LAST_COUNT = 16, 17
 BOUNCED, ROWS_BEFORE, UNCONVERGED_BEFORE, HELD_BACK = range(18, 22)
 # elements of the Jacobian and of square matrices that the largest dense island of a step needs
 JACOBIAN_NEED, SQUARE_NEED = range(22, 24)
-COUNTERS = 24
+# islands that were solved by another method because the one asked for did not converge
+SUBSTITUTED = 24
+COUNTERS = 25
 
 # stages called by address: the mass matrix, the solvers of rows, of free bodies and of a boxed problem, then
 # what makes rows; at the end the bounds of energy and of restitution, sweeps against slip, and all of it once
@@ -52,7 +54,11 @@ SLIP_SWEEPS, SLIP_TOLERANCE = range(17, 19)
 SHARE, SLOW_PUSH = range(19, 21)
 # most rows of a contact
 CONTACT_ROWS = 21
-OPTIONS = 22
+# largest residual of the islands of a step as a share of gravity, and the most of it that counts as solved
+RESIDUAL, RESIDUAL_BOUND = range(22, 24)
+# 1 where sequential impulses stand in for a method that fails; most Newton steps over all turns of an island
+STANDS_IN, BUDGET = range(24, 26)
+OPTIONS = 26
 
 # bits of BOUNCED: a contact bounces; a contact wants another way than speed
 BOUNCES, PARTED = 1, 2
@@ -263,7 +269,7 @@ COLUMNS = (
     Column("H_first", "args", ("width",), "Scratch of the solver."),
     Column("L_first", "args", ("width",), "Scratch of the solver."),
     Column("row_note", "args", ("nrow", 2), "The same for the island at hand."),
-    Column("row_of", "args", ("nrow", 2), "What it belongs to, see above, and which of them. All islands."),
+    Column("row_of", "args", ("nrow", 2), "What it belongs to, see above, and which. All islands."),
     Column("motor_on", "args", ("nmotor",), "1 when active."),
     Column("spring_on", "args", ("nspring",), "1 when active."),
     Column("equality_on", "args", ("nequality",), "1 when active."),
@@ -315,6 +321,7 @@ COLUMNS = (
     Column("way", "d", ("nv",), "and how the rate of displacement of a step differs from its velocity."),
     Column("residual", "d", ("nrow",), "Distance or error of rows, all islands."),
     Column("force", "d", ("nrow",), "Forces of rows, all islands."),
+    Column("missed", "d", ("nrow",), "Acceleration that regularizers take off what rows want, all islands."),
     Column("contact_force", "d", ("ncontact", 6), "Force and torque on the second body in its axes."),
     Column("qfrc", "d", ("nv",), "Generalized constraint force."),
     Column("H", "d", ("width", "width"), "Scratch of the solver.", "nsquare"),
@@ -347,10 +354,10 @@ COLUMNS = (
     Column("push_mu", "d", ("npush",), "Friction."),
     Column("push_active", "d", ("npush",), "1 for contacts that count."),
     Column("push_impulse", "d", ("npush3",), "Solution."),
+    Column("push_kept", "d", ("npush3",), "Impulses before a sweep,"),
+    Column("push_direction", "d", ("npush3",), "and the conjugate direction; see body_ncg.py."),
     Column("push_taken", "d", (1,), "Sweeps taken."),
-    Column(
-        "push_bounce", "d", ("npush",), "What restitution adds to the wanted speed [m/s]; -1 if not hard."
-    ),
+    Column("push_bounce", "d", ("npush",), "Wanted speed by restitution [m/s]; -1 if not hard."),
     Column("push_before", "d", ("npush3",), "Speeds before the impact,"),
     Column("push_speed", "d", ("npush3",), "twice the mean speeds of it with all restitution,"),
     Column("push_first", "d", ("npush3",), "and the impulses; see body_restitution.py."),
@@ -468,7 +475,9 @@ RowView, row_view = TABLE.view("RowView", "J", "aref", "D", "bound", "kind", "di
 RowNoteView, row_note_view = TABLE.view(
     "RowNoteView", "row_residual", "row_active", "row_impact", "row_note", "row_first", "row_end", "counter"
 )
-RecordView, record_view = TABLE.view("RecordView", "residual", "row_of", "force", "contact_force", "qfrc")
+RecordView, record_view = TABLE.view(
+    "RecordView", "residual", "row_of", "force", "missed", "contact_force", "qfrc"
+)
 IslandView, island_view = TABLE.view(
     "IslandView",
     "tree_dof",
@@ -525,7 +534,9 @@ PushView, push_view = TABLE.view(
 PushBodyView, push_body_view = TABLE.view(
     "PushBodyView", "link_linear", "link_angular", "link_inverse_mass", "link_inverse_inertia"
 )
-PushWorkView, push_work_view = TABLE.view("PushWorkView", "push_impulse", "push_taken", "tree_link")
+PushWorkView, push_work_view = TABLE.view(
+    "PushWorkView", "push_impulse", "push_taken", "push_kept", "push_direction", "tree_link"
+)
 PushBounceView, push_bounce_view = TABLE.view(
     "PushBounceView", "push_bounce", "push_before", "push_speed", "push_first", "tree_share"
 )
