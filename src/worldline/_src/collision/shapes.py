@@ -26,6 +26,7 @@ from worldline._src.spatial.poses import (
     Array,
     VectorLike,
     compose,
+    float_array,
     numbers,
     rotation,
     transform,
@@ -202,7 +203,7 @@ class CollisionShape:
         Row 0 lies at -y and columns run toward +x. The ground is solid down to z = -base, or to its lowest
         point.
         """
-        table = np.array(heights, dtype=np.float64)
+        table = float_array(heights, "the heights of a height field")
         if table.ndim != 2 or min(table.shape) < 2 or not np.isfinite(table).all():
             raise ArgumentError(
                 "the heights of a height field must be 2 or more finite rows and columns, "
@@ -362,7 +363,7 @@ def _lengths(value: VectorLike, count: int, what: str) -> Array:
 
 
 def _points(value: PointsLike, what: str) -> Array:
-    points = np.array(value, dtype=np.float64)
+    points = float_array(value, what)
     if points.ndim != 2 or points.shape[1:] != (3,) or not len(points):
         raise ArgumentError(f"{what} must be n x 3 numbers, got shape {points.shape}")
     if not (np.abs(points) <= MAX_SIZE).all():

@@ -157,12 +157,12 @@ class Inertia:
         x, y, z = c.tolist()
         lever = self.mass * np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
         about_origin = self.moment + self.mass * ((c @ c) * np.eye(3) - _outer(c))
-        return np.block([[about_origin, lever], [lever.T, self.mass * np.eye(3)]])
+        return values.read_only(np.block([[about_origin, lever], [lever.T, self.mass * np.eye(3)]]))
 
     @property
     def principal_moments(self) -> Array:
         """About the centre of mass, smallest first [kg m^2], (3,)."""
-        return np.linalg.eigvalsh(self.moment)
+        return values.read_only(np.linalg.eigvalsh(self.moment))
 
     @property
     def is_valid(self) -> bool:

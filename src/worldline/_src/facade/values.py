@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,7 @@ _F64 = np.dtype(np.float64)
 
 def real(value: Any, what: str) -> float:
     """A finite number."""
-    if isinstance(value, (bool, str, bytes)) or not isinstance(value, (int, float, np.floating, np.integer)):
-        raise ShapeError(f"{what} must be a number, got {value!r}")
-    number = float(value)
+    number = _number(value, what)
     if not _ISFINITE(number):
         raise ArgumentError(f"{what} must be finite, got {number}")
     return number
@@ -38,7 +37,7 @@ def real(value: Any, what: str) -> float:
 
 def positive(value: Any, what: str) -> float:
     """A number greater than zero."""
-    number = value if type(value) is float else any_number(value, what)
+    number = value if type(value) is float else _number(value, what)
     if not (_ISFINITE(number) and number > 0.0):
         raise ArgumentError(f"{what} must be positive and finite, got {number}")
     return number
@@ -46,28 +45,54 @@ def positive(value: Any, what: str) -> float:
 
 def non_negative(value: Any, what: str) -> float:
     """A number not less than zero."""
-    number = any_number(value, what)
+    number = _number(value, what)
     if not (_ISFINITE(number) and number >= 0.0):
         raise ArgumentError(f"{what} must be non-negative and finite, got {number}")
     return number
 
 
 def any_number(value: Any, what: str) -> float:
-    """A number, infinity included."""
+    """A number, infinity included; NaN is none."""
+    number = _number(value, what)
+    if number != number:
+        raise ArgumentError(f"{what} must be a number, got NaN")
+    return number
+
+
+def _number(value: Any, what: str) -> float:
+    """Anything that is a float64, NaN too."""
     if isinstance(value, (bool, str, bytes)) or not isinstance(value, (int, float, np.floating, np.integer)):
         raise ShapeError(f"{what} must be a number, got {value!r}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ArgumentError(f"{what} must be within the range of a float64, got a larger number") from None
 
 
 def array(value: Any, what: str) -> Array:
     """Numbers of any shape as float64; texts, flags and complex numbers are not numbers."""
+    if np.ma.is_masked(value):
+        raise ArgumentError(f"{what} must not have masked entries; fill them first, got {value!r}")
     try:
         made = np.asarray(value)
-    except ValueError as error:
-        raise ShapeError(f"{what}: rows of unequal length") from error
+    except (ValueError, TypeError) as error:
+        raise ShapeError(f"{what} must be rows of numbers of equal length, got {value!r}") from error
+    if made.dtype.kind == "O" and made.size and all(_is_whole(item) for item in made.flat):
+        raise ArgumentError(f"{what} must be within the range of a float64")
     if made.dtype.kind not in "fiu":
         raise ShapeError(f"{what} must be numbers, got {value!r}")
     return made.astype(np.float64)
+
+
+def read_only(made: Array) -> Array:
+    """A copy that is handed out: writing into it raises, so that nobody takes it for the object itself."""
+    # by position: NumPy takes three times as long for a keyword
+    made.setflags(False)
+    return made
+
+
+def _is_whole(item: Any) -> bool:
+    return isinstance(item, (int, float)) and not isinstance(item, bool)
 
 
 def vector3(value: Any, what: str) -> Array:
@@ -81,8 +106,11 @@ def vector3(value: Any, what: str) -> Array:
 
 
 def direction(value: Any, what: str) -> Array:
-    """A vector that is not zero, as it was given."""
+    """A vector that is not zero, as it was given; shorter where its length would overflow."""
     made = vector3(value, what)
+    largest = float(np.abs(made).max())
+    if largest > 1e150:
+        return made / largest
     if float(np.linalg.norm(made)) < 1e-12:
         raise ArgumentError(f"{what} must be finite and non-zero, got {made.tolist()}")
     return made
@@ -93,7 +121,11 @@ def dof_vector(value: Any, n: int, what: str | Callable[[], str]) -> Array:
 
     `what` may be a function, so that a name is only put together when there is something to complain about.
     """
-    made = np.asarray(value) if type(value) in (list, tuple, np.ndarray) else None
+    made = None
+    if type(value) in (list, tuple, np.ndarray):
+        # what NumPy refuses is told by `array` below
+        with suppress(ValueError, TypeError, OverflowError):
+            made = np.asarray(value)
     if made is not None and made.dtype is _F64 and made.shape == (n,) and all(map(_ISFINITE, made.tolist())):
         return made
     name = what if isinstance(what, str) else what()
@@ -191,7 +223,7 @@ def rotation_vector(xyzw: ArrayLike) -> Array:
 def quaternion_from_vector(r: ArrayLike) -> Array:
     """The unit quaternion xyzw of a rotation vector."""
     x, y, z = np.asarray(r, np.float64).tolist()
-    angle = math.sqrt(x * x + y * y + z * z)
+    angle = math.hypot(x, y, z)
     # sin(a/2)/a by its series where the quotient loses digits
     k = 0.5 - angle * angle / 48.0 if angle < 1e-4 else math.sin(0.5 * angle) / angle
     return np.array((k * x, k * y, k * z, math.cos(0.5 * angle)))

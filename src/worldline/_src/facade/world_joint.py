@@ -11,6 +11,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError, OperationError, UnknownCapabilityError
 from worldline._src.facade import values
+from worldline._src.facade.copying import Address
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.handle import Handle
 from worldline._src.facade.joint_spec import JointSpec
@@ -73,6 +74,9 @@ class WorldJoint(Handle):
     def name(self) -> str:
         """Unique among the joints of the description."""
         return self._described.joint.name or ""
+
+    def _path(self) -> Address:
+        return "joints", self.name
 
     @property
     def type(self) -> JointType:

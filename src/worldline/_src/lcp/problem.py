@@ -141,9 +141,11 @@ def _kind(low: np.ndarray, high: np.ndarray, index: np.ndarray) -> LcpKind:
 
 
 def _numbers(name: str, given: Any) -> np.ndarray:
+    if np.ma.is_masked(given):
+        raise ArgumentError(f"{name} must not have masked entries; fill them first")
     try:
         array = np.array(given, dtype=float, order="C")
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ArgumentError(f"{name} must be an array of real numbers: {error}") from None
     return array
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError, nearest_name
 from worldline._src.model.kinds import QUATERNION_JOINTS
-from worldline._src.spatial.poses import Array, numbers
+from worldline._src.spatial.poses import Array, float_array, numbers
 
 if TYPE_CHECKING:
     from worldline._src.model.builder import ModelBuilder
@@ -153,10 +153,7 @@ def check_update(model: Model, arrays: dict[str, Any]) -> dict[str, np.ndarray]:
                 f"it changes {', '.join(sorted(UPDATABLE))}"
             )
         present = getattr(model, name)
-        try:
-            array = np.array(value, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ArgumentError(f"Model.{name} must be numbers, got {value!r}") from error
+        array = float_array(value, f"Model.{name}")
         if array.shape != present.shape:
             raise ArgumentError(f"Model.{name} has shape {present.shape}, got {array.shape}")
         if np.isnan(array).any() or (name not in MAY_BE_INFINITE and np.isinf(array).any()):

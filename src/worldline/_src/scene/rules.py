@@ -120,7 +120,8 @@ def _scaled(values: np.ndarray) -> np.ndarray:
     return values / largest if largest else values
 
 
-def _parallel(a: np.ndarray, b: np.ndarray) -> bool:
+def parallel(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two vectors span no plane."""
     return bool(np.linalg.norm(np.cross(_scaled(a), _scaled(b))) <= 1.0e-9)
 
 
@@ -128,7 +129,7 @@ def _joint(joint: Joint, probe: Probe, path: str) -> None:
     kind = joint.type_
     if kind in _NEED_AXIS and not any(joint.axis.tolist()):
         probe.reject(f"{path}.axis", "a zero axis", f"a direction, since the type is {kind.name}")
-    elif kind in _NEED_AXIS2 and _parallel(joint.axis, joint.axis2):
+    elif kind in _NEED_AXIS2 and parallel(joint.axis, joint.axis2):
         allowed = f"a direction across {joint.axis.tolist()}"
         probe.reject(f"{path}.axis2", str(joint.axis2.tolist()), allowed)
     if kind is _D6:

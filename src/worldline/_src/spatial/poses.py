@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,15 +27,24 @@ def numbers(value: VectorLike, shape: tuple[int, ...], what: str) -> Array:
         # plain floats: on arrays this small NumPy's overhead is ten times the arithmetic
         if all(map(math.isfinite, value.ravel().tolist())):
             return value.copy()
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{what} must be {_shaped(shape)}, got {value!r}") from error
+    array = float_array(value, what, _shaped(shape))
     if array.shape != shape:
         raise ArgumentError(f"{what} must be {_shaped(shape)}, got shape {array.shape}")
     if not np.isfinite(array).all():
         raise ArgumentError(f"{what} must be finite, got {array.tolist()}")
     return array
+
+
+def float_array(value: Any, what: str, wanted: str = "numbers") -> Array:
+    """Numbers as a new float64 array; what is no number, too large for one or masked is refused."""
+    if np.ma.is_masked(value):
+        raise ArgumentError(f"{what} must not have masked entries; fill them first, got {value!r}")
+    try:
+        return np.array(value, dtype=np.float64)
+    except OverflowError:
+        raise ArgumentError(f"{what} must be within the range of a float64, got larger numbers") from None
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{what} must be {wanted}, got {value!r}") from error
 
 
 def _shaped(shape: tuple[int, ...]) -> str:

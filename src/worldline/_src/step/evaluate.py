@@ -118,6 +118,21 @@ def require_articulations(model: Model, what: str) -> None:
         )
 
 
+def _joint_of(model: Model, d: int) -> str:
+    """Label of the joint of a degree of freedom."""
+    return model.joint_label[int(np.searchsorted(model.joint_qd_start, d, side="right")) - 1]
+
+
+def _require_finite(model: Model, what: str, M: Array, first: int) -> None:
+    """Refuse a mass matrix of a tree, whose degrees of freedom begin with `first`, that is not finite."""
+    bad = np.flatnonzero(~np.isfinite(M).all(axis=1))
+    if bad.size:
+        raise ArgumentError(
+            f"{what}: what joint '{_joint_of(model, first + int(bad[0]))}' moves has no finite inertia; "
+            "masses, lengths or pitches are too large for double precision"
+        )
+
+
 def require_inertia(model: Model, what: str, kinematic_too: bool) -> None:
     """The mass matrix must have an inverse; one generic position shows that it has."""
     from worldline._src.step.dynamics import random_configuration
@@ -131,15 +146,15 @@ def require_inertia(model: Model, what: str, kinematic_too: bool) -> None:
         d = -1
         for first, M in tree_masses(model, random_configuration(model, seed, within_limits=False)):
             dofs = np.flatnonzero(~held[first : first + len(M)] | kinematic_too)
+            _require_finite(model, what, M, first)
             if dofs.size and (worst := _massless_dof(M[np.ix_(dofs, dofs)])) >= 0:
                 d = first + int(dofs[worst])
                 break
         if d < 0:
             return
-    joint = model.joint_label[int(np.searchsorted(model.joint_qd_start, d, side="right")) - 1]
     raise ArgumentError(
-        f"{what}: joint '{joint}' moves nothing that has inertia (degree of freedom {d}, alone or with "
-        "others); give its links mass and inertia above 1e-24 kg and kg m^2, or the joint armature"
+        f"{what}: joint '{_joint_of(model, d)}' moves nothing that has inertia (degree of freedom {d}, alone "
+        "or with others); give its links mass and inertia above 1e-24 kg and kg m^2, or the joint armature"
     )
 
 
@@ -148,7 +163,8 @@ def _massless_dof(M: Array) -> int:
     # where nothing is moved rounding leaves some 1e-30; no mechanism is that light
     diagonal = np.diagonal(M)
     weight = np.where(diagonal > 1e-24, np.sqrt(np.abs(diagonal)), np.inf)
-    scaled = M / np.outer(weight, weight)
+    # one factor at a time: their product may overflow
+    scaled = M / weight[:, None] / weight
     with contextlib.suppress(np.linalg.LinAlgError):
         if np.diagonal(np.linalg.cholesky(scaled)).min() > _SINGULAR:
             return -1
@@ -193,6 +209,8 @@ def compiled(program: Program, scalar: str) -> Any:
 def _operand(value: Any, core: tuple[int, ...], what: str) -> tuple[Array, int]:
     """One operand as flat contiguous numbers, and its number of worlds, -1 for no world dimension."""
     if type(value) is not np.ndarray:
+        if np.ma.is_masked(value):
+            raise ArgumentError(f"{what} must not have masked entries; fill them first")
         try:
             value = np.array(value)
         except ValueError as error:

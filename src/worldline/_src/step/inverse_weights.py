@@ -51,7 +51,8 @@ def _inverse_of_tree(M: Array, held: np.ndarray) -> Array:
     inverse = np.zeros(M.shape)
     for start, end in _blocks(M):
         free = start + np.flatnonzero(~held[start:end])
-        if free.size:
+        # inertia beyond double precision has no inverse: a step refuses it by name, compiling does not
+        if free.size and np.isfinite(M[np.ix_(free, free)]).all():
             # a degree of freedom without inertia has nothing to be scaled by
             inverse[np.ix_(free, free)] = _inverse(M[np.ix_(free, free)])
     return inverse
