@@ -47,6 +47,10 @@ class CollisionDetector(abc.ABC):
     def __repr__(self) -> str:
         return f"{type(self).__name__}('{self.name}')"
 
+    def __reduce__(self) -> tuple[type[CollisionDetector], tuple[()]]:
+        # tables of groups are made again by a copy: they hold addresses of their own memory
+        return type(self), ()
+
     @staticmethod
     def create(name: str = "native") -> CollisionDetector:
         """The detector of a name: "native", or "coal" where that package is installed."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from worldline._src.collision.filters import CollisionFilter
 from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.spatial.poses import IDENTITY, Array, VectorLike, numbers, transform
 
 ALL_BITS = 0xFFFF_FFFF
@@ -70,6 +70,9 @@ class CollisionGroup:
 
     def __repr__(self) -> str:
         return f"CollisionGroup({len(self._objects)} objects)"
+
+    def __copy__(self) -> CollisionGroup:
+        raise OperationError("copy.copy of a CollisionGroup would share its objects; use copy.deepcopy")
 
     def __len__(self) -> int:
         return len(self._objects)

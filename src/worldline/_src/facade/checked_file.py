@@ -8,9 +8,10 @@ The digest covers the version and the length too, so a flipped byte anywhere in 
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import struct
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from worldline._src.errors import WorldlineError, unreadable
 from worldline._src.scene.formats.whole import whole_file
@@ -31,11 +32,15 @@ def _digest(kind: FileKind, payload: bytes) -> bytes:
     return hashlib.sha256(struct.pack("<8sIQ", kind.magic, kind.version, len(payload)) + payload).digest()
 
 
+def to_checked(kind: FileKind, payload: bytes) -> bytes:
+    """What a file of a kind holds."""
+    return _HEADER.pack(kind.magic, kind.version, len(payload), _digest(kind, payload)) + payload
+
+
 def write_checked(path: str | os.PathLike[str], kind: FileKind, payload: bytes) -> None:
     """Write a file of a kind; it appears whole or not at all."""
-    header = _HEADER.pack(kind.magic, kind.version, len(payload), _digest(kind, payload))
     with whole_file(path) as partial:
-        partial.write_bytes(header + payload)
+        partial.write_bytes(to_checked(kind, payload))
 
 
 def read_checked(path: str | os.PathLike[str], kind: FileKind) -> bytes:
@@ -47,20 +52,27 @@ def read_checked(path: str | os.PathLike[str], kind: FileKind) -> bytes:
     where = os.fspath(path)
     try:
         with open(where, "rb") as stream:
-            head = stream.read(_HEADER.size)
-            if len(head) < _HEADER.size or not head.startswith(kind.magic):
-                raise kind.error(f"{where}: not a {kind.name}")
-            _, version, length, digest = _HEADER.unpack(head)
-            if version != kind.version:
-                raise kind.error(
-                    f"{where}: version {version} of a {kind.name}; this build reads {kind.version}"
-                )
-            there = os.fstat(stream.fileno()).st_size - _HEADER.size
-            if there != length:
-                raise kind.error(f"{where}: cut or overlong, {there} bytes where {length} were written")
-            payload = stream.read(length)
+            return _read(stream, os.fstat(stream.fileno()).st_size, kind, where)
     except OSError as error:
         raise unreadable(where, error) from None
+
+
+def from_checked(content: bytes, kind: FileKind, where: str) -> bytes:
+    """The payload of what `to_checked` made; raises as `read_checked` does."""
+    return _read(io.BytesIO(content), len(content), kind, where)
+
+
+def _read(stream: BinaryIO, size: int, kind: FileKind, where: str) -> bytes:
+    head = stream.read(_HEADER.size)
+    if len(head) < _HEADER.size or not head.startswith(kind.magic):
+        raise kind.error(f"{where}: not a {kind.name}")
+    _, version, length, digest = _HEADER.unpack(head)
+    if version != kind.version:
+        raise kind.error(f"{where}: version {version} of a {kind.name}; this build reads {kind.version}")
+    there = size - _HEADER.size
+    if there != length:
+        raise kind.error(f"{where}: cut or overlong, {there} bytes where {length} were written")
+    payload = stream.read(length)
     if _digest(kind, payload) != digest:
         raise kind.error(f"{where}: damaged, its checksum does not match")
     return payload

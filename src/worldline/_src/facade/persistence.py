@@ -20,8 +20,10 @@ import numpy as np
 
 from worldline._src.errors import SceneError, WorldlineError
 from worldline._src.facade import loading
-from worldline._src.facade.checked_file import FileKind, read_checked, write_checked
+from worldline._src.facade.checked_file import FileKind, from_checked, read_checked, to_checked, write_checked
 from worldline._src.facade.checkpoint import handles, kill_handles
+from worldline._src.facade.exclusive import exclusive
+from worldline._src.facade.options import WorldOptions
 from worldline._src.facade.runtime import BodyState, JointState, Runtime, Snapshot
 from worldline._src.model.checks import UPDATABLE
 from worldline._src.scene.assets.embedding import embed_assets
@@ -58,22 +60,35 @@ class _Saved(msgspec.Struct, forbid_unknown_fields=True):
 def save(world: World, path: str | PathLike[str]) -> None:
     """See `World.save_binary`; the file appears whole or not at all."""
     world._require_no_edit("save_binary")
+    write_checked(path, _KIND, _encoded(world, Path(path)))
+
+
+def to_bytes(world: World) -> bytes:
+    """What `save` would write, as bytes."""
+    world._require_no_edit("pickling a World")
+    return to_checked(_KIND, _encoded(world, None))
+
+
+def _encoded(world: World, path: Path | None) -> bytes:
+    """The World as msgpack; relative asset paths start at `path`."""
     scene = loading.to_scene(world, drawn=False)
     embed_assets(scene)
-    saved = _packed(world, scene.to_msgpack(file_path=Path(path)))
-    write_checked(path, _KIND, msgspec.msgpack.encode(saved))
+    return msgspec.msgpack.encode(_packed(world, scene.to_msgpack(file_path=path)))
 
 
 def clone_world(world: World) -> World:
     """See `World.clone`."""
     world._require_idle()
     world._require_no_edit("clone")
-    made = type(world)()
+    made = type(world).__new__(type(world))
+    made._start(WorldOptions())
     loading.fill(made, loading.to_scene(world, drawn=False), None)
     _apply(made, _packed(world, b""))
+    made.step_profiling_enabled = world.step_profiling_enabled
     return made
 
 
+@exclusive
 def _packed(world: World, scene: bytes) -> _Saved:
     """All that a World is beside its description."""
     runtime = world._live()
@@ -136,14 +151,8 @@ def restore(world: World, path: str | PathLike[str]) -> None:
     where = os.fspath(path)
     saved = _decoded(read_checked(where, _KIND), where)
     # a World of its own first: only when all of it stands does the caller's World change
-    made = type(world)()
-    try:
-        # meshes are in the file; what is left by path, textures, may be anywhere
-        scene = load.from_msgpack(saved.scene, file_path=where, allow_outside=True)
-        loading.fill(made, scene, None)
-        _apply(made, saved)
-    except WorldlineError as error:
-        raise SceneError(f"{where}: not a World that can be restored: {error}") from error
+    made = type(world).__new__(type(world))
+    _fill(made, saved, where)
     kill_handles(world, "its World was loaded from a file")
     for handle in handles(made):
         handle._world = world
@@ -151,6 +160,23 @@ def restore(world: World, path: str | PathLike[str]) -> None:
     replay._forget()
     vars(world).clear()
     vars(world).update(vars(made), _replay=replay)
+
+
+def from_bytes(world: World, content: bytes, where: str) -> None:
+    """Make a World that has no attributes yet the one that `to_bytes` wrote."""
+    _fill(world, _decoded(from_checked(content, _KIND, where), where), where)
+
+
+def _fill(world: World, saved: _Saved, where: str) -> None:
+    """Start a World and make it the saved one."""
+    world._start(WorldOptions())
+    try:
+        # meshes are in the file; what is left by path, textures, may be anywhere
+        scene = load.from_msgpack(saved.scene, file_path=where, allow_outside=True)
+        loading.fill(world, scene, None)
+        _apply(world, saved)
+    except WorldlineError as error:
+        raise SceneError(f"{where}: not a World that can be restored: {error}") from error
 
 
 def _decoded(payload: bytes, where: str) -> _Saved:

@@ -15,6 +15,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import values
+from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.values import VectorLike
 from worldline._src.spatial.poses import Array
 
@@ -44,7 +45,7 @@ class StateVariable(NamedTuple):
         return slice(self.start_index, self.start_index + self.dimension)
 
 
-class StateSpace:
+class StateSpace(KnownNames):
     """Named variables that share one flat vector, in the order they were added.
 
     Example:
@@ -199,6 +200,10 @@ class StateSpace:
             np.array_equal(self.lower_bounds, other.lower_bounds)
             and np.array_equal(self.upper_bounds, other.upper_bounds)
         )
+
+    def __getstate__(self) -> dict[str, object]:
+        # the last binding to a World belongs to this process
+        return {name: value for name, value in vars(self).items() if name != "_bound"}
 
     __hash__ = None  # type: ignore[assignment] # changes until finalized
 
