@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from worldline._src.errors import (
     ArgumentError,
+    BusyError,
     CapabilityError,
     EnumError,
     ForbiddenPathError,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "ArgumentError",
+    "BusyError",
     "CapabilityError",
     "EnumError",
     "ForbiddenPathError",

@@ -18,6 +18,7 @@ changed nothing.
           UnreadableFileError (OSError)
             MissingFileError (FileNotFoundError)
       OperationError (RuntimeError)    wrong mode, dead or foreign handle
+        BusyError                      another thread or a step job uses the World
         StepFailure                    a step whose result is not finite
         LayoutError                    a replay frame that does not fit the World any more
       CapabilityError (NotImplementedError)
@@ -59,6 +60,10 @@ class RecordingError(ArgumentError):
 
 class OperationError(WorldlineError, RuntimeError):
     """The call is not possible now: wrong mode, dead or foreign handle."""
+
+
+class BusyError(OperationError):
+    """Another thread, or a step job, is inside the World; one thread at a time may use it."""
 
 
 class CapabilityError(WorldlineError, NotImplementedError):
@@ -242,6 +247,7 @@ PUBLIC = (
     UnreadableFileError,
     MissingFileError,
     OperationError,
+    BusyError,
     StepFailure,
     LayoutError,
     CapabilityError,

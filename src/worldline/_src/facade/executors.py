@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
+from worldline._src.facade.known_names import KnownNames
 from worldline._src.step.execution_profile import ComputeExecutionProfile, ComputeNodeExecutionProfile
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class _Node(NamedTuple):
     after: tuple[str, ...]
 
 
-class ComputeGraph:
+class ComputeGraph(KnownNames):
     """Named pieces of work, and which of them wait for which.
 
     Example:
@@ -109,7 +110,7 @@ def _profile(
     return ComputeExecutionProfile(workers, ran, wall, max(longest.values(), default=0.0))
 
 
-class ComputeExecutor:
+class ComputeExecutor(KnownNames):
     """Who does work that has an order: `SequentialExecutor` or `ParallelExecutor`."""
 
     def __repr__(self) -> str:
@@ -173,7 +174,8 @@ class ParallelExecutor(ComputeExecutor):
         inline_threshold: graphs with fewer nodes than this run on the caller's thread, where handing them
             over would cost more than it gains.
 
-    Use it as a context manager, or call `close`, to end its threads.
+    Use it as a context manager, or call `close`, to end its threads. One thread at a time may use it. In a
+    forked process it starts threads of its own.
     """
 
     def __init__(self, worker_count: int | None = None, inline_threshold: int = 2) -> None:
@@ -189,6 +191,7 @@ class ParallelExecutor(ComputeExecutor):
         self._numbers: dict[int, int] = {}
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
+        self._process = os.getpid()
 
     @property
     def worker_count(self) -> int:
@@ -212,7 +215,9 @@ class ParallelExecutor(ComputeExecutor):
         """Do the work of a graph; the first error is raised once what had begun is done."""
         if len(graph) < self._threshold or self._workers == 1:
             return SequentialExecutor().run(graph)
-        if self._pool is None:
+        if self._pool is None or self._process != os.getpid():
+            # threads do not live on in a forked process
+            self._numbers, self._lock, self._process = {}, threading.Lock(), os.getpid()
             self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="worldline")
         begin = perf_counter()
         times: dict[str, ComputeNodeExecutionProfile] = {}
@@ -266,7 +271,8 @@ class ParallelExecutor(ComputeExecutor):
     def close(self) -> None:
         """End the threads; the executor may be used again, which starts new ones."""
         if self._pool is not None:
-            self._pool.shutdown()
+            if self._process == os.getpid():
+                self._pool.shutdown()
             self._pool = None
             self._numbers.clear()
 
@@ -275,6 +281,10 @@ class ParallelExecutor(ComputeExecutor):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __reduce__(self) -> tuple[type[ParallelExecutor], tuple[int, int]]:
+        # threads are started when needed, also by a copy
+        return type(self), (self._workers, self._threshold)
 
     def __repr__(self) -> str:
         return f"ParallelExecutor({self._workers})"

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from worldline._src.errors import OperationError
+from worldline._src.facade.copying import Address, CopiedWithWorld
 from worldline._src.facade.known_names import KnownNames
 
 if TYPE_CHECKING:
@@ -14,11 +15,11 @@ if TYPE_CHECKING:
     from worldline._src.facade.world import World
 
 
-class Handle(KnownNames):
+class Handle(CopiedWithWorld, KnownNames):
     """An object of a World. One entity has one handle, so `==` and `is` say the same.
 
-    Handles keep their World alive. Reading and writing one handle from several threads is as safe as any
-    Python object: not while a step of the same World runs in another thread.
+    Handles keep their World alive and are used by the thread that uses it: while a step of the World runs in
+    another thread, reading and writing raise `BusyError`.
     """
 
     _world: World
@@ -48,12 +49,23 @@ class Handle(KnownNames):
         self._alive = False
         self._gone = why
 
+    def _address(self) -> Address:
+        self._require_alive()
+        return self._path()
+
+    def _path(self) -> Address:
+        """Collections and names that lead from the World to the object."""
+        raise NotImplementedError
+
     def _live(self) -> Runtime:
         """The compiled world, brought up to date with the description; refuses a dead handle."""
         if not self._alive:
             self._refuse()
         world = self._world
-        return world._runtime or world._compile()
+        runtime = world._runtime
+        if runtime is None or runtime.guard.busy:
+            return world._reach()
+        return runtime
 
     def _require_alive(self) -> None:
         if not self._alive:

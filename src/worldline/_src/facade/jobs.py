@@ -3,7 +3,7 @@
 """Steps in the background: a job owns the World until it is done.
 
 A job makes the steps `World.step` would make, in the same order and with the same bits. While it runs, the
-World belongs to it: reading state, writing and stepping raise an OperationError, `time` and `frame` show
+World belongs to it: reading state, writing and stepping raise an BusyError, `time` and `frame` show
 the start of the job. All results become visible together, when the job is done, was cancelled or failed.
 """
 
@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import os
 import threading
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, BusyError
 from worldline._src.facade import values
+from worldline._src.facade.copying import NotCopied
+from worldline._src.facade.known_names import KnownNames
 from worldline._src.step.simulation import portions
 
 if TYPE_CHECKING:
@@ -32,7 +35,7 @@ class StepProgress(NamedTuple):
     asked: int
 
 
-class StepJob:
+class StepJob(NotCopied, KnownNames):
     """Steps that run in a thread of their own; made by `World.start_step`.
 
     Example:
@@ -46,10 +49,12 @@ class StepJob:
         (True, 100, 100)
     """
 
+    _instead = "it is a thread at work; wait for it and copy the World"
+
     def __init__(self, world: World, n: int) -> None:
         self._world = world
         self._asked, self._made = n, 0
-        self._stop = False
+        self._stop = self._orphaned = False
         self._error: BaseException | None = None
         self._finished = threading.Event()
         self._lock = threading.Lock()
@@ -59,6 +64,7 @@ class StepJob:
         """Take the World over and begin."""
         world = self._world
         # with the runtime out of the World's hands every path to it ends in World._compile, which refuses
+        runtime.guard.take()
         self._runtime = runtime
         self._clock = runtime.sim.clock.copy()
         world._job, world._runtime = self, None
@@ -68,6 +74,7 @@ class StepJob:
 
     def _run(self) -> None:
         runtime, world = self._runtime, self._world
+        runtime.guard.adopt()
         advance = runtime.step if world._recorder is None else _recorded(world, runtime)
         before = float(runtime.sim.clock[0])
         try:
@@ -80,6 +87,7 @@ class StepJob:
             self._error = error
             self._made = int(float(runtime.sim.clock[0]) - before)
         finally:
+            runtime.guard.end()
             world._runtime, world._job = runtime, None
             self._finish()
 
@@ -90,6 +98,18 @@ class StepJob:
             callbacks, self._callbacks = self._callbacks, []
         for callback in callbacks:
             callback()
+
+    def _refuse(self) -> None:
+        """Raise because the World belongs to the job."""
+        if self._orphaned:
+            raise BusyError(
+                "this process was forked while a step job ran in its parent, which owns the steps; "
+                "wait for jobs before forking, or build the World in the child"
+            )
+        raise BusyError(
+            f"a step job runs ({self._made} of {self._asked} steps); "
+            "wait for it or cancel it before using the World"
+        )
 
     def _when_done(self, callback: Callable[[], None]) -> None:
         """Call from the job's thread when it is done, at once if it is."""
@@ -150,6 +170,22 @@ def _stop_all() -> None:
     for job in list(_running):
         job.cancel()
         job.wait()
+
+
+def _forget() -> None:
+    """In a forked process: the threads of jobs are gone, so are the steps they were in."""
+    for job in list(_running):
+        job._orphaned = True
+        try:
+            job._refuse()
+        except BusyError as error:
+            job._error = error
+        job._finished.set()
+    _running.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 def _recorded(world: World, runtime: Runtime) -> Callable[[int], None]:

@@ -30,6 +30,7 @@ from worldline._src.step.contact_memory import recall, remembered, unfit
 from worldline._src.step.joint_filling import scalar_coordinates
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.stepping import MultibodyIntegrationFamily, VariationalOptions
+from worldline._src.step.thread_guard import ThreadGuard
 
 if TYPE_CHECKING:
     from worldline._src.facade.options import DeactivationOptions
@@ -111,6 +112,8 @@ class Runtime:
         method: ContactSolverMethod,
     ) -> None:
         self.scene = scene
+        self.guard = ThreadGuard()
+        """Keeps threads apart; see `step/thread_guard.py`."""
         built = compile_scene(scene)
         self.model: Model = built.model
         self.link_body = built.trees.link_body
@@ -120,7 +123,7 @@ class Runtime:
         """What the description asks of a step that no stage does."""
         self.constraints = constraints if constraints.is_needed else None
         """Contacts, limits, dry friction and actuators; None when there are none."""
-        self.sim = Simulation(self.model, time_step, family, variational, self.constraints)
+        self.sim = Simulation(self.model, time_step, family, variational, self.constraints, self.guard)
         self.choose_solver(method)
         self.held = np.zeros((self.model.body_count, 6))
         """Forces at centres of mass and torques that stay, world axes."""
@@ -278,7 +281,11 @@ class Runtime:
         if j is None:
             return slice(0, 0)
         starts = self.model.joint_q_start
-        return slice(int(starts[j]), int(starts[j + 1]))
+        found = slice(int(starts[j]), int(starts[j + 1]))
+        # callers cut a view and copy it next
+        if self.guard.busy:
+            self.guard.wait()
+        return found
 
     def v_slice(self, joint: Joint | FreeJoint) -> slice:
         """Degrees of freedom of a joint; none of a fixed one."""
@@ -286,14 +293,18 @@ class Runtime:
         if j is None:
             return slice(0, 0)
         starts = self.model.joint_qd_start
-        return slice(int(starts[j]), int(starts[j + 1]))
+        found = slice(int(starts[j]), int(starts[j + 1]))
+        if self.guard.busy:
+            self.guard.wait()
+        return found
 
     # ---- parameters
 
     def update(self, **arrays: Any) -> None:
         """Change parameter arrays of the model; what was derived from them is made again when needed."""
-        self.model.update(**arrays)
-        self.parameters_changed()
+        with self.guard:
+            self.model.update(**arrays)
+            self.parameters_changed()
 
     def parameters_changed(self) -> None:
         """The model's numbers changed: prepare again, and let poses be computed again."""
@@ -453,6 +464,10 @@ class Runtime:
 
     def snapshot(self) -> Snapshot:
         """State and commands of every object, to be carried to another runtime."""
+        with self.guard:
+            return self._snapshot()
+
+    def _snapshot(self) -> Snapshot:
         sim, joints = self.sim, {}
         for body in self.scene.hierarchy.bodies:
             owned: list[Any] = [body.free] if body.free is not None else []
@@ -502,6 +517,10 @@ class Runtime:
 
     def restore(self, saved: Snapshot) -> None:
         """Take over what a snapshot knows of objects that are still here; others keep their start."""
+        with self.guard:
+            self._restore(saved)
+
+    def _restore(self, saved: Snapshot) -> None:
         sim = self.sim
         for key, kept in saved.joints.items():
             if key in self.joint_index:

@@ -9,6 +9,7 @@ stepped, and the tables of its handles.
 
 from __future__ import annotations
 
+import threading
 from contextlib import AbstractContextManager
 from os import PathLike
 from typing import Any, overload
@@ -16,13 +17,12 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import DTypeLike
 
-from worldline._src.errors import ArgumentError, OperationError
+from worldline._src.errors import ArgumentError, BusyError, OperationError
 from worldline._src.facade import (
     construction,
     edit,
     loading,
     loop_closure,
-    persistence,
     removal,
     requirements,
     scene_options,
@@ -41,7 +41,6 @@ from worldline._src.facade.kinds import (
     LoopClosureFamily,
     RigidBodySolver,
 )
-from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.link import Link
 from worldline._src.facade.loading import LoadResult, ReadOptions, SceneSource
 from worldline._src.facade.loop_closure import LoopClosure, LoopClosureSpec, follow_frame
@@ -60,6 +59,7 @@ from worldline._src.facade.step_options import StepOptions
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.facade.world_compute import WorldCompute
 from worldline._src.facade.world_contacts import WorldContacts
+from worldline._src.facade.world_copies import WorldCopies
 from worldline._src.facade.world_members import WorldMembers
 from worldline._src.facade.world_objects import WorldObjects
 from worldline._src.facade.world_settings import WorldSettings
@@ -68,6 +68,7 @@ from worldline._src.scene.closures import FrameRef
 from worldline._src.scene.report import Report
 from worldline._src.scene.world import World as Scene
 from worldline._src.spatial.poses import Array
+from worldline._src.step.thread_guard import FREE, STEP
 
 _COUNTERS = ("rigid_body", "multibody", "loop_closure", "free_frame", "fixed_frame", "joint")
 
@@ -80,7 +81,7 @@ class World(
     WorldContacts,
     WorldConnections,
     WorldCompute,
-    KnownNames,
+    WorldCopies,
 ):
     """A simulated world.
 
@@ -98,6 +99,9 @@ class World(
         strict_solver_resolution: refuse to step where another method would stand in for one that was asked
             for; see `resolved_configuration`.
         options: all of the above as one value; other arguments must then be left out.
+
+    One thread at a time may use a World and its handles; while a step runs in another thread, every call
+    raises `BusyError`. `copy.deepcopy` and pickle make Worlds of their own; see `clone`.
 
     Example:
         >>> from worldline import simulation as sx
@@ -154,6 +158,7 @@ class World(
         self._scene = Scene()
         scene_options.set_contact_defaults(self._scene)
         self._runtime: Runtime | None = None
+        self._compiling = threading.Lock()
         self._carried: Snapshot | None = None
         self._simulating = False
         self._checked = False
@@ -361,49 +366,6 @@ class World(
             read_options=read_options,
         )
 
-    def clone(self) -> World:
-        """A World of its own that is like this one in everything but its replay, and steps to the same bits.
-
-        Example:
-            >>> from worldline import simulation as sx
-            >>> world = sx.World()
-            >>> box = world.add_rigid_body("box", position=(0, 0, 1))
-            >>> world.step(n=10)
-            >>> twin = world.clone()
-            >>> twin.step(n=5), world.step(n=5)
-            (None, None)
-            >>> bool((twin.rigid_bodies["box"].translation == box.translation).all()), twin.frame
-            (True, 15)
-        """
-        return persistence.clone_world(self)
-
-    def save_binary(self, path: str | PathLike[str]) -> None:
-        """Write everything to a file: a World that loads it goes on bit for bit."""
-        persistence.save(self, path)
-
-    def load_binary(self, path: str | PathLike[str]) -> None:
-        """Become the World of a file that `save_binary` wrote; handles from before become invalid.
-
-        Mode, time, options, state and the numbering of made-up names are those of the saved World.
-
-        Raises:
-            SceneError: no file, a damaged one, or one of another version; the World is as it was.
-
-        Example:
-            >>> import tempfile
-            >>> from worldline import simulation as sx
-            >>> world = sx.World()
-            >>> box = world.add_rigid_body("box")
-            >>> world.step(n=10)
-            >>> with tempfile.TemporaryDirectory() as folder:
-            ...     world.save_binary(folder + "/world.bin")
-            ...     other = sx.World()
-            ...     other.load_binary(folder + "/world.bin")
-            >>> other.frame, bool((other.rigid_bodies["box"].translation == box.translation).all())
-            (10, True)
-        """
-        persistence.restore(self, path)
-
     @property
     def report(self) -> Report:
         """What was approximated or left out on the way into this World."""
@@ -491,9 +453,18 @@ class World(
             runtime = self._ready()
         self._begin_call(runtime)
         if self._recorder is not None:
-            self._recorder._step(runtime, n)
+            self._step_recorded(runtime, n)
             return
-        runtime.step(n)
+        guard = runtime.guard
+        if guard.busy:
+            guard.take()
+            self._require_current(runtime)
+        # no call since the runtime was looked up, so no other thread either
+        guard.busy = STEP
+        try:
+            runtime.step(n)
+        finally:
+            guard.busy = FREE
 
     def _begin_call(self, runtime: Runtime) -> None:
         """A call of steps begins: contact events from before it are dropped."""
@@ -517,11 +488,38 @@ class World(
     # ---- between description and runtime
 
     def _live(self) -> Runtime:
-        return self._runtime or self._compile()
+        runtime = self._runtime
+        if runtime is None or runtime.guard.busy:
+            return self._reach()
+        return runtime
+
+    def _reach(self) -> Runtime:
+        """The compiled side where it is not at hand: to be made, or in use by another thread."""
+        runtime = self._runtime
+        if runtime is None:
+            return self._compile()
+        runtime.guard.wait()
+        return runtime
+
+    def _require_current(self, runtime: Runtime) -> None:
+        """Refuse a step for which the calling thread had to wait, if the World was changed meanwhile."""
+        if self._runtime is not runtime:
+            runtime.guard.end()
+            raise BusyError("another thread changed this World while the step began")
 
     def _compile(self) -> Runtime:
         """Build the model of the description as it is now, and carry the state over."""
         self._require_idle()
+        if not self._compiling.acquire(False):
+            raise BusyError("another thread compiles this World; one thread at a time may use a World")
+        try:
+            return self._compile_alone()
+        finally:
+            self._compiling.release()
+
+    def _compile_alone(self) -> Runtime:
+        if self._runtime is not None:
+            return self._runtime
         self._write_options()
         chosen = self._options.multibody_options
         made = Runtime(

@@ -14,6 +14,7 @@ from worldline._src.facade import requirements, values
 from worldline._src.facade.executors import ComputeExecutor, ComputeGraph, require_executor
 from worldline._src.facade.frame_rows import FrameRows
 from worldline._src.facade.kinds import WorldSyncStage, member
+from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.step_options import StepOptions
 from worldline._src.step.constraint_program import TREE
 from worldline._src.step.pipeline import WorldStepPipeline, stage_metadata
@@ -46,7 +47,7 @@ class WorldMemoryDiagnostics(NamedTuple):
         return sum(self)
 
 
-class WorldCompute:
+class WorldCompute(KnownNames):
     """The step as something to look at."""
 
     if TYPE_CHECKING:
@@ -69,6 +70,19 @@ class WorldCompute:
         finally:
             if not before and options.profile:
                 self.step_profiling_enabled = False
+
+    def _step_recorded(self, runtime: Runtime, n: int) -> None:
+        """Steps that leave a frame each, between which this thread reads."""
+        world = cast("World", self)
+        guard = runtime.guard
+        guard.take()
+        world._require_current(runtime)
+        guard.adopt()
+        try:
+            assert world._recorder is not None
+            world._recorder._step(runtime, n)
+        finally:
+            guard.end()
 
     @overload
     def sync(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from worldline._src.errors import OperationError
+from worldline._src.errors import BusyError
 from worldline._src.facade import (
     jobs,
     keyframes,
@@ -20,6 +20,7 @@ from worldline._src.facade import (
     values,
 )
 from worldline._src.facade.jobs import StepJob
+from worldline._src.facade.known_names import KnownNames, returns_read_only
 from worldline._src.facade.recording import Recording
 from worldline._src.facade.replay import Replay, ReplayCheck
 from worldline._src.facade.state_space import StateSpace
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from worldline._src.facade.world import World
 
 
-class WorldMembers:
+class WorldMembers(KnownNames):
     """State by name and as vectors, replay, jobs."""
 
     if TYPE_CHECKING:
@@ -51,19 +52,24 @@ class WorldMembers:
         return cast("World", self)
 
     def _require_idle(self) -> None:
-        """Refuse while a job owns the World."""
+        """Refuse while a job owns the World or another thread steps or compiles it."""
         if self._job is not None:
-            made, asked = self._job.progress
-            raise OperationError(
-                f"a step job runs ({made} of {asked} steps); wait for it or cancel it before using the World"
-            )
+            self._job._refuse()
+        runtime = self._runtime
+        if runtime is not None and runtime.guard.busy:
+            runtime.guard.wait()
+        if self._self()._compiling.locked():
+            raise BusyError("another thread compiles this World; one thread at a time may use a World")
 
     # ---- time
 
     def _clock(self) -> Array:
         """Steps since the start and since time was set; while a job runs, as they were when it started."""
-        if self._runtime is not None:
-            return self._runtime.sim.clock
+        runtime = self._runtime
+        if runtime is not None:
+            if runtime.guard.busy:
+                runtime.guard.wait()
+            return runtime.sim.clock
         if self._job is not None:
             return self._job._clock
         return np.zeros(2) if self._carried is None else self._carried.clock
@@ -143,6 +149,7 @@ class WorldMembers:
     # ---- state as vectors
 
     @property
+    @returns_read_only
     def state_vector(self) -> Array:
         """All state as one vector in the layout of `state_space()`, x = [q; qdot; activations].
 
@@ -159,6 +166,7 @@ class WorldMembers:
         state_vectors.set_vector(self._self(), value, "state_vector")
 
     @property
+    @returns_read_only
     def control_vector(self) -> Array:
         """All controls as one vector in the layout of `control_space()`, (num_efforts,)."""
         return state_vectors.get_vector(self._self(), control=True)
@@ -168,6 +176,7 @@ class WorldMembers:
         state_vectors.set_vector(self._self(), value, "control_vector", control=True)
 
     @property
+    @returns_read_only
     def rigid_body_state_vector(self) -> Array:
         """Poses of all rigid bodies, then their velocities, (13 num_rigid_bodies,)."""
         return state_vectors.get_vector(self._self(), rigid_only=True)
@@ -177,6 +186,7 @@ class WorldMembers:
         state_vectors.set_vector(self._self(), value, "rigid_body_state_vector", rigid_only=True)
 
     @property
+    @returns_read_only
     def rigid_body_control_vector(self) -> Array:
         """Held force and torque of every rigid body, world axes, (num_rigid_body_efforts,)."""
         return state_vectors.get_vector(self._self(), control=True, rigid_only=True)
@@ -335,8 +345,9 @@ class WorldMembers:
             world.enter_simulation_mode()
         requirements.require_kinematics(world)
         runtime: Runtime = world._live()
-        (runtime.tick if self._recorder is None else lambda k: self._replay._tick(runtime, k))(count)
-        runtime.sim.fresh_poses()
-        runtime.sim.fresh_velocities()
+        with runtime.guard:
+            (runtime.tick if self._recorder is None else lambda k: self._replay._tick(runtime, k))(count)
+            runtime.sim.fresh_poses()
+            runtime.sim.fresh_velocities()
         if update_collision:
             queries.scene_of(world)

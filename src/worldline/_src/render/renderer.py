@@ -23,6 +23,8 @@ from worldline._src.drawing.marks import TendonLines, tendons_of
 from worldline._src.drawing.placement import body_poses, coordinates
 from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import values
+from worldline._src.facade.copying import NotCopied
+from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.world_state import WorldState
 from worldline._src.render import light
 from worldline._src.render.pictures import Picture, buffer
@@ -50,7 +52,7 @@ class _Scene(NamedTuple):
     tendons: Sequence[TendonLines] = ()
 
 
-class Renderer:
+class Renderer(NotCopied, KnownNames):
     """Makes pictures of one World of one size; for many pictures, and to say when memory is given back.
 
     Use it from the thread that made it. What is added to the World later is seen in the next picture.
@@ -72,6 +74,8 @@ class Renderer:
         ...     round(float(picture.depth[24, 32]), 1)
         2.5
     """
+
+    _instead = "it has buffers of its own; make another Renderer"
 
     def __init__(
         self,

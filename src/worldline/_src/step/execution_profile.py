@@ -42,6 +42,8 @@ class ComputeNodeExecutionProfile(NamedTuple):
 class ComputeExecutionProfile:
     """How the time of one run of a graph went."""
 
+    __slots__ = ("_critical", "_nodes", "_wall", "_workers")
+
     def __init__(
         self,
         worker_count: int,

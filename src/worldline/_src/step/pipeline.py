@@ -55,6 +55,8 @@ class WorldStepPipeline:
         (['positions', 'link_velocities'], ('link poses',))
     """
 
+    __slots__ = ("_name", "_stages")
+
     def __init__(self, name: str, stages: Iterable[StageMetadata]) -> None:
         self._name = name
         self._stages = tuple(stages)

@@ -79,6 +79,8 @@ class WorldStepProfile:
         (3, 1, 1)
     """
 
+    __slots__ = ("_frame", "_stages", "_wall")
+
     def __init__(
         self, frame: int = 0, stages: tuple[WorldStepStageProfile, ...] = (), wall_time_us: float = 0.0
     ) -> None:
@@ -226,8 +228,9 @@ class StepProfiler:
         d[clock : clock + 2] += 1.0
         sim.written()
         before = perf_counter_ns()
-        sim.fresh_poses()
-        sim.fresh_velocities()
+        with sim.guard.reading():
+            sim.fresh_poses()
+            sim.fresh_velocities()
         end = perf_counter_ns()
         self._tell(self._spent - self._cost_ns, end - before, end - self._started)
         return n

@@ -52,6 +52,7 @@ from worldline._src.step.stepping import (
     semi_implicit_stages,
     step_stages,
 )
+from worldline._src.step.thread_guard import FREE, READ, ThreadGuard
 
 if TYPE_CHECKING:
     from worldline._src.step.profiling import StepProfiler
@@ -92,8 +93,11 @@ class Simulation:
         family: MultibodyIntegrationFamily,
         variational: VariationalOptions = _DEFAULT_VARIATIONAL,
         constraints: Constraints | None = None,
+        guard: ThreadGuard | None = None,
     ) -> None:
         self.model = model
+        self.guard = guard or ThreadGuard()
+        """Keeps threads apart; see `step/thread_guard.py`."""
         self.constraints = constraints
         """Contacts, limits, dry friction and actuators; None for motion without them."""
         touches = constraints is not None and constraints.hits is not None
@@ -192,6 +196,8 @@ class Simulation:
         if not self._poses_fresh:
             self._run(_POSES)
             self._poses_fresh = True
+        if self.guard.busy:
+            self.guard.wait()
         return self.body_q
 
     def fresh_velocities(self) -> Array:
@@ -199,6 +205,8 @@ class Simulation:
         if not self._twists_fresh:
             self._run(_TWISTS)
             self._twists_fresh = True
+        if self.guard.busy:
+            self.guard.wait()
         return self.body_qd
 
     def _run(self, program: Program) -> None:
@@ -209,7 +217,16 @@ class Simulation:
             arenas = self.model.arenas
             blocks = (compiled(program, "float"), arenas.index, arenas.constant, WITH_GRAVITY, self.data)
             call = self._reads[program.name] = (caller(), blocks)
-        call[0](*call[1])
+        guard = self.guard
+        if guard.busy:
+            with guard:
+                call[0](*call[1])
+            return
+        guard.busy = READ
+        try:
+            call[0](*call[1])
+        finally:
+            guard.busy = FREE
 
     # ---- stepping
 

@@ -13,11 +13,12 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldline._src.errors import OperationError
+from worldline._src.errors import BusyError, OperationError
 from worldline._src.viewer.access import Gate
 from worldline._src.viewer.controls import Controls
 from worldline._src.viewer.playback import Playback
@@ -127,7 +128,9 @@ class Session:
             return
         try:
             made = self.playback.advance()
-            self._show(force=worked or bool(made))
+            # a frame is left out while a program steps the World in its own thread
+            with suppress(BusyError):
+                self._show(force=worked or bool(made))
         except Exception as error:
             self.playback.pause()
             self.playback.error = error

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
+from worldline._src.facade.copying import NotCopied
+from worldline._src.facade.known_names import KnownNames
 from worldline._src.viewer.server import LOOPBACK
 from worldline._src.viewer.session import Session
 
@@ -19,11 +21,13 @@ if TYPE_CHECKING:
     from worldline._src.facade.world import World
 
 
-class Viewer:
+class Viewer(NotCopied, KnownNames):
     """A World on a page in the browser; made by `view`.
 
     Buttons of the page and methods of this class do the same. Methods return when it is done.
     """
+
+    _instead = "it is a page that is shown; open another Viewer"
 
     def __init__(self, session: Session, host: str) -> None:
         self._session, self._host = session, host

@@ -1,0 +1,96 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""One thread at a time: exclusive access to the arenas of a `Simulation`.
+
+Compiled code runs without the interpreter's lock, so a step in one thread and a read in another would meet in
+the same memory. `ThreadGuard.busy` says who is inside: nobody, a step, or a read of several parts. Steps wait
+for reads and reads for each other; a call that finds a step of another thread is refused.
+
+CPython changes threads at calls and backward jumps, never between a test of an attribute and the assignment
+that follows it, nor between a test and the copy of one array. So testing and setting `busy` needs no lock,
+which would cost a tenth of a small step, and a read or write of one array only has to test `busy` right
+before it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from worldline._src.errors import BusyError
+
+FREE, STEP, READ = 0, 1, 2
+_RULE = (
+    "another thread is inside a step of this World; one thread at a time may use a World: "
+    "wait until that step returns, or give every thread a World of its own (World.clone)"
+)
+_POLL_SECONDS = 1e-5
+
+
+class ThreadGuard:
+    """Access of several threads to one Simulation; a context manager around reads of several parts."""
+
+    __slots__ = ("_depth", "_owner", "busy")
+
+    def __init__(self) -> None:
+        self.busy = FREE
+        """FREE, STEP or READ."""
+        self._owner = 0
+        """Thread that is inside and may read; 0 for none, and in a plain step."""
+        self._depth = 0
+
+    def __enter__(self) -> None:
+        if self._owner == threading.get_ident():
+            self._depth += 1
+            return
+        self._await_reads()
+        if self.busy:
+            raise BusyError(_RULE)
+        self.busy = READ
+        self._owner, self._depth = threading.get_ident(), 1
+
+    def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._owner = 0
+            self.busy = FREE
+
+    def _await_reads(self) -> None:
+        while self.busy == READ:
+            time.sleep(_POLL_SECONDS)
+
+    def wait(self) -> None:
+        """Return when no other thread reads; refuse while another thread steps."""
+        if self._owner != threading.get_ident():
+            self._await_reads()
+            if self.busy:
+                raise BusyError(_RULE)
+
+    def take(self) -> None:
+        """Enter for a step: waits for reads of other threads, refuses when another step runs."""
+        if self._owner != threading.get_ident():
+            self._await_reads()
+        if self.busy:
+            raise BusyError(_RULE)
+        self.busy = STEP
+
+    def adopt(self) -> None:
+        """The calling thread may read between the steps that `take` began."""
+        self._owner, self._depth = threading.get_ident(), 1
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """A block within a step in which the calling thread, which steps, may read."""
+        before = self._owner, self._depth
+        self.adopt()
+        try:
+            yield
+        finally:
+            self._owner, self._depth = before
+
+    def end(self) -> None:
+        """Leave after `take`."""
+        self._owner = self._depth = 0
+        self.busy = FREE
