@@ -197,7 +197,8 @@ def test_rule_14_returned_arrays_are_copies():
         lambda: world.gravity,
     ):
         before = read().copy()
-        read()[:] = 77.0
+        with pytest.raises(ValueError, match="read-only"):
+            read()[:] = 77.0
         np.testing.assert_array_equal(read(), before)
 
 

@@ -51,7 +51,7 @@ def write_state(world):
 
 
 def write_vector(world):
-    vector = world.state_vector
+    vector = world.state_vector.copy()
     vector[7:9] = 1.0
     world.state_vector = vector
 

@@ -148,7 +148,7 @@ def test_jacobians_give_velocities_and_their_change_accelerations():
     assert twist[:3] == pytest.approx(hand.angular_velocity, abs=1e-13)
     assert twist[3:] == pytest.approx(hand.linear_velocity, abs=1e-13)
     # J' v by a difference along the motion at constant joint velocities; scalar joints only here
-    v = robot.joints.velocity
+    v = robot.joints.velocity.copy()
     v[1:4] = 0.0
     robot.joints.velocity = v
     exact = robot.get_jacobian_derivative_times_velocity(hand)

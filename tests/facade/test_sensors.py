@@ -77,7 +77,8 @@ def test_a_reading_is_the_callers_own():
     for name in ("a", "q"):
         sensor = world.sensors[name]
         before = sensor.value
-        sensor.value[:] = 99.0
+        with pytest.raises(ValueError, match="read-only"):
+            sensor.value[:] = 99.0
         assert sensor.value.tolist() == before.tolist()
 
 

@@ -96,7 +96,8 @@ def test_bounds_are_spread_and_joined():
 
 def test_bounds_handed_out_cannot_change_the_space():
     space = sx.StateSpace().add_variable("a", lower=0.0, upper=1.0)
-    space.lower_bounds[0] = 9.0
+    with pytest.raises(ValueError, match="read-only"):
+        space.lower_bounds[0] = 9.0
     assert space.lower_bounds.tolist() == [0.0]
     with pytest.raises(ValueError, match="read-only"):
         space.get_variable("a").lower_bound[0] = 9.0

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 import worldline
-from facade import typed_connections, typed_members, typed_surface, typed_use, typed_values
+from facade import typed_bulk, typed_connections, typed_members, typed_surface, typed_use, typed_values
 from facade.scenes import rich
 from worldline import simulation as sx
 from worldline._src.errors import CapabilityError
@@ -113,9 +113,8 @@ def test_every_handle_has_a_repr():
 # ---- types
 
 
-TYPED = tuple(
-    Path(part.__file__) for part in (typed_use, typed_members, typed_connections, typed_values, typed_surface)
-)
+PARTS = (typed_use, typed_members, typed_connections, typed_values, typed_surface, typed_bulk)
+TYPED = tuple(Path(part.__file__) for part in PARTS)
 
 
 def test_typed_use_names_everything_public():
@@ -139,6 +138,7 @@ def test_typed_use_runs(tmp_path):
     assert typed_members.run(tmp_path) > 0
     assert typed_connections.run() == 1
     assert typed_values.run() > 0 and typed_surface.run() > 0
+    assert typed_bulk.run() > 0
     world = sx.World()
     assert asyncio.run(typed_members.wait_for(world)) == 1 and world.frame == 3
 

@@ -20,7 +20,10 @@ from worldline._src.facade.collections import (
     DofCollection,
     JointCollection,
     LinkCollection,
+    LoopClosureCollection,
     NamedCollection,
+    RigidBodyCollection,
+    WorldJointCollection,
 )
 from worldline._src.facade.contacts import Contact, ContactForce
 from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
@@ -156,6 +159,7 @@ __all__ = [
     "LoadResult",
     "LookAt",
     "LoopClosure",
+    "LoopClosureCollection",
     "LoopClosureFamily",
     "LoopClosureResidual",
     "LoopClosureResidualCoordinates",
@@ -182,6 +186,7 @@ __all__ = [
     "ReplayIndexError",
     "ResolvedOption",
     "RigidBody",
+    "RigidBodyCollection",
     "RigidBodyOptions",
     "RigidBodySolver",
     "RootJointType",
@@ -206,6 +211,7 @@ __all__ = [
     "World",
     "WorldControl",
     "WorldJoint",
+    "WorldJointCollection",
     "WorldOptions",
     "WorldState",
     "WorldStepProfile",

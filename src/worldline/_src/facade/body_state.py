@@ -10,6 +10,7 @@ import numpy as np
 
 from worldline._src.facade import values
 from worldline._src.facade.body_options import checked_inertia, six_moments
+from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.inertia import Inertia
 from worldline._src.facade.values import TransformLike, VectorLike
@@ -37,8 +38,10 @@ class MassiveFrame(Frame):
         return runtime, runtime.link_body[id(self._link)]
 
     def _pose(self) -> Array:
+        """Position and xyzw in the world frame; a view, to be copied at once."""
         runtime = self._live()
-        return runtime.sim.fresh_poses()[runtime.link_body[id(self._link)]]
+        b = runtime.link_body[id(self._link)]
+        return runtime.sim.fresh_poses()[b]
 
     # ---- mass properties
 
@@ -179,16 +182,17 @@ class MassiveFrame(Frame):
     def _velocity(self) -> tuple[Array, Array, Array]:
         """Velocity of the origin, angular velocity, centre of mass from the origin; world axes."""
         runtime, b = self._index()
-        twist = runtime.sim.fresh_velocities()[b]
-        R = values.matrix_of(runtime.sim.fresh_poses()[b])[:3, :3]
+        twist = runtime.sim.fresh_velocities()[b].copy()
+        R = values.matrix_of(runtime.sim.fresh_poses()[b].copy())[:3, :3]
         lever = R @ runtime.model.body_com[b]
-        angular = twist[3:].copy()
+        angular = twist[3:]
         return twist[:3] - np.cross(angular, lever), angular, lever
 
     def _motion(self) -> tuple[Array, Array]:
         linear, angular, _ = self._velocity()
         return linear, angular
 
+    @exclusive
     def _acceleration(self) -> tuple[Array, Array]:
         runtime, b = self._index()
         rate = link_accelerations(runtime.model, runtime.sim.q, runtime.sim.v, runtime.sim.a)[b]
@@ -201,6 +205,7 @@ class MassiveFrame(Frame):
         return runtime.model.body_mass[b] * runtime.sim.fresh_velocities()[b, :3]
 
     @property
+    @exclusive
     def angular_momentum(self) -> Array:
         """About the centre of mass, world axes [kg m^2/s], (3,)."""
         runtime, b = self._index()
@@ -208,6 +213,7 @@ class MassiveFrame(Frame):
         return R @ runtime.model.body_inertia[b] @ R.T @ runtime.sim.fresh_velocities()[b, 3:]
 
     @property
+    @exclusive
     def kinetic_energy(self) -> float:
         """[J]"""
         runtime, b = self._index()
@@ -215,6 +221,7 @@ class MassiveFrame(Frame):
         return float(0.5 * (runtime.model.body_mass[b] * (v[:3] @ v[:3]) + self.angular_momentum @ v[3:]))
 
     @property
+    @exclusive
     def potential_energy(self) -> float:
         """In the gravity field, zero with the centre of mass at the world's origin [J]."""
         runtime, b = self._index()

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 import numpy as np
 
 from worldline._src.errors import NotFoundError, nearest_name
-from worldline._src.facade import values
+from worldline._src.facade import bulk, values
+from worldline._src.facade.bulk import PerFreedom, Stacked
+from worldline._src.facade.copying import NotCopied
+from worldline._src.facade.known_names import KnownNames, returns_read_only
 from worldline._src.facade.values import VectorLike
 from worldline._src.spatial.poses import Array
 
@@ -22,13 +25,16 @@ if TYPE_CHECKING:
     from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
     from worldline._src.facade.joint import Joint
     from worldline._src.facade.link import Link
+    from worldline._src.facade.loop_closure import LoopClosure  # noqa: F401 - named in bases
     from worldline._src.facade.multibody import Multibody
+    from worldline._src.facade.rigid_body import RigidBody  # noqa: F401 - named in bases
+    from worldline._src.facade.world_joint import WorldJoint  # noqa: F401 - named in bases
 
 T = TypeVar("T")
 D = TypeVar("D")
 
 
-class NamedCollection(Sequence[T], Generic[T]):
+class NamedCollection(NotCopied, KnownNames, Sequence[T], Generic[T]):
     """Handles of one kind of one owner, in construction order.
 
     Example:
@@ -38,6 +44,8 @@ class NamedCollection(Sequence[T], Generic[T]):
         >>> world.rigid_bodies.names, world.rigid_bodies["box"] is box, world.rigid_bodies.get("ball")
         (['box'], True, None)
     """
+
+    _instead = "it is a view; copy the World and ask the copy, or list(...) the members"
 
     def __init__(self, what: str, members: Callable[[], dict[str, T]]) -> None:
         self._what = what
@@ -90,7 +98,28 @@ class NamedCollection(Sequence[T], Generic[T]):
         return f"<{len(self)} x {self._what}: {', '.join(self.names)}>"
 
 
-class LinkCollection(NamedCollection["Link"]):
+class BodyCollection(NamedCollection[T]):
+    """Bodies with mass, by name; bulk properties have one entry for each."""
+
+    centers_of_mass = Stacked("center_of_mass", "In the frame of the body [m]", (3,), settable=True)
+    inertias = Stacked("inertia", "About the centre of mass [kg m^2]", (3, 3), settable=True)
+    gravity_compensations = Stacked("gravity_compensation", "Shares of the weight taken off", settable=True)
+    rotations = Stacked("rotation", "Axes of the bodies as columns, world axes", (3, 3))
+    quaternions = Stacked("quaternion", "Orientations xyzw", (4,))
+    local_transforms = Stacked("local_transform", "Poses in the parent frames", (4, 4))
+    linear_velocities = Stacked("linear_velocity", "Velocities of the origins, world axes [m/s]", (3,))
+    angular_velocities = Stacked("angular_velocity", "World axes [rad/s]", (3,))
+    linear_accelerations = Stacked(
+        "linear_acceleration", "Accelerations of the origins, world axes [m/s^2]", (3,)
+    )
+    angular_accelerations = Stacked("angular_acceleration", "World axes [rad/s^2]", (3,))
+    linear_momenta = Stacked("linear_momentum", "World axes [kg m/s]", (3,))
+    angular_momenta = Stacked("angular_momentum", "About the centres of mass, world axes [kg m^2/s]", (3,))
+    kinetic_energies = Stacked("kinetic_energy", "[J]")
+    potential_energies = Stacked("potential_energy", "In the gravity field [J]")
+
+
+class LinkCollection(BodyCollection["Link"]):
     """The links of a multibody."""
 
     def __init__(self, owner: Multibody, members: Callable[[], dict[str, Link]]) -> None:
@@ -98,22 +127,81 @@ class LinkCollection(NamedCollection["Link"]):
         self._owner = owner
 
     @property
+    @returns_read_only
     def transforms(self) -> Array:
         """Poses in the world frame, (len, 4, 4)."""
         runtime = self._owner._live()
-        return _matrices(runtime.sim.fresh_poses()[self._owner._body_rows(runtime)])
+        rows = self._owner._body_rows(runtime)
+        return values.read_only(_matrices(runtime.sim.fresh_poses()[rows].copy()))
 
     @property
+    @returns_read_only
     def translations(self) -> Array:
         """Positions of the origins in the world frame [m], (len, 3)."""
         runtime = self._owner._live()
-        return runtime.sim.fresh_poses()[self._owner._body_rows(runtime), :3]
+        rows = self._owner._body_rows(runtime)
+        return values.read_only(runtime.sim.fresh_poses()[rows, :3].copy())
 
     @property
+    @returns_read_only
     def masses(self) -> Array:
         """[kg], (len,)."""
         runtime = self._owner._live()
-        return runtime.model.body_mass[self._owner._body_rows(runtime)]
+        return values.read_only(runtime.model.body_mass[self._owner._body_rows(runtime)].copy())
+
+    @masses.setter
+    def masses(self, value: float | VectorLike) -> None:
+        members = list(self)
+        bulk.write_all(members, "mass", values.spread(value, len(members), "masses of links").tolist())
+
+
+class RigidBodyCollection(BodyCollection["RigidBody"]):
+    """The rigid bodies of a World.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> world = sx.World()
+        >>> a, b = world.add_rigid_body("a"), world.add_rigid_body("b")
+        >>> world.rigid_bodies.translations = [[0, 0, 1], [0, 0, 2]]
+        >>> b.translation.tolist(), world.rigid_bodies.masses.tolist()
+        ([0.0, 0.0, 2.0], [1.0, 1.0])
+    """
+
+    masses = Stacked("mass", "[kg]", settable=True)
+    transforms = Stacked("transform", "Poses in the world frame", (4, 4), settable=True)
+    translations = Stacked("translation", "Positions of the origins, world frame [m]", (3,), settable=True)
+    quaternions = Stacked("quaternion", "Orientations xyzw", (4,), settable=True)
+    linear_velocities = Stacked(
+        "linear_velocity", "Velocities of the origins, world axes [m/s]", (3,), settable=True
+    )
+    angular_velocities = Stacked("angular_velocity", "World axes [rad/s]", (3,), settable=True)
+    forces = Stacked("force", "Held forces at the centres of mass, world axes [N]", (3,), settable=True)
+    torques = Stacked("torque", "Held torques, world axes [N m]", (3,), settable=True)
+    frictions = Stacked("friction", "Coefficients of dry friction", settable=True)
+    restitutions = Stacked("restitution", "Shares of the closing speed that return", settable=True)
+    are_static = Stacked("is_static", "Whether a body never moves", settable=True, kind=bool)
+    are_kinematic = Stacked(
+        "is_kinematic", "Whether a body follows its velocity and feels no forces", settable=True, kind=bool
+    )
+    are_sleeping = Stacked("is_sleeping", "Whether a body sleeps", kind=bool)
+
+
+class LoopClosureCollection(NamedCollection["LoopClosure"]):
+    """The loop closures of a World."""
+
+    enabled = Stacked("enabled", "Whether a closure acts", settable=True, kind=bool)
+    distances = Stacked("distance", "Distances that closures of the DISTANCE family keep [m]")
+    offsets_a = Stacked("offset_a", "Poses of the endpoints in frame_a", (4, 4))
+    offsets_b = Stacked("offset_b", "Poses of the endpoints in frame_b", (4, 4))
+
+
+class WorldJointCollection(NamedCollection["WorldJoint"]):
+    """The joints that a World owns."""
+
+    break_forces = Stacked("break_force", "Force that breaks a joint [N], or infinity", settable=True)
+    break_torques = Stacked("break_torque", "Torque that breaks a joint [N m], or infinity", settable=True)
+    are_broken = Stacked("is_broken", "Whether a joint is broken", kind=bool)
+    wrenches = Stacked("wrench", "What joints passed on in the last step, see `WorldJoint.wrench`", (6,))
 
 
 def _matrices(poses: Array) -> Array:
@@ -148,6 +236,7 @@ class JointCollection(NamedCollection["Joint"]):
         self._owner = owner
 
     @property
+    @returns_read_only
     def position(self) -> Array:
         """[m or rad], (num_dofs,); rotation vectors for SPHERICAL and FLOATING joints."""
         return self._owner._positions("q")
@@ -157,6 +246,7 @@ class JointCollection(NamedCollection["Joint"]):
         self._owner._set_positions("q", value, "position")
 
     @property
+    @returns_read_only
     def target_position(self) -> Array:
         """Where position drives lead [m or rad], (num_dofs,)."""
         return self._owner._positions("q_target")
@@ -166,6 +256,7 @@ class JointCollection(NamedCollection["Joint"]):
         self._owner._set_positions("q_target", value, "target position")
 
     @property
+    @returns_read_only
     def velocity(self) -> Array:
         """[m/s or rad/s], (num_dofs,)."""
         return self._owner._dof_vector("v")
@@ -175,17 +266,23 @@ class JointCollection(NamedCollection["Joint"]):
         self._owner._set_dof_vector("v", value, "velocity")
 
     @property
+    @returns_read_only
     def acceleration(self) -> Array:
         """Of the last step [m/s^2 or rad/s^2], (num_dofs,)."""
         return self._owner._dof_vector("a")
 
     @property
+    @returns_read_only
     def constraint_force(self) -> Array:
         """What constraints did in the last step, see `Joint.constraint_force` [N or N m], (num_dofs,)."""
         runtime = self._owner._live()
-        return np.array(runtime.constraint_forces()[self._owner._layout(runtime).v])
+        rows, forces = self._owner._layout(runtime).v, runtime.constraint_forces()
+        if runtime.guard.busy:
+            runtime.guard.wait()
+        return values.read_only(forces[rows].copy())
 
     @property
+    @returns_read_only
     def force(self) -> Array:
         """Commanded efforts [N or N m], (num_dofs,)."""
         return self._owner._dof_vector("force")
@@ -195,6 +292,7 @@ class JointCollection(NamedCollection["Joint"]):
         self._owner._set_dof_vector("force", value, "force")
 
     @property
+    @returns_read_only
     def target_velocity(self) -> Array:
         """Speeds that drives lead to [m/s or rad/s], (num_dofs,)."""
         return self._owner._dof_vector("v_target")
@@ -206,6 +304,7 @@ class JointCollection(NamedCollection["Joint"]):
     command_velocity = target_velocity
 
     @property
+    @returns_read_only
     def command_acceleration(self) -> Array:
         """Accelerations to realise [m/s^2 or rad/s^2], (num_dofs,)."""
         return self._owner._dof_vector("a_target")
@@ -216,13 +315,41 @@ class JointCollection(NamedCollection["Joint"]):
 
     @property
     def position_lower_limits(self) -> Array:
-        """[m or rad], (num_dofs,)."""
+        """[m or rad], (num_dofs,); see `set_position_limits`."""
         return self._owner._dof_parameter("joint_limit_lower")
 
     @property
     def position_upper_limits(self) -> Array:
-        """[m or rad], (num_dofs,)."""
+        """[m or rad], (num_dofs,); see `set_position_limits`."""
         return self._owner._dof_parameter("joint_limit_upper")
+
+    def set_position_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
+        """Both limits [m or rad], each one number for all freedoms or (num_dofs,); infinity for none."""
+        bulk.set_position_limits(self, lower, upper)
+
+    def _bulk_joints(self) -> list[Joint]:
+        return list(self)
+
+    target_stiffness = PerFreedom("target_stiffness", "Gains of drives on position error [N/m or N m/rad]")
+    target_damping = PerFreedom("target_damping", "Gains of drives on velocity error [N s/m or N m s/rad]")
+    spring_stiffness = PerFreedom("spring_stiffness", "[N/m or N m/rad]")
+    rest_position = PerFreedom("rest_position", "Where springs are relaxed [m or rad]")
+    damping_coefficient = PerFreedom("damping_coefficient", "[N s/m or N m s/rad]")
+    coulomb_friction = PerFreedom("coulomb_friction", "Dry friction [N or N m]")
+    armature = PerFreedom("armature", "Inertia added to the diagonal of the mass matrix [kg or kg m^2]")
+    velocity_limits = PerFreedom("velocity_limits", "Largest speeds [m/s or rad/s], infinity for none")
+    acceleration_limits = PerFreedom(
+        "acceleration_limits", "Largest commanded accelerations [m/s^2 or rad/s^2], infinity for none"
+    )
+    effort_limits = PerFreedom("effort_limits", "Largest commanded efforts [N or N m], infinity for none")
+    limit_margin = Stacked("limit_margin", "Distance from a limit at which it begins to act", settable=True)
+    axis = Stacked("axis", "Unit axes in the joint frames", (3,), settable=True)
+    axis2 = Stacked("axis2", "Second unit axes in the joint frames", (3,), settable=True)
+    pitch = Stacked("pitch", "Advance of screw joints [m/rad]", settable=True)
+    break_force = Stacked("break_force", "Joints of a tree do not break: infinite [N]")
+    break_torque = Stacked("break_torque", "Joints of a tree do not break: infinite [N m]")
+    is_broken = Stacked("is_broken", "Joints of a tree do not break", kind=bool)
+    is_frozen = Stacked("is_frozen", "Whether a joint is welded", kind=bool)
 
 
 class DofCollection(NamedCollection["DegreeOfFreedom"]):

@@ -10,9 +10,10 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError, NotFoundError, nearest_name
 from worldline._src.facade import values, world_joint
-from worldline._src.facade.collections import NamedCollection
+from worldline._src.facade.collections import WorldJointCollection
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.joint_spec import JointSpec
+from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import VectorLike
 from worldline._src.facade.world_joint import WorldJoint
@@ -37,7 +38,7 @@ def _joint_arguments(given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Fra
     raise values.ShapeError("add_joint takes (child, spec) or (parent, child, spec)")
 
 
-class WorldConnections:
+class WorldConnections(KnownNames):
     """Joints between bodies, springs between bodies, and switches of equality constraints."""
 
     def _start_connections(self) -> None:
@@ -85,9 +86,9 @@ class WorldConnections:
         return made
 
     @property
-    def joints(self) -> NamedCollection[WorldJoint]:
+    def joints(self) -> WorldJointCollection:
         """Joints that the World owns; those of trees are in their multibody."""
-        return NamedCollection("joint", self._joints_by_name)
+        return WorldJointCollection("joint", self._joints_by_name)
 
     @property
     def num_joints(self) -> int:
@@ -201,7 +202,7 @@ class WorldConnections:
 
     def _equality(self, name: str) -> int:
         world = cast("World", self)
-        runtime = world._runtime or world._compile()
+        runtime = world._live()
         table = runtime.model.equalities
         labels = [] if table is None else table.label
         if runtime.constraints is None or name not in labels:

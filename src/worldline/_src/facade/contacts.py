@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.link import Link
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.kernels.constraints import tables as t
@@ -113,6 +114,7 @@ def owners(world: World, runtime: Runtime) -> Owners:
     return Owners(table, index)
 
 
+@exclusive
 def last_contacts(world: World) -> list[Contact]:
     """See `World.contacts`."""
     runtime = world._live()
@@ -144,6 +146,7 @@ def last_contacts(world: World) -> list[Contact]:
     return made
 
 
+@exclusive
 def last_contact_forces(world: World) -> list[ContactForce]:
     """See `World.get_last_contact_forces`."""
     h = world.time_step

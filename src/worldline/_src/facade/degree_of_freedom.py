@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self, overload
 from worldline._src.facade import values
 from worldline._src.facade.joint_parameters import set_actuator_type
 from worldline._src.facade.kinds import ActuatorType, member
+from worldline._src.facade.known_names import KnownNames
 
 if TYPE_CHECKING:
     from worldline._src.facade.joint import Joint
@@ -31,7 +32,7 @@ class _Entry:
         return float(getattr(instance._joint, self._name)[instance._index])
 
     def __set__(self, instance: DegreeOfFreedom, value: float) -> None:
-        vector = getattr(instance._joint, self._name)
+        vector = getattr(instance._joint, self._name).copy()
         vector[instance._index] = values.any_number(value, f"{self._name} of {instance.name}")
         setattr(instance._joint, self._name, vector)
 
@@ -43,7 +44,7 @@ def _read_only(name: str, doc: str) -> property:
     return property(read, doc=doc)
 
 
-class DegreeOfFreedom:
+class DegreeOfFreedom(KnownNames):
     """One number of a joint: a view of the entry of the joint's vectors, with plain floats.
 
     Example:
@@ -136,6 +137,7 @@ class DegreeOfFreedom:
 
     def set_position_limits(self, lower: float, upper: float) -> None:
         """Both limits of this degree of freedom [m or rad]; infinity for none."""
-        low, high = self._joint.position_lower_limits, self._joint.position_upper_limits
-        low[self._index], high[self._index] = lower, upper
+        low, high = self._joint.position_lower_limits.copy(), self._joint.position_upper_limits.copy()
+        low[self._index] = values.any_number(lower, f"lower limit of {self.name}")
+        high[self._index] = values.any_number(upper, f"upper limit of {self.name}")
         self._joint.set_position_limits(low, high)

@@ -8,6 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from worldline._src.facade.body_state import MassiveFrame
+from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.joint import Joint
 from worldline._src.facade.link import Link
 
@@ -48,6 +49,7 @@ def _joint(joint: Joint) -> dict[str, Any]:
     }
 
 
+@exclusive
 def scene_data(world: World) -> dict[str, Any]:
     """What `dump_scene_json` writes, as maps and lists."""
     runtime = world._live()

@@ -12,6 +12,7 @@ import numpy as np
 from worldline._src.collision.arenas import ShapeRow
 from worldline._src.facade import queries
 from worldline._src.facade.contacts import last_contacts
+from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.queries import BodyLike
 from worldline._src.model.model import Model
 from worldline._src.step.collision_rows import body_rows, shape_rows
@@ -50,6 +51,7 @@ class _Shapes(NamedTuple):
     """Pairs of shapes with parameters of their own, which no filter keeps apart: their rows."""
 
 
+@exclusive
 def explain(world: World, a: BodyLike, b: BodyLike) -> Explanation:
     """See `World.explain`."""
     runtime = world._live()

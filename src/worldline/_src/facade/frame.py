@@ -10,7 +10,9 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import values
+from worldline._src.facade.copying import Address
 from worldline._src.facade.handle import Handle
+from worldline._src.facade.known_names import returns_read_only
 from worldline._src.facade.values import TransformLike
 from worldline._src.scene.bodies import Frame as SceneFrame
 from worldline._src.spatial.poses import Array, compose, inverse
@@ -45,24 +47,33 @@ class Frame(Handle):
         raise NotImplementedError
 
     @property
+    @returns_read_only
     def transform(self) -> Array:
         """Pose in the world frame, 4x4."""
-        return values.matrix_of(self._pose())
+        made = values.matrix_of(self._pose().copy())
+        made.setflags(False)
+        return made
 
     @property
+    @returns_read_only
     def translation(self) -> Array:
         """Position of the origin in the world frame [m], (3,)."""
-        return self._pose()[:3].copy()
+        made = self._pose()[:3].copy()
+        made.setflags(False)
+        return made
 
     @property
     def rotation(self) -> Array:
         """Rotation from this frame to the world, (3, 3)."""
-        return values.matrix_of(self._pose())[:3, :3].copy()
+        return values.matrix_of(self._pose().copy())[:3, :3].copy()
 
     @property
+    @returns_read_only
     def quaternion(self) -> Array:
         """Orientation in the world frame, xyzw, (4,)."""
-        return self._pose()[3:].copy()
+        made = self._pose()[3:].copy()
+        made.setflags(False)
+        return made
 
     @property
     def parent_frame(self) -> Frame:
@@ -130,7 +141,7 @@ class Frame(Handle):
         """
         self._same_world(relative_to)
         ours, theirs = self._motion(), relative_to._motion()
-        lever = self._pose()[:3] - relative_to._pose()[:3]
+        lever = self._pose()[:3].copy() - relative_to._pose()[:3]
         velocity = ours[0] - theirs[0] - np.cross(theirs[1], lever)
         return self._expressed(velocity, relative_to if expressed_in is None else expressed_in)
 
@@ -170,7 +181,7 @@ class Frame(Handle):
         self._same_world(relative_to)
         (velocity, _), (their_velocity, turning) = self._motion(), relative_to._motion()
         (ours, _), (theirs, change) = self._acceleration(), relative_to._acceleration()
-        lever = self._pose()[:3] - relative_to._pose()[:3]
+        lever = self._pose()[:3].copy() - relative_to._pose()[:3]
         seen = velocity - their_velocity - np.cross(turning, lever)
         # what a turning observer takes for forces: Euler's, the centrifugal and the Coriolis one
         own = np.cross(change, lever) + np.cross(turning, np.cross(turning, lever) + 2.0 * seen)
@@ -212,6 +223,12 @@ class _WorldFrame(Frame):
     def name(self) -> str:
         return "world"
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Frame:
+        return self
+
+    def __reduce__(self) -> Any:
+        return Frame.world, ()
+
     @property
     def is_world(self) -> bool:
         return True
@@ -238,6 +255,9 @@ class _PlacedFrame(Frame):
     def name(self) -> str:
         return self._frame.name or ""
 
+    def _path(self) -> Address:
+        return "frames", self.name
+
     def _pose(self) -> Array:
         if not self._alive:
             self._refuse()
@@ -256,14 +276,14 @@ class _PlacedFrame(Frame):
         while isinstance(above, _PlacedFrame):
             above = above._parent
         linear, angular = above._motion()
-        return linear + np.cross(angular, self._pose()[:3] - above._pose()[:3]), angular
+        return linear + np.cross(angular, self._pose()[:3].copy() - above._pose()[:3]), angular
 
     def _acceleration(self) -> tuple[Array, Array]:
         above: Any = self._parent
         while isinstance(above, _PlacedFrame):
             above = above._parent
         (linear, angular), turning = above._acceleration(), above._motion()[1]
-        lever = self._pose()[:3] - above._pose()[:3]
+        lever = self._pose()[:3].copy() - above._pose()[:3]
         return linear + np.cross(angular, lever) + np.cross(turning, np.cross(turning, lever)), angular
 
     def _local(self) -> Array:
@@ -340,9 +360,12 @@ class FreeFrame(_PlacedFrame):
         self._world._follow_frame(self)
 
     @property
+    @returns_read_only
     def transform(self) -> Array:
         """Pose in the world frame, 4x4."""
-        return values.matrix_of(self._pose())
+        made = values.matrix_of(self._pose().copy())
+        made.setflags(False)
+        return made
 
     @transform.setter
     def transform(self, value: TransformLike) -> None:

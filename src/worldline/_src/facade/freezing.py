@@ -11,6 +11,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
+from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.handle import Handle
 from worldline._src.facade.joint_coordinates import to_coordinates
 from worldline._src.facade.values import VectorLike
@@ -29,6 +30,7 @@ class Freezing(Handle):
     _thawed: list[tuple[set[str], list[TakenOut]]]
     """Names of joints in the description, and what was taken out for them."""
 
+    @exclusive
     def freeze(
         self, joints: Iterable[Joint | str] | None = None, positions: VectorLike | None = None
     ) -> None:
@@ -82,6 +84,7 @@ class Freezing(Handle):
         owner._known = None
         owner._world._topology_changed()
 
+    @exclusive
     def unfreeze(self, joints: Iterable[Joint | str] | None = None) -> None:
         """Let frozen joints go, in design mode or within `World.edit()`; all of them when None.
 

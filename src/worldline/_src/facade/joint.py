@@ -12,6 +12,7 @@ import numpy as np
 from worldline._src.errors import ArgumentError, OperationError, UnknownCapabilityError
 from worldline._src.facade import joint_parameters as parameters
 from worldline._src.facade import mimic, values
+from worldline._src.facade.copying import Address
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.joint_coordinates import from_coordinates, to_coordinates
 from worldline._src.facade.joint_stiffness import JointConstraintProjectionPolicy
@@ -24,8 +25,10 @@ from worldline._src.facade.kinds import (
     joint_type,
     member,
 )
+from worldline._src.facade.known_names import returns_read_only
 from worldline._src.facade.runtime import MOTORS
 from worldline._src.facade.values import VectorLike
+from worldline._src.scene import rules
 from worldline._src.scene.joints import FreeJoint
 from worldline._src.scene.joints import Joint as SceneJoint
 from worldline._src.spatial.poses import Array
@@ -81,6 +84,9 @@ class Joint(mimic.Follower):
     def name(self) -> str:
         """Unique among the joints of the multibody."""
         return self._label
+
+    def _path(self) -> Address:
+        return *self._multibody._path(), "joints", self.name
 
     @property
     def type(self) -> JointType:
@@ -150,17 +156,23 @@ class Joint(mimic.Follower):
     # ---- state
 
     @property
+    @returns_read_only
     def position(self) -> Array:
         """[m or rad], (num_dofs,)."""
         runtime = self._live()
-        q = runtime.sim.q[runtime.q_slice(self._joint)]
-        return from_coordinates(q) if self._turning and q.size else q.copy()
+        part = runtime.q_slice(self._joint)
+        q = runtime.sim.q[part].copy()
+        if self._turning and q.size:
+            q = from_coordinates(q)
+        q.setflags(False)
+        return q
 
     @position.setter
     def position(self, value: VectorLike) -> None:
         runtime = self._live()
         numbers = self._coordinates(value, "position")
-        runtime.sim.q[runtime.q_slice(self._joint)] = numbers
+        part = runtime.q_slice(self._joint)
+        runtime.sim.q[part] = numbers
         runtime.sim.written()
 
     def _coordinates(self, value: VectorLike, quantity: str) -> Array:
@@ -168,24 +180,32 @@ class Joint(mimic.Follower):
         return to_coordinates(numbers) if self._turning and numbers.size else numbers
 
     @property
+    @returns_read_only
     def velocity(self) -> Array:
         """[m/s or rad/s], (num_dofs,)."""
         runtime = self._live()
-        return runtime.sim.v[runtime.v_slice(self._joint)].copy()
+        part = runtime.v_slice(self._joint)
+        v = runtime.sim.v[part].copy()
+        v.setflags(False)
+        return v
 
     @velocity.setter
     def velocity(self, value: VectorLike) -> None:
         runtime = self._live()
-        runtime.sim.v[runtime.v_slice(self._joint)] = values.dof_vector(
-            value, self.num_dofs, lambda: self._what("velocity")
-        )
+        numbers = values.dof_vector(value, self.num_dofs, lambda: self._what("velocity"))
+        part = runtime.v_slice(self._joint)
+        runtime.sim.v[part] = numbers
         runtime.sim.velocities_written()
 
     @property
+    @returns_read_only
     def acceleration(self) -> Array:
         """Of the last step, zero before the first [m/s^2 or rad/s^2], (num_dofs,)."""
         runtime = self._live()
-        return runtime.sim.a[runtime.v_slice(self._joint)].copy()
+        part = runtime.v_slice(self._joint)
+        a = runtime.sim.a[part].copy()
+        a.setflags(False)
+        return a
 
     @property
     def constraint_force(self) -> Array:
@@ -195,7 +215,8 @@ class Joint(mimic.Follower):
         limits that stand alone, which have no rows.
         """
         runtime = self._live()
-        return runtime.constraint_forces()[runtime.v_slice(self._joint)].copy()
+        forces, part = runtime.constraint_forces(), runtime.v_slice(self._joint)
+        return forces[part].copy()
 
     def compute_wrench_to_child(self, frame: Frame | None = None) -> Array:
         """Torque [N m] and force [N] that the joint passes from its parent to its child, (6,).
@@ -263,14 +284,19 @@ class Joint(mimic.Follower):
 
     def _command(self, name: str) -> Array:
         runtime = self._live()
-        return getattr(runtime.sim, name)[runtime.v_slice(self._joint)].copy()
+        array, part = getattr(runtime.sim, name), runtime.v_slice(self._joint)
+        made = array[part].copy()
+        made.setflags(False)
+        return made
 
     def _set_command(self, name: str, value: VectorLike, quantity: str) -> None:
         runtime = self._live()
         numbers = values.dof_vector(value, self.num_dofs, lambda: self._what(quantity))
-        getattr(runtime.sim, name)[runtime.v_slice(self._joint)] = numbers
+        array, part = getattr(runtime.sim, name), runtime.v_slice(self._joint)
+        array[part] = numbers
 
     @property
+    @returns_read_only
     def force(self) -> Array:
         """Commanded effort, held until changed [N or N m], (num_dofs,)."""
         return self._command("force")
@@ -280,6 +306,7 @@ class Joint(mimic.Follower):
         self._set_command("force", value, "force")
 
     @property
+    @returns_read_only
     def command_velocity(self) -> Array:
         """Speed that VELOCITY and SERVO actuators follow [m/s or rad/s], (num_dofs,)."""
         return self._command("v_target")
@@ -289,6 +316,7 @@ class Joint(mimic.Follower):
         self._set_command("v_target", value, "command velocity")
 
     @property
+    @returns_read_only
     def command_acceleration(self) -> Array:
         """What ACCELERATION actuators realise, within the limits [m/s^2 or rad/s^2], (num_dofs,)."""
         return self._command("a_target")
@@ -299,19 +327,26 @@ class Joint(mimic.Follower):
         self._live().accelerations_commanded()
 
     @property
+    @returns_read_only
     def target_position(self) -> Array:
         """Where the position drive leads [m or rad], (num_dofs,)."""
         runtime = self._live()
-        q = runtime.sim.q_target[runtime.q_slice(self._joint)]
-        return from_coordinates(q) if self._turning and q.size else q.copy()
+        part = runtime.q_slice(self._joint)
+        q = runtime.sim.q_target[part].copy()
+        if self._turning and q.size:
+            q = from_coordinates(q)
+        q.setflags(False)
+        return q
 
     @target_position.setter
     def target_position(self, value: VectorLike) -> None:
         runtime = self._live()
         coordinates = self._coordinates(value, "target position")
-        runtime.sim.q_target[runtime.q_slice(self._joint)] = coordinates
+        part = runtime.q_slice(self._joint)
+        runtime.sim.q_target[part] = coordinates
 
     @property
+    @returns_read_only
     def target_velocity(self) -> Array:
         """Speed that the drive leads to [m/s or rad/s], (num_dofs,)."""
         return self._command("v_target")
@@ -532,6 +567,12 @@ class Joint(mimic.Follower):
     def _set_axis(self, name: str, value: VectorLike, allowed: set[JointType]) -> None:
         self._axis_of(name, allowed)
         axis = values.direction(value, f"{name} of joint '{self.name}'")
+        other = "axis2" if name == "axis" else "axis"
+        if self.type in _WITH_AXIS2 and rules.parallel(axis, getattr(self._joint, other)):
+            raise ArgumentError(
+                f"{name} of joint '{self.name}' must be across its {other} "
+                f"{getattr(self._joint, other).tolist()}, got {axis.tolist()}"
+            )
         self._require_design(f"changing the {name} of joint '{self.name}'")
         setattr(self._joint, name, axis)
         self._world._topology_changed()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from worldline._src.errors import CapabilityError
+from worldline._src.facade.exclusive import exclusive
 from worldline._src.model.constraint_tables import EqualityKind
 from worldline._src.model.model import Model
 from worldline._src.model.tables import TargetKind
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
 
 
+@exclusive
 def wrench_on_child(joint: Joint, frame: Frame) -> Array:
     """Torque about the origin of a frame and force in its axes, from the parent on the child, (6,)."""
     runtime = joint._live()

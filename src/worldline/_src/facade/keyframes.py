@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from worldline._src.errors import NotFoundError, nearest_name
+from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.runtime import Runtime
 from worldline._src.facade.scene_state import read_state
 from worldline._src.scene.bodies import BodyKind
@@ -25,6 +26,7 @@ def names(world: World) -> list[str]:
     return [] if frames is None else list(frames.label)
 
 
+@exclusive
 def apply(world: World, name: str) -> None:
     """Everything a keyframe of the scene holds; what it does not give is as at the start."""
     runtime = world._live()

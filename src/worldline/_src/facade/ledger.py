@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from worldline._src.errors import CapabilityError, OperationError
+from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.force_shares import force_shares, generalized, late_forces, relief
 from worldline._src.kernels import drives
 from worldline._src.kernels.constraints import tables as t
@@ -81,6 +82,7 @@ class EnergyLedger:
         return "\n".join(f"{name.replace('_', ' '):<20} {value: .6e} J" for name, value in rows.items())
 
 
+@exclusive
 def energy_ledger(world: World) -> EnergyLedger:
     """See `World.energy_ledger`."""
     runtime = world._live()

@@ -10,6 +10,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
+from worldline._src.facade.copying import Address
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.shapes import CollisionBody
 from worldline._src.facade.values import TransformLike, VectorLike
@@ -52,6 +53,9 @@ class Link(CollisionBody):
     def as_link(self) -> Link:
         """The link itself."""
         return self
+
+    def _path(self) -> Address:
+        return *self._multibody._path(), "links", self.name
 
     @property
     def multibody(self) -> Multibody:

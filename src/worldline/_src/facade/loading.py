@@ -20,6 +20,7 @@ from worldline._src.errors import ArgumentError, UnsupportedFormatError
 from worldline._src.facade import scene_options, values
 from worldline._src.facade.adoption import Adopted, adopt
 from worldline._src.facade.checkpoint import Checkpoint
+from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.kinds import ModelFormat, RootJointType, member
 from worldline._src.facade.link import Link
 from worldline._src.facade.options import Options, Setting, WorldOptions, flag
@@ -269,6 +270,7 @@ def fill(world: World, scene: Scene, options: WorldOptions | None) -> None:
         world._set_time(state.time or 0.0)
 
 
+@exclusive
 def to_scene(world: World, *, drawn: bool = True) -> Scene:
     """A description that holds everything: objects, options and state; see `World.to_scene`.
 

@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
+from worldline._src.facade.copying import Address
+from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.handle import Handle
 from worldline._src.facade.kinds import (
@@ -34,6 +37,25 @@ if TYPE_CHECKING:
 _IDENTITY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 
+def _transform(what: str) -> Callable[[Any], Array]:
+    def check(value: Any) -> Array:
+        if value is None:
+            return np.eye(4)
+        values.pose_of(value, what)
+        return values.array(value, what)
+
+    return check
+
+
+def _endpoint(what: str) -> Callable[[Any], Frame]:
+    def check(value: Any) -> Frame:
+        if not isinstance(value, Frame):
+            raise values.ShapeError(f"{what} must be a frame, body or link, got {value!r}")
+        return value
+
+    return check
+
+
 class LoopClosureSpec(Options):
     """What a closure connects; endpoints are symmetric. A value whose fields are checked when set.
 
@@ -48,13 +70,13 @@ class LoopClosureSpec(Options):
             parent and child of a joint do not; what is closed to the world still touches the world's shapes.
     """
 
-    frame_a: Setting[Frame, Frame] = Setting(lambda v: _frame(v, "frame_a"))
-    frame_b: Setting[Frame, Frame] = Setting(lambda v: _frame(v, "frame_b"))
+    frame_a: Setting[Frame, Frame] = Setting(_endpoint("frame_a"))
+    frame_b: Setting[Frame, Frame] = Setting(_endpoint("frame_b"))
     family: Setting[LoopClosureFamily, LoopClosureFamily] = Setting(
         lambda v: member(LoopClosureFamily, v, "family of a loop closure")
     )
-    offset_a: Setting[Array, TransformLike] = Setting(lambda v: _transform(v, "offset_a"))
-    offset_b: Setting[Array, TransformLike] = Setting(lambda v: _transform(v, "offset_b"))
+    offset_a: Setting[Array, TransformLike | None] = Setting(_transform("offset_a"))
+    offset_b: Setting[Array, TransformLike | None] = Setting(_transform("offset_b"))
     distance: Setting[float, float] = Setting(lambda v: values.non_negative(v, "distance of a loop closure"))
     allow_collision: Setting[bool, bool] = Setting(flag("allow_collision of a loop closure"))
 
@@ -71,24 +93,13 @@ class LoopClosureSpec(Options):
         self.frame_a = frame_a
         self.frame_b = frame_b
         self.family = family
-        self.offset_a = np.eye(4) if offset_a is None else offset_a
-        self.offset_b = np.eye(4) if offset_b is None else offset_b
+        self.offset_a = offset_a
+        self.offset_b = offset_b
         self.distance = distance
         self.allow_collision = allow_collision
 
     def __repr__(self) -> str:
         return f"LoopClosureSpec({self.family.name}, '{self.frame_a.name}', '{self.frame_b.name}')"
-
-
-def _frame(value: Frame, what: str) -> Frame:
-    if not isinstance(value, Frame):
-        raise values.ShapeError(f"{what} must be a frame, body or link, got {value!r}")
-    return value
-
-
-def _transform(value: TransformLike, what: str) -> Array:
-    values.pose_of(value, what)
-    return values.array(value, what)
 
 
 class LoopClosureRuntimePolicy(Options):
@@ -169,12 +180,15 @@ class LoopClosure(Handle):
     def __init__(self, world: World, description: described.LoopClosure, spec: LoopClosureSpec) -> None:
         super().__init__(world)
         self._closure = description
-        self._spec = spec
+        self._spec = spec.copy()
 
     @property
     def name(self) -> str:
         """Unique among the closures of the World."""
         return self._closure.name or ""
+
+    def _path(self) -> Address:
+        return "loop_closures", self.name
 
     @property
     def frame_a(self) -> Frame:
@@ -281,6 +295,7 @@ class LoopClosure(Handle):
     def dynamics(self, value: ClosureDynamicsPolicy) -> None:
         self._change(dynamics=value)
 
+    @exclusive
     def compute_residual(self) -> LoopClosureResidual:
         """How far the closure is from being closed now."""
         self._require_alive()
@@ -300,10 +315,10 @@ class LoopClosure(Handle):
             value = np.concatenate([gap, _tilt(values.matrix_of(B)[:3, :3].T @ values.matrix_of(A)[:3, 2])])
         wrench = self._wrench()
         return LoopClosureResidual(
-            value=value,
+            value=values.read_only(value),
             norm=float(np.linalg.norm(value)),
-            translation=gap,
-            rotation=rotation,
+            translation=values.read_only(gap),
+            rotation=values.read_only(rotation),
             coordinates=LoopClosureResidualCoordinates.WORLD,
             enabled=self._closure.enabled,
             active=self._is_solved,
@@ -320,7 +335,7 @@ class LoopClosure(Handle):
         row = runtime.constraints.row_of(Owner.CLOSURE, table.label.index(self.name))
         if row is None or runtime.constraints.column["equality_row"][row] < 0:
             return None
-        return runtime.constraints.column["equality_wrench"][row].copy()
+        return values.read_only(runtime.constraints.column["equality_wrench"][row].copy())
 
     def _move_end(self, second: bool, base: Frame, X: Array) -> None:
         """An end now stands at a pose of a body, a link or the world."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import construction, values
+from worldline._src.facade.copying import Address
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.kinds import member
 from worldline._src.facade.link import Link
@@ -56,6 +57,9 @@ class Marker(Frame):
     def name(self) -> str:
         """Unique among the markers of the World."""
         return self._site.name or ""
+
+    def _path(self) -> Address:
+        return "markers", self.name
 
     def _row(self) -> tuple[int, Array]:
         """Body of the model, -1 for the world, and the pose in it."""
@@ -118,12 +122,12 @@ class Marker(Frame):
     def _motion(self) -> tuple[Array, Array]:
         above = self.parent_frame
         linear, angular = above._motion()
-        return linear + np.cross(angular, self._pose()[:3] - above._pose()[:3]), angular
+        return linear + np.cross(angular, self._pose()[:3].copy() - above._pose()[:3]), angular
 
     def _acceleration(self) -> tuple[Array, Array]:
         above = self.parent_frame
         (linear, angular), turning = above._acceleration(), above._motion()[1]
-        lever = self._pose()[:3] - above._pose()[:3]
+        lever = self._pose()[:3].copy() - above._pose()[:3]
         return linear + np.cross(angular, lever) + np.cross(turning, np.cross(turning, lever)), angular
 
     def _require_base(self) -> None:

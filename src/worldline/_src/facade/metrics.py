@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from worldline._src.facade import values
 from worldline._src.facade.contacts import contact_summary
+from worldline._src.facade.exclusive import exclusive
 from worldline._src.kernels.constraints.tables import ITERATIONS
 from worldline._src.spatial.poses import Array
 from worldline._src.step import dynamics
@@ -44,6 +46,7 @@ class StepMetrics(NamedTuple):
         return self.kinetic_energy + self.potential_energy
 
 
+@exclusive
 def compute_step_metrics(world: World) -> StepMetrics:
     """See `World.compute_step_metrics`."""
     runtime = world._live()
@@ -56,8 +59,8 @@ def compute_step_metrics(world: World) -> StepMetrics:
     return StepMetrics(
         kinetic_energy=float(dynamics.kinetic_energy(model, q, v)),
         potential_energy=float(dynamics.potential_energy(model, q)),
-        linear_momentum=momentum[3:],
-        angular_momentum=momentum[:3],
+        linear_momentum=values.read_only(momentum[3:].copy()),
+        angular_momentum=values.read_only(momentum[:3].copy()),
         active_contact_count=touching,
         max_penetration_depth=deepest,
         last_step_iterations=_iterations(runtime),
@@ -73,6 +76,7 @@ def _iterations(runtime: Runtime) -> int:
     return int(constraints.column["counter"][ITERATIONS]) if constraints.constrains else 0
 
 
+@exclusive
 def center_of_mass(world: World) -> Array:
     """Of everything with mass; the origin when there is none."""
     model = world._live().model

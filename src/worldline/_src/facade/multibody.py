@@ -14,6 +14,7 @@ from worldline._src.errors import ArgumentError
 from worldline._src.facade import construction, values
 from worldline._src.facade.body_options import InertiaLike, LinkOptions, overridden
 from worldline._src.facade.collections import DofCollection, JointCollection, LinkCollection, NamedCollection
+from worldline._src.facade.copying import Address
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.freezing import Freezing
 from worldline._src.facade.joint_coordinates import from_coordinates, to_coordinates
@@ -89,6 +90,9 @@ class Multibody(MultibodyTerms, Freezing):
     def name(self, value: str) -> None:
         self._require_alive()
         construction.rename_multibody(self, values.text(value, "multibody name"))
+
+    def _path(self) -> Address:
+        return "multibodies", self.name
 
     # ---- topology
 
@@ -324,34 +328,49 @@ class Multibody(MultibodyTerms, Freezing):
         """Coordinates with rotation vectors in the place of quaternions."""
         runtime = self._live()
         where = self._layout(runtime)
-        q = getattr(runtime.sim, name)[where.q]
+        numbers = getattr(runtime.sim, name)
+        if runtime.guard.busy:
+            runtime.guard.wait()
+        q = numbers[where.q].copy()
         if where.scalar:
-            return q.copy() if isinstance(where.q, slice) else q
+            q.setflags(False)
+            return q
         made = np.empty(self.num_dofs)
         for part_q, part_v, turning in where.parts:
             made[part_v] = from_coordinates(q[part_q]) if turning else q[part_q]
+        made.setflags(False)
         return made
 
     def _set_positions(self, name: str, value: VectorLike, what: str) -> None:
         runtime = self._live()
         where = self._layout(runtime)
         numbers = values.dof_vector(value, self.num_dofs, f"{what} of multibody '{self.name}'")
-        if where.scalar:
-            getattr(runtime.sim, name)[where.q] = numbers
-        else:
+        if not where.scalar:
             pieces = [to_coordinates(numbers[v]) if turning else numbers[v] for _, v, turning in where.parts]
-            getattr(runtime.sim, name)[where.q] = np.concatenate(pieces)
+            numbers = np.concatenate(pieces)
+        array = getattr(runtime.sim, name)
+        if runtime.guard.busy:
+            runtime.guard.wait()
+        array[where.q] = numbers
         if name == "q":
             runtime.sim.written()
 
     def _dof_vector(self, name: str) -> Array:
         runtime = self._live()
-        return np.array(getattr(runtime.sim, name)[self._layout(runtime).v])
+        array, rows = getattr(runtime.sim, name), self._layout(runtime).v
+        if runtime.guard.busy:
+            runtime.guard.wait()
+        made = array[rows].copy()
+        made.setflags(False)
+        return made
 
     def _set_dof_vector(self, name: str, value: VectorLike, what: str) -> None:
         runtime = self._live()
         numbers = values.dof_vector(value, self.num_dofs, f"{what} of multibody '{self.name}'")
-        getattr(runtime.sim, name)[self._layout(runtime).v] = numbers
+        array, rows = getattr(runtime.sim, name), self._layout(runtime).v
+        if runtime.guard.busy:
+            runtime.guard.wait()
+        array[rows] = numbers
         if name == "v":
             runtime.sim.velocities_written()
         elif name == "a_target":
@@ -371,8 +390,11 @@ class Multibody(MultibodyTerms, Freezing):
         # the same bodies in the same order: within the arrays of the world they are one block
         model = runtime.submodel(self._bodies).model
         where = self._layout(runtime)
-        q = runtime.sim.q[where.q_first : where.q_first + model.joint_coord_count]
-        v = runtime.sim.v[where.v_first : where.v_first + model.joint_dof_count]
+        sim, nq, nv = runtime.sim, model.joint_coord_count, model.joint_dof_count
+        if runtime.guard.busy:
+            runtime.guard.wait()
+        q = sim.q[where.q_first : where.q_first + nq].copy()
+        v = sim.v[where.v_first : where.v_first + nv].copy()
         return model, q, v, where.order
 
     @property

@@ -28,7 +28,7 @@ Given = TypeVar("Given")
 
 
 class Setting(Generic[Got, Given]):
-    """A field of a value object: what is assigned is checked and converted, what is read is a copy."""
+    """A field of a value object: what is assigned is checked and cannot be changed in place."""
 
     def __init__(self, check: Callable[[Any], Got]) -> None:
         self._check = check
@@ -45,11 +45,15 @@ class Setting(Generic[Got, Given]):
         if instance is None:
             return self
         value = instance.__dict__[self._name]
-        # arrays and nested values are handed out as copies, so that every change goes through a check
-        return value.copy() if isinstance(value, (np.ndarray, Options)) else value
+        # arrays are read-only and nested values copies, so that every change goes through a check
+        return value.copy() if isinstance(value, Options) else value
 
     def __set__(self, instance: object, value: Given) -> None:
-        instance.__dict__[self._name] = self._check(value)
+        checked = self._check(value)
+        if isinstance(checked, np.ndarray):
+            checked = checked.copy()
+            checked.flags.writeable = False
+        instance.__dict__[self._name] = checked
 
 
 class Options:

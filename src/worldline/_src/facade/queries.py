@@ -21,8 +21,10 @@ from worldline._src.collision.shapes import CollisionShape
 from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import values
 from worldline._src.facade.contacts import Contact, Owners, owners, surface_points
+from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.kinds import UpdatePolicy, member
+from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.link import Link
 from worldline._src.facade.query_options import CollisionQueryOptions
 from worldline._src.facade.rigid_body import RigidBody
@@ -205,7 +207,7 @@ def scene_of(world: World, update: UpdatePolicy = UpdatePolicy.IF_STALE) -> Quer
     return known.refresh()
 
 
-class CollisionQueries:
+class CollisionQueries(KnownNames):
     """Where bodies of a World touch; `World.collision`.
 
     Example:
@@ -240,6 +242,7 @@ class CollisionQueries:
         return f"CollisionQueries({self._world!r})"
 
 
+@exclusive
 def collide(
     world: World,
     options: CollisionOption | CollisionQueryOptions | None,
@@ -288,6 +291,7 @@ def collide(
     return made
 
 
+@exclusive
 def distance(world: World, a: BodyLike, b: BodyLike) -> BodyDistance:
     """See `World.distance`."""
     scene = scene_of(world)
@@ -305,6 +309,7 @@ def distance(world: World, a: BodyLike, b: BodyLike) -> BodyDistance:
     )
 
 
+@exclusive
 def raycast(world: World, start: VectorLike, end: VectorLike) -> RayHits:
     """See `World.raycast`."""
     scene = scene_of(world)
@@ -331,6 +336,7 @@ class BodyPoint:
     distance: float
 
 
+@exclusive
 def closest_point(world: World, point: VectorLike) -> BodyPoint:
     """See `World.closest_point`."""
     scene = scene_of(world)
@@ -342,6 +348,7 @@ def closest_point(world: World, point: VectorLike) -> BodyPoint:
     return BodyPoint(scene.who.body[body], found.point_a.copy(), float(found.distance))
 
 
+@exclusive
 def overlap(world: World, shape: CollisionShape, pose: TransformLike | None) -> list[RigidBody | Link | None]:
     """See `World.overlap`."""
     if not isinstance(shape, CollisionShape):

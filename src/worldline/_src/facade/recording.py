@@ -18,6 +18,7 @@ import numpy as np
 from worldline._src.errors import ArgumentError, NotFoundError, RecordingError, nearest_name
 from worldline._src.facade import recording_file
 from worldline._src.facade.frame_rows import STEPS, times
+from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.recording_parts import Continuations, SensorReadings
 from worldline._src.facade.replay_layout import Layout
 from worldline._src.scene.formats.whole import whole_file
@@ -40,7 +41,7 @@ class RecordedFrame(NamedTuple):
     memory_before: Mapping[str, Array]
 
 
-class Recording:
+class Recording(KnownNames):
     """Recorded frames as arrays, by name: `recording["arm.q"]` has shape (frames, coordinates).
 
     Multibodies have q, dq, ddq, force, target_position, target_velocity and command_acceleration; rigid

@@ -28,7 +28,10 @@ from worldline._src.errors import (
 )
 from worldline._src.facade import queries, replay_layout, state_binding, values
 from worldline._src.facade.contacts import Contact
+from worldline._src.facade.copying import Address, CopiedWithWorld
+from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.frame_rows import STEPS, FrameRows, same_bits, times
+from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.recording import Recording
 from worldline._src.facade.recording_parts import Continuations, SensorReadings
 from worldline._src.facade.replay_layout import Layout
@@ -97,7 +100,7 @@ class _Branch:
         self.name, self.frames, self.labels = name, frames, labels
 
 
-class Replay:
+class Replay(CopiedWithWorld, KnownNames):
     """Frames of a World, in branches; `World.replay`.
 
     Example:
@@ -129,6 +132,9 @@ class Replay:
         return f"Replay({self._frame_total()} frames in {len(self._branches)} branches, {state})"
 
     # ---- recording
+
+    def _address(self) -> Address:
+        return ("replay",)
 
     @property
     def enabled(self) -> bool:
@@ -336,6 +342,7 @@ class Replay:
         branch, at = self._find(frame)
         return int(branch.frames[at].row[STEPS])
 
+    @exclusive
     def state(self, frame: FrameLike) -> WorldState:
         """The state in a frame, with the World left as it is."""
         branch, at = self._find(frame)
@@ -347,6 +354,7 @@ class Replay:
         binding = state_binding.bind(self._world, space, control=False)[1]
         return WorldState(space, binding.read(data, row[rows.parts["activation"]]), binding.manifold)
 
+    @exclusive
     def contacts(self, frame: FrameLike) -> list[Contact]:
         """Where bodies touch in a frame, with the World left as it is.
 
@@ -359,6 +367,7 @@ class Replay:
             rows.load(self._world, branch.frames[at].row)
             return queries.collide(self._world, None)
 
+    @exclusive
     def compare(self, first: FrameLike, second: FrameLike) -> ReplayDifference:
         """How `second` differs from `first`, rotations as rotation vectors."""
         a, b = self.state(first), self.state(second)
@@ -379,6 +388,7 @@ class Replay:
             frame.layout.require(now, what)
         return runtime, self._frame_rows(runtime)
 
+    @exclusive
     def restore(self, frame: FrameLike | str) -> None:
         """Make the World what it was at a frame; handles stay, physics does not run again.
 
@@ -397,6 +407,7 @@ class Replay:
         runtime.recall(branch.frames[at].memory)
         self._current, self._cursor = branch.name, at
 
+    @exclusive
     def verify(self, branch: str | None = None) -> ReplayCheck:
         """Simulate a branch again and compare every frame bit for bit; the World stays as it is."""
         if branch is None and not self._current:
@@ -447,6 +458,7 @@ class Replay:
 
     # ---- recordings
 
+    @exclusive
     def recording(self, branch: str | None = None) -> Recording:
         """The frames of a branch as arrays; a copy."""
         frames = self._branch(branch).frames if branch or self._current else []
@@ -513,6 +525,7 @@ class Replay:
         binding = state_binding.bind(self._world, space, control=False)[1]
         return np.array(rows.columns(binding.rows))[binding.manifold.quaternions]
 
+    @exclusive
     def add(self, recording: Recording, name: str | None = None) -> str:
         """Take the frames of a recording over as a branch of their own, and make it the current one.
 

@@ -10,6 +10,8 @@ import numpy as np
 
 from worldline._src.errors import OperationError
 from worldline._src.facade import values
+from worldline._src.facade.copying import Address
+from worldline._src.facade.known_names import returns_read_only
 from worldline._src.facade.shapes import CollisionBody, checked_restitution
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.scene.bodies import Body, BodyKind
@@ -47,6 +49,9 @@ class RigidBody(CollisionBody):
         """The body itself."""
         return self
 
+    def _path(self) -> Address:
+        return "rigid_bodies", self.name
+
     def _dofs(self) -> tuple[Any, slice, slice]:
         runtime = self._live()
         assert self._body.free is not None
@@ -55,18 +60,24 @@ class RigidBody(CollisionBody):
     # ---- place and motion
 
     @property
+    @returns_read_only
     def transform(self) -> Array:
         """Pose in the world frame, 4x4."""
-        return values.matrix_of(self._pose())
+        made = values.matrix_of(self._pose().copy())
+        made.setflags(False)
+        return made
 
     @transform.setter
     def transform(self, value: TransformLike) -> None:
         self._place(values.pose_of(value, f"RigidBody '{self.name}' transform"))
 
     @property
+    @returns_read_only
     def translation(self) -> Array:
         """Position of the origin in the world frame [m], (3,)."""
-        return self._pose()[:3].copy()
+        made = self._pose()[:3].copy()
+        made.setflags(False)
+        return made
 
     @translation.setter
     def translation(self, value: VectorLike) -> None:
@@ -74,9 +85,12 @@ class RigidBody(CollisionBody):
         self._place(np.concatenate([position, self._pose()[3:]]))
 
     @property
+    @returns_read_only
     def quaternion(self) -> Array:
         """Orientation in the world frame, xyzw, (4,)."""
-        return self._pose()[3:].copy()
+        made = self._pose()[3:].copy()
+        made.setflags(False)
+        return made
 
     @quaternion.setter
     def quaternion(self, value: VectorLike) -> None:
@@ -86,12 +100,13 @@ class RigidBody(CollisionBody):
     def _place(self, pose: Array) -> None:
         """Move the body; its angular velocity in world axes stays."""
         runtime, q, v = self._dofs()
-        angular = self.angular_velocity
-        runtime.sim.q[q] = pose
-        runtime.sim.v[v][3:] = values.matrix_of(pose)[:3, :3].T @ angular
-        if self.is_static:
-            runtime.sim.v[v] = 0.0
-        runtime.sim.written()
+        with runtime.guard:
+            angular = self.angular_velocity
+            runtime.sim.q[q] = pose
+            runtime.sim.v[v][3:] = values.matrix_of(pose)[:3, :3].T @ angular
+            if self.is_static:
+                runtime.sim.v[v] = 0.0
+            runtime.sim.written()
 
     @property
     def linear_velocity(self) -> Array:
@@ -119,7 +134,8 @@ class RigidBody(CollisionBody):
             self._require_alive()
             return self._body.angular_velocity.copy()
         runtime, q, v = self._dofs()
-        return _turned(runtime.sim.q[q], runtime.sim.v[v][3:])
+        pose, spin = runtime.sim.q[q].copy(), runtime.sim.v[v][3:].copy()
+        return _turned(pose, spin)
 
     @angular_velocity.setter
     def angular_velocity(self, value: VectorLike) -> None:
@@ -128,7 +144,8 @@ class RigidBody(CollisionBody):
         if self._body.kind is BodyKind.Static:
             self._body.angular_velocity = velocity
             return
-        runtime.sim.v[v][3:] = values.matrix_of(runtime.sim.q[q])[:3, :3].T @ velocity
+        with runtime.guard:
+            runtime.sim.v[v][3:] = values.matrix_of(runtime.sim.q[q])[:3, :3].T @ velocity
         runtime.sim.velocities_written()
 
     # ---- how it moves

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from worldline._src.errors import ArgumentError, ShapeError
 from worldline._src.facade.collections import NamedCollection
+from worldline._src.facade.copying import Address
+from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.handle import Handle
 from worldline._src.facade.sensor_values import Readings, needs_dynamics
@@ -64,6 +66,9 @@ class Sensor(Handle):
         """Unique among the sensors of its World."""
         return self._name
 
+    def _path(self) -> Address:
+        return "sensors", self.name
+
     @property
     def is_valid(self) -> bool:
         """False once the sensor, or what it measures, was removed."""
@@ -97,6 +102,7 @@ class Sensor(Handle):
         return slice(int(readings.table.start[k]), int(readings.table.start[k + 1]))
 
     @property
+    @exclusive
     def value(self) -> Array:
         """The reading of this moment, SI units, quaternions xyzw, (dim,).
 
@@ -108,6 +114,7 @@ class Sensor(Handle):
         readings, k = self._where()
         return readings.one(k)
 
+    @exclusive
     def read(self) -> SensorReading:
         """The reading of this moment, with the time and the frame it belongs to."""
         return SensorReading(self.value, self._world.time, self._world.frame)
@@ -164,6 +171,7 @@ class SensorCollection(NamedCollection[Sensor]):
         self._world = world
 
     @property
+    @exclusive
     def values(self) -> Array:
         """All readings of this moment, one after the other, (dim,); `Sensor.span` says where each is.
 
@@ -266,6 +274,7 @@ def remove_sensor(sensor: Sensor) -> None:
     world._topology_changed()
 
 
+@exclusive
 def read_kinematic(world: World) -> None:
     """Read every sensor of places and velocities; an error names the first that cannot be read."""
     for sensor in world.sensors:

@@ -21,6 +21,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError, NotFoundError, OperationError, nearest_name
 from worldline._src.facade import values
+from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.manifold import Manifold, Piece, exp, log
 from worldline._src.facade.state_space import StateSpace, StateVariable
 from worldline._src.facade.world_state import NamedVector, WorldControl, WorldState
@@ -84,6 +85,7 @@ class Binding:
             self._stored_numbers = stored.numbers
             self._stored_plain = stored.quaternions[~np.array(turned)]
             self._stored_turned = stored.quaternions[np.array(turned)]
+        self._guard = runtime.guard
         self.static = _static_velocities(world, space) if not control else []
 
     def of_actuators(self, runtime: Runtime) -> Array:
@@ -96,6 +98,8 @@ class Binding:
 
     def read(self, data: Array, of_actuators: Array) -> Array:
         """The flat vector, from the arena and from the activations or controls of actuators."""
+        if self._guard.busy:
+            self._guard.wait()
         y = data[self.rows]
         if len(self._in_actuators):
             y, numbers = np.empty(len(y) + len(self._in_actuators)), y
@@ -373,6 +377,7 @@ def get_control(world: World, space: StateSpace) -> WorldControl:
     return WorldControl(space, binding.read_from(runtime))
 
 
+@exclusive
 def put(world: World, given: NamedVector, control: bool) -> None:
     """Check everything, then write everything."""
     kind = WorldControl if control else WorldState

@@ -18,6 +18,7 @@ import weakref
 from typing import TYPE_CHECKING, NamedTuple
 
 from worldline._src.facade import state_binding, values
+from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.state_space import StateSpace
 from worldline._src.facade.values import VectorLike
 from worldline._src.facade.world_state import WorldState
@@ -77,9 +78,12 @@ def get_vector(world: World, *, control: bool = False, rigid_only: bool = False)
     """All numbers of a space of the World."""
     space = own_space(world, control=control, rigid_only=rigid_only)
     runtime, binding = state_binding.bind(world, space, control)
-    return binding.read_from(runtime)
+    made = binding.read_from(runtime)
+    made.setflags(False)
+    return made
 
 
+@exclusive
 def set_vector(
     world: World, value: VectorLike, what: str, *, control: bool = False, rigid_only: bool = False
 ) -> None:

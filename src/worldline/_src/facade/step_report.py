@@ -15,6 +15,7 @@ import numpy as np
 
 from worldline._src.errors import StepFailure
 from worldline._src.facade.contacts import contact_summary, last_contacts, owners
+from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.force_shares import relief
 from worldline._src.facade.kinds import ClosureDynamicsPolicy
 from worldline._src.facade.link import Link
@@ -189,6 +190,7 @@ class StepReport:
         return "\n".join(lines)
 
 
+@exclusive
 def step_report(world: World) -> StepReport:
     """See `World.step_report`."""
     runtime = world._live()
@@ -345,6 +347,7 @@ def _pairs(world: World) -> tuple[PairForce, ...]:
     )
 
 
+@exclusive
 def break_events(world: World) -> list[BreakEvent]:
     """See `World.break_events`."""
     runtime = world._live()
@@ -362,6 +365,7 @@ def break_events(world: World) -> list[BreakEvent]:
     return sorted(events, key=lambda event: event.frame)
 
 
+@exclusive
 def contact_events(world: World) -> list[ContactEvent]:
     """See `World.contact_events`."""
     runtime = world._live()

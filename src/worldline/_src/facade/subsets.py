@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldline._src.errors import ArgumentError
-from worldline._src.facade import values
+from worldline._src.facade import bulk
+from worldline._src.facade.bulk import PerFreedom
+from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.values import VectorLike
 from worldline._src.spatial.poses import Array
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from worldline._src.facade.multibody import Multibody
 
 
-class Group:
+class Group(KnownNames):
     """Links and joints of one multibody seen together.
 
     Args:
@@ -101,47 +103,36 @@ class Group:
 
     # ---- vectors
 
-    def _get(self, name: str) -> Array:
-        return np.concatenate([np.zeros(0), *(getattr(joint, name) for joint in self._joints)])
+    def _bulk_joints(self) -> list[Joint]:
+        return self._joints
 
-    def _set(self, name: str, value: VectorLike) -> None:
-        numbers = values.dof_vector(value, self.num_dofs, f"{name} of a group of '{self._multibody.name}'")
-        start = 0
-        for joint in self._joints:
-            setattr(joint, name, numbers[start : start + joint.num_dofs])
-            start += joint.num_dofs
+    position = PerFreedom("position", "[m or rad]; rotation vectors for SPHERICAL and FLOATING joints")
+    velocity = PerFreedom("velocity", "[m/s or rad/s]")
+    acceleration = PerFreedom("acceleration", "Of the last step [m/s^2 or rad/s^2]", settable=False)
+    constraint_force = PerFreedom("constraint_force", "See `Joint.constraint_force` [N, N m]", settable=False)
+    force = PerFreedom("force", "Commanded efforts [N or N m]")
+    command_velocity = PerFreedom("command_velocity", "Speeds that VELOCITY and SERVO follow [m/s or rad/s]")
+    command_acceleration = PerFreedom("command_acceleration", "Accelerations to realise [m/s^2 or rad/s^2]")
+    target_position = PerFreedom("target_position", "Where position drives lead [m or rad]")
+    target_velocity = PerFreedom("target_velocity", "Speeds that drives lead to [m/s or rad/s]")
+    target_stiffness = PerFreedom("target_stiffness", "Gains of drives on position error [N/m or N m/rad]")
+    target_damping = PerFreedom("target_damping", "Gains of drives on velocity error [N s/m or N m s/rad]")
+    spring_stiffness = PerFreedom("spring_stiffness", "[N/m or N m/rad]")
+    rest_position = PerFreedom("rest_position", "Where springs are relaxed [m or rad]")
+    damping_coefficient = PerFreedom("damping_coefficient", "[N s/m or N m s/rad]")
+    coulomb_friction = PerFreedom("coulomb_friction", "Dry friction [N or N m]")
+    armature = PerFreedom("armature", "Inertia added to the diagonal of the mass matrix [kg or kg m^2]")
+    velocity_limits = PerFreedom("velocity_limits", "Largest speeds [m/s or rad/s], infinity for none")
+    acceleration_limits = PerFreedom(
+        "acceleration_limits", "Largest commanded accelerations [m/s^2 or rad/s^2], infinity for none"
+    )
+    effort_limits = PerFreedom("effort_limits", "Largest commanded efforts [N or N m], infinity for none")
+    position_lower_limits = PerFreedom("position_lower_limits", "[m or rad]", settable=False)
+    position_upper_limits = PerFreedom("position_upper_limits", "[m or rad]", settable=False)
 
-    @property
-    def position(self) -> Array:
-        """[m or rad], (num_dofs,); rotation vectors for SPHERICAL and FLOATING joints."""
-        return self._get("position")
-
-    @position.setter
-    def position(self, value: VectorLike) -> None:
-        self._set("position", value)
-
-    @property
-    def velocity(self) -> Array:
-        """[m/s or rad/s], (num_dofs,)."""
-        return self._get("velocity")
-
-    @velocity.setter
-    def velocity(self, value: VectorLike) -> None:
-        self._set("velocity", value)
-
-    @property
-    def acceleration(self) -> Array:
-        """Of the last step [m/s^2 or rad/s^2], (num_dofs,)."""
-        return self._get("acceleration")
-
-    @property
-    def force(self) -> Array:
-        """Commanded efforts [N or N m], (num_dofs,)."""
-        return self._get("force")
-
-    @force.setter
-    def force(self, value: VectorLike) -> None:
-        self._set("force", value)
+    def set_position_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
+        """Both limits [m or rad], each one number for all freedoms or (num_dofs,); infinity for none."""
+        bulk.set_position_limits(self._joints, lower, upper)
 
     # ---- terms of the multibody
 

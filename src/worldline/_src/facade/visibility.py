@@ -15,7 +15,9 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError, NotFoundError, nearest_name
 from worldline._src.facade import queries, values
+from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.frame import Frame
+from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.link import Link
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.sensor_moment import Moment, camera_of
@@ -47,7 +49,7 @@ class VisibleBody:
     point: Array
 
 
-class VisibilityQueries:
+class VisibilityQueries(KnownNames):
     """What cameras of a World see; `World.visibility`.
 
     Example:
@@ -65,6 +67,7 @@ class VisibilityQueries:
     def __init__(self, world: World) -> None:
         self._world = world
 
+    @exclusive
     def query(
         self,
         camera: Frame | str | TransformLike,

@@ -12,6 +12,7 @@ from worldline._src.errors import ArgumentError
 from worldline._src.facade import contacts, explain, ledger, queries, shapes, step_report, values
 from worldline._src.facade.contacts import Contact, ContactForce
 from worldline._src.facade.explain import Explanation
+from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.ledger import EnergyLedger
 from worldline._src.facade.link import Link
 from worldline._src.facade.queries import BodyDistance, BodyLike, BodyPoint, CollisionQueries, RayHits
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from worldline._src.facade.world import World
 
 
-class WorldContacts:
+class WorldContacts(KnownNames):
     """Contacts of the last step, queries of the present, and ignored pairs."""
 
     def _whole(self) -> World:

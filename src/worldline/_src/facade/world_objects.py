@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, cast
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import marker, values
-from worldline._src.facade.collections import NamedCollection
+from worldline._src.facade.collections import LoopClosureCollection, NamedCollection, RigidBodyCollection
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
+from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.loop_closure import LoopClosure
 from worldline._src.facade.marker import Marker
 from worldline._src.facade.multibody import Multibody
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from worldline._src.facade.world import World
 
 
-class WorldObjects:
+class WorldObjects(KnownNames):
     """The objects of a World by kind, name and number."""
 
     if TYPE_CHECKING:
@@ -34,9 +35,9 @@ class WorldObjects:
         _markers: dict[int, Marker]
 
     @property
-    def rigid_bodies(self) -> NamedCollection[RigidBody]:
+    def rigid_bodies(self) -> RigidBodyCollection:
         """All rigid bodies in construction order."""
-        return NamedCollection("rigid body", lambda: self._rigid_bodies)
+        return RigidBodyCollection("rigid body", lambda: self._rigid_bodies)
 
     @property
     def multibodies(self) -> NamedCollection[Multibody]:
@@ -44,9 +45,9 @@ class WorldObjects:
         return NamedCollection("multibody", lambda: self._multibodies)
 
     @property
-    def loop_closures(self) -> NamedCollection[LoopClosure]:
+    def loop_closures(self) -> LoopClosureCollection:
         """All loop closures in construction order."""
-        return NamedCollection("loop closure", lambda: self._loop_closures)
+        return LoopClosureCollection("loop closure", lambda: self._loop_closures)
 
     @property
     def frames(self) -> NamedCollection[FixedFrame | FreeFrame]:

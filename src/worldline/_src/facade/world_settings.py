@@ -15,6 +15,7 @@ from worldline._src.facade.kinds import (
     ContactSolverMethod,
     RigidBodySolver,
 )
+from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.options import (
     DeactivationOptions,
     MultibodyOptions,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime, Snapshot
 
 
-class WorldSettings:
+class WorldSettings(KnownNames):
     """Time, gravity and the choice of methods."""
 
     if TYPE_CHECKING:

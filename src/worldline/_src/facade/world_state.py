@@ -14,6 +14,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError, NotFoundError, nearest_name
 from worldline._src.facade import values
+from worldline._src.facade.known_names import KnownNames, returns_view
 from worldline._src.facade.manifold import Manifold, log
 from worldline._src.facade.state_space import StateSpace
 from worldline._src.facade.values import VectorLike
@@ -22,7 +23,7 @@ from worldline._src.spatial.poses import Array
 _NO_TURN = (0.0, 0.0, 0.0, 1.0)
 
 
-class NamedVector:
+class NamedVector(KnownNames):
     """A flat vector whose parts have names."""
 
     def __init__(self, space: StateSpace, vector: Array) -> None:
@@ -35,6 +36,7 @@ class NamedVector:
         return self._space
 
     @property
+    @returns_view
     def vector(self) -> Array:
         """The flat vector, (space.dimension,): a view, writing to it changes this object and no World."""
         return self._vector

@@ -10,6 +10,8 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import metrics, values
+from worldline._src.facade.exclusive import exclusive
+from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.link import Link
 from worldline._src.facade.metrics import StepMetrics
 from worldline._src.facade.rigid_body import RigidBody
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from worldline._src.facade.world import World
 
 
-class WorldWhole:
+class WorldWhole(KnownNames):
     """The World as one system."""
 
     def compute_step_metrics(self) -> StepMetrics:
@@ -69,6 +71,7 @@ class WorldWhole:
         places = self._ground_points() if points is None else values.array(points, "points")
         return balance.support_polygon(places, up=self._up())
 
+    @exclusive
     def get_zero_moment_point(self, acceleration: VectorLike | None = None, *, height: float = 0.0) -> Array:
         """Where on a level plane one push would carry the motion of everything, world frame [m], (3,).
 
@@ -162,6 +165,7 @@ class WorldWhole:
                 moving[runtime.body(body._link)] = False
         return moving
 
+    @exclusive
     def _moving_center(self) -> Array:
         runtime, moving = self._whole()._live(), self._moving()
         mass, poses = runtime.model.body_mass[moving], runtime.sim.fresh_poses()[moving]
@@ -170,6 +174,7 @@ class WorldWhole:
         centers = poses[:, :3] + np.einsum("bij,bj->bi", rotations(poses), runtime.model.body_com[moving])
         return mass @ centers / mass.sum()
 
+    @exclusive
     def _ground_points(self) -> Array:
         runtime, moving = self._whole()._live(), self._moving()
 

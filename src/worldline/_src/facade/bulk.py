@@ -1,0 +1,174 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Bulk properties: one quantity of every member of a collection as one array.
+
+Reading gives a read-only copy. Writing goes through the property of every member, with its checks; when one
+member refuses, those written before get their old values back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol, Self, overload
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError, ShapeError
+from worldline._src.facade import values
+from worldline._src.facade.values import VectorLike
+from worldline._src.spatial.poses import Array
+
+
+class Jointed(Protocol):
+    """A collection with joints, for `PerFreedom`."""
+
+    def _bulk_joints(self) -> Sequence[Any]: ...
+
+
+class Stacked:
+    """One entry for each member, stacked along the first axis; `of` is the property of a member.
+
+    Args:
+        of: name of the property of a member.
+        doc: unit and meaning of one entry.
+        shape: of one entry.
+        settable: whether members can be written.
+        kind: type of one number, float or bool.
+    """
+
+    def __init__(
+        self, of: str, doc: str, shape: tuple[int, ...] = (), *, settable: bool = False, kind: type = float
+    ) -> None:
+        self._of, self._shape, self._settable, self._kind = of, shape, settable, kind
+        self._label = of
+        sizes = ", ".join(["len", *map(str, shape)])
+        self.__doc__ = f"{doc}, ({sizes}{')' if shape else ',)'}; one entry for each member."
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._label = name
+
+    @property
+    def member_property(self) -> str:
+        """Name of the property of a member."""
+        return self._of
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> Array: ...
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        rows = [getattr(member, self._of) for member in instance]
+        return values.read_only(np.array(rows, self._kind).reshape(len(rows), *self._shape))
+
+    def __set__(self, instance: Any, value: float | bool | VectorLike | Sequence[Any]) -> None:
+        label = f"{type(instance).__name__}.{self._label}"
+        if not self._settable:
+            raise AttributeError(f"{label} can be read only")
+        members = list(instance)
+        write_all(members, self._of, self._rows(value, len(members), label))
+
+    def _rows(self, value: Any, count: int, label: str) -> list[Any]:
+        whole = (count, *self._shape)
+        if self._kind is bool:
+            given = _flags(value)
+            if given is None or given.shape not in ((), whole):
+                raise ShapeError(f"{label} must be True or False, or {count} of them, got {value!r}")
+            return np.broadcast_to(given, whole).tolist()
+        numbers = values.array(value, label)
+        if numbers.shape == () and not self._shape:
+            numbers = np.full(count, float(numbers))
+        if numbers.shape != whole:
+            raise ShapeError(f"{label} must have shape {whole}, got shape {numbers.shape}")
+        return numbers.tolist() if not self._shape else list(numbers)
+
+
+def _flags(value: Any) -> np.ndarray | None:
+    """True and False as an array; None when they are not."""
+    try:
+        given = np.asarray(value)
+    except ValueError:
+        return None
+    return given if given.dtype == bool and not np.ma.is_masked(value) else None
+
+
+class PerFreedom:
+    """One number for each degree of freedom, joint after joint; `of` is the property of a joint.
+
+    Args:
+        of: name of the property of a joint, an array of `num_dofs` numbers.
+        doc: unit and meaning of one number.
+        settable: whether joints can be written.
+    """
+
+    def __init__(self, of: str, doc: str, *, settable: bool = True) -> None:
+        self._of, self._settable, self._label = of, settable, of
+        more = "; writing takes one number for all, or one for each" if settable else ""
+        self.__doc__ = f"{doc}, (num_dofs,){more}."
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._label = name
+
+    @property
+    def member_property(self) -> str:
+        """Name of the property of a joint."""
+        return self._of
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: Jointed, owner: type) -> Array: ...
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        rows = [getattr(joint, self._of) for joint in instance._bulk_joints()]
+        return values.read_only(np.concatenate([np.zeros(0), *rows]))
+
+    def __set__(self, instance: Jointed, value: float | VectorLike) -> None:
+        label = f"{type(instance).__name__}.{self._label}"
+        if not self._settable:
+            raise AttributeError(f"{label} can be read only")
+        joints = [joint for joint in instance._bulk_joints() if joint.num_dofs]
+        sizes = [joint.num_dofs for joint in joints]
+        numbers = values.spread(value, sum(sizes), label)
+        write_all(joints, self._of, split(numbers, sizes))
+
+
+def split(numbers: Array, sizes: Sequence[int]) -> list[Array]:
+    """A vector cut into parts of given sizes."""
+    return np.split(numbers, np.cumsum(sizes)[:-1]) if sizes else []
+
+
+def write_all(members: Sequence[Any], name: str, rows: Sequence[Any]) -> None:
+    """Set a property of every member, or of none when one of them refuses."""
+    if len(rows) != len(members):
+        raise ArgumentError(f"{name}: {len(rows)} values for {len(members)} members")
+    before = [getattr(member, name) for member in members]
+    done = 0
+    try:
+        for member, row in zip(members, rows, strict=True):
+            setattr(member, name, row)
+            done += 1
+    except BaseException:
+        for member, row in zip(members[:done], before[:done], strict=True):
+            setattr(member, name, row)
+        raise
+
+
+def set_position_limits(joints: Iterable[Any], lower: float | VectorLike, upper: float | VectorLike) -> None:
+    """Both limits of all joints, or of none when one of them refuses."""
+    moving = [joint for joint in joints if joint.num_dofs]
+    sizes = [joint.num_dofs for joint in moving]
+    low = split(values.spread(lower, sum(sizes), "lower limits"), sizes)
+    high = split(values.spread(upper, sum(sizes), "upper limits"), sizes)
+    before = [(joint.position_lower_limits, joint.position_upper_limits) for joint in moving]
+    done = 0
+    try:
+        for joint, pair in zip(moving, zip(low, high, strict=True), strict=True):
+            joint.set_position_limits(*pair)
+            done += 1
+    except BaseException:
+        for joint, pair in zip(moving[:done], before[:done], strict=True):
+            joint.set_position_limits(*pair)
+        raise
