@@ -31,11 +31,22 @@ JOINTS = {
 CLOSURES = {"Rigid": t.POSE, "Point": t.POINT, "Axis": t.AXIS, "Distance": t.DISTANCE}
 
 
-def residual(kind, p_a, R_a, p_b, R_b):
-    """What rows of a kind keep at zero, for the first place a and the second b."""
+def tilt_direction(R_a, R_b):
+    """Direction in which the z axes of two places part where they are at more than a right angle, else None."""
+    x, y, z = R_b.as_matrix().T @ R_a.as_matrix()[:, 2]
+    return np.array([x, y]) / np.hypot(x, y) if z < 0.0 else None
+
+
+def residual(kind, p_a, R_a, p_b, R_b, apart=None):
+    """What rows of a kind keep at zero, for the first place a and the second b.
+
+    Axes at more than a right angle go on to 2 along the direction `apart`, which rows take as fixed.
+    """
     gap, (x, y, z), z_a = p_a - p_b, R_b.as_matrix().T, R_a.as_matrix()[:, 2]
     q = (R_b.inv() * R_a).as_quat(canonical=True)
-    turn, square = 2.0 * q[:3], [x @ z_a, y @ z_a]
+    turn, square = 2.0 * q[:3], np.array([x @ z_a, y @ z_a])
+    if apart is not None:
+        square = 2.0 * apart - square
     if kind == t.SCREW:
         lag, whole = z @ gap - PITCH * 2.0 * np.arctan2(q[2], q[3]), 2.0 * np.pi * PITCH
         return np.array([x @ gap, y @ gap, *square, lag - whole * np.round(lag / whole)])
@@ -134,7 +145,8 @@ class Motion:
 
     def residual(self, kind, time=0.0):
         a, b = self.places
-        return residual(kind, *self.pose(a, time), *self.pose(b, time))
+        apart = tilt_direction(self.pose(a, 0.0)[1], self.pose(b, 0.0)[1])
+        return residual(kind, *self.pose(a, time), *self.pose(b, time), apart)
 
     def derivatives(self, kind):
         """First and second derivative by central differences with one Richardson extrapolation."""
