@@ -190,6 +190,7 @@ class LoopClosureCollection(NamedCollection["LoopClosure"]):
     """The loop closures of a World."""
 
     enabled = Stacked("enabled", "Whether a closure acts", settable=True, kind=bool)
+    allow_collision = Stacked("allow_collision", "Whether the two bodies touch", kind=bool)
     distances = Stacked("distance", "Distances that closures of the DISTANCE family keep [m]")
     offsets_a = Stacked("offset_a", "Poses of the endpoints in frame_a", (4, 4))
     offsets_b = Stacked("offset_b", "Poses of the endpoints in frame_b", (4, 4))

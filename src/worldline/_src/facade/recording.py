@@ -196,8 +196,15 @@ class Recording(KnownNames):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one file with a checksum; a file that was there is replaced at once or not at all."""
+        recording_file.write(path, self._parts())
+
+    def _parts(self) -> recording_file.Parts:
         parts = (self._rows, self._columns, self._layout, self._continuations, self._ticks, self._sensors)
-        recording_file.write(path, recording_file.Parts(*parts))
+        return recording_file.Parts(*parts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # copies are what a file would bring back: they know no World
+        return _restored, (recording_file.to_bytes(self._parts()),)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Recording:
@@ -254,3 +261,8 @@ class Recording(KnownNames):
     def __repr__(self) -> str:
         first, last = self.times[[0, -1]].tolist()
         return f"<Recording of {len(self)} frames, {first:g} s to {last:g} s: {', '.join(self.names)}>"
+
+
+def _restored(content: bytes) -> Recording:
+    """The recording that pickle stored."""
+    return Recording(*recording_file.from_bytes(content))

@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from worldline._src.errors import RecordingError, unreadable
-from worldline._src.facade.checked_file import FileKind, read_checked, write_checked
+from worldline._src.facade.checked_file import FileKind, from_checked, read_checked, to_checked, write_checked
 from worldline._src.facade.frame_rows import STEPS_SINCE, bad_settings
 from worldline._src.facade.recording_parts import Continuations, SensorReadings
 from worldline._src.facade.replay_layout import Layout, Table
@@ -67,6 +67,21 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 def write(path: str | os.PathLike[str], parts: Parts) -> None:
     """Write one file; a file that was there is replaced at once or not at all."""
+    write_checked(path, _KIND, _encoded(parts))
+
+
+def to_bytes(parts: Parts) -> bytes:
+    """What `write` would write, as bytes."""
+    return to_checked(_KIND, _encoded(parts))
+
+
+def from_bytes(content: bytes) -> Parts:
+    """The recording that `to_bytes` wrote."""
+    where = "pickled recording"
+    return _decoded(from_checked(content, _KIND, where), where)
+
+
+def _encoded(parts: Parts) -> bytes:
     before = parts.continuations.before
     file = _File(
         rows=_pack(parts.rows),
@@ -81,16 +96,19 @@ def write(path: str | os.PathLike[str], parts: Parts) -> None:
         names=parts.layout.names,
         tables={name: _TableFile(kind, _pack(x)) for name, (kind, x) in parts.layout.tables.items()},
     )
-    write_checked(path, _KIND, msgspec.msgpack.encode(file))
+    return msgspec.msgpack.encode(file)
 
 
 def read(path: str | os.PathLike[str]) -> Parts:
     """Read a file that `write` wrote; anything else is refused with a `RecordingError`."""
-    payload = read_checked(path, _KIND)
+    return _decoded(read_checked(path, _KIND), os.fspath(path))
+
+
+def _decoded(payload: bytes, where: str) -> Parts:
     try:
         return _checked(msgspec.msgpack.decode(payload, type=_File))
     except (msgspec.MsgspecError, UnicodeError, RecursionError, RecordingError) as error:
-        raise RecordingError(f"{os.fspath(path)}: not a recording: {error}") from error
+        raise RecordingError(f"{where}: not a recording: {error}") from error
 
 
 # ---- archives of NumPy

@@ -104,6 +104,13 @@ class WorldState(NamedVector):
         super().__init__(space, vector)
         self._manifold = manifold
         self._continuation: object = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.copy()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # where the solver starts the next step belongs to the World it was read from
+        return {**vars(self), "_continuation": None}
         """Where the solver goes on from this state; known to `state_vectors.py`."""
 
     @property

@@ -121,13 +121,13 @@ def actuator_ranges(world: World) -> list[tuple[str, float, float]]:
 
 def set_joint(joint: Any, axis: int, value: float) -> None:
     """Put one axis of a joint where it is asked to be, at rest."""
-    position, velocity = joint.position, joint.velocity
+    position, velocity = joint.position.copy(), joint.velocity.copy()
     position[axis], velocity[axis] = value, 0.0
     joint.position, joint.velocity = position, velocity
 
 
 def set_actuator(world: World, number: int, value: float) -> None:
     """Change one control."""
-    controls = world.actuator_controls
+    controls = world.actuator_controls.copy()
     controls[number] = value
     world.actuator_controls = controls
