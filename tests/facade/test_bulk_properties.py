@@ -24,6 +24,7 @@ COLLECTIONS = {
     "world_joints": ("world_joint", None),
 }
 NOT_IN_BULK = {"is_valid", "is_world", "num_dofs", "num_collision_shapes", "has_collision_shape", "is_mocap"}
+NOT_IN_BULK |= {"is_link", "is_rigid_body"}
 NOT_IN_BULK |= {"deactivation_group_index", "frozen_position", "use_coupler_constraint", "mocap_transform"}
 
 

@@ -109,7 +109,8 @@ def test_a_description_keeps_rest_lengths_of_tendons():
     again = sx.World.from_scene(world.to_scene())
     world.step(n=20)
     again.step(n=20)
-    np.testing.assert_allclose(again.state_vector, world.state_vector, atol=1e-9)
+    # a new World solves its first step from another start; rest lengths that moved would be off by 1e-2
+    np.testing.assert_allclose(again.state_vector, world.state_vector, atol=1e-8)
 
 
 def test_meshes_come_along(tmp_path):

@@ -118,6 +118,8 @@ def _stepped() -> dict[str, Any]:
 
 CALLS: dict[tuple[str, str], tuple[Any, ...]] = {
     ("hinge", "set_position_limits"): (-1.0, 1.0),
+    ("hinge", "set_velocity_limits"): (-1.0, 1.0),
+    ("hinge", "set_effort_limits"): (-1.0, 1.0),
     ("universal", "set_position_limits"): ([-1.0, -1.0], [1.0, 1.0]),
     ("world_joint", "set_position_limits"): (-1.0, 1.0),
     ("joints", "set_position_limits"): (-1.0, 1.0),

@@ -52,6 +52,10 @@ def of_joints(joints: sx.JointCollection) -> list[Array]:
         joints.velocity_limits,
         joints.acceleration_limits,
         joints.effort_limits,
+        joints.velocity_lower_limits,
+        joints.velocity_upper_limits,
+        joints.effort_lower_limits,
+        joints.effort_upper_limits,
         joints.limit_margin,
         joints.axis,
         joints.break_force,
@@ -77,6 +81,11 @@ def of_others(closures: sx.LoopClosureCollection, owned: sx.WorldJointCollection
         closures.offsets_b,
         owned.are_broken,
         owned.wrenches,
+        owned.axes,
+        owned.position,
+        owned.velocity,
+        owned.position_lower_limits,
+        owned.position_upper_limits,
         owned.break_forces,
     ]
 

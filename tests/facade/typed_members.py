@@ -328,6 +328,7 @@ def of_sensors(world: sx.World) -> list[object]:
     sensors: sx.SensorCollection = world.sensors
     assert sx.SensorCollection.add_imu is not None
     everything: Array = sensors.values
+    assert sensors.refused == {}
     assert sensors.dim == len(everything)
     found: list[object] = []
     for sensor in sensors:

@@ -356,7 +356,7 @@ def test_arrays_of_solvers_that_are_not_chosen_have_no_elements():
     world = cube_of_boxes()
     world.step()
     column = world._live().constraints.column
-    for name in ("lcp_A", "lcp_work", "slip_B", "slip_L", "push_axes", "tree_mass"):
+    for name in ("lcp_A", "lcp_work", "slip_B", "slip_L", "tree_mass"):
         assert column[name].size == 0, name
     world = cube_of_boxes(contact_solver_method=sx.ContactSolverMethod.BOXED_LCP)
     world.step()

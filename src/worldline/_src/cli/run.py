@@ -85,7 +85,7 @@ def _hold_controls(world: World, given: list[str]) -> None:
     """Set the controls that were given as NAME=VALUE."""
     if not given:
         return
-    names, values = world.actuator_names, world.actuator_controls
+    names, values = world.actuator_names, world.actuator_controls.copy()
     for text in given:
         name, equals, number = text.partition("=")
         if not equals:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from worldline._src.facade.loop_closure import LoopClosure  # noqa: F401 - named in bases
     from worldline._src.facade.multibody import Multibody
     from worldline._src.facade.rigid_body import RigidBody  # noqa: F401 - named in bases
-    from worldline._src.facade.world_joint import WorldJoint  # noqa: F401 - named in bases
+    from worldline._src.facade.world_joint import WorldJoint
 
 T = TypeVar("T")
 D = TypeVar("D")
@@ -203,6 +203,14 @@ class WorldJointCollection(NamedCollection["WorldJoint"]):
     break_torques = Stacked("break_torque", "Torque that breaks a joint [N m], or infinity", settable=True)
     are_broken = Stacked("is_broken", "Whether a joint is broken", kind=bool)
     wrenches = Stacked("wrench", "What joints passed on in the last step, see `WorldJoint.wrench`", (6,))
+    axes = Stacked("axis", "Unit axes in the joint frames", (3,))
+    position = PerFreedom("position", "[m or rad]", settable=False)
+    velocity = PerFreedom("velocity", "[m/s or rad/s]", settable=False)
+    position_lower_limits = PerFreedom("position_lower_limits", "[m or rad]", settable=False)
+    position_upper_limits = PerFreedom("position_upper_limits", "[m or rad]", settable=False)
+
+    def _bulk_joints(self) -> list[WorldJoint]:
+        return list(self)
 
 
 def _matrices(poses: Array) -> Array:
@@ -343,12 +351,16 @@ class JointCollection(NamedCollection["Joint"]):
         "acceleration_limits", "Largest commanded accelerations [m/s^2 or rad/s^2], infinity for none"
     )
     effort_limits = PerFreedom("effort_limits", "Largest commanded efforts [N or N m], infinity for none")
+    velocity_lower_limits = PerFreedom("velocity_lower_limits", "[m/s or rad/s]", settable=False)
+    velocity_upper_limits = PerFreedom("velocity_upper_limits", "[m/s or rad/s]", settable=False)
+    effort_lower_limits = PerFreedom("effort_lower_limits", "[N or N m]", settable=False)
+    effort_upper_limits = PerFreedom("effort_upper_limits", "[N or N m]", settable=False)
     limit_margin = Stacked("limit_margin", "Distance from a limit at which it begins to act", settable=True)
     axis = Stacked("axis", "Unit axes in the joint frames", (3,), settable=True)
     axis2 = Stacked("axis2", "Second unit axes in the joint frames", (3,), settable=True)
     pitch = Stacked("pitch", "Advance of screw joints [m/rad]", settable=True)
-    break_force = Stacked("break_force", "Joints of a tree do not break: infinite [N]")
-    break_torque = Stacked("break_torque", "Joints of a tree do not break: infinite [N m]")
+    break_force = Stacked("break_force", "Joints of a tree do not break: infinite [N]", settable=True)
+    break_torque = Stacked("break_torque", "Joints of a tree do not break: infinite [N m]", settable=True)
     is_broken = Stacked("is_broken", "Joints of a tree do not break", kind=bool)
     is_frozen = Stacked("is_frozen", "Whether a joint is welded", kind=bool)
 

@@ -67,8 +67,8 @@ class DegreeOfFreedom(KnownNames):
     def name(self) -> str:
         """The joint's name; with the number of the freedom where a joint has several.
 
-        Unique in the multibody: where a joint is named like the freedom of another, "p.0" beside "p", the
-        freedom gets an underscore, "p.0_".
+        Unique in the multibody: where a joint is named like the freedom of another, `p.0` beside `p`, the
+        freedom gets an underscore, `p.0_`.
         """
         joint = self._joint
         if joint.num_dofs == 1:

@@ -637,6 +637,10 @@ class Joint(mimic.Follower):
     @constraint_projection_policy.setter
     def constraint_projection_policy(self, value: JointConstraintProjectionPolicy) -> None:
         self._require_alive()
+        if not isinstance(value, JointConstraintProjectionPolicy):
+            raise values.ShapeError(
+                f"constraint_projection_policy must be a JointConstraintProjectionPolicy, got {value!r}"
+            )
         if value != JointConstraintProjectionPolicy():
             raise UnknownCapabilityError(
                 f"joint '{self.name}' of a tree is rigid, constraint_projection_policy cannot be {value!r}; "
