@@ -93,8 +93,8 @@ def test_numbers_that_must_not_be_negative(make, name, value):
 
 
 @pytest.mark.parametrize("name", NON_NEGATIVE)
-def test_only_effort_and_velocity_may_be_infinite(name):
-    if name in ("effort_limit", "velocity_limit"):
+def test_only_bounds_and_the_stiffness_of_limits_may_be_infinite(name):
+    if name in ("effort_limit", "velocity_limit", "limit_ke"):
         assert single("revolute", **{name: INF}).finalize().joint_count == 1
     else:
         with pytest.raises(ValueError, match=name):

@@ -171,7 +171,7 @@ BAD = [
         ({name: np.full(7, -1.0)}, "negative")
         for name in ("joint_limit_kd", "joint_target_ke", "joint_target_kd")
     ],
-    *[({name: np.full(7, INF)}, "finite") for name in ("joint_armature", "joint_damping", "joint_limit_ke")],
+    *[({name: np.full(7, INF)}, "finite") for name in ("joint_armature", "joint_damping", "joint_limit_kd")],
 ]
 
 

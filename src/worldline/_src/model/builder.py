@@ -50,7 +50,8 @@ from worldline._src.spatial.poses import (
 
 _JOINT_OPTIONS = frozenset(("parent_xform", "child_xform", "label"))
 _FREE_OPTIONS = frozenset(
-    "armature friction damping stiffness effort_limit velocity_limit limit_lower limit_upper".split()
+    "armature friction damping stiffness effort_limit velocity_limit limit_lower limit_upper limit_ke "
+    "limit_kd".split()
 )
 
 

@@ -34,6 +34,7 @@ MAY_BE_INFINITE = (
     "joint_limit_upper",
     "joint_effort_limit",
     "joint_velocity_limit",
+    "joint_limit_ke",
 )
 UPDATABLE = (
     *NON_NEGATIVE,

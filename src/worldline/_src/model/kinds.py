@@ -91,6 +91,18 @@ class ActuatorMode(IntEnum):
     EFFORT = 4
 
 
+class JointDrive(IntEnum):
+    """What a degree of freedom makes of its command; the first five are those of `kernels/drives.py`."""
+
+    FORCE = 0
+    PASSIVE = 1
+    VELOCITY = 2
+    ACCELERATION = 3
+    LOCKED = 4
+    SERVO = 5
+    MIMIC = 6
+
+
 def codes(members: Iterable[int]) -> np.ndarray:
     """Numbers of members of enumerations; NumPy alone takes long to see that these are whole numbers."""
     return np.array(list(map(int, members)), np.int64)

@@ -27,6 +27,9 @@ from worldline._src.model.tables import Actuators, JointForces, Keyframes, Tendo
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
 
+UNLIMITED_SPEED = 1e6
+"""A velocity limit from here on is none [m/s or rad/s]; degrees of freedom of a builder start with it."""
+
 
 @dataclass(eq=False)
 class State:
@@ -46,6 +49,12 @@ class State:
     """Velocity of the centre of mass [m/s], then angular velocity [rad/s], world axes, (..., 6)."""
     body_f: Array
     """External force [N], then torque about the centre of mass [N m], world axes, (..., 6)."""
+    joint_qdd: Array = field(default_factory=lambda: np.zeros(0))
+    """Joint accelerations of the last step, where the constraint solver of the next starts; like joint_qd.
+
+    Steps of a model without constraints leave it alone."""
+    actuator_activation: Array = field(default_factory=lambda: np.zeros(0))
+    """Activations, one for each actuator that has one, shape ([world,] activation_count)."""
 
     def copy(self) -> State:
         """An independent copy."""
@@ -71,6 +80,8 @@ class Control:
     """Position targets [m, rad]."""
     joint_target_vel: Array
     """Velocity targets [m/s, rad/s]."""
+    actuator_control: Array = field(default_factory=lambda: np.zeros(0))
+    """Controls of the actuators of the model, shape ([world,] len(model.actuators))."""
 
 
 @dataclass(eq=False, repr=False)
@@ -133,7 +144,7 @@ class Model:
     joint_limit_lower: Array
     joint_limit_upper: Array
     joint_limit_ke: Array
-    """Stiffness of a limit [N/m, N m/rad]."""
+    """Stiffness of a limit [N/m, N m/rad]; infinite for the law of the scene's joint, or a hard stop."""
     joint_limit_kd: Array
     """Damping of a limit [N s/m, N m s/rad]."""
     joint_target_pos: Array
@@ -177,6 +188,8 @@ class Model:
     tendons: Tendons | None = None
     joint_forces: JointForces | None = None
     """How limits and dry friction of the joints answer."""
+    joint_drive: np.ndarray | None = None
+    """`JointDrive` of every degree of freedom; None when all take forces."""
     sites: Sites | None = None
     cameras: Frames | None = None
     lights: Frames | None = None
@@ -281,6 +294,31 @@ class Model:
         return self._relieved
 
     @property
+    def activation_count(self) -> int:
+        """Length of `State.actuator_activation`."""
+        return 0 if self.actuators is None else int(np.count_nonzero(self.actuators.activation_kind))
+
+    @property
+    def has_constraints(self) -> bool:
+        """Whether a step may have more to do than forces on trees: contacts, limits, friction, actuators."""
+        tables = (self.shapes, self.actuators, self.tendons, self.equalities, self.closures, self.couplers)
+        tables += (self.distance_springs, self.loop_joints)
+        limits = np.isfinite(self.joint_limit_lower) | np.isfinite(self.joint_limit_upper)
+        slow = self.joint_velocity_limit < UNLIMITED_SPEED
+        option = self.option
+        return bool(
+            any(table is not None and len(table) for table in tables)
+            or limits.any()
+            or slow.any()
+            or self.joint_friction.any()
+            or (self.joint_distance[:, 0] > 0.0).any()
+            or (self.joint_distance[:, 1] >= 0.0).any()
+            or (self.joint_drive is not None and self.joint_drive.any())
+            or (self.joint_forces is not None and self.joint_forces.actuated_gravcomp.any())
+            or (option is not None and (option.density > 0.0 or option.viscosity > 0.0))
+        )
+
+    @property
     def orphan_joints(self) -> list[int]:
         """Joints that belong to no articulation."""
         return np.flatnonzero(self.joint_articulation < 0).tolist()
@@ -316,6 +354,8 @@ class Model:
             body_q=self._worlds(self.body_q),
             body_qd=self._worlds(self.body_qd),
             body_f=self._worlds(np.zeros((self.body_count, 6))),
+            joint_qdd=self._worlds(np.zeros(self.joint_dof_count)),
+            actuator_activation=self._worlds(np.zeros(self.activation_count)),
         )
 
     def control(self) -> Control:
@@ -324,6 +364,7 @@ class Model:
             joint_f=self._worlds(self.joint_f),
             joint_target_pos=self._worlds(self.joint_target_pos),
             joint_target_vel=self._worlds(self.joint_target_vel),
+            actuator_control=self._worlds(np.zeros(0 if self.actuators is None else len(self.actuators))),
         )
 
     def _worlds(self, value: Array) -> Array:

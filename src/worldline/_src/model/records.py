@@ -25,11 +25,9 @@ PerDof = float | Sequence[float] | Array
 # looking up a member of an enumeration takes Python ten times as long as looking up a name
 _NO_DRIVE = ActuatorMode.NONE
 _LARGEST = np.finfo(float).max
-_SIZES = itemgetter(
-    "limit_ke", "limit_kd", "target_ke", "target_kd", "damping", "stiffness", "armature", "friction"
-)
+_SIZES = itemgetter("limit_kd", "target_ke", "target_kd", "damping", "stiffness", "armature", "friction")
 _PLACES = itemgetter("target_pos", "target_vel", "spring_ref")
-_BOUNDS = itemgetter("limit_lower", "limit_upper", "effort_limit", "velocity_limit")
+_BOUNDS = itemgetter("limit_lower", "limit_upper", "effort_limit", "velocity_limit", "limit_ke")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +35,9 @@ class JointDofConfig:
     """One degree of freedom of a joint: its axis, limits, drive and passive forces.
 
     Units follow the degree of freedom: metres and newtons when it slides, radians and newton metres when
-    it turns. A position target outside the limits is moved to their middle.
+    it turns. A position target outside the limits is moved to their middle. Beyond a limit a spring-damper
+    pushes back with `limit_ke` times the violation plus `limit_kd` times its rate, never pulling;
+    an infinite `limit_ke` is a hard stop.
     """
 
     axis: AxisLike = Axis.X
@@ -62,11 +62,11 @@ class JointDofConfig:
         """This configuration with every rule checked and the target inside its limits."""
         if self.is_plain():
             return self
-        for name in ("limit_ke", "limit_kd", "target_ke", "target_kd", "damping", "stiffness"):
+        for name in ("limit_kd", "target_ke", "target_kd", "damping", "stiffness"):
             _non_negative(getattr(self, name), f"{what}: {name}")
         for name in ("armature", "friction"):
             _non_negative(getattr(self, name), f"{what}: {name}")
-        for name in ("effort_limit", "velocity_limit"):
+        for name in ("effort_limit", "velocity_limit", "limit_ke"):
             _non_negative(getattr(self, name), f"{what}: {name}", largest=math.inf)
         for name in ("target_pos", "target_vel", "spring_ref"):
             numbers(getattr(self, name), (), f"{what}: {name}")
@@ -90,14 +90,15 @@ class JointDofConfig:
         """Whether it obviously keeps every rule; the long way round finds the words for what does not."""
         values = self.__dict__
         sizes, places = _SIZES(values), _PLACES(values)
-        lower, upper, effort, velocity = _BOUNDS(values)
+        lower, upper, effort, velocity, stiffness = _BOUNDS(values)
         return (
-            {float}.issuperset(map(type, (*sizes, *places, lower, upper, effort, velocity)))
+            {float}.issuperset(map(type, (*sizes, *places, lower, upper, effort, velocity, stiffness)))
             # a sum is finite when its terms are, or nearly so
             and math.isfinite(sum(sizes) + sum(places))
             and min(sizes) >= 0.0
             and effort >= 0.0
             and velocity >= 0.0
+            and stiffness >= 0.0
             and lower <= self.target_pos <= upper
             and (self.actuator_mode is None or type(self.actuator_mode) is ActuatorMode)
         )

@@ -20,7 +20,7 @@ from worldline._src.model.constraint_tables import (
     LoopJoints,
 )
 from worldline._src.model.force_tables import force_models, friction_models
-from worldline._src.model.kinds import JointType
+from worldline._src.model.kinds import JointDrive, JointType
 from worldline._src.model.scene_index import SceneIndex, labels, shared_when_empty
 from worldline._src.model.tables import JointForces, PathKind, Tendons
 from worldline._src.scene import joints as described
@@ -31,7 +31,7 @@ from worldline._src.scene.closures import (
     LoopClosureFamily,
 )
 from worldline._src.scene.constraints import EqualityConnect, EqualityWeld
-from worldline._src.scene.joints import FreeJoint, Joint
+from worldline._src.scene.joints import DriveType, FreeJoint, Joint
 from worldline._src.scene.lending import peek
 from worldline._src.scene.tendons import SpatialTendon, SpringLengthType
 from worldline._src.scene.values import Range
@@ -43,6 +43,15 @@ _FAMILIES = {
     LoopClosureFamily.Point: ClosureFamily.POINT,
     LoopClosureFamily.Distance: ClosureFamily.DISTANCE,
     LoopClosureFamily.Axis: ClosureFamily.AXIS,
+}
+_DRIVES = {
+    DriveType.Force: JointDrive.FORCE,
+    DriveType.Passive: JointDrive.PASSIVE,
+    DriveType.Velocity: JointDrive.VELOCITY,
+    DriveType.Acceleration: JointDrive.ACCELERATION,
+    DriveType.Locked: JointDrive.LOCKED,
+    DriveType.Servo: JointDrive.SERVO,
+    DriveType.Mimic: JointDrive.MIMIC,
 }
 _JOINTS = {
     described.JointType.Revolute: JointType.REVOLUTE,
@@ -312,6 +321,17 @@ def _path(tendon: SpatialTendon, index: SceneIndex) -> list[tuple[PathKind, int,
         else:
             found.append((PathKind.PULLEY, -1, -1, value))
     return found
+
+
+def joint_drives(objects: Sequence[Joint | FreeJoint | None], starts: np.ndarray) -> np.ndarray | None:
+    """`JointDrive` of every degree of freedom, which start at `starts`; None when all take forces."""
+    found = np.zeros(int(starts[-1]), np.int64)
+    for j, joint in enumerate(objects):
+        dofs = slice(int(starts[j]), int(starts[j + 1]))
+        if isinstance(joint, Joint) and dofs.stop > dofs.start:
+            own = [dof.drive or joint.drive for dof in joint.dofs] or [joint.drive] * (dofs.stop - dofs.start)
+            found[dofs] = [_DRIVES[drive] for drive in own]
+    return found if found.any() else None
 
 
 def joint_forces(index: SceneIndex, objects: Sequence[Joint | FreeJoint | None]) -> JointForces:

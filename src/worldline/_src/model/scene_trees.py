@@ -9,6 +9,7 @@ hang on the world by a fixed joint, so every body of the scene is a body of the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
@@ -268,6 +269,8 @@ def _settings(joint: Joint, world: World) -> tuple[dict[str, Any], tuple[float, 
         "limit_upper": limit.upper,
         "effort_limit": joint.effort_limit,
         "velocity_limit": joint.velocity_limit,
+        # the joint's own law, a hard stop unless it says otherwise
+        "limit_ke": math.inf,
     }
     spring = None
     damper: SpringDamper | None = peek(joint, "spring_damper")
@@ -288,7 +291,7 @@ def _config(dof: JointDof, axis: Any) -> JointDofConfig:
         axis=axis,
         limit_lower=dof.pos_limit.lower,
         limit_upper=dof.pos_limit.upper,
-        limit_ke=dof.limit_stiffness,
+        limit_ke=math.inf if dof.limit_stiffness is None else dof.limit_stiffness,
         limit_kd=dof.limit_damping,
         target_pos=dof.target_position,
         target_vel=dof.target_velocity,

@@ -117,11 +117,13 @@ class JointDof(Struct):
         default=math.inf, converter=LIMIT, doc="Acceleration limit, m/s^2 or rad/s^2."
     )
     effort_limit: float = field(default=math.inf, converter=LIMIT, doc="Effort limit, N or N m.")
-    limit_stiffness: float = field(
-        default=1.0e4, converter=NON_NEGATIVE, doc="Stiffness of soft limits, N/m or N m/rad."
+    limit_stiffness: float | None = field(
+        default=None,
+        converter=OptionalOf(NON_NEGATIVE),
+        doc="Stiffness of its limits, N/m or N m/rad; None is the law of the joint.",
     )
     limit_damping: float = field(
-        default=10.0, converter=NON_NEGATIVE, doc="Damping of soft limits, N s/m or N m s/rad."
+        default=10.0, converter=NON_NEGATIVE, doc="Damping of limits with a stiffness, N s/m or N m s/rad."
     )
     stiffness: float = field(default=0.0, converter=NON_NEGATIVE, doc="Spring, N/m or N m/rad.")
     rest_position: float = field(default=0.0, converter=REAL, doc="Rest of the spring, m or rad.")

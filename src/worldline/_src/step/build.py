@@ -16,6 +16,7 @@ from worldline._src.model.scene_constraints import (
     closure_table,
     coupler_table,
     equality_table,
+    joint_drives,
     joint_forces,
     loop_joint_table,
     spring_table,
@@ -187,6 +188,7 @@ def _add_tables(world: World, index: SceneIndex, library: AssetLibrary, model: M
     model.tendons = tendon_table(world, index, model.joint_dof_count)
     objects = [index.trees.joints.get(j) for j in range(model.joint_count)]
     model.joint_forces = joint_forces(index, objects)
+    model.joint_drive = joint_drives(objects, model.joint_qd_start)
     model.equalities = equality_table(world, index, model.body_q)
     model.closures = closure_table(world, index)
     model.couplers = coupler_table(world, index)

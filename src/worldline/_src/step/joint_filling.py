@@ -37,7 +37,9 @@ def position_limits(model: Model) -> list[Limit]:
     of its anchors beside those of its coordinates.
     """
     lower, upper = model.joint_limit_lower, model.joint_limit_upper
-    finite = np.isfinite(lower) | np.isfinite(upper)
+    # a spring-damper without stiffness and damping pushes with nothing
+    pushes = (model.joint_limit_ke > 0.0) | (model.joint_limit_kd > 0.0)
+    finite = (np.isfinite(lower) | np.isfinite(upper)) & pushes
     bounded = (model.joint_distance[:, 0] > 0.0) | (model.joint_distance[:, 1] >= 0.0)
     ranged = bounded & (model.joint_type == JointType.DISTANCE)
     joints = joint_of_dofs(model)
@@ -55,7 +57,7 @@ def position_limits(model: Model) -> list[Limit]:
             for d in range(first, turning)
             if finite[d]
         ]
-        if turning < end and np.isfinite(upper[turning]):
+        if turning < end and finite[turning] and np.isfinite(upper[turning]):
             found.append(Limit(turning, turning + shift, t.ANGLE, -np.inf, float(upper[turning]), j))
     return sorted(found)
 
@@ -75,6 +77,12 @@ def fill_limits(model: Model, column: Columns, limits: list[Limit]) -> None:
         bound[:, 2] = model.joint_forces.margin[joint]
     else:
         column["limit_law"][:, t.ERP] = 1.0
+    # a stiffness of its own makes the limit of a degree of freedom a spring-damper
+    stiffness, damping = model.joint_limit_ke[dofs], model.joint_limit_kd[dofs]
+    spring, laws = np.isfinite(stiffness) & (kinds != t.LENGTH), column["limit_law"]
+    laws[spring] = 0.0
+    laws[spring, t.KIND] = t.FORCE_SPRING
+    laws[spring, t.STIFFNESS], laws[spring, t.DAMPING] = stiffness[spring], damping[spring]
 
 
 def fill_friction(model: Model, column: Columns, rubbing: np.ndarray) -> None:

@@ -8,13 +8,10 @@ import numpy as np
 
 from worldline._src.kernels.constraints.motor_rows import MIMIC, SERVO
 from worldline._src.model.compile import constant_views
-from worldline._src.model.model import Model
+from worldline._src.model.model import UNLIMITED_SPEED, Model
 from worldline._src.scene.options import SimulateOption
 from worldline._src.step.joint_filling import Columns, law_rows
 from worldline._src.step.place_filling import Places
-
-_NO_LIMIT = 1e6
-"""Speeds from here on are no limit; it is what a degree of freedom of a builder starts with."""
 
 
 def mimic_couplers(model: Model) -> np.ndarray:
@@ -24,7 +21,7 @@ def mimic_couplers(model: Model) -> np.ndarray:
 
 def limited_speeds(model: Model) -> np.ndarray:
     """Degrees of freedom with a speed limit."""
-    return np.flatnonzero(model.joint_velocity_limit < _NO_LIMIT)
+    return np.flatnonzero(model.joint_velocity_limit < UNLIMITED_SPEED)
 
 
 def fill_motors(model: Model, column: Columns, servos: np.ndarray, mimics: np.ndarray) -> None:
