@@ -89,7 +89,7 @@ def newton_worlds(model: Model, start: LaneSimulation) -> tuple[list[Simulation]
     for w in range(WORLDS):
         one = Simulation(model, model.time_step, FAMILY, constraints=Constraints(model))
         assert one.constraints is not None
-        one.constraints.column["control"][:] = start.control[w]
+        one.control[:] = start.control[w]
         made.append(one)
     q, v = start.q.copy(), start.v.copy()
 

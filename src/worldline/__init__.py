@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from worldline._src.errors import (
     ArgumentError,
+    BatchFailure,
     BusyError,
     CapabilityError,
     EnumError,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "ArgumentError",
+    "BatchFailure",
     "BusyError",
     "CapabilityError",
     "EnumError",

@@ -92,6 +92,7 @@ def test_errors_survive_pickle_and_copy():
         MissingFileError("a.xml: cannot be read", [errors.Problem("$", "gone")], filename="a.xml"),
         SceneError("no", [errors.Problem("$.a", "b")]),
         worldline.StepFailure("box", "position", 3),
+        worldline.StepFailure("box", "velocity", 3, 2e11, world=4, outcome="it is frozen"),
         worldline.LayoutError("it", "mass", "box"),
         UnknownCapabilityError("no such"),
     ]

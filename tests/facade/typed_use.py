@@ -27,6 +27,10 @@ def options() -> sx.WorldOptions:
     chosen.compute_accelerator_policy = sx.ComputeAcceleratorPolicy.PREFER_ACCELERATED
     chosen.multibody_options = sx.MultibodyOptions(integration_family="semi-implicit")
     family: sx.MultibodyIntegrationFamily = chosen.multibody_options.integration_family
+    chosen.divergence_policy, chosen.divergence_limit = sx.DivergencePolicy.FREEZE, 1e8
+    policy: sx.DivergencePolicy = chosen.divergence_policy
+    assert policy.value == "freeze"
+    chosen.divergence_policy, chosen.divergence_limit = "raise", 1e10
     chosen.deactivation_options = sx.DeactivationOptions(enabled=False, time_until_sleep=0.1)
     assert gravity.shape == (3,) and family is sx.MultibodyIntegrationFamily.SEMI_IMPLICIT
     return chosen.copy()

@@ -38,7 +38,7 @@ def put(one, worlds, w):
     """Give a world of its own the state of world `w`."""
     assert one.constraints is not None
     one.q[:], one.v[:] = worlds.q[w], worlds.v[w]
-    one.constraints.column["control"][:] = worlds.control[w]
+    one.control[:] = worlds.control[w]
     one.constraints.column["activation"][:] = worlds.activation[w]
     one.written()
 
@@ -216,10 +216,12 @@ def test_drives_limits_and_dry_friction_hold_a_joint():
     worlds.force[:, 1] = 8.0
     worlds.q_target[:, 0] = [0.1, 0.2, 0.3, 0.4]
     worlds.step(3000)
-    # the drive gives way by the weight of its arm, the limit holds, dry friction carries what is below it
+    # drive and limit give way by the load of their arms, dry friction carries what is below it
     gap = worlds.q_target[:, 0] - worlds.q[:, 0]
     assert 400.0 * gap == pytest.approx(0.5 * G * np.sin(worlds.q[:, 0]), abs=1e-6)
-    assert worlds.q[:, 1] == pytest.approx(0.3, abs=1e-6)
+    past = worlds.q[:, 1] - 0.3
+    assert model.joint_limit_ke[1] == 1e4
+    assert 1e4 * past == pytest.approx(8.0 - 0.5 * G * np.sin(worlds.q[:, 1]), abs=1e-6)
     assert worlds.q[:, 2] == pytest.approx(0.8, abs=1e-5)
     assert np.abs(worlds.v).max() < 1e-5
 

@@ -19,7 +19,8 @@ changed nothing.
             MissingFileError (FileNotFoundError)
       OperationError (RuntimeError)    wrong mode, dead or foreign handle
         BusyError                      another thread or a step job uses the World
-        StepFailure                    a step whose result is not finite
+        StepFailure                    a step that diverged
+          BatchFailure                 steps of a batch in which worlds diverged
         LayoutError                    a replay frame that does not fit the World any more
       CapabilityError (NotImplementedError)
         UnavailableStage (OperationError)
@@ -33,8 +34,10 @@ from __future__ import annotations
 
 import difflib
 import errno
+import math
 import os
 from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple
 
 
@@ -79,22 +82,68 @@ class UnknownCapabilityError(ArgumentError, CapabilityError):
 
 
 class StepFailure(OperationError):
-    """A step left a state that is not finite, or its equations unsolved; the world is as it was before.
+    """A step diverged: its state is not finite or beyond the divergence limit, or its equations unsolved.
 
     Attributes:
-        body: Label of the first body that failed.
-        quantity: What was not finite there: force, acceleration, velocity or position; "solution" when the
-            equations of a variational step were not solved.
+        body: Label of the first body that failed; of the actuator when the quantity is an activation.
+        quantity: What diverged there: force, acceleration, velocity, position or activation; "solution" when
+            the equations of a variational step were not solved.
         frame: Number of the step that failed.
+        value: The number that diverged, in SI units; None when it is not known.
+        world: Index of the world in a batch; None for a world on its own.
+        outcome: What became of the world, such as "the world is as it was before it".
     """
 
-    def __init__(self, body: str, quantity: str, frame: int) -> None:
+    def __init__(
+        self,
+        body: str,
+        quantity: str,
+        frame: int,
+        value: float | None = None,
+        *,
+        world: int | None = None,
+        outcome: str = "the world is as it was before it",
+    ) -> None:
         self.body, self.quantity, self.frame = body, quantity, frame
-        missing = "was not found" if quantity == "solution" else "is not finite"
-        super().__init__(f"step {frame}: {quantity} of '{body}' {missing}; the world is as it was before it")
+        self.value, self.world, self.outcome = value, world, outcome
+        fault = "was not found" if quantity == "solution" else "is not finite"
+        if value is not None and math.isfinite(value):
+            fault = f"diverged to {value:.3g}"
+        where = "" if world is None else f"world {world}, "
+        super().__init__(f"{where}step {frame}: {quantity} of '{body}' {fault}; {outcome}")
 
     def __reduce__(self):
-        return type(self), (self.body, self.quantity, self.frame)
+        options = {"world": self.world, "outcome": self.outcome}
+        return partial(type(self), **options), (self.body, self.quantity, self.frame, self.value)
+
+
+class BatchFailure(StepFailure):
+    """Worlds of a batch diverged; each is frozen at its last good state, and the others went on.
+
+    The attributes of a `StepFailure` are those of the first one.
+
+    Attributes:
+        failures: A `StepFailure` for every world that diverged in the call, by index of the world.
+    """
+
+    def __init__(self, failures: Iterable[StepFailure]) -> None:
+        self.failures = tuple(failures)
+        first = self.failures[0]
+        others = len(self.failures) - 1
+        more = (
+            f"; so did {others} other worlds" if others > 1 else "; so did one other world" if others else ""
+        )
+        super().__init__(
+            first.body,
+            first.quantity,
+            first.frame,
+            first.value,
+            world=first.world,
+            outcome=f"it is frozen there{more}",
+        )
+
+    def __reduce__(self):
+        return type(self), (self.failures,)
 
 
 class LayoutError(OperationError):
@@ -249,6 +298,7 @@ PUBLIC = (
     OperationError,
     BusyError,
     StepFailure,
+    BatchFailure,
     LayoutError,
     CapabilityError,
     UnavailableStage,

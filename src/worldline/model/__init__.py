@@ -12,7 +12,7 @@
 array([-0.979])
 """
 
-from worldline._src.errors import StepFailure
+from worldline._src.errors import BatchFailure, StepFailure
 from worldline._src.model.builder import ModelBuilder
 from worldline._src.model.builder_shapes import ShapeConfig
 from worldline._src.model.kinds import ActuatorMode, Axis, BodyFlags, JointType, ShapeFlags, ShapeKind
@@ -33,6 +33,7 @@ from worldline._src.step.derivatives import (
     inverse_dynamics_derivatives,
     kinematics_derivatives,
 )
+from worldline._src.step.divergence import DivergencePolicy
 from worldline._src.step.dynamics import (
     bias_forces,
     center_of_mass,
@@ -63,6 +64,7 @@ from worldline._src.step.dynamics import (
 )
 from worldline._src.step.jacobians import jacobian, jacobian_derivative, jacobian_dot_times_v
 from worldline._src.step.lane_simulation import LaneSimulation
+from worldline._src.step.model_step import step
 from worldline._src.step.reduction import freeze_joints
 from worldline._src.step.regressors import (
     body_regressor,
@@ -76,16 +78,18 @@ from worldline._src.step.second_derivatives import (
     inverse_dynamics_second_derivatives,
 )
 from worldline._src.step.simulation import Simulation
-from worldline._src.step.stepping import MultibodyIntegrationFamily, step
+from worldline._src.step.stepping import MultibodyIntegrationFamily
 
 __all__ = [
     "ActuatorMode",
     "ArticulationView",
     "Axis",
+    "BatchFailure",
     "BodyFlags",
     "CentroidalDerivatives",
     "ConstrainedDynamics",
     "Control",
+    "DivergencePolicy",
     "ForwardDynamicsDerivatives",
     "InverseDynamicsDerivatives",
     "InverseDynamicsSecondDerivatives",

@@ -100,6 +100,7 @@ from worldline._src.facade.world_joint import WorldJoint
 from worldline._src.facade.world_state import WorldControl, WorldState
 from worldline._src.render.pictures import Picture
 from worldline._src.render.renderer import Renderer, render
+from worldline._src.step.divergence import DivergencePolicy
 from worldline._src.step.execution_profile import ComputeExecutionProfile, ComputeNodeExecutionProfile
 from worldline._src.step.profiling import WorldStepProfile, WorldStepStageProfile
 from worldline._src.step.simulation import StepFailure
@@ -137,6 +138,7 @@ __all__ = [
     "ContactSolverMethod",
     "DeactivationOptions",
     "DegreeOfFreedom",
+    "DivergencePolicy",
     "DofCollection",
     "EndEffector",
     "EnergyLedger",

@@ -21,7 +21,7 @@ from worldline._src.errors import ArgumentError, BusyError
 from worldline._src.facade import values
 from worldline._src.facade.copying import NotCopied
 from worldline._src.facade.known_names import KnownNames
-from worldline._src.step.simulation import portions
+from worldline._src.step.portions import portions
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime

@@ -21,6 +21,7 @@ from worldline._src.facade.kinds import (
 )
 from worldline._src.facade.values import VectorLike
 from worldline._src.spatial.poses import Array
+from worldline._src.step.divergence import DIVERGENCE_LIMIT, DivergencePolicy, checked_limit
 from worldline._src.step.stepping import MultibodyIntegrationFamily, VariationalOptions
 
 Got = TypeVar("Got")
@@ -233,6 +234,8 @@ class WorldOptions(Options):
     )
     dtype: Setting[np.dtype[np.float64], DTypeLike] = Setting(_dtype)
     strict_solver_resolution: Setting[bool, bool] = Setting(flag("World strict_solver_resolution"))
+    divergence_policy: Setting[DivergencePolicy, DivergencePolicy | str] = Setting(DivergencePolicy.of)
+    divergence_limit: Setting[float, float] = Setting(checked_limit)
 
     def __init__(
         self,
@@ -247,6 +250,8 @@ class WorldOptions(Options):
         deactivation_options: DeactivationOptions | None = None,
         dtype: DTypeLike = np.float64,
         strict_solver_resolution: bool = False,
+        divergence_policy: DivergencePolicy | str = DivergencePolicy.RAISE,
+        divergence_limit: float = DIVERGENCE_LIMIT,
     ) -> None:
         self.time_step = time_step
         self.gravity = (0.0, 0.0, -9.81) if gravity is None else gravity
@@ -261,6 +266,8 @@ class WorldOptions(Options):
         )
         self.dtype = dtype
         self.strict_solver_resolution = strict_solver_resolution
+        self.divergence_policy = divergence_policy
+        self.divergence_limit = divergence_limit
 
 
 def variational_options(options: MultibodyOptions) -> VariationalOptions:

@@ -8,9 +8,10 @@ handles never notice. Parameters are written to both, the description and the mo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakMethod, ref
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from worldline._src.step import dynamics
 from worldline._src.step.build import compile_scene
 from worldline._src.step.constraints import Constraints, Rest
 from worldline._src.step.contact_memory import recall, remembered, unfit
+from worldline._src.step.divergence import DivergencePolicy
 from worldline._src.step.joint_filling import scalar_coordinates
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.stepping import MultibodyIntegrationFamily, VariationalOptions
@@ -121,21 +123,20 @@ class Runtime:
         constraints = Constraints(self.model, self._servos())
         self.missing = constraints.missing
         """What the description asks of a step that no stage does."""
-        self.constraints = constraints if constraints.is_needed else None
+        self.sim = Simulation(self.model, time_step, family, variational, constraints, self.guard)
+        self.constraints = self.sim.constraints
         """Contacts, limits, dry friction and actuators; None when there are none."""
-        self.sim = Simulation(self.model, time_step, family, variational, self.constraints, self.guard)
         self.choose_solver(method)
         self.held = np.zeros((self.model.body_count, 6))
         """Forces at centres of mass and torques that stay, world axes."""
         self.once = np.zeros((self.model.body_count, 6))
         """The same for the next step only."""
         table = self.model.actuators
-        self.control = np.zeros(0 if table is None else len(table))
+        self.control = self.sim.control
         """Controls of all actuators of the scene, disabled ones included; see `controls_written`."""
         active = np.zeros(0, bool) if table is None else table.activation_kind != ActivationKind.NONE
         self.activated = np.flatnonzero(active)
         """Actuators that have an activation."""
-        self._unused_activation = np.zeros(len(self.activated))
         mocaps = self.model.mocap_bodies
         self.mocap = self.model.body_q[[] if mocaps is None else mocaps].copy()
         """Poses of the mocap bodies, in the order of `Model.mocap_bodies`; see `place_mocap`."""
@@ -161,7 +162,7 @@ class Runtime:
     @property
     def activation(self) -> Array:
         """Activations of actuators; a view that is another one after arrays of a step grew."""
-        return self._unused_activation if self.constraints is None else self.constraints.column["activation"]
+        return self.sim.activation
 
     @property
     def beside(self) -> dict[str, Array]:
@@ -225,6 +226,22 @@ class Runtime:
             )
             self.constraints.sleep(rest if options.enabled else None)
             self.sim.reconfigure()
+
+    def set_divergence(
+        self, policy: DivergencePolicy, limit: float, reset: WeakMethod[Callable[[Runtime], None]]
+    ) -> None:
+        """What happens when a step diverges; `reset` takes the World of this runtime to its start."""
+        self.sim.divergence_policy, self.sim.divergence_limit = policy, limit
+
+        runtime = ref(self)
+
+        def start() -> None:
+            back, found = reset(), runtime()
+            assert back is not None and found is not None, "both live as long as their steps"
+            with found.guard.reading():
+                back(found)
+
+        self.sim.on_reset = start
 
     def sleep_group(self, link: Link) -> int:
         """Number of the sleeping island of a link, -1 when it is awake."""

@@ -17,12 +17,13 @@ from worldline._src.facade.kinds import (
 )
 from worldline._src.facade.options import DeactivationOptions, MultibodyOptions, WorldOptions
 from worldline._src.scene import policies
-from worldline._src.scene.options import IntegratorMethod, SimulateOption, SolverType
+from worldline._src.scene.options import IntegratorMethod, SimulateOption, SolverType, made_by_code
 from worldline._src.scene.world import World as Scene
+from worldline._src.step.divergence import ACTIONS
+from worldline._src.step.scene_semantics import IMPLICIT_METHODS, family_of
 from worldline._src.step.stepping import MultibodyIntegrationFamily as Family
 
 EARTH = (0.0, 0.0, -9.81)
-_CONE, _TOLERANCE = 1, 1e-10
 _SOLVERS = {
     RigidBodySolver.SEQUENTIAL_IMPULSE: policies.RigidBodySolver.SequentialImpulse,
     RigidBodySolver.IPC: policies.RigidBodySolver.Barrier,
@@ -61,17 +62,12 @@ _INTEGRATORS = {
     Family.VARIATIONAL: IntegratorMethod.Variational,
     Family.IMPLICIT_VELOCITY: IntegratorMethod.ImplicitFast,
 }
-_IMPLICIT = (IntegratorMethod.Implicit, IntegratorMethod.ImplicitVelocity, IntegratorMethod.ImplicitFast)
 _DEACTIVATION = tuple(DeactivationOptions._fields)
 
 
 def set_contact_defaults(scene: Scene) -> None:
-    """How contacts of a World that came from no file are solved.
-
-    Friction is a cone, the same in all directions; and the solver goes on until momentum is kept to rounding.
-    """
-    scene.simulate_option.friction_model = _CONE
-    scene.simulate_option.constraint_solver_tolerance = _TOLERANCE
+    """How contacts of a World that came from no file are solved."""
+    made_by_code(scene.simulate_option)
 
 
 def from_description(scene: Scene) -> WorldOptions:
@@ -98,6 +94,8 @@ def from_description(scene: Scene) -> WorldOptions:
             **{name: getattr(policy.deactivation, name) for name in _DEACTIVATION}
         ),
         strict_solver_resolution=policy.strict_solver_resolution,
+        divergence_policy=ACTIONS[policy.divergence.action],
+        divergence_limit=policy.divergence.limit,
     )
 
 
@@ -128,29 +126,19 @@ def _back(table, value):
 
 
 def _family(scene: Scene) -> Family:
+    """The family of every stepper, with a note in the report where it is not the method of the scene."""
     option = scene.simulate_option
-    method = option.integrator
-    if method is IntegratorMethod.RungeKutta4:
-        return Family.RUNGE_KUTTA_4
-    if method is IntegratorMethod.Variational or (
-        method is None
-        and option.policy.multibody.integration_family is policies.IntegrationFamily.Variational
-    ):
-        return Family.VARIATIONAL
+    method, family = option.integrator, family_of(option)
     path = "$.simulate_option.integrator"
     if method is IntegratorMethod.Explicit:
-        family = Family.SEMI_IMPLICIT
         scene.report.approximated(path, f"{method.name} becomes the family '{family.value}'")
-        return family
-    if method in _IMPLICIT:
-        family = Family.IMPLICIT_VELOCITY
+    if method is not None and method in IMPLICIT_METHODS:
         if method is not IntegratorMethod.ImplicitFast:
             message = f"{method.name} becomes the family '{family.value}'"
             scene.report.approximated(path, f"{message}, where velocity-product forces stay explicit")
         if option.density or option.viscosity:
             scene.report.approximated(path, "the drag of the medium stays explicit")
-        return family
-    return Family.SEMI_IMPLICIT if option.disable_implicit_damping else Family.IMPLICIT_DAMPING
+    return family
 
 
 def into_description(options: WorldOptions, scene: Scene) -> None:
@@ -177,6 +165,8 @@ def into_description(options: WorldOptions, scene: Scene) -> None:
         option.solver_type = SolverType.Newton
     policy.contact_gradient_mode = _GRADIENTS[options.contact_gradient_mode]
     policy.strict_solver_resolution = options.strict_solver_resolution
+    policy.divergence.action = next(a for a, p in ACTIONS.items() if p is options.divergence_policy)
+    policy.divergence.limit = options.divergence_limit
     policy.accelerator = _ACCELERATORS[options.compute_accelerator_policy]
     for name in _DEACTIVATION:
         setattr(policy.deactivation, name, getattr(options.deactivation_options, name))

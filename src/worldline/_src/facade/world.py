@@ -68,6 +68,7 @@ from worldline._src.scene.closures import FrameRef
 from worldline._src.scene.report import Report
 from worldline._src.scene.world import World as Scene
 from worldline._src.spatial.poses import Array
+from worldline._src.step.divergence import DIVERGENCE_LIMIT, DivergencePolicy
 from worldline._src.step.thread_guard import FREE, STEP
 
 _COUNTERS = ("rigid_body", "multibody", "loop_closure", "free_frame", "fixed_frame", "joint")
@@ -98,6 +99,8 @@ class World(
         dtype: scalar of all arrays; float64 is what there is.
         strict_solver_resolution: refuse to step where another method would stand in for one that was asked
             for; see `resolved_configuration`.
+        divergence_policy, divergence_limit: what happens when a step diverges, and beyond which coordinate,
+            velocity, acceleration or activation it has (SI units).
         options: all of the above as one value; other arguments must then be left out.
 
     One thread at a time may use a World and its handles; while a step runs in another thread, every call
@@ -126,6 +129,8 @@ class World(
         deactivation_options: DeactivationOptions | None = None,
         dtype: DTypeLike = np.float64,
         strict_solver_resolution: bool = False,
+        divergence_policy: DivergencePolicy | str = DivergencePolicy.RAISE,
+        divergence_limit: float = DIVERGENCE_LIMIT,
         options: WorldOptions | None = None,
     ) -> None:
         given = WorldOptions(
@@ -140,6 +145,8 @@ class World(
             deactivation_options,
             dtype,
             strict_solver_resolution,
+            divergence_policy,
+            divergence_limit,
         )
         if options is not None:
             if not isinstance(options, WorldOptions):
@@ -423,8 +430,8 @@ class World(
     ) -> None:
         """Advance time by `n` steps, complete on return; enters simulation mode when n is positive.
 
-        Interrupting with Ctrl-C stops between two steps. A step whose result is not finite raises
-        `StepFailure`, which names the first body and quantity, and leaves the state of the step before.
+        Interrupting with Ctrl-C stops between two steps. A step beyond `divergence_limit` is taken back and
+        raises `StepFailure`, which names body and quantity, unless `divergence_policy` says otherwise.
 
         Args:
             n: number of steps.
@@ -530,6 +537,7 @@ class World(
             self._options.contact_solver_method,
         )
         made.set_sleep(self._options.deactivation_options)
+        self._set_divergence(made)
         if self._carried is not None:
             made.restore(self._carried)
             self._carried = None
@@ -589,10 +597,3 @@ class World(
         """Closures that end on a frame which was moved go with it."""
         if self._loop_closures:
             follow_frame(self, frame)
-
-    def __repr__(self) -> str:
-        mode = "simulation" if self._simulating else "design"
-        return (
-            f"World({mode} mode, time {self.time:g} s, {self.num_rigid_bodies} rigid bodies, "
-            f"{self.num_multibodies} multibodies)"
-        )

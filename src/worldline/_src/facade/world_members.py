@@ -351,3 +351,11 @@ class WorldMembers(KnownNames):
             runtime.sim.fresh_velocities()
         if update_collision:
             queries.scene_of(world)
+
+    def __repr__(self) -> str:
+        world = self._self()
+        mode = "simulation" if world._simulating else "design"
+        return (
+            f"World({mode} mode, time {world.time:g} s, {world.num_rigid_bodies} rigid bodies, "
+            f"{world.num_multibodies} multibodies)"
+        )

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import WeakMethod
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from worldline._src.facade.options import (
 )
 from worldline._src.facade.values import VectorLike
 from worldline._src.spatial.poses import Array
+from worldline._src.step.divergence import DivergencePolicy
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime, Snapshot
@@ -38,6 +40,8 @@ class WorldSettings(KnownNames):
         _carried: Snapshot | None
         _simulating: bool
         _time_start: float
+        _initial: Snapshot | None
+        _initial_time: float
 
         def _require_idle(self) -> None: ...
         def _live(self) -> Runtime: ...
@@ -243,6 +247,43 @@ class WorldSettings(KnownNames):
         self._require_idle()
         self._options.strict_solver_resolution = value
         self._configuration_changed()
+
+    def _set_divergence(self, runtime: Runtime) -> None:
+        """Tell a new runtime what happens when a step diverges."""
+        options = self._options
+        runtime.set_divergence(
+            options.divergence_policy, options.divergence_limit, WeakMethod(self._reset_diverged)
+        )
+
+    def _reset_diverged(self, runtime: Runtime) -> None:
+        """What `reset` does, for a runtime that a step runs on."""
+        assert self._initial is not None
+        runtime.restore(self._initial)
+        self._time_start, runtime.sim.clock[1] = self._initial_time, 0.0
+
+    @property
+    def divergence_policy(self) -> DivergencePolicy:
+        """What happens when a step diverges; also set from its text, such as "freeze"."""
+        return self._options.divergence_policy
+
+    @divergence_policy.setter
+    def divergence_policy(self, value: DivergencePolicy | str) -> None:
+        self._require_idle()
+        self._options.divergence_policy = value
+        if self._runtime is not None:
+            self._runtime.sim.divergence_policy = self._options.divergence_policy
+
+    @property
+    def divergence_limit(self) -> float:
+        """Largest coordinate, velocity, acceleration and activation that a step may end with, SI units."""
+        return self._options.divergence_limit
+
+    @divergence_limit.setter
+    def divergence_limit(self, value: float) -> None:
+        self._require_idle()
+        self._options.divergence_limit = value
+        if self._runtime is not None:
+            self._runtime.sim.divergence_limit = self._options.divergence_limit
 
     @property
     def resolved_configuration(self) -> tuple[requirements.ResolvedOption, ...]:

@@ -274,3 +274,13 @@ class SimulateOption(Struct):
     policy: SimulationPolicy = field(
         default_factory=SimulationPolicy, converter=Nested(SimulationPolicy), doc="More choices."
     )
+
+
+def made_by_code(option: SimulateOption) -> SimulateOption:
+    """Options of what came from no file, given the defaults of the format; returns them.
+
+    Friction is a cone, the same in all directions; and the solver goes on until momentum is kept to rounding.
+    """
+    option.friction_model = FrictionModel.Cone
+    option.constraint_solver_tolerance = 1e-10
+    return option

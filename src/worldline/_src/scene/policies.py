@@ -85,6 +85,31 @@ class DeactivationOptions(Struct):
     )
 
 
+class DivergenceAction(SceneEnum):
+    """What happens to a world whose state leaves the bounds of numbers that can be meant."""
+
+    Raise = auto()
+    Freeze = auto()
+    Reset = auto()
+    Continue = auto()
+
+
+class DivergenceOptions(Struct):
+    """When a step counts as diverged, and what happens then."""
+
+    action: DivergenceAction = field(
+        default=DivergenceAction.Raise,
+        converter=Enumeration(DivergenceAction),
+        doc="Raise an error, freeze the world, reset it, or continue.",
+    )
+    limit: float = field(
+        default=1.0e10,
+        converter=Real(above=0.0, infinite=True),
+        doc="Largest coordinate, velocity, acceleration and activation, SI units; infinite checks for "
+        "finite numbers only.",
+    )
+
+
 class ContactOptions(Struct):
     """Constants of hard contact; None leaves the engine's own."""
 
@@ -142,6 +167,9 @@ class SimulationPolicy(Struct):
     )
     deactivation: DeactivationOptions = field(
         default_factory=DeactivationOptions, converter=Nested(DeactivationOptions), doc="Sleeping."
+    )
+    divergence: DivergenceOptions = field(
+        default_factory=DivergenceOptions, converter=Nested(DivergenceOptions), doc="Diverging states."
     )
     contact: ContactOptions = field(
         default_factory=ContactOptions, converter=Nested(ContactOptions), doc="Hard contact."

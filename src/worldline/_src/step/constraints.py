@@ -32,7 +32,7 @@ from worldline._src.model.model import Model
 from worldline._src.model.tables import ActivationKind
 from worldline._src.scalar.memory import address_of
 from worldline._src.scalar.packed import padded
-from worldline._src.scene.options import SimulateOption
+from worldline._src.scene.options import SimulateOption, made_by_code
 from worldline._src.spatial.poses import Array
 from worldline._src.step import constraint_stages as s
 from worldline._src.step import holding_stages as g
@@ -127,7 +127,7 @@ class Constraints(ConstraintProgram):
 
     def __init__(self, model: Model, servos: np.ndarray | None = None, room: Room | None = None) -> None:
         self.model = model
-        option = model.option or SimulateOption()
+        option = model.option or made_by_code(SimulateOption())
         self.option = option
         self.missing = missing_parts(model, option)
         """What the model asks for that no stage does."""
@@ -141,6 +141,8 @@ class Constraints(ConstraintProgram):
         speeds = none if off or option.disable_limit else limited_speeds(model)
         mimics = none if off or option.disable_equality else mimic_couplers(model)
         servos = none if servos is None else servos
+        self.servos = servos
+        """Degrees of freedom that motors with a largest force move to a commanded speed."""
         self.actuators = none if option.disable_actuators else working_actuators(model, option)
         """Rows of `Model.actuators` that act."""
         places = Places(model)
@@ -371,6 +373,16 @@ class Constraints(ConstraintProgram):
         """Whether steps read contacts of the last one: impulses start from them, and they hold sleepers."""
         many = 6 * np.count_nonzero(self.column["tree_link"]) > self.column["option"][t.FREE_COLUMNS]
         return self.sleeps or bool(many) or bool(self.column["option"][t.STANDS_IN])
+
+    def place_of(self, name: str) -> int:
+        """Where a column of floats starts in the arena of rows."""
+        return int(self.block.m[t.TABLE.slot[name]])
+
+    def reset(self) -> None:
+        """As at the start: nothing broken, nothing asleep, no contacts of a last step."""
+        self.column["equality_on"][:] = [equality.active for equality in self.equalities]
+        self.forget_contacts()
+        self.wake()
 
     def forget_contacts(self) -> None:
         """The state is no longer what the last step led to: there are no contacts of a last step."""

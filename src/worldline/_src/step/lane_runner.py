@@ -26,9 +26,17 @@ from worldline._src.scalar.memory import (
     vector,
 )
 from worldline._src.step.evaluate import stage_addresses
+from worldline._src.step.runner import beyond, first_beyond, within
 
 # columns of a table of parts: set of arenas, where in its data arena, how many numbers, where in a row
 _SET, _AT, _COUNT, _START = range(4)
+
+STATUS, FRAME, QUANTITY, INDEX, VALUE, STEPS, MODE = range(7)
+"""Columns of the marks of a world: status, the step that diverged first, quantity, index and value of its
+first number beyond a limit, steps made, 1 where steps that diverged are kept while they are finite."""
+MARKS = 7
+NOTED, FROZEN = 1.0, 2.0
+"""Statuses beside 0: a step diverged and was kept; the world is at the last state before it diverged."""
 
 
 @outline
@@ -49,8 +57,83 @@ def _collect(d, width, at, n, x, start, stride, w, last, done):
             x[row + k] = d[(at + k) * width + lane]
 
 
+@outline
+def _save(sets, state, width):
+    """Copy the state of a group to where a diverged step is put back from: the last of the sets."""
+    saved = address_as(sets[sets.shape[0] - 1, 3], float64)
+    for p in range(state.shape[0]):
+        n = state[p, _COUNT] * width
+        d = vector(address_as(sets[state[p, _SET], 3], float64), state[p, _AT] * width, n)
+        copy = vector(saved, state[p, _START] * width, n)
+        for k in range(n):
+            copy[k] = d[k]
+
+
+@outline
+def _put_back(sets, state, width, lane):
+    """The inverse of `_save` for one world of a group."""
+    saved = address_as(sets[sets.shape[0] - 1, 3], float64)
+    for p in range(state.shape[0]):
+        n = state[p, _COUNT] * width
+        d = vector(address_as(sets[state[p, _SET], 3], float64), state[p, _AT] * width, n)
+        copy = vector(saved, state[p, _START] * width, n)
+        for k in range(lane, n, width):
+            d[k] = copy[k]
+
+
+@outline
+def _good(sets, checks, limits, width):
+    """Whether every number that is checked is within its limit in all worlds of a group."""
+    good = True
+    for r in range(checks.shape[0]):
+        n = checks[r, _COUNT] * width
+        d = vector(address_as(sets[checks[r, _SET], 3], float64), checks[r, _AT] * width, n)
+        good &= within(d, 0, n, limits[r])
+    return good
+
+
+@outline
+def _judge(sets, checks, limits, width, lane, mark_io):
+    """Note the first number of a world that is beyond its limit; returns 0 when there is none.
+
+    1 when the step is kept although one is, 2 when it is lost.
+    """
+    for r in range(checks.shape[0]):
+        n = checks[r, _COUNT]
+        d = vector(address_as(sets[checks[r, _SET], 3], float64), checks[r, _AT] * width, n * width)
+        k = beyond(d, lane, n, width, limits[0, r])
+        if k >= 0:
+            lost = mark_io[MODE] == 0.0
+            for q in range(checks.shape[0]):
+                m = checks[q, _COUNT]
+                e = vector(address_as(sets[checks[q, _SET], 3], float64), checks[q, _AT] * width, m * width)
+                lost |= beyond(e, lane, m, width, limits[1, q]) >= 0
+            if lost or mark_io[STATUS] == 0.0:
+                mark_io[FRAME], mark_io[QUANTITY] = mark_io[STEPS] + 1.0, checks[r, 3]
+                mark_io[INDEX], mark_io[VALUE] = k, d[lane + k * width]
+            return 2 if lost else 1
+    return 0
+
+
+@outline
+def _settle(sets, state, checks, limits, width, marks_io):
+    """After a step of a group: count it, and put back the worlds in which it diverged."""
+    good = _good(sets, checks, limits[0], width)
+    for lane in range(marks_io.shape[0]):
+        mark = marks_io[lane]
+        if mark[STATUS] != FROZEN and not good:
+            verdict = _judge(sets, checks, limits, width, lane, mark)
+            if verdict == 2:
+                mark[STATUS] = FROZEN
+            elif verdict == 1:
+                mark[STATUS] = NOTED
+        if mark[STATUS] == FROZEN:
+            _put_back(sets, state, width, lane)
+        mark[STEPS] += 1.0
+
+
 @entry
-def _advance_float(program, sets, state, inputs, x, u, low, high, steps):
+def _advance_float(program, sets, state, inputs, checks, limits, x, u, marks, low, high, steps):
     """One world after the other; see `_advance_lanes`."""
     for w in range(low, high):
         for p in range(state.shape[0]):
@@ -62,6 +145,7 @@ def _advance_float(program, sets, state, inputs, x, u, low, high, steps):
             d = vector(address_as(sets[inputs[p, _SET], 3], float64), 0, at + n)
             _spread(d, 1, at, n, u.reshape(-1), inputs[p, _START], u.shape[1], w, high - 1, 0)
         for _ in range(steps):
+            _save(sets, state, 1)
             for k in range(program.shape[0]):
                 s = program[k, 1]
                 call_stage(
@@ -71,6 +155,7 @@ def _advance_float(program, sets, state, inputs, x, u, low, high, steps):
                     address_as(sets[s, 2], int64),
                     address_as(sets[s, 3], float64),
                 )
+            _settle(sets, state, checks, limits, 1, marks[w : w + 1])
         for p in range(state.shape[0]):
             at, n = state[p, _AT], state[p, _COUNT]
             d = vector(address_as(sets[state[p, _SET], 3], float64), 0, at + n)
@@ -108,16 +193,22 @@ def _out(sets, parts, x, scalar, width, w, last):
 
 
 @inline
-def _advance_lanes(program, sets, state, inputs, x, u, low, high, steps, scalar, width):
+def _advance_lanes(
+    program, sets, state, inputs, checks, limits, x, u, marks, low, high, steps, scalar, width
+):
     """`steps` steps of worlds `low` to `high`, `width` at a time.
 
-    program: address and set of arenas of every stage. sets: addresses of m, c, args, d of every set. state,
-    inputs: which parts of the rows of x, read and written, and of u, read only, go where.
+    program: address and set of arenas of every stage. sets: addresses of m, c, args, d of every set, last
+    that of room for the state before a step. state, inputs: which parts of the rows of x, read and written,
+    and of u, read only, go where. checks: set, place, count and quantity of numbers that must be within
+    +-limits[0]; a step with a number beyond limits[1] is lost. marks: how every world fares, a row each; a
+    world that lost a step stays at the state before it.
     """
     for w in range(low, high, width):
         _in(sets, state, x, scalar, width, w, high - 1)
         _in(sets, inputs, u, scalar, width, w, high - 1)
         for _ in range(steps):
+            _save(sets, state, width)
             for k in range(program.shape[0]):
                 s = program[k, 1]
                 call_stage(
@@ -127,34 +218,51 @@ def _advance_lanes(program, sets, state, inputs, x, u, low, high, steps, scalar,
                     address_as(sets[s, 2], int64),
                     address_as(sets[s, 3], scalar),
                 )
+            _settle(sets, state, checks, limits, width, marks[w : min(w + width, high)])
         _out(sets, state, x, scalar, width, w, high - 1)
 
 
 @entry
-def _advance_lanes4(program, sets, state, inputs, x, u, low, high, steps):
-    _advance_lanes(program, sets, state, inputs, x, u, low, high, steps, LANES4, 4)
+def _advance_lanes4(program, sets, state, inputs, checks, limits, x, u, marks, low, high, steps):
+    _advance_lanes(program, sets, state, inputs, checks, limits, x, u, marks, low, high, steps, LANES4, 4)
 
 
 @entry
-def _advance_lanes8(program, sets, state, inputs, x, u, low, high, steps):
-    _advance_lanes(program, sets, state, inputs, x, u, low, high, steps, LANES8, 8)
+def _advance_lanes8(program, sets, state, inputs, checks, limits, x, u, marks, low, high, steps):
+    _advance_lanes(program, sets, state, inputs, checks, limits, x, u, marks, low, high, steps, LANES8, 8)
 
 
-def _advance_python(program, sets, state, inputs, x, u, low, high, steps):
+def _advance_python(program, sets, state, inputs, checks, limits, x, u, marks, low, high, steps):
     """The same as plain Python; program is pairs of stage and set, sets are tuples of arrays."""
     for w in range(low, high):
         for parts, rows in ((state, x), (inputs, u)):
             for s, at, n, start in parts.tolist():
                 sets[s][3][at : at + n] = rows[w, start : start + n]
         for _ in range(steps):
+            saved = [sets[s][3][at : at + n].copy() for s, at, n, _ in state.tolist()]
             for stage, s in program:
                 stage(*sets[s])
+            _settle_python(sets, checks, limits, marks[w])
+            if marks[w, STATUS] == FROZEN:
+                for (s, at, n, _), numbers in zip(state.tolist(), saved, strict=True):
+                    sets[s][3][at : at + n] = numbers
         for s, at, n, start in state.tolist():
             x[w, start : start + n] = sets[s][3][at : at + n]
 
 
+def _settle_python(sets, checks, limits, mark):
+    """Count a step of one world, and note whether it diverged."""
+    bad = first_beyond(sets, checks, limits[0])
+    if mark[STATUS] != FROZEN and bad is not None:
+        lost = mark[MODE] == 0.0 or first_beyond(sets, checks, limits[1]) is not None
+        if lost or mark[STATUS] == 0.0:
+            mark[FRAME], mark[QUANTITY : VALUE + 1] = mark[STEPS] + 1.0, bad
+        mark[STATUS] = FROZEN if lost else NOTED
+    mark[STEPS] += 1.0
+
+
 _TABLE, _ROWS = "int64[:, ::1]", "float64[:, ::1]"
-_SIGNATURE = f"({', '.join([_TABLE] * 4 + [_ROWS] * 2 + ['int64'] * 3)})"
+_SIGNATURE = f"({', '.join([_TABLE] * 5 + [_ROWS] * 4 + ['int64'] * 3)})"
 _RUNNERS = {"float": _advance_float, "lanes4": _advance_lanes4, "lanes8": _advance_lanes8}
 _ready: dict[str, Any] = {}
 

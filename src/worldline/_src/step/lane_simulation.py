@@ -9,11 +9,19 @@ however many threads step them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from threading import Thread
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, CapabilityError, OperationError
+from worldline._src.errors import (
+    ArgumentError,
+    BatchFailure,
+    CapabilityError,
+    OperationError,
+    StepFailure,
+)
 from worldline._src.jit import Stage
 from worldline._src.kernels.broadphase.every_pair import every_pair
 from worldline._src.kernels.constraints import tables as t
@@ -21,7 +29,19 @@ from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
 from worldline._src.scalar.memory import address_of, aligned_zeros
 from worldline._src.spatial.poses import Array
+from worldline._src.step.array_views import ArrayView
 from worldline._src.step.constraint_program import ROWS, TREE
+from worldline._src.step.divergence import (
+    ACCELERATION,
+    ACTIVATION,
+    FORCE,
+    POSITION,
+    VELOCITY,
+    DivergencePolicy,
+    checked_limit,
+    failure_of,
+    limits_of,
+)
 from worldline._src.step.evaluate import (
     SCALARS,
     WITH_GRAVITY,
@@ -32,17 +52,33 @@ from worldline._src.step.evaluate import (
     require_inertia,
     stage_addresses,
 )
-from worldline._src.step.lane_runner import lane_runner, program_table, set_table
-from worldline._src.step.simulation import portions
+from worldline._src.step.lane_runner import (
+    FRAME,
+    FROZEN,
+    MARKS,
+    MODE,
+    QUANTITY,
+    STATUS,
+    STEPS,
+    VALUE,
+    lane_runner,
+    program_table,
+    set_table,
+)
+from worldline._src.step.portions import portions
+from worldline._src.step.scene_semantics import drives_of, require_available, require_trees, semantics_of
 from worldline._src.step.slot_constraints import STAGES, SlotConstraints
 from worldline._src.step.stepping import (
+    IMPLICIT_FAMILIES,
     RUNGE_KUTTA_PARTS,
     MultibodyIntegrationFamily,
     dynamics_stages,
     model_needs,
     semi_implicit_stages,
-    target_configuration,
+    start_targets,
 )
+
+_FROZEN = "the world is frozen as it was before it"
 
 
 class _Part(NamedTuple):
@@ -63,28 +99,62 @@ class _Room(NamedTuple):
     table: Any
 
 
+def _uninterrupted(work: Callable[[], None]) -> None:
+    """Do work in a thread of its own; an interrupt of this one is raised when the work is done."""
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            failed.append(error)
+
+    thread, interrupt = Thread(target=run, name="worldline steps in lanes"), None
+    while thread.ident is None or thread.is_alive():
+        try:
+            if thread.ident is None:
+                thread.start()
+            thread.join()
+        except KeyboardInterrupt as error:
+            interrupt = error
+    if failed:
+        raise failed[0]
+    if interrupt is not None:
+        raise interrupt
+
+
 class LaneSimulation:
     """Worlds of one model that step together, with contacts, limits, joint friction and actuators.
 
     A layout that is the same for all worlds takes the place of lists: every pair of shapes that may touch
     has room for its contacts. That suits robots of some dozens of shapes. Contacts are those of spheres and
     capsules, and of spheres, capsules and boxes on planes; equalities, closures, tendons and springs
-    between bodies are refused with a `CapabilityError` that names them. Rows are those of `Simulation`. Where
-    all of them are springs with bounds (pyramids of the impedance model, limits, friction) and there are no
-    more than 48 degrees of freedom, Newton's method solves them; others, and what it cannot, projected
-    Gauss-Seidel. Both start from the forces of the last step.
+    between bodies are refused with a `CapabilityError` that names them, and so is what else a scene may ask
+    for and a fixed layout does not have: sweeps against slip, sleep, prescribed joints, servos, the
+    variational family. Rows are those of `Simulation`. Where all of them are springs with bounds (pyramids
+    of the impedance model, limits, friction) and there are no more than 48 degrees of freedom, Newton's
+    method solves them; others, and what it cannot, projected Gauss-Seidel. Both start from the forces of the
+    last step. Hard contacts are solved once a step, so what pushes overlap apart stays in the velocity.
 
-    The arrays below are the state and what drives it; write them at any time. Everything that makes the next
-    step is in `q`, `v`, `activation` and `kept`. Parameters are those the model has now; after `Model.update`
-    make a new one.
+    The arrays below are the state and what drives it; write them at any time. Assignment writes into them.
+    Everything that makes the next step is in `q`, `v`, `activation` and `kept`. Parameters are those the
+    model has now; after `Model.update` make a new one. `copy.deepcopy` and `pickle` give clones that step to
+    the same bits.
+
+    A world that diverges is put back to its last good state and stays there, while all others go on; time and
+    `frame` are those of the batch. `failures` tells which world, body and quantity it was and in which step.
 
     Args:
         model: the model.
         worlds: how many.
         time_step: [s]; the model's own when None.
-        integration_family: any but the variational and the implicit-velocity one.
+        integration_family: any but the variational one, and implicit-velocity only where no force of an
+            actuator depends on its rate; that of the scene when None, semi-implicit without a scene.
         sweeps: most passes of Gauss-Seidel over the rows of a step.
         tolerance: passes end when no acceleration along a row changes by more than this share of gravity.
+        divergence_policy: what happens to worlds that diverge; as the scene says when None.
+        divergence_limit: largest coordinate, velocity, acceleration and activation, SI units; as the scene
+            says when None, which is 1e10 unless it says otherwise.
 
     Example:
         >>> import numpy as np
@@ -100,15 +170,36 @@ class LaneSimulation:
         [0.096, 0.096, 0.096, 0.096, 0.096, 0.096, 0.096, 0.096]
     """
 
+    q = ArrayView()
+    """Coordinates, (worlds, joint_coord_count)."""
+    v = ArrayView()
+    """Velocities, (worlds, joint_dof_count)."""
+    activation = ArrayView()
+    """Activation states of actuators, (worlds, activation_count)."""
+    kept = ArrayView()
+    """Forces of rows that the next step starts from."""
+    q_target = ArrayView()
+    """Coordinates that drives lead to, (worlds, joint_coord_count)."""
+    v_target = ArrayView()
+    """Velocities that drives lead to, (worlds, joint_dof_count)."""
+    force = ArrayView()
+    """Commanded generalized forces [N or N m], (worlds, joint_dof_count)."""
+    control = ArrayView()
+    """Controls of all actuators, (worlds, count); disabled ones keep their entry and exert no force."""
+    body_f = ArrayView()
+    """Force at the centre of mass [N] and torque [N m] on bodies, world axes, (worlds, body_count, 6)."""
+
     def __init__(
         self,
         model: Model,
         worlds: int,
         *,
         time_step: float | None = None,
-        integration_family: MultibodyIntegrationFamily | str = MultibodyIntegrationFamily.SEMI_IMPLICIT,
+        integration_family: MultibodyIntegrationFamily | str | None = None,
         sweeps: int = 100,
         tolerance: float = 1e-6,
+        divergence_policy: DivergencePolicy | str | None = None,
+        divergence_limit: float | None = None,
     ) -> None:
         if not is_count(worlds) or worlds < 1:
             raise ArgumentError(f"worlds must be a positive count, got {worlds!r}")
@@ -119,26 +210,32 @@ class LaneSimulation:
         h = float(model.time_step if time_step is None else time_step)
         if not (np.isfinite(h) and h > 0.0):
             raise ArgumentError(f"time_step must be positive and finite, got {time_step!r}")
-        self.family = MultibodyIntegrationFamily.of(integration_family)
-        if self.family in (
-            MultibodyIntegrationFamily.VARIATIONAL,
-            MultibodyIntegrationFamily.IMPLICIT_VELOCITY,
-        ):
+        asked = semantics_of(model)
+        family = asked.family if integration_family is None else integration_family
+        self.family = MultibodyIntegrationFamily.of(family)
+        self.divergence_policy = asked.divergence if divergence_policy is None else divergence_policy
+        self.divergence_limit = asked.limit if divergence_limit is None else divergence_limit
+        if self.family is MultibodyIntegrationFamily.VARIATIONAL:
             raise CapabilityError(f"steps in lanes have no integration family '{self.family.value}'")
-        if model.orphan_joints or model.loose_bodies:
-            names = [model.joint_label[j] for j in model.orphan_joints]
-            names += [model.body_label[b] for b in model.loose_bodies]
-            listed = ", ".join(names)
-            raise ArgumentError(
-                f"LaneSimulation needs every joint and body in an articulation; these are not: {listed}"
-            )
+        require_available(model)
+        require_trees(model, "LaneSimulation")
         require_inertia(model, "LaneSimulation", kinematic_too=False)
         self.model = model
         self.worlds = int(worlds)
-        self._h = h
-        self.frame = 0
-        """Steps since the start."""
-        self.constraints = SlotConstraints(model, int(sweeps), float(tolerance))
+        self._h, self._most_sweeps, self._tolerance = h, int(sweeps), float(tolerance)
+        self._start()
+
+    def _start(self) -> None:
+        """Make the constraints and lay everything out, at the start of the model."""
+        self.constraints = SlotConstraints(self.model, self._most_sweeps, self._tolerance)
+        if self.family is MultibodyIntegrationFamily.IMPLICIT_VELOCITY and self.constraints.answers:
+            raise CapabilityError(
+                f"steps in lanes have no integration family '{self.family.value}' for actuators whose force "
+                "depends on their rate; step worlds one at a time"
+            )
+        self._marks = np.zeros((self.worlds, MARKS))
+        self._frozen_rows: dict[int, Array] = {}
+        self._last_failures: tuple[StepFailure, ...] = ()
         self._prepare()
         self._lay_out_rows()
 
@@ -155,8 +252,9 @@ class LaneSimulation:
         self._data = new_arena(model, "float")
         at = model.arenas.offsets["time_step"]
         self._data[at] = self._h
-        mobile = constant_views(arenas)["dof_mobile"]
-        self.constraints.connect(self._index, self._constant, self._data, mobile, self._h)
+        view = constant_views(arenas)
+        view["dof_drive"][:] = drives_of(model)
+        self.constraints.connect(self._index, self._constant, self._data, view["dof_mobile"], self._h)
         self._programs: dict[tuple[str, bool], Any] = {}
         self._rooms: dict[str, list[_Room]] = {}
 
@@ -185,25 +283,26 @@ class LaneSimulation:
         ]
         self._state, self._state_parts, held = self._rows(state)
         self._inputs, self._input_parts, given = self._rows(inputs)
-        self.q, self.v = held["q"], held["v"]
-        """Coordinates and velocities, (worlds, joint_coord_count) and (worlds, joint_dof_count)."""
-        self.activation = held["activation"]
-        """Activation states of actuators, (worlds, count)."""
-        self.kept = held["kept"]
-        """Forces of rows that the next step starts from."""
-        self._sweeps = held["sweeps"]
+        self.q, self.v, self.activation = held["q"], held["v"], held["activation"]
+        self.kept, self._sweeps = held["kept"], held["sweeps"]
         self.q_target, self.v_target = given["q_target"], given["v_target"]
-        """Coordinates and velocities that drives lead to."""
-        self.force = given["force"]
-        """Commanded generalized forces [N or N m], (worlds, joint_dof_count)."""
-        self.control = given["control"]
-        """Controls of all actuators, (worlds, count); disabled ones keep their entry and exert no force."""
+        self.force, self.control = given["force"], given["control"]
         self.body_f = given["body_f"].reshape(self.worlds, sizes["nbody"], 6)
-        """Force at the centre of mass [N] and torque [N m] on bodies, world axes."""
+        self._checks = np.array(
+            [
+                (TREE, offsets["tau"], nv, FORCE),
+                (TREE, offsets["a"], nv, ACCELERATION),
+                (TREE, offsets["v"], nv, VELOCITY),
+                (TREE, offsets["q"], nq, POSITION),
+                (ROWS, column("activation"), rows["na"], ACTIVATION),
+            ],
+            np.int64,
+        )
         model = self.model
         self.q[:], self.v[:] = model.joint_q, model.joint_qd
-        self.q_target[:] = target_configuration(model, model.joint_target_pos)
-        self.v_target[:], self.force[:] = model.joint_target_vel, model.joint_f
+        self.q_target[:], self.v_target[:] = start_targets(model)
+        self.force[:] = model.joint_f
+        self._start_row = self._state[0].copy()
 
     def _rows(self, parts: list[_Part]) -> tuple[Array, np.ndarray, dict[str, Array]]:
         """An array with a row a world, the table of its parts, and views of them by name."""
@@ -230,7 +329,7 @@ class LaneSimulation:
         """The stages of a step with the arenas they run on, with or without forces on bodies."""
         model = self.model
         damped = bool(model.joint_damping.any() or model.joint_target_kd.any())
-        implicit = damped and self.family is MultibodyIntegrationFamily.IMPLICIT_DAMPING
+        implicit = damped and self.family in IMPLICIT_FAMILIES
         needs = model_needs(model, wrenches=wrenches)
         dynamics, last = semi_implicit_stages(needs)
         parts: tuple[Stage, ...] = (last,)
@@ -266,6 +365,8 @@ class LaneSimulation:
             own, found = hits.args.copy(), spread(hits.d)
             args[t.HIT_ARGS], args[t.HIT_D] = address_of(own), address_of(found)
             sets.append((hits.m, hits.c, own, found))
+        saved = aligned_zeros(self._state.shape[1] * width)
+        sets.append((self._index, self._constant, WITH_GRAVITY, saved))
         return _Room(sets, set_table(sets))
 
     # ---- stepping
@@ -276,9 +377,70 @@ class LaneSimulation:
         return self._h
 
     @property
+    def frame(self) -> int:
+        """Steps since the start."""
+        return int(self._marks[:, STEPS].min())
+
+    @property
     def time(self) -> float:
         """Simulated time [s]."""
         return self.frame * self._h
+
+    @property
+    def divergence_policy(self) -> DivergencePolicy:
+        """What happens to worlds that diverge; also set from its text, such as "freeze"."""
+        return self._policy
+
+    @divergence_policy.setter
+    def divergence_policy(self, value: DivergencePolicy | str) -> None:
+        self._policy = DivergencePolicy.of(value)
+
+    @property
+    def divergence_limit(self) -> float:
+        """Largest coordinate, velocity, acceleration and activation after a step, SI units."""
+        return self._limit
+
+    @divergence_limit.setter
+    def divergence_limit(self, value: float) -> None:
+        self._limit = checked_limit(value)
+
+    @property
+    def failures(self) -> tuple[StepFailure, ...]:
+        """Worlds that are frozen, and those that diverged in the last call of `step`, by index."""
+        found = {failure.world: failure for failure in self._last_failures}
+        for w in np.flatnonzero(self._marks[:, STATUS]).tolist():
+            frozen = self._marks[w, STATUS] == FROZEN
+            found[w] = self._failure(w, _FROZEN if frozen else "the step was kept")
+        return tuple(found[w] for w in sorted(found, key=lambda world: world or 0))
+
+    @property
+    def frozen(self) -> np.ndarray:
+        """Whether a world stays at its last good state, (worlds,); writing its state lets it go on."""
+        return self._marks[:, STATUS] == FROZEN
+
+    def _failure(self, world: int, outcome: str) -> StepFailure:
+        mark = self._marks[world]
+        return failure_of(self.model, mark[QUANTITY : VALUE + 1], int(mark[FRAME]), outcome, world)
+
+    def reset(self, worlds: Iterable[int] | None = None) -> None:
+        """Put worlds, all when None, at the start of the model; they go on from there.
+
+        Commands stay as they are, and so do `frame` and `time`, which are those of the batch.
+
+        Args:
+            worlds: their indices.
+        """
+        chosen = np.arange(self.worlds) if worlds is None else np.asarray(list(worlds))
+        known = chosen.size == 0 or (
+            np.issubdtype(chosen.dtype, np.integer) and 0 <= chosen.min() and chosen.max() < self.worlds
+        )
+        if not known:
+            raise ArgumentError(f"worlds must be indices from 0 to {self.worlds - 1}, got {worlds!r}")
+        chosen = chosen.astype(np.int64)
+        self._state[chosen] = self._start_row
+        self._marks[chosen, STATUS] = 0.0
+        for w in chosen.tolist():
+            self._frozen_rows.pop(w, None)
 
     @property
     def sweeps(self) -> np.ndarray:
@@ -291,12 +453,17 @@ class LaneSimulation:
         return self._sweeps[:, 1].astype(np.int64)
 
     def step(self, n: int = 1, *, threads: int = 1, lanes: int | None = None) -> None:
-        """Make `n` steps of every world; when a state is not finite, nothing changes and an error says where.
+        """Make `n` steps of every world; `divergence_policy` says what happens to worlds that diverge.
+
+        Interrupting with Ctrl-C stops between two steps, the same of all worlds.
 
         Args:
             n: how many.
             threads: processors to use, 0 for all.
             lanes: worlds per instruction; as many as the processor has when None.
+
+        Raises:
+            BatchFailure: worlds diverged, after all steps of the others; with the policy RAISE.
         """
         if not is_count(n) or n < 0:
             raise ArgumentError(f"n must be a non-negative step count, got {n!r}")
@@ -307,36 +474,84 @@ class LaneSimulation:
             if not np.isfinite(rows).all():
                 world = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
                 raise ArgumentError(f"{name} of world {world} must be finite")
-        before = self._state.copy()
-        self._sweeps[:, 1] = 0.0
+        self._begin()
         program, run, width = self._program(scalar), lane_runner(scalar), SCALARS[scalar][1]
-        rows = self._state_parts, self._input_parts, self._state, self._inputs
+        tables = self._state_parts, self._input_parts, self._checks
+        limits = np.stack([limits_of(self._checks, limit) for limit in (self._limit, np.inf)])
 
         def chunk(low: int, high: int, many: int) -> None:
             room = self._room(scalar)
-            run(program, room.table, *rows, low, high, many)
+            rows = self._state, self._inputs, self._marks
+            run(program, room.table, *tables, limits, *rows, low, high, many)
             self._rooms[scalar].append(room)
 
-        for many in portions(int(n)):
-            if threads == 1:
-                chunk(0, self.worlds, many)
-            else:
-                in_threads(chunk, self.worlds, threads, width, many)
-            if not np.isfinite(self._state).all():
-                self._fail(before)
-        self.frame += int(n)
+        before = self.frozen
+        try:
+            for many in portions(int(n)):
+                if threads == 1:
+                    # compiled code counts the steps it makes: an interrupt comes before it or after it
+                    chunk(0, self.worlds, many)
+                else:
+                    _uninterrupted(lambda many=many: in_threads(chunk, self.worlds, threads, width, many))
+        finally:
+            failed = self._end(np.flatnonzero(self.frozen & ~before).tolist())
+        if failed and self._policy is DivergencePolicy.RAISE:
+            raise BatchFailure(failed)
 
-    def _fail(self, before: Array) -> None:
-        """Put the state back and say which world and body has none."""
-        bad = ~np.isfinite(self._state)
-        world = int(np.flatnonzero(bad.any(axis=1))[0])
-        dofs = np.flatnonzero(~np.isfinite(self.v[world]))
-        self._state[:] = before
-        where = ""
-        if dofs.size:
-            j = int(np.searchsorted(self.model.joint_qd_start, dofs[0], side="right")) - 1
-            where = f" of '{self.model.body_label[int(self.model.joint_child[j])]}'"
-        raise OperationError(f"the state{where} in world {world} is no longer finite; nothing was changed")
+    def _begin(self) -> None:
+        """Let frozen worlds go on whose state was written since, and forget failures of the last call."""
+        for w, row in list(self._frozen_rows.items()):
+            if not np.array_equal(self._state[w], row):
+                self._marks[w, STATUS] = 0.0
+                del self._frozen_rows[w]
+        self._last_failures = ()
+        self._marks[self._marks[:, STATUS] != FROZEN, STATUS] = 0.0
+        self._marks[:, MODE] = float(self._policy is DivergencePolicy.CONTINUE)
+        self._sweeps[~self.frozen, 1] = 0.0
+
+    def _end(self, new: list[int]) -> tuple[StepFailure, ...]:
+        """Freeze or reset the worlds that diverged, by policy; returns why each did."""
+        reset = self._policy is DivergencePolicy.RESET
+        outcome = "the world was reset" if reset else _FROZEN
+        failed = tuple(self._failure(w, outcome) for w in new)
+        if reset:
+            self.reset(new)
+            self._last_failures = failed
+        else:
+            self._frozen_rows |= {w: self._state[w].copy() for w in new}
+        return failed
+
+    # ---- copies
+
+    def __copy__(self) -> LaneSimulation:
+        raise OperationError("a LaneSimulation shares no arrays; copy.deepcopy gives a clone")
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: vars(self)[name] for name in _SETTINGS}
+        state |= {name: vars(self)[name].copy() for name in _NUMBERS}
+        block, hits = self.constraints.block, self.constraints.hits
+        state["constants"] = [x.copy() for x in (block.c, block.d, *((hits.c, hits.d) if hits else ()))]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({name: state[name] for name in _SETTINGS})
+        self._start()
+        vars(self)["_last_failures"] = state["_last_failures"]
+        vars(self)["_frozen_rows"] = state["_frozen_rows"]
+        for name in _NUMBERS:
+            vars(self)[name][:] = state[name]
+        block, hits = self.constraints.block, self.constraints.hits
+        arenas = (block.c, block.d, *((hits.c, hits.d) if hits else ()))
+        for mine, given in zip(arenas, state["constants"], strict=True):
+            mine[:] = given
+
+
+_SETTINGS = (
+    *("model", "worlds", "family", "_h", "_most_sweeps", "_tolerance", "_policy", "_limit"),
+    *("_last_failures", "_frozen_rows"),
+)
+_NUMBERS = ("_state", "_inputs", "_marks", "_index", "_constant", "_data", "_start_row")
+"""What a clone takes over: settings, and arrays without addresses."""
 
 
 def compile_all(scalar: str) -> None:

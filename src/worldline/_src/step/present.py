@@ -57,11 +57,10 @@ def present(sim: Simulation, body_f: Array) -> Iterator[None]:
         while True:
             program, sets = _program(sim)
             kept = [(block, block.copy()) for block in _arenas(sim)]
-            table = sim._table.copy()
-            operands = loop_operands(program, sets)
-            if runner.advancer()(*operands, sim._keep, sim.data, table, 1) == 1:
+            resume = np.zeros(1, np.int64)
+            if runner.advancer()(*loop_operands(program, sets), *_checks(sim), resume, 1) == 1:
                 break
-            if sim.constraints is None or table[runner.RESUME_AT] == 0:
+            if sim.constraints is None or resume[0] == 0:
                 raise OperationError("accelerations of the present state are not finite")
             # out of room: once more from the beginning, with more of it
             needed = sim.constraints.missing_room()
@@ -71,6 +70,13 @@ def present(sim: Simulation, body_f: Array) -> Iterator[None]:
     finally:
         _put_back(kept)
         sim.body_f[:] = before
+
+
+def _checks(sim: Simulation) -> tuple[Any, ...]:
+    """Other operands of the loop: arenas are put back by `present`, and numbers need only be finite."""
+    trees = sim.checks[:, 0] == TREE
+    limits = np.stack([sim.limits[1][trees]] * 2)
+    return np.zeros((0, 5), np.int64), sim.checks[trees], limits, sim.clock, np.zeros(5)
 
 
 def _put_back(kept: list[tuple[np.ndarray, np.ndarray]]) -> None:
@@ -92,7 +98,7 @@ def _program(sim: Simulation) -> tuple[list[tuple[Stage, int]], list[tuple[Any, 
     """Stages from the state to accelerations, and the sets of arenas they run on."""
     if not sim.stages:
         raise OperationError("a step of this world has no stages")
-    if sim.constraints is not None and len(sim.sets) > 1:
+    if sim.constraints is not None:
         chosen = []
         for stage, place in sim.schedule:
             if stage in _INTEGRATORS:

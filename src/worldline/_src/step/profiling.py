@@ -194,21 +194,20 @@ class StepProfiler:
             best = min(best, perf_counter_ns() - start)
         return best
 
-    def advance(self, program: Any, sets: Any, keep: Any, d: Any, table: Any, n: int) -> int:
-        """Make `n` steps, measure the last; returns how many were good."""
+    def advance(self, program: Any, sets: Any, *operands: Any) -> int:
+        """Make steps, measure the last; returns how many were good. See `runner.advancer`."""
+        keep, checks, limits, clock, record, resumed, n = operands
         sim = self.sim
         # arenas that grew are others
         if self._schedule is not sim.schedule or self._arenas is not sim.sets:
             self._prepare()
-        done = runner.advancer()(program, sets, keep, d, table, n - 1) if n > 1 else 0
+        done = runner.advancer()(program, sets, *operands[:-1], n - 1) if n > 1 else 0
         if done != n - 1:
             return done
-        first, table[runner.RESUME_AT] = int(table[runner.RESUME_AT]), 0
-        kept = [(sim.sets[r[0]][3], r[1], r[3], r[2]) for r in keep.tolist()]
+        first, resumed[0] = int(resumed[0]), 0
         if first == 0:
             self._started, self._spent[:] = perf_counter_ns(), 0
-            for block, at, copy, size in kept:
-                block[copy : copy + size] = block[at : at + size]
+            runner.put_back(sim.sets, keep, False)
         call = caller()
         resume = [one[2] for one in program] if runner.DISABLED else program[:, 2].tolist()
         before = perf_counter_ns()
@@ -218,14 +217,10 @@ class StepProfiler:
             self._spent[k] += now - before
             before = now
             if resume[k] >= 0 and self._calls[k][3][SHORT] != 0:
-                table[runner.RESUME_AT] = resume[k]
+                resumed[0] = resume[k]
                 return done
-        q, nq, v, nv, clock, a = (int(x) for x in table[: runner.RESUME_AT])
-        if not all(np.isfinite(d[i : i + size]).all() for i, size in ((q, nq), (v, nv), (a, nv))):
-            for block, at, copy, size in kept:
-                block[at : at + size] = block[copy : copy + size]
+        if not runner.judge(sim.sets, keep, checks, limits, clock, record):
             return done
-        d[clock : clock + 2] += 1.0
         sim.written()
         before = perf_counter_ns()
         with sim.guard.reading():

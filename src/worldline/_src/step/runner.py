@@ -33,9 +33,6 @@ from worldline._src.spatial.poses import Array
 _EXPONENT = 0x7FF0000000000000
 """All exponent bits of a double set: infinity or not a number."""
 
-RESUME_AT = 6
-"""Where the table of the loop over steps has the stage that a step begins with."""
-
 CHECK = 16
 """Flag of a run: look for operands that are not finite first; bits 0 to 3 mark operands by world."""
 
@@ -190,34 +187,77 @@ def _run_dual(program, m, c, args, d, table, x0, x1, x2, x3, out, low, high, fla
     return -1
 
 
-@inline
-def _all_finite(x, start, n):
-    """True when none of `n` numbers is infinite or not a number."""
-    bits = vector(pointer_as(x, int64), start, n)
+@outline
+def beyond(d, at, n, stride, limit):
+    """The first of `n` numbers from `at` on, `stride` apart, that is not within +-limit, or -1."""
+    for k in range(n):
+        if not abs(d[at + k * stride]) <= limit:
+            return k
+    return -1
+
+
+@outline
+def within(d, at, n, limit):
+    """True when all of `n` numbers are within +-limit, which no number is that is not one."""
     bad = 0
     for k in range(n):
-        bad |= 1 if (bits[k] & _EXPONENT) == _EXPONENT else 0
+        bad |= 0 if abs(d[at + k]) <= limit else 1
     return bad == 0
 
 
+@inline
+def _copy_rows(sets, keep, back):
+    """Copy the parts that a diverged step puts back to where they are kept, or back."""
+    for r in range(keep.shape[0]):
+        n, at, kept = keep[r, 2], keep[r, 1], keep[r, 4]
+        block = vector(address_as(sets[keep[r, 0], 3], float64), at, n)
+        copy = vector(address_as(sets[keep[r, 3], 3], float64), kept, n)
+        for k in range(n):
+            if back:
+                block[k] = copy[k]
+            else:
+                copy[k] = block[k]
+
+
+@inline
+def _first_beyond(sets, checks, limits, record_out):
+    """Quantity, index and value of the first number beyond its limit."""
+    for r in range(checks.shape[0]):
+        at, n = checks[r, 1], checks[r, 2]
+        d = vector(address_as(sets[checks[r, 0], 3], float64), 0, at + n)
+        k = beyond(d, at, n, 1, limits[r])
+        if k >= 0:
+            record_out[1], record_out[2], record_out[3] = checks[r, 3], k, d[at + k]
+            return
+
+
+@inline
+def _good(sets, checks, limits):
+    """Whether every number that is checked is within its limit."""
+    good = True
+    for r in range(checks.shape[0]):
+        d = vector(address_as(sets[checks[r, 0], 3], float64), 0, checks[r, 1] + checks[r, 2])
+        good &= within(d, checks[r, 1], checks[r, 2], limits[r])
+    return good
+
+
 @entry
-def _advance(program, sets, keep, d, table, n):
+def _advance(program, sets, keep, checks, limits, clock, record, resume, n):
     """Up to `n` steps of one world in place; returns how many were good.
 
     program: address and set of arenas of every stage, and for stages that look whether there is room the
     stage that goes on once there is, otherwise -1. sets: addresses of m, c, args, d of every set. keep:
-    what is put back when a step fails: its set, where it is, how many numbers, where the copy is. table:
-    offset and number of coordinates and of velocities in the arena `d` of the trees, offsets of the clock and
-    of accelerations: a limit on velocities would hide an acceleration that is not finite; last the stage that
-    the first step begins with, which is not 0 for a step that ran out of room and goes on.
+    what is put back when a step diverges: its set, where it is, how many numbers, set and place of the copy.
+    checks: set, place, count and quantity of numbers that must be within +-limits; a limit on velocities
+    would hide an acceleration that is not finite. clock: counters of steps. record: number of the first step
+    of this call that diverged, its quantity, index and value; where record[4] is 1 it is kept while it is
+    finite. resume: the stage that the first step begins with, which is not 0 for a step that ran out of room
+    and goes on.
     """
-    q, nq, v, nv, clock, a = table[0], table[1], table[2], table[3], table[4], table[5]
     for step in range(n):
-        first, table[RESUME_AT] = table[RESUME_AT], 0
-        for r in range(keep.shape[0] if first == 0 else 0):
-            block = vector(address_as(sets[keep[r, 0], 3], float64), 0, keep[r, 3] + keep[r, 2])
-            for k in range(keep[r, 2]):
-                block[keep[r, 3] + k] = block[keep[r, 1] + k]
+        first, resume[0] = resume[0], 0
+        if first == 0:
+            _copy_rows(sets, keep, False)
         for k in range(first, program.shape[0]):
             s = program[k, 1]
             call_stage(
@@ -228,37 +268,70 @@ def _advance(program, sets, keep, d, table, n):
                 address_as(sets[s, 3], float64),
             )
             if program[k, 2] >= 0 and vector(address_as(sets[s, 2], int64), SHORT, 1)[0] != 0:
-                table[RESUME_AT] = program[k, 2]
+                resume[0] = program[k, 2]
                 return step
-        if not (_all_finite(d, q, nq) and _all_finite(d, v, nv) and _all_finite(d, a, nv)):
-            for r in range(keep.shape[0]):
-                block = vector(address_as(sets[keep[r, 0], 3], float64), 0, keep[r, 3] + keep[r, 2])
-                for k in range(keep[r, 2]):
-                    block[keep[r, 1] + k] = block[keep[r, 3] + k]
-            return step
-        d[clock] += 1.0
-        d[clock + 1] += 1.0
+        if not _good(sets, checks, limits[0]):
+            lost = record[4] == 0.0 or not _good(sets, checks, limits[1])
+            if lost or record[0] == 0.0:
+                _first_beyond(sets, checks, limits[0], record)
+                record[0] = clock[0] + 1.0
+            if lost:
+                _copy_rows(sets, keep, True)
+                return step
+        clock[0] += 1.0
+        clock[1] += 1.0
     return n
 
 
-def _advance_python(program, sets, keep, d, table, n):
+def first_beyond(sets: Any, checks: np.ndarray, limits: Array) -> tuple[float, ...] | None:
+    """Quantity, index and value of the first number beyond its limit, in plain Python; None without one."""
+    for (s, at, n, quantity), limit in zip(checks.tolist(), limits.tolist(), strict=True):
+        numbers = sets[s][3][at : at + n]
+        bad = np.flatnonzero(~(np.abs(numbers) <= limit))
+        if bad.size:
+            return float(quantity), float(bad[0]), float(numbers[bad[0]])
+    return None
+
+
+def put_back(sets: Any, keep: np.ndarray, back: bool) -> None:
+    """Copy the parts that a diverged step puts back to where they are kept, or back, in plain Python."""
+    for s, at, n, other, kept in keep.tolist():
+        block, copy = sets[s][3][at : at + n], sets[other][3][kept : kept + n]
+        if back:
+            block[:] = copy
+        else:
+            copy[:] = block
+
+
+def judge(
+    sets: Any, keep: np.ndarray, checks: np.ndarray, limits: Array, clock: Array, record: Array
+) -> bool:
+    """Whether a step that was just made stays, in plain Python; a step that diverged is put back."""
+    bad = first_beyond(sets, checks, limits[0])
+    if bad is not None:
+        lost = record[4] == 0.0 or first_beyond(sets, checks, limits[1]) is not None
+        if lost or record[0] == 0.0:
+            record[0], record[1:4] = clock[0] + 1.0, bad
+        if lost:
+            put_back(sets, keep, True)
+            return False
+    clock[:2] += 1.0
+    return True
+
+
+def _advance_python(program, sets, keep, checks, limits, clock, record, resume, n):
     """The same loop as plain Python; program has stages instead of addresses, sets are tuples of arrays."""
-    q, nq, v, nv, clock, a = (int(x) for x in table[:RESUME_AT])
     for step in range(n):
-        begin, table[RESUME_AT] = int(table[RESUME_AT]), 0
-        kept = [(sets[r[0]][3], r[1], r[3], r[2]) for r in keep.tolist()]
-        for block, start, copy, size in kept if begin == 0 else ():
-            block[copy : copy + size] = block[start : start + size]
-        for stage, s, resume in program[begin:]:
+        first, resume[0] = int(resume[0]), 0
+        if first == 0:
+            put_back(sets, keep, False)
+        for stage, s, goes_on in program[first:]:
             stage(*sets[s])
-            if resume >= 0 and sets[s][2][SHORT] != 0:
-                table[RESUME_AT] = resume
+            if goes_on >= 0 and sets[s][2][SHORT] != 0:
+                resume[0] = goes_on
                 return step
-        if not all(np.isfinite(d[start : start + size]).all() for start, size in ((q, nq), (v, nv), (a, nv))):
-            for block, start, copy, size in kept:
-                block[start : start + size] = block[copy : copy + size]
+        if not judge(sets, keep, checks, limits, clock, record):
             return step
-        d[clock : clock + 2] += 1.0
     return n
 
 
@@ -292,8 +365,8 @@ RUNNERS = {
     "lanes8": _run_lanes8,
     "dual": _run_dual,
 }
-_TABLE = "int64[:, ::1]"
-_ADVANCE_SIGNATURE = f"({', '.join([_TABLE, _TABLE, _TABLE, _FLOATS, _INTS])}, int64)"
+_TABLE, _ROWS = "int64[:, ::1]", "float64[:, ::1]"
+_ADVANCE_SIGNATURE = f"({', '.join([*[_TABLE] * 4, _ROWS, _FLOATS, _FLOATS, _INTS])}, int64)"
 _ready: dict[str, Any] = {}
 
 

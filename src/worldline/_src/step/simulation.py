@@ -10,15 +10,15 @@ freedom as prescribed or damping as inertia where the model does not.
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldline._src.errors import CapabilityError, StepFailure
+from worldline._src.errors import ArgumentError, CapabilityError, OperationError, StepFailure
 from worldline._src.jit import Stage
 from worldline._src.kernels import drives
+from worldline._src.kernels.constraints.equality_rows import BROKEN, ON
 from worldline._src.kernels.program import caller
 from worldline._src.model.compile import constant_views
 from worldline._src.model.fields import BY_NAME, extent
@@ -28,18 +28,34 @@ from worldline._src.spatial.poses import Array
 from worldline._src.step import runner
 from worldline._src.step import stages as s
 from worldline._src.step import step_stages as t
-from worldline._src.step.constraint_program import LOG, RESUME, TREE
+from worldline._src.step.array_views import ArrayView, numbers_of
+from worldline._src.step.constraint_program import LOG, RESUME, ROWS, TREE
 from worldline._src.step.constraints import Constraints, all_stages
 from worldline._src.step.contact_log import ContactLog, log_contacts
+from worldline._src.step.contact_memory import recall, remembered
+from worldline._src.step.divergence import (
+    ACCELERATION,
+    ACTIVATION,
+    FORCE,
+    POSITION,
+    VELOCITY,
+    DivergencePolicy,
+    checked_limit,
+    failure_of,
+    limits_of,
+)
 from worldline._src.step.evaluate import (
     WITH_GRAVITY,
     Program,
     compiled,
+    is_count,
     new_arena,
     require_inertia,
     stage_addresses,
 )
+from worldline._src.step.portions import portions
 from worldline._src.step.room import Room
+from worldline._src.step.scene_semantics import constraints_of, drives_of, require_trees, semantics_of
 from worldline._src.step.stepping import (
     IMPLICIT_FAMILIES,
     RUNGE_KUTTA_PARTS,
@@ -50,6 +66,7 @@ from worldline._src.step.stepping import (
     dynamics_stages,
     model_needs,
     semi_implicit_stages,
+    start_targets,
     step_stages,
 )
 from worldline._src.step.thread_guard import FREE, READ, ThreadGuard
@@ -57,55 +74,111 @@ from worldline._src.step.thread_guard import FREE, READ, ThreadGuard
 if TYPE_CHECKING:
     from worldline._src.step.profiling import StepProfiler
 
-_DEFAULT_VARIATIONAL = VariationalOptions()
 _POSES = Program("poses", (t.refresh_poses,), ("q",), ("q",), ("nbody", 7))
 _TWISTS = Program(
     "velocities", (s.positions, s.link_velocities, t.refresh_twists), ("q", "v"), ("q", "v"), ("nbody", 6)
 )
 READS = (_POSES, _TWISTS)
 """Programs that bring poses and velocities of bodies up to date."""
-_CHUNK_SECONDS = 0.02
-"""Compiled code returns to Python about this often, so that an interrupt is seen."""
-
-
-def portions(n: int) -> Iterator[int]:
-    """Cut `n` steps into portions of about `_CHUNK_SECONDS`, by how long the last one took."""
-    portion = 1
-    while n > 0:
-        started = time.perf_counter()
-        many = min(portion, n)
-        yield many
-        n -= many
-        spent = time.perf_counter() - started
-        if spent < 0.5 * _CHUNK_SECONDS:
-            portion *= 2 if spent > 0.1 * _CHUNK_SECONDS else 8
-        elif spent > 2.0 * _CHUNK_SECONDS:
-            portion = max(1, portion // 2)
 
 
 class Simulation:
-    """One world of a model that steps in place."""
+    """One world of a model that steps in place, by the rules of the scene the model was built from.
+
+    What is left out of the arguments is what the scene asks for: time step, integration family, solver of
+    constraints, sleep, divergence. A model that was built by code steps with semi-implicit Euler. Contacts,
+    limits, friction, actuators, tendons, equalities and closures act as in a World; what no stage does is
+    refused by name with a `CapabilityError`.
+
+    The arrays are views of the state and of what drives it. Assignment writes into them; after writing to a
+    part of `q`, `v` or `body_f` call `written`, `velocities_written` or `forces_written`. After
+    `Model.update` make a new one. `copy.deepcopy` and `pickle` give clones that step to the same bits.
+
+    Args:
+        model: the model.
+        time_step: [s]; the model's own when None.
+        family: integration family, or its text such as "runge-kutta-4"; that of the scene when None.
+        variational: how equations of the variational family are solved; as the scene says when None.
+        constraints: contacts, limits, friction and actuators; made from the model when None.
+        guard: keeps threads apart; one of its own when None.
+        divergence_policy: what happens to a state that diverges; as the scene says when None.
+        divergence_limit: largest coordinate, velocity, acceleration and activation, SI units; as the scene
+            says when None, which is 1e10 unless it says otherwise.
+
+    Example:
+        >>> from worldline.model import ModelBuilder, Simulation
+        >>> builder = ModelBuilder()
+        >>> ball = builder.add_body()
+        >>> _ = builder.add_shape_sphere(ball, radius=0.1)
+        >>> _ = builder.add_ground_plane()
+        >>> sim = Simulation(builder.finalize(), 0.002)
+        >>> sim.q = (0, 0, 0.5, 0, 0, 0, 1)
+        >>> sim.step(1000)
+        >>> float(sim.q[2].round(3)), sim.frame
+        (0.096, 1000)
+    """
+
+    q = ArrayView("written")
+    """Coordinates, (joint_coord_count,)."""
+    v = ArrayView("velocities_written")
+    """Velocities, (joint_dof_count,)."""
+    a = ArrayView()
+    """Accelerations of the last step, where the next solves constraints from, (joint_dof_count,)."""
+    tau = ArrayView()
+    """Generalized forces of drives, actuators and springs in the last step, (joint_dof_count,)."""
+    force = ArrayView()
+    """Commanded generalized forces [N or N m], (joint_dof_count,)."""
+    q_target = ArrayView()
+    """Coordinates that drives lead to, (joint_coord_count,)."""
+    v_target = ArrayView()
+    """Velocities that drives lead to, (joint_dof_count,)."""
+    a_target = ArrayView()
+    """Accelerations of degrees of freedom that follow them, (joint_dof_count,)."""
+    body_f = ArrayView("forces_written")
+    """Force at the centre of mass [N] and torque [N m] on bodies, world axes, (body_count, 6)."""
+    control = ArrayView()
+    """Controls of all actuators, (count,); disabled ones keep their entry and exert no force."""
 
     def __init__(
         self,
         model: Model,
-        time_step: float,
-        family: MultibodyIntegrationFamily,
-        variational: VariationalOptions = _DEFAULT_VARIATIONAL,
+        time_step: float | None = None,
+        family: MultibodyIntegrationFamily | str | None = None,
+        variational: VariationalOptions | None = None,
         constraints: Constraints | None = None,
         guard: ThreadGuard | None = None,
+        *,
+        divergence_policy: DivergencePolicy | str | None = None,
+        divergence_limit: float | None = None,
     ) -> None:
+        asked = semantics_of(model)
+        h = float(model.time_step if time_step is None else time_step)
+        if not (np.isfinite(h) and h > 0.0):
+            raise ArgumentError(f"time_step must be positive and finite, got {time_step!r}")
+        self.family = asked.family if family is None else MultibodyIntegrationFamily.of(family)
+        self.variational = (asked.variational if variational is None else variational).checked()
+        policy = asked.divergence if divergence_policy is None else divergence_policy
+        limit = asked.limit if divergence_limit is None else divergence_limit
+        self._policy, self._limit = DivergencePolicy.of(policy), checked_limit(limit)
         self.model = model
         self.guard = guard or ThreadGuard()
         """Keeps threads apart; see `step/thread_guard.py`."""
-        self.constraints = constraints
+        if constraints is None:
+            require_trees(model, "Simulation")
+            constraints = constraints_of(model)
+        self.constraints = constraints if constraints.is_needed else None
         """Contacts, limits, dry friction and actuators; None for motion without them."""
+        self.servos = constraints.servos
+        """Degrees of freedom that servos move."""
+        self._lay_out(h)
+
+    def _lay_out(self, h: float) -> None:
+        """Arrays at the start of the model, and the tables of the loop over steps."""
+        model, constraints = self.model, self.constraints
         touches = constraints is not None and constraints.hits is not None
         self.contact_log = ContactLog(constraints) if constraints is not None and touches else None
         """Pairs of bodies that begin or cease to touch; None without shapes."""
-        self.family = family
-        self.variational = variational.checked()
-        self.drive = np.zeros(model.joint_dof_count, np.int64)
+        self.drive = drives_of(model)
         """What every degree of freedom makes of its command; kernels/drives.py."""
         self.data = new_arena(model, "float", model.arenas.step_size)
         self.q = self._view("q")
@@ -120,12 +193,12 @@ class Simulation:
         self.body_q = self._view("body_q")
         self.body_qd = self._view("body_qd")
         self.clock = self._view("clock")
+        self.control = np.zeros(0 if model.actuators is None else len(model.actuators))
+        self._unused_activation = np.zeros(model.activation_count)
         self.solver_report = self._view("solver_report")
         """Of the last variational step: iterations, 1 if not solved, the last correction of velocities."""
         self._h = self._view("time_step")
-        self._h[0] = time_step
-        self.q[:] = model.joint_q
-        self.v[:] = model.joint_qd
+        self._h[0] = h
         self.start_q, self.start_v = self._view("q_start"), self._view("v_start")
         """The state that the last step began with."""
         self.lone: tuple[tuple[int, int], ...] = ()
@@ -135,21 +208,18 @@ class Simulation:
         self.stepped = False
         """Whether the state is what the last step led to."""
         self.failure: StepFailure | None = None
-        """Why the last step that was tried failed."""
-        self.q_target[:] = model.joint_q
-        offsets = model.arenas.offsets
-        sizes = model.arenas.sizes
-        self._table = np.array(
-            [offsets["q"], sizes["nq"], offsets["v"], sizes["nv"], offsets["clock"], offsets["a"], 0],
-            np.int64,
-        )
-        self._keep = np.array(
-            [
-                (TREE, offsets["q"], sizes["nq"], offsets["q_start"]),
-                (TREE, offsets["v"], sizes["nv"], offsets["v_start"]),
-            ],
-            np.int64,
-        )
+        """Why the last call of `step` diverged, or why the world is frozen; None when all went well."""
+        self.frozen = False
+        """Whether the world stays at its last good state; see `DivergencePolicy.FREEZE`."""
+        self.on_reset: Callable[[], None] | None = None
+        """What takes a diverged world to its start, `reset` when None; see `DivergencePolicy.RESET`."""
+        self.q[:], self.v[:] = model.joint_q, model.joint_qd
+        self.q_target[:], self.v_target[:] = start_targets(model)
+        self.force[:] = model.joint_f
+        self._saved = np.zeros(model.joint_dof_count + model.activation_count)
+        self._resume = np.zeros(1, np.int64)
+        self._record = np.zeros(5)
+        self._keeps_going = False
         self._index = self._constant = np.zeros(0)
         self._reads: dict[str, tuple[Any, tuple[Any, ...]]] = {}
         self._poses_fresh = self._twists_fresh = False
@@ -157,10 +227,23 @@ class Simulation:
         self.schedule: tuple[tuple[Stage, int], ...] = ()
         """The stages of a step with the set of arenas each runs on, as last prepared."""
         self.sets: list[tuple[Any, ...]] = []
-        """The sets of arenas of `schedule`; keeps the memory alive that compiled code has addresses of."""
+        """The sets of arenas of `schedule`, then the numbers that a diverged step puts back.
+
+        Keeps the memory alive that compiled code has addresses of."""
+        self.checks = self.limits = np.zeros((0, 4))
+        """Numbers that must be within limits after a step, and the limits; see `runner.advancer`."""
         self.profiler: StepProfiler | None = None
         """Measures stages in the place of the compiled loop; None when steps are not profiled."""
         self._wrenches = False
+
+    @property
+    def activation(self) -> Array:
+        """Activations of actuators, (activation_count,); another view after arrays of constraints grew."""
+        return self._unused_activation if self.constraints is None else self.constraints.column["activation"]
+
+    @activation.setter
+    def activation(self, value: Any) -> None:
+        self.activation[:] = numbers_of(value, self.activation.shape, "Simulation.activation")
 
     def _view(self, name: str) -> Array:
         shape = extent(BY_NAME[name].shape, self.model.arenas.sizes)
@@ -171,12 +254,12 @@ class Simulation:
 
     def written(self) -> None:
         """Coordinates were written: poses and velocities of bodies are out of date."""
-        self._poses_fresh = self._twists_fresh = self.stepped = False
+        self._poses_fresh = self._twists_fresh = self.stepped = self.frozen = False
         self.wake()
 
     def velocities_written(self) -> None:
         """Velocities were written: velocities of bodies are out of date."""
-        self._twists_fresh = self.stepped = False
+        self._twists_fresh = self.stepped = self.frozen = False
         self.wake()
 
     def wake(self) -> None:
@@ -231,7 +314,7 @@ class Simulation:
     # ---- stepping
 
     def __repr__(self) -> str:
-        return f"Simulation({self.model.body_count} bodies, frame {int(self.clock[0])})"
+        return f"Simulation({self.model.body_count} bodies, frame {self.frame})"
 
     @property
     def time_step(self) -> float:
@@ -242,6 +325,36 @@ class Simulation:
     def time_step(self, value: float) -> None:
         self._h[0] = value
         self.reconfigure()
+
+    @property
+    def frame(self) -> int:
+        """Number of steps made."""
+        return int(self.clock[0])
+
+    @property
+    def time(self) -> float:
+        """Simulated time since the start, or since the time step was last changed [s]."""
+        return float(self.clock[1]) * self.time_step
+
+    @property
+    def divergence_policy(self) -> DivergencePolicy:
+        """What happens when a step diverges."""
+        return self._policy
+
+    @divergence_policy.setter
+    def divergence_policy(self, value: DivergencePolicy | str) -> None:
+        self._policy = DivergencePolicy.of(value)
+        self._set_limits()
+
+    @property
+    def divergence_limit(self) -> float:
+        """Largest coordinate, velocity, acceleration and activation after a step, SI units."""
+        return self._limit
+
+    @divergence_limit.setter
+    def divergence_limit(self, value: float) -> None:
+        self._limit = checked_limit(value)
+        self._set_limits()
 
     @property
     def implicit(self) -> bool:
@@ -286,18 +399,56 @@ class Simulation:
                 program.append((log_contacts, LOG))
         self._stages = tuple(stage for stage, _ in program)
         self.schedule = tuple(program)
-        self._table[runner.RESUME_AT] = 0
+        self._resume[0] = 0
         self._advance = runner.advancer() if self.profiler is None else self.profiler.advance
         self._enter_arenas()
 
     def _enter_arenas(self) -> None:
         """Take the arenas as they are now for the next call of the loop."""
-        self.sets = [(self._index, self._constant, WITH_GRAVITY, self.data)]
+        sets: list[tuple[Any, ...]] = [(self._index, self._constant, WITH_GRAVITY, self.data)]
         if self.constraints is not None:
-            self.sets += self.constraints.sets()
+            sets += self.constraints.sets()
             if self.contact_log is not None:
-                self.sets.append(self.contact_log.arenas())
-        self._call = (*loop_operands(self.schedule, self.sets), self._keep, self.data, self._table)
+                sets.append(self.contact_log.arenas())
+        sets.append((self._index, self._constant, WITH_GRAVITY, self._saved))
+        self.sets = sets
+        self._keep = self._make_tables(len(sets) - 1)
+        operands = loop_operands(self.schedule, sets)
+        tables = self._keep, self.checks, self.limits
+        self._call = (*operands, *tables, self.clock, self._record, self._resume)
+
+    def _make_tables(self, saved: int) -> np.ndarray:
+        """Lay out what is checked after a step; returns what is put back when it diverged.
+
+        `saved` is the set of arenas for copies beside those that readers want, the state of the start.
+        """
+        at, sizes = self.model.arenas.offsets, self.model.arenas.sizes
+        nq, nv = sizes["nq"], sizes["nv"]
+        keep = [
+            (TREE, at["q"], nq, TREE, at["q_start"]),
+            (TREE, at["v"], nv, TREE, at["v_start"]),
+            (TREE, at["a"], nv, saved, 0),
+        ]
+        checks = [
+            (TREE, at["tau"], nv, FORCE),
+            (TREE, at["a"], nv, ACCELERATION),
+            (TREE, at["v"], nv, VELOCITY),
+            (TREE, at["q"], nq, POSITION),
+        ]
+        if self.constraints is not None and len(self.activation):
+            place, count = self.constraints.place_of("activation"), len(self.activation)
+            keep.append((ROWS, place, count, saved, nv))
+            checks.append((ROWS, place, count, ACTIVATION))
+        self.checks = np.array(checks, np.int64)
+        self.limits = np.zeros((2, len(checks)))
+        self._set_limits()
+        return np.array(keep, np.int64)
+
+    def _set_limits(self) -> None:
+        if len(self.limits):
+            self.limits[0], self.limits[1] = (limits_of(self.checks, x) for x in (self._limit, math.inf))
+        self._keeps_going = self._policy is DivergencePolicy.CONTINUE
+        self._record[4] = float(self._keeps_going)
 
     def _program(self, needs: Needs) -> list[tuple[Stage, int]]:
         """The stages of a step, with the arenas they run on."""
@@ -316,42 +467,60 @@ class Simulation:
         first = [(t.prescribed_speeds, TREE)] if needs.prescribed else []
         return [*first, *self.constraints.step_stages(dynamics, parts, damped and self.implicit, speeds)]
 
-    def step(self, n: int) -> None:
-        """Make `n` steps; see `StepFailure` for what happens when a state is not finite."""
+    def step(self, n: int = 1) -> None:
+        """Make `n` steps; `divergence_policy` says what happens when one diverges.
+
+        Interrupting with Ctrl-C stops between two steps.
+        """
+        if n.__class__ is not int or n < 0:
+            if not is_count(n) or n < 0:
+                raise ArgumentError(f"n must be a non-negative step count, got {n!r}")
+            n = int(n)
+        if n == 0:
+            return
         if self._stages is None:
             self._prepare()
+        if self.frozen:
+            self.clock[:2] += n
+            return
         self._poses_fresh = self._twists_fresh = self.stepped = False
         self.failure = None
-        if n == 1:
-            done = self._advance(*self._call, 1)
-            if done != 1:
-                self._go_on(1)
-        else:
-            self._step_many(n)
+        if self.constraints is not None and self.constraints.drives:
+            self.constraints.column["control"][:] = self.control[self.constraints.actuators]
+        missing = 1 - self._advance(*self._call, 1) if n == 1 else self._step_many(n)
+        if missing and self._go_on(missing):
+            return
         self.stepped = True
+        if self._keeps_going and self._record[0] != 0.0:
+            self.failure = self._failure("the step was kept")
 
-    def _step_many(self, n: int) -> None:
-        """Many steps in portions that end often enough for an interrupt to be seen between two steps."""
+    def _step_many(self, n: int) -> int:
+        """Steps in portions, between which an interrupt is seen; returns how many were not made."""
+        missing = n
         for many in portions(n):
             done = self._advance(*self._call, many)
+            missing -= done
             if done != many:
-                self._go_on(many - done)
+                break
+        return missing
 
-    def _go_on(self, left: int) -> None:
-        """Make the steps that are left after one that failed or ran out of room."""
-        while left:
-            if self._table[runner.RESUME_AT] == 0:
-                self._fail()
+    def _go_on(self, missing: int) -> bool:
+        """Make the steps that are left after one that ran out of room; returns True when one diverged."""
+        while missing:
+            if self._resume[0] == 0:
+                self._diverged(missing)
+                return True
             assert self.constraints is not None
             try:
                 self.make_room(self.constraints.missing_room())
             except BaseException:
                 # the step is given up: state and contacts are those before any stage
-                self._table[runner.RESUME_AT] = 0
-                self.q[:], self.v[:] = self.start_q, self.start_v
+                self._resume[0] = 0
+                runner.put_back(self.sets, self._keep, True)
                 self.constraints.forget_contacts()
                 raise
-            left -= self._advance(*self._call, left)
+            missing = self._step_many(missing)
+        return False
 
     def make_room(self, needed: Room) -> None:
         """Grow the arrays of constraints that are smaller than needed, with what is in them."""
@@ -360,39 +529,95 @@ class Simulation:
         if self._stages is not None:
             self._enter_arenas()
 
-    def _fail(self) -> None:
-        """Say which body and which quantity of it was the first that was not finite."""
-        frame = int(self.clock[0]) + 1
+    def _failure(self, outcome: str) -> StepFailure:
+        """Which body and quantity was the first to diverge, and when; forgets the record of it."""
+        frame, self._record[0] = int(self._record[0]), 0.0
         if self.family is MultibodyIntegrationFamily.VARIATIONAL and self.solver_report[1] != 0.0:
             largest = int(np.argmax(np.abs(self._view("dof_gap"))))
-            self.failure = StepFailure(self.dof_body(largest), "solution", frame)
-            raise self.failure
-        what, bad = self._first_bad()
-        # those of the last good step are gone; readers must not meet what is not finite
+            return StepFailure(self.dof_body(largest), "solution", frame, outcome=outcome)
+        return failure_of(self.model, self._record[1:4], frame, outcome=outcome)
+
+    def _diverged(self, missing: int) -> None:
+        """Follow the policy for a step that was taken back; `missing` of those asked for were not made."""
+        outcomes = {
+            DivergencePolicy.FREEZE: "the world is frozen as it was before it",
+            DivergencePolicy.RESET: "the world was reset",
+        }
+        failure = self._failure(outcomes.get(self._policy, "the world is as it was before it"))
+        if self.constraints is not None:
+            # what rows left belongs to the step that was taken back
+            column = self.constraints.column
+            lost = (column["equality_on"] == BROKEN) & (column["equality_break"][:, 0] == failure.frame)
+            column["equality_on"][lost] = ON
+            self.constraints.forget_contacts()
+        if self._policy is DivergencePolicy.FREEZE:
+            self.frozen = True
+            self.clock[:2] += missing
+        elif self._policy is DivergencePolicy.RESET:
+            (self.reset if self.on_reset is None else self.on_reset)()
+        self.failure = failure
+        if self._policy in (DivergencePolicy.RAISE, DivergencePolicy.CONTINUE):
+            raise failure
+
+    def reset(self) -> None:
+        """Back to the start of the model, at rest in time; commands stay as they are."""
+        self.q[:], self.v[:] = self.model.joint_q, self.model.joint_qd
         self.a[:] = 0.0
-        self.failure = StepFailure(self.dof_body(int(bad[0])), what, frame)
-        raise self.failure
-
-    def _first_bad(self) -> tuple[str, np.ndarray]:
-        """The first quantity that was not finite, and its degrees of freedom."""
-        for what, array in (("force", self.tau), ("acceleration", self.a)):
-            bad = np.flatnonzero(~np.isfinite(array))
-            if bad.size:
-                return what, bad
-        return self._overflow()
-
-    def _overflow(self) -> tuple[str, np.ndarray]:
-        """Forces and accelerations were finite, so what they add up to was too large."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            v = self.v + self.time_step * self.a
-            bad = np.flatnonzero(~np.isfinite(v))
-            return ("velocity", bad) if bad.size else ("position", np.array([np.argmax(np.abs(v))]))
+        self.activation[:] = 0.0
+        self.clock[:] = 0.0
+        if self.constraints is not None:
+            self.constraints.reset()
+        self.failure = None
+        self.written()
 
     def dof_body(self, d: int) -> str:
         """Label of the body that a degree of freedom moves."""
         model = self.model
         joint = int(np.searchsorted(model.joint_qd_start, d, side="right")) - 1
         return model.body_label[int(model.joint_child[joint])]
+
+    # ---- copies
+
+    def __copy__(self) -> Simulation:
+        raise OperationError("a Simulation shares no arrays; copy.deepcopy gives a clone")
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = {
+            name: getattr(self, name) for name in ("model", "family", "variational", "_policy", "_limit")
+        }
+        state |= {"servos": self.servos, "drive": self.drive.copy(), "data": self.data.copy()}
+        state |= {"failure": self.failure, "frozen": self.frozen, "stepped": self.stepped}
+        state |= {"wrenches": self._wrenches, "control": self.control.copy()}
+        if self.constraints is not None:
+            column = self.constraints.column
+            state["columns"] = {name: column[name].copy() for name in _CLONED}
+            state["sleeps"] = self.constraints.sleeps
+            state["memory"] = remembered(self.constraints)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        names = ("model", "family", "variational", "_policy", "_limit", "servos")
+        vars(self).update({name: state[name] for name in names}, guard=ThreadGuard())
+        columns = state.get("columns")
+        self.constraints = None if columns is None else Constraints(self.model, self.servos)
+        self._lay_out(self.model.time_step)
+        self.data[:] = state["data"]
+        self.drive[:] = state["drive"]
+        self._wrenches = state["wrenches"]
+        self.control[:] = state["control"]
+        if self.constraints is not None and columns is not None:
+            for name, numbers in columns.items():
+                self.constraints.column[name][:] = numbers
+            self.constraints.sleeps = state["sleeps"]
+            lost = recall(self, state["memory"])
+            assert lost is None, f"{lost} of a Simulation fits its clone"
+            if self.contact_log is not None:
+                self.contact_log.take()
+        self.failure, self.frozen, self.stepped = state["failure"], state["frozen"], state["stepped"]
+
+
+_CLONED = ("option", "control", "activation", "equality_on", "equality_break", "dof_quiet")
+"""Columns of constraints that a clone takes over beside the memory of contacts and sleep."""
 
 
 def loop_operands(schedule: Sequence[tuple[Stage, int]], sets: Sequence[tuple[Any, ...]]) -> tuple[Any, Any]:

@@ -17,6 +17,7 @@ from worldline._src.jit import Stage
 from worldline._src.kernels.broadphase.every_pair import every_pair
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.impacts import BOTH
+from worldline._src.kernels.drives import VELOCITY
 from worldline._src.kernels.narrowphase.lanes import (
     SLOTS,
     is_slot_pair,
@@ -27,7 +28,8 @@ from worldline._src.kernels.narrowphase.lanes import (
 from worldline._src.kernels.narrowphase.tables import BOX, CAPSULE, PAIRS, PLANE, SPHERE
 from worldline._src.kernels.transmissions import LINEAR
 from worldline._src.model.model import Model
-from worldline._src.scene.options import SimulateOption
+from worldline._src.scene.options import SimulateOption, SolverType
+from worldline._src.scene.policies import ContactSolverMethod
 from worldline._src.spatial.poses import Array
 from worldline._src.step import constraint_stages as s
 from worldline._src.step import holding_stages as g
@@ -38,6 +40,7 @@ from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_r
 from worldline._src.step.constraint_program import HITS, ROWS, TREE
 from worldline._src.step.constraints import Constraints
 from worldline._src.step.pair_filling import pair_keys
+from worldline._src.step.scene_semantics import drives_of, servos_of
 
 MOST_ROWS = 4096
 """Rows that a fixed layout may have; their Jacobian is dense."""
@@ -65,7 +68,7 @@ class SlotConstraints(Constraints):
     """What limits, drives and touches, for one world or several in lanes."""
 
     def __init__(self, model: Model, sweeps: int, tolerance: float) -> None:
-        super().__init__(model)
+        super().__init__(model, servos_of(model))
         self._sweeps, self._tolerance = sweeps, tolerance
         self._refuse()
 
@@ -167,7 +170,7 @@ class SlotConstraints(Constraints):
         found = list(self.missing)
         parts = {
             "nequality": "equalities, closures and joints between bodies",
-            "nmotor": "mimic motors",
+            "nmotor": "servos and mimic motors",
             "ntendon": "tendons",
             "nspring": "springs between bodies",
             "nbox": "a medium",
@@ -179,6 +182,17 @@ class SlotConstraints(Constraints):
             found.append("gravity compensation by actuators")
         if self.option.disable_warm_start:
             found.append("a solver that starts from zero (disable_warm_start)")
+        if self.option.noslip_iterations:
+            found.append("sweeps against slip (noslip_iterations)")
+        policy = self.option.policy
+        if policy.deactivation.enabled:
+            found.append("sleep (policy.deactivation)")
+        boxed = self.option.solver_type in (SolverType.Dantzig, SolverType.Lemke)
+        method = policy.contact_solver_method
+        if method is ContactSolverMethod.BoxedLcp or (method is None and boxed):
+            found.append("a boxed problem as the solver of contacts")
+        if (drives_of(self.model) >= VELOCITY).any():
+            found.append("joints that follow a velocity or an acceleration, or are locked")
         if found:
             raise CapabilityError(f"steps in lanes do not have {', '.join(found)}; step worlds one at a time")
 

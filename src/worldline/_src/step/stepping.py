@@ -14,17 +14,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, CapabilityError, UnknownCapabilityError, nearest_name
+from worldline._src.errors import ArgumentError, UnknownCapabilityError, nearest_name
 from worldline._src.jit import Stage
 from worldline._src.kernels import drives
 from worldline._src.model.compile import DEFAULT_SOLVER, constant_views
-from worldline._src.model.model import Control, Model, State
+from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
 from worldline._src.step import integrator_stages as g
 from worldline._src.step import stages as s
 from worldline._src.step import step_stages as t
 from worldline._src.step.dynamics import integrate, neutral
-from worldline._src.step.evaluate import WITH_GRAVITY, Program, evaluate, is_count
+from worldline._src.step.evaluate import Program, is_count
 
 
 class MultibodyIntegrationFamily(Enum):
@@ -99,7 +99,6 @@ class Needs(NamedTuple):
     """Free bodies on their own whose spin changes in their axes; for semi-implicit steps."""
 
 
-_NO_SPEED_LIMIT = 1e6
 """Speeds from here on are no limit; it is what a degree of freedom of a builder starts with."""
 
 RUNGE_KUTTA_PARTS = (g.runge_kutta_first, g.runge_kutta_second, g.runge_kutta_third, g.runge_kutta_last)
@@ -183,17 +182,6 @@ def adapt_constants(
     view["solver_options"][:] = variational.tolerance, variational.max_iterations
 
 
-def _step_constants(
-    model: Model, family: MultibodyIntegrationFamily, h: float, variational: VariationalOptions
-) -> np.ndarray | None:
-    """A copy of the model's constants for steps of a family; None when the model's own will do."""
-    if family not in IMPLICIT_FAMILIES and variational == VariationalOptions():
-        return None
-    arenas = model.arenas._replace(constant=model.arenas.constant.copy())
-    adapt_constants(constant_views(arenas), family, h, variational)
-    return arenas.constant
-
-
 @cache
 def step_program(family: MultibodyIntegrationFamily, needs: Needs, steps: int) -> Program:
     """`steps` steps of state and controls, given in rows and returned in rows."""
@@ -222,103 +210,14 @@ def target_configuration(model: Model, target_pos: Array) -> Array:
     return integrate(model, start, target_pos)
 
 
-def step(
-    model: Model,
-    state: State,
-    control: Control | None = None,
-    *,
-    steps: int = 1,
-    dt: float | None = None,
-    integration_family: MultibodyIntegrationFamily | str = MultibodyIntegrationFamily.SEMI_IMPLICIT,
-    max_iterations: int = VariationalOptions().max_iterations,
-    tolerance: float = VariationalOptions().tolerance,
-    threads: int = 1,
-    lanes: int | None = None,
-) -> None:
-    """Advance the generalized coordinates of a state, one world or many, in place.
+def start_targets(model: Model) -> tuple[Array, Array]:
+    """Coordinates and velocities that drives lead to at first.
 
-    Commanded forces and drives of `control` and the forces `state.body_f` are held over all steps; contact
-    and closures are not part of it. `state.body_q` and `state.body_qd` are left alone: `eval_fk` when you
-    want them. On error nothing changes.
-
-    Args:
-        model: the model.
-        state: joint_q and joint_qd are advanced.
-        control: forces and targets; those of the model when None.
-        steps: how many steps to make.
-        dt: time step [s]; the model's own when None.
-        integration_family: how to integrate; docs/integrators.md tells which to choose.
-        max_iterations: most iterations of a variational step; a step that needs more fails.
-        tolerance: largest last correction of a velocity of a variational step, relative to the largest
-            velocity or to one [m/s or rad/s].
-        threads: processors to use for many worlds, 0 for all.
-        lanes: worlds per instruction; chosen when None.
-
-    Example:
-        >>> from worldline.model import ModelBuilder, step
-        >>> builder = ModelBuilder()
-        >>> ball = builder.add_body(mass=1.0, inertia=((0.1, 0, 0), (0, 0.1, 0), (0, 0, 0.1)))
-        >>> model = builder.finalize()
-        >>> state = model.state()
-        >>> step(model, state, steps=10, dt=0.01)
-        >>> state.joint_qd.round(3).tolist()
-        [0.0, 0.0, -0.981, 0.0, 0.0, 0.0]
+    Joints whose drives follow targets have those of the model; others the coordinates they start with.
     """
-    if not is_count(steps) or steps < 0:
-        raise ArgumentError(f"steps must be a non-negative step count, got {steps!r}")
-    if steps == 0:
-        return
-    h = float(model.time_step if dt is None else dt)
-    if not (np.isfinite(h) and h > 0.0):
-        raise ArgumentError(f"dt must be positive and finite, got {dt!r}")
-    family = MultibodyIntegrationFamily.of(integration_family)
-    _require_no_limits(model)
-    constants = _step_constants(model, family, h, VariationalOptions(max_iterations, tolerance).checked())
-    control = model.control() if control is None else control
-    nq = model.joint_coord_count
-    targets = target_configuration(model, control.joint_target_pos)
-    rows = np.concatenate([state.joint_q, state.joint_qd], axis=-1)
-    controls = np.concatenate([targets, control.joint_target_vel, control.joint_f], axis=-1)
-    # a long program would only be a long list of addresses; cut it so that lists stay short
-    needs = model_needs(model)
-    left = int(steps)
-    while left:
-        many = min(left, 256)
-        program = step_program(family, needs, many)
-        rows = evaluate(
-            model,
-            program,
-            (rows, controls, state.body_f, np.array([h])),
-            (rows.shape[-1],),
-            threads=threads,
-            lanes=lanes,
-            args=WITH_GRAVITY,
-            constant=constants,
-        )
-        if not np.isfinite(rows).all():
-            _refuse(rows, family, max_iterations)
-        left -= many
-    state.joint_q[...], state.joint_qd[...] = rows[..., :nq], rows[..., nq:]
-
-
-def _require_no_limits(model: Model) -> None:
-    """Limits are rows, which a step of the trees alone does not have."""
-    off = model.option is not None and (model.option.disable_limit or model.option.disable_constraints)
-    limited = np.isfinite(model.joint_limit_lower) | np.isfinite(model.joint_limit_upper)
-    limited |= model.joint_velocity_limit < _NO_SPEED_LIMIT
-    distance = (model.joint_distance[:, 0] > 0.0).any() or (model.joint_distance[:, 1] >= 0.0).any()
-    if not off and (limited.any() or distance):
-        raise CapabilityError(
-            "step does not have limits of position, velocity and distance, which the model asks for: use a "
-            "World or LaneSimulation"
-        )
-
-
-def _refuse(rows: Array, family: MultibodyIntegrationFamily, max_iterations: int) -> None:
-    """Say which world has no state after a step."""
-    bad = ~np.isfinite(rows).all(axis=-1)
-    where = f" in world {int(np.flatnonzero(bad)[0])}" if rows.ndim > 1 else ""
-    what = "the state is no longer finite"
-    if family is MultibodyIntegrationFamily.VARIATIONAL:
-        what += f" or a step was not solved in {max_iterations} iterations"
-    raise ArgumentError(f"{what}{where}; nothing was changed")
+    targets = target_configuration(model, model.joint_target_pos)
+    driven = np.add.reduceat(np.append(model.joint_act_mode != 0, 0), model.joint_qd_start[:-1]) > 0
+    driven &= np.diff(model.joint_qd_start) > 0
+    return np.where(
+        np.repeat(driven, np.diff(model.joint_q_start)), targets, model.joint_q
+    ), model.joint_target_vel

@@ -1,0 +1,104 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""When a step has diverged, and what happens then.
+
+After every step each coordinate, velocity, acceleration and activation must be at most the divergence limit,
+1e10 in SI units unless it is set otherwise, and generalized forces must be finite. Squares of such numbers
+are far from overflow, and no mechanism of everyday size reaches them: ten billion metres are a fifteenth of
+the way to the sun, ten billion metres per second thirty times the speed of light.
+"""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError, StepFailure, UnknownCapabilityError, nearest_name
+from worldline._src.model.model import Model
+from worldline._src.scene.policies import DivergenceAction
+
+DIVERGENCE_LIMIT = 1e10
+"""Largest coordinate, velocity, acceleration and activation of a step unless set otherwise, SI units."""
+
+FORCE, ACCELERATION, VELOCITY, POSITION, ACTIVATION = range(5)
+"""Quantities that are checked, in the order in which the first is named."""
+NAMES = ("force", "acceleration", "velocity", "position", "activation")
+
+
+class DivergencePolicy(Enum):
+    """What happens to a world whose step diverged.
+
+    A step that diverges is always taken back: the world is at its last good state first.
+    """
+
+    RAISE = "raise"
+    """`StepFailure` is raised; a batch makes all steps of its other worlds first."""
+    FREEZE = "freeze"
+    """The world stays at its last good state while time goes on, until its state is written or reset."""
+    RESET = "reset"
+    """The world goes back to its start, and the rest of the call's steps are not made for it."""
+    CONTINUE = "continue"
+    """The diverged step is kept and steps go on while numbers are finite; after that like RAISE, and in a
+    batch like FREEZE."""
+
+    @classmethod
+    def of(cls, value: DivergencePolicy | str) -> DivergencePolicy:
+        """A member from itself, its name or its text, such as "freeze"."""
+        if isinstance(value, cls):
+            return value
+        names = [member.value for member in cls]
+        if isinstance(value, str) and value.strip().lower() in names:
+            return cls(value.strip().lower())
+        hint = nearest_name(str(value), names)
+        raise UnknownCapabilityError(
+            f"divergence_policy must be one of {', '.join(names)}, got {value!r}{hint}"
+        )
+
+
+ACTIONS = {
+    DivergenceAction.Raise: DivergencePolicy.RAISE,
+    DivergenceAction.Freeze: DivergencePolicy.FREEZE,
+    DivergenceAction.Reset: DivergencePolicy.RESET,
+    DivergenceAction.Continue: DivergencePolicy.CONTINUE,
+}
+"""Policies by the action of a scene."""
+
+
+def checked_limit(value: float) -> float:
+    """A divergence limit: positive, or infinite."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = float("nan")
+    if not number > 0.0 or isinstance(value, bool):
+        raise ArgumentError(f"divergence_limit must be a positive number or infinite, got {value!r}")
+    return number
+
+
+def limits_of(checks: np.ndarray, limit: float) -> np.ndarray:
+    """The limit of every row of a table of checks; forces need only be finite."""
+    # every finite number is at most the largest one, infinity is not
+    largest = sys.float_info.max
+    return np.where(checks[:, 3] == FORCE, largest, min(limit, largest))
+
+
+def failed_body(model: Model, quantity: int, index: int) -> str:
+    """Label of the body, or of the actuator, that a number of a quantity belongs to."""
+    if quantity == ACTIVATION:
+        assert model.actuators is not None
+        active = np.flatnonzero(model.actuators.activation_kind)
+        return model.actuators.label[int(active[index])]
+    starts = model.joint_q_start if quantity == POSITION else model.joint_qd_start
+    joint = int(np.searchsorted(starts, index, side="right")) - 1
+    return model.body_label[int(model.joint_child[joint])]
+
+
+def failure_of(
+    model: Model, record: np.ndarray, frame: int, outcome: str, world: int | None = None
+) -> StepFailure:
+    """The failure that a loop over steps recorded as quantity, index and value."""
+    quantity, index, value = int(record[0]), int(record[1]), float(record[2])
+    body = failed_body(model, quantity, index)
+    return StepFailure(body, NAMES[quantity], frame, value, world=world, outcome=outcome)
