@@ -34,10 +34,10 @@ class SolverType(SceneEnum):
 class FrictionModel(enum.IntEnum):
     """Names for the numbers of `SimulateOption.friction_model`.
 
-    `None_`: contacts have no friction. Cone: the friction force lies in a round cone, |f| <= mu N, the same in
-    every direction. Pyramid: contacts of the impedance model take the pyramid of MJCF, |f_1| + |f_2| <= mu N
-    along the tangents of the contact, so diagonal sliding has 1/sqrt(2) of the friction along a tangent;
-    contacts of the other laws keep the cone.
+    `None_`: contacts have no friction. Cone: the friction force lies in a round cone, `|f| <= mu N`, the same
+    in every direction. Pyramid: contacts of the impedance model take the pyramid of MJCF,
+    `|f_1| + |f_2| <= mu N` along the tangents of the contact, so diagonal sliding has 1/sqrt(2) of the
+    friction along a tangent; contacts of the other laws keep the cone.
     """
 
     None_ = 0
