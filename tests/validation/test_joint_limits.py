@@ -461,6 +461,7 @@ def lane_model(kind="arm"):
                     parent_xform=(0, 0, -1.0 if i else 0.0, 0, 0, 0, 1),
                     limit_lower=limits[0],
                     limit_upper=limits[1],
+                    limit_ke=np.inf,
                     velocity_limit=6.0,
                 )
             )

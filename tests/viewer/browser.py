@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from worldline import BusyError
+
 OUTPUT = Path(__file__).parents[2] / "test-output" / "viewer"
 """Where pictures of the page are kept."""
 FLAGS = (
@@ -121,7 +123,10 @@ class Page:
         """Wait until a check gives something; its last answer."""
         end = time.monotonic() + seconds
         while True:
-            found = check()
+            found = None
+            with contextlib.suppress(BusyError):
+                # refused while the viewer is inside a step
+                found = check()
             if found or time.monotonic() > end:
                 assert found, f"{what}: not within {seconds:g} s"
                 return found

@@ -8,12 +8,13 @@ import asyncio
 import http.client
 import threading
 import time
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
 
-from worldline import msd
+from worldline import BusyError, msd
 from worldline import simulation as sx
 
 _messages = pytest.importorskip("viser._messages", reason="the viewer needs the package viser")
@@ -31,8 +32,12 @@ def viewer():
 
 
 def until(check, seconds=20.0):
+    """Wait for a check; while the viewer is inside a step, reads are refused."""
     end = time.monotonic() + seconds
-    while not check():
+    while True:
+        with suppress(BusyError):
+            if check():
+                return
         assert time.monotonic() < end
         time.sleep(0.01)
 

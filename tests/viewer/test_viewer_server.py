@@ -11,11 +11,12 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
-from worldline import msd
+from worldline import BusyError, msd
 from worldline import simulation as sx
 from worldline._src.errors import ArgumentError, CapabilityError, NotFoundError, OperationError
 from worldline.collision import CollisionShape
@@ -99,8 +100,12 @@ def test_refusals_come_back_to_the_caller(shown):
 
 
 def until(check, seconds=20.0):
+    """Wait for a check; while the viewer is inside a step, reads are refused."""
     end = time.monotonic() + seconds
-    while not check():
+    while True:
+        with suppress(BusyError):
+            if check():
+                return
         assert time.monotonic() < end
         time.sleep(0.01)
 
