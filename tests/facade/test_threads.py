@@ -92,8 +92,6 @@ READS: dict[str, Callable[[sx.World], Any]] = {
     "step_report": lambda w: w.step_report(),
     "contacts": lambda w: w.contacts,
     "collide": lambda w: w.collide(),
-    "time": lambda w: w.time,
-    "frame": lambda w: w.frame,
     "state_vector": lambda w: w.state_vector,
     "get_state": lambda w: w.get_state(w.state_space()),
     "transform": lambda w: w.rigid_bodies[0].transform,
@@ -124,6 +122,14 @@ def test_a_call_while_another_thread_steps_is_refused(name: str) -> None:
     alone = _heap(1)
     alone.step(n=20_001)
     assert world.state_vector.tobytes() == alone.state_vector.tobytes()
+
+
+def test_time_and_frame_show_any_thread_how_far_a_step_is() -> None:
+    world = _heap(1)
+    seen: list[tuple[int, float]] = []
+    assert _in_a_step(world, lambda: seen.append((world.frame, world.time))) is None
+    assert 1 <= seen[0][0] <= 20_001
+    assert 0.0 < seen[0][1] <= world.time
 
 
 def test_readers_and_a_stepper_end_with_the_bits_of_the_stepper_alone() -> None:

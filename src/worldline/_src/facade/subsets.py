@@ -127,6 +127,10 @@ class Group(KnownNames):
         "acceleration_limits", "Largest commanded accelerations [m/s^2 or rad/s^2], infinity for none"
     )
     effort_limits = PerFreedom("effort_limits", "Largest commanded efforts [N or N m], infinity for none")
+    velocity_lower_limits = PerFreedom("velocity_lower_limits", "[m/s or rad/s]", settable=False)
+    velocity_upper_limits = PerFreedom("velocity_upper_limits", "[m/s or rad/s]", settable=False)
+    effort_lower_limits = PerFreedom("effort_lower_limits", "[N or N m]", settable=False)
+    effort_upper_limits = PerFreedom("effort_upper_limits", "[N or N m]", settable=False)
     position_lower_limits = PerFreedom("position_lower_limits", "[m or rad]", settable=False)
     position_upper_limits = PerFreedom("position_upper_limits", "[m or rad]", settable=False)
 

@@ -32,7 +32,7 @@ _POLL_SECONDS = 1e-5
 class ThreadGuard:
     """Access of several threads to one Simulation; a context manager around reads of several parts."""
 
-    __slots__ = ("_depth", "_owner", "busy")
+    __slots__ = ("_depth", "_owner", "_steps_waiting", "busy")
 
     def __init__(self) -> None:
         self.busy = FREE
@@ -40,12 +40,15 @@ class ThreadGuard:
         self._owner = 0
         """Thread that is inside and may read; 0 for none, and in a plain step."""
         self._depth = 0
+        self._steps_waiting: list[None] = []
+        """One entry for each step that waits for reads; new reads let them go first."""
 
     def __enter__(self) -> None:
         if self._owner == threading.get_ident():
             self._depth += 1
             return
-        self._await_reads()
+        while self.busy == READ or self._steps_waiting:
+            time.sleep(_POLL_SECONDS)
         if self.busy:
             raise BusyError(_RULE)
         self.busy = READ
@@ -70,11 +73,16 @@ class ThreadGuard:
 
     def take(self) -> None:
         """Enter for a step: waits for reads of other threads, refuses when another step runs."""
-        if self._owner != threading.get_ident():
-            self._await_reads()
-        if self.busy:
+        if self._owner == threading.get_ident():
             raise BusyError(_RULE)
-        self.busy = STEP
+        self._steps_waiting.append(None)
+        try:
+            self._await_reads()
+            if self.busy:
+                raise BusyError(_RULE)
+            self.busy = STEP
+        finally:
+            self._steps_waiting.pop()
 
     def adopt(self) -> None:
         """The calling thread may read between the steps that `take` began."""
