@@ -70,6 +70,11 @@ def of_screws(joints: sx.JointCollection) -> list[Array]:
     return [joints.axis2, joints.pitch]
 
 
+def of_hinges(owned: sx.WorldJointCollection) -> Array:
+    """Welds have no axis."""
+    return owned.axes
+
+
 def of_others(closures: sx.LoopClosureCollection, owned: sx.WorldJointCollection) -> list[Array]:
     """Loop closures and joints of the World."""
     owned.break_forces = 1e6
@@ -81,7 +86,6 @@ def of_others(closures: sx.LoopClosureCollection, owned: sx.WorldJointCollection
         closures.offsets_b,
         owned.are_broken,
         owned.wrenches,
-        owned.axes,
         owned.position,
         owned.velocity,
         owned.position_lower_limits,
