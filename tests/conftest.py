@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -14,6 +15,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 def pytest_configure(config):
     os.environ.setdefault("WORLDLINE_QUIET", "1")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # started in the background of a shell: tests of Ctrl-C, and the programs they start, need the signal
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config, "workerinput") or config.option.collectonly:
         return
     if os.environ.get("WORLDLINE_TEST_WARMUP") == "0":

@@ -230,10 +230,7 @@ def test_worlds_awaited_together():
 # ---- Ctrl-C
 
 SCRIPT = """
-import signal
 from facade_worlds import lasting
-# a shell that starts the tests in the background lets its children ignore Ctrl-C
-signal.signal(signal.SIGINT, signal.default_int_handler)
 world, arm = lasting()
 world.step(n=10)
 {prepare}
