@@ -7,12 +7,13 @@ STAMP := $(VENV)/.installed
 BENCH_STAMP := $(VENV)/.installed-bench
 TEST_MODELS := gymnasium dm_control example-robot-data
 
-.PHONY: help demo view test bench docs lint format clean
+.PHONY: help demo view test golden bench docs lint format clean
 
 help:
 	@echo "make demo    run the main job on bundled data"
 	@echo "make view    see a robot move, on a page in the browser"
 	@echo "make test    run the test suite"
+	@echo "make golden  record results anew after a change that is meant: REASON=\"why\""
 	@echo "make bench   print the comparison tables"
 	@echo "make docs    build the documentation into build/docs"
 	@echo "make lint    format, lint and type-check"
@@ -43,6 +44,9 @@ view: $(RUN_STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest
+
+golden: $(STAMP)
+	$(BIN)/python tests/golden/golden_set.py "$(REASON)"
 
 bench: $(BENCH_STAMP)
 	$(BIN)/python -m benchmarks
