@@ -1,0 +1,158 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The step benchmarks of this tree beside those of another revision, in turns: what a change costs.
+
+    python -m benchmarks.against main~5
+
+A process for each tree steps the same scenes from the same start, in turns, so that both meet the same
+disturbances. The ratio is time now over time then, of the best and of the median turn; above 1 is slower. The
+other revision is checked out beside this tree for the time of the run. Ends with status 1 when a scene is
+slower by more than three percent, by the best and by the median.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+ALLOWED = 1.03
+
+
+def jobs() -> dict[str, Callable[[], float]]:
+    """Seconds of a turn by scene; kept to calls that older revisions have too."""
+    from benchmarks import contact_scenes, lanes
+    from worldline import msd
+    from worldline import simulation as sx
+    from worldline.model import LaneSimulation
+
+    found: dict[str, Callable[[], float]] = {}
+
+    def add(name: str, again: Callable[[], object], steps: Callable[[], object]) -> None:
+        def turn() -> float:
+            again()
+            start = time.perf_counter()
+            steps()
+            return time.perf_counter() - start
+
+        found[name] = turn
+
+    for name, text, _, method, _, count in contact_scenes.scenes():
+        world = sx.World.from_scene(msd.from_str(text, format="mjcf"))
+        world.contact_solver_method = method
+        world.enter_simulation_mode()
+        add(name, world.reset, lambda world=world, count=count: world.step(n=count))
+
+    arm = sx.World(time_step=0.001)
+    robot = arm.add_multibody("arm")
+    link = robot.add_link("base")
+    for k in range(7):
+        link = robot.add_link(
+            f"l{k}",
+            parent=link,
+            joint=sx.JointSpec(f"j{k}", axis=(0, k % 2, 1 - k % 2)),
+            mass=1.0,
+            inertia=(0.01, 0.01, 0.01),
+            center_of_mass=(0.1, 0.0, 0.1),
+        )
+    arm.enter_simulation_mode()
+    add("arm of seven joints, nothing else", arm.reset, lambda: arm.step(n=20_000))
+
+    quadruped = msd.build(msd.from_str(lanes.QUADRUPED, format="mjcf"))
+    worlds = LaneSimulation(quadruped, 64)
+    q, v = worlds.q.copy(), worlds.v.copy()
+
+    def again() -> None:
+        worlds.q[:], worlds.v[:] = q, v
+
+    add("64 quadrupeds in lanes", again, lambda: worlds.step(100))
+    return found
+
+
+def work() -> None:
+    """Answer each name on standard input with the seconds of a turn."""
+    known = jobs()
+    print(*known, sep="\t", flush=True)
+    for line in sys.stdin:
+        print(known[line.strip()](), flush=True)
+
+
+class Tree:
+    """A process that steps scenes with the sources of one tree."""
+
+    def __init__(self, sources: Path) -> None:
+        path = os.pathsep.join([str(sources), str(ROOT)])
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.against", "--work", "-"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": path, "WORLDLINE_QUIET": "1"},
+        )
+        self.names = self._line().split("\t")
+
+    def _line(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise SystemExit(f"the process of a tree ended with status {self._process.wait()}")
+        return line.rstrip("\n")
+
+    def turn(self, name: str) -> float:
+        assert self._process.stdin is not None
+        print(name, file=self._process.stdin, flush=True)
+        return float(self._line())
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+
+def compare(revision: str, rounds: int) -> bool:
+    """Print the table; whether no scene is slower than allowed."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console, fast = Console(width=110), True
+    with tempfile.TemporaryDirectory() as folder:
+        other = Path(folder) / "tree"
+        subprocess.run(["git", "worktree", "add", "--quiet", "--detach", other, revision], cwd=ROOT, check=True)
+        try:
+            now, then = Tree(ROOT / "src"), Tree(other / "src")
+            table = Table("scene", "best, now / then", "median, now / then", "now [ms]")
+            for name in [name for name in now.names if name in then.names]:
+                pairs = [(now.turn(name), then.turn(name)) for _ in range(rounds)]
+                ours, theirs = zip(*pairs, strict=True)
+                best, median = min(ours) / min(theirs), statistics.median(a / b for a, b in pairs)
+                fast = fast and min(best, median) <= ALLOWED
+                table.add_row(name, f"{best:.3f}", f"{median:.3f}", f"{1e3 * min(ours):.2f}")
+            console.print(table)
+            now.close()
+            then.close()
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", other], cwd=ROOT, check=True)
+    return fast
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.against", description=__doc__)
+    parser.add_argument("revision", help="of git, such as main~5")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.work:
+        work()
+    elif not compare(given.revision, given.rounds):
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()
