@@ -7,13 +7,14 @@ STAMP := $(VENV)/.installed
 BENCH_STAMP := $(VENV)/.installed-bench
 TEST_MODELS := gymnasium dm_control example-robot-data
 
-.PHONY: help demo view test golden bench docs lint format clean
+.PHONY: help demo view test golden tables bench docs lint format clean
 
 help:
 	@echo "make demo    run the main job on bundled data"
 	@echo "make view    see a robot move, on a page in the browser"
 	@echo "make test    run the test suite"
 	@echo "make golden  record results anew after a change that is meant: REASON=\"why\""
+	@echo "make tables  write the table of the step into the pages that show it"
 	@echo "make bench   print the comparison tables"
 	@echo "make docs    build the documentation into build/docs"
 	@echo "make lint    format, lint and type-check"
@@ -47,6 +48,9 @@ test: $(STAMP)
 
 golden: $(STAMP)
 	$(BIN)/python tests/golden/golden_set.py "$(REASON)"
+
+tables: $(STAMP)
+	$(BIN)/python tests/architecture/step_pages.py
 
 bench: $(BENCH_STAMP)
 	$(BIN)/python -m benchmarks

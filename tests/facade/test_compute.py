@@ -14,8 +14,6 @@ from worldline import msd
 from worldline import simulation as sx
 from worldline._src.cli.demo import WALKER
 from worldline._src.errors import ArgumentError, NotFoundError
-from worldline._src.jit import Stage
-from worldline._src.step.stage_notes import NOTES, note_of
 from worldline.simulation import compute
 
 FAMILIES = sx.MultibodyIntegrationFamily
@@ -105,19 +103,6 @@ def test_a_stage_is_found_by_name():
     assert pipeline.get_stage("broad").summary == "Boxes -> candidate pairs."
     with pytest.raises(NotFoundError, match="did you mean 'broad'"):
         pipeline.get_stage("brod")
-
-
-def test_notes_name_stages_that_exist():
-    assert set(NOTES) <= set(Stage.registry)
-
-
-def test_a_stage_without_a_note_tells_by_its_docstring():
-    def fancy_rows(m, c, args, d):
-        """q, v; when there are any -> rows: those of fancy things."""
-
-    note = note_of(Stage(fancy_rows), "constraints")
-    del Stage.registry["fancy_rows"]
-    assert note == ("constraints", ("q", "v"), ("rows",))
 
 
 # ---- profiles

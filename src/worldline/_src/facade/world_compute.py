@@ -16,11 +16,10 @@ from worldline._src.facade.frame_rows import FrameRows
 from worldline._src.facade.kinds import WorldSyncStage, member
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.step_options import StepOptions
-from worldline._src.step.constraint_program import TREE
 from worldline._src.step.pipeline import WorldStepPipeline, stage_metadata
 from worldline._src.step.profiling import StepProfiler, WorldStepProfile
 from worldline._src.step.simulation import READS
-from worldline._src.step.stage_notes import COLLISION, INTEGRATION
+from worldline._src.step.step_table import MULTIBODY
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
@@ -181,13 +180,13 @@ class WorldCompute(KnownNames):
             {'step': 6, 'kinematics': 4, 'collision': 0, 'sensors': 5, 'rendering': 1}
         """
         step = self.pipeline
-        reads = [(stage, TREE) for program in READS for stage in program.stages] if len(step) else []
+        reads = [(stage, MULTIBODY) for program in READS for stage in program.stages] if len(step) else []
         drawn = reads[: len(READS[0].stages)]
         return {
             "step": step,
             "kinematics": WorldStepPipeline("kinematics", stage_metadata(reads)),
-            "collision": WorldStepPipeline("collision", (s for s in step if s.domain == COLLISION)),
-            "sensors": WorldStepPipeline("sensors", takewhile(lambda s: s.domain != INTEGRATION, step)),
+            "collision": WorldStepPipeline("collision", (s for s in step if s.domain == "collision")),
+            "sensors": WorldStepPipeline("sensors", takewhile(lambda s: s.domain != "integration", step)),
             "rendering": WorldStepPipeline("rendering", stage_metadata(drawn)),
         }
 

@@ -35,10 +35,7 @@ from worldline._src.scalar.packed import padded
 from worldline._src.scene.options import SimulateOption, made_by_code
 from worldline._src.spatial.poses import Array
 from worldline._src.step import constraint_stages as s
-from worldline._src.step import holding_stages as g
-from worldline._src.step import impact_stages as p
 from worldline._src.step import island_stages as i
-from worldline._src.step import room_stages as r
 from worldline._src.step.actuator_filling import (
     actuator_holds,
     fill_actuators,
@@ -46,9 +43,8 @@ from worldline._src.step.actuator_filling import (
     working_actuators,
 )
 from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_rows
-from worldline._src.step.constraint_program import ROW_STAGES, ConstraintProgram
+from worldline._src.step.constraint_program import ConstraintProgram
 from worldline._src.step.damping_clamp import clamp_damping, given_damping
-from worldline._src.step.energy_stages import limit_energy
 from worldline._src.step.equality_filling import (
     Owner,
     equalities,
@@ -69,9 +65,8 @@ from worldline._src.step.motor_filling import (
 from worldline._src.step.override_filling import override_contacts
 from worldline._src.step.pair_filling import fill_pairs, pair_keys, pair_reach
 from worldline._src.step.place_filling import Places, link_pose
-from worldline._src.step.restitution_stages import limit_restitution
 from worldline._src.step.room import Room
-from worldline._src.step.slip_stages import remove_slip_of_island
+from worldline._src.step.step_table import TABLE, StepPlan, called_stages
 from worldline._src.step.tendon_filling import (
     fill_tendon_inertias,
     fill_tendons,
@@ -81,7 +76,6 @@ from worldline._src.step.tendon_filling import (
 )
 from worldline._src.step.tie_filling import order_rows, touched_trees
 from worldline._src.step.tree_filling import fill_trees, tree_starts, tree_ties
-from worldline._src.step.velocity_stages import damp_velocities
 
 _CONTACT_ROOM = 64
 """Contacts that a world begins with room for beyond those its number of shapes suggests."""
@@ -205,9 +199,7 @@ class Constraints(ConstraintProgram):
         fill_trees(model, self.column, starts, ties, self._touched)
         self._fill_options(option)
         self._damping = given_damping(self.column)
-        self._implicit = False
         self.hits: HitArenas | None = None
-        self._hit_stages: tuple[Stage, ...] = ()
         if kept:
             self._make_hits(kept, option)
 
@@ -447,7 +439,6 @@ class Constraints(ConstraintProgram):
             contacts=contacts,
         )
         set_links(tuple(sorted({link for f in families for link in FAMILY_LINKS.get(f, ())})), self.hits.args)
-        self._hit_stages = (place, broad, narrow_sort, *(FAMILY_STAGES[f] for f in families))
 
     def _needed_soon(self) -> list[Stage]:
         """What steps will call, roughly in the order of how long it takes to compile.
@@ -459,7 +450,7 @@ class Constraints(ConstraintProgram):
         needed = [s.solve_rows]
         if self._families:
             needed += [broad, *(FAMILY_STAGES[f] for f in self._families)]
-        needed += [stage for size, stage in ROW_STAGES if self.sizes[size]]
+        needed += [row.stage for row in called_stages(StepPlan(**self.row_kinds)) if row.link is None]
         needed += [i.solve_islands, i.mass_of_island, place, narrow_sort]
         links = {link for f in self._families for link in FAMILY_LINKS.get(f, ())}
         return [*needed, *(LINKED[link] for link in sorted(links, reverse=True))]
@@ -474,7 +465,7 @@ class Constraints(ConstraintProgram):
         laws = self.column["shape_law"]
         hard = laws[:, t.KIND] == t.HARD
         bounces = laws[:, t.BOUNCINESS] > 0.0
-        ahead = min(_BOUNCE_SPEED * h, _BOUNCE_REACH) if self.parts else 0.0
+        ahead = min(_BOUNCE_SPEED * h, _BOUNCE_REACH) if self.step_plan.split else 0.0
         reach = np.where(bounces, ahead, _REACH)
         own, override = self.column["shape_contact"][:, 0], self.option.override_contact_margin
         margin = pair_reach(self.model, self.shapes, own, override)
@@ -529,6 +520,17 @@ class Constraints(ConstraintProgram):
 
     # ---- what a step runs on
 
+    def _link_stages(self) -> None:
+        """Write the addresses of the stages that others call."""
+        program, called = self.column["program"], called_stages(self.step_plan)
+        program[:] = 0
+        makers = [row.stage for row in called if row.link is None]
+        program[t.FIRST_ROW_LINK : t.FIRST_ROW_LINK + len(makers)] = i.addresses(makers)
+        for row in called:
+            if row.link is not None:
+                program[row.link] = i.addresses([row.stage])[0]
+        self.column["counter"][t.ROW_STAGES] = len(makers)
+
     def sets(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
         """The arenas of rows, then those of collision."""
         block = self.block
@@ -539,17 +541,8 @@ class Constraints(ConstraintProgram):
         self, index: np.ndarray, constant: np.ndarray, data: np.ndarray, mobile: Array, h: float
     ) -> None:
         """Tell the stages where the arenas of the trees are, what can move, and the time step."""
-        link, program = self.column["link"], self.column["program"]
-        chosen = self.island_stages()
-        program[: len(chosen)] = i.addresses(chosen)
-        laws = np.concatenate([self.column["shape_law"], self.column["pair_law"]])
-        if (laws[:, t.BOUNCINESS] > 0.0).any():
-            program[t.RESTITUTION_LINK] = i.addresses([limit_restitution])[0]
-        program[t.ENERGY_LINK] = i.addresses([limit_energy])[0] if (laws[:, t.KIND] == t.HARD).any() else 0
-        program[t.AGAIN_LINK] = i.addresses([i.solve_islands])[0]
-        if self.sizes["nslip"]:
-            program[t.SLIP_LINK] = i.addresses([remove_slip_of_island])[0]
-        self.column["counter"][t.ROW_STAGES] = len(chosen) - t.FIRST_ROW_LINK
+        link = self.column["link"]
+        self._link_stages()
         if mobile.size:
             starts = self.column["tree_dof"][:-1]
             self.column["tree_still"][:] = np.maximum.reduceat(mobile, starts) == 0.0
@@ -577,19 +570,6 @@ def _families(kept: list) -> list[int]:
 
 
 def all_stages() -> tuple[Stage, ...]:
-    """Every stage of constraints and collision, for warming the compile cache."""
-    rows = tuple(
-        value for part in (s, i, g, p, r) for value in vars(part).values() if isinstance(value, Stage)
-    )
-    return (
-        *rows,
-        damp_velocities,
-        limit_energy,
-        limit_restitution,
-        remove_slip_of_island,
-        place,
-        broad,
-        narrow_sort,
-        *FAMILY_STAGES.values(),
-        *LINKED.values(),
-    )
+    """Every stage of a step in one world, for warming the compile cache."""
+    stages = dict.fromkeys(row.stage for row in TABLE if "and fixed" not in row.when)
+    return (*stages, *LINKED.values())

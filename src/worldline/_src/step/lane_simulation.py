@@ -30,7 +30,6 @@ from worldline._src.model.model import Model
 from worldline._src.scalar.memory import address_of, aligned_zeros
 from worldline._src.spatial.poses import Array
 from worldline._src.step.array_views import ArrayView
-from worldline._src.step.constraint_program import ROWS, TREE
 from worldline._src.step.divergence import (
     ACCELERATION,
     ACTIVATION,
@@ -68,13 +67,12 @@ from worldline._src.step.lane_runner import (
 from worldline._src.step.portions import portions
 from worldline._src.step.scene_semantics import drives_of, require_available, require_trees, semantics_of
 from worldline._src.step.slot_constraints import STAGES, SlotConstraints
+from worldline._src.step.step_table import CONSTRAINT, MULTIBODY, stages_of
 from worldline._src.step.stepping import (
     IMPLICIT_FAMILIES,
-    RUNGE_KUTTA_PARTS,
     MultibodyIntegrationFamily,
-    dynamics_stages,
-    model_needs,
-    semi_implicit_stages,
+    model_plan,
+    of_family,
     start_targets,
 )
 
@@ -268,18 +266,18 @@ class LaneSimulation:
 
         nq, nv = sizes["nq"], sizes["nv"]
         state = [
-            _Part("q", nq, TREE, offsets["q"]),
-            _Part("v", nv, TREE, offsets["v"]),
-            _Part("activation", rows["na"], ROWS, column("activation")),
-            _Part("kept", rows["nkept"], ROWS, column("kept")),
-            _Part("sweeps", 2, ROWS, column("sweeps")),
+            _Part("q", nq, MULTIBODY, offsets["q"]),
+            _Part("v", nv, MULTIBODY, offsets["v"]),
+            _Part("activation", rows["na"], CONSTRAINT, column("activation")),
+            _Part("kept", rows["nkept"], CONSTRAINT, column("kept")),
+            _Part("sweeps", 2, CONSTRAINT, column("sweeps")),
         ]
         inputs = [
-            _Part("q_target", nq, TREE, offsets["q_target"]),
-            _Part("v_target", nv, TREE, offsets["v_target"]),
-            _Part("force", nv, TREE, offsets["force"]),
+            _Part("q_target", nq, MULTIBODY, offsets["q_target"]),
+            _Part("v_target", nv, MULTIBODY, offsets["v_target"]),
+            _Part("force", nv, MULTIBODY, offsets["force"]),
             self._control_part(column("control")),
-            _Part("body_f", 6 * sizes["nbody"], TREE, offsets["body_f"]),
+            _Part("body_f", 6 * sizes["nbody"], MULTIBODY, offsets["body_f"]),
         ]
         self._state, self._state_parts, held = self._rows(state)
         self._inputs, self._input_parts, given = self._rows(inputs)
@@ -290,11 +288,11 @@ class LaneSimulation:
         self.body_f = given["body_f"].reshape(self.worlds, sizes["nbody"], 6)
         self._checks = np.array(
             [
-                (TREE, offsets["tau"], nv, FORCE),
-                (TREE, offsets["a"], nv, ACCELERATION),
-                (TREE, offsets["v"], nv, VELOCITY),
-                (TREE, offsets["q"], nq, POSITION),
-                (ROWS, column("activation"), rows["na"], ACTIVATION),
+                (MULTIBODY, offsets["tau"], nv, FORCE),
+                (MULTIBODY, offsets["a"], nv, ACCELERATION),
+                (MULTIBODY, offsets["v"], nv, VELOCITY),
+                (MULTIBODY, offsets["q"], nq, POSITION),
+                (CONSTRAINT, column("activation"), rows["na"], ACTIVATION),
             ],
             np.int64,
         )
@@ -322,20 +320,20 @@ class LaneSimulation:
         table, acting = self.model.actuators, self.constraints.actuators
         count = 0 if table is None else len(table)
         if len(acting) == count:
-            return _Part("control", count, ROWS, at)
-        return _Part("control", count, ROWS, at, tuple((u, at + k, 1) for k, u in enumerate(acting.tolist())))
+            return _Part("control", count, CONSTRAINT, at)
+        return _Part(
+            "control", count, CONSTRAINT, at, tuple((u, at + k, 1) for k, u in enumerate(acting.tolist()))
+        )
 
     def stages(self, *, wrenches: bool = True) -> list[tuple[Stage, int]]:
         """The stages of a step with the arenas they run on, with or without forces on bodies."""
         model = self.model
         damped = bool(model.joint_damping.any() or model.joint_target_kd.any())
         implicit = damped and self.family in IMPLICIT_FAMILIES
-        needs = model_needs(model, wrenches=wrenches)
-        dynamics, last = semi_implicit_stages(needs)
-        parts: tuple[Stage, ...] = (last,)
-        if self.family is MultibodyIntegrationFamily.RUNGE_KUTTA_4:
-            dynamics, parts = dynamics_stages(needs), RUNGE_KUTTA_PARTS
-        return self.constraints.slot_program(dynamics, parts, implicit)
+        plan = of_family(model_plan(model, wrenches=wrenches), self.family)._replace(fixed=True)
+        plan = self.constraints.plan(plan, damped=implicit, speeds=False)
+        self.constraints.prepare(plan)
+        return stages_of(plan)
 
     def _program(self, scalar: str) -> Any:
         """The program of a step as the loop wants it; forces on bodies are looked at when there are any."""

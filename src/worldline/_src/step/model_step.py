@@ -24,7 +24,7 @@ from worldline._src.step.stepping import (
     MultibodyIntegrationFamily,
     VariationalOptions,
     adapt_constants,
-    model_needs,
+    model_plan,
     step_program,
     target_configuration,
 )
@@ -136,12 +136,12 @@ def _step_trees(
     targets = target_configuration(model, control.joint_target_pos)
     rows = np.concatenate([state.joint_q, state.joint_qd], axis=-1)
     controls = np.concatenate([targets, control.joint_target_vel, control.joint_f], axis=-1)
-    needs, limit, left = model_needs(model), semantics_of(model).limit, steps
+    plan, limit, left = model_plan(model), semantics_of(model).limit, steps
     while left:
         many = min(left, _PORTION)
         rows = evaluate(
             model,
-            step_program(key[0], needs, many),
+            step_program(key[0], plan, many),
             (rows, controls, state.body_f, np.array([key[2]])),
             (rows.shape[-1],),
             threads=threads,

@@ -13,10 +13,14 @@ from typing import NamedTuple
 
 from worldline._src.errors import NotFoundError, nearest_name
 from worldline._src.jit import Stage
-from worldline._src.step.constraint_program import HITS, LOG, ROWS, TREE
-from worldline._src.step.stage_notes import COLLISION, CONSTRAINTS, DYNAMICS, note_of, summary
+from worldline._src.step import step_stages
+from worldline._src.step.step_table import TABLE
 
-_DOMAINS = {TREE: DYNAMICS, ROWS: CONSTRAINTS, HITS: COLLISION, LOG: COLLISION}
+_NOTES = {row.stage: (row.domain, row.reads, row.writes) for row in reversed(TABLE)} | {
+    step_stages.refresh_poses: ("kinematics", "q", "body poses"),
+    step_stages.refresh_twists: ("kinematics", "link poses, link velocities", "body velocities"),
+}
+"""Domain, what is read and what is written, of the stages of a step and of those that reads of poses run."""
 _COLOURS = {
     "kinematics": "#dbe9f6",
     "forces": "#fde8cf",
@@ -149,9 +153,10 @@ def stage_metadata(program: Iterable[tuple[Stage, int]]) -> list[StageMetadata]:
     """What there is to say of the stages of a program; repeated ones are numbered."""
     seen: dict[str, int] = {}
     made = []
-    for stage, place in program:
+    for stage, _ in program:
         times = seen[stage.name] = seen.get(stage.name, 0) + 1
         name = stage.name if times == 1 else f"{stage.name}_{times}"
-        note = note_of(stage, _DOMAINS[place])
-        made.append(StageMetadata(name, note.domain, note.reads, note.writes, summary(stage)))
+        domain, *flow = _NOTES[stage]
+        reads, writes = (tuple(filter(None, text.split(", "))) for text in flow)
+        made.append(StageMetadata(name, domain, reads, writes, stage.doc.split("\n")[0].strip()))
     return made

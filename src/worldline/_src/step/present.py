@@ -20,20 +20,11 @@ from worldline._src.jit import Stage
 from worldline._src.kernels import drives
 from worldline._src.model.compile import constant_views
 from worldline._src.spatial.poses import Array
-from worldline._src.step import constraint_stages, runner, step_stages, velocity_stages
-from worldline._src.step.constraint_program import TREE
+from worldline._src.step import runner
 from worldline._src.step.evaluate import WITH_GRAVITY
 from worldline._src.step.simulation import Simulation, loop_operands
-from worldline._src.step.stepping import RUNGE_KUTTA_PARTS, dynamics_stages, model_needs
-
-_INTEGRATORS = (step_stages.semi_implicit_euler, step_stages.semi_implicit_turn, RUNGE_KUTTA_PARTS[0])
-_OF_A_STEP = (
-    step_stages.prescribed_speeds,
-    step_stages.hold_spin,
-    constraint_stages.damp_implicitly,
-    velocity_stages.damp_velocities,
-)
-"""What makes sense for a step only."""
+from worldline._src.step.step_table import MULTIBODY, forward_stages
+from worldline._src.step.stepping import model_plan
 
 
 @contextmanager
@@ -74,7 +65,7 @@ def present(sim: Simulation, body_f: Array) -> Iterator[None]:
 
 def _checks(sim: Simulation) -> tuple[Any, ...]:
     """Other operands of the loop: arenas are put back by `present`, and numbers need only be finite."""
-    trees = sim.checks[:, 0] == TREE
+    trees = sim.checks[:, 0] == MULTIBODY
     limits = np.stack([sim.limits[1][trees]] * 2)
     return np.zeros((0, 5), np.int64), sim.checks[trees], limits, sim.clock, np.zeros(5)
 
@@ -99,20 +90,13 @@ def _program(sim: Simulation) -> tuple[list[tuple[Stage, int]], list[tuple[Any, 
     if not sim.stages:
         raise OperationError("a step of this world has no stages")
     if sim.constraints is not None:
-        chosen = []
-        for stage, place in sim.schedule:
-            if stage in _INTEGRATORS:
-                break
-            if stage not in _OF_A_STEP:
-                chosen.append((stage, place))
-        return chosen, sim.sets
+        return forward_stages(sim.constraints.step_plan), sim.sets
     # the constants of a step may have damping in the place of inertia: take those of the model
     prescribed = sim.drive >= drives.VELOCITY
-    needs = model_needs(sim.model, wrenches=True, prescribed=bool(prescribed.any()))
+    plan = model_plan(sim.model, wrenches=True, prescribed=bool(prescribed.any()))
     arenas = sim.model.arenas
     arenas = arenas._replace(index=arenas.index.copy(), constant=arenas.constant.copy())
     view = constant_views(arenas)
     view["dof_drive"][:] = sim.drive
     view["dof_mobile"][prescribed] = 0.0
-    stages = [(stage, TREE) for stage in dynamics_stages(needs)]
-    return stages, [(arenas.index, arenas.constant, WITH_GRAVITY, sim.data)]
+    return forward_stages(plan), [(arenas.index, arenas.constant, WITH_GRAVITY, sim.data)]

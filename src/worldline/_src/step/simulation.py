@@ -29,9 +29,8 @@ from worldline._src.step import runner
 from worldline._src.step import stages as s
 from worldline._src.step import step_stages as t
 from worldline._src.step.array_views import ArrayView, numbers_of
-from worldline._src.step.constraint_program import LOG, RESUME, ROWS, TREE
 from worldline._src.step.constraints import Constraints, all_stages
-from worldline._src.step.contact_log import ContactLog, log_contacts
+from worldline._src.step.contact_log import ContactLog
 from worldline._src.step.contact_memory import recall, remembered
 from worldline._src.step.divergence import (
     ACCELERATION,
@@ -56,18 +55,15 @@ from worldline._src.step.evaluate import (
 from worldline._src.step.portions import portions
 from worldline._src.step.room import Room
 from worldline._src.step.scene_semantics import constraints_of, drives_of, require_trees, semantics_of
+from worldline._src.step.step_table import CONSTRAINT, MULTIBODY, RESUME, StepPlan, stages_of
 from worldline._src.step.stepping import (
     IMPLICIT_FAMILIES,
-    RUNGE_KUTTA_PARTS,
     MultibodyIntegrationFamily,
-    Needs,
     VariationalOptions,
     adapt_constants,
-    dynamics_stages,
-    model_needs,
-    semi_implicit_stages,
+    model_plan,
+    of_family,
     start_targets,
-    step_stages,
 )
 from worldline._src.step.thread_guard import FREE, READ, ThreadGuard
 
@@ -377,8 +373,10 @@ class Simulation:
         model = self.model
         prescribed = self.drive >= drives.VELOCITY
         require_inertia(model, "step", kinematic_too=False)
-        needs = model_needs(model, wrenches=self._wrenches, prescribed=bool(prescribed.any()))
-        program = self._program(needs)
+        plan = self.plan()
+        program = stages_of(plan)
+        if self.constraints is not None:
+            self.constraints.prepare(plan)
         arenas = model.arenas._replace(index=model.arenas.index.copy(), constant=model.arenas.constant.copy())
         view = constant_views(arenas)
         view["dof_drive"][:] = self.drive
@@ -395,8 +393,6 @@ class Simulation:
             self.constraints.connect(
                 self._index, self._constant, self.data, view["dof_mobile"], self.time_step
             )
-            if self.contact_log is not None:
-                program.append((log_contacts, LOG))
         self._stages = tuple(stage for stage, _ in program)
         self.schedule = tuple(program)
         self._resume[0] = 0
@@ -425,20 +421,20 @@ class Simulation:
         at, sizes = self.model.arenas.offsets, self.model.arenas.sizes
         nq, nv = sizes["nq"], sizes["nv"]
         keep = [
-            (TREE, at["q"], nq, TREE, at["q_start"]),
-            (TREE, at["v"], nv, TREE, at["v_start"]),
-            (TREE, at["a"], nv, saved, 0),
+            (MULTIBODY, at["q"], nq, MULTIBODY, at["q_start"]),
+            (MULTIBODY, at["v"], nv, MULTIBODY, at["v_start"]),
+            (MULTIBODY, at["a"], nv, saved, 0),
         ]
         checks = [
-            (TREE, at["tau"], nv, FORCE),
-            (TREE, at["a"], nv, ACCELERATION),
-            (TREE, at["v"], nv, VELOCITY),
-            (TREE, at["q"], nq, POSITION),
+            (MULTIBODY, at["tau"], nv, FORCE),
+            (MULTIBODY, at["a"], nv, ACCELERATION),
+            (MULTIBODY, at["v"], nv, VELOCITY),
+            (MULTIBODY, at["q"], nq, POSITION),
         ]
         if self.constraints is not None and len(self.activation):
             place, count = self.constraints.place_of("activation"), len(self.activation)
-            keep.append((ROWS, place, count, saved, nv))
-            checks.append((ROWS, place, count, ACTIVATION))
+            keep.append((CONSTRAINT, place, count, saved, nv))
+            checks.append((CONSTRAINT, place, count, ACTIVATION))
         self.checks = np.array(checks, np.int64)
         self.limits = np.zeros((2, len(checks)))
         self._set_limits()
@@ -450,22 +446,20 @@ class Simulation:
         self._keeps_going = self._policy is DivergencePolicy.CONTINUE
         self._record[4] = float(self._keeps_going)
 
-    def _program(self, needs: Needs) -> list[tuple[Stage, int]]:
-        """The stages of a step, with the arenas they run on."""
+    def plan(self) -> StepPlan:
+        """What a step has to do, as things are now."""
+        prescribed = bool((self.drive >= drives.VELOCITY).any())
+        plan = of_family(model_plan(self.model, wrenches=self._wrenches, prescribed=prescribed), self.family)
         if self.constraints is None:
-            return [(stage, TREE) for stage in step_stages(self.family, needs)]
+            return plan
         if self.family is MultibodyIntegrationFamily.VARIATIONAL:
             parts = ", ".join(self.constraints.parts_needed)
             raise CapabilityError(f"integration family '{self.family.value}' does not have {parts}")
         # without damping the end of a step is no different from its beginning
         damped = bool(self.model.joint_damping.any() or self.model.joint_target_kd.any())
         speeds = self.family is MultibodyIntegrationFamily.IMPLICIT_VELOCITY and self.constraints.answers
-        dynamics, last = semi_implicit_stages(needs)
-        parts = (last,)
-        if self.family is MultibodyIntegrationFamily.RUNGE_KUTTA_4:
-            dynamics, parts = dynamics_stages(needs), RUNGE_KUTTA_PARTS
-        first = [(t.prescribed_speeds, TREE)] if needs.prescribed else []
-        return [*first, *self.constraints.step_stages(dynamics, parts, damped and self.implicit, speeds)]
+        plan = self.constraints.plan(plan, damped=damped and self.implicit, speeds=speeds)
+        return plan._replace(contact_log=self.contact_log is not None)
 
     def step(self, n: int = 1) -> None:
         """Make `n` steps; `divergence_policy` says what happens when one diverges.
@@ -642,4 +636,4 @@ def compile_all() -> None:
     runner.advancer()
     for stages in ((t.no_drive_forces,), *(program.stages for program in (_POSES, _TWISTS))):
         stage_addresses(stages)
-    stage_addresses((*all_stages(), log_contacts))
+    stage_addresses(all_stages())

@@ -13,17 +13,12 @@ import numpy as np
 from worldline._src.collision.arenas import Arenas as HitArenas
 from worldline._src.collision.run import run_stages
 from worldline._src.errors import CapabilityError
-from worldline._src.jit import Stage
 from worldline._src.kernels.broadphase.every_pair import every_pair
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.kernels.constraints.impacts import BOTH
 from worldline._src.kernels.drives import VELOCITY
 from worldline._src.kernels.narrowphase.lanes import (
     SLOTS,
     is_slot_pair,
-    narrow_slots,
-    place_slots,
-    settle_slots,
 )
 from worldline._src.kernels.narrowphase.tables import BOX, CAPSULE, PAIRS, PLANE, SPHERE
 from worldline._src.kernels.transmissions import LINEAR
@@ -31,16 +26,11 @@ from worldline._src.model.model import Model
 from worldline._src.scene.options import SimulateOption, SolverType
 from worldline._src.scene.policies import ContactSolverMethod
 from worldline._src.spatial.poses import Array
-from worldline._src.step import constraint_stages as s
-from worldline._src.step import holding_stages as g
-from worldline._src.step import impact_stages, slot_stages
-from worldline._src.step import island_stages as islands
-from worldline._src.step import stages as trees
 from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_rows
-from worldline._src.step.constraint_program import HITS, ROWS, TREE
 from worldline._src.step.constraints import Constraints
 from worldline._src.step.pair_filling import pair_keys
 from worldline._src.step.scene_semantics import drives_of, servos_of
+from worldline._src.step.step_table import StepPlan, in_line
 
 MOST_ROWS = 4096
 """Rows that a fixed layout may have; their Jacobian is dense."""
@@ -48,12 +38,24 @@ MOST_ROWS = 4096
 MOST_COLUMNS = 48
 """Degrees of freedom up to which Newton's method is tried; it factors a matrix of them."""
 
-SLOT_STAGES = (place_slots, narrow_slots, settle_slots, slot_stages.begin_slots, slot_stages.solve_slots)
-ROW_STAGES = (s.place_bodies, s.friction_rows, s.limit_rows, s.recover_limits, s.contact_rows, g.speed_rows)
-FORCE_STAGES = (s.actuator_forces, s.advance_activations, slot_stages.damp_slots)
-TREE_STAGES = (trees.composites, trees.mass_matrix, trees.factor_mass_matrix)
-STAGES = (*SLOT_STAGES, *ROW_STAGES, *FORCE_STAGES, *TREE_STAGES)
-"""Every stage that constraints in lanes may need beyond those of trees, for warming the compile cache."""
+_LANES = (
+    "fixed",
+    "drives",
+    "wrenches",
+    "rows",
+    "shapes",
+    "friction",
+    "limits",
+    "hard_limits",
+    "speed_limits",
+    "actuators",
+    "activations",
+    "implicit",
+)
+"""What a fixed layout can have, by its names in a `StepPlan`."""
+
+STAGES = tuple(dict.fromkeys(row.stage for row in in_line(StepPlan(**dict.fromkeys(_LANES, True)))))
+"""Every stage that worlds in lanes may need, for warming the compile cache."""
 
 
 def _slot_count(first: int, second: int) -> int:
@@ -162,7 +164,6 @@ class SlotConstraints(Constraints):
         column["contact_id"][: len(each), :2] = each
         column["contact_id"][: len(each), 2:4] = column["shape_body"][each]
         column["contact_id"][: len(each), 5] = np.arange(len(each)) // SLOTS
-        self._hit_stages = (place_slots, narrow_slots, settle_slots)
 
     def _refuse(self) -> None:
         """Raise for what a fixed layout does not have."""
@@ -197,48 +198,6 @@ class SlotConstraints(Constraints):
             raise CapabilityError(f"steps in lanes do not have {', '.join(found)}; step worlds one at a time")
 
     # ---- what a step runs
-
-    def island_stages(self) -> list[Stage]:
-        """None: there are no islands."""
-        return []
-
-    def mass_stages(self) -> list[tuple[Stage, int]]:
-        """The stages that make the mass matrix before damping."""
-        return [(trees.composites, TREE), (trees.mass_matrix, TREE)]
-
-    def row_stages(self) -> list[tuple[Stage, int]]:
-        """The stages between smooth accelerations and integration, with the arenas they run on."""
-        chosen: list[tuple[Stage, int]] = []
-        if self.hits is not None:
-            chosen.append((s.place_bodies, ROWS))
-            chosen += [(stage, HITS) for stage in self._hit_stages]
-        chosen.append((slot_stages.begin_slots, ROWS))
-        makers = (
-            ("nfriction", s.friction_rows),
-            ("nlimit", s.limit_rows),
-            ("nshape", s.contact_rows),
-            ("nspeed", g.speed_rows),
-        )
-        chosen += [(stage, ROWS) for size, stage in makers if self.sizes[size]]
-        if not self._implicit:
-            chosen += self.mass_stages()
-        return [*chosen, (trees.factor_mass_matrix, TREE), (slot_stages.solve_slots, ROWS)]
-
-    def slot_program(
-        self, dynamics: tuple[Stage, ...], parts: tuple[Stage, ...], implicit: bool
-    ) -> list[tuple[Stage, int]]:
-        """A whole step; the guess of the solver is not an acceleration but the forces that were kept.
-
-        Steps are solved once: what pushes apart stays in the velocity, and bodies bounce in the step after.
-        """
-        others = {s.damp_implicitly: slot_stages.damp_slots}
-        left_out = islands.guess_from_last, impact_stages.move_apart
-        chosen = self.step_stages(dynamics, parts, implicit)
-        self.parts, self.column["option"][t.PHASE] = False, BOTH
-        recovers = self.stops_hard and (s.recover_limits, ROWS) not in chosen
-        chosen = [(stage, place) for stage, place in chosen if stage not in left_out]
-        chosen += [(s.recover_limits, ROWS)] if recovers else []
-        return [(others.get(stage, stage), place) for stage, place in chosen]
 
     def connect(
         self, index: np.ndarray, constant: np.ndarray, data: np.ndarray, mobile: Array, h: float

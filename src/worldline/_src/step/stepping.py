@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A physics step as a program of stages, and steps on arrays.
 
-Drives and passive forces, articulated-body dynamics, integration on the manifold. A stage that has
-nothing to do for a model is left out, which changes no bit of the result.
+What runs, and in which order, stands in `step_table.py`; this file says what the multibodies of a model need.
+A stage that has nothing to do for a model is left out, which changes no bit of the result.
 """
 
 from __future__ import annotations
@@ -15,16 +15,14 @@ from typing import NamedTuple
 import numpy as np
 
 from worldline._src.errors import ArgumentError, UnknownCapabilityError, nearest_name
-from worldline._src.jit import Stage
 from worldline._src.kernels import drives
 from worldline._src.model.compile import DEFAULT_SOLVER, constant_views
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
-from worldline._src.step import integrator_stages as g
-from worldline._src.step import stages as s
 from worldline._src.step import step_stages as t
 from worldline._src.step.dynamics import integrate, neutral
 from worldline._src.step.evaluate import Program, is_count
+from worldline._src.step.step_table import StepPlan, stages_of
 
 
 class MultibodyIntegrationFamily(Enum):
@@ -82,71 +80,18 @@ class VariationalOptions(NamedTuple):
         return self
 
 
-class Needs(NamedTuple):
-    """What a model needs from a step beyond what every step does."""
-
-    drives: bool = False
-    """Commands and drives."""
-    passive: bool = False
-    """Springs and dampers."""
-    prescribed: bool = False
-    """Degrees of freedom with prescribed accelerations."""
-    wrenches: bool = False
-    """Forces on bodies."""
-    gravcomp: bool = False
-    """Gravity compensation."""
-    spins: bool = False
-    """Free bodies on their own whose spin changes in their axes; for semi-implicit steps."""
+ALL_NEEDS = StepPlan(
+    drives=True, passive=True, prescribed=True, wrenches=True, gravity_compensation=True, free_spin=True
+)
+"""All that the step of a multibody may have to do."""
 
 
-"""Speeds from here on are no limit; it is what a degree of freedom of a builder starts with."""
-
-RUNGE_KUTTA_PARTS = (g.runge_kutta_first, g.runge_kutta_second, g.runge_kutta_third, g.runge_kutta_last)
-"""What follows each of the four evaluations of a Runge-Kutta step."""
-
-ALL_NEEDS = Needs(True, True, True, True, True, True)
-
-
-def dynamics_stages(needs: Needs) -> tuple[Stage, ...]:
-    """From coordinates and velocities to accelerations."""
-    chosen: list[Stage] = [s.positions, s.link_velocities]
-    chosen.append(t.center_forces if needs.wrenches else s.no_wrenches)
-    if needs.gravcomp:
-        chosen.append(s.compensate_gravity)
-    chosen.append(t.drive_forces if needs.drives else t.no_drive_forces)
-    if needs.passive:
-        chosen += [s.spring_displacements, s.add_passive_forces]
-    if needs.prescribed:
-        chosen.append(t.prescribe)
-    chosen.append(t.accelerations)
-    if needs.prescribed:
-        chosen.append(t.keep_prescribed)
-    return tuple(chosen)
-
-
-def semi_implicit_stages(needs: Needs) -> tuple[tuple[Stage, ...], Stage]:
-    """From coordinates and velocities to the accelerations of a semi-implicit step, and its integration."""
-    if needs.spins:
-        return (*dynamics_stages(needs), t.hold_spin), t.semi_implicit_turn
-    return dynamics_stages(needs), t.semi_implicit_euler
-
-
-@cache
-def step_stages(family: MultibodyIntegrationFamily, needs: Needs = ALL_NEEDS) -> tuple[Stage, ...]:
-    """The stages of one step, in the order they run."""
-    chosen: list[Stage] = []
-    if needs.prescribed:
-        chosen.append(t.prescribed_speeds)
-    if family is MultibodyIntegrationFamily.VARIATIONAL:
-        chosen += [s.positions, s.link_velocities, g.variational_start, g.variational_solve]
-        chosen += [g.variational_finish, s.positions, s.link_velocities, g.variational_velocities]
-    elif family is MultibodyIntegrationFamily.RUNGE_KUTTA_4:
-        for part in RUNGE_KUTTA_PARTS:
-            chosen += [*dynamics_stages(needs), part]
-    else:
-        dynamics, last = semi_implicit_stages(needs)
-        chosen += [*dynamics, last]
-    return tuple(chosen)
+def of_family(plan: StepPlan, family: MultibodyIntegrationFamily) -> StepPlan:
+    """The plan with the method of a family."""
+    return plan._replace(
+        runge_kutta=family is MultibodyIntegrationFamily.RUNGE_KUTTA_4,
+        variational=family is MultibodyIntegrationFamily.VARIATIONAL,
+    )
 
 
 def available_families() -> tuple[MultibodyIntegrationFamily, ...]:
@@ -154,15 +99,15 @@ def available_families() -> tuple[MultibodyIntegrationFamily, ...]:
     return tuple(MultibodyIntegrationFamily)
 
 
-def model_needs(model: Model, *, wrenches: bool = True, prescribed: bool = False) -> Needs:
-    """What a step of this model has to do."""
-    return Needs(
+def model_plan(model: Model, *, wrenches: bool = True, prescribed: bool = False) -> StepPlan:
+    """What a step of the multibodies of this model has to do."""
+    return StepPlan(
         drives=True,
         passive=bool(model.joint_stiffness.any() or model.joint_damping.any()),
         prescribed=prescribed,
         wrenches=wrenches,
-        gravcomp=model.is_relieved,
-        spins=bool(constant_views(model.arenas)["link_lone"].any()),
+        gravity_compensation=model.is_relieved,
+        free_spin=bool(constant_views(model.arenas)["link_lone"].any()),
     )
 
 
@@ -183,11 +128,12 @@ def adapt_constants(
 
 
 @cache
-def step_program(family: MultibodyIntegrationFamily, needs: Needs, steps: int) -> Program:
+def step_program(family: MultibodyIntegrationFamily, plan: StepPlan, steps: int) -> Program:
     """`steps` steps of state and controls, given in rows and returned in rows."""
+    stages = [stage for stage, _ in stages_of(of_family(plan, family))]
     return Program(
         "step",
-        (t.unpack_state, *step_stages(family, needs) * steps, t.pack_state),
+        (t.unpack_state, *stages * steps, t.pack_state),
         ("state", "controls", "body_f", "time_step"),
         ("state", "control", "body_f", "dt"),
         ("nqv",),

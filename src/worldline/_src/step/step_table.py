@@ -1,0 +1,405 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""A physics step on one page: every stage in the order it runs, for every layout and integration family.
+
+`TABLE` is the only place that orders stages. A row says which arenas a stage runs on, what it needs of the
+model to be there, and what it reads and writes. Steps of one world, of worlds in lanes, evaluations without a
+step, profiles, the pipeline drawing and the documentation are selections of it; see `stages_of`.
+
+Two layouts share the rows. In one world a step finds *islands*, and `solve_islands` calls the stages of an
+island by address: those with a caller run inside of it. In the *fixed* layout, for lanes, every stage runs in
+line, as rows are at the same position in all worlds.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from functools import cache
+from typing import NamedTuple
+
+from worldline._src.jit import Stage
+from worldline._src.kernels.broadphase.aabb import place
+from worldline._src.kernels.broadphase.pairs import broad
+from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.narrowphase import dispatch as n
+from worldline._src.kernels.narrowphase.lanes import narrow_slots, place_slots, settle_slots
+from worldline._src.step import constraint_stages as s
+from worldline._src.step import holding_stages as g
+from worldline._src.step import impact_stages as p
+from worldline._src.step import integrator_stages as integrate
+from worldline._src.step import island_stages as i
+from worldline._src.step import room_stages as r
+from worldline._src.step import slot_stages as fixed
+from worldline._src.step import stages as trees
+from worldline._src.step import step_stages as step
+from worldline._src.step import velocity_stages as v
+from worldline._src.step.contact_log import log_contacts
+from worldline._src.step.energy_stages import limit_energy
+from worldline._src.step.restitution_stages import limit_restitution
+from worldline._src.step.slip_stages import remove_slip_of_island
+
+MULTIBODY, CONSTRAINT, COLLISION, LOG = 0, 1, 2, 3
+"""Sets of arenas that the stages of a step run on."""
+
+
+class Phase(Enum):
+    """Which part of a step a row belongs to."""
+
+    BEGIN = "once, at the start"
+    EVALUATION = (
+        "from coordinates and velocities to accelerations, then integration; four times in Runge-Kutta"
+    )
+    VARIATIONAL = "in the place of evaluations, in the variational family"
+    END = "once, at the end"
+
+
+class StepPlan(NamedTuple):
+    """What the step of a model has to do; conditions of the table are over these names."""
+
+    drives: bool = False
+    """Commands and drives of joints."""
+    passive: bool = False
+    """Springs and dampers of joints."""
+    prescribed: bool = False
+    """Degrees of freedom with prescribed motion."""
+    wrenches: bool = False
+    """Forces on bodies."""
+    gravity_compensation: bool = False
+    """Bodies whose weight is compensated."""
+    free_spin: bool = False
+    """Free bodies on their own, whose spin semi-implicit steps integrate exactly."""
+    runge_kutta: bool = False
+    """Four evaluations a step."""
+    variational: bool = False
+    """Discrete Euler-Lagrange equations."""
+    fixed: bool = False
+    """The layout of lanes, else that of one world with islands."""
+    anchors: bool = False
+    """Frames on links that equalities, tendons, springs and actuators hold."""
+    body_springs: bool = False
+    """Springs between bodies."""
+    medium: bool = False
+    """Air or water around bodies."""
+    tendons: bool = False
+    transmissions: bool = False
+    """Actuators of anything but coordinates of joints."""
+    adhesion: bool = False
+    """Actuators that pull along contacts, which are found before forces then."""
+    actuators: bool = False
+    actuated_gravity_compensation: bool = False
+    """Gravity compensation that counts as an actuator force."""
+    activations: bool = False
+    """Actuators with a state."""
+    rows: bool = False
+    """Anything that may have a constraint row."""
+    shapes: bool = False
+    """Shapes that may touch."""
+    round_pairs: bool = False
+    """Pairs of spheres and capsules,"""
+    flat_pairs: bool = False
+    """of planes and solids,"""
+    ball_pairs: bool = False
+    """of spheres and solids,"""
+    convex_pairs: bool = False
+    """of other convex shapes,"""
+    surface_pairs: bool = False
+    """and with meshes and height fields."""
+    contact_log: bool = False
+    """Contact events are kept."""
+    equalities: bool = False
+    """Closures, joints between bodies, couplers and equalities of a scene."""
+    friction: bool = False
+    """Dry friction of joints."""
+    motors: bool = False
+    """Servos and mimic motors with a largest force."""
+    limits: bool = False
+    """Position limits,"""
+    hard_limits: bool = False
+    """of which some are hard."""
+    speed_limits: bool = False
+    warm_start: bool = True
+    """Solvers start from the solution of the last step."""
+    implicit: bool = False
+    """Damping is taken at the end of the step,"""
+    implicit_velocity: bool = False
+    """and forces of tendons and actuators that depend on velocities."""
+    split: bool = False
+    """Contacts and limits are solved for positions and for velocities (split impulse)."""
+    sleep: bool = False
+    """Islands at rest fall asleep."""
+    impulses: bool = False
+    """Sequential impulses may solve an island."""
+    boxed: bool = False
+    """Pivoting may solve an island."""
+    restitution: bool = False
+    """Contacts bounce."""
+    hard_contacts: bool = False
+    no_slip: bool = False
+    """Sweeps against slip after the solve."""
+
+
+class Row(NamedTuple):
+    """A stage with its place in the step."""
+
+    phase: Phase
+    stage: Stage
+    arenas: int
+    when: str
+    """Fields of `StepPlan`, joined by "and"; each may have "not" before or alternatives with "or"."""
+    domain: str
+    """kinematics, forces, dynamics, collision, constraints or integration."""
+    reads: str
+    writes: str
+    caller: Stage | None = None
+    """Stage that calls this one by address in the layout of islands."""
+    link: int | None = None
+    """Where the caller finds the address; makers of rows follow each other from `FIRST_ROW_LINK` on."""
+    resume: Stage | None = None
+    """For stages that look whether arrays have room: where the step goes on once they have."""
+    of_step: bool = False
+    """Whether it makes sense for a step only, and not for an evaluation of the present state."""
+
+
+_B, _E, _V, _END = Phase.BEGIN, Phase.EVALUATION, Phase.VARIATIONAL, Phase.END
+_M, _C, _H, _L = MULTIBODY, CONSTRAINT, COLLISION, LOG
+_ISLANDS = i.solve_islands
+_ROW_READS = "link poses, anchors, tendons, contacts, q, v"
+_PAIRS = "pairs by family, shape poses, contacts"
+
+
+# fmt: off
+def _contacts(when: str) -> tuple[Row, ...]:
+    """Contacts of one world, found before forces where actuators pull along them, else after."""
+    return (
+        Row(_E, i.begin_rows, _C, f"{when} and rows and not fixed", "constraints", "", "rows"),
+        Row(_E, s.place_bodies, _C, f"{when} and shapes", "collision", "link poses", "body poses"),
+        Row(_E, place, _H, f"{when} and shapes and not fixed", "collision",
+            "body poses", "shape poses, boxes"),
+        Row(_E, broad, _H, f"{when} and shapes and not fixed", "collision", "boxes", "pairs"),
+        Row(_E, n.narrow_sort, _H, f"{when} and shapes and not fixed", "collision",
+            "pairs", "pairs by family, contacts"),
+        Row(_E, n.narrow_round, _H, f"{when} and round_pairs and not fixed", "collision", _PAIRS, "contacts"),
+        Row(_E, n.narrow_flat, _H, f"{when} and flat_pairs and not fixed", "collision", _PAIRS, "contacts"),
+        Row(_E, n.narrow_ball, _H, f"{when} and ball_pairs and not fixed", "collision", _PAIRS, "contacts"),
+        Row(_E, n.narrow_convex, _H, f"{when} and convex_pairs and not fixed", "collision",
+            _PAIRS, "contacts"),
+        Row(_E, n.narrow_surface, _H, f"{when} and surface_pairs and not fixed", "collision",
+            _PAIRS, "contacts"),
+        Row(_E, r.check_contacts, _C, f"{when} and shapes and not fixed", "collision",
+            "pairs, contacts", "room", resume=broad),
+    )
+
+
+TABLE: tuple[Row, ...] = (
+    Row(_B, step.prescribed_speeds, _M, "prescribed", "forces", "v, commands", "prescribed a", of_step=True),
+
+    # state -> poses and velocities
+    Row(_E, i.guess_from_last, _C, "rows and warm_start and not fixed", "constraints", "a", "solver guess"),
+    Row(_E, trees.positions, _M, "", "kinematics", "q", "link poses"),
+    Row(_E, trees.link_velocities, _M, "", "kinematics", "link poses, v", "link velocities"),
+
+    # forces on links
+    Row(_E, step.center_forces, _M, "wrenches", "forces", "link poses, forces on bodies", "link forces"),
+    Row(_E, trees.no_wrenches, _M, "not wrenches", "forces", "", "link forces"),
+    Row(_E, g.place_frames, _C, "anchors", "kinematics", "link poses", "anchors"),
+    Row(_E, g.spring_forces, _C, "body_springs", "forces",
+        "anchors, link velocities, link forces", "link forces"),
+    Row(_E, g.medium_forces, _C, "medium", "forces", "link velocities, link forces", "link forces"),
+    Row(_E, trees.compensate_gravity, _M, "gravity_compensation", "forces",
+        "link poses, link forces", "link forces"),
+
+    # forces on joints
+    Row(_E, step.drive_forces, _M, "drives", "forces", "q, v, commands", "tau"),
+    Row(_E, step.no_drive_forces, _M, "not drives", "forces", "", "tau"),
+    *_contacts("adhesion"),
+    Row(_E, g.tendon_lengths, _C, "tendons", "kinematics", "q, v, anchors", "tendons"),
+    Row(_E, g.tendon_forces, _C, "tendons", "forces", "tendons, tau", "tau"),
+    Row(_E, g.transmissions, _C, "transmissions", "kinematics", "q, anchors, tendons", "transmissions"),
+    Row(_E, g.adhesion_moments, _C, "adhesion", "kinematics", "link poses, contacts", "transmissions"),
+    Row(_E, g.relief_of_joints, _C, "actuated_gravity_compensation", "kinematics",
+        "link poses", "gravity compensation of actuators"),
+    Row(_E, s.actuator_forces, _C, "actuators or actuated_gravity_compensation", "forces",
+        "q, v, controls, activations, transmissions, gravity compensation of actuators, tau",
+        "tau, activation rates"),
+    Row(_E, trees.spring_displacements, _M, "passive", "forces", "q", "spring lengths"),
+    Row(_E, trees.add_passive_forces, _M, "passive", "forces", "spring lengths, v, tau", "tau"),
+
+    # accelerations without constraints
+    Row(_E, step.prescribe, _M, "prescribed", "dynamics",
+        "link poses, link velocities, prescribed a", "link velocities"),
+    Row(_E, step.accelerations, _M, "", "dynamics", "link poses, link velocities, link forces, tau", "a"),
+    Row(_E, step.keep_prescribed, _M, "prescribed", "dynamics", "prescribed a, a", "a"),
+    Row(_E, step.hold_spin, _M, "free_spin and not runge_kutta", "dynamics",
+        "link poses, v, a", "a, spin", of_step=True),
+    Row(_E, i.guess_from_last, _C, "rows and not warm_start and not fixed", "constraints",
+        "a", "solver guess"),
+    Row(_E, trees.composites, _M, "implicit", "dynamics", "link poses", "composite inertias"),
+    Row(_E, i.mass_of_trees, _C, "implicit and not fixed", "dynamics",
+        "link poses, composite inertias", "mass matrix"),
+    Row(_E, trees.mass_matrix, _M, "implicit and fixed", "dynamics",
+        "link poses, composite inertias", "mass matrix"),
+
+    # contacts
+    *_contacts("not adhesion"),
+    Row(_E, place_slots, _H, "shapes and fixed", "collision", "body poses", "shape poses"),
+    Row(_E, narrow_slots, _H, "shapes and fixed", "collision", "shape poses", "contacts"),
+    Row(_E, settle_slots, _H, "shapes and fixed", "collision", "contacts", "contacts"),
+
+    # constraint rows and their solution
+    Row(_E, i.find_islands, _C, "rows and not fixed", "constraints", "contacts, room", "islands"),
+    Row(_E, r.check_islands, _C, "rows and not fixed", "constraints", "islands", "room",
+        resume=r.check_islands),
+    Row(_E, i.wake_disturbed, _C, "sleep and rows and not fixed", "constraints",
+        "islands, forces on bodies, commands", "sleep"),
+    Row(_E, p.keep_smooth, _C, "split and rows", "constraints", "a", "smooth a"),
+    Row(_E, i.solve_islands, _C, "rows and not fixed", "constraints",
+        "islands, contacts, link poses, anchors, tendons, q, v, a, solver guess",
+        "a, rows, mass matrix, constraint forces"),
+    Row(_E, fixed.begin_slots, _C, "rows and fixed", "constraints", "", "rows"),
+    Row(_E, g.equality_rows, _C, "equalities", "constraints", _ROW_READS, "rows", _ISLANDS),
+    Row(_E, s.friction_rows, _C, "friction", "constraints", "v", "rows", _ISLANDS),
+    Row(_E, g.motor_rows, _C, "motors", "constraints", "q, v, commands", "rows", _ISLANDS),
+    Row(_E, s.limit_rows, _C, "limits", "constraints", "q, v", "rows", _ISLANDS),
+    Row(_E, g.tendon_rows, _C, "tendons", "constraints", "tendons", "rows", _ISLANDS),
+    Row(_E, s.contact_rows, _C, "shapes", "constraints", _ROW_READS, "rows", _ISLANDS),
+    Row(_E, g.speed_rows, _C, "speed_limits", "constraints", "v, rows", "rows", _ISLANDS),
+    Row(_E, trees.composites, _M, "rows and fixed and not implicit", "dynamics",
+        "link poses", "composite inertias"),
+    Row(_E, trees.mass_matrix, _M, "rows and fixed and not implicit", "dynamics",
+        "link poses, composite inertias", "mass matrix"),
+    Row(_E, i.mass_of_island, _C, "rows and not implicit and not fixed", "dynamics",
+        "link poses, composite inertias", "mass matrix", _ISLANDS, t.MASS_LINK),
+    Row(_E, i.gather_mass, _C, "rows and implicit and not fixed", "dynamics",
+        "mass matrix", "mass matrix", _ISLANDS, t.MASS_LINK),
+    Row(_E, trees.factor_mass_matrix, _M, "rows and fixed", "dynamics", "mass matrix", "mass matrix"),
+    Row(_E, s.solve_rows, _C, "rows and not fixed", "constraints",
+        "rows, mass matrix, solver guess", "a, constraint forces", _ISLANDS, t.SOLVE_LINK),
+    Row(_E, i.solve_free_bodies, _C, "impulses and rows and not fixed", "constraints",
+        "contacts, solver guess", "a, constraint forces", _ISLANDS, t.FREE_LINK),
+    Row(_E, i.solve_boxed, _C, "boxed and rows and not fixed", "constraints",
+        "rows, mass matrix", "a, constraint forces", _ISLANDS, t.BOXED_LINK),
+    Row(_E, limit_energy, _C, "hard_contacts and rows and not fixed", "constraints",
+        "rows, constraint forces", "a, constraint forces", _ISLANDS, t.ENERGY_LINK),
+    Row(_E, limit_restitution, _C, "restitution and rows and not fixed", "constraints",
+        "rows, constraint forces", "a, constraint forces", _ISLANDS, t.RESTITUTION_LINK),
+    Row(_E, remove_slip_of_island, _C, "no_slip and rows and not fixed", "constraints",
+        "rows, constraint forces", "a, constraint forces", _ISLANDS, t.SLIP_LINK),
+    Row(_E, fixed.solve_slots, _C, "rows and fixed", "constraints",
+        "rows, mass matrix, kept forces", "a, constraint forces, kept forces"),
+    Row(_E, p.solve_speeds, _C, "split and rows", "constraints",
+        "islands, contacts, link poses, anchors, tendons, q, v, a, smooth a, solver guess",
+        "a, rows, mass matrix, constraint forces, position correction"),
+    Row(_E, i.solve_islands, _C, "rows and not fixed", "constraints",
+        "islands", "a, constraint forces", p.solve_speeds, t.AGAIN_LINK),
+    Row(_E, g.equality_forces, _C, "equalities", "constraints", "constraint forces", "equality forces"),
+
+    # integration
+    Row(_E, s.damp_implicitly, _C, "implicit and not implicit_velocity and not fixed", "integration",
+        "mass matrix, v, a", "a", of_step=True),
+    Row(_E, v.damp_velocities, _C, "implicit_velocity", "integration",
+        "mass matrix, v, a, tendons, transmissions", "a", of_step=True),
+    Row(_E, fixed.damp_slots, _C, "implicit and fixed", "integration",
+        "mass matrix, v, a", "a", of_step=True),
+    Row(_E, step.semi_implicit_turn, _M, "free_spin and not runge_kutta", "integration",
+        "link poses, spin, q, v, a", "q, v", of_step=True),
+    Row(_E, step.semi_implicit_euler, _M, "not free_spin and not runge_kutta", "integration",
+        "q, v, a", "q, v", of_step=True),
+    Row(_E, integrate.runge_kutta_first, _M, "first", "integration", "q, v, a", "q, v, sums", of_step=True),
+    Row(_E, integrate.runge_kutta_second, _M, "second", "integration", "a, sums", "q, v, sums", of_step=True),
+    Row(_E, integrate.runge_kutta_third, _M, "third", "integration", "a, sums", "q, v, sums", of_step=True),
+    Row(_E, integrate.runge_kutta_last, _M, "last", "integration", "a, sums", "q, v, a", of_step=True),
+
+    Row(_V, trees.positions, _M, "", "kinematics", "q", "link poses"),
+    Row(_V, trees.link_velocities, _M, "", "kinematics", "link poses, v", "link velocities"),
+    Row(_V, integrate.variational_start, _M, "", "integration",
+        "q, v, link poses, link velocities", "momenta, displacement"),
+    Row(_V, integrate.variational_solve, _M, "", "integration",
+        "q, momenta, displacement, commands", "displacement, impulse"),
+    Row(_V, integrate.variational_finish, _M, "", "integration",
+        "displacement, impulse, momenta", "q, v, momenta"),
+    Row(_V, trees.positions, _M, "", "kinematics", "q", "link poses"),
+    Row(_V, trees.link_velocities, _M, "", "kinematics", "link poses, v", "link velocities"),
+    Row(_V, integrate.variational_velocities, _M, "", "integration",
+        "link poses, link velocities, momenta", "v"),
+
+    Row(_END, p.move_apart, _C, "split and rows", "integration", "q, position correction", "q"),
+    Row(_END, s.recover_limits, _C, "hard_limits and not split", "integration", "q", "q"),
+    Row(_END, i.fall_asleep, _C, "sleep and rows", "constraints", "islands, v", "sleep"),
+    Row(_END, s.advance_activations, _C, "activations", "integration",
+        "activations, activation rates", "activations"),
+    Row(_END, log_contacts, _L, "contact_log", "collision", "contacts, constraint forces", "contact events"),
+)
+# fmt: on
+
+_EVALUATIONS = ("first", "second", "third", "last")
+"""Names of the four evaluations of a Runge-Kutta step, in conditions."""
+
+
+def _holds(when: str, true: frozenset[str]) -> bool:
+    """Whether a condition holds for the names that are true."""
+
+    def is_true(word: str) -> bool:
+        return word[4:] not in true if word.startswith("not ") else word in true
+
+    return not when or all(any(map(is_true, clause.split(" or "))) for clause in when.split(" and "))
+
+
+@cache
+def rows_of(plan: StepPlan) -> tuple[Row, ...]:
+    """The rows of a step as they run, one after the other; those with a caller stand after it."""
+    true = frozenset(name for name, value in plan._asdict().items() if value)
+    turns: list[tuple[Phase, frozenset[str]]] = [(Phase.BEGIN, true)]
+    if plan.variational:
+        turns.append((Phase.VARIATIONAL, true))
+    elif plan.runge_kutta:
+        turns += [(Phase.EVALUATION, true | {name}) for name in _EVALUATIONS]
+    else:
+        turns.append((Phase.EVALUATION, true))
+    turns.append((Phase.END, true))
+    return tuple(
+        row for phase, names in turns for row in TABLE if row.phase is phase and _holds(row.when, names)
+    )
+
+
+def in_line(plan: StepPlan) -> tuple[Row, ...]:
+    """The rows that the loop over steps runs itself."""
+    return tuple(row for row in rows_of(plan) if row.caller is None or plan.fixed)
+
+
+def stages_of(plan: StepPlan) -> list[tuple[Stage, int]]:
+    """The stages of a step with the sets of arenas they run on."""
+    return [(row.stage, row.arenas) for row in in_line(plan)]
+
+
+def forward_stages(plan: StepPlan) -> list[tuple[Stage, int]]:
+    """The stages that find accelerations and forces of the present state: one evaluation, no integration."""
+    once = plan._replace(runge_kutta=False, variational=False, free_spin=False)
+    return [
+        (row.stage, row.arenas) for row in in_line(once) if row.phase is Phase.EVALUATION and not row.of_step
+    ]
+
+
+def called_stages(plan: StepPlan) -> list[Row]:
+    """Rows that stages of the step call by address; none in the fixed layout."""
+    if plan.fixed:
+        return []
+    once = plan._replace(runge_kutta=False)
+    return [row for row in rows_of(once) if row.caller is not None]
+
+
+RESUME = {row.stage: row.resume for row in TABLE if row.resume is not None}
+"""Stages that look whether there is room, and where a step goes on once there is."""
+
+
+def markdown() -> str:
+    """The table for people to read."""
+    lines = ["| stage | when | reads | writes |", "|---|---|---|---|"]
+    phase = None
+    for row in TABLE:
+        if row.phase is not phase:
+            phase = row.phase
+            lines.append(f"| **{phase.name.lower()}**: {phase.value} | | | |")
+        name = f"`{row.stage.name}`" + (f", called by `{row.caller.name}`" if row.caller else "")
+        when = row.when.replace("_", " ") or "always"
+        lines.append(f"| {name} | {when} | {row.reads} | {row.writes} |")
+    return "\n".join(lines) + "\n"

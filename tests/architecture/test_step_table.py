@@ -1,0 +1,107 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The table of the step: it is sound, it is the only place that orders stages, and pages show it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+import step_pages
+
+from worldline._src.jit import Stage
+from worldline._src.step import step_table
+from worldline._src.step.step_table import TABLE, Phase, StepPlan, called_stages, forward_stages, in_line
+
+STEP = Path(step_table.__file__).parent
+INPUTS = {"q", "v", "a", "commands", "controls", "activations", "forces on bodies", "kept forces", "sleep"}
+"""What a step finds: state, inputs, and what the last step left."""
+LANES = ("fixed", "drives", "rows", "shapes", "friction", "limits", "speed_limits", "actuators", "implicit")
+ALL = StepPlan(*[True] * len(StepPlan._fields))
+
+
+def words(text):
+    return set(filter(None, text.split(", ")))
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.stage.name)
+def test_conditions_are_over_the_plan(row):
+    known = {*StepPlan._fields, "first", "second", "third", "last"}
+    for clause in filter(None, row.when.split(" and ")):
+        for word in clause.split(" or "):
+            assert word.removeprefix("not ") in known
+    assert row.domain in {"kinematics", "forces", "dynamics", "collision", "constraints", "integration"}
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        ALL._replace(fixed=False, runge_kutta=False, variational=False, adhesion=False),
+        ALL._replace(fixed=False, runge_kutta=False, variational=False, adhesion=True),
+        ALL._replace(fixed=False, runge_kutta=True, variational=False, split=False),
+        StepPlan(**dict.fromkeys(LANES, True)),
+        StepPlan(variational=True, prescribed=True),
+        StepPlan(),
+    ],
+    ids=["one world", "adhesion", "runge-kutta", "lanes", "variational", "bare"],
+)
+def test_whatever_is_read_was_written_before(plan):
+    """What no stage of a plan writes is constant, such as transmissions of motors on joints."""
+    rows, made = in_line(plan), set(INPUTS)
+    written = set().union(*(words(row.writes) for row in rows))
+    for row in rows:
+        assert words(row.reads) & written <= made, row.stage.name
+        made |= words(row.writes)
+
+
+def test_an_evaluation_of_the_present_has_no_integration():
+    full = ALL._replace(fixed=False, variational=False)
+    stages = [stage.name for stage, _ in forward_stages(full)]
+    assert "accelerations" in stages and "solve_islands" in stages
+    assert not {"semi_implicit_euler", "semi_implicit_turn", "runge_kutta_first", "damp_implicitly"} & {
+        *stages
+    }
+    assert stages.count("accelerations") == 1
+
+
+def test_stages_of_an_island_are_called_and_not_run_in_line():
+    plan = ALL._replace(fixed=False, runge_kutta=False, variational=False)
+    line = [row.stage.name for row in in_line(plan)]
+    called = [row.stage.name for row in called_stages(plan)]
+    assert {"contact_rows", "limit_rows", "solve_rows", "mass_of_island"} - {"mass_of_island"} <= {*called}
+    assert not {"contact_rows", "solve_rows"} & {*line}
+    lanes = plan._replace(fixed=True)
+    assert called_stages(lanes) == []
+    assert "contact_rows" in [row.stage.name for row in in_line(lanes)]
+
+
+def test_links_are_given_once_for_any_plan():
+    for implicit in (False, True):
+        plan = ALL._replace(fixed=False, variational=False, implicit=implicit)
+        links = [row.link for row in called_stages(plan) if row.link is not None]
+        assert len(links) == len(set(links))
+
+
+def test_nothing_else_orders_the_stages_of_a_step():
+    """No other module lists two or more stages that solve constraints or integrate."""
+    allowed = {"step_table.py", "constraints.py"}
+    names = {row.stage.name for row in TABLE if row.domain in ("constraints", "integration")}
+    for path in sorted(STEP.glob("*.py")):
+        if path.name in allowed:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, (ast.List, ast.Tuple)):
+                found = [e.attr if isinstance(e, ast.Attribute) else getattr(e, "id", "") for e in node.elts]
+                assert len([name for name in found if name in names]) < 2, f"{path.name}:{node.lineno}"
+
+
+def test_every_stage_of_the_table_is_registered():
+    for row in TABLE:
+        assert Stage.registry[row.stage.name] is row.stage
+    assert {row.phase for row in TABLE} == set(Phase)
+
+
+@pytest.mark.parametrize("page", step_pages.PAGES, ids=lambda page: page.name)
+def test_pages_show_the_table_as_it_is(page):
+    assert step_pages.written_anew(page) == page.read_text("utf-8"), "run: make tables"
