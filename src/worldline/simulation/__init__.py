@@ -85,6 +85,7 @@ from worldline._src.facade.skeletons import (
     build_multibody_from_skeleton,
 )
 from worldline._src.facade.state_space import StateSpace, StateVariable
+from worldline._src.facade.step_functions import StepFunction, WorldStepContext
 from worldline._src.facade.step_options import StepOptions
 from worldline._src.facade.step_report import (
     BreakEvent,
@@ -201,6 +202,7 @@ __all__ = [
     "StateSpace",
     "StateVariable",
     "StepFailure",
+    "StepFunction",
     "StepJob",
     "StepMetrics",
     "StepOptions",
@@ -216,6 +218,7 @@ __all__ = [
     "WorldJointCollection",
     "WorldOptions",
     "WorldState",
+    "WorldStepContext",
     "WorldStepProfile",
     "WorldStepStageProfile",
     "WorldSyncStage",

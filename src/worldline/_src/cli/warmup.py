@@ -16,13 +16,17 @@ from rich.console import Console
 
 def compile_scalar(scalar: str) -> float:
     """Compile all programs for one scalar in this process; returns the seconds it took."""
-    from worldline._src.step import lane_simulation, programs, runner, simulation, stepping
-    from worldline._src.step.evaluate import compiled
+    from worldline._src.kernels.program import caller
+    from worldline._src.step import lane_simulation, programs, runner, stepping
+    from worldline._src.step.constraints import all_stages
+    from worldline._src.step.evaluate import compiled, stage_addresses
 
     start = time.perf_counter()
     runner.runner(scalar)
     if scalar == "float":
-        simulation.compile_all()
+        caller()
+        runner.advancer()
+        stage_addresses(all_stages())
     for program in (*programs.ALL, *stepping.PROGRAMS):
         if scalar == "float" or not program.one_by_one:
             compiled(program, scalar)

@@ -60,12 +60,14 @@ class _Saved(msgspec.Struct, forbid_unknown_fields=True):
 def save(world: World, path: str | PathLike[str]) -> None:
     """See `World.save_binary`; the file appears whole or not at all."""
     world._require_no_edit("save_binary")
+    world._functions.require_none("a file")
     write_checked(path, _KIND, _encoded(world, Path(path)))
 
 
 def to_bytes(world: World) -> bytes:
     """What `save` would write, as bytes."""
     world._require_no_edit("pickling a World")
+    world._functions.require_none("a pickle")
     return to_checked(_KIND, _encoded(world, None))
 
 
@@ -85,6 +87,7 @@ def clone_world(world: World) -> World:
     loading.fill(made, loading.to_scene(world, drawn=False), None)
     _apply(made, _packed(world, b""))
     made.step_profiling_enabled = world.step_profiling_enabled
+    made._functions.take_over(world._functions)
     return made
 
 

@@ -463,6 +463,7 @@ class Runtime:
         self._acted = None
         if not self._once_set:
             self.sim.step(n)
+            self._acted = self.sim.acted
             return
         try:
             self.sim.body_f[:] = self.held + self.once
@@ -476,6 +477,8 @@ class Runtime:
             self.sim.forces_written()
         if n > 1:
             self.sim.step(n - 1)
+        if self.sim.acted is not None:
+            self._acted = self.sim.acted
 
     # ---- state
 

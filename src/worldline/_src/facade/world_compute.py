@@ -17,8 +17,8 @@ from worldline._src.facade.kinds import WorldSyncStage, member
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.step_options import StepOptions
 from worldline._src.step.pipeline import WorldStepPipeline, stage_metadata
+from worldline._src.step.pose_programs import READS
 from worldline._src.step.profiling import StepProfiler, WorldStepProfile
-from worldline._src.step.simulation import READS
 from worldline._src.step.step_table import MULTIBODY
 
 if TYPE_CHECKING:

@@ -13,14 +13,10 @@ from typing import NamedTuple
 
 from worldline._src.errors import NotFoundError, nearest_name
 from worldline._src.jit import Stage
-from worldline._src.step import step_stages
 from worldline._src.step.step_table import TABLE
 
-_NOTES = {row.stage: (row.domain, row.reads, row.writes) for row in reversed(TABLE)} | {
-    step_stages.refresh_poses: ("kinematics", "q", "body poses"),
-    step_stages.refresh_twists: ("kinematics", "link poses, link velocities", "body velocities"),
-}
-"""Domain, what is read and what is written, of the stages of a step and of those that reads of poses run."""
+_NOTES = {row.stage: (row.domain, row.reads, row.writes) for row in reversed(TABLE)}
+"""Domain, what is read and what is written, by stage."""
 _COLOURS = {
     "kinematics": "#dbe9f6",
     "forces": "#fde8cf",

@@ -22,9 +22,9 @@ from worldline._src.model.compile import constant_views
 from worldline._src.spatial.poses import Array
 from worldline._src.step import runner
 from worldline._src.step.evaluate import WITH_GRAVITY
-from worldline._src.step.simulation import Simulation, loop_operands
+from worldline._src.step.loop_operands import loop_operands
+from worldline._src.step.simulation import Simulation
 from worldline._src.step.step_table import MULTIBODY, forward_stages
-from worldline._src.step.stepping import model_plan
 
 
 @contextmanager
@@ -48,8 +48,13 @@ def present(sim: Simulation, body_f: Array) -> Iterator[None]:
         while True:
             program, sets = _program(sim)
             kept = [(block, block.copy()) for block in _arenas(sim)]
-            resume = np.zeros(1, np.int64)
-            if runner.advancer()(*loop_operands(program, sets), *_checks(sim), resume, 1) == 1:
+            resume, pauses = np.zeros(1, np.int64), sim.begin_calls(program)
+            operands = (*loop_operands(program, sets), *_checks(sim), resume)
+            done = runner.advancer()(*operands, 1)
+            while not done and int(resume[0]) in pauses:
+                pauses[int(resume[0])]()
+                done = runner.advancer()(*operands, 1)
+            if done:
                 break
             if sim.constraints is None or resume[0] == 0:
                 raise OperationError("accelerations of the present state are not finite")
@@ -92,11 +97,11 @@ def _program(sim: Simulation) -> tuple[list[tuple[Stage, int]], list[tuple[Any, 
     if sim.constraints is not None:
         return forward_stages(sim.constraints.step_plan), sim.sets
     # the constants of a step may have damping in the place of inertia: take those of the model
-    prescribed = sim.drive >= drives.VELOCITY
-    plan = model_plan(sim.model, wrenches=True, prescribed=bool(prescribed.any()))
     arenas = sim.model.arenas
     arenas = arenas._replace(index=arenas.index.copy(), constant=arenas.constant.copy())
-    view = constant_views(arenas)
+    view, prescribed = constant_views(arenas), sim.drive >= drives.VELOCITY
     view["dof_drive"][:] = sim.drive
     view["dof_mobile"][prescribed] = 0.0
-    return forward_stages(plan), [(arenas.index, arenas.constant, WITH_GRAVITY, sim.data)]
+    sets = list(sim.sets)
+    sets[MULTIBODY] = (arenas.index, arenas.constant, WITH_GRAVITY, sim.data)
+    return forward_stages(sim.plan()._replace(wrenches=True)), sets

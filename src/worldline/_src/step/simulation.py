@@ -23,13 +23,10 @@ from worldline._src.kernels.program import caller
 from worldline._src.model.compile import constant_views
 from worldline._src.model.fields import BY_NAME, extent
 from worldline._src.model.model import Model
-from worldline._src.scalar.memory import address_of
 from worldline._src.spatial.poses import Array
 from worldline._src.step import runner
-from worldline._src.step import stages as s
-from worldline._src.step import step_stages as t
 from worldline._src.step.array_views import ArrayView, numbers_of
-from worldline._src.step.constraints import Constraints, all_stages
+from worldline._src.step.constraints import Constraints
 from worldline._src.step.contact_log import ContactLog
 from worldline._src.step.contact_memory import recall, remembered
 from worldline._src.step.divergence import (
@@ -50,12 +47,21 @@ from worldline._src.step.evaluate import (
     is_count,
     new_arena,
     require_inertia,
-    stage_addresses,
 )
+from worldline._src.step.loop_operands import loop_operands
 from worldline._src.step.portions import portions
+from worldline._src.step.pose_programs import POSES, TWISTS
 from worldline._src.step.room import Room
 from worldline._src.step.scene_semantics import constraints_of, drives_of, require_trees, semantics_of
-from worldline._src.step.step_table import CONSTRAINT, MULTIBODY, RESUME, StepPlan, stages_of
+from worldline._src.step.step_table import (
+    CONSTRAINT,
+    LOG,
+    MULTIBODY,
+    PAUSES,
+    USER,
+    StepPlan,
+    stages_of,
+)
 from worldline._src.step.stepping import (
     IMPLICIT_FAMILIES,
     MultibodyIntegrationFamily,
@@ -66,16 +72,14 @@ from worldline._src.step.stepping import (
     start_targets,
 )
 from worldline._src.step.thread_guard import FREE, READ, ThreadGuard
+from worldline._src.step.user_elements import (
+    StepContext,
+    UserCalls,
+    UserElements,
+)
 
 if TYPE_CHECKING:
     from worldline._src.step.profiling import StepProfiler
-
-_POSES = Program("poses", (t.refresh_poses,), ("q",), ("q",), ("nbody", 7))
-_TWISTS = Program(
-    "velocities", (s.positions, s.link_velocities, t.refresh_twists), ("q", "v"), ("q", "v"), ("nbody", 6)
-)
-READS = (_POSES, _TWISTS)
-"""Programs that bring poses and velocities of bodies up to date."""
 
 
 class Simulation:
@@ -214,6 +218,7 @@ class Simulation:
         self.force[:] = model.joint_f
         self._saved = np.zeros(model.joint_dof_count + model.activation_count)
         self._resume = np.zeros(1, np.int64)
+        self._flags = np.zeros(8, np.int64)
         self._record = np.zeros(5)
         self._keeps_going = False
         self._index = self._constant = np.zeros(0)
@@ -228,6 +233,12 @@ class Simulation:
         Keeps the memory alive that compiled code has addresses of."""
         self.checks = self.limits = np.zeros((0, 4))
         """Numbers that must be within limits after a step, and the limits; see `runner.advancer`."""
+        self.elements = UserElements()
+        """Functions of the user; call `reconfigure` after a change."""
+        self.make_context: Callable[[Simulation], StepContext] = StepContext
+        """What makes that which the functions are called with."""
+        self._calls: UserCalls | None = None
+        self._pauses: dict[int, Callable[[], None]] = {}
         self.profiler: StepProfiler | None = None
         """Measures stages in the place of the compiled loop; None when steps are not profiled."""
         self._wrenches = False
@@ -273,7 +284,7 @@ class Simulation:
     def fresh_poses(self) -> Array:
         """Position and xyzw of every body, up to date, (body_count, 7); a view."""
         if not self._poses_fresh:
-            self._run(_POSES)
+            self._run(POSES)
             self._poses_fresh = True
         if self.guard.busy:
             self.guard.wait()
@@ -282,7 +293,7 @@ class Simulation:
     def fresh_velocities(self) -> Array:
         """Velocity of the centre of mass, angular velocity, of every body, (body_count, 6); a view."""
         if not self._twists_fresh:
-            self._run(_TWISTS)
+            self._run(TWISTS)
             self._twists_fresh = True
         if self.guard.busy:
             self.guard.wait()
@@ -395,17 +406,48 @@ class Simulation:
             )
         self._stages = tuple(stage for stage, _ in program)
         self.schedule = tuple(program)
+        self._prepare_calls(plan)
         self._resume[0] = 0
         self._advance = runner.advancer() if self.profiler is None else self.profiler.advance
         self._enter_arenas()
 
+    def _prepare_calls(self, plan: StepPlan) -> None:
+        """Get ready to call functions of the user where the step returns for them."""
+        self._calls = None
+        if len(self.elements):
+            self._calls = UserCalls(self, self.elements, 4 if plan.runge_kutta else 1)
+        self._pauses = self.begin_calls(self.schedule)
+
+    def begin_calls(self, schedule: Sequence[tuple[Stage, int]]) -> dict[int, Callable[[], None]]:
+        """What to call when the loop over these stages returns for the user, by the stage it goes on with."""
+        calls = self._calls
+        if calls is None:
+            return {}
+        calls.begin()
+        return {k + 1: getattr(calls, s.name) for k, (s, _) in enumerate(schedule) if s in PAUSES}
+
+    @property
+    def acted(self) -> Array | None:
+        """Forces on bodies in the last evaluation where force elements add some, (body_count, 6)."""
+        return None if self._calls is None else self._calls.acted
+
+    def controls_written(self) -> None:
+        """Controls were written: actuators that act take theirs."""
+        if self.constraints is not None and self.constraints.drives:
+            acting, column = self.constraints.actuators, self.constraints.column["control"]
+            np.copyto(column, self.control if len(acting) == len(self.control) else self.control[acting])
+
     def _enter_arenas(self) -> None:
         """Take the arenas as they are now for the next call of the loop."""
-        sets: list[tuple[Any, ...]] = [(self._index, self._constant, WITH_GRAVITY, self.data)]
+        trees = (self._index, self._constant, WITH_GRAVITY, self.data)
+        sets: list[tuple[Any, ...]] = [trees] * (USER + 1)
         if self.constraints is not None:
-            sets += self.constraints.sets()
+            sets[CONSTRAINT:LOG] = self.constraints.sets()
             if self.contact_log is not None:
-                sets.append(self.contact_log.arenas())
+                sets[LOG] = self.contact_log.arenas()
+        sets[USER] = (self._index, self._constant, self._flags, self.data)
+        if self._calls is not None:
+            self._calls.rebind()
         sets.append((self._index, self._constant, WITH_GRAVITY, self._saved))
         self.sets = sets
         self._keep = self._make_tables(len(sets) - 1)
@@ -450,6 +492,9 @@ class Simulation:
         """What a step has to do, as things are now."""
         prescribed = bool((self.drive >= drives.VELOCITY).any())
         plan = of_family(model_plan(self.model, wrenches=self._wrenches, prescribed=prescribed), self.family)
+        plan = self.elements.planned(plan)
+        if plan.variational and plan.force_elements:
+            raise CapabilityError(f"integration family '{self.family.value}' does not have force elements")
         if self.constraints is None:
             return plan
         if self.family is MultibodyIntegrationFamily.VARIATIONAL:
@@ -479,14 +524,44 @@ class Simulation:
             return
         self._poses_fresh = self._twists_fresh = self.stepped = False
         self.failure = None
-        if self.constraints is not None and self.constraints.drives:
-            self.constraints.column["control"][:] = self.control[self.constraints.actuators]
-        missing = 1 - self._advance(*self._call, 1) if n == 1 else self._step_many(n)
-        if missing and self._go_on(missing):
-            return
+        self.controls_written()
+        if self._calls is not None:
+            if self._step_with_calls(n, self._calls):
+                return
+        else:
+            missing = 1 - self._advance(*self._call, 1) if n == 1 else self._step_many(n)
+            if missing and self._go_on(missing):
+                return
         self.stepped = True
         if self._keeps_going and self._record[0] != 0.0:
             self.failure = self._failure("the step was kept")
+
+    def _step_with_calls(self, n: int, calls: UserCalls) -> bool:
+        """Steps that return for functions of the user; returns True when one diverged."""
+        calls.begin()
+        resume, pauses = self._resume, self._pauses
+        try:
+            while True:
+                n -= self._advance(*self._call, n)
+                if n == 0:
+                    return False
+                call = pauses.get(resume.item())
+                if call is None:
+                    return self._go_on(n)
+                try:
+                    call()
+                except BaseException:
+                    self._give_up()
+                    raise
+        finally:
+            calls.end()
+
+    def _give_up(self) -> None:
+        """End a step between two stages: the state is that before any of them."""
+        self._resume[0] = 0
+        runner.put_back(self.sets, self._keep, True)
+        if self.constraints is not None:
+            self.constraints.forget_contacts()
 
     def _step_many(self, n: int) -> int:
         """Steps in portions, between which an interrupt is seen; returns how many were not made."""
@@ -504,17 +579,22 @@ class Simulation:
             if self._resume[0] == 0:
                 self._diverged(missing)
                 return True
-            assert self.constraints is not None
             try:
-                self.make_room(self.constraints.missing_room())
+                self._serve(int(self._resume[0]))
             except BaseException:
-                # the step is given up: state and contacts are those before any stage
-                self._resume[0] = 0
-                runner.put_back(self.sets, self._keep, True)
-                self.constraints.forget_contacts()
+                self._give_up()
                 raise
             missing = self._step_many(missing)
         return False
+
+    def _serve(self, resume: int) -> None:
+        """Do what a step returned for: functions of the user, or arrays that are too small."""
+        call = self._pauses.get(resume)
+        if call is not None:
+            call()
+            return
+        assert self.constraints is not None
+        self.make_room(self.constraints.missing_room())
 
     def make_room(self, needed: Room) -> None:
         """Grow the arrays of constraints that are smaller than needed, with what is in them."""
@@ -612,28 +692,3 @@ class Simulation:
 
 _CLONED = ("option", "control", "activation", "equality_on", "equality_break", "dof_quiet")
 """Columns of constraints that a clone takes over beside the memory of contacts and sleep."""
-
-
-def loop_operands(schedule: Sequence[tuple[Stage, int]], sets: Sequence[tuple[Any, ...]]) -> tuple[Any, Any]:
-    """Stages and sets of arenas as the loop over steps wants them; the arenas must outlive them."""
-    resume, last = [], {}
-    for k, (stage, _) in enumerate(schedule):
-        last[stage] = k
-        resume.append(last[RESUME[stage]] if stage in RESUME else -1)
-    if runner.DISABLED:
-        return tuple((*one, k) for one, k in zip(schedule, resume, strict=True)), sets
-    addresses = stage_addresses(tuple(stage for stage, _ in schedule))
-    places = np.array([place for _, place in schedule], np.int64)
-    return (
-        np.ascontiguousarray(np.stack([addresses, places, np.array(resume, np.int64)], axis=1)),
-        np.array([[address_of(block) for block in row] for row in sets], np.int64),
-    )
-
-
-def compile_all() -> None:
-    """Compile what worlds that step in place need beyond the programs of `stepping.py`."""
-    caller()
-    runner.advancer()
-    for stages in ((t.no_drive_forces,), *(program.stages for program in (_POSES, _TWISTS))):
-        stage_addresses(stages)
-    stage_addresses(all_stages())

@@ -32,13 +32,14 @@ from worldline._src.step import room_stages as r
 from worldline._src.step import slot_stages as fixed
 from worldline._src.step import stages as trees
 from worldline._src.step import step_stages as step
+from worldline._src.step import user_stages as user
 from worldline._src.step import velocity_stages as v
 from worldline._src.step.contact_log import log_contacts
 from worldline._src.step.energy_stages import limit_energy
 from worldline._src.step.restitution_stages import limit_restitution
 from worldline._src.step.slip_stages import remove_slip_of_island
 
-MULTIBODY, CONSTRAINT, COLLISION, LOG = 0, 1, 2, 3
+MULTIBODY, CONSTRAINT, COLLISION, LOG, USER = 0, 1, 2, 3, 4
 """Sets of arenas that the stages of a step run on."""
 
 
@@ -136,6 +137,12 @@ class StepPlan(NamedTuple):
     hard_contacts: bool = False
     no_slip: bool = False
     """Sweeps against slip after the solve."""
+    controllers: bool = False
+    """Functions of the user that write commands,"""
+    force_elements: bool = False
+    """that add forces,"""
+    observers: bool = False
+    """and that look at the end of a step."""
 
 
 class Row(NamedTuple):
@@ -156,12 +163,14 @@ class Row(NamedTuple):
     """Where the caller finds the address; makers of rows follow each other from `FIRST_ROW_LINK` on."""
     resume: Stage | None = None
     """For stages that look whether arrays have room: where the step goes on once they have."""
+    pauses: bool = False
+    """For stages at which the step returns to Python for functions of the user, and goes on behind."""
     of_step: bool = False
     """Whether it makes sense for a step only, and not for an evaluation of the present state."""
 
 
 _B, _E, _V, _END = Phase.BEGIN, Phase.EVALUATION, Phase.VARIATIONAL, Phase.END
-_M, _C, _H, _L = MULTIBODY, CONSTRAINT, COLLISION, LOG
+_M, _C, _H, _L, _U = MULTIBODY, CONSTRAINT, COLLISION, LOG, USER
 _ISLANDS = i.solve_islands
 _ROW_READS = "link poses, anchors, tendons, contacts, q, v"
 _PAIRS = "pairs by family, shape poses, contacts"
@@ -191,6 +200,7 @@ def _contacts(when: str) -> tuple[Row, ...]:
 
 
 TABLE: tuple[Row, ...] = (
+    Row(_B, user.call_controllers, _U, "controllers", "forces", "q, v", "commands, controls", pauses=True),
     Row(_B, step.prescribed_speeds, _M, "prescribed", "forces", "v, commands", "prescribed a", of_step=True),
 
     # state -> poses and velocities
@@ -199,6 +209,11 @@ TABLE: tuple[Row, ...] = (
     Row(_E, trees.link_velocities, _M, "", "kinematics", "link poses, v", "link velocities"),
 
     # forces on links
+    Row(_E, step.refresh_poses, _M, "force_elements", "kinematics", "q", "body poses"),
+    Row(_E, step.refresh_twists, _M, "force_elements", "kinematics",
+        "link poses, link velocities", "body velocities"),
+    Row(_E, user.call_force_elements, _U, "force_elements", "forces",
+        "body poses, body velocities", "forces on bodies, commands", pauses=True),
     Row(_E, step.center_forces, _M, "wrenches", "forces", "link poses, forces on bodies", "link forces"),
     Row(_E, trees.no_wrenches, _M, "not wrenches", "forces", "", "link forces"),
     Row(_E, g.place_frames, _C, "anchors", "kinematics", "link poses", "anchors"),
@@ -327,6 +342,7 @@ TABLE: tuple[Row, ...] = (
     Row(_END, i.fall_asleep, _C, "sleep and rows", "constraints", "islands, v", "sleep"),
     Row(_END, s.advance_activations, _C, "activations", "integration",
         "activations, activation rates", "activations"),
+    Row(_END, user.call_observers, _U, "observers", "integration", "q, v", "", pauses=True),
     Row(_END, log_contacts, _L, "contact_log", "collision", "contacts, constraint forces", "contact events"),
 )
 # fmt: on
@@ -386,6 +402,9 @@ def called_stages(plan: StepPlan) -> list[Row]:
     once = plan._replace(runge_kutta=False)
     return [row for row in rows_of(once) if row.caller is not None]
 
+
+PAUSES = frozenset(row.stage for row in TABLE if row.pauses)
+"""Stages at which a step returns to Python."""
 
 RESUME = {row.stage: row.resume for row in TABLE if row.resume is not None}
 """Stages that look whether there is room, and where a step goes on once there is."""

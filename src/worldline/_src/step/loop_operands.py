@@ -1,0 +1,32 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Stages and arenas as the loop over steps wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from worldline._src.jit import Stage
+from worldline._src.scalar.memory import address_of
+from worldline._src.step import runner
+from worldline._src.step.evaluate import stage_addresses
+from worldline._src.step.step_table import PAUSES, RESUME
+
+
+def loop_operands(schedule: Sequence[tuple[Stage, int]], sets: Sequence[tuple[Any, ...]]) -> tuple[Any, Any]:
+    """Stages and sets of arenas as the loop over steps wants them; the arenas must outlive them."""
+    resume, last = [], {}
+    for k, (stage, _) in enumerate(schedule):
+        last[stage] = k
+        resume.append(k + 1 if stage in PAUSES else last[RESUME[stage]] if stage in RESUME else -1)
+    if runner.DISABLED:
+        return tuple((*one, k) for one, k in zip(schedule, resume, strict=True)), sets
+    addresses = stage_addresses(tuple(stage for stage, _ in schedule))
+    places = np.array([place for _, place in schedule], np.int64)
+    return (
+        np.ascontiguousarray(np.stack([addresses, places, np.array(resume, np.int64)], axis=1)),
+        np.array([[address_of(block) for block in row] for row in sets], np.int64),
+    )
