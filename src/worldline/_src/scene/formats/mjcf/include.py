@@ -16,7 +16,7 @@ from typing import Final
 
 from worldline._src.errors import Problem, SceneError, UnreadableFileError, unreadable
 from worldline._src.scene.assets.paths import PathPolicy
-from worldline._src.scene.formats.mjcf.schema import ACTUATOR_DEFAULTS, SENSORS, WORDS
+from worldline._src.scene.formats.mjcf.schema import ACTUATOR_DEFAULTS, RULES, SENSORS
 from worldline._src.scene.formats.xml import (
     ELEMENTS,
     SOURCE_CHARS,
@@ -31,9 +31,13 @@ from worldline._src.scene.formats.xml import (
 ROOT: Final = "mujoco"
 _TREE: Final = ("body", "geom", "joint", "freejoint", "site", "camera", "light", "key", "pair", "exclude")
 _CONSTRAINTS: Final = ("connect", "weld", "tendon", "fixed", "spatial", "mesh", "material", "texture")
-_SETTINGS: Final = frozenset(("compiler", "option", "flag", "include", "text"))
-"""Elements whose attributes are words for the most part, which may not be empty."""
-_TEXTS: Final = frozenset(("name", "file", "objtype", "reftype", "datatype", "needstage"))
+_TEXTS: Final = frozenset(
+    "name file model material mesh hfield texture meshdir texturedir assetdir data input output "
+    "geom site joint body sep prefix".split()
+)
+"""Texts that mean something else than a number that is not given."""
+_BODY_FRAME: Final = frozenset(("anchor", "relpose", "body2"))
+"""What equalities between two bodies have, and those between two sites may not."""
 _BLANK: Final = re.compile(r"=\s*(?:\"\s*\"|'\s*')")
 OBJECTS: Final = object_tags(*_TREE, *_CONSTRAINTS, *ACTUATOR_DEFAULTS, *SENSORS)
 
@@ -68,14 +72,24 @@ def parse_model(source: str, file: Path | None, policy: PathPolicy, log: Log) ->
 
 
 def _drop_blanks(root: Element, log: Log) -> None:
-    """Takes out numbers that are given as empty text: MuJoCo reads them as not given."""
-    for element in root.walk():
-        if element.tag in _SETTINGS:
-            continue
+    """Takes out empty numbers, which MuJoCo reads as not given; refuses empty keywords."""
+    stack = [(root, RULES[ROOT])]
+    while stack:
+        element, rule = stack.pop()
+        inside = [(child, rule.inside.get(child.tag)) for child in element.children]
+        stack += [(child, below) for child, below in reversed(inside) if below is not None]
         for name, text in list(element.attributes.items()):
-            if name not in WORDS and name not in _TEXTS and not text.strip():
+            if text.strip() or name not in rule.attributes:
+                continue
+            beside = name in _BODY_FRAME and "site1" in element.attributes
+            if name in rule.filled or beside:
                 del element.attributes[name]
-                log.kept(element, f"attribute '{name[:60]}' is empty and counts as not given")
+                log.problem(
+                    element, f"attribute '{name}': given {text[:20]!r}; allowed: a text that is not empty"
+                )
+            elif name not in _TEXTS or element.tag == "rgba" or (element.tag, name) == ("mesh", "file"):
+                del element.attributes[name]
+                log.kept(element, f"attribute '{name}' is empty and counts as not given")
 
 
 class _Includes:

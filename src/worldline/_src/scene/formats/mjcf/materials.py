@@ -122,6 +122,11 @@ def _read_source(reading: Reading, a: Attributes, scope: Scope) -> TextureSource
     )
     if builtin is not None:
         a.mark("file")
+        # cubes and skies have as many rows as they need
+        needed = {"width": drawn.width, "height": drawn.height if a.text("type") == "2d" else 1.0}
+        for name, size in needed.items():
+            if size < 1.0:
+                a.reject(name, f"given {size:g}; allowed: a whole number >= 1 for a builtin texture")
         return getattr(TextureSource, builtin)(drawn)
     if a.text("file"):
         path = reading.file(a, "file", scope.compiler.texturedir, scope)

@@ -23,11 +23,14 @@ class Rule:
 
     Attributes:
         inside: The rules of the children themselves, None for those that are left out whole.
+        filled: Attributes that must have a text. MuJoCo refuses empty keywords, references and class names
+            and a few single integers; it reads other empty numbers as not given.
     """
 
     attributes: frozenset[str]
     children: dict[str, str]
     inside: dict[str, Rule | None]
+    filled: frozenset[str]
 
 
 Adder = Callable[..., None]
@@ -184,6 +187,54 @@ _FLAGS: Final = (
 )
 _EQUALITY: Final = "name class active solref solimp"
 
+_KEYWORDS: Final = frozenset(
+    "actearly active actlimited actuatorfrclimited actuatorgravcomp align alignfree angle autolimits "
+    "balanceinertia biastype builtin castshadow childclass class collision colorspace cone conflict "
+    "convexhull coordinate ctrllimited datatype directional discardvisual dyntype embed enclosed eulerseq "
+    "exactmeshinertia fitaabb fluidshape forcelimited fuse fusestatic gaintype gridlayout hflip inertia "
+    "inertiafromgeom integrator interp jacobian limited mark mocap mode needstage objtype passthrough "
+    "projection reduce reftype role savecanonical savecompiled saveinertial scaling shellinertia simple "
+    "sleep smoothnormal solver strippath texuniform type useexisting uselimit usethread vflip".split()
+)
+"""Attributes that take a keyword or the name of a class, outside of `visual` and `flag`."""
+
+_TARGETS: Final = {
+    "actuator": frozenset("jointinparent tendon cranksite slidersite site refsite".split()),
+    "equality": frozenset("body1 site1 site2 joint1 tendon1".split()),
+    "sensor": frozenset(
+        "site camera joint tendon actuator body objname refname geom1 geom2 body1 body2 subtree1 "
+        "subtree2".split()
+    ),
+}
+"""References that must name something where they are given, by section."""
+
+_SINGLE: Final = {
+    "/visual/global": frozenset(("bvactive", "ellipsoidinertia", "orthographic")),
+    "/visual/headlight": frozenset(("active",)),
+    "/size": frozenset(("memory", "njmax", "nconmax", "nstack")),
+    "/custom/numeric": frozenset(("size", "data")),
+    "/custom/text": frozenset(("data",)),
+    "/asset/hfield": frozenset(("file",)),
+    "/asset/mesh": frozenset(("maxhullvert",)),
+    "/default/mesh": frozenset(("maxhullvert",)),
+    "/body/freejoint": frozenset(("group",)),
+    "/sensor/contact": frozenset(("num",)),
+    "/sensor/user": frozenset(("dim",)),
+}
+"""Further attributes that must have a text, by element."""
+
+
+def _filled(key: str, attributes: frozenset[str]) -> frozenset[str]:
+    """Attributes of an element that must have a text where they are given."""
+    if key == "/option/flag":
+        return attributes
+    section = key.split("/")[1] if "/" in key else key
+    words = _SINGLE.get(key, frozenset())
+    if section != "visual" and key != "/default":
+        # an empty class of a top default is that of the whole file
+        words |= _KEYWORDS | _TARGETS.get(section, frozenset())
+    return words & attributes
+
 
 def _rules() -> dict[str, Rule]:
     rules: dict[str, Rule] = {}
@@ -192,7 +243,8 @@ def _rules() -> dict[str, Rule]:
         """Adds a rule; a child `tag` follows the rule `prefix/tag` where there is one, else `tag`."""
         inside = key if prefix is None else prefix
         named = {tag: f"{inside}/{tag}" for tag in children.split()}
-        rules[key] = Rule(frozenset(attributes.split()), named, {})
+        known = frozenset(attributes.split())
+        rules[key] = Rule(known, named, {}, _filled(key, known))
 
     add(
         "mujoco",
