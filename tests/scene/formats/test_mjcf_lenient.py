@@ -96,17 +96,3 @@ def test_pid_plugins_without_memory_move_as_in_mujoco() -> None:
     mujoco.mj_step(model, data, 200)
     world.step(n=200)
     assert joint.position[0] == pytest.approx(data.qpos[0], abs=1e-9)
-
-
-def test_pid_plugins_with_memory_say_what_is_missing() -> None:
-    more = """<plugin name="c" joint="j" plugin="mujoco.pid" actdim="2"><config key="kp" value="2"/>
-      <config key="ki" value="4"/><config key="imax" value="5"/><config key="slewmax" value="3"/></plugin>"""
-    assert mujoco.MjModel.from_xml_string(PID.format(more=more)).na == 2
-    scene = msd.from_str(PID.format(more=more))
-    assert len(scene.actuators) == 3
-    notes = [entry.message for entry in scene.report.losses]
-    assert len(notes) == 2 and "'ki' of mujoco.pid" in notes[0] and "'slewmax' of mujoco.pid" in notes[1]
-    with pytest.raises(SceneError, match=r"'ki' of mujoco\.pid"):
-        msd.from_str(PID.format(more=more), strict="motion")
-    with pytest.raises(SceneError, match="given the key 'kpp'; allowed: kp, ki, kd, imax, slewmax"):
-        msd.from_str(PID.format(more=more.replace('"kp"', '"kpp"')))

@@ -42,7 +42,7 @@ def apply(world: World, name: str) -> None:
     runtime.control[:] = frames.control[k]
     runtime.controls_written()
     if runtime.activation.size:
-        runtime.activation[:] = np.nan_to_num(frames.activation[k][runtime.activated])
+        runtime.activation[:] = np.nan_to_num(frames.activation[k])
     if runtime.mocap.size:
         runtime.mocap[:] = frames.mocap_q[k]
         runtime.place_mocap()

@@ -19,7 +19,6 @@ from worldline._src.facade.kinds import ActuatorType, ContactSolverMethod, actua
 from worldline._src.kernels import drives
 from worldline._src.model.model import Model
 from worldline._src.model.scene_trees import MODES
-from worldline._src.model.tables import ActivationKind
 from worldline._src.scene.bodies import Body, BodyKind, Hierarchy, Link
 from worldline._src.scene.joints import DriveType, FreeJoint, Joint, TargetMode
 from worldline._src.scene.world import World as Scene
@@ -134,9 +133,9 @@ class Runtime:
         table = self.model.actuators
         self.control = self.sim.control
         """Controls of all actuators of the scene, disabled ones included; see `controls_written`."""
-        active = np.zeros(0, bool) if table is None else table.activation_kind != ActivationKind.NONE
-        self.activated = np.flatnonzero(active)
-        """Actuators that have an activation."""
+        sizes = np.zeros(0, np.int64) if table is None else table.activation_size
+        self.activated = np.repeat(np.arange(len(sizes)), sizes)
+        """The actuator of every activation."""
         mocaps = self.model.mocap_bodies
         self.mocap = self.model.body_q[[] if mocaps is None else mocaps].copy()
         """Poses of the mocap bodies, in the order of `Model.mocap_bodies`; see `place_mocap`."""

@@ -205,9 +205,10 @@ def _resolve(world: World, runtime: Runtime, variable: StateVariable, control: b
 def _actuator_row(runtime: Runtime, name: str, variable: StateVariable, control: bool) -> _Found:
     """Activation or control of one actuator."""
     names = _actuators(runtime, activated=False)
-    if name not in names:
+    states = _actuators(runtime, activated=True)
+    if name not in names and (control or name not in states):
         raise NotFoundError(f"no actuator '{name}' of '{variable.name}'{nearest_name(name, names)}")
-    if not control and name not in (names := _actuators(runtime, activated=True)):
+    if not control and name not in (names := states):
         raise ArgumentError(f"'{variable.name}': actuator '{name}' has no activation")
     if variable.dimension != 1:
         raise ArgumentError(f"'{variable.name}' has 1 number, the space gives it {variable.dimension}")
@@ -215,11 +216,21 @@ def _actuator_row(runtime: Runtime, name: str, variable: StateVariable, control:
 
 
 def _actuators(runtime: Runtime, *, activated: bool) -> list[str]:
-    """Names of all actuators of the scene, or of those that have an activation."""
+    """Names of all actuators of the scene, or of all activations.
+
+    An actuator with several activations has a number behind its name from the second on: `servo`, `servo.1`.
+    """
     table = runtime.model.actuators
     if table is None:
         return []
-    return [table.label[u] for u in runtime.activated.tolist()] if activated else list(table.label)
+    if not activated:
+        return list(table.label)
+    owners = runtime.activated
+    first = np.searchsorted(owners, owners)
+    return [
+        table.label[u] if k == at else f"{table.label[u]}.{k - at}"
+        for k, (u, at) in enumerate(zip(owners.tolist(), first.tolist(), strict=True))
+    ]
 
 
 def _unknown(

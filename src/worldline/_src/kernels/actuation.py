@@ -12,13 +12,18 @@ from __future__ import annotations
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.muscles import muscle_bias, muscle_gain, muscle_rate
 from worldline._src.kernels.transmissions import LINEAR
-from worldline._src.scalar.ops import absolute, clamp, constant, where
+from worldline._src.scalar.ops import absolute, clamp, constant, maximum, minimum, where
 
 # columns of act_number
 GAIN, BIAS, _DYNAMICS, CONTROL, FORCE, ACTIVATION, LENGTH = 0, 10, 20, 30, 32, 34, 36
 
 AFFINE, MUSCLE = 1, 2
-_INTEGRATOR, _MUSCLE_DYNAMICS = 1, 4
+_INTEGRATOR, _MUSCLE_DYNAMICS, CURRENT, PID, PID_DISCRETE = 1, 4, 5, 6, 7
+# columns of act_number: parameters of a current, and of controllers of position
+TIME, CONSTANT, RESISTANCE, CURRENT_RATE = 20, 21, 22, 23
+_KP, _KI, _KD, _SLEWMAX, _IMAX = 20, 21, 22, 23, 24
+# columns of act_kind
+_FIRST, _SIZE, _HAS_INTEGRAL, _HAS_SETPOINT = 3, 5, 6, 7
 _LEAST_TIME = 1e-15
 
 
@@ -34,11 +39,21 @@ def _polynomial(numbers, u, at, length, rate):
 
 
 @inline
-def _activation_rate(kind, numbers, u, control, activation):
+def current_rate(numbers, u, control, speed, current):
+    """di/dt = ((V - K speed) / R - i) / tau of a motor with inductance, before its limit."""
+    steady = (control - speed * numbers[u, CONSTANT]) * (1.0 / numbers[u, RESISTANCE])
+    return (steady - current) * (1.0 / max(numbers[u, TIME], _LEAST_TIME))
+
+
+@inline
+def _activation_rate(kind, numbers, u, control, speed, activation):
     """How fast an activation follows its control."""
     time = numbers[u, _DYNAMICS]
     if kind == _INTEGRATOR:
         return control
+    if kind == CURRENT:
+        rate, most = current_rate(numbers, u, control, speed, activation), numbers[u, CURRENT_RATE]
+        return clamp(rate, -most, most) if most > 0.0 else rate
     if kind == _MUSCLE_DYNAMICS:
         return muscle_rate(control, activation, time, numbers[u, _DYNAMICS + 1], numbers[u, _DYNAMICS + 2])
     return (control - activation) * (1.0 / max(time, _LEAST_TIME))
@@ -54,6 +69,67 @@ def drive_of(act, u, control):
             after = drive + act.activation_rate[at] * act.act_blend[u]
             drive = within(act.act_number, u, ACTIVATION, after)
     return drive
+
+
+@inline
+def _setpoint(act, u, at, control):
+    """The setpoint at the end of the step, at most slewmax h from the last one, where `at` holds that one."""
+    h = act.act_blend[u]
+    before, reach = act.activation[at], act.act_number[u, _SLEWMAX] * h
+    return clamp(control, before - reach, before + reach)
+
+
+@inline
+def _pid_force(act, u, control, length):
+    """kp s + ki I of a controller of position; rates of its activations are kept.
+
+    s: setpoint, at most slewmax h from the last one. I: integral of s - length, which stops beyond imax.
+    """
+    kind, numbers, at = act.act_kind, act.act_number, act.act_kind[u, _FIRST]
+    per_step = 1.0 / act.act_blend[u]
+    setpoint = control
+    if kind[u, _HAS_SETPOINT] != 0:
+        setpoint = _setpoint(act, u, at, control)
+        act.activation_rate[at] = (setpoint - act.activation[at]) * per_step
+        at += 1
+    force = setpoint * numbers[u, _KP]
+    if kind[u, _HAS_INTEGRAL] != 0:
+        integral, error, most = act.activation[at], setpoint - length, numbers[u, _IMAX]
+        rate = error
+        if most >= 0.0:
+            still = constant(0.0, error)
+            rate = where(integral >= most, minimum(error, still), rate)
+            rate = where(integral <= -most, maximum(error, still), rate)
+        act.activation_rate[at] = rate
+        force = force + integral * numbers[u, _KI]
+    return force
+
+
+@inline
+def _pid_discrete_force(act, u, control, length, speed):
+    """kp e + ki I' - kd speed of a discrete controller of position; rates of its activations are kept.
+
+    e = s - length. s: setpoint, at most slewmax h from the last one, of which the first step has none.
+    I' = I + h e within -imax to imax: the integral at the end of the step.
+    """
+    kind, numbers, at = act.act_kind, act.act_number, act.act_kind[u, _FIRST]
+    h = act.act_blend[u]
+    per_step = 1.0 / h
+    setpoint, place = control, at + kind[u, _HAS_INTEGRAL]
+    if kind[u, _HAS_SETPOINT] != 0:
+        known = act.activation[place + 1]
+        setpoint = where(known > 0.5, _setpoint(act, u, place, control), control)
+        act.activation_rate[place] = (setpoint - act.activation[place]) * per_step
+        act.activation_rate[place + 1] = (1.0 - known) * per_step
+    error = setpoint - length
+    force = error * numbers[u, _KP] - speed * numbers[u, _KD]
+    if kind[u, _HAS_INTEGRAL] != 0:
+        after, most = act.activation[at] + error * h, numbers[u, _IMAX]
+        if most >= 0.0:
+            after = clamp(after, -most, most)
+        act.activation_rate[at] = (after - act.activation[at]) * per_step
+        force = force + after * numbers[u, _KI]
+    return force
 
 
 @kernel
@@ -72,16 +148,23 @@ def actuator_forces(q, v, act_io, tau_io):
         else:
             length = act.act_size[u, 0]
         control = within(numbers, u, CONTROL, act.control[u])
-        at, kind = act.act_kind[u, 3], act.act_kind[u, 2]
-        if at >= 0:
-            act.activation_rate[at] = _activation_rate(kind, numbers, u, control, act.activation[at])
-        drive = drive_of(act, u, control)
-        gain = constant(numbers[u, GAIN], rate)
-        if act.act_kind[u, 0] == AFFINE:
-            gain = _polynomial(numbers, u, GAIN, length, rate)
-        elif act.act_kind[u, 0] == MUSCLE:
-            gain = muscle_gain(numbers, u, GAIN, LENGTH, length, rate)
-        force = gain * drive
+        at, kind = act.act_kind[u, _FIRST], act.act_kind[u, 2]
+        if kind == PID:
+            force = _pid_force(act, u, control, length)
+        elif kind == PID_DISCRETE:
+            force = _pid_discrete_force(act, u, control, length, rate)
+        else:
+            if at >= 0:
+                act.activation_rate[at] = _activation_rate(
+                    kind, numbers, u, control, rate, act.activation[at]
+                )
+            drive = drive_of(act, u, control)
+            gain = constant(numbers[u, GAIN], rate)
+            if act.act_kind[u, 0] == AFFINE:
+                gain = _polynomial(numbers, u, GAIN, length, rate)
+            elif act.act_kind[u, 0] == MUSCLE:
+                gain = muscle_gain(numbers, u, GAIN, LENGTH, length, rate)
+            force = gain * drive
         if act.act_kind[u, 1] == AFFINE:
             force = force + _polynomial(numbers, u, BIAS, length, rate)
         elif act.act_kind[u, 1] == MUSCLE:
@@ -121,7 +204,7 @@ def actuator_forces(q, v, act_io, tau_io):
 def advance_activations(act_io):
     """Activations one step later, within their ranges."""
     for u in range(act_io.act_kind.shape[0]):
-        at = act_io.act_kind[u, 3]
-        if at >= 0:
+        first = act_io.act_kind[u, _FIRST]
+        for at in range(first, first + act_io.act_kind[u, _SIZE]):
             after = act_io.activation[at] + act_io.activation_rate[at] * act_io.act_blend[u]
             act_io.activation[at] = within(act_io.act_number, u, ACTIVATION, after)

@@ -296,7 +296,7 @@ class Model:
     @property
     def activation_count(self) -> int:
         """Length of `State.actuator_activation`."""
-        return 0 if self.actuators is None else int(np.count_nonzero(self.actuators.activation_kind))
+        return 0 if self.actuators is None else int(np.sum(self.actuators.activation_size))
 
     @property
     def has_constraints(self) -> bool:

@@ -54,6 +54,9 @@ class ActivationKind(IntEnum):
     FILTER = 2
     FILTER_EXACT = 3
     MUSCLE = 4
+    CURRENT = 5
+    PID = 6
+    PID_DISCRETE = 7
 
 
 class Table(Lockable):
@@ -117,6 +120,27 @@ class Actuators(Table):
     """Range of the length, for muscles, shape (n, 2), infinite where not given."""
     group: np.ndarray
 
+    @property
+    def has_integral(self) -> np.ndarray:
+        """Whether an actuator adds up an error of position."""
+        return self._controls & (self.activation[:, 1] != 0.0)
+
+    @property
+    def has_setpoint(self) -> np.ndarray:
+        """Whether an actuator follows its control at a bounded rate."""
+        return self._controls & (self.activation[:, 3] >= 0.0)
+
+    @property
+    def _controls(self) -> np.ndarray:
+        return np.isin(self.activation_kind, (ActivationKind.PID, ActivationKind.PID_DISCRETE))
+
+    @property
+    def activation_size(self) -> np.ndarray:
+        """How many activations every actuator has, shape (n,)."""
+        setpoint = np.where(self.activation_kind == ActivationKind.PID_DISCRETE, 2, 1)
+        states = self.has_integral + setpoint * self.has_setpoint
+        return np.where(self._controls, states, self.activation_kind != ActivationKind.NONE)
+
 
 @dataclass(eq=False)
 class Keyframes(Table):
@@ -132,7 +156,7 @@ class Keyframes(Table):
     control: Array
     """Shape (n, actuators)."""
     activation: Array
-    """Activations of actuators with dynamics, shape (n, actuators); not a number where not given."""
+    """In the order of the actuators, shape (n, activation_count); not a number where not given."""
     mocap_q: Array
     """Poses of the mocap bodies in the order of `Model.mocap_bodies`, shape (n, mocap bodies, 7)."""
 

@@ -35,13 +35,30 @@ class BiasType(SceneEnum):
 
 
 class DynType(SceneEnum):
-    """How the activation follows the control signal."""
+    """How the activations follow the control signal.
+
+    `Current` is the current i of a motor with inductance: with dynprm (tau, K, R, limit of di/dt or 0),
+    di/dt = ((control - K speed) / R - i) / tau.
+
+    `Pid` and `PidDiscrete` are position controllers with dynprm (kp, ki, kd, slewmax, imax); slewmax and imax
+    below 0 are none. The setpoint s follows the control by at most slewmax a second, and the integral I adds
+    up s - length. Their force takes the place of gain * input, to which the bias is added:
+
+    - `Pid`: kp s + ki I, with activations s (with slewmax), I (with ki). Beyond imax the integral grows no
+      further. Restoring terms belong into the bias.
+    - `PidDiscrete`: kp (s - length) + ki I' - kd speed with I' the integral at the end of the step, within
+      -imax to imax. Activations are I (with ki), s and whether there is one (with slewmax): the first step
+      takes the control as the setpoint. Implicit steps take this force as given at their start.
+    """
 
     Filter = auto()
     FilterExact = auto()
     Integrator = auto()
     None_ = auto()
     Muscle = auto()
+    Current = auto()
+    Pid = auto()
+    PidDiscrete = auto()
 
 
 class DampingType(SceneEnum):
@@ -134,6 +151,30 @@ class ActuatorType(
     def adhesion(value: float) -> ActuatorType:
         """Pulls the target link into whatever it touches, N for each unit of control."""
         return ActuatorType._make("adhesion", value)
+
+
+def activation_count(actuator: Actuator) -> int:
+    """How many activations an actuator has."""
+    kind = actuator.actuator_type
+    if kind.variant == "position":
+        return int(kind.value.timeconst > 0.0)
+    if kind.variant != "general":
+        return 0
+    law = kind.value
+    if law.dyntype in (DynType.Pid, DynType.PidDiscrete):
+        _, integral_gain, _, slewmax, _ = law.dynprm[:5]
+        return int(integral_gain != 0.0) + int(slewmax >= 0.0) + int(has_start(actuator))
+    return int(law.dyntype is not DynType.None_)
+
+
+def has_start(actuator: Actuator) -> bool:
+    """Whether the last activation of an actuator says that its setpoint is known."""
+    kind = actuator.actuator_type
+    return (
+        kind.variant == "general"
+        and kind.value.dyntype is DynType.PidDiscrete
+        and kind.value.dynprm[3] >= 0.0
+    )
 
 
 class ActuatorTarget(

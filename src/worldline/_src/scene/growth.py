@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldline._src.scene.actuators import Actuator, DynType
+from worldline._src.scene.actuators import Actuator, activation_count
 from worldline._src.scene.layout import Slot, layout
 from worldline._src.scene.vectors import Array
 
@@ -42,7 +42,7 @@ class KeyframeGrowth:
         before = {id(slot.joint): slot for slot in self.slots}
         slots = layout(world)
         q_before, v_before = _total(self.slots)
-        states = [a for a in self.actuators if has_activation(a)]
+        states = _states(self.actuators)
         for keyframe in world.keyframes:
             for name in ("dof_pos", "dof_target"):
                 old = getattr(keyframe, name)
@@ -53,7 +53,7 @@ class KeyframeGrowth:
                 if len(old) == v_before and v_before:
                     setattr(keyframe, name, self._velocities(old, slots, before))
             keyframe.ctrl = _rows(keyframe.ctrl, self.actuators, world.actuators)
-            keyframe.act = _rows(keyframe.act, states, [a for a in world.actuators if has_activation(a)])
+            keyframe.act = _rows(keyframe.act, states, _states(world.actuators))
             drawn = _mocaps(world)
             keyframe.mocap_pos = _rows(
                 keyframe.mocap_pos, self.mocaps, drawn, [b.link.local_translation for b in drawn]
@@ -96,10 +96,10 @@ def _rows(old: Array, before: list[Any], now: list[Any], fresh: list[Any] | None
     """Rows of the objects there are now: those of before keep theirs, others get `fresh`, or zeros."""
     if not len(old) or len(old) != len(before):
         return old
-    place = {id(item): k for k, item in enumerate(before)}
+    place = {key: k for k, key in enumerate(_keys(before))}
     made = np.zeros((len(now), *old.shape[1:]))
-    for k, item in enumerate(now):
-        was = place.get(id(item))
+    for k, key in enumerate(_keys(now)):
+        was = place.get(key)
         made[k] = old[was] if was is not None else (0.0 if fresh is None else fresh[k])
     return made
 
@@ -112,9 +112,15 @@ def _total(slots: list[Slot]) -> tuple[int, int]:
     return sum(slot.q_count for slot in slots), sum(slot.v_count for slot in slots)
 
 
-def has_activation(actuator: Actuator) -> bool:
-    """Whether an actuator has a state of its own."""
-    kind = actuator.actuator_type
-    if kind.variant == "general":
-        return kind.value.dyntype is not DynType.None_
-    return kind.variant == "position" and kind.value.timeconst > 0.0
+def _keys(items: list[Any]) -> list[tuple[int, int]]:
+    """Objects of a list, told apart where one stands there several times in a row."""
+    keys: list[tuple[int, int]] = []
+    for item in items:
+        again = keys[-1][1] + 1 if keys and keys[-1][0] == id(item) else 0
+        keys.append((id(item), again))
+    return keys
+
+
+def _states(actuators: list[Actuator]) -> list[Actuator]:
+    """The actuator of every activation."""
+    return [actuator for actuator in actuators for _ in range(activation_count(actuator))]

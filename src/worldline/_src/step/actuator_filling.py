@@ -9,7 +9,7 @@ import numpy as np
 from worldline._src.kernels import transmissions as holds
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
 from worldline._src.model.model import Model
-from worldline._src.model.tables import ActivationKind, BiasKind, GainKind, TargetKind
+from worldline._src.model.tables import BiasKind, GainKind, TargetKind
 from worldline._src.scalar.columns import Block
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
@@ -93,12 +93,16 @@ def fill_actuators(
     table = model.actuators
     if table is None or not working.size:
         return
-    state = np.cumsum(table.activation_kind != ActivationKind.NONE) - 1
+    sizes = table.activation_size
+    state = np.cumsum(sizes) - sizes
     column["act_kind"][:, 0] = table.gain_kind[working]
     column["act_kind"][:, 1] = table.bias_kind[working]
     column["act_kind"][:, 2] = table.activation_kind[working]
-    column["act_kind"][:, 3] = np.where(table.activation_kind[working] != 0, state[working], -1)
+    column["act_kind"][:, 3] = np.where(sizes[working] > 0, state[working], -1)
     column["act_kind"][:, 4] = table.activation_early[working]
+    column["act_kind"][:, 5] = sizes[working]
+    column["act_kind"][:, 6] = table.has_integral[working]
+    column["act_kind"][:, 7] = table.has_setpoint[working]
     column["act_hold"][:] = held
     column["act_gear"][:, :6], column["act_gear"][:, 6] = table.gear[working], table.rod[working]
     on_tendon = table.target_kind[working] == TargetKind.TENDON

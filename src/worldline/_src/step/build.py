@@ -89,6 +89,9 @@ _ACTIVATIONS = {
     DynType.Filter: ActivationKind.FILTER,
     DynType.FilterExact: ActivationKind.FILTER_EXACT,
     DynType.Muscle: ActivationKind.MUSCLE,
+    DynType.Current: ActivationKind.CURRENT,
+    DynType.Pid: ActivationKind.PID,
+    DynType.PidDiscrete: ActivationKind.PID_DISCRETE,
 }
 
 
@@ -399,13 +402,11 @@ def _keyframes(world: World, trees: SceneTrees, model: Model) -> Keyframes:
 
 
 def _activations(world: World, model: Model) -> Array:
-    """Activations of keyframes, spread over the actuators that have some."""
-    assert model.actuators is not None
-    moving = np.flatnonzero(model.actuators.activation_kind != ActivationKind.NONE)
-    found = np.full((len(world.keyframes), len(world.actuators)), np.nan)
+    """Activations of keyframes, not a number where they give none."""
+    found = np.full((len(world.keyframes), model.activation_count), np.nan)
     for k, frame in enumerate(world.keyframes):
-        if frame.act.size == moving.size:
-            found[k, moving] = frame.act
+        if frame.act.size == model.activation_count:
+            found[k] = frame.act
     return found
 
 

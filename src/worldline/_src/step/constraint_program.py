@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from worldline._src.collision.arenas import Arenas as HitArenas
-from worldline._src.kernels.actuation import AFFINE, BIAS, GAIN, MUSCLE
+from worldline._src.kernels.actuation import AFFINE, BIAS, CURRENT, GAIN, MUSCLE
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.impacts import BOTH, WAY
 from worldline._src.kernels.narrowphase.tables import BALL, CONVEX, FLAT, ROUND, SURFACE
@@ -81,7 +81,8 @@ class ConstraintProgram:
         kind, number = self.column["act_kind"], self.column["act_number"]
         gains = (kind[:, 0] == MUSCLE) | ((kind[:, 0] == AFFINE) & (number[:, GAIN + 2] != 0.0))
         biases = (kind[:, 1] == AFFINE) & (number[:, BIAS + 2] != 0.0)
-        return bool(gains.any() or biases.any() or self.column["tendon_spring"][:, 1].any())
+        currents = kind[:, 2] == CURRENT
+        return bool(gains.any() or biases.any() or currents.any() or self.column["tendon_spring"][:, 1].any())
 
     @property
     def relieves(self) -> bool:

@@ -77,6 +77,9 @@ from worldline._src.step.tendon_filling import (
 from worldline._src.step.tie_filling import order_rows, touched_trees
 from worldline._src.step.tree_filling import fill_trees, tree_starts, tree_ties
 
+_CLOSED_FORMS = (ActivationKind.FILTER_EXACT, ActivationKind.CURRENT)
+"""Activations that move by tau (1 - exp(-h / tau)) times their rate."""
+
 _CONTACT_ROOM = 64
 """Contacts that a world begins with room for beyond those its number of shapes suggests."""
 
@@ -221,7 +224,7 @@ class Constraints(ConstraintProgram):
             "nshape": len(self.shapes),
             "nrow": self._other_rows,
             "ncontact": 0,
-            "na": 0 if table is None else int(np.count_nonzero(table.activation_kind)),
+            "na": 0 if table is None else int(np.sum(table.activation_size)),
             **counts,
             "tree_ends": counts["ntree"] + 1,
             "ncolumn": nv,
@@ -557,10 +560,10 @@ class Constraints(ConstraintProgram):
         self.column["option"][t.GRAVITY] = gravity
         self.column["option"][t.SPEED_TOLERANCE] = _SWEEP_SHARE * gravity * h
         self._set_reach(h)
-        # a filter has a closed form over a step; everything else takes its rate for the whole step
+        # filters and currents have a closed form over a step; all else takes its rate for the whole step
         kind, time = self.column["act_kind"][:, 2], np.maximum(self.column["act_number"][:, 20], 1e-15)
         exact = time * -np.expm1(-h / time)
-        self.column["act_blend"][:] = np.where(kind == ActivationKind.FILTER_EXACT, exact, h)
+        self.column["act_blend"][:] = np.where(np.isin(kind, _CLOSED_FORMS), exact, h)
 
 
 def _families(kept: list) -> list[int]:

@@ -88,8 +88,8 @@ def failed_body(model: Model, quantity: int, index: int) -> str:
     """Label of the body, or of the actuator, that a number of a quantity belongs to."""
     if quantity == ACTIVATION:
         assert model.actuators is not None
-        active = np.flatnonzero(model.actuators.activation_kind)
-        return model.actuators.label[int(active[index])]
+        table = model.actuators
+        return table.label[int(np.repeat(np.arange(len(table)), table.activation_size)[index])]
     starts = model.joint_q_start if quantity == POSITION else model.joint_qd_start
     joint = int(np.searchsorted(starts, index, side="right")) - 1
     return model.body_label[int(model.joint_child[joint])]

@@ -215,7 +215,12 @@ COLUMNS = (
     Column("place_link", "m", ("nplace",), "Kernel link, 0 for the world."),
     Column("place_pose", "c", ("nplace", 12), "Position and rotation matrix in the link."),
     # actuators
-    Column("act_kind", "m", ("nu", 5), "Gain, bias, activation, activation index or -1, early."),
+    Column(
+        "act_kind",
+        "m",
+        ("nu", 8),
+        "Gain, bias, activation, its first index or -1, early, activations, has an integral, has a setpoint.",
+    ),
     Column(
         "act_span", "m", ("nu", 2), "First degree of freedom it moves, and one past the last; empty when off."
     ),

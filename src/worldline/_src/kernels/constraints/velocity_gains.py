@@ -16,11 +16,17 @@ from worldline._src.jit import inline, kernel
 from worldline._src.kernels.actuation import (
     AFFINE,
     BIAS,
+    CONSTANT,
     CONTROL,
+    CURRENT,
+    CURRENT_RATE,
     FORCE,
     GAIN,
     LENGTH,
     MUSCLE,
+    RESISTANCE,
+    TIME,
+    current_rate,
     drive_of,
     within,
 )
@@ -55,6 +61,17 @@ def _is_bounded(act, u):
     return bounded
 
 
+@inline
+def _current_slope(act, u):
+    """Change by speed of a force that follows the current at the end of the step: -gain K / (R tau) blend."""
+    numbers, at = act.act_number, act.act_kind[u, 3]
+    control, speed = within(numbers, u, CONTROL, act.control[u]), act.act_size[u, 1]
+    rate, most = current_rate(numbers, u, control, speed, act.activation[at]), numbers[u, CURRENT_RATE]
+    slope = -numbers[u, GAIN] * numbers[u, CONSTANT] / (numbers[u, RESISTANCE] * numbers[u, TIME])
+    is_limited = most > 0.0 and abs(rate) >= most
+    return 0.0 if is_limited or act.act_kind[u, 4] == 0 else slope * act.act_blend[u]
+
+
 @kernel
 def actuator_damping(act_io):
     """How much the force of every actuator falls by its rate, with the state that made the force."""
@@ -68,6 +85,8 @@ def actuator_damping(act_io):
         change = slope * drive_of(act, u, within(numbers, u, CONTROL, act.control[u]))
         if act.act_kind[u, 1] == AFFINE:
             change += numbers[u, BIAS + 2]
+        if act.act_kind[u, 2] == CURRENT:
+            change += _current_slope(act, u)
         act.act_damping[u] = 0.0 if _is_bounded(act, u) else -change
 
 

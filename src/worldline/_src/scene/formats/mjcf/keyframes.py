@@ -14,6 +14,7 @@ from typing import Final
 
 import numpy as np
 
+from worldline._src.scene.actuators import activation_count, has_start
 from worldline._src.scene.formats.mjcf.actuators import references as actuator_references
 from worldline._src.scene.formats.mjcf.context import Coordinates, Input, Reading
 from worldline._src.scene.formats.mjcf.joints import joint_type
@@ -174,7 +175,15 @@ class _Frames:
         values = self._vector(a, "act", sum(count for _, count in counted))
         if values is None:
             return np.zeros(0)
-        return self._spread(values, counted, lambda entry: entry.activations)
+        out = self._spread(values, counted, _activations_of)
+        if a.real("time", 0.0) > 0.0:
+            # controllers of a running file have a setpoint
+            at = 0
+            for entry in self.reading.inputs:
+                at += _activations_of(entry)
+                if entry.actuator is not None and has_start(entry.actuator):
+                    out[at - 1] = 1.0
+        return out
 
     def _spread(
         self,
@@ -195,8 +204,8 @@ class _Frames:
             part = values[at : at + count]
             at += count
             if entry is not None and entry.actuator is not None:
-                start = places[id(entry.actuator)]
-                out[start : start + len(part)] = part
+                start, room = places[id(entry.actuator)], size(entry)
+                out[start : start + len(part[:room])] = part[:room]
         return vector(out)
 
     def _read_mocap(self, a: Attributes, scope: Scope, frame: Keyframe) -> None:
@@ -297,3 +306,8 @@ def _to_scene(values: list[float]) -> list[float]:
     if abs(length - 1.0) <= UNIT_SLACK:
         return [*values[:-4], x, y, z, w]
     return [*values[:-4], x / length, y / length, z / length, w / length]
+
+
+def _activations_of(entry: Input) -> int:
+    """Activations of the scene, which has none for what is approximated."""
+    return 0 if entry.actuator is None else activation_count(entry.actuator)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Actuators that are more than a gain and a bias: several inputs, controllers, motors with a circuit.
 
-A scene's actuators have one input and an affine law. A controller of position and speed without memory is
-the sum of a servo of each, and a motor without inductance is affine in voltage and speed; both come through
-exactly. What has further states is approximated or left out, and noted.
+A scene's actuators have one input. A controller of position and speed is the sum of one of each, with the
+integral and the slew rate of the position, and a motor is affine in voltage and speed or follows its current;
+all come through exactly. What has further states is approximated or left out, and noted.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from worldline._src.scene.actuators import (
     ActuatorType,
     BiasType,
     DampingType,
+    DynType,
     GainType,
     GeneralParam,
     PositionParam,
@@ -74,11 +75,15 @@ def _read_pid(a: Attributes, model: Actuator) -> Made:
     inputs = [word for word in ("pos", "vel", "ff") if word in inputs]
     stiffness, damping = a.real("kp", 1.0), a.real("kv", 0.0)
     ratio = a.real("dampratio", 0.0)
-    activations = 0
-    for name in ("ki", "slewmax"):
-        if a.real(name, 0.0):
-            activations += 1
-            log.approximated(element, f"attribute '{name}': controllers have no memory here")
+    integral, slew, most = a.real("ki", 0.0), a.real("slewmax", 0.0), a.real("imax", 0.0)
+    activations = int(integral != 0.0) + int(slew != 0.0)
+    if min(slew, most) < 0.0:
+        log.problem(element, f"given slewmax {slew:g} and imax {most:g}; allowed: numbers >= 0")
+        return [], len(inputs), activations
+    remembers = activations > 0 and "pos" in inputs and not ratio
+    if activations and not remembers:
+        reason = "with 'dampratio'" if ratio else "without the input 'pos'"
+        log.approximated(element, f"attributes 'ki' and 'slewmax' {reason} are left out")
     if len(inputs) > 1 and model.forcerange is not None:
         log.approximated(element, "attribute 'forcerange': it bounds the force of each input by itself")
     ranges = {"pos": _range(a, "posrange") or model.ctrlrange, "vel": _range(a, "velrange")}
@@ -95,6 +100,10 @@ def _read_pid(a: Attributes, model: Actuator) -> Made:
             if ratio:
                 servo.damping_type, servo.damping_value = DampingType.Dampratio, ratio
             part.actuator_type = ActuatorType.position(servo)
+            if remembers:
+                restoring = [0.0, -stiffness, -servo.damping_value, *(0.0,) * 7]
+                controller = (stiffness, integral, 0.0, slew or -1.0, most or -1.0)
+                part.actuator_type = _controller(DynType.Pid, controller, restoring)
         elif word == "vel":
             part.actuator_type = ActuatorType.velocity(damping)
             if "pos" not in inputs and stiffness:
@@ -120,23 +129,48 @@ def _plugin(a: Attributes, extensions: Sequence[Element]) -> tuple[str, dict[str
 
 
 def _read_pid_plugin(a: Attributes, model: Actuator, config: dict[str, Element]) -> Made:
-    """A controller: force = kp (u - length) + ki integral - kd speed. Without ki and slewmax it is exact."""
+    """A controller, stepped as the plugin does: force = kp (u - length) + ki integral - kd speed."""
     log, element = a.log, a.element
-    gains = dict.fromkeys(("kp", "ki", "kd", "imax", "slewmax"), 0.0)
+    gains = {"kp": 0.0, "ki": 0.0, "kd": 0.0, "imax": math.nan, "slewmax": math.nan}
     for key, entry in config.items():
         if key not in gains:
             log.problem(entry, f"given the key {key[:40]!r}; allowed: {', '.join(gains)}")
             continue
-        gains[key] = Attributes(entry, log).real("value", 0.0)
+        if (entry.get("value") or "").strip():
+            gains[key] = Attributes(entry, log).real("value", 0.0)
     dynamics = (a.text("dyntype") or "none").strip()
     if dynamics != "none":
         log.left_out(element, f"a controller behind {dynamics[:40]!r} dynamics")
         return [], 1, a.integer("actdim", 1)
-    for name in ("ki", "slewmax"):
-        if gains[name]:
-            log.approximated(element, f"'{name}' of {PID_PLUGIN}: controllers have no memory here")
-    model.actuator_type = ActuatorType.position(PositionParam(kp=gains["kp"], damping_value=gains["kd"]))
-    return [model], 1, sum(1 for name in ("ki", "slewmax") if gains[name])
+    # imax bounds the force of the integral
+    imax = gains["imax"] / gains["ki"] if gains["ki"] else math.nan
+    if imax < 0.0 or gains["slewmax"] < 0.0:
+        given = f"imax {gains['imax']:g}, ki {gains['ki']:g} and slewmax {gains['slewmax']:g}"
+        log.problem(element, f"given {given}; allowed: imax of the sign of ki, slewmax >= 0")
+        return [], 1, 0
+    states = int(gains["ki"] != 0.0) + int(not math.isnan(gains["slewmax"]))
+    dimension = max(0, a.integer("actdim", 0))
+    if dimension != states:
+        a.reject("actdim", f"given {dimension}; allowed: {states}, for what the configuration remembers")
+        return [], 1, states
+    bounds = [-1.0 if math.isnan(bound) else bound for bound in (gains["slewmax"], imax)]
+    controller = (gains["kp"], gains["ki"], gains["kd"], *bounds)
+    model.actuator_type = _controller(DynType.PidDiscrete, controller)
+    return [model], 1, states
+
+
+def _controller(
+    kind: DynType, parameters: Sequence[float], restoring: Sequence[float] | None = None
+) -> ActuatorType:
+    """A controller of position, see `DynType`, with an affine bias or none."""
+    return ActuatorType.general(
+        GeneralParam(
+            bias=BiasType.None_ if restoring is None else BiasType.Affine,
+            biasprm=(0.0,) * 10 if restoring is None else list(restoring),
+            dyntype=kind,
+            dynprm=[*parameters, *(0.0,) * 5],
+        )
+    )
 
 
 def _affine(gain: float, constant: float, length: float, speed: float) -> ActuatorType:
@@ -156,7 +190,7 @@ def _range(a: Attributes, name: str) -> Range | None:
 
 
 def _read_motor(a: Attributes, model: Actuator) -> Made:
-    """A motor of constant K and resistance R: torque = K/R voltage - K^2/R speed."""
+    """A motor of constant K and resistance R: torque = K/R voltage - K^2/R speed, or K times its current."""
     log, element = a.log, a.element
     inputs = (a.text("input") or "voltage").split()
     constants = a.reals("motorconst", 1, 2, default=(0.0, 0.0)) or [0.0, 0.0]
@@ -168,8 +202,10 @@ def _read_motor(a: Attributes, model: Actuator) -> Made:
         constant = voltage / speed
     if resistance <= 0.0 and stall > 0.0:
         resistance = constant * voltage / stall
-    activations = 0
-    for name, states in (("inductance", 1), ("thermal", 1), ("lugre", 1), ("cogging", 0), ("controller", 0)):
+    inductance = a.reals("inductance", 1, 2, default=(0.0, 0.0)) or [0.0, 0.0]
+    time = inductance[0] / resistance if inductance[0] and resistance > 0.0 else inductance[1]
+    activations = int(time > 0.0)
+    for name, states in (("thermal", 1), ("lugre", 1), ("cogging", 0), ("controller", 0)):
         values = a.reals(name, 1, 6) or [0.0]
         if any(values):
             activations += states
@@ -182,9 +218,23 @@ def _read_motor(a: Attributes, model: Actuator) -> Made:
             element, "a motor constant and a resistance are required: motorconst, resistance, nominal"
         )
         return [], 1, activations
-    torque, current, _ = a.reals("saturation", 1, 3, default=(0.0, 0.0, 0.0)) or [0.0, 0.0, 0.0]
+    torque, current, change = a.reals("saturation", 1, 3, default=(0.0, 0.0, 0.0)) or [0.0, 0.0, 0.0]
     most = torque or constant * current
     if most > 0.0:
         model.forcerange = Range(-most, most)
     model.actuator_type = _affine(constant / resistance, 0.0, 0.0, -constant * constant / resistance)
+    if activations == 1 and time > 0.0:
+        # di/dt = ((V - K speed) / R - i) / time; the torque is that of the current at the end of the step
+        model.actuator_type = ActuatorType.general(
+            GeneralParam(
+                gainprm=[constant, *(0.0,) * 9],
+                dyntype=DynType.Current,
+                dynprm=[time, constant, resistance, max(0.0, change), *(0.0,) * 6],
+                actearly=True,
+            )
+        )
+    elif time > 0.0:
+        log.approximated(
+            element, "attribute 'inductance': besides other states only the steady circuit is kept"
+        )
     return [model], 1, activations

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -17,9 +17,15 @@ from worldline._src.scene.actuators import (
     GainType,
     GeneralParam,
     PositionParam,
+    activation_count,
+    has_start,
 )
 from worldline._src.scene.formats.markup import child, numbers
+from worldline._src.scene.formats.mjcf.multi import PID_PLUGIN
 from worldline._src.scene.formats.mjcf.writing import Column, Words, Writing
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element as Element
 
 _GAINS: Final = {GainType.Fixed: "fixed", GainType.Affine: "affine", GainType.Muscle: "muscle"}
 _BIASES: Final = {BiasType.None_: "none", BiasType.Affine: "affine", BiasType.Muscle: "muscle"}
@@ -30,6 +36,7 @@ _DYNAMICS: Final = {
     DynType.FilterExact: "filterexact",
     DynType.Muscle: "muscle",
 }
+_CONTROLLERS: Final = {DynType.Current: "dcmotor", DynType.Pid: "pid", DynType.PidDiscrete: "plugin"}
 _ZEROS: Final = (0.0,) * 10
 _ONE: Final = (1.0,) + (0.0,) * 9
 _GEAR: Final = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -58,7 +65,11 @@ def write_actuators(writing: Writing) -> None:
         elif length is not None:
             writing.lost(f"{path}.length_range", "a range of lengths has two different finite ends")
         writing.whole(words, "group", actuator.group, 0, f"{path}.group")
-        child(writing.section("actuator"), tag, words)
+        if tag == "dcmotor":
+            _write_saturation(writing, words, actuator, path)
+        made = child(writing.section("actuator"), tag, words)
+        if tag == "plugin":
+            _write_configuration(writing, made, actuator)
 
 
 def _drop(writing: Writing, actuator: Actuator) -> None:
@@ -164,9 +175,70 @@ def _write_law(writing: Writing, words: Words, actuator: Actuator, path: str) ->
         if value < 0.0:
             writing.changed(here, "MuJoCo refuses adhesion that pushes away")
         words.real("gain", value, 1.0)
+    elif kind == "general" and value.dyntype in _CONTROLLERS:
+        return _write_controller(writing, words, actuator, f"{here}.General")
     elif kind == "general":
         _write_general(writing, words, value, f"{here}.General")
     return kind
+
+
+def _write_controller(writing: Writing, words: Words, actuator: Actuator, path: str) -> str:
+    """Motors that follow their current and controllers with states; returns the tag of the actuator."""
+    law = actuator.actuator_type.value
+    tag = _CONTROLLERS[law.dyntype]
+    given = law.dynprm.tolist()
+    bias = law.biasprm.tolist() if law.bias is BiasType.Affine else [0.0] * 10
+    if law.actrange is not None or law.bias is BiasType.Muscle:
+        writing.changed(path, f"an actuator {tag} has no range of activation and no muscle")
+    if law.dyntype is DynType.Current:
+        if not law.actearly or law.gain is not GainType.Fixed or law.gainprm[0] != given[1] or any(bias):
+            writing.changed(path, "the force of a dcmotor is its motor constant times the next current")
+        words.real("motorconst", given[1])
+        words.real("resistance", given[2])
+        words.reals("inductance", [0.0, given[0]])
+        return tag
+    stiffness, integral, _, slewmax, imax = given[:5]
+    if law.dyntype is DynType.PidDiscrete:
+        words["plugin"] = PID_PLUGIN
+        words.whole("actdim", activation_count(actuator) - has_start(actuator))
+        if any(bias):
+            writing.changed(f"{path}.biasprm", f"{PID_PLUGIN} has no bias")
+        return tag
+    if bias[0] or bias[1] != -stiffness or 0.0 in (slewmax, imax):
+        writing.changed(path, "a pid restores by its own kp, and 0 is no bound")
+    words.real("kp", stiffness, 1.0)
+    words.real("kv", -bias[2], 0.0)
+    words.real("ki", integral, 0.0)
+    words.real("slewmax", max(slewmax, 0.0), 0.0)
+    words.real("imax", max(imax, 0.0), 0.0)
+    words["input"] = "pos"
+    return tag
+
+
+def _write_saturation(writing: Writing, words: Words, actuator: Actuator, path: str) -> None:
+    """Bounds of a motor: its torque, in place of a range of force, and the rate of its current."""
+    words.pop("forcerange", None)
+    limits, rate = actuator.forcerange, float(actuator.actuator_type.value.dynprm[3])
+    torque = 0.0 if limits is None or not limits.is_bounded else limits.upper
+    if limits is not None and (limits.lower != -limits.upper or not limits.upper > 0.0):
+        writing.changed(f"{path}.forcerange", "the torque of a dcmotor has one bound for both directions")
+        torque = max(torque, 0.0)
+    words.reals("saturation", [torque, 0.0, rate], (0.0, 0.0, 0.0))
+
+
+def _write_configuration(writing: Writing, made: Element, actuator: Actuator) -> None:
+    """The `config` elements of a controller, and the plugin at the top of the file."""
+    stiffness, integral, damping, slewmax, imax = actuator.actuator_type.value.dynprm[:5].tolist()
+    gains = {"kp": stiffness, "ki": integral, "kd": damping}
+    if slewmax >= 0.0:
+        gains["slewmax"] = slewmax
+    if imax >= 0.0 and integral:
+        gains["imax"] = imax * integral
+    for key, value in gains.items():
+        child(made, "config", {"key": key, "value": numbers((value,))})
+    extensions = writing.section("extension")
+    if not len(extensions):
+        child(extensions, "plugin", {"plugin": PID_PLUGIN})
 
 
 def _write_servo(writing: Writing, words: Words, servo: PositionParam, path: str) -> None:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from worldline._src.scene.actuators import Actuator, DynType
+from worldline._src.scene.actuators import activation_count, has_start
 from worldline._src.scene.bodies import BodyKind
 from worldline._src.scene.formats.markup import child
 from worldline._src.scene.formats.mjcf.writing import Column, Words, Writing, paths_of_links
@@ -108,21 +108,21 @@ def _write_inputs(writing: Writing, words: Words, frame: Keyframe, path: str) ->
             writing.lost(f"{path}.ctrl", "controls of actuators that are not in the file")
     if not len(frame.act):
         return
-    active = [there for actuator, there in zip(actuators, written, strict=True) if _is_active(actuator)]
+    # the file has no state for whether a controller has a setpoint already
+    active: list[bool | None] = []
+    for actuator, there in zip(actuators, written, strict=True):
+        active += [there] * activation_count(actuator)
+        if has_start(actuator):
+            active[-1] = None
     if len(active) != len(frame.act):
         writing.lost(f"{path}.act", f"given {len(frame.act)} activations; the scene has {len(active)}")
         return
     words.reals("act", [x for x, there in zip(frame.act, active, strict=True) if there])
-    if not all(active):
+    if False in active:
         writing.lost(f"{path}.act", "activations of actuators that are not in the file")
-
-
-def _is_active(actuator: Actuator) -> bool:
-    """Whether an actuator has an activation."""
-    kind, value = actuator.actuator_type.variant, actuator.actuator_type.value
-    if kind == "general":
-        return value.dyntype is not DynType.None_
-    return kind == "position" and value.timeconst > 0.0
+    known = [k for k, there in enumerate(active) if there is None]
+    if any(bool(frame.act[k] > 0.5) != bool((frame.time or 0.0) > 0.0) for k in known):
+        writing.changed(f"{path}.act", "controllers have a setpoint in a file when time is above 0")
 
 
 def _write_mocap(writing: Writing, words: Words, frame: Keyframe, path: str) -> None:

@@ -33,6 +33,7 @@ SECTIONS: Final = (
     "option",
     "visual",
     "statistic",
+    "extension",
     "custom",
     "asset",
     "worldbody",
