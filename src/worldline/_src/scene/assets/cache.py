@@ -25,7 +25,7 @@ from worldline._src.scene.limits import LIMITS
 
 Arrays = dict[str, np.ndarray]
 
-VERSION: Final = 2
+VERSION: Final = 3
 """To be raised whenever code that makes cached results changes what it returns."""
 
 _MAGIC: Final = b"worldline-asset\x01"

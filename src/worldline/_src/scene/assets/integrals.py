@@ -21,7 +21,7 @@ from worldline._src.scene.assets.mesh import Mesh, topology
 from worldline._src.scene.geometry import MeshInertia
 from worldline._src.scene.vectors import Array
 
-_TINY: Final = 1.0e-14
+_TINY: Final = 1.0e-15
 """Content, m^3 or m^2, below which there is nothing to integrate."""
 
 

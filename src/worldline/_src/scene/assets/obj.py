@@ -4,8 +4,9 @@
 
 Every index is compared with what the file defines before any table is made from it, so memory is bounded by
 the size of the file. Materials, normals, lines and curves are skipped. Faces of more than three corners are
-split into triangles: a quadrilateral along its shorter diagonal, as in compiled MJCF models, a larger polygon
-into a fan about its first corner.
+split into triangles as in compiled MJCF models: a quadrilateral along its shorter diagonal, a larger polygon
+by cutting off ears, both in single precision. Rounded corners lie in no plane, so that another split has
+another volume.
 """
 
 from __future__ import annotations
@@ -169,12 +170,72 @@ def _corners(faces: _Faces, vertices: Array, texcoords: Array, where: str) -> tu
     triangles = np.stack((first, first + step + 1, first + step + 2), axis=1)
     # quadrilaterals whose diagonal from corner 1 to 3 is the shorter one: 0 1 3 and 1 2 3
     quads = starts[sizes == 4]
-    rows = (np.cumsum(inner) - inner)[sizes == 4]
-    p0, p1, p2, p3 = (vertices[index[quads + corner]] for corner in range(4))
-    shorter = ((p2 - p0) ** 2).sum(axis=1) >= ((p3 - p1) ** 2).sum(axis=1)
+    rows = np.cumsum(inner) - inner
+    p0, p1, p2, p3 = (vertices[index[quads + corner]].astype(np.float32) for corner in range(4))
+    with np.errstate(over="ignore"):
+        shorter = _square(p2 - p0) >= _square(p3 - p1)
     for offset, order in enumerate(((0, 1, 3), (1, 2, 3))):
-        triangles[rows[shorter] + offset] = quads[shorter][:, None] + np.array(order)
+        triangles[rows[sizes == 4][shorter] + offset] = quads[shorter][:, None] + np.array(order)
+    for face in np.flatnonzero(sizes > 4).tolist():
+        corners = vertices[index[starts[face] : starts[face] + sizes[face]]].astype(np.float32)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            ears = np.array(_ears(corners)) + starts[face]
+        triangles[rows[face] : rows[face] + len(ears)] = ears
     return index[triangles], texture[triangles]
+
+
+def _square(x: np.ndarray) -> np.ndarray:
+    """Squared lengths of rows, summed in order."""
+    return x[:, 0] * x[:, 0] + x[:, 1] * x[:, 1] + x[:, 2] * x[:, 2]
+
+
+def _ears(corners: np.ndarray) -> list[tuple[int, int, int]]:
+    """A polygon in triangles by ear clipping, single precision; what has no ear becomes a fan.
+
+    The polygon is seen along the axis that the normal of its first proper corner is closest to. An ear is
+    three successive corners that turn the same way as the first two do about the origin, with no other
+    corner inside, which is the rule of MuJoCo's reader. Where no ear is left that reader makes a hole.
+    """
+    x, y = corners[:, _plane(corners)].T
+    left = list(range(len(corners)))
+    made: list[tuple[int, int, int]] = []
+    at, tries = 0, len(left)
+    while len(left) > 3 and tries > 0:
+        count = len(left)
+        at %= count
+        a, b, c = (left[(at + k) % count] for k in range(3))
+        turn = (x[b] - x[a]) * (y[c] - y[b]) - (y[b] - y[a]) * (x[c] - x[b])
+        area = (x[a] * y[b] - y[a] * x[b]) * np.float32(0.5)
+        others = [left[(at + k) % count] for k in range(3, count)]
+        if turn * area < 0.0 or _any_inside(x[[a, b, c]], y[[a, b, c]], x[others], y[others]):
+            at += 1
+            tries -= 1
+            continue
+        made.append((a, b, c))
+        del left[(at + 1) % count]
+        tries = len(left)
+    return made + [(left[0], left[k], left[k + 1]) for k in range(1, len(left) - 1)]
+
+
+def _plane(corners: np.ndarray) -> list[int]:
+    """The two axes in which a polygon is seen."""
+    edges = np.roll(corners, -1, axis=0) - corners
+    normals = np.abs(np.cross(edges, np.roll(edges, -1, axis=0)))
+    for cx, cy, cz in normals:
+        if max(cx, cy, cz) > np.finfo(np.float32).eps:
+            if cx > cy and cx > cz:
+                return [1, 2]
+            return [0, 1] if cz > cx and cz > cy else [0, 2]
+    return [1, 2]
+
+
+def _any_inside(x: np.ndarray, y: np.ndarray, px: np.ndarray, py: np.ndarray) -> bool:
+    """Whether any of some points is inside a triangle, by the crossings of a ray."""
+    inside = np.zeros(len(px), bool)
+    for i, j in ((0, 2), (1, 0), (2, 1)):
+        between = (y[i] > py) != (y[j] > py)
+        inside ^= between & (px < (x[j] - x[i]) * (py - y[i]) / (y[j] - y[i]) + x[i])
+    return bool(inside.any())
 
 
 def _part(corners: tuple[np.ndarray, np.ndarray], vertices: Array, texcoords: Array) -> Mesh:
