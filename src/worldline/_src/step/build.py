@@ -178,6 +178,7 @@ def _add_tables(world: World, index: SceneIndex, library: AssetLibrary, model: M
     model.material_label, model.texture_label = list(world.assets.materials), list(world.assets.textures)
     model.assets = Assets(library)
     model.shapes = shape_table(index.geoms, library, model.material_label)
+    library.check_drawn_meshes()
     model.sites = site_table(index)
     cameras = [(body, pose(c.position, c.orientation)) for body, c in index.cameras]
     model.cameras = frame_table([camera.name for _, camera in index.cameras], cameras, "camera")

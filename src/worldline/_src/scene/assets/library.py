@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path, PurePath
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from worldline._src.scene.assets.hfields import HeightField, load_hfield
 from worldline._src.scene.assets.hulls import convex_hull
 from worldline._src.scene.assets.integrals import MeshIntegrals, mesh_integrals
 from worldline._src.scene.assets.mesh import Mesh, from_data, scaled, transformed
-from worldline._src.scene.assets.mesh_files import read_mesh
+from worldline._src.scene.assets.mesh_files import may_hold_bad_numbers, read_mesh
 from worldline._src.scene.assets.paths import PathPolicy
 from worldline._src.scene.bodies import Inertia, Link
 from worldline._src.scene.geometry import Geometry, MeshInertia, ShapeType
@@ -49,6 +49,11 @@ from worldline._src.scene.world import World
 # looking up a member of an enumeration takes Python ten times as long as looking up a name
 _MESH = ShapeType.Mesh
 _FROM_GEOMS, _AS_GIVEN = InertiaSource.Geometry, InertiaSource.Given
+
+
+_SEARCHED: set[tuple[str, int, int]] = set()
+"""Path, size and time of files that are known to hold finite numbers only."""
+_MOST_SEARCHED: Final = 10_000
 
 
 class ResolvedShape(NamedTuple):
@@ -138,6 +143,32 @@ class AssetLibrary:
             self._meshes[name] = load_mesh(source, self.policy, cache=self.cache, where=f"mesh {name!r}")
         found = self._meshes[name]
         return found if scale is None else scaled(found, scale)
+
+    def check_drawn_meshes(self) -> None:
+        """Refuses meshes whose vertices are not finite among those that nothing but drawing reads.
+
+        They are not read for it: files are searched, see `may_hold_bad_numbers`, and once for every state
+        of a file. A file that is missing or may not be read is left to whoever draws it.
+
+        Raises:
+            SceneError: A mesh has a vertex that is not finite.
+        """
+        for name, source in self.assets.meshes.items():
+            if source.variant != "path" or name in self._meshes:
+                continue
+            try:
+                path = self.policy.resolve(source.value["path"])
+                status = path.stat()
+                state = (str(path), status.st_size, status.st_mtime_ns)
+                if state in _SEARCHED:
+                    continue
+                content = self.policy.read(path)
+            except (SceneError, OSError):
+                continue
+            if may_hold_bad_numbers(content, path.suffix):
+                self.mesh(name)
+            elif len(_SEARCHED) < _MOST_SEARCHED:
+                _SEARCHED.add(state)
 
     def hull(self, name: str, scale: Array | None = None, max_vertices: int | None = None) -> Mesh:
         """The convex hull of a mesh; one hull serves every scale."""

@@ -28,6 +28,8 @@ from worldline._src.scene.kinds import hint
 
 STL_ROW: Final = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 _STL_HEAD: Final = 84
+_BAD_NUMBER: Final = re.compile(rb"(?<![a-z_])(?:nan|inf|infinity)(?![a-z_])")
+"""A number that is not finite, as a word of its own."""
 CONTENT_TYPES: Final = {
     "model/stl": ".stl",
     "application/sla": ".stl",
@@ -69,6 +71,28 @@ def read_mesh(data: bytes, suffix: str, where: str, names: Collection[str] | Non
         # a cloud of points stands for its hull
         mesh = convex_hull(mesh.vertices, where=where)
     return mesh
+
+
+def may_hold_bad_numbers(data: bytes, suffix: str) -> bool:
+    """Whether a mesh file may have vertices that are not finite, found out without reading it.
+
+    Tables of binary STL and MSH files are summed, texts are searched for words. Other formats are not looked
+    into, and neither are files whose counts do not fit their size, which are damaged in another way.
+    """
+    suffix = suffix.lower()
+    with np.errstate(invalid="ignore", over="ignore"):
+        if suffix == ".msh" and len(data) >= 16:
+            count = struct.unpack_from("<i", data)[0]
+            fits = 0 <= 12 * count <= len(data) - 16
+            return fits and not np.isfinite(np.frombuffer(data, "<f4", 3 * count, 16).sum())
+        if suffix == ".stl" and len(data) >= _STL_HEAD:
+            count = struct.unpack_from("<I", data, 80)[0]
+            if _STL_HEAD + STL_ROW.itemsize * count == len(data):
+                return not np.isfinite(np.frombuffer(data, STL_ROW, count, _STL_HEAD)["corners"].sum())
+    if suffix not in (".obj", ".stl", ".dae"):
+        return False
+    text = data.lower()
+    return (b"nan" in text or b"inf" in text) and _BAD_NUMBER.search(text) is not None
 
 
 def _chosen(parts: dict[str, Mesh], names: Collection[str] | None, where: str) -> list[Mesh]:
