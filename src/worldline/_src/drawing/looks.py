@@ -9,6 +9,7 @@ palette, and a ground that says nothing is a quiet checker, because a plain one 
 from __future__ import annotations
 
 import io
+import warnings
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,6 +37,8 @@ GROUND = ((0.80, 0.83, 0.86), (0.70, 0.74, 0.78))
 """RGB of both squares of a ground that has no colour."""
 _PIXELS = 128
 _MOST_PIXELS = 4096 * 4096
+_FORMATS = ("PNG", "JPEG", "BMP", "TGA", "GIF", "TIFF", "WEBP", "PPM", "DDS")
+"""Images of textures; formats that hold programs, such as PostScript, are not among them."""
 
 
 class Picture(NamedTuple):
@@ -186,7 +189,7 @@ def _read(path: str, scene: Scene) -> np.ndarray:
     base = Path(scene.source_path).parent if scene.source_path is not None else Path()
     file = base / path
     try:
-        from PIL import Image  # pyright: ignore[reportMissingImports]
+        from PIL import Image, UnidentifiedImageError  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise CapabilityError(
             f"{file}: textures from files need the package 'pillow', which is not installed; "
@@ -201,14 +204,22 @@ def _read(path: str, scene: Scene) -> np.ndarray:
             raise
         raise unreadable(file, error) from None
     try:
-        with Image.open(io.BytesIO(content)) as image:
+        # remarks on odd tags are for those who write images
+        quiet = warnings.catch_warnings(action="ignore")
+        with quiet, Image.open(io.BytesIO(content), formats=_FORMATS) as image:
             if image.width * image.height > _MOST_PIXELS:
                 raise SceneError(
                     f"{file}: given {image.width} x {image.height} pixels; allowed: {_MOST_PIXELS}"
                 )
+            if image.mode.startswith("I"):
+                # grey of 16 bits, which a conversion would clip
+                grey = np.asarray(image).astype(np.int64).clip(0, 65535) >> 8
+                return np.repeat(grey.astype(np.uint8)[:, :, None], 3, axis=2)
             return np.asarray(image.convert("RGB"))
     except SceneError:
         raise
+    except UnidentifiedImageError:
+        raise SceneError(f"{file}: not a readable image; allowed: {', '.join(_FORMATS)}") from None
     except Exception as error:
         # damaged images make the readers of their formats fail in every way there is
         text = str(error).split("\n")[0][:200] or type(error).__name__
