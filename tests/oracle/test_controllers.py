@@ -167,3 +167,11 @@ def test_wrong_controllers_are_refused_as_by_mujoco(name: str) -> None:
         mujoco.MjModel.from_xml_string(text)
     with pytest.raises(SceneError, match=message):
         msd.from_str(text)
+
+
+def test_runge_kutta_steps_of_activations_are_noted() -> None:
+    filtered = '<general name="f" joint="j" dyntype="filter" dynprm="0.05"/>'
+    for actuator, notes in ((filtered, 1), (ACTUATORS["plugin with ki"], 1), (plugin(0, kp=1), 0)):
+        text = MODEL.format(integrator="RK4", actuator=actuator, more="")
+        losses = [entry.message for entry in msd.from_str(text).report.losses]
+        assert len(losses) == notes and all("activations advance once a step" in x for x in losses)
