@@ -124,7 +124,8 @@ def compare(revision: str, rounds: int) -> bool:
     console, fast = Console(width=110), True
     with tempfile.TemporaryDirectory() as folder:
         other = Path(folder) / "tree"
-        subprocess.run(["git", "worktree", "add", "--quiet", "--detach", other, revision], cwd=ROOT, check=True)
+        command = ["git", "worktree", "add", "--quiet", "--detach", str(other), revision]
+        subprocess.run(command, cwd=ROOT, check=True)
         try:
             now, then = Tree(ROOT / "src"), Tree(other / "src")
             table = Table("scene", "best, now / then", "median, now / then", "now [ms]")
