@@ -238,13 +238,12 @@ def bodies_lanes(contacts, axes, arms, bodies, count, tolerance, sweeps, taken, 
     seen = BodyContacts(
         contacts.a,
         contacts.b,
-        contacts.shape,
         matrix(pointer_as(contacts.axes, LANES4), 0, contacts.axes.shape[0], 3),
         matrix(pointer_as(contacts.arm_a, LANES4), 0, contacts.arm_a.shape[0], 3),
         matrix(pointer_as(contacts.arm_b, LANES4), 0, contacts.arm_b.shape[0], 3),
         matrix(pointer_as(contacts.spin_a, LANES4), 0, contacts.spin_a.shape[0], 3),
         matrix(pointer_as(contacts.spin_b, LANES4), 0, contacts.spin_b.shape[0], 3),
-        matrix(pointer_as(contacts.block, LANES4), 0, contacts.block.shape[0], 13),
+        matrix(pointer_as(contacts.block, LANES4), 0, contacts.block.shape[0], 10),
         vector(pointer_as(contacts.target, LANES4), 0, contacts.target.shape[0]),
         vector(pointer_as(contacts.R, LANES4), 0, contacts.R.shape[0]),
         vector(pointer_as(contacts.mu, LANES4), 0, contacts.mu.shape[0]),
@@ -294,18 +293,16 @@ def stacked(scenes: list[Scene]) -> Scene:
     )
 
 
-def solve_bodies(scene: Scene, shape=0, tolerance=1e-13, sweeps=20_000, guess=None):
+def solve_bodies(scene: Scene, tolerance=1e-13, sweeps=20_000, guess=None):
     """Impulses (3 contacts,), velocities after them, and sweeps taken."""
     nc = len(scene.a)
     tail = scene.mu.shape[1:]
-    shapes = np.full(nc, shape, dtype=np.int64)
     rooms = [aligned(np.zeros((3 * nc, 3, *tail))) for _ in range(5)]
     contacts = BodyContacts(
         np.array(scene.a, dtype=np.int64),
         np.array(scene.b, dtype=np.int64),
-        shapes,
         *rooms,
-        aligned(np.zeros((nc, 13, *tail))),
+        aligned(np.zeros((nc, 10, *tail))),
         *(aligned(x) for x in (scene.target, scene.R, scene.mu, scene.active)),
     )
     bodies = Bodies(

@@ -443,7 +443,6 @@ def solve_free_bodies(m, c, args, d):
             BodyContacts(
                 push.push_a,
                 push.push_b,
-                push.push_shape,
                 push.push_axes,
                 push.push_arm_a,
                 push.push_arm_b,

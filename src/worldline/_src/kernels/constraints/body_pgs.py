@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sequential impulses between free bodies: projected Gauss-Seidel that keeps velocities, no matrices.
 
-For each contact the normal impulse is solved first, then both friction impulses, with the disc (isotropic)
-or the square (pyramid) of the new normal impulse as bound: Coulomb's law without the artificial lifting of
-an associated cone. In a disc the 2x2 block of the tangents is solved exactly; where that leaves the disc the
-contact slides, and a step that ends with friction opposed to the slip is taken instead. Velocities are
-updated at once; a sweep is linear in the number of contacts.
+For each contact the normal impulse is solved first, then both friction impulses, with the disc of the new
+normal impulse as bound: Coulomb's law without the artificial lifting of an associated cone. The 2x2 block of
+the tangents is solved exactly; where that leaves the disc the contact slides, and a step that ends with
+friction opposed to the slip is taken instead. Velocities are updated at once; a sweep is linear in the number
+of contacts.
 
-Generic over the scalar: bodies, shapes of friction and the number of contacts are integers shared by all
-worlds; `active` says in which of them a contact counts. Worlds that have converged are frozen.
+Generic over the scalar: bodies and the number of contacts are integers shared by all worlds; `active` says in
+which of them a contact counts. Worlds that have converged are frozen.
 
 A stage fills `BodyContacts` with `prepare_contact`, contact by contact, up to its capacity, and sets targets:
 for hard contact the wanted normal velocity (restitution, error reduction, or minus gap over time step) and
@@ -22,29 +22,25 @@ from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.projections import onto_disc
-from worldline._src.scalar.ops import absolute, any_of, clamp, constant, maximum, sqrt, where
+from worldline._src.scalar.ops import absolute, any_of, constant, maximum, sqrt, where
 from worldline._src.spatial.inertia import load_sym3, sym_mul
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, scale, store_vec3, sub
-
-DISC, SQUARE = 0, 1
 
 
 class BodyContacts(NamedTuple):
     """Contacts of a capacity; three rows each: normal (from a to b), first and second tangent.
 
     a, b: (capacity,) integers, rows of the body arrays; the world is a row without inverse mass.
-    shape: (capacity,) integers, DISC or SQUARE.
     axes: (3 capacity, 3) directions, world axes. arm_a, arm_b: (3 capacity, 3) r x axis about the centres of
     mass. spin_a, spin_b: (3 capacity, 3) change of angular velocity by a unit impulse.
-    block: (capacity, 13) of the contact's 3x3 response: 0 inverse of the normal entry; 1-3 inverse (xx, xy,
-    yy) of the tangents' 2x2; 4 one over its largest eigenvalue; 5, 6 one over its diagonal; 7 its xy; 8, 9
-    entries between tangents and normal; 10-12 the diagonal.
+    block: (capacity, 10) of the contact's 3x3 response: 0 inverse of the normal entry; 1-3 inverse (xx, xy,
+    yy) of the tangents' 2x2; 4 one over its largest eigenvalue; 5, 6 entries between tangents and normal;
+    7-9 the diagonal.
     target, R: (3 capacity,) wanted velocity [m/s] and regularizer [1/kg]. mu, active: (capacity,).
     """
 
     a: Any
     b: Any
-    shape: Any
     axes: Any
     arm_a: Any
     arm_b: Any
@@ -109,14 +105,11 @@ def prepare_contact(bodies, c, arm_a, arm_b, axes, contacts_out):
     block[c, 2] = -xy / determinant
     block[c, 3] = xx / determinant
     block[c, 4] = 1.0 / (0.5 * (xx + yy) + sqrt(half * half + xy * xy))
-    block[c, 5] = 1.0 / xx
-    block[c, 6] = 1.0 / yy
-    block[c, 7] = xy
-    block[c, 8] = _response(contacts_out, inverse_masses, k + 1, k)
-    block[c, 9] = _response(contacts_out, inverse_masses, k + 2, k)
-    block[c, 10] = normal
-    block[c, 11] = xx
-    block[c, 12] = yy
+    block[c, 5] = _response(contacts_out, inverse_masses, k + 1, k)
+    block[c, 6] = _response(contacts_out, inverse_masses, k + 2, k)
+    block[c, 7] = normal
+    block[c, 8] = xx
+    block[c, 9] = yy
 
 
 @inline
@@ -167,14 +160,6 @@ def _friction_in_disc(block, c, x, y, miss_x, miss_y, radius):
 
 
 @inline
-def _friction_in_square(block, c, x, y, miss_x, miss_y, radius):
-    """New friction impulses, one direction after the other."""
-    new_x = clamp(x - block[c, 5] * miss_x, -radius, radius)
-    miss_y = miss_y + block[c, 7] * (new_x - x)
-    return new_x, clamp(y - block[c, 6] * miss_y, -radius, radius)
-
-
-@inline
 def solve_contact(contacts, c, frozen, bodies_io, impulse_io):
     """One visit of a contact; returns the largest change of a velocity it made."""
     a, b, k = contacts.a[c], contacts.b[c], 3 * c
@@ -190,15 +175,12 @@ def solve_contact(contacts, c, frozen, bodies_io, impulse_io):
     normal = where(counts > 0.5, maximum(old - miss * block[c, 0], 0.0), 0.0)
     normal = where(frozen > 0.5, old, normal)
     push = normal - old
-    miss_x = miss_x + block[c, 8] * push
-    miss_y = miss_y + block[c, 9] * push
+    miss_x = miss_x + block[c, 5] * push
+    miss_y = miss_y + block[c, 6] * push
 
     # friction, both directions at once
     radius = contacts.mu[c] * normal
-    if contacts.shape[c] == DISC:
-        new_x, new_y = _friction_in_disc(block, c, x, y, miss_x, miss_y, radius)
-    else:
-        new_x, new_y = _friction_in_square(block, c, x, y, miss_x, miss_y, radius)
+    new_x, new_y = _friction_in_disc(block, c, x, y, miss_x, miss_y, radius)
     new_x = where(frozen > 0.5, x, where(counts > 0.5, new_x, 0.0))
     new_y = where(frozen > 0.5, y, where(counts > 0.5, new_y, 0.0))
 
@@ -206,8 +188,8 @@ def solve_contact(contacts, c, frozen, bodies_io, impulse_io):
     impulse_io[k + 1] = new_x
     impulse_io[k + 2] = new_y
     push_bodies(contacts, c, push, new_x - x, new_y - y, bodies_io)
-    sideways = maximum(absolute(new_x - x) * block[c, 11], absolute(new_y - y) * block[c, 12])
-    return maximum(absolute(push) * block[c, 10], sideways)
+    sideways = maximum(absolute(new_x - x) * block[c, 8], absolute(new_y - y) * block[c, 9])
+    return maximum(absolute(push) * block[c, 7], sideways)
 
 
 @kernel

@@ -27,7 +27,7 @@ from worldline._src.kernels.constraints.impedance import (
     regularized_friction,
 )
 from worldline._src.kernels.constraints.jacobians import add_point_motion, clear_rows, part_velocity
-from worldline._src.kernels.constraints.laws import load_law, mixed_law, pair_weights
+from worldline._src.kernels.constraints.laws import answer, load_law, mixed_law, pair_weights
 from worldline._src.kernels.constraints.rows import CONE, UNILATERAL
 from worldline._src.kernels.constraints.tables import (
     BOUNCED,
@@ -251,9 +251,9 @@ def _pyramid(rows, notes, met, shapes, base, moved, first, u, impact, weights, o
     """Edges normal +- mu tangent of the linearised cone of the impedance model, all with one regularizer."""
     h, dim = option[STEP], met.condim
     mu = _friction_of(met, shapes.pair_friction, 1)
-    # edges differ from the normal by a velocity that every law answers with its damping
+    # a spring along the normal, damped along the tangents too
     weight = weights[0] * (1.0 + mu * mu)
-    normal = contact_answer(met.law, impact, u, weight, h, option[SAFE] != 0.0)
+    normal = answer(met.law, impact.r, u, weight, h, option[SAFE] != 0.0)
     D = 1.0 / pyramid_regularizer(normal.R, met.sliding, option[RATIO])
     for j in range(1, dim):
         mu = _friction_of(met, shapes.pair_friction, j)

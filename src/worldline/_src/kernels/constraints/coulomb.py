@@ -8,14 +8,13 @@ off the wanted normal velocity undoes it; as s follows from the solution, rows a
 moved by turns. How far a turn goes follows from the two before it (Aitken's rule for vectors): where contacts
 answer to each other plain turns swing or creep. Sticking contacts have no slip and nothing to undo.
 
-The impedance model keeps the lift, which is part of its definition.
+The impedance model keeps the lift, which is part of its definition; contacts of all other laws are cones.
 """
 
 from __future__ import annotations
 
 from worldline._src.jit import inline
 from worldline._src.kernels.constraints.jacobians import row_velocity
-from worldline._src.kernels.constraints.rows import CONE
 from worldline._src.kernels.constraints.tables import CONTACT_END, CONTACT_FIRST
 from worldline._src.scalar.ops import sqrt
 
@@ -33,24 +32,10 @@ NONE = -1.0
 def slip_norm(rows, first, condim, slack):
     """Friction times slip of a contact, from the slacks of its rows, in the norm dual to its cone."""
     total = 0.0
-    if rows.kind[first] == CONE:
-        for k in range(first + 1, first + condim):
-            u = rows.bound[k] * slack[k]
-            total += u * u
-        return sqrt(total)
-    for j in range(condim - 1):
-        total = max(total, 0.5 * abs(slack[first + 2 * j] - slack[first + 2 * j + 1]))
-    return total
-
-
-@inline
-def _lower(rows_io, first, condim, by):
-    """Take `by` off the targets of the rows that push."""
-    if rows_io.kind[first] == CONE:
-        rows_io.aref[first] -= by
-    else:
-        for k in range(first, first + 2 * (condim - 1)):
-            rows_io.aref[k] -= by
+    for k in range(first + 1, first + condim):
+        u = rows.bound[k] * slack[k]
+        total += u * u
+    return sqrt(total)
 
 
 @inline
@@ -61,11 +46,10 @@ def guess_lift(frames, island, a_guess, rows_io, slack_out):
         k = island.contact_order[i]
         first, condim = contact_row[k, 0], contact_row[k, 1]
         if first >= 0 and lift[k] >= 0.0:
-            count = condim if rows_io.kind[first] == CONE else 2 * (condim - 1)
-            for j in range(first, first + count):
+            for j in range(first, first + condim):
                 slack_out[j] = row_velocity(rows_io.J, j, a_guess) - rows_io.aref[j]
             lift[k] = slip_norm(rows_io, first, condim, slack_out)
-            _lower(rows_io, first, condim, lift[k])
+            rows_io.aref[first] -= lift[k]
 
 
 @inline
@@ -98,9 +82,9 @@ def undo_lift(frames_io, island, gravity, share, slack, rows_io):
         way = min(max(-share * turned / bend, LEAST_WAY), MOST_WAY)
     for i in range(first_contact, end):
         k = island.contact_order[i]
-        first, condim = contact_row[k, 0], contact_row[k, 1]
+        first = contact_row[k, 0]
         if first >= 0 and lift[k] >= 0.0:
             by = max(way * error[k], -lift[k])
-            _lower(rows_io, first, condim, by)
+            rows_io.aref[first] -= by
             lift[k] += by
     return way, change

@@ -8,7 +8,7 @@ of an elliptic cone together. What is kept up to date is the acceleration a = a_
 K = J M^-1, which makes the slack of a row, (A f + c)_k = J_k a - aref_k + R_k f_k, a short dot product: rows
 are longer than the columns they touch.
 
-Contacts marked as lifted obey Coulomb's law in place of the convex cone: see `coulomb.py` for what the two
+Cones marked as lifted obey Coulomb's law in place of the convex cone: see `coulomb.py` for what the two
 differ in. There the fixed point is found by solving again; here the lift is taken off in every visit.
 
 Generic over the scalar: kinds, dimensions and the number of rows are integers shared by all worlds, and
@@ -35,8 +35,8 @@ class DualRows(NamedTuple):
 
     J, K: (capacity, width), of which only the columns first to end of a row are looked at. aref, R, bound,
     active: (capacity,). kind, dim: as in `rows.Rows`; the bound of a cone's first row is not used. active is
-    1 for rows that count, 0 for others. lifted: for the first row of a contact that obeys Coulomb's law the
-    number of its rows, otherwise 0.
+    1 for rows that count, 0 for others. lifted: 1 for the first row of a cone that obeys Coulomb's law, 0
+    for others.
     """
 
     J: Any
@@ -139,10 +139,10 @@ def _allowed(rows, k, frozen, old, new):
 
 
 @inline
-def _solve_plain(rows, k, lift, frozen, work, force_io, a_io):
+def _solve_plain(rows, k, frozen, work, force_io, a_io):
     """Minimise over the force of one row; returns how much its slack moved."""
     old = force_io[k]
-    new = old - (_slack(rows, k, force_io, a_io) + lift) * work.step[k]
+    new = old - _slack(rows, k, force_io, a_io) * work.step[k]
     kind = rows.kind[k]
     if kind == FRICTION:
         new = clamp(new, -rows.bound[k], rows.bound[k])
@@ -152,17 +152,6 @@ def _solve_plain(rows, k, lift, frozen, work, force_io, a_io):
     force_io[k] = new
     _push(rows, k, new - old, a_io)
     return absolute(new - old) * work.diagonal[k]
-
-
-@inline
-def _pyramid_lift(rows, k, count, a):
-    """Friction times slip of a pyramid, whose rows are pairs of opposite edges."""
-    lift = constant(0.0, a[0])
-    for j in range(k, k + count, 2):
-        up = part_velocity(rows.J, j, a, rows.first[j], rows.end[j]) - rows.aref[j]
-        down = part_velocity(rows.J, j + 1, a, rows.first[j], rows.end[j]) - rows.aref[j + 1]
-        lift = maximum(lift, 0.5 * absolute(up - down))
-    return lift
 
 
 # a visit of a cone has in `local`, in round coordinates: slacks, forces, and those it began with
@@ -277,19 +266,13 @@ def _solve_cone(rows, k, frozen, work_io, force_io, a_io):
 def _sweep(rows, n, frozen, work_io, force_io, a_io):
     """Visit all rows once; returns how much slacks moved."""
     moved = constant(0.0, frozen)
-    lift, lifted = constant(0.0, frozen), 0
     k = 0
     while k < n:
         if rows.kind[k] == CONE:
             moved = maximum(moved, _solve_cone(rows, k, frozen, work_io, force_io, a_io))
             k += rows.dim[k]
         else:
-            if rows.lifted[k] > 0:
-                lifted = k + rows.lifted[k]
-                lift = _pyramid_lift(rows, k, rows.lifted[k], a_io)
-            elif k >= lifted:
-                lift = constant(0.0, frozen)
-            moved = maximum(moved, _solve_plain(rows, k, lift, frozen, work_io, force_io, a_io))
+            moved = maximum(moved, _solve_plain(rows, k, frozen, work_io, force_io, a_io))
             k += 1
     return moved
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.body_ncg import solve_impulses
-from worldline._src.kernels.constraints.body_pgs import DISC, prepare_contact, warm_start
+from worldline._src.kernels.constraints.body_pgs import prepare_contact, warm_start
 from worldline._src.kernels.constraints.body_restitution import limit_body_restitution
 from worldline._src.kernels.constraints.contact_rows import first_tangent, meeting, set_frame
 from worldline._src.kernels.constraints.impacts import (
@@ -216,7 +216,7 @@ def _prepare(hits, trees, shapes, k, n, v, frames_out, bounces_out, contacts_out
     impact = impact_of(met.law, r, u, free, A, Moment(h, option[PHASE], option[SHARE], option[SLOW_PUSH]))
     made = contact_answer(met.law, impact, u, A, h, option[SAFE] != 0.0)
     R1 = elliptic_first_regularizer(made.friction_R, option[RATIO])
-    contacts_out.a[n], contacts_out.b[n], contacts_out.shape[n] = link_a, link_b, DISC
+    contacts_out.a[n], contacts_out.b[n] = link_a, link_b
     contacts_out.active[n] = 1.0
     contacts_out.mu[n] = met.sliding if met.condim > 1 else 0.0
     row = 3 * n

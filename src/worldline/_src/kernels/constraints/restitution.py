@@ -11,13 +11,14 @@ Forces that rows allow are convex sets, so a blend stays in its cones and lets n
 linear. The work along the way is a quadratic, so the share has a closed form. The work of a contact is its
 impulse times the mean of its speeds before and after: exact for kinetic energy, and relative, so that what a
 moved body does to those it pushes is no gain. Islands that do not gain keep their bits.
+
+Only hard contacts bounce. Their rows are the normal and, with friction, the tangents of a cone.
 """
 
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.jacobians import row_velocity
-from worldline._src.kernels.constraints.rows import CONE
 from worldline._src.kernels.constraints.solve import give_back, record_contacts, record_rows
 from worldline._src.kernels.constraints.tables import (
     ALL_ROWS,
@@ -49,26 +50,11 @@ def most_restitution(start, slope, bend, allowed):
 
 
 @inline
-def row_count(rows, first, condim):
-    """Rows of a contact."""
-    count = condim
-    if condim > 1 and rows.kind[first] != CONE:
-        count = 2 * (condim - 1)
-    return count
-
-
-@inline
-def pushes(rows, first, row):
-    """Whether a row of the contact at `first` has a part along the normal: all but friction of a cone."""
-    return row == first or rows.kind[first] != CONE
-
-
-@inline
 def _impact_speed(island_rows, contact, first, row, taken, a, h):
     """Speeds of a row before and after the impact, added. taken: restitution missing in the targets."""
     rows, frames = island_rows.rows, island_rows.frames
     aref = rows.aref[row]
-    if pushes(rows, first, row):
+    if row == first:
         # targets as they were made
         aref += max(frames.lift[contact], 0.0) + taken / h
     return h * (row_velocity(rows.J, row, a) - aref) + island_rows.notes.row_impact[row]
@@ -80,19 +66,18 @@ def gains_energy(island_rows, solution, bounce_out):
 
     `bounce_out` gets forces, speeds and accelerations.
     """
-    rows, frames, island = island_rows.rows, island_rows.frames, island_rows.members
+    frames, island = island_rows.frames, island_rows.members
     h, force, a = solution.option[STEP], solution.row_force, solution.island_a
     work, given = 0.0, 0.0
     for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
         k = island.contact_order[i]
         first, condim = frames.contact_row[k, 0], frames.contact_row[k, 1]
         if first >= 0 and frames.bounce[k] >= 0.0:
-            for row in range(first, first + row_count(rows, first, condim)):
+            for row in range(first, first + condim):
                 speed = _impact_speed(island_rows, k, first, row, 0.0, a, h)
                 bounce_out.bounce_speed[row] = speed
                 work += 0.5 * h * force[row] * speed
-                if pushes(rows, first, row):
-                    given += h * force[row] * frames.bounce[k]
+            given += h * force[first] * frames.bounce[k]
     if work <= GAIN * given:
         return False
     for row in range(island.counter[ROWS]):
@@ -108,12 +93,9 @@ def take_restitution(solution, island_rows_io, a_io):
     rows, frames, island = island_rows_io.rows, island_rows_io.frames, island_rows_io.members
     for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
         k = island.contact_order[i]
-        first, condim = frames.contact_row[k, 0], frames.contact_row[k, 1]
+        first = frames.contact_row[k, 0]
         if first >= 0:
-            up = max(frames.lift[k], 0.0) - max(frames.bounce[k], 0.0) / solution.option[STEP]
-            for row in range(first, first + row_count(rows, first, condim)):
-                if pushes(rows, first, row):
-                    rows.aref[row] += up
+            rows.aref[first] += max(frames.lift[k], 0.0) - max(frames.bounce[k], 0.0) / solution.option[STEP]
             if frames.lift[k] >= 0.0:
                 frames.lift[k] = 0.0
     for j in range(solution.island_a.shape[0]):
@@ -133,14 +115,14 @@ def forget_rows(rows, solution, records_io):
 @inline
 def _blend_share(island_rows, solution, bounce):
     """How much of the restitution an island may keep."""
-    rows, frames, island = island_rows.rows, island_rows.frames, island_rows.members
+    frames, island = island_rows.frames, island_rows.members
     h, force, a = solution.option[STEP], solution.row_force, solution.island_a
     start, slope, bend = 0.0, 0.0, 0.0
     for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
         k = island.contact_order[i]
         first, condim = frames.contact_row[k, 0], frames.contact_row[k, 1]
         if first >= 0 and frames.bounce[k] >= 0.0:
-            for row in range(first, first + row_count(rows, first, condim)):
+            for row in range(first, first + condim):
                 speed = _impact_speed(island_rows, k, first, row, frames.bounce[k], a, h)
                 more, faster = bounce.bounce_force[row] - force[row], bounce.bounce_speed[row] - speed
                 start += force[row] * speed

@@ -12,7 +12,7 @@ from __future__ import annotations
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.islands import tree_of
 from worldline._src.kernels.constraints.jacobians import part_velocity
-from worldline._src.kernels.constraints.restitution import GAIN, most_restitution, pushes, row_count
+from worldline._src.kernels.constraints.restitution import GAIN, most_restitution
 from worldline._src.kernels.constraints.tables import OF_CONTACT, SPEED_TOLERANCE, STEP
 from worldline._src.scalar.ops import absolute, any_of, constant, maximum, where
 
@@ -45,7 +45,7 @@ def _impact_speed(made, first, row, taken, a, h):
     """Speeds of a row before and after the impact, added. taken: restitution missing in the targets."""
     dual, rows = made.dual, made.rows
     aref = rows.aref[row]
-    if pushes(rows, first, row):
+    if row == first:
         aref = aref + taken * (1.0 / h)
     after = part_velocity(rows.J, row, a, dual.row_first[row], dual.row_end[row]) - aref
     return h * after + made.notes.row_impact[row]
@@ -84,18 +84,18 @@ def gaining_worlds(contact_id, option, force, a, made_io):
 
     Shares of restitution become 0 in those islands and 1 in all others.
     """
-    rows, frames, bounce = made_io.rows, made_io.frames, made_io.bounce
+    frames, bounce = made_io.frames, made_io.bounce
     h, zero = option[STEP], constant(0.0, a[0])
     gain, most = frames.lift_error, zero
     for k in range(frames.contact_row.shape[0]):
         first = _bounces(contact_id, made_io, k)
         if first >= 0:
             gain[k] = zero
-            for row in range(first, first + row_count(rows, first, frames.contact_row[k, 1])):
+            for row in range(first, first + frames.contact_row[k, 1]):
                 speed = _impact_speed(made_io, first, row, zero, a, h)
                 bounce.bounce_speed[row] = speed
                 gain[k] = gain[k] + 0.5 * force[row] * speed
-                if pushes(rows, first, row):
+                if row == first:
                     # sweeps end with accelerations that far off
                     gain[k] = gain[k] - force[row] * (GAIN * frames.bounce[k] + h * option[SPEED_TOLERANCE])
             most = maximum(most, gain[k])
@@ -130,16 +130,13 @@ def take_restitution(contact_id, n, option, force, made_io, a_io):
     for k in range(frames.contact_row.shape[0]):
         first = _bounces(contact_id, made_io, k)
         if first >= 0:
-            less = frames.bounce[k] * (1.0 / option[STEP])
-            for row in range(first, first + row_count(rows, first, frames.contact_row[k, 1])):
-                if pushes(rows, first, row):
-                    rows.aref[row] = rows.aref[row] - less
+            rows.aref[first] = rows.aref[first] - frames.bounce[k] * (1.0 / option[STEP])
 
 
 @inline
 def _find_shares(contact_id, made, option, force, a):
     """How much of the restitution islands that gain may keep."""
-    rows, frames, bounce = made.rows, made.frames, made.bounce
+    frames, bounce = made.frames, made.bounce
     share, label, zero = bounce.tree_share, bounce.tree_label, constant(0.0, a[0])
     for t in range(share.shape[0]):
         start, slope, bend = zero, zero, zero
@@ -147,7 +144,7 @@ def _find_shares(contact_id, made, option, force, a):
             first = _bounces(contact_id, made, k)
             if first >= 0:
                 mine = _is(label[_trees(contact_id, made, k)[0]], t)
-                for row in range(first, first + row_count(rows, first, frames.contact_row[k, 1])):
+                for row in range(first, first + frames.contact_row[k, 1]):
                     speed = _impact_speed(made, first, row, frames.bounce[k], a, option[STEP])
                     f = where(mine, force[row], zero)
                     more = where(mine, bounce.bounce_force[row] - force[row], zero)

@@ -23,7 +23,6 @@ from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.active_sets import PlainRows, SetWork, active_sets
 from worldline._src.kernels.constraints.dual_pgs import DualOptions, DualRows, DualWork, dual_pgs
 from worldline._src.kernels.constraints.islands import tree_of
-from worldline._src.kernels.constraints.rows import CONE
 from worldline._src.kernels.constraints.slot_restitution import blend, gaining_worlds, take_restitution
 from worldline._src.kernels.constraints.tables import (
     BOUNCED,
@@ -136,16 +135,15 @@ def _keep(layout, made, n, force):
 
 @inline
 def _mark_lifted(made, n):
-    """Tell the solver which contacts obey Coulomb's law."""
+    """Mark the cones that obey Coulomb's law: contacts with friction of all laws but the impedance model."""
     notes, frames, lifted = made.notes, made.frames, made.dual.row_lifted
     for r in range(n):
         lifted[r] = 0
         k = notes.row_note[r, 1]
         if notes.row_note[r, 0] == OF_CONTACT and frames.contact_row[k, 0] == r:
-            condim = frames.contact_row[k, 1]
             # the law is the model's: either all worlds have a lift to undo or none
             if any_of(frames.lift[k] >= 0.0):
-                lifted[r] = condim if made.rows.kind[r] == CONE else 2 * (condim - 1)
+                lifted[r] = 1
 
 
 @inline

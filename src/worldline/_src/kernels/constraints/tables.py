@@ -262,7 +262,6 @@ COLUMNS = (
     # sequential impulses; see body_pgs.py
     Column("push_a", "args", ("npush",), "First body."),
     Column("push_b", "args", ("npush",), "Second body."),
-    Column("push_shape", "args", ("npush",), "Shape of friction."),
     # rows
     Column("kind", "args", ("nrow",), "Kind of row."),
     Column("dim", "args", ("nrow",), "Rows of the cone that starts here."),
@@ -353,7 +352,7 @@ COLUMNS = (
     Column("push_arm_b", "d", ("npush3", 3), "Arms of the second."),
     Column("push_spin_a", "d", ("npush3", 3), "What a unit impulse does to its rotation,"),
     Column("push_spin_b", "d", ("npush3", 3), "and to that of the second."),
-    Column("push_block", "d", ("npush", 13), "Response of a contact to itself."),
+    Column("push_block", "d", ("npush", 10), "Response of a contact to itself."),
     Column("push_target", "d", ("npush3",), "Wanted velocities."),
     Column("push_R", "d", ("npush3",), "Regularizers."),
     Column("push_mu", "d", ("npush",), "Friction."),
@@ -377,7 +376,7 @@ COLUMNS = (
     Column("mu", "d", ("ncontact", 6), "Friction: two sliding, spin, two rolling; speed of correction."),
     # rows of several worlds at once; see slot_solve.py
     Column("contact_kept", "m", ("ncontact",), "Where the forces of a contact are kept."),
-    Column("row_lifted", "args", ("nfixed",), "Rows of the pyramid or cone that obeys Coulomb's law."),
+    Column("row_lifted", "args", ("nfixed",), "1 for the first row of a cone that obeys Coulomb's law."),
     Column("K", "d", ("nfixed", "width"), "Accelerations by unit forces of rows."),
     Column("dual", "d", (4, "nfixed"), "Regularizer, diagonal of the matrix, step, force."),
     Column("dual_block", "d", ("nfixed", 6), "Blocks of cones."),
@@ -524,7 +523,6 @@ PushView, push_view = TABLE.view(
     "PushView",
     "push_a",
     "push_b",
-    "push_shape",
     "push_axes",
     "push_arm_a",
     "push_arm_b",
