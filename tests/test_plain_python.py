@@ -98,3 +98,40 @@ def test_every_function_without_the_compiler(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "all alike"
+
+
+ISLANDS = """
+import sys
+import numpy as np
+from worldline import simulation as sx
+from worldline.collision import CollisionShape
+
+world = sx.World(time_step=0.004)
+world.add_ground_plane(friction=0.5)
+for name, place in (("alone", (3, 0, 0.099)), ("low", (0, 0, 0.099)), ("high", (0.02, 0, 0.298))):
+    body = world.add_rigid_body(name, position=place, inertia=0.01 * np.eye(3))
+    body.add_collision_shape(CollisionShape.box((0.1, 0.1, 0.1)))
+    body.linear_velocity = (0.5, 0.2, 0.0)
+for _ in range(5):
+    world.step()
+assert world.step_report().islands == 2
+np.save(sys.argv[1], world.state_vector)
+"""
+
+
+def test_islands_of_several_sizes_without_the_compiler(tmp_path):
+    """A small island first: its arrays must not be those of the larger one."""
+    found = []
+    for disabled in "01":
+        saved = tmp_path / f"{disabled}.npy"
+        environment = os.environ | {"NUMBA_DISABLE_JIT": disabled}
+        done = subprocess.run(
+            [sys.executable, "-c", ISLANDS, str(saved)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stderr
+        found.append(np.load(saved))
+    np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-9)

@@ -258,7 +258,7 @@ def solve_islands(m, c, args, d):
     """islands, v -> a with constraints: the rows of each island are made and solved before the next."""
     tm, tc, td = trees_of(args, d)
     program, island = program_view(m, c, args, d).program, island_view(m, c, args, d)
-    motion, v = motion_view(m, c, args, d), operand_view(tm, tc, td).v
+    v = operand_view(tm, tc, td).v
     free_link, option = push_work_view(m, c, args, d).tree_link, link_view(m, c, args, d).option
     counter, pair = island.counter, contact_frame_view(m, c, args, d).contact_row
     if args[HIT_M] != 0:
@@ -269,6 +269,8 @@ def solve_islands(m, c, args, d):
     for i in range(counter[ISLANDS]):
         n = islands.open_island(pair, i, island)
         m[_COLUMNS], m[_WIDTH] = n, islands.padded_columns(n)
+        # views are cut by the size of the island at hand
+        motion = motion_view(m, c, args, d)
         for j in range(n):
             motion.island_v[j] = v[motion.column_dof[j]]
         counter[ROWS], counter[BOUNCED] = 0, 0
