@@ -84,6 +84,24 @@ def test_a_ball_between_a_wall_and_another_adds_no_energy(method):
     assert world.rigid_bodies["a"].linear_velocity[2] == pytest.approx(0.0, abs=1e-6)
 
 
+def test_what_gravity_does_within_a_step_is_all_the_gain_there_may_be(method):
+    """Two balls that rise more slowly than gravity stops them, the upper one into the lower one's way.
+
+    The ground, which the lower ball presses on at the end of the step, works on it: more than the impact loses. The
+    impact gets no restitution then, and both balls are at rest.
+    """
+    h, g = 1e-3, 9.81
+    world = sx.World(gravity=(0, 0, -g), time_step=h, contact_solver_method=method)
+    world.add_ground_plane(restitution=1.0, friction=0.0)
+    options = {"restitution": 1.0, "friction": 0.0}
+    ball(world, "a", position=(0, 0, 0.1 - NONE), linear_velocity=(0, 0, 0.5 * g * h), **options)
+    ball(world, "b", position=(0, 0, 0.3 - 2 * NONE), linear_velocity=(0, 0, 0.3 * g * h), **options)
+    world.step()
+    # what overlaps by NONE is pushed apart by a fifth of it
+    for body in world.rigid_bodies:
+        assert body.linear_velocity[2] == pytest.approx(0.0, abs=0.5 * NONE / h)
+
+
 def test_momentum_is_kept_where_restitution_is_cut(method):
     """The rod comes down on a plate that floats."""
     world = sx.World(gravity=(0, 0, 0), time_step=1e-3, contact_solver_method=method)
