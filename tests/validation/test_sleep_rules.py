@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contact_worlds import ball, box
+from contact_worlds import G, ball, box
 
 from worldline import simulation as sx
 from worldline.collision import CollisionShape
@@ -47,7 +47,7 @@ def test_sleep_comes_after_the_quiet_time_and_not_a_step_sooner():
     ("quantity", "threshold"),
     [("linear_velocity", "linear_speed_threshold"), ("angular_velocity", "angular_speed_threshold")],
 )
-@pytest.mark.parametrize(("factor", "sleeps"), [(0.99, True), (1.01, False)])
+@pytest.mark.parametrize(("factor", "sleeps"), [(0.99, True), (1.01, False), (-0.99, True), (-1.01, False)])
 def test_speeds_count_against_their_own_threshold(quantity, threshold, factor, sleeps):
     world, a, _ = floating(
         **{"linear_speed_threshold": 1e-3, "angular_speed_threshold": 1e-3, threshold: 0.02}
@@ -139,7 +139,7 @@ def test_what_is_awake_wakes_what_it_touches():
     assert b.linear_velocity[0] > 0.5
 
 
-@pytest.mark.parametrize(("speed", "wakes"), [(0.0, False), (1e-3, True)])
+@pytest.mark.parametrize(("speed", "wakes"), [(0.0, False), (1e-3, True), (-1e-3, True)])
 def test_a_prescribed_body_that_moves_wakes_what_stands_on_it(speed, wakes):
     world = sx.World(time_step=H, deactivation_options=options())
     table = world.add_rigid_body("table", mass=1.0, inertia=np.eye(3), position=(0, 0, -0.1))
@@ -180,3 +180,38 @@ def test_another_command_wakes_a_robot(change, wakes):
     sleepers[1].force = [2.0 + change]
     world.step()
     assert (group >= 0).tolist() == [True, not wakes]
+
+
+def test_a_sleeper_stays_where_it_is_and_its_contacts_carry_it():
+    """While it sleeps: bits of its pose, no motion, and forces that are its weight."""
+    world = sx.World(time_step=H, deactivation_options=options())
+    world.add_ground_plane()
+    body = box(world, position=(0, 0, 0.1), mass=3.0)
+    world.step(n=60)
+    assert body.is_sleeping
+    pose, forces = body.transform.copy(), [contact.force.copy() for contact in world.contacts]
+    np.testing.assert_allclose(np.sum(forces, axis=0), (0, 0, 3.0 * G), rtol=0, atol=1e-5)
+    for _ in range(3):
+        world.step(n=20)
+        assert body.is_sleeping
+        assert np.array_equal(body.transform, pose)
+        assert not body.linear_velocity.any() and not body.linear_acceleration.any()
+        assert np.array_equal([contact.force for contact in world.contacts], forces)
+
+
+@pytest.mark.parametrize(("change", "wakes"), [(0.0, False), (0.99 * LEAST, False), (1.01 * LEAST, True)])
+def test_another_speed_that_is_asked_for_wakes_a_robot(change, wakes):
+    """Of a drive without gains yet, which falls asleep with the speed it is asked for."""
+    world = sx.World(gravity=(0, 0, 0), time_step=H, deactivation_options=options())
+    world.add_ground_plane(-50.0)
+    robot = world.add_multibody("robot")
+    link = robot.add_link("rod", None, sx.JointSpec(name="j", axis=(0, 1, 0)))
+    link.mass, link.inertia = 1.0, np.eye(3)
+    joint = robot.joints[0]
+    joint.target_velocity = [3.0]
+    world.step(n=3 * QUIET)
+    group = world._live().constraints.column["tree_group"]
+    assert group.tolist() == [0]
+    joint.target_velocity = [3.0 - change]
+    world.step()
+    assert (group[0] < 0) == wakes
