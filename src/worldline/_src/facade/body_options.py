@@ -26,7 +26,7 @@ def checked_inertia(value: Inertia, what: str) -> Inertia:
     """An Inertia that a body of a World can have."""
     if not isinstance(value, Inertia):
         raise values.ShapeError(f"{what} must be an Inertia, got {value!r}")
-    values.positive(value.mass, f"{what}: mass")
+    values.mass_of(value.mass, f"{what}: mass")
     values.inertia_of(value.moment, f"{what}: the moment")
     return value
 
@@ -99,7 +99,7 @@ def overridden(
     elif inertia is not None:
         inertia = values.inertia_of(inertia, f"{who}: inertia")
     if mass is not None:
-        mass = values.positive(mass, f"{who}: mass")
+        mass = values.mass_of(mass, f"{who}: mass")
     if center_of_mass is not None:
         center_of_mass = values.vector3(center_of_mass, f"{who}: center of mass")
     for field, value in (("mass", mass), ("inertia", inertia), ("center_of_mass", center_of_mass)):
@@ -133,7 +133,7 @@ class RigidBodyOptions(_Massive):
         [1.0, 0.0, 0.0]
     """
 
-    mass: Setting[float, float] = Setting(lambda v: values.positive(v, "RigidBodyOptions mass: mass"))
+    mass: Setting[float, float] = Setting(lambda v: values.mass_of(v, "RigidBodyOptions mass: mass"))
     inertia: Setting[Array | None, InertiaLike | None] = Setting(
         lambda v: None if v is None else values.inertia_of(v, "RigidBodyOptions inertia: inertia")
     )
@@ -192,7 +192,7 @@ class LinkOptions(_Massive):
         2.0
     """
 
-    mass: Setting[float, float] = Setting(lambda v: values.positive(v, "Link mass: mass"))
+    mass: Setting[float, float] = Setting(lambda v: values.mass_of(v, "Link mass: mass"))
     inertia: Setting[Array | None, InertiaLike | None] = Setting(
         lambda v: None if v is None else values.inertia_of(v, "LinkOptions inertia: inertia")
     )

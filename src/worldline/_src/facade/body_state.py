@@ -54,7 +54,7 @@ class MassiveFrame(Frame):
     @mass.setter
     def mass(self, value: float) -> None:
         runtime, b = self._index()
-        mass = values.positive(value, f"{self._kind()} mass")
+        mass = values.mass_of(value, f"{self._kind()} mass of '{self.name}': {self._kind()} mass")
         model = runtime.model
         scale = (
             mass / float(model.body_mass[b]) if self._follows_shapes() and model.body_mass[b] > 0.0 else 1.0

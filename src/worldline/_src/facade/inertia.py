@@ -12,7 +12,7 @@ import numpy as np
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
 from worldline._src.facade.values import TransformLike, VectorLike
-from worldline._src.model.checks import check_body
+from worldline._src.model.checks import check_body, check_least
 from worldline._src.scene.geometry import ShapeType
 from worldline._src.scene.mass_properties import MassProperties, combined, is_physical, placed, primitive
 from worldline._src.spatial.poses import Array
@@ -57,6 +57,7 @@ class Inertia:
         center = values.vector3(center_of_mass, "center of mass")
         weight = values.real(mass, "mass")
         check_body(weight, given, "Inertia")
+        check_least(weight, given, "Inertia")
         self._set(weight, center, given)
 
     def _set(self, mass: float, center: Array, moment: Array) -> None:
@@ -202,4 +203,4 @@ def _of(shape: ShapeType, size: Sequence[float], density: float, mass: float | N
         raise ArgumentError(f"sizes of a {shape.name.lower()} must be positive, got {list(size)}")
     if mass is None:
         return _from(primitive(shape, size, density=values.positive(density, "density")))
-    return _from(primitive(shape, size, mass=values.positive(mass, "mass")))
+    return _from(primitive(shape, size, mass=values.mass_of(mass, "mass")))

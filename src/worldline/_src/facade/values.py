@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from worldline._src.collision.transforms import pose_of_matrix
 from worldline._src.errors import ArgumentError, ShapeError
 from worldline._src.model.checks import check_body
+from worldline._src.scene.bodies import LEAST_INERTIA
 from worldline._src.scene.texts import unwritable
 from worldline._src.spatial.poses import Array
 
@@ -40,6 +41,14 @@ def positive(value: Any, what: str) -> float:
     number = value if type(value) is float else _number(value, what)
     if not (_ISFINITE(number) and number > 0.0):
         raise ArgumentError(f"{what} must be positive and finite, got {number}")
+    return number
+
+
+def mass_of(value: Any, what: str) -> float:
+    """A mass that a step can move [kg]."""
+    number = positive(value, what)
+    if number < LEAST_INERTIA:
+        raise ArgumentError(f"{what} must be at least {LEAST_INERTIA} kg, got {number}")
     return number
 
 
@@ -169,6 +178,11 @@ def inertia_of(value: Any, what: str) -> Array:
         raise ArgumentError(f"{what} must be symmetric positive definite, got {made.tolist()}")
     made = 0.5 * (made + made.T)
     check_body(1.0, made, what)
+    least = float(np.linalg.eigvalsh(made)[0])
+    if least < LEAST_INERTIA:
+        raise ArgumentError(
+            f"{what} must have principal moments of at least {LEAST_INERTIA} kg m^2, got {made.tolist()}"
+        )
     return made
 
 

@@ -20,7 +20,7 @@ from typing_extensions import Unpack
 from worldline._src.errors import ArgumentError
 from worldline._src.model.assemble import assemble
 from worldline._src.model.builder_shapes import ShapeConfig, add_shape_table
-from worldline._src.model.checks import check_angle_limits, check_body
+from worldline._src.model.checks import check_angle_limits, check_body, check_least
 from worldline._src.model.kinds import QUATERNION_JOINTS, Axis, BodyFlags, JointType
 from worldline._src.model.model import Model
 from worldline._src.model.records import (
@@ -153,6 +153,7 @@ class ModelBuilder(ShapeMethods):
             moments = numbers(inertia, (3, 3), f"inertia of link '{label}'")
         if check_inertia:
             check_body(mass, moments, f"link '{label}'")
+        check_least(mass, moments, f"link '{label}'")
         if type(gravcomp) is not float or not math.isfinite(gravcomp):
             gravcomp = float(numbers(gravcomp, (), f"gravcomp of link '{label}'"))
         moments = 0.5 * (moments + moments.T)

@@ -11,6 +11,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError, nearest_name
 from worldline._src.model.kinds import QUATERNION_JOINTS
+from worldline._src.scene.bodies import LEAST_INERTIA, has_small_moment
 from worldline._src.spatial.poses import Array, float_array, numbers
 
 if TYPE_CHECKING:
@@ -58,6 +59,16 @@ UPDATABLE = (
     "joint_distance",
     "gravity",
 )
+
+
+def check_least(mass: float, inertia: Array, what: str) -> None:
+    """A mass and moments of inertia about the axes that are zero, or large enough for a step to move."""
+    if 0.0 < mass < LEAST_INERTIA:
+        raise ArgumentError(f"{what}: mass must be 0 or at least {LEAST_INERTIA} kg, got {mass}")
+    if has_small_moment(inertia.diagonal().tolist()):
+        raise ArgumentError(
+            f"{what}: moments of inertia must be 0 or at least {LEAST_INERTIA} kg m^2, got {inertia.tolist()}"
+        )
 
 
 def check_body(mass: float, inertia: Array, what: str) -> None:
@@ -196,6 +207,8 @@ def check_update(model: Model, arrays: dict[str, Any]) -> dict[str, np.ndarray]:
             _check_mass(float(mass[b]), f"body '{label}'")
             if changed[b]:
                 check_body(float(mass[b]), inertia[b], f"body '{label}'")
+            if changed[b] or mass[b] != model.body_mass[b]:
+                check_least(float(mass[b]), inertia[b], f"body '{label}'")
         if "body_inertia" in checked:
             checked["body_inertia"] = 0.5 * (inertia + inertia.transpose(0, 2, 1))
     return checked

@@ -26,7 +26,7 @@ from worldline._src.model.checked_parts import (
     add_massless_link,
     add_weld,
 )
-from worldline._src.model.checks import check_angle_limits
+from worldline._src.model.checks import check_angle_limits, check_least
 from worldline._src.model.kinds import ActuatorMode
 from worldline._src.model.kinds import JointType as BuiltJoint
 from worldline._src.model.records import JointDofConfig
@@ -151,6 +151,8 @@ def _add_link(
     joints: Sequence[Joint | FreeJoint] = active_joints(link, body) if free is None else [free]
     world_pose = np.array(local if parent < 0 else _placed(builder.links[parent].xform.tolist(), local))
 
+    if joints:
+        check_least(mass.mass, mass.inertia, f"link '{link.name or len(builder.links)}'")
     for k, joint in enumerate(joints[:-1]):
         name = joint.name or f"{k}"
         label = f"{link.name or f'link_{len(builder.links)}'}/{name}"

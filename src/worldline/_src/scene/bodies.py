@@ -22,6 +22,17 @@ from worldline._src.scene.kinds import FAILED, FLAG, NON_NEGATIVE, REAL, Kind, R
 from worldline._src.scene.texts import LABEL, Enumeration, Name, Ref
 from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array, Numbers, Vector
 
+LEAST_INERTIA = 1e-24
+"""Least mass [kg] and moment of inertia [kg m^2] other than zero that a step can tell from rounding."""
+_ROUNDING = 1e-15
+"""Moments that are smaller than this share of the largest are what rounding leaves of none."""
+
+
+def has_small_moment(moments: Sequence[float]) -> bool:
+    """Whether a moment of inertia is positive, not rounding beside others, and too small for a step."""
+    least = _ROUNDING * max(0.0, *moments)
+    return any(least < moment < LEAST_INERTIA for moment in moments)
+
 
 class Inertia(Struct):
     """Mass properties of a link; what is None is computed from its geoms."""

@@ -13,13 +13,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from worldline._src.errors import Problem
-from worldline._src.scene.bodies import BodyKind, Frame, Link
+from worldline._src.scene.bodies import LEAST_INERTIA, BodyKind, Frame, Inertia, Link, has_small_moment
 from worldline._src.scene.contexts import Probe, TooManyProblems
 from worldline._src.scene.geometry import Geometry, ShapeType
 from worldline._src.scene.glance import Doubt, Glance
 from worldline._src.scene.hints import hint
 from worldline._src.scene.kinds import WORLD, describe
 from worldline._src.scene.layout import active_joints, sizes
+from worldline._src.scene.lending import peek
 from worldline._src.scene.limits import LIMITS, Limits
 from worldline._src.scene.matching import match_kinds
 from worldline._src.scene.rules import RULES
@@ -71,6 +72,7 @@ def _walk(world: World, probe: Probe) -> None:
         # these rely on the types of the whole tree
         links = list(world.hierarchy.links())
         _static_shapes(world, links, probe)
+        _least_inertia(world, links, probe)
         _frames(world, probe)
         _keyframes(world, links, probe)
         match_kinds(world, probe)
@@ -128,6 +130,26 @@ def _static_shapes(world: World, links: list[Link], probe: Probe) -> None:
             if is_ground(geom):
                 allowed = "a shape with a volume, since the link can move"
                 probe.reject(f"{path}.geoms[{index}].shape", geom.shape.name, allowed)
+
+
+def _least_inertia(world: World, links: list[Link], probe: Probe) -> None:
+    """Given masses and moments of links that move are zero, or large enough for a step."""
+    small = {id(link) for link in links if _is_small(peek(link, "inertial"))}
+    for link, moves, path in movable_links(world) if small else ():
+        if moves and id(link) in small:
+            allowed = f"zero, or at least {LEAST_INERTIA} kg and kg m^2"
+            given = f"a smaller mass or moment of inertia of link {link.name!r}"
+            probe.reject(f"{path}.inertial", given, allowed)
+
+
+def _is_small(inertial: Inertia) -> bool:
+    """Whether a mass or a moment about an axis is positive and no step could move it."""
+    moments = inertial.full_inertia
+    if moments is None:
+        moments = [] if inertial.diag_inertia is None else inertial.diag_inertia.tolist()
+    return 0.0 < (inertial.mass or 0.0) < LEAST_INERTIA or (
+        len(moments) > 0 and has_small_moment(moments[:3])
+    )
 
 
 def _frames(world: World, probe: Probe) -> None:

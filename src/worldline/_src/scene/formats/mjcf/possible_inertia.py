@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from worldline._src.scene.bodies import LEAST_INERTIA
 from worldline._src.scene.mass_properties import MassProperties, principal_axes
 from worldline._src.scene.vectors import Array
 
@@ -52,6 +53,8 @@ def possible_inertia(given: MassProperties) -> PossibleInertia:
     # second moments of mass along the principal axes, smallest first
     second = np.maximum(0.5 * moments.sum() - moments, 0.0)
     nearest = second.sum() - second
+    # what no step can tell from rounding is none
+    nearest[nearest < LEAST_INERTIA] = 0.0
     # a sum that is rounded down would still be refused
     nearest[0] = min(nearest[0], nearest[1] + nearest[2])
     size = float(np.linalg.norm(moments))
