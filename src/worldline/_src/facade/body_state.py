@@ -14,12 +14,47 @@ from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.inertia import Inertia
 from worldline._src.facade.values import TransformLike, VectorLike
+from worldline._src.model.model import Model
 from worldline._src.scene.bodies import Link as SceneLink
+from worldline._src.scene.options import InertiaSource
 from worldline._src.spatial.poses import Array
 from worldline._src.step.dynamics import link_accelerations
 
 if TYPE_CHECKING:
+    from worldline._src.facade.runtime import Runtime
     from worldline._src.facade.world import World
+
+
+def describe_mass(link: SceneLink, model: Model, b: int) -> None:
+    """Write the mass properties of a body of a model as those given to its link.
+
+    What was left to the shapes of the link still follows them.
+    """
+    given = link.inertial
+    is_open = given.full_inertia is None and given.diag_inertia is None
+    given.has_own_moments = given.has_own_moments and not is_open
+    given.has_own_pos = given.has_own_pos and given.pos is not None
+    given.mass = float(model.body_mass[b])
+    given.pos = model.body_com[b].copy()
+    given.diag_inertia = given.orientation = None
+    given.full_inertia = six_moments(model.body_inertia[b])
+
+
+def give_all_masses(runtime: Runtime) -> None:
+    """Replace compile options that override given mass properties by what they led to.
+
+    Where a scene takes inertia from its geoms alone, scales masses to a total or bounds them, one that is
+    written would be computed anew with the next compilation: all are given from here on.
+    """
+    options = runtime.scene.compile_options
+    overrides = options.inertia_source is InertiaSource.Geometry or options.balance_inertia
+    if not (overrides or options.total_mass or options.bound_mass or options.bound_inertia):
+        return
+    for link in runtime.scene.hierarchy.links():
+        if id(link) in runtime.link_body:
+            describe_mass(link, runtime.model, runtime.link_body[id(link)])
+    options.inertia_source, options.balance_inertia = InertiaSource.Auto, False
+    options.bound_mass, options.bound_inertia, options.total_mass = 0.0, 0.0, None
 
 
 class MassiveFrame(Frame):
@@ -166,14 +201,11 @@ class MassiveFrame(Frame):
                 rows[name] = np.array(getattr(model, name))
                 rows[name][b] = value
         runtime.update(**rows)
+        give_all_masses(runtime)
+        describe_mass(self._link, model, b)
         given = self._link.inertial
-        is_open = given.full_inertia is None and given.diag_inertia is None
-        given.has_own_moments = has_own_moments or (given.has_own_moments and not is_open)
-        given.has_own_pos = has_own_pos or (given.has_own_pos and given.pos is not None)
-        given.mass = float(model.body_mass[b])
-        given.pos = model.body_com[b].copy()
-        given.diag_inertia = given.orientation = None
-        given.full_inertia = six_moments(model.body_inertia[b])
+        given.has_own_moments |= has_own_moments
+        given.has_own_pos |= has_own_pos
         if inertia is not None and has_own_moments:
             given.is_checked = True
 
