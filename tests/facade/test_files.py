@@ -322,7 +322,7 @@ def test_a_file_with_a_right_checksum_and_wrong_content_is_refused(tmp_path):
     }
     for name, value in wrong.items():
         payload = msgspec.msgpack.encode({**content, name: value})
-        header = struct.pack("<8sIQ32s", b"WORLDLIN", 1, len(payload), hashlib.sha256(payload).digest())
+        header = struct.pack("<8sIQ32s", b"WORLDLIN", 3, len(payload), hashlib.sha256(payload).digest())
         file.write_bytes(header + payload)
         before = bits(world)
         with pytest.raises(SceneError):

@@ -53,7 +53,7 @@ def test_the_rows_of_a_recording_are_the_states(recorded):
 def test_held_forces_are_recorded(recorded):
     recorded.rigid_bodies["box"].force = (1, 2, 3)
     recorded.step()
-    assert recorded.recording["box.wrench"][-1].tolist() == [1, 2, 3, 0, 0, 0]
+    assert recorded.recording["box.wrench"][-1].tolist() == [0, 0, 0, 1, 2, 3]
 
 
 def test_arrays_are_copies(recorded):
@@ -218,7 +218,7 @@ def test_bytes_that_are_no_recording_are_refused(tmp_path, data):
 def test_another_version_is_refused_by_number(recorded, tmp_path):
     kind = recording_file._KIND._replace(version=99)
     write_checked(tmp_path / "later.wlr", kind, b"")
-    with pytest.raises(sx.RecordingError, match=r"later\.wlr: version 99 of a recording; this build reads 2"):
+    with pytest.raises(sx.RecordingError, match=r"later\.wlr: version 99 of a recording; this build reads 3"):
         sx.Recording.load(tmp_path / "later.wlr")
 
 

@@ -264,7 +264,7 @@ def test_clones_have_the_functions_and_files_refuse_them(tmp_path):
     world, body = ball()
 
     def pull(step):
-        step.body_f[0, 0] -= 8.0 * step.body_q[0, 0]
+        step.body_f[0, 3] -= 8.0 * step.body_q[0, 0]
 
     world.add_force_element("spring", pull)
     world.step(n=5)

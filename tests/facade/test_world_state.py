@@ -303,8 +303,8 @@ def test_controls_are_written_at_once(scene):
     control["box.wrench"] = [1, 2, 3, 4, 5, 6]
     world.set_control(control)
     assert arm.joints.force.tolist() == [1.0, 2.0]
-    assert world.rigid_bodies["box"].force.tolist() == [1, 2, 3]
-    assert world.rigid_bodies["box"].torque.tolist() == [4, 5, 6]
+    assert world.rigid_bodies["box"].torque.tolist() == [1, 2, 3]
+    assert world.rigid_bodies["box"].force.tolist() == [4, 5, 6]
 
 
 def test_targets_are_controls(scene):
@@ -333,7 +333,7 @@ def test_a_held_force_acts_after_it_was_set_as_control():
     world = sx.World(time_step=0.1, gravity=(0, 0, 0))
     box = world.add_rigid_body("box", mass=2.0)
     world.step()
-    world.control_vector = [4, 0, 0, 0, 0, 0]
+    world.control_vector = [0, 0, 0, 4, 0, 0]
     world.step(n=10)
     np.testing.assert_allclose(box.linear_velocity, [2, 0, 0])
 

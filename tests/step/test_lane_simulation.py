@@ -126,7 +126,7 @@ def test_forces_on_bodies_and_joints_act():
     builder = ModelBuilder()
     body = builder.add_body(mass=2.0, inertia=0.1 * np.eye(3))
     worlds = LaneSimulation(builder.finalize(), 5, time_step=0.01)
-    worlds.body_f[:, body, 2] = 2.0 * 9.81 + np.arange(5)
+    worlds.body_f[:, body, 5] = 2.0 * 9.81 + np.arange(5)
     worlds.step(100)
     assert worlds.v[:, 2] == pytest.approx(0.5 * np.arange(5), abs=1e-12)
     worlds.body_f[:] = 0.0

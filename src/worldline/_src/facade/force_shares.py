@@ -35,11 +35,11 @@ class Shares(NamedTuple):
 
 
 def generalized(model: Model, q: Array, wrenches: Array) -> Array:
-    """Generalized forces of forces at centres of mass and torques, world axes, (body_count, 6)."""
+    """Generalized forces of torques, then forces at centres of mass, world axes, (body_count, 6)."""
     total = np.zeros(model.joint_dof_count)
     for body in np.flatnonzero(wrenches.any(axis=1)).tolist():
         J = jacobian(model, q, body, point=model.body_com[body])
-        total += J[:3].T @ wrenches[body, 3:] + J[3:].T @ wrenches[body, :3]
+        total += J.T @ wrenches[body]
     return total
 
 
@@ -47,7 +47,7 @@ def relief(model: Model, q: Array) -> Array:
     """Generalized forces of gravity compensation, which a step applies to bodies and not to joints."""
     wrenches = np.zeros((model.body_count, 6))
     if model.is_relieved:
-        wrenches[:, :3] = -(model.body_gravcomp * model.body_mass)[:, None] * model.gravity
+        wrenches[:, 3:] = -(model.body_gravcomp * model.body_mass)[:, None] * model.gravity
     return generalized(model, q, wrenches)
 
 
@@ -71,7 +71,7 @@ def force_shares(runtime: Runtime, q: Array) -> Shares:
     if sizes["nbox"]:
         wrenches = np.zeros((model.body_count, 6))
         links = model.link_of_body()
-        wrenches[links > 0] = column["medium_force"][links[links > 0]]
+        wrenches[links > 0] = column["medium_force"][links[links > 0]][:, [3, 4, 5, 0, 1, 2]]
         made.damping[:] += generalized(model, q, wrenches)
     if constraints.constrains:
         count = int(column["counter"][t.ALL_ROWS])
@@ -111,7 +111,7 @@ def late_forces(runtime: Runtime, late: Array) -> tuple[Array, Array]:
 
 
 def _spring_wrenches(runtime: Runtime, q: Array) -> tuple[Array, Array]:
-    """Forces of springs between bodies at centres of mass and torques: of their stretch, of their damping."""
+    """Torques and forces of springs at centres of mass: of their stretch, of their damping."""
     model, constraints = runtime.model, runtime.constraints
     assert constraints is not None
     column = constraints.column
@@ -130,6 +130,6 @@ def _spring_wrenches(runtime: Runtime, q: Array) -> tuple[Array, Array]:
             for place, point, sign in ((a, p_a, 1.0), (b, p_b, -1.0)):
                 body = body_of.get(int(column["place_link"][place]))
                 if body is not None:
-                    made[part, body, :3] += sign * pull
-                    made[part, body, 3:] += sign * np.cross(point - centers[body], pull)
+                    made[part, body, 3:] += sign * pull
+                    made[part, body, :3] += sign * np.cross(point - centers[body], pull)
     return made[0], made[1]

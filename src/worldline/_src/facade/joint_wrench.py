@@ -47,8 +47,8 @@ def wrench_on_child(joint: Joint, frame: Frame) -> Array:
     center = motion[:, 3:] + cross(motion[:, :3], lever) + cross(spin, cross(spin, lever))
     weight = mass * (1.0 - model.body_gravcomp[bodies, None]) * model.gravity
     outside = runtime.acted()[bodies]
-    force = mass * center - weight - outside[:, :3]
-    torque = turned(inertia, motion[:, :3]) + cross(spin, turned(inertia, spin)) - outside[:, 3:]
+    force = mass * center - weight - outside[:, 3:]
+    torque = turned(inertia, motion[:, :3]) + cross(spin, turned(inertia, spin)) - outside[:, :3]
     origin = frame._pose()[:3]
     total = force.sum(axis=0)
     moment = (torque + cross(poses[:, :3] + lever - origin, force)).sum(axis=0)

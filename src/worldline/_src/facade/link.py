@@ -144,7 +144,7 @@ class Link(CollisionBody):
         if not point_in_world_frame:
             place = X[:3, :3] @ place + X[:3, 3]
         lever = place - (X[:3, :3] @ runtime.model.body_com[b] + X[:3, 3])
-        runtime.apply_once(b, np.concatenate([push, np.cross(lever, push)]))
+        runtime.apply_once(b, np.concatenate([np.cross(lever, push), push]))
 
     def apply_torque(self, torque: VectorLike, torque_in_world_frame: bool = True) -> None:
         """A torque on the link, for the next step only [N m], (3,)."""
@@ -152,7 +152,7 @@ class Link(CollisionBody):
         runtime, b = self._index()
         if not torque_in_world_frame:
             moment = self.rotation @ moment
-        runtime.apply_once(b, np.concatenate([np.zeros(3), moment]))
+        runtime.apply_once(b, np.concatenate([moment, np.zeros(3)]))
 
     def remove(self) -> None:
         """Take the link and all that hangs on it out, in design mode or within `World.edit()`."""

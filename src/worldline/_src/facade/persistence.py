@@ -33,7 +33,7 @@ from worldline._src.scene.joints import FreeJoint, Joint
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
 
-_KIND = FileKind(b"WORLDLIN", 2, "saved World", SceneError)
+_KIND = FileKind(b"WORLDLIN", 3, "saved World", SceneError)
 _NOT_PARAMETERS = {"body_q", "body_qd", "joint_q", "joint_qd", "joint_f", "gravity"}
 _PARAMETERS = tuple(name for name in UPDATABLE if name not in _NOT_PARAMETERS)
 

@@ -27,7 +27,7 @@ from worldline._src.scene.formats.whole import whole_file
 from worldline._src.spatial.poses import Array
 
 _COMMENT, _DIGEST = b"sha256=", hashlib.sha256().digest_size
-_KIND = FileKind(b"WORLDREC", 2, "recording", RecordingError)
+_KIND = FileKind(b"WORLDREC", 3, "recording", RecordingError)
 
 
 class Parts(NamedTuple):

@@ -16,7 +16,7 @@ _PARTS = {
     "pose": ("x", "y", "z", "qx", "qy", "qz", "qw"),
     "velocity": ("vx", "vy", "vz", "wx", "wy", "wz"),
     "acceleration": ("ax", "ay", "az", "alpha x", "alpha y", "alpha z"),
-    "wrench": ("fx", "fy", "fz", "tx", "ty", "tz"),
+    "wrench": ("tx", "ty", "tz", "fx", "fy", "fz"),
 }
 _MOST_LINES = 12
 """Lines of one picture that still get a legend."""

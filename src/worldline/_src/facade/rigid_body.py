@@ -192,7 +192,7 @@ class RigidBody(CollisionBody):
     def force(self) -> Array:
         """Force at the centre of mass that stays until cleared, world axes [N], (3,)."""
         runtime, b = self._index()
-        return runtime.held[b, :3].copy()
+        return runtime.held[b, 3:].copy()
 
     @force.setter
     def force(self, value: VectorLike) -> None:
@@ -202,7 +202,7 @@ class RigidBody(CollisionBody):
     def torque(self) -> Array:
         """Torque that stays until cleared, world axes [N m], (3,)."""
         runtime, b = self._index()
-        return runtime.held[b, 3:].copy()
+        return runtime.held[b, :3].copy()
 
     @torque.setter
     def torque(self, value: VectorLike) -> None:
@@ -212,9 +212,9 @@ class RigidBody(CollisionBody):
         runtime, b = self._index()
         wrench = runtime.held[b].copy()
         if force is not None:
-            wrench[:3] = force
+            wrench[3:] = force
         if torque is not None:
-            wrench[3:] = torque
+            wrench[:3] = torque
         runtime.hold(b, wrench)
 
     def apply_force(self, force: VectorLike) -> None:

@@ -127,7 +127,7 @@ class Runtime:
         """Contacts, limits, dry friction and actuators; None when there are none."""
         self.choose_solver(method)
         self.held = np.zeros((self.model.body_count, 6))
-        """Forces at centres of mass and torques that stay, world axes."""
+        """Torques, then forces at centres of mass, that stay; world axes."""
         self.once = np.zeros((self.model.body_count, 6))
         """The same for the next step only."""
         table = self.model.actuators
@@ -431,16 +431,16 @@ class Runtime:
     # ---- stepping
 
     def apply_once(self, body: int, wrench: Array) -> None:
-        """A force at the centre of mass and a torque for the next step only."""
+        """A torque, then a force at the centre of mass, for the next step only."""
         self.once[body] += wrench
         self._once_set = True
 
     def acted(self) -> Array:
-        """Forces and torques that acted on bodies in the last step, (body_count, 6)."""
+        """Torques and forces that acted on bodies in the last step, (body_count, 6)."""
         return self.held if self._acted is None else self._acted
 
     def hold(self, body: int, wrench: Array) -> None:
-        """A force at the centre of mass and a torque that stay."""
+        """A torque, then a force at the centre of mass, that stay."""
         if self._acted is None:
             self._acted = self.held.copy()
         self.held[body] = wrench

@@ -162,8 +162,8 @@ def _demands(moment: Moment) -> tuple[list[str], Array, Array, Array]:
     mass = model.body_mass[:, None]
     center = motion[:, 3:] + cross(motion[:, :3], lever) + cross(spin, cross(spin, lever))
     weight = mass * (1.0 - model.body_gravcomp[:, None]) * model.gravity
-    force = mass * center - weight - sim.body_f[:, :3]
-    torque = turned(inertia, motion[:, :3]) + cross(spin, turned(inertia, spin)) - sim.body_f[:, 3:]
+    force = mass * center - weight - sim.body_f[:, 3:]
+    torque = turned(inertia, motion[:, :3]) + cross(spin, turned(inertia, spin)) - sim.body_f[:, :3]
     for body, point, push, twist in _pushes(moment):
         if body >= 0:
             force[body] -= push

@@ -5,8 +5,8 @@
 State variables are `<multibody>.q` and `.dq`, the same for one joint (`arm.elbow.q`), `<rigid body>.pose`
 (position and xyzw) and `.velocity` (of the origin in world axes, then angular in body axes: the velocity
 that belongs to the pose), and `<actuator>.activation`. Control variables are `.force`, `.target_position`,
-`.target_velocity` and `.command_acceleration` of multibodies and joints, `.wrench` (persistent force and
-torque) of rigid bodies, and `<actuator>.control`.
+`.target_velocity` and `.command_acceleration` of multibodies and joints, `.wrench` (persistent torque,
+then force) of rigid bodies, and `<actuator>.control`.
 Positions of ball and floating joints are quaternions when the variable has as many numbers as there are
 coordinates, and rotation vectors, as in `joint.position`, when it has as many as there are degrees of
 freedom.
@@ -332,7 +332,7 @@ def state_space(world: World, *, rigid_only: bool = False) -> StateSpace:
 
 
 def control_space(world: World, *, rigid_only: bool = False) -> StateSpace:
-    """Persistent forces and torques of rigid bodies, commanded efforts of multibodies, actuator controls."""
+    """Persistent torques and forces of rigid bodies, commanded efforts of multibodies, actuator controls."""
     runtime = world._live()
     table = runtime.model.actuators
     space = StateSpace()

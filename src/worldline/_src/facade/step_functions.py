@@ -83,12 +83,12 @@ class WorldStepContext(StepContext):
     def add_force(self, body: RigidBody | Link, force: Array, point: Array | None = None) -> None:
         """Add a force [N], (3,), at a point of the world [m], (3,), or at the centre of mass; world axes."""
         row = self.body_row(body)
-        self.body_f[row, :3] += force
+        self.body_f[row, 3:] += force
         if point is not None:
             arm = point - self.center_of_mass(body)
-            self.body_f[row, 3] += arm[1] * force[2] - arm[2] * force[1]
-            self.body_f[row, 4] += arm[2] * force[0] - arm[0] * force[2]
-            self.body_f[row, 5] += arm[0] * force[1] - arm[1] * force[0]
+            self.body_f[row, 0] += arm[1] * force[2] - arm[2] * force[1]
+            self.body_f[row, 1] += arm[2] * force[0] - arm[0] * force[2]
+            self.body_f[row, 2] += arm[0] * force[1] - arm[1] * force[0]
 
 
 WorldFunction = Callable[[WorldStepContext], object]

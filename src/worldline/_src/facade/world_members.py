@@ -103,7 +103,7 @@ class WorldMembers(KnownNames):
     def control_space(self) -> StateSpace:
         """The variables of the World's controls, finalized.
 
-        `<rigid body>.wrench` (persistent force at the centre of mass [N] and torque [N m], world axes),
+        `<rigid body>.wrench` (persistent torque [N m], then force at the centre of mass [N], world axes),
         `<multibody>.force` (commanded efforts), and `<actuator>.control` of every actuator of the scene, with
         its control range as bounds. Spaces made by hand may also name `<multibody>.target_position`,
         `.target_velocity`, `.command_acceleration`, and the same of single joints.
@@ -187,7 +187,7 @@ class WorldMembers(KnownNames):
     @property
     @returns_read_only
     def rigid_body_control_vector(self) -> Array:
-        """Held force and torque of every rigid body, world axes, (num_rigid_body_efforts,)."""
+        """Held torque, then force of every rigid body, world axes, (num_rigid_body_efforts,)."""
         return state_vectors.get_vector(self._self(), control=True, rigid_only=True)
 
     @rigid_body_control_vector.setter

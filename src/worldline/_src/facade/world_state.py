@@ -132,7 +132,7 @@ class WorldControl(NamedVector):
         >>> world = sx.World(gravity=(0, 0, 0))
         >>> box = world.add_rigid_body("box", mass=2.0)
         >>> control = world.get_control(world.control_space())
-        >>> control["box.wrench"] = [4, 0, 0, 0, 0, 0]
+        >>> control["box.wrench"] = [0, 0, 0, 4, 0, 0]
         >>> world.set_control(control)
         >>> world.step(n=1000)
         >>> box.linear_velocity.round(9).tolist()

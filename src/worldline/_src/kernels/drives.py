@@ -70,10 +70,10 @@ def keep_prescribed(drive, given, a_io):
 
 @kernel
 def center_forces(body, inertia, pos, body_f, link_F_out):
-    """Start link forces from minus the forces at the centres of mass and the torques, world axes."""
+    """Start link forces from minus the torques and the forces at the centres of mass, world axes."""
     for i in range(1, link_F_out.shape[0]):
         b = body.link_body[i]
-        f = Vec3(body_f[b, 0], body_f[b, 1], body_f[b, 2])
-        moment = Vec3(body_f[b, 3], body_f[b, 4], body_f[b, 5])
+        moment = Vec3(body_f[b, 0], body_f[b, 1], body_f[b, 2])
+        f = Vec3(body_f[b, 3], body_f[b, 4], body_f[b, 5])
         moment = add(moment, cross(center_of_mass(inertia, pos, i), f))
         store_spatial(link_F_out, i, Force(scale(moment, -1.0), scale(f, -1.0)))

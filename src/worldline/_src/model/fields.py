@@ -115,7 +115,7 @@ FIELDS: tuple[Field, ...] = (
     Field("time_step", "data", (1,), "[s]"),
     Field("state", "data", ("nqv",), "coordinates, then velocities, in and out of a step"),
     Field("controls", "data", ("nqvv",), "target coordinates, target velocities, forces, in one row"),
-    Field("body_f", "data", ("nbody", 6), "force at the centre of mass, torque; world axes"),
+    Field("body_f", "data", ("nbody", 6), "torque, force at the centre of mass; world axes"),
     # control and clock of a world that steps in place
     Field("force", "data", ("nv",), "commanded generalized forces"),
     Field("q_target", "data", ("nq",), "coordinates that position drives lead to"),

@@ -48,7 +48,7 @@ class State:
     body_qd: Array
     """Velocity of the centre of mass [m/s], then angular velocity [rad/s], world axes, (..., 6)."""
     body_f: Array
-    """External force [N], then torque about the centre of mass [N m], world axes, (..., 6)."""
+    """External torque about the centre of mass [N m], then force [N], world axes, (..., 6)."""
     joint_qdd: Array = field(default_factory=lambda: np.zeros(0))
     """Joint accelerations of the last step, where the constraint solver of the next starts; like joint_qd.
 

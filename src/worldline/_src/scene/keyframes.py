@@ -50,5 +50,5 @@ class Keyframe(Struct):
     link_force: Array = field(
         default_factory=lambda: np.empty((0, 6)),
         converter=Table(6),
-        doc="Held force at the centre of mass, N, and torque, N m, of every link, world axes, (links, 6).",
+        doc="Held torque, N m, then force at the centre of mass, N, of every link, world axes, (links, 6).",
     )

@@ -33,7 +33,7 @@ def present(sim: Simulation, body_f: Array) -> Iterator[None]:
 
     Args:
         sim: the world; it is as it was when the block is left.
-        body_f: forces at centres of mass and torques that act now, world axes, (body_count, 6).
+        body_f: torques, then forces at centres of mass, that act now, world axes, (body_count, 6).
     """
     before = sim.body_f.copy()
     sim.body_f[:] = body_f

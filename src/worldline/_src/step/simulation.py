@@ -428,7 +428,7 @@ class Simulation:
 
     @property
     def acted(self) -> Array | None:
-        """Forces on bodies in the last evaluation where force elements add some, (body_count, 6)."""
+        """Torques, then forces of the last evaluation where force elements add some, (body_count, 6)."""
         return None if self._calls is None else self._calls.acted
 
     def controls_written(self) -> None:

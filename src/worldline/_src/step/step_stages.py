@@ -99,7 +99,7 @@ def prescribe(m, c, args, d):
 
 @stage
 def center_forces(m, c, args, d):
-    """poses, body_f -> link forces start at minus the forces and torques on bodies."""
+    """poses, body_f -> link forces start at minus the torques and forces on bodies."""
     drives.center_forces(
         body_view(m, c, d),
         inertia_view(m, c, d),

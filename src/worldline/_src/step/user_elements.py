@@ -48,7 +48,7 @@ class StepContext:
         body_q: position [m] and xyzw of every body, world, (body_count, 7). Read only; for force elements.
         body_qd: velocity of the centre of mass [m/s] and angular velocity [rad/s] of every body, world axes,
             (body_count, 6). Read only; for force elements.
-        body_f: force at the centre of mass [N] and torque [N m] on every body, world axes, (body_count, 6);
+        body_f: torque [N m], then force at the centre of mass [N], of bodies, world axes, (body_count, 6);
             for force elements, which add to it.
         time: of this evaluation [s].
         time_step: [s].
