@@ -20,7 +20,7 @@ FUNCTIONS = SURFACE.pop("__functions__")
 DEFORMABLES = "deformable bodies"
 DERIVATIVES = "derivatives of a World"
 GROUND = "contact of points with the ground in the variational family"
-MOTORS = "motors of joints between bodies"
+PASSIVE = "springs, dampers, dry friction and armature of joints between bodies"
 WAITING_CLASSES = {
     "DeformableObstaclePolicy": DEFORMABLES,
     "DeformableSolverDiagnostics": DEFORMABLES,
@@ -69,24 +69,14 @@ WAITING_MEMBERS = {
     "WorldStepStageProfile.accelerated_backend_enabled": "left out: `acceleration` says it in public words",
 }
 WORLD_JOINT_WAITING = {
-    "command_velocity": MOTORS,
-    "command_acceleration": MOTORS,
-    "force": MOTORS,
-    "acceleration": MOTORS,
-    "spring_stiffness": MOTORS,
-    "rest_position": MOTORS,
-    "damping_coefficient": MOTORS,
-    "armature": MOTORS,
-    "coulomb_friction": MOTORS,
-    "velocity_lower_limits": MOTORS,
-    "velocity_upper_limits": MOTORS,
-    "effort_lower_limits": MOTORS,
-    "effort_upper_limits": MOTORS,
-    "set_velocity_limits": MOTORS,
-    "set_effort_limits": MOTORS,
+    "spring_stiffness": PASSIVE,
+    "rest_position": PASSIVE,
+    "damping_coefficient": PASSIVE,
+    "armature": PASSIVE,
+    "coulomb_friction": PASSIVE,
 }
 """Members of a joint that those between bodies do not have yet."""
-READ_ONLY_BY_DESIGN = {"WorldJoint.position", "WorldJoint.velocity"}
+READ_ONLY_BY_DESIGN = {"WorldJoint.position", "WorldJoint.velocity", "WorldJoint.acceleration"}
 
 
 def parameters(function) -> set[str]:

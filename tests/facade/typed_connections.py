@@ -19,6 +19,12 @@ def of_joints(world: sx.World, a: sx.RigidBody, tip: sx.Link) -> sx.WorldJoint:
     weld: sx.WorldJoint = world.add_joint(a, sx.JointSpec(name="weld", type=sx.JointType.FIXED))
     slide: sx.WorldJoint = world.add_joint(a, tip, sx.JointSpec(name="s", type=sx.JointType.PRISMATIC))
     slide.set_position_limits(-1.0, 1.0)
+    slide.set_velocity_limits(-1.0, 2.0)
+    slide.set_effort_limits([-1.0], [2.0])
+    slide.actuator_type = sx.ActuatorType.SERVO
+    slide.force, slide.command_velocity, slide.command_acceleration = [1.0], [2.0], [3.0]
+    efforts: Array = slide.effort + world.joints.effort
+    assert not efforts.any() and slide.actuator_type is sx.ActuatorType.SERVO
     ends: tuple[sx.RigidBody, sx.Link] = (slide.parent_rigid_body, slide.child_link)
     assert ends == (a, tip) and weld.child_rigid_body is a
     weld.break_force = 1e6

@@ -88,6 +88,11 @@ def of_joints(joint: sx.Joint, dof: sx.DegreeOfFreedom) -> list[object]:
     joint.acceleration_limits = 1e6
     dof.acceleration_limit = 1e5
     dof.velocity_limit, dof.effort_limit = 9.0, 8.0
+    dof.set_velocity_limits(-1.0, 2.0)
+    dof.set_effort_limits(-1.0, 2.0)
+    least: float = dof.velocity_lower_limit + dof.effort_lower_limit
+    most: float = dof.velocity_upper_limit + dof.effort_upper_limit
+    assert least == -2.0 and most == 4.0
     dof.actuator_type = sx.ActuatorType.FORCE
     vectors: list[Array] = [
         joint.acceleration,

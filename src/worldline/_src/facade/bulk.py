@@ -135,6 +135,18 @@ class PerFreedom:
         write_all(joints, self._of, split(numbers, sizes))
 
 
+class PerFreedomLimits(PerFreedom):
+    """Limits of a size in both directions, `<quantity>_limits` of a joint."""
+
+    def __set__(self, instance: Jointed, value: float | VectorLike) -> None:
+        joints = [joint for joint in instance._bulk_joints() if joint.num_dofs]
+        label = f"{type(instance).__name__}.{self._label}"
+        numbers = values.spread(value, sum(joint.num_dofs for joint in joints), label)
+        if (numbers < 0.0).any():
+            raise ArgumentError(f"{label} must be non-negative, got {numbers.tolist()}")
+        set_limits(joints, self._of.removesuffix("_limits"), -numbers, numbers)
+
+
 def split(numbers: Array, sizes: Sequence[int]) -> list[Array]:
     """A vector cut into parts of given sizes."""
     return np.split(numbers, np.cumsum(sizes)[:-1]) if sizes else []
@@ -156,19 +168,25 @@ def write_all(members: Sequence[Any], name: str, rows: Sequence[Any]) -> None:
         raise
 
 
-def set_position_limits(joints: Iterable[Any], lower: float | VectorLike, upper: float | VectorLike) -> None:
-    """Both limits of all joints, or of none when one of them refuses."""
+def set_limits(
+    joints: Iterable[Any], quantity: str, lower: float | VectorLike, upper: float | VectorLike
+) -> None:
+    """Both limits of all joints, or of none when one of them refuses.
+
+    quantity: position, velocity or effort.
+    """
     moving = [joint for joint in joints if joint.num_dofs]
     sizes = [joint.num_dofs for joint in moving]
     low = split(values.spread(lower, sum(sizes), "lower limits"), sizes)
     high = split(values.spread(upper, sum(sizes), "upper limits"), sizes)
-    before = [(joint.position_lower_limits, joint.position_upper_limits) for joint in moving]
+    ends = f"{quantity}_lower_limits", f"{quantity}_upper_limits"
+    before = [tuple(getattr(joint, end) for end in ends) for joint in moving]
     done = 0
     try:
         for joint, pair in zip(moving, zip(low, high, strict=True), strict=True):
-            joint.set_position_limits(*pair)
+            getattr(joint, f"set_{quantity}_limits")(*pair)
             done += 1
     except BaseException:
         for joint, pair in zip(moving[:done], before[:done], strict=True):
-            joint.set_position_limits(*pair)
+            getattr(joint, f"set_{quantity}_limits")(*pair)
         raise

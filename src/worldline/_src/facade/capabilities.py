@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from worldline._src.facade.kinds import ActuatorType
 from worldline._src.facade.runtime import DRIVES
 from worldline._src.facade.world_joint import TYPES
+from worldline._src.facade.world_joint_motor import DRIVEN
 from worldline._src.step.stepping import MultibodyIntegrationFamily, available_families
 
 ROWS = (
@@ -98,6 +99,7 @@ def capabilities() -> tuple[Capability, ...]:
                 "equality constraints of points, poses, joints and tendons",
                 "joint couplers and mimic motors",
                 "world-owned joints that can break: " + ", ".join(kind.name for kind in TYPES),
+                "motors of world-owned joints: " + ", ".join(kind.name for kind in DRIVEN),
                 "distance springs",
                 "sleeping of islands at rest",
                 "soft and hard limits of joints and tendons, margins of limits, joint and tendon friction",
@@ -109,6 +111,7 @@ def capabilities() -> tuple[Capability, ...]:
             ),
             (
                 *(f"actuator {kind.name}" for kind in ActuatorType if kind not in DRIVES),
+                "springs, dampers, friction and mimic motors of world-owned joints",
                 "loop closures: projection",
                 "drag and lift of single shapes in a medium",
                 "sensors with a period or a delay",

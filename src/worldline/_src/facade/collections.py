@@ -15,7 +15,7 @@ import numpy as np
 
 from worldline._src.errors import NotFoundError, nearest_name
 from worldline._src.facade import bulk, values
-from worldline._src.facade.bulk import PerFreedom, Stacked
+from worldline._src.facade.bulk import PerFreedom, PerFreedomLimits, Stacked
 from worldline._src.facade.copying import NotCopied
 from worldline._src.facade.known_names import KnownNames, returns_read_only
 from worldline._src.facade.values import VectorLike
@@ -209,6 +209,24 @@ class WorldJointCollection(NamedCollection["WorldJoint"]):
     position_lower_limits = PerFreedom("position_lower_limits", "[m or rad]", settable=False)
     position_upper_limits = PerFreedom("position_upper_limits", "[m or rad]", settable=False)
 
+    acceleration = PerFreedom("acceleration", "[m/s^2 or rad/s^2]", settable=False)
+    force = PerFreedom("force", "Efforts that FORCE applies [N or N m]")
+    command_velocity = PerFreedom("command_velocity", "Velocities to follow [m/s or rad/s]")
+    command_acceleration = PerFreedom("command_acceleration", "Accelerations to realise [m/s^2 or rad/s^2]")
+    effort = PerFreedom("effort", "What motors did in the last step [N or N m]", settable=False)
+    effort_lower_limits = PerFreedom("effort_lower_limits", "[N or N m]", settable=False)
+    effort_upper_limits = PerFreedom("effort_upper_limits", "[N or N m]", settable=False)
+    velocity_lower_limits = PerFreedom("velocity_lower_limits", "[m/s or rad/s]", settable=False)
+    velocity_upper_limits = PerFreedom("velocity_upper_limits", "[m/s or rad/s]", settable=False)
+
+    def set_effort_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
+        """Both limits of efforts [N or N m], each one number for all freedoms or (num_dofs,)."""
+        bulk.set_limits(self, "effort", lower, upper)
+
+    def set_velocity_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
+        """Both limits of velocities [m/s or rad/s], each one number for all freedoms or (num_dofs,)."""
+        bulk.set_limits(self, "velocity", lower, upper)
+
     def _bulk_joints(self) -> list[WorldJoint]:
         return list(self)
 
@@ -334,7 +352,15 @@ class JointCollection(NamedCollection["Joint"]):
 
     def set_position_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
         """Both limits [m or rad], each one number for all freedoms or (num_dofs,); infinity for none."""
-        bulk.set_position_limits(self, lower, upper)
+        bulk.set_limits(self, "position", lower, upper)
+
+    def set_velocity_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
+        """Both limits [m/s or rad/s], each one number for all freedoms or (num_dofs,); infinity for none."""
+        bulk.set_limits(self, "velocity", lower, upper)
+
+    def set_effort_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
+        """Both limits [N or N m], each one number for all freedoms or (num_dofs,); infinity for none."""
+        bulk.set_limits(self, "effort", lower, upper)
 
     def _bulk_joints(self) -> list[Joint]:
         return list(self)
@@ -346,11 +372,13 @@ class JointCollection(NamedCollection["Joint"]):
     damping_coefficient = PerFreedom("damping_coefficient", "[N s/m or N m s/rad]")
     coulomb_friction = PerFreedom("coulomb_friction", "Dry friction [N or N m]")
     armature = PerFreedom("armature", "Inertia added to the diagonal of the mass matrix [kg or kg m^2]")
-    velocity_limits = PerFreedom("velocity_limits", "Largest speeds [m/s or rad/s], infinity for none")
+    velocity_limits = PerFreedomLimits("velocity_limits", "Largest speeds [m/s or rad/s], infinity for none")
     acceleration_limits = PerFreedom(
         "acceleration_limits", "Largest commanded accelerations [m/s^2 or rad/s^2], infinity for none"
     )
-    effort_limits = PerFreedom("effort_limits", "Largest commanded efforts [N or N m], infinity for none")
+    effort_limits = PerFreedomLimits(
+        "effort_limits", "Largest commanded efforts [N or N m], infinity for none"
+    )
     velocity_lower_limits = PerFreedom("velocity_lower_limits", "[m/s or rad/s]", settable=False)
     velocity_upper_limits = PerFreedom("velocity_upper_limits", "[m/s or rad/s]", settable=False)
     effort_lower_limits = PerFreedom("effort_lower_limits", "[N or N m]", settable=False)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self, overload
 
+from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
 from worldline._src.facade.joint_parameters import set_actuator_type
 from worldline._src.facade.kinds import ActuatorType, member
@@ -129,15 +130,53 @@ class DegreeOfFreedom(KnownNames):
     damping_coefficient = _Entry("damping_coefficient", "[N s/m or N m s/rad]")
     coulomb_friction = _Entry("coulomb_friction", "Dry friction [N or N m].")
     armature = _Entry("armature", "Added inertia [kg or kg m^2].")
-    velocity_limit = _Entry("velocity_limits", "Largest speed [m/s or rad/s].")
     acceleration_limit = _Entry("acceleration_limits", "Largest commanded acceleration [m/s^2 or rad/s^2].")
-    effort_limit = _Entry("effort_limits", "Largest commanded effort [N or N m].")
+    velocity_lower_limit = _read_only("velocity_lower_limits", "[m/s or rad/s]")
+    velocity_upper_limit = _read_only("velocity_upper_limits", "[m/s or rad/s]")
+    effort_lower_limit = _read_only("effort_lower_limits", "[N or N m]")
+    effort_upper_limit = _read_only("effort_upper_limits", "[N or N m]")
     position_lower_limit = _read_only("position_lower_limits", "[m or rad]")
     position_upper_limit = _read_only("position_upper_limits", "[m or rad]")
 
     def set_position_limits(self, lower: float, upper: float) -> None:
         """Both limits of this degree of freedom [m or rad]; infinity for none."""
-        low, high = self._joint.position_lower_limits.copy(), self._joint.position_upper_limits.copy()
+        self._set_limits("position", lower, upper)
+
+    def set_velocity_limits(self, lower: float, upper: float) -> None:
+        """Both limits of this degree of freedom [m/s or rad/s]; infinity for none."""
+        self._set_limits("velocity", lower, upper)
+
+    def set_effort_limits(self, lower: float, upper: float) -> None:
+        """Both limits of this degree of freedom [N or N m]; infinity for none."""
+        self._set_limits("effort", lower, upper)
+
+    @property
+    def velocity_limit(self) -> float:
+        """Largest speed in either direction [m/s or rad/s]."""
+        return float(self._joint.velocity_limits[self._index])
+
+    @velocity_limit.setter
+    def velocity_limit(self, value: float) -> None:
+        self._set_size("velocity", value)
+
+    @property
+    def effort_limit(self) -> float:
+        """Largest commanded effort in either direction [N or N m]."""
+        return float(self._joint.effort_limits[self._index])
+
+    @effort_limit.setter
+    def effort_limit(self, value: float) -> None:
+        self._set_size("effort", value)
+
+    def _set_size(self, quantity: str, value: float) -> None:
+        size = values.any_number(value, f"{quantity} limit of {self.name}")
+        if size < 0.0:
+            raise ArgumentError(f"{quantity} limit of {self.name} must be non-negative, got {size}")
+        self._set_limits(quantity, -size, size)
+
+    def _set_limits(self, quantity: str, lower: float, upper: float) -> None:
+        low = getattr(self._joint, f"{quantity}_lower_limits").copy()
+        high = getattr(self._joint, f"{quantity}_upper_limits").copy()
         low[self._index] = values.any_number(lower, f"lower limit of {self.name}")
         high[self._index] = values.any_number(upper, f"upper limit of {self.name}")
-        self._joint.set_position_limits(low, high)
+        getattr(self._joint, f"set_{quantity}_limits")(low, high)

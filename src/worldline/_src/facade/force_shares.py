@@ -32,6 +32,8 @@ class Shares(NamedTuple):
     motors: Array
     friction: Array
     """Rows of motors, and rows of dry friction of joints and tendons."""
+    efforts: Array
+    """Motors of joints between bodies before rows are solved: forces on links, not part of tau."""
 
 
 def generalized(model: Model, q: Array, wrenches: Array) -> Array:
@@ -73,6 +75,10 @@ def force_shares(runtime: Runtime, q: Array) -> Shares:
         links = model.link_of_body()
         wrenches[links > 0] = column["medium_force"][links[links > 0]][:, [3, 4, 5, 0, 1, 2]]
         made.damping[:] += generalized(model, q, wrenches)
+    if sizes["nequality"] and column["equality_motor"].any():
+        before, all_of_it = (generalized(model, q, _joint_motors(runtime, q, part)) for part in range(2))
+        made.efforts[:] = before
+        made.motors[:] += all_of_it - before
     if constraints.constrains:
         count = int(column["counter"][t.ALL_ROWS])
         (kind, which), force = column["row_of"][:count].T, column["force"][:count]
@@ -80,10 +86,35 @@ def force_shares(runtime: Runtime, q: Array) -> Shares:
             (t.OF_FRICTION, column["friction_dof"], made.friction),
             (t.OF_MOTOR, column["motor_dof"][:, 0], made.motors),
         ):
-            mine = kind == note
-            np.add.at(into, dofs[which[mine]], force[mine])
+            mine, rows = kind == note, force.copy()
+            if note == t.OF_MOTOR:
+                # rows along minus their degree of freedom; see `bounded_rows.py`
+                turned = np.isinf(model.joint_effort_lower) & np.isfinite(model.joint_effort_limit)
+                rows[mine] *= np.where(turned[dofs[which[mine]]], -1.0, 1.0)
+            np.add.at(into, dofs[which[mine]], rows[mine])
         mine = kind == t.OF_TENDON_FRICTION
         made.friction[:] += moment[which[mine]].T @ force[mine]
+    return made
+
+
+def _joint_motors(runtime: Runtime, q: Array, part: int) -> Array:
+    """Torques and forces of motors of joints between bodies: before rows are solved (0), all of it (1)."""
+    model, constraints = runtime.model, runtime.constraints
+    assert constraints is not None
+    column, made = constraints.column, np.zeros((model.body_count, 6))
+    poses = dynamics.forward_kinematics(model, q)
+    centers = poses[:, :3] + np.einsum("bij,bj->bi", rotations(poses), model.body_com)
+    for k in np.flatnonzero(column["equality_motor"]).tolist():
+        axis = column["place_X"][column["equality_first"][k], [5, 8, 11]] * column["equality_drive"][k, part]
+        point = column["place_X"][column["equality_second"][k], :3]
+        for body, sign in zip((column["equality_body"][k] - 1).tolist(), (-1.0, 1.0), strict=True):
+            if body < 0:
+                continue
+            if column["equality_kind"][k] == t.SLIDE:
+                made[body, 3:] += sign * axis
+                made[body, :3] += sign * np.cross(point - centers[body], axis)
+            else:
+                made[body, :3] += sign * axis
     return made
 
 

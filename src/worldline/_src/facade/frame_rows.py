@@ -100,6 +100,7 @@ class FrameRows:
         for name, array in runtime.beside.items():
             array[:] = row[self.parts[name]].reshape(array.shape)
         runtime.controls_written()
+        runtime.joints_commanded()
         if runtime.mocap.size:
             runtime.place_mocap()
         runtime.wrenches_written()

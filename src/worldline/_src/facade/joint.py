@@ -477,11 +477,12 @@ class Joint(mimic.Follower):
 
     @property
     def velocity_limits(self) -> Array:
-        """Largest speed [m/s or rad/s], (num_dofs,), infinity for none.
+        """Largest speed in either direction [m/s or rad/s], (num_dofs,), infinity for none.
 
-        A joint at its largest speed is held back by an impulse that acts on the rest of its tree as well.
+        A joint at its largest speed is kept there by an impulse that acts on the rest of its tree as well.
+        Setting it sets both limits; `set_velocity_limits` takes another one for each direction.
         """
-        return parameters.get(self, "joint_velocity_limit")
+        return parameters.get_largest(self, "joint_velocity_limit")
 
     @velocity_limits.setter
     def velocity_limits(self, value: float | VectorLike) -> None:
@@ -489,18 +490,29 @@ class Joint(mimic.Follower):
 
     @property
     def velocity_lower_limits(self) -> Array:
-        """Least velocity [m/s or rad/s], (num_dofs,): the opposite of `velocity_upper_limits`."""
-        return -self.velocity_limits
+        """Least velocity [m/s or rad/s], (num_dofs,), minus infinity for none."""
+        return parameters.get(self, "joint_velocity_lower")
 
     @property
     def velocity_upper_limits(self) -> Array:
         """Largest velocity [m/s or rad/s], (num_dofs,), infinity for none."""
-        return self.velocity_limits
+        return parameters.get(self, "joint_velocity_limit")
 
     def set_velocity_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
-        """Both limits of velocity, each a number for all degrees of freedom or one for each.
+        """Both limits of velocity [m/s or rad/s], each a number for all degrees of freedom or one for each.
 
-        A limit is of speed: `lower` must be the opposite of `upper`.
+        Zero must be within them; infinity is no limit. May be changed in any mode.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> lift = world.add_multibody("lift")
+            >>> _ = lift.add_link("cage", joint=sx.JointSpec(type=sx.JointType.PRISMATIC))
+            >>> slide = lift.joints[0]
+            >>> slide.set_velocity_limits(-0.5, 2.0)  # it falls no faster than half a metre a second
+            >>> world.step(n=1000)
+            >>> slide.velocity.round(6).tolist()
+            [-0.5]
         """
         parameters.set_two_limits(self, "joint_velocity_limit", lower, upper, "velocity limits")
 
@@ -515,8 +527,8 @@ class Joint(mimic.Follower):
 
     @property
     def effort_limits(self) -> Array:
-        """Largest commanded effort [N or N m], (num_dofs,), infinity for none."""
-        return parameters.get(self, "joint_effort_limit")
+        """Largest commanded effort in either direction [N or N m], (num_dofs,), infinity for none."""
+        return parameters.get_largest(self, "joint_effort_limit")
 
     @effort_limits.setter
     def effort_limits(self, value: float | VectorLike) -> None:
@@ -524,16 +536,16 @@ class Joint(mimic.Follower):
 
     @property
     def effort_lower_limits(self) -> Array:
-        """Least commanded effort [N or N m], (num_dofs,): the opposite of `effort_upper_limits`."""
-        return -self.effort_limits
+        """Least commanded effort [N or N m], (num_dofs,), minus infinity for none."""
+        return parameters.get(self, "joint_effort_lower")
 
     @property
     def effort_upper_limits(self) -> Array:
         """Largest commanded effort [N or N m], (num_dofs,), infinity for none."""
-        return self.effort_limits
+        return parameters.get(self, "joint_effort_limit")
 
     def set_effort_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
-        """Both limits of effort; see `set_velocity_limits`."""
+        """Both limits of efforts, of commands, drives and motors [N or N m]; see `set_velocity_limits`."""
         parameters.set_two_limits(self, "joint_effort_limit", lower, upper, "effort limits")
 
     # ---- geometry

@@ -35,8 +35,12 @@ _DESCRIBED = {
     "joint_armature": "armature",
     "joint_velocity_limit": "velocity_limit",
     "joint_effort_limit": "effort_limit",
+    "joint_velocity_lower": "velocity_lower",
+    "joint_effort_lower": "effort_lower",
 }
 """Array of the model, and its field in a JointDof."""
+_LOWER = {"joint_velocity_limit": "joint_velocity_lower", "joint_effort_limit": "joint_effort_lower"}
+"""Upper limits and lower ones."""
 _FREE = {"joint_stiffness", "joint_damping", "joint_friction", "joint_armature"}
 
 
@@ -66,24 +70,28 @@ def set_limit(joint: Joint, name: str, value: float | VectorLike, what: str) -> 
     numbers = spread(joint, value, what)
     if (numbers < 0.0).any():
         raise ArgumentError(f"{what} of joint '{joint.name}' must be non-negative, got {numbers.tolist()}")
-    _write(joint, {name: numbers})
+    _write(joint, {name: numbers, _LOWER[name]: -numbers})
+
+
+def get_largest(joint: Joint, name: str) -> Array:
+    """The larger of both limits of every degree of freedom, as a size."""
+    return np.maximum(get(joint, name), -get(joint, _LOWER[name]))
 
 
 def set_two_limits(
     joint: Joint, name: str, lower: float | VectorLike, upper: float | VectorLike, what: str
 ) -> None:
-    """A limit given from both sides, which must be alike."""
+    """Limits from both sides, of which zero must be within."""
     low, high = spread(joint, lower, f"lower {what}"), spread(joint, upper, f"upper {what}")
     if (low > high).any():
         raise ArgumentError(
             f"lower {what} {low.tolist()} of '{joint.name}' must not exceed upper limits {high.tolist()}"
         )
-    if (low != -high).any():
-        raise UnknownCapabilityError(
-            f"{what} of joint '{joint.name}' must be alike in both directions, got {low.tolist()} and "
-            f"{high.tolist()}"
+    if (low > 0.0).any() or (high < 0.0).any():
+        raise ArgumentError(
+            f"zero must be within the {what} of joint '{joint.name}', got {low.tolist()} and {high.tolist()}"
         )
-    set_limit(joint, name, high, what)
+    _write(joint, {name: high, _LOWER[name]: low})
 
 
 def require_unbreakable(joint: Joint, value: float, what: str) -> None:
@@ -216,11 +224,21 @@ def _write(joint: Joint, changes: dict[str, Array]) -> None:
         if name in changes:
             for dof, number in zip(dofs, changes[name].tolist(), strict=True):
                 setattr(dof, field, number)
+    _leave_alike(dofs)
     if driven:
         _set_modes(joint, runtime, dofs)
     if {"joint_limit_lower", "joint_friction", "joint_velocity_limit"} & set(changes):
         # which rows there are is settled when the description is compiled
         joint._world._topology_changed()
+
+
+def _leave_alike(dofs: list[JointDof]) -> None:
+    """Lower limits that are minus the upper ones are not written down."""
+    for dof in dofs:
+        if dof.velocity_lower == -dof.velocity_limit:
+            dof.velocity_lower = None
+        if dof.effort_lower == -dof.effort_limit:
+            dof.effort_lower = None
 
 
 def _set_modes(joint: Joint, runtime: Runtime, dofs: list[JointDof]) -> None:
@@ -278,4 +296,5 @@ def described(given: SceneJoint, runtime: Runtime) -> list[JointDof]:
                 **{field: float(getattr(model, name)[d]) for name, field in _DESCRIBED.items()},
             )
         )
+    _leave_alike(made)
     return made

@@ -122,6 +122,7 @@ def energy_ledger(world: World) -> EnergyLedger:
     springs, damping = springs + share.springs, damping + share.damping
     rows, contact, correction = _rows(runtime, q0, mean)
     prescribed = M @ a + bias - gravity - external - rows - sim.tau - share.springs - share.damping
+    prescribed -= share.efforts
     prescribed[sim.drive < drives.VELOCITY] = 0.0
 
     def kinetic(velocity: Array) -> float:
@@ -130,7 +131,7 @@ def energy_ledger(world: World) -> EnergyLedger:
     change = float(dynamics.kinetic_energy(model, q1, v1) - dynamics.kinetic_energy(model, q0, v0))
     return EnergyLedger(
         gravity=work(gravity),
-        actuators=work(motors),
+        actuators=work(motors + share.efforts),
         external=work(external),
         springs=work(springs),
         damping=work(damping),

@@ -135,6 +135,7 @@ def _state(runtime: Runtime, snapshot: Snapshot) -> dict[str, bytes]:
         "activation": _bytes(snapshot.activation),
         "mocap": _bytes(snapshot.mocap),
         "switches": _bytes(runtime.switch_row(snapshot)),
+        "joint_commands": _bytes(runtime.command_rows(snapshot)),
     }
     rows = [snapshot.joints[id(joint)] for joint in _owners(runtime)]
     for name in JointState._fields[1:]:
@@ -211,6 +212,12 @@ def _apply(world: World, saved: _Saved) -> None:
         told = _numbers(saved.parameters, name, now.shape)
         if not np.array_equal(told, now):
             changed[name] = told
+    for upper, lower in (
+        ("joint_effort_limit", "joint_effort_lower"),
+        ("joint_velocity_limit", "joint_velocity_lower"),
+    ):
+        if upper in changed:
+            changed.setdefault(lower, getattr(model, lower))
     if changed:
         # the description says the same up to rounding; the model goes on with the very numbers
         runtime.update(**changed)
@@ -263,6 +270,9 @@ def _snapshot(runtime: Runtime, table: dict[str, bytes]) -> Snapshot:
     held, once = (_numbers(table, name, (len(links), 6)) for name in BodyState._fields[1:])
     bodies = {id(link): BodyState(link, held[k], once[k]) for k, link in enumerate(links)}
     switches = runtime.changed_switches(_numbers(table, "switches", runtime.switches.shape))
+    commands = _numbers(table, "joint_commands", runtime.joint_commands.shape)
+    if not np.isfinite(commands).all():
+        raise SceneError("commands of joints are not finite")
     return Snapshot(
         joints,
         bodies,
@@ -271,4 +281,7 @@ def _snapshot(runtime: Runtime, table: dict[str, bytes]) -> Snapshot:
         _numbers(table, "activation", runtime.activation.shape),
         _numbers(table, "mocap", runtime.mocap.shape),
         switches,
+        dict(
+            zip(runtime.model.loop_joints.label if runtime.model.loop_joints else (), commands, strict=True)
+        ),
     )

@@ -52,6 +52,8 @@ _DOFS = {
     "Coulomb friction": "joint_friction",
     "effort limit": "joint_effort_limit",
     "velocity limit": "joint_velocity_limit",
+    "lower effort limit": "joint_effort_lower",
+    "lower velocity limit": "joint_velocity_lower",
 }
 
 

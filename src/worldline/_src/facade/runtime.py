@@ -92,6 +92,8 @@ class Snapshot(NamedTuple):
     """Poses of the mocap bodies, by their order."""
     switches: Mapping[SwitchKey, float] = MappingProxyType({})
     """Constraints that are off, on or broken otherwise than their description says, by table and name."""
+    joint_commands: Mapping[str, Array] = MappingProxyType({})
+    """Effort, velocity and acceleration of joints between bodies, by name."""
 
 
 class Submodel(NamedTuple):
@@ -139,6 +141,9 @@ class Runtime:
         mocaps = self.model.mocap_bodies
         self.mocap = self.model.body_q[[] if mocaps is None else mocaps].copy()
         """Poses of the mocap bodies, in the order of `Model.mocap_bodies`; see `place_mocap`."""
+        loops = self.model.loop_joints
+        self.joint_commands = np.zeros((0, 3)) if loops is None else loops.command.copy()
+        """Effort, velocity and acceleration of the joints between bodies; see `joints_commanded`."""
         self._once_set = False
         self._acted: Array | None = None
         self._submodels: dict[int, Submodel] = {}
@@ -172,12 +177,18 @@ class Runtime:
             "control": self.control,
             "activation": self.activation,
             "mocap": self.mocap,
+            "joint_commands": self.joint_commands,
         }
 
     def controls_written(self) -> None:
         """Controls were written: actuators that act take theirs."""
         if self.constraints is not None:
             self.constraints.column["control"][:] = self.control[self.constraints.actuators]
+
+    def joints_commanded(self) -> None:
+        """Commands of joints between bodies were written: their motors take them."""
+        if self.constraints is not None:
+            self.constraints.command_joints(self.joint_commands)
 
     def memory(self) -> dict[str, Array]:
         """Contacts of the last step and sleeping islands; see `step/contact_memory.py`."""
@@ -507,8 +518,18 @@ class Runtime:
             if (b := self.link_body.get(id(link))) is not None
         }
         switches = self.changed_switches(self.switches)
-        beside = (self.control.copy(), self.activation.copy(), self.mocap.copy(), switches)
+        commands = dict(zip(self._loop_names(), self.joint_commands.copy(), strict=True))
+        beside = (self.control.copy(), self.activation.copy(), self.mocap.copy(), switches, commands)
         return Snapshot(joints, links, sim.clock.copy(), *beside)
+
+    def _loop_names(self) -> list[str]:
+        """Names of the joints between bodies."""
+        return [] if self.model.loop_joints is None else list(self.model.loop_joints.label)
+
+    def command_rows(self, saved: Snapshot) -> Array:
+        """Commands of the joints between bodies of a snapshot in the order of this runtime, (joints, 3)."""
+        kept = [saved.joint_commands.get(name, np.zeros(3)) for name in self._loop_names()]
+        return np.array(kept).reshape(-1, 3)
 
     @property
     def switches(self) -> Array:
@@ -555,6 +576,8 @@ class Runtime:
             self.control[:], self.activation[:] = saved.control, saved.activation
             self.controls_written()
         self.switches[:] = self.switch_row(saved)
+        self.joint_commands[:] = self.command_rows(saved)
+        self.joints_commanded()
         if saved.mocap.size and saved.mocap.shape == self.mocap.shape:
             self.mocap[:] = saved.mocap
             self.place_mocap()

@@ -52,6 +52,8 @@ def write_state(world: World, scene: Scene, *, drawn: bool = True) -> None:
     if runtime.held.any():
         made.link_force = np.array([runtime.held[runtime.body(link)] for link in links])
     scene.keyframes = [*(k for k in scene.keyframes if k.name != STATE_KEYFRAME), made]
+    for joint, command in zip(scene.joints, runtime.joint_commands, strict=True):
+        joint.command = command
     if drawn:
         for body, copied in zip(runtime.scene.hierarchy.bodies, scene.hierarchy.bodies, strict=True):
             _draw(runtime, body, copied, scene)

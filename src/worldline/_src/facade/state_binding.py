@@ -322,8 +322,8 @@ def state_space(world: World, *, rigid_only: bool = False) -> StateSpace:
     for name in world._rigid_bodies:
         space.add_variable(f"{name}.velocity", 6)
     for robot in robots:
-        limit = robot._dof_parameter("joint_velocity_limit")
-        space.add_variable(f"{robot.name}.dq", robot.num_dofs, lower=-limit, upper=limit)
+        low, high = (robot._dof_parameter(f"joint_velocity_{end}") for end in ("lower", "limit"))
+        space.add_variable(f"{robot.name}.dq", robot.num_dofs, lower=low, upper=high)
     if not rigid_only and model.actuators is not None:
         ranges = model.actuators.activation_range[runtime.activated].tolist()
         for name, (low, high) in zip(_actuators(runtime, activated=True), ranges, strict=True):
@@ -340,8 +340,8 @@ def control_space(world: World, *, rigid_only: bool = False) -> StateSpace:
         space.add_variable(f"{name}.wrench", 6)
     for robot in () if rigid_only else world._multibodies.values():
         if robot.num_dofs:
-            limit = robot._dof_parameter("joint_effort_limit")
-            space.add_variable(f"{robot.name}.force", robot.num_dofs, lower=-limit, upper=limit)
+            low, high = (robot._dof_parameter(f"joint_effort_{end}") for end in ("lower", "limit"))
+            space.add_variable(f"{robot.name}.force", robot.num_dofs, lower=low, upper=high)
     if not rigid_only and table is not None:
         for name, (low, high) in zip(table.label, table.control_range.tolist(), strict=True):
             space.add_variable(f"{name}.{_CONTROL}", lower=low, upper=high)

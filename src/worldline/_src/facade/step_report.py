@@ -24,10 +24,11 @@ from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.world_joint import WorldJoint
 from worldline._src.kernels.constraints import contact_log
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.kernels.constraints.equality_rows import BROKEN
+from worldline._src.kernels.constraints.equality_rows import BROKEN, EFFORT, NO_MOTOR
 from worldline._src.scene.validate import movable_links
 from worldline._src.spatial.poses import Array
 from worldline._src.step.equality_filling import Owner
+from worldline._src.step.motor_filling import motor_efforts
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
@@ -302,20 +303,38 @@ def _unmet(world: World, runtime: Runtime) -> tuple[str, ...]:
 
 def _clamped_efforts(runtime: Runtime) -> tuple[str, ...]:
     """Joints whose drive asked for more than its effort limit."""
-    limit = runtime.model.joint_effort_limit
+    lower, upper = runtime.model.joint_effort_lower, runtime.model.joint_effort_limit
     passive = runtime.passive_forces() - relief(runtime.model, runtime.sim.start_q.copy())
     drive = runtime.sim.tau - passive
-    bound = np.isfinite(limit) & (limit > 0.0) & (np.abs(drive) >= limit * (1.0 - 1e-12))
+    if runtime.constraints is not None:
+        # servo and mimic motors are rows
+        drive[runtime.constraints.column["motor_dof"][:, 0]] = 0.0
+    # what is bounded to zero on one side is not cut by doing nothing
+    bound = _at_bounds(drive, lower, upper)
     constraints = runtime.constraints
     if constraints is not None and constraints.constrains:
-        # servo and mimic motors are rows
         column = constraints.column
         count = int(column["counter"][t.ALL_ROWS])
         kind, which = column["row_of"][:count].T
         motors = kind == t.OF_MOTOR
         dofs = column["motor_dof"][which[motors], 0]
-        bound[dofs] |= np.abs(column["force"][:count][motors]) >= limit[dofs] * (1.0 - 1e-12)
-    return _dof_names(runtime, np.flatnonzero(bound))
+        force = motor_efforts(runtime.model, dofs, column["force"][:count][motors])
+        np.logical_or.at(bound, dofs, _at_bounds(force, lower[dofs], upper[dofs]))
+    names = list(_dof_names(runtime, np.flatnonzero(bound)))
+    if constraints is not None and constraints.column["equality_motor"].any():
+        column = constraints.column
+        effort, (low, high) = column["equality_drive"][:, 1], column["equality_effort"].T
+        asked = np.where(column["equality_motor"] == EFFORT, column["equality_command"][:, 0], effort)
+        cut = np.flatnonzero(_at_bounds(asked, low, high) & (column["equality_motor"] != NO_MOTOR))
+        names += [constraints.equalities[k].label for k in cut.tolist()]
+    return tuple(names)
+
+
+def _at_bounds(effort: Array, lower: Array, upper: Array) -> np.ndarray:
+    """Which efforts are at their bounds or beyond; a bound of zero cuts nothing off no effort."""
+    margin = 1.0 - 1e-12
+    above = np.isfinite(upper) & (effort >= upper * margin) & (effort > 0.0)
+    return above | (np.isfinite(lower) & (effort <= lower * margin) & (effort < 0.0))
 
 
 def _clamped_actuators(runtime: Runtime) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import bulk
-from worldline._src.facade.bulk import PerFreedom
+from worldline._src.facade.bulk import PerFreedom, PerFreedomLimits
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.values import VectorLike
 from worldline._src.spatial.poses import Array
@@ -122,11 +122,13 @@ class Group(KnownNames):
     damping_coefficient = PerFreedom("damping_coefficient", "[N s/m or N m s/rad]")
     coulomb_friction = PerFreedom("coulomb_friction", "Dry friction [N or N m]")
     armature = PerFreedom("armature", "Inertia added to the diagonal of the mass matrix [kg or kg m^2]")
-    velocity_limits = PerFreedom("velocity_limits", "Largest speeds [m/s or rad/s], infinity for none")
+    velocity_limits = PerFreedomLimits("velocity_limits", "Largest speeds [m/s or rad/s], infinity for none")
     acceleration_limits = PerFreedom(
         "acceleration_limits", "Largest commanded accelerations [m/s^2 or rad/s^2], infinity for none"
     )
-    effort_limits = PerFreedom("effort_limits", "Largest commanded efforts [N or N m], infinity for none")
+    effort_limits = PerFreedomLimits(
+        "effort_limits", "Largest commanded efforts [N or N m], infinity for none"
+    )
     velocity_lower_limits = PerFreedom("velocity_lower_limits", "[m/s or rad/s]", settable=False)
     velocity_upper_limits = PerFreedom("velocity_upper_limits", "[m/s or rad/s]", settable=False)
     effort_lower_limits = PerFreedom("effort_lower_limits", "[N or N m]", settable=False)
@@ -136,7 +138,15 @@ class Group(KnownNames):
 
     def set_position_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
         """Both limits [m or rad], each one number for all freedoms or (num_dofs,); infinity for none."""
-        bulk.set_position_limits(self._joints, lower, upper)
+        bulk.set_limits(self._joints, "position", lower, upper)
+
+    def set_velocity_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
+        """Both limits [m/s or rad/s], each one number for all freedoms or (num_dofs,); infinity for none."""
+        bulk.set_limits(self._joints, "velocity", lower, upper)
+
+    def set_effort_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
+        """Both limits [N or N m], each one number for all freedoms or (num_dofs,); infinity for none."""
+        bulk.set_limits(self._joints, "effort", lower, upper)
 
     # ---- terms of the multibody
 

@@ -13,13 +13,18 @@ from worldline._src.errors import ArgumentError, OperationError, UnknownCapabili
 from worldline._src.facade import values
 from worldline._src.facade.copying import Address
 from worldline._src.facade.frame import Frame
-from worldline._src.facade.handle import Handle
 from worldline._src.facade.joint_spec import JointSpec
 from worldline._src.facade.joint_stiffness import JointConstraintProjectionPolicy
-from worldline._src.facade.kinds import ActuatorType, JointType, joint_type, member, scene_joint_type
+from worldline._src.facade.kinds import JointType, drive_type, joint_type, scene_joint_type
 from worldline._src.facade.link import Link
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import VectorLike
+from worldline._src.facade.world_joint_motor import (
+    DRIVEN,
+    WorldJointMotor,
+    checked_drive,
+    checked_range,
+)
 from worldline._src.kernels.constraints.equality_rows import BROKEN, ON
 from worldline._src.scene import closures as described
 from worldline._src.scene.joints import Joint as SceneJoint
@@ -46,7 +51,7 @@ _WITH_AXIS = (*_LIMITED, JointType.SCREW, JointType.UNIVERSAL, JointType.PLANAR)
 _WITH_AXIS2 = (JointType.UNIVERSAL, JointType.PLANAR)
 
 
-class WorldJoint(Handle):
+class WorldJoint(WorldJointMotor):
     """A joint between two bodies or links, or a body and the world, kept by rows of a step.
 
     Example:
@@ -237,20 +242,20 @@ class WorldJoint(Handle):
         return np.array([second @ moving, np.cross(axis, second) @ moving, axis @ turning])
 
     @property
-    def actuator_type(self) -> ActuatorType:
-        """PASSIVE: nothing drives a joint between bodies; motors are for joints of a multibody."""
-        self._require_alive()
-        return ActuatorType.PASSIVE
-
-    @actuator_type.setter
-    def actuator_type(self, value: ActuatorType) -> None:
-        self._require_alive()
-        kind = member(ActuatorType, value, f"actuator_type of joint '{self.name}'")
-        if kind is not ActuatorType.PASSIVE:
-            raise UnknownCapabilityError(
-                f"joint '{self.name}' between bodies takes ActuatorType.PASSIVE, got {kind.name}; motors are "
-                "available for joints of a multibody"
-            )
+    def acceleration(self) -> Array:
+        """Of a REVOLUTE or PRISMATIC joint in the last step [rad/s^2 or m/s^2], (num_dofs,)."""
+        self._require_motor("acceleration")
+        X_a, X_b, parent, child = self._ends()
+        axis, point = values.matrix_of(X_a)[:3, :3] @ self.axis, X_b[:3]
+        rates = []
+        for frame in (parent, child):
+            linear, angular = frame._acceleration()
+            if self.type is JointType.PRISMATIC:
+                w, lever = frame._motion()[1], point - frame._pose()[:3]
+                rates.append(linear + np.cross(angular, lever) + np.cross(w, np.cross(w, lever)))
+            else:
+                rates.append(angular)
+        return np.array([axis @ (rates[1] - rates[0])])
 
     # ---- limits and breaking
 
@@ -359,7 +364,8 @@ class WorldJoint(Handle):
     def wrench(self) -> Array:
         """What the last step did to the parent: torque about the joint [N m], force [N], world axes, (6,).
 
-        The child feels the opposite. Zero before the first step and when the joint is broken.
+        The child feels the opposite. It holds the joint together: what a motor does is `effort`. Zero
+        before the first step and when the joint is broken.
         """
         row, runtime = self._row(), self._live()
         if row is None or runtime.constraints is None:
@@ -399,6 +405,7 @@ def add_joint(world: World, parent: Frame, child: Frame, spec: JointSpec) -> tup
     if (spec.parent_anchor is None) != (spec.child_anchor is None):
         raise ArgumentError("anchors of a joint must be given for both endpoints or for none")
     limits = _limits(spec)
+    drive = checked_drive(spec.actuator_type, spec.type, spec.name or "joint")
     spec.check_axes()
     name, number = free_name(spec.name, "joint", scene_names(world)[1], world._numbers["joint"], "joint")
     X_p, X_c = _frames(parent, child, spec)
@@ -412,15 +419,16 @@ def add_joint(world: World, parent: Frame, child: Frame, spec: JointSpec) -> tup
             axis2=spec.axis2,
             pitch=spec.pitch,
             pos_limit=limits,
+            drive=drive_type(drive),
         ),
+        effort_limit=_both_ways(spec.effort_limits, "effort limits"),
+        velocity_limit=_both_ways(spec.velocity_limits, "velocity limits"),
     )
     return made, number
 
 
 _NOT_BETWEEN_BODIES = (
-    "velocity_limits",
     "acceleration_limits",
-    "effort_limits",
     "spring_stiffness",
     "rest_position",
     "damping_coefficient",
@@ -430,10 +438,11 @@ _NOT_BETWEEN_BODIES = (
 
 
 def _limits(spec: JointSpec) -> Range:
-    """Position limits of a joint between bodies, which is all of a joint's data that it can have."""
+    """Position limits of a joint between bodies; what else it cannot have is refused."""
     given = [name for name in _NOT_BETWEEN_BODIES if getattr(spec, name) is not None]
     given += ["limit_margin"] * (spec.limit_margin != 0.0)
-    given += ["actuator_type"] * (spec.actuator_type is not ActuatorType.FORCE)
+    if spec.type not in DRIVEN:
+        given += [name for name in ("velocity_limits", "effort_limits") if getattr(spec, name) is not None]
     low, high = spec.position_lower_limits, spec.position_upper_limits
     if spec.type not in _LIMITED and (low is not None or high is not None):
         given.append("position limits")
@@ -444,6 +453,12 @@ def _limits(spec: JointSpec) -> Range:
     if least > most:
         raise ArgumentError(f"lower limit {least} of a joint must not exceed upper limit {most}")
     return Range(lower=least, upper=most)
+
+
+def _both_ways(size: Array | None, what: str) -> Range:
+    """A limit of a size in both directions; none without it."""
+    number = math.inf if size is None else float(values.spread(size, 1, what)[0])
+    return checked_range(-number, number, what)
 
 
 def _frames(parent: Frame, child: Frame, spec: JointSpec) -> tuple[Array, Array]:

@@ -32,8 +32,7 @@ def drive_forces(drive, control, error, v, tau_out):
             wanted = control.force[d] + drive.dof_target_ke[d] * error[d]
             speed = drive.dof_follows_velocity[d] * control.v_target[d]
             wanted = wanted + drive.dof_target_kd[d] * (speed - v[d])
-            limit = drive.dof_effort_limit[d]
-            tau_out[d] = clamp(wanted, zero - limit, zero + limit)
+            tau_out[d] = clamp(wanted, zero + drive.dof_effort_lower[d], zero + drive.dof_effort_limit[d])
 
 
 @kernel

@@ -28,7 +28,7 @@ _SETTINGS = {
         "limit_lower limit_upper limit_ke limit_kd target_pos target_vel target_ke target_kd "
         "armature damping stiffness friction effort_limit velocity_limit"
     ).split()
-}
+} | {"joint_effort_lower": "least_effort", "joint_velocity_lower": "least_velocity"}
 """Numbers of a degree of freedom, by the column of the Model that takes them."""
 _FLAGS = {False: int(BodyFlags.DYNAMIC), True: int(BodyFlags.KINEMATIC)}
 _settings = attrgetter(*_SETTINGS.values())

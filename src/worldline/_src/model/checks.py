@@ -35,6 +35,8 @@ MAY_BE_INFINITE = (
     "joint_limit_upper",
     "joint_effort_limit",
     "joint_velocity_limit",
+    "joint_effort_lower",
+    "joint_velocity_lower",
     "joint_limit_ke",
 )
 UPDATABLE = (
@@ -53,12 +55,18 @@ UPDATABLE = (
     "joint_pitch",
     "joint_limit_lower",
     "joint_limit_upper",
+    "joint_effort_lower",
+    "joint_velocity_lower",
     "joint_target_pos",
     "joint_target_vel",
     "joint_spring_ref",
     "joint_distance",
     "gravity",
 )
+
+
+_PAIRS = (("joint_effort_limit", "joint_effort_lower"), ("joint_velocity_limit", "joint_velocity_lower"))
+"""Upper limits and lower ones."""
 
 
 def check_least(mass: float, inertia: Array, what: str) -> None:
@@ -182,6 +190,14 @@ def check_update(model: Model, arrays: dict[str, Any]) -> dict[str, np.ndarray]:
             unit_quaternions(array, model.joint_q_start[1:][turning].tolist(), f"Model.{name}")
         checked[name] = array
 
+    for upper, lower in _PAIRS:
+        if lower in checked:
+            if (checked[lower] > 0.0).any():
+                raise ArgumentError(f"Model.{lower} must not be positive")
+        elif upper in checked:
+            # limits that are alike in both directions stay so
+            old = getattr(model, lower)
+            checked[lower] = np.where(old == -getattr(model, upper), -checked[upper], old)
     lower = checked.get("joint_limit_lower", model.joint_limit_lower)
     upper = checked.get("joint_limit_upper", model.joint_limit_upper)
     empty = (lower > upper) | (lower == np.inf) | (upper == -np.inf)

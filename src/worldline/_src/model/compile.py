@@ -230,7 +230,9 @@ def fill_constants(model: Model, arenas: Arenas) -> None:
     # a pure position drive damps the motion itself; the others lead to the target velocity
     view["dof_follows_velocity"][:] = mode != ActuatorMode.POSITION
     view["dof_effort_limit"][:] = model.joint_effort_limit
+    view["dof_effort_lower"][:] = model.joint_effort_lower
     view["dof_velocity_limit"][:] = model.joint_velocity_limit
+    view["dof_velocity_lower"][:] = model.joint_velocity_lower
     view["solver_options"][:] = DEFAULT_SOLVER
     view["link_lone"][:] = _lone(view)
     view["spin_turn"][:] = 0.0 if model.option is None else model.option.policy.free_spin_turn
@@ -249,6 +251,7 @@ def _lone(view: dict[str, np.ndarray]) -> np.ndarray:
     det = xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz)
     lone &= ~round_ & (det > 0.0) & (view["link_mass"] > 0.0)
     own = (view["dof_armature"] != 0.0) | np.isfinite(view["dof_velocity_limit"])
+    own |= np.isfinite(view["dof_velocity_lower"])
     own |= view["dof_mobile"] == 0.0
     lone[view["dof_link"][own]] = False
     return lone

@@ -154,6 +154,14 @@ class LoopJoints(Table):
     """[m/rad]."""
     limit: Array
     """Bounds of the coordinate [m, rad], shape (n, 2)."""
+    drive: np.ndarray
+    """`JointDrive`, PASSIVE where there is no single coordinate."""
+    effort: Array
+    """Bounds of the effort of its motor [N, N m], shape (n, 2)."""
+    speed: Array
+    """Bounds of the rate of the coordinate [m/s, rad/s], shape (n, 2)."""
+    command: Array
+    """Effort, velocity and acceleration that its motor starts with, shape (n, 3)."""
     break_force: Array
     """[N]; 0 never breaks."""
     break_torque: Array

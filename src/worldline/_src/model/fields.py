@@ -98,8 +98,10 @@ FIELDS: tuple[Field, ...] = (
     Field("dof_target_ke", "constant", ("nv",), "gain on position error [N/m or N m/rad]"),
     Field("dof_target_kd", "constant", ("nv",), "gain on velocity error [N s/m or N m s/rad]"),
     Field("dof_follows_velocity", "constant", ("nv",), "1 where drives lead to v_target, 0 where to rest"),
-    Field("dof_effort_limit", "constant", ("nv",), "bound of commanded forces [N or N m]"),
-    Field("dof_velocity_limit", "constant", ("nv",), "[m/s or rad/s]"),
+    Field("dof_effort_limit", "constant", ("nv",), "largest commanded force [N or N m]"),
+    Field("dof_effort_lower", "constant", ("nv",), "least commanded force [N or N m]"),
+    Field("dof_velocity_limit", "constant", ("nv",), "largest velocity [m/s or rad/s]"),
+    Field("dof_velocity_lower", "constant", ("nv",), "least velocity [m/s or rad/s]"),
     Field("solver_options", "constant", (2,), "tolerance and most iterations of the variational integrator"),
     # operands of a call
     Field("q", "data", ("nq",), "coordinates"),

@@ -166,7 +166,13 @@ class Model:
     joint_friction: Array
     """Dry friction [N, N m]."""
     joint_effort_limit: Array
+    """Largest commanded effort [N, N m]."""
     joint_velocity_limit: Array
+    """Largest velocity [m/s, rad/s]."""
+    joint_effort_lower: Array
+    """Least commanded effort [N, N m], zero or less."""
+    joint_velocity_lower: Array
+    """Least velocity [m/s, rad/s], zero or less."""
 
     articulation_label: list[str]
     articulation_start: np.ndarray
@@ -304,7 +310,7 @@ class Model:
         tables = (self.shapes, self.actuators, self.tendons, self.equalities, self.closures, self.couplers)
         tables += (self.distance_springs, self.loop_joints)
         limits = np.isfinite(self.joint_limit_lower) | np.isfinite(self.joint_limit_upper)
-        slow = self.joint_velocity_limit < UNLIMITED_SPEED
+        slow = np.minimum(self.joint_velocity_limit, -self.joint_velocity_lower) < UNLIMITED_SPEED
         option = self.option
         return bool(
             any(table is not None and len(table) for table in tables)
@@ -393,7 +399,8 @@ class Model:
     def update(self, **arrays: Any) -> None:
         """Replace parameter arrays, all or none: `model.update(joint_armature=..., gravity=...)`.
 
-        Shapes stay as they are. Topology, joint types and layouts cannot be changed.
+        Shapes stay as they are. Topology, joint types and layouts cannot be changed. Limits of effort and
+        velocity that are alike in both directions stay so where only the upper ones are given.
         """
         from worldline._src.model.checks import check_update
 

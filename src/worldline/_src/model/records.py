@@ -56,7 +56,21 @@ class JointDofConfig:
     friction: float = 0.0
     effort_limit: float = 1e6
     velocity_limit: float = 1e6
+    effort_lower: float | None = None
+    """Least commanded effort; None is minus `effort_limit`."""
+    velocity_lower: float | None = None
+    """Least velocity; None is minus `velocity_limit`."""
     actuator_mode: ActuatorMode | None = None
+
+    @property
+    def least_effort(self) -> float:
+        """Least commanded effort."""
+        return -self.effort_limit if self.effort_lower is None else self.effort_lower
+
+    @property
+    def least_velocity(self) -> float:
+        """Least velocity."""
+        return -self.velocity_limit if self.velocity_lower is None else self.velocity_lower
 
     def checked(self, what: str) -> JointDofConfig:
         """This configuration with every rule checked and the target inside its limits."""
@@ -68,6 +82,10 @@ class JointDofConfig:
             _non_negative(getattr(self, name), f"{what}: {name}")
         for name in ("effort_limit", "velocity_limit", "limit_ke"):
             _non_negative(getattr(self, name), f"{what}: {name}", largest=math.inf)
+        for name in ("effort_lower", "velocity_lower"):
+            least = getattr(self, name)
+            if least is not None and not (_is_number(least) and least <= 0.0):
+                raise ArgumentError(f"{what}: {name} must be None or a number of at most 0, got {least!r}")
         for name in ("target_pos", "target_vel", "spring_ref"):
             numbers(getattr(self, name), (), f"{what}: {name}")
         if self.actuator_mode not in (None, *ActuatorMode):
@@ -100,6 +118,8 @@ class JointDofConfig:
             and velocity >= 0.0
             and stiffness >= 0.0
             and lower <= self.target_pos <= upper
+            and self.effort_lower is None
+            and self.velocity_lower is None
             and (self.actuator_mode is None or type(self.actuator_mode) is ActuatorMode)
         )
 
@@ -131,6 +151,8 @@ class DofOptions(TypedDict, total=False):
     friction: PerDof
     effort_limit: PerDof
     velocity_limit: PerDof
+    effort_lower: PerDof
+    velocity_lower: PerDof
     actuator_mode: ActuatorMode | Sequence[ActuatorMode] | None
 
 

@@ -53,6 +53,8 @@ _DRIVES = {
     DriveType.Servo: JointDrive.SERVO,
     DriveType.Mimic: JointDrive.MIMIC,
 }
+_DRIVEN = (described.JointType.Revolute, described.JointType.Slide)
+"""Joints between bodies that can have a motor."""
 _JOINTS = {
     described.JointType.Revolute: JointType.REVOLUTE,
     described.JointType.Slide: JointType.PRISMATIC,
@@ -75,6 +77,11 @@ _End = tuple[int, Array]
 
 def _range(given: Range | None) -> tuple[float, float]:
     return (-np.inf, np.inf) if given is None else (given.lower, given.upper)
+
+
+def _within(given: Range, size: float) -> tuple[float, float]:
+    """A range, no larger than a size in both directions."""
+    return max(given.lower, -size), min(given.upper, size)
 
 
 def _bodies(ends: Sequence[_End]) -> np.ndarray:
@@ -255,6 +262,13 @@ def loop_joint_table(world: World, index: SceneIndex) -> LoopJoints:
         axis2=_floats([row.joint.axis2 for row in rows], 3),
         pitch=_floats([row.joint.pitch for row in rows]),
         limit=_floats([_range(row.joint.pos_limit) for row in rows], 2),
+        drive=np.array(
+            [_DRIVES[row.joint.drive] if row.joint.type_ in _DRIVEN else JointDrive.PASSIVE for row in rows],
+            np.int64,
+        ),
+        effort=_floats([_within(row.effort_limit, row.joint.effort_limit) for row in rows], 2),
+        speed=_floats([_within(row.velocity_limit, row.joint.velocity_limit) for row in rows], 2),
+        command=_floats([row.command for row in rows], 3),
         break_force=_floats([row.break_force for row in rows]),
         break_torque=_floats([row.break_torque for row in rows]),
         stiffness=_floats(

@@ -306,6 +306,8 @@ def _config(dof: JointDof, axis: Any) -> JointDofConfig:
         friction=dof.friction_loss,
         effort_limit=dof.effort_limit,
         velocity_limit=dof.velocity_limit,
+        effort_lower=dof.effort_lower,
+        velocity_lower=dof.velocity_lower,
         actuator_mode=MODES[dof.target_mode],
     )
 

@@ -99,9 +99,15 @@ FieldView, field_view = _view("FieldView", "gravity")
 ReliefView, relief_view = _view("ReliefView", "link_gravcomp", "gravity")
 MaximalView, maximal_view = _view("MaximalView", "body_q", "body_qd")
 DriveView, drive_view = _view(
-    "DriveView", "dof_drive", "dof_target_ke", "dof_target_kd", "dof_follows_velocity", "dof_effort_limit"
+    "DriveView",
+    "dof_drive",
+    "dof_target_ke",
+    "dof_target_kd",
+    "dof_follows_velocity",
+    "dof_effort_limit",
+    "dof_effort_lower",
 )
-LimitView, limit_view = _view("LimitView", "dof_velocity_limit")
+LimitView, limit_view = _view("LimitView", "dof_velocity_limit", "dof_velocity_lower")
 ControlView, control_view = _view("ControlView", "force", "q_target", "v_target", "a_target")
 ClockView, clock_view = _view("ClockView", "clock")
 StepView, step_view = _view("StepView", "time_step", "body_f", "state", "controls")

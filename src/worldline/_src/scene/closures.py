@@ -17,7 +17,7 @@ from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.joints import Joint
 from worldline._src.scene.kinds import COUNT, FLAG, LIMIT, NON_NEGATIVE, POSITIVE, REAL
 from worldline._src.scene.texts import Enumeration, Name, Ref
-from worldline._src.scene.values import ImpedanceSpring
+from worldline._src.scene.values import RANGE, ImpedanceSpring, Range
 from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array, Vector
 
 
@@ -169,7 +169,20 @@ class WorldJoint(Struct):
     child: FrameRef = field(
         default_factory=FrameRef, converter=Nested(FrameRef), doc="Joint frame on the child."
     )
-    joint: Joint = field(default_factory=Joint, converter=Nested(Joint), doc="Name, type, axes, limits.")
+    joint: Joint = field(
+        default_factory=Joint, converter=Nested(Joint), doc="Name, type, axes, position limits, drive."
+    )
+    effort_limit: Range = field(
+        default_factory=Range, converter=RANGE, doc="Bounds of the effort of its motor, N or N m."
+    )
+    velocity_limit: Range = field(
+        default_factory=Range, converter=RANGE, doc="Bounds of the velocity, m/s or rad/s."
+    )
+    command: Array = field(
+        default=(0.0, 0.0, 0.0),
+        converter=VECTOR3,
+        doc="Effort, velocity and acceleration that its motor starts with, (3,).",
+    )
     break_force: float = field(
         default=0.0, converter=NON_NEGATIVE, doc="Force at which it breaks, N; 0 is never."
     )

@@ -17,7 +17,7 @@ from worldline._src.scene.contact import ConstraintForceModel, default_force_mod
 from worldline._src.scene.containers import ListOf, Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.geometry import GROUP
-from worldline._src.scene.kinds import FLAG, LIMIT, NON_NEGATIVE, REAL
+from worldline._src.scene.kinds import FLAG, LIMIT, NON_NEGATIVE, NON_POSITIVE_LIMIT, REAL
 from worldline._src.scene.texts import Enumeration, Name
 from worldline._src.scene.values import RANGE, ImpedanceDamping, Range, SpringDamper
 from worldline._src.scene.variant import VariantOf
@@ -113,10 +113,20 @@ class JointDof(Struct):
     angular: bool = field(default=True, converter=FLAG, doc="A rotation, else a translation; D6 only.")
     pos_limit: Range = field(default_factory=Range, converter=RANGE, doc="Limits, m or rad.")
     velocity_limit: float = field(default=math.inf, converter=LIMIT, doc="Speed limit, m/s or rad/s.")
+    velocity_lower: float | None = field(
+        default=None,
+        converter=OptionalOf(NON_POSITIVE_LIMIT),
+        doc="Least velocity, m/s or rad/s; None is minus the limit.",
+    )
     acceleration_limit: float = field(
         default=math.inf, converter=LIMIT, doc="Acceleration limit, m/s^2 or rad/s^2."
     )
     effort_limit: float = field(default=math.inf, converter=LIMIT, doc="Effort limit, N or N m.")
+    effort_lower: float | None = field(
+        default=None,
+        converter=OptionalOf(NON_POSITIVE_LIMIT),
+        doc="Least effort, N or N m; None is minus the limit.",
+    )
     limit_stiffness: float | None = field(
         default=None,
         converter=OptionalOf(NON_NEGATIVE),

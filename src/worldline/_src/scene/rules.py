@@ -34,7 +34,7 @@ from worldline._src.scene.constraints import (
 from worldline._src.scene.contact import CollisionIgnores, ContactPair, PhysicsMaterial
 from worldline._src.scene.contexts import Probe
 from worldline._src.scene.geometry import Geometry, ShapeType, Site
-from worldline._src.scene.joints import JOINT_SIZES, Joint, JointType
+from worldline._src.scene.joints import JOINT_SIZES, DriveType, Joint, JointType
 from worldline._src.scene.options import CompileOptions, SimulateOption
 from worldline._src.scene.tendons import JointTendon, SpatialTendon
 
@@ -58,6 +58,8 @@ _NEED_AXIS: Final = {
     JointType.Translational2D,
     JointType.Cable,
 }
+_ONE_AXIS: Final = (JointType.Revolute, JointType.Slide)
+"""Joints between bodies that can have a motor."""
 _NEED_AXIS2: Final = {JointType.Universal, JointType.Planar, JointType.Translational2D}
 
 
@@ -196,6 +198,22 @@ def _world_joint(joint: WorldJoint, probe: Probe, path: str) -> None:
     if joint.joint.pos.any():
         allowed = "zero; the anchors are those of parent and child"
         probe.reject(f"{path}.joint.pos", str(joint.joint.pos.tolist()), allowed)
+    for name in ("effort_limit", "velocity_limit"):
+        limit = getattr(joint, name)
+        if not limit.lower <= 0.0 <= limit.upper:
+            allowed = "bounds with zero between them"
+            probe.reject(f"{path}.{name}", f"{limit.lower} to {limit.upper}", allowed)
+        elif limit.is_bounded and joint.joint.type_ not in _ONE_AXIS:
+            probe.reject(f"{path}.{name}", "bounds", f"none for a joint of type {joint.joint.type_.name}")
+    drive = joint.joint.drive
+    if drive is DriveType.Mimic:
+        probe.reject(f"{path}.joint.drive", drive.name, "a drive that follows no other joint")
+    elif joint.joint.type_ not in _ONE_AXIS:
+        if drive not in (DriveType.Force, DriveType.Passive):
+            allowed = f"Force or Passive for a joint of type {joint.joint.type_.name}"
+            probe.reject(f"{path}.joint.drive", drive.name, allowed)
+        if any(joint.command.tolist()):
+            probe.reject(f"{path}.command", str(joint.command.tolist()), "zeros, without a single axis")
 
 
 def _projection(policy: ProjectionPolicy, probe: Probe, path: str) -> None:

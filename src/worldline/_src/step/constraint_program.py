@@ -13,6 +13,7 @@ from worldline._src.kernels.actuation import AFFINE, BIAS, CURRENT, GAIN, MUSCLE
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.impacts import BOTH, WAY
 from worldline._src.kernels.narrowphase.tables import BALL, CONVEX, FLAT, ROUND, SURFACE
+from worldline._src.model.model import Model
 from worldline._src.scene.options import SimulateOption
 from worldline._src.step.step_table import StepPlan
 
@@ -54,6 +55,8 @@ _PARTS = {
 class ConstraintProgram:
     """The stages that the constraints of a world need."""
 
+    model: Model
+    """The model they were made for."""
     option: SimulateOption
     """Options of the scene."""
     sizes: dict[str, int]
@@ -83,6 +86,12 @@ class ConstraintProgram:
         biases = (kind[:, 1] == AFFINE) & (number[:, BIAS + 2] != 0.0)
         currents = kind[:, 2] == CURRENT
         return bool(gains.any() or biases.any() or currents.any() or self.column["tendon_spring"][:, 1].any())
+
+    @property
+    def lopsided(self) -> bool:
+        """Whether motors have effort limits that are not alike in both directions; see `bounded_rows.py`."""
+        dofs = self.column["motor_dof"][:, 0]
+        return bool((self.model.joint_effort_lower[dofs] != -self.model.joint_effort_limit[dofs]).any())
 
     @property
     def relieves(self) -> bool:
@@ -143,6 +152,8 @@ class ConstraintProgram:
             rows=self.constrains,
             anchors=sizes["nplace"] > 0,
             body_springs=sizes["nspring"] > 0,
+            joint_motors=bool(column["equality_motor"].any()),
+            lopsided_motors=self.lopsided,
             medium=sizes["nbox"] > 0,
             transmissions=self._moving,
             adhesion=self._sticks,

@@ -47,6 +47,7 @@ from worldline._src.step.constraint_program import ConstraintProgram
 from worldline._src.step.damping_clamp import clamp_damping, given_damping
 from worldline._src.step.equality_filling import (
     Owner,
+    command_joints,
     equalities,
     fill_equalities,
     fill_equality_inertias,
@@ -191,6 +192,8 @@ class Constraints(ConstraintProgram):
         fill_friction(model, self.column, rubbing)
         places.fill(self.column)
         fill_equalities(model, self.column, self.equalities)
+        if model.loop_joints is not None:
+            self.command_joints(model.loop_joints.command)
         fill_motors(model, self.column, servos, mimics)
         self.column["speed_dof"][:] = speeds
         fill_springs(model, self.column, ends)
@@ -340,6 +343,10 @@ class Constraints(ConstraintProgram):
             if equality.owner is owner and equality.index == index:
                 return k
         return None
+
+    def command_joints(self, commands: Array) -> None:
+        """Effort, velocity and acceleration that motors of joints between bodies follow, (joints, 3)."""
+        command_joints(self.model, self.column, self.equalities, commands)
 
     def move_closure_end(self, closure: int, second: bool, body: int, X: Array) -> bool:
         """Put an end of a solved closure at another pose of its body; False when it is on another body."""

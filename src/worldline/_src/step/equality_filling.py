@@ -10,9 +10,15 @@ from typing import NamedTuple
 import numpy as np
 
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.kernels.constraints.equality_rows import ROW_COUNT
+from worldline._src.kernels.constraints.equality_rows import (
+    ACCELERATION,
+    EFFORT,
+    NO_MOTOR,
+    ROW_COUNT,
+    VELOCITY,
+)
 from worldline._src.model.constraint_tables import ClosureFamily, Equalities, EqualityKind, LoopJoints
-from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
+from worldline._src.model.kinds import QUATERNION_JOINTS, JointDrive, JointType
 from worldline._src.model.model import Model
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array, compose, quaternion
@@ -49,11 +55,17 @@ class Equality(NamedTuple):
     bounds: tuple[float, float] = (-np.inf, np.inf)
     breaks: tuple[float, float] = (np.inf, np.inf)
     """Force and torque at which it breaks."""
+    motor: int = NO_MOTOR
+    effort: tuple[float, float] = (-np.inf, np.inf)
+    """Bounds of the effort of its motor."""
+    speed: tuple[float, float] = (-np.inf, np.inf)
+    """Bounds of the rate of its coordinate."""
 
     @property
     def rows(self) -> int:
         """Rows it may take."""
-        return ROW_COUNT[self.kind] + (2 if np.isfinite(self.bounds).any() else 0)
+        limits = 2 if np.isfinite(self.bounds).any() else 0
+        return ROW_COUNT[self.kind] + limits + (self.motor >= VELOCITY) + int(np.isfinite(self.speed).sum())
 
 
 _FAMILIES = {
@@ -75,6 +87,16 @@ JOINT_KINDS = {
 }
 """Joints between bodies that rows can hold, and what they share; free joints share nothing."""
 
+MOTORS = {
+    JointDrive.FORCE: EFFORT,
+    JointDrive.SERVO: VELOCITY,
+    JointDrive.VELOCITY: VELOCITY,
+    JointDrive.LOCKED: VELOCITY,
+    JointDrive.ACCELERATION: ACCELERATION,
+}
+"""Motors of joints between bodies."""
+_BOUNDED = (JointDrive.FORCE, JointDrive.SERVO)
+"""Drives whose effort has bounds; the others take whatever they need."""
 _TURN = 2.0
 """Scale of quaternion parts that makes them small angles, so that forces of their rows are torques."""
 
@@ -215,6 +237,8 @@ def _joints(model: Model, places: Places) -> list[Equality]:
             frame = _frame(table.axis[k])
             X_a, X_b = compose(X_a, frame), compose(X_b, frame)
         bodies = int(table.body_a[k]), int(table.body_b[k])
+        drive, free = JointDrive(int(table.drive[k])), (-np.inf, np.inf)
+        moves = kind in (t.AXIS, t.SLIDE)
         made.append(
             Equality(
                 Owner.LOOP_JOINT,
@@ -230,9 +254,17 @@ def _joints(model: Model, places: Places) -> list[Equality]:
                 size=float(table.pitch[k]) if kind == t.SCREW else _TURN,
                 bounds=(float(bounds[0]), float(bounds[1])),
                 breaks=_breaks(table, k),
+                motor=MOTORS.get(drive, NO_MOTOR) if moves else NO_MOTOR,
+                effort=_pair(table.effort[k]) if drive in _BOUNDED else free,
+                speed=_pair(table.speed[k]) if moves else free,
             )
         )
     return made
+
+
+def _pair(numbers: Array) -> tuple[float, float]:
+    """Two numbers of a table."""
+    return float(numbers[0]), float(numbers[1])
 
 
 def fill_equalities(model: Model, column: Columns, made: list[Equality]) -> None:
@@ -249,7 +281,18 @@ def fill_equalities(model: Model, column: Columns, made: list[Equality]) -> None
         numbers[:5], numbers[5:7] = equality.polynomial, equality.starts
         numbers[7], numbers[9:11] = equality.size, equality.bounds
         numbers[11:13] = equality.breaks
+        column["equality_motor"][k] = equality.motor
+        column["equality_effort"][k], column["equality_speed"][k] = equality.effort, equality.speed
         column["equality_law"][k], column["equality_turn_law"][k] = equality.law, equality.turn_law
+
+
+def command_joints(model: Model, column: Columns, made: list[Equality], commands: Array) -> None:
+    """Commands of motors of joints between bodies: effort, velocity, acceleration of each, (joints, 3)."""
+    table = model.loop_joints
+    for k, equality in enumerate(made):
+        if table is not None and equality.owner is Owner.LOOP_JOINT:
+            is_locked = table.drive[equality.index] == JointDrive.LOCKED
+            column["equality_command"][k] = 0.0 if is_locked else commands[equality.index]
 
 
 def fill_equality_inertias(column: Columns, dofs: Array) -> None:

@@ -193,6 +193,19 @@ def spring_forces(m, c, args, d):
 
 
 @stage
+def joint_efforts(m, c, args, d):
+    """places, commands -> link forces grow by the motors of joints between bodies."""
+    tm, tc, td = trees_of(args, d)
+    equalities.joint_efforts(
+        tree_view(tm, tc, td),
+        position_view(tm, tc, td),
+        place_view(m, c, args, d).place_X,
+        equality_view(m, c, args, d),
+        acceleration_view(tm, tc, td).link_F,
+    )
+
+
+@stage
 def medium_forces(m, c, args, d):
     """link velocities -> link forces grow by the drag of the medium."""
     tm, tc, td = trees_of(args, d)
@@ -253,6 +266,13 @@ def motor_rows(m, c, args, d):
         row_view(m, c, args, d),
         row_note_view(m, c, args, d),
     )
+
+
+@stage
+def motor_constants(m, c, args, d):
+    """tau grows by the constant parts of efforts of motors whose limits are not alike."""
+    tm, tc, td = trees_of(args, d)
+    motors.motor_constants(motor_view(m, c, args, d), drive_view(tm, tc, td), operand_view(tm, tc, td).tau)
 
 
 @stage

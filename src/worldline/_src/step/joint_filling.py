@@ -71,7 +71,9 @@ def fill_limits(model: Model, column: Columns, limits: list[Limit]) -> None:
     bound = column["limit_bound"]
     bound[:, 0], bound[:, 1] = lower, upper
     # recovery must not ask for more than the joint may do
-    bound[:, 3] = np.minimum(FASTEST, model.joint_velocity_limit[dofs])
+    bound[:, 3] = np.minimum(
+        FASTEST, np.minimum(model.joint_velocity_limit, -model.joint_velocity_lower)[dofs]
+    )
     if model.joint_forces is not None:
         column["limit_law"][:] = law_rows(model.joint_forces.limit)[joint]
         bound[:, 2] = model.joint_forces.margin[joint]

@@ -21,7 +21,18 @@ def mimic_couplers(model: Model) -> np.ndarray:
 
 def limited_speeds(model: Model) -> np.ndarray:
     """Degrees of freedom with a speed limit."""
-    return np.flatnonzero(model.joint_velocity_limit < UNLIMITED_SPEED)
+    return np.flatnonzero(
+        np.minimum(model.joint_velocity_limit, -model.joint_velocity_lower) < UNLIMITED_SPEED
+    )
+
+
+def motor_efforts(model: Model, dofs: np.ndarray, forces: np.ndarray) -> np.ndarray:
+    """Efforts of motors, of the forces of their rows; see `bounded_rows.py`."""
+    low, high = model.joint_effort_lower[dofs], model.joint_effort_limit[dofs]
+    has_low, has_high = np.isfinite(low), np.isfinite(high)
+    low, high = np.where(has_low, low, 0.0), np.where(has_high, high, 0.0)
+    shift = np.where(has_low & has_high, 0.5 * (low + high), low + high)
+    return shift + np.where(has_high & ~has_low, -forces, forces)
 
 
 def fill_motors(model: Model, column: Columns, servos: np.ndarray, mimics: np.ndarray) -> None:

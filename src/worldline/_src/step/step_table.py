@@ -79,6 +79,8 @@ class StepPlan(NamedTuple):
     """Frames on links that equalities, tendons, springs and actuators hold."""
     body_springs: bool = False
     """Springs between bodies."""
+    joint_motors: bool = False
+    """Motors of joints between bodies."""
     medium: bool = False
     """Air or water around bodies."""
     tendons: bool = False
@@ -112,7 +114,9 @@ class StepPlan(NamedTuple):
     friction: bool = False
     """Dry friction of joints."""
     motors: bool = False
-    """Servos and mimic motors with a largest force."""
+    """Servos and mimic motors with a largest force,"""
+    lopsided_motors: bool = False
+    """of which some have another one in each direction."""
     limits: bool = False
     """Position limits,"""
     hard_limits: bool = False
@@ -219,6 +223,7 @@ TABLE: tuple[Row, ...] = (
     Row(_E, g.place_frames, _C, "anchors", "kinematics", "link poses", "anchors"),
     Row(_E, g.spring_forces, _C, "body_springs", "forces",
         "anchors, link velocities, link forces", "link forces"),
+    Row(_E, g.joint_efforts, _C, "joint_motors", "forces", "anchors, commands, link forces", "link forces"),
     Row(_E, g.medium_forces, _C, "medium", "forces", "link velocities, link forces", "link forces"),
     Row(_E, trees.compensate_gravity, _M, "gravity_compensation", "forces",
         "link poses, link forces", "link forces"),
@@ -231,6 +236,7 @@ TABLE: tuple[Row, ...] = (
     Row(_E, g.tendon_forces, _C, "tendons", "forces", "tendons, tau", "tau"),
     Row(_E, g.transmissions, _C, "transmissions", "kinematics", "q, anchors, tendons", "transmissions"),
     Row(_E, g.adhesion_moments, _C, "adhesion", "kinematics", "link poses, contacts", "transmissions"),
+    Row(_E, g.motor_constants, _C, "lopsided_motors", "forces", "tau", "tau"),
     Row(_E, g.relief_of_joints, _C, "actuated_gravity_compensation", "kinematics",
         "link poses", "gravity compensation of actuators"),
     Row(_E, s.actuator_forces, _C, "actuators or actuated_gravity_compensation", "forces",

@@ -10,6 +10,10 @@ quaternion that leads from the second to the first, times a scale [m or 1]; its 
 
 The second derivative of a residual is J a plus what velocities add, J' v. It is found from the accelerations
 of the links without constraints: along the axes of a row, less J a, plus what the turning of axes brings.
+
+The coordinate of a hinge or slide, of the second place against the first along z, may have limits and a
+motor: an effort that acts before rows are solved (`joint_efforts`), or a row that leads to a velocity or an
+acceleration at the end of the step, with an effort within bounds.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
+from worldline._src.kernels.constraints.bounded_rows import bound_row, constant_part, whole_force
 from worldline._src.kernels.constraints.impacts import FASTEST, SLOW
 from worldline._src.kernels.constraints.impedance import impedance, reference_acceleration, regularizer
 from worldline._src.kernels.constraints.jacobians import clear_rows, row_velocity
@@ -40,6 +45,8 @@ from worldline._src.kernels.constraints.tables import (
     IMPEDANCE,
     JOINT,
     OF_BOUND,
+    OF_DRIVE,
+    OF_DRIVE_SPEED,
     OF_EQUALITY,
     PLANE,
     POINT,
@@ -59,13 +66,23 @@ from worldline._src.kernels.places import place_position, place_rotation
 from worldline._src.kernels.velocities import classical_acceleration
 from worldline._src.scalar.ops import absolute, clamp, maximum, nearest, sqrt
 from worldline._src.scalar.trigonometry import atan2
-from worldline._src.spatial.motion import load_motion, velocity_at
+from worldline._src.spatial.motion import (
+    Force,
+    add_force,
+    load_force,
+    load_motion,
+    store_spatial,
+    velocity_at,
+)
 from worldline._src.spatial.rotation import mat_mul, matrix_to_quat, transpose
-from worldline._src.spatial.vec3 import Vec3, add, cross, dot, scale, sub
+from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, scale, sub
 
 ROW_COUNT = (3, 6, 1, 1, 1, 5, 5, 4, 3, 3, 5)
 """Rows of an equality by its kind."""
 OFF, ON, BROKEN = range(3)
+NO_MOTOR, EFFORT, VELOCITY, ACCELERATION = range(4)
+"""What drives the coordinate of a hinge or slide: nothing, its command of an effort, a row that leads to its
+command of a velocity, a row that leads to its command of an acceleration."""
 _OPEN = 1e300
 """Bounds beyond this are none."""
 _FASTEST = 10.0
@@ -306,6 +323,75 @@ def _finish(law, norm, A, bias, v, n, h, safe, rows_out, notes_out):
 
 
 @inline
+def _coordinate_axis(equality, k, X):
+    """Write the axis of a hinge's or slide's coordinate to the scratch of a row."""
+    R, axes = place_rotation(X, equality.equality_first[k]), equality.equality_bound_axis
+    none, z = Vec3(0.0, 0.0, 0.0), Vec3(R.xz, R.yz, R.zz)
+    if equality.equality_kind[k] == SLIDE:
+        _set_axis(axes, 0, z, none, 0.0)
+    else:
+        _set_axis(axes, 0, none, z, 0.0)
+
+
+@inline
+def _coordinate_row(equality, k, X, bodies, moving, sign, rows_out, n):
+    """Row `n` along a coordinate, sign times; returns its velocity, J' v and inverse inertia."""
+    p, axes = place_position(X, equality.equality_second[k]), equality.equality_bound_axis
+    link_a, link_b = equality.equality_link[k, 0], equality.equality_link[k, 1]
+    A, B = _sight(bodies, moving, link_a, p), _sight(bodies, moving, link_b, p)
+    _coordinate_axis(equality, k, X)
+    clear_rows(rows_out.J, n, 1)
+    add_axes_motion(bodies, link_b, p, B, moving.a, axes, 1, sign, rows_out.J, n)
+    add_axes_motion(bodies, link_a, p, A, moving.a, axes, 1, -sign, rows_out.J, n)
+    A_move, A_turn = pair_weights(
+        bodies.body_invweight, equality.equality_body[k, 0], equality.equality_body[k, 1]
+    )
+    A_row = A_move if equality.equality_kind[k] == SLIDE else A_turn
+    return row_velocity(rows_out.J, n, moving.island_v), axes[0, 6], maximum(A_row, LEAST_INVERSE)
+
+
+@inline
+def _motor_row(equality, k, X, bodies, moving, rows_out, notes_out):
+    """The row of a motor that leads to a velocity or an acceleration: J a = x'' - J' v."""
+    n, h, motor = notes_out.counter[ROWS], bodies.option[STEP], equality.equality_motor[k]
+    u, bias, A = _coordinate_row(equality, k, X, bodies, moving, 1.0, rows_out, n)
+    wanted = equality.equality_command[k, 2]
+    if motor == VELOCITY:
+        wanted = (equality.equality_command[k, 1] - u) / h
+    lower, upper = equality.equality_effort[k, 0], equality.equality_effort[k, 1]
+    bound_row(lower, upper, wanted - bias, HARDNESS * A, n, rows_out)
+    notes_out.row_active[n], notes_out.row_residual[n] = 1.0, 0.0
+    notes_out.row_note[n, 0], notes_out.row_note[n, 1] = OF_DRIVE, k
+    notes_out.counter[ROWS] = n + 1
+
+
+@inline
+def _speed_limit_rows(equality, k, X, bodies, moving, rows_out, notes_out):
+    """Limits of the rate of a coordinate: the step must not end beyond them."""
+    h = bodies.option[STEP]
+    for side in range(2):
+        s, most, n = 1.0 - 2.0 * side, equality.equality_speed[k, 1 - side], notes_out.counter[ROWS]
+        if abs(most) < _OPEN:
+            u, bias, A = _coordinate_row(equality, k, X, bodies, moving, -s, rows_out, n)
+            # -s x' >= -s most
+            rows_out.aref[n], rows_out.D[n] = (-s * most - u) / h - bias, 1.0 / (HARDNESS * A)
+            rows_out.bound[n], rows_out.kind[n], rows_out.dim[n] = 0.0, UNILATERAL, 0
+            notes_out.row_active[n], notes_out.row_residual[n] = 1.0, u + s * most
+            notes_out.row_note[n, 0], notes_out.row_note[n, 1] = OF_DRIVE_SPEED, k
+            notes_out.counter[ROWS] = n + 1
+
+
+@inline
+def _extra_rows(equality, k):
+    """Rows of a motor and of limits of the velocity."""
+    count = 1 if equality.equality_motor[k] >= VELOCITY else 0
+    for side in range(2):
+        if abs(equality.equality_speed[k, side]) < _OPEN:
+            count += 1
+    return count
+
+
+@inline
 def _bound_rows(equality, k, X, bodies, v, a, rows_out, notes_out):
     """Limits of the coordinate of a hinge or slide: of the second place against the first, along z."""
     number, counter = equality.equality_number, notes_out.counter
@@ -391,6 +477,9 @@ def _equality(equality, held, bodies, moving, k, rows_out, notes_out):
         notes_out.row_active[r] = 1.0
     equality.equality_row[k] = counter[ALL_ROWS] + n
     counter[ROWS] = n + count
+    if equality.equality_motor[k] >= VELOCITY:
+        _motor_row(equality, k, X, bodies, moving, rows_out, notes_out)
+    _speed_limit_rows(equality, k, X, bodies, moving, rows_out, notes_out)
     if equality.equality_number[k, 9] > -_OPEN or equality.equality_number[k, 10] < _OPEN:
         _bound_rows(equality, k, X, bodies, v, moving.a, rows_out, notes_out)
 
@@ -408,10 +497,48 @@ def equality_rows(equality, held, bodies, moving, island, rows_out, notes_out):
             k = island.equality_order[j]
             equality.equality_row[k] = -1
             if equality.equality_on[k] == ON:
-                if counter[ROWS] + ROW_COUNT[equality.equality_kind[k]] > rows_out.kind.shape[0]:
+                count = ROW_COUNT[equality.equality_kind[k]] + _extra_rows(equality, k)
+                if counter[ROWS] + count > rows_out.kind.shape[0]:
                     counter[DROPPED] += 1
                 else:
                     _equality(equality, held, bodies, moving, k, rows_out, notes_out)
+
+
+@inline
+def _pull(tree, pos, link, point, along, about, link_F_io):
+    """A force at a point and a torque on a link; link_F holds minus the external forces."""
+    if link > 0:
+        p = sub(point, load_vec3(pos.link_origin, tree.link_root[link]))
+        F = Force(scale(add(about, cross(p, along)), -1.0), scale(along, -1.0))
+        store_spatial(link_F_io, link, add_force(load_force(link_F_io, link), F))
+
+
+@kernel
+def joint_efforts(tree, pos, place_X, equality_io, link_F_io):
+    """Efforts of motors that act before rows are solved: those commanded, and constant parts of bounded ones.
+
+    The second place feels them along the axis of the coordinate, the first place the opposite.
+    """
+    efforts, drive = equality_io.equality_effort, equality_io.equality_drive
+    for k in range(equality_io.equality_kind.shape[0]):
+        drive[k, 0] = 0.0
+        motor = equality_io.equality_motor[k]
+        if motor == NO_MOTOR or equality_io.equality_on[k] != ON:
+            continue
+        effort = constant_part(efforts[k, 0], efforts[k, 1])
+        if motor == EFFORT:
+            effort = min(max(equality_io.equality_command[k, 0], efforts[k, 0]), efforts[k, 1])
+        drive[k, 0] = effort
+        R, p = (
+            place_rotation(place_X, equality_io.equality_first[k]),
+            place_position(place_X, equality_io.equality_second[k]),
+        )
+        along, about = Vec3(0.0, 0.0, 0.0), scale(Vec3(R.xz, R.yz, R.zz), effort)
+        if equality_io.equality_kind[k] == SLIDE:
+            along, about = about, along
+        link_a, link_b = equality_io.equality_link[k, 0], equality_io.equality_link[k, 1]
+        _pull(tree, pos, link_b, p, along, about, link_F_io)
+        _pull(tree, pos, link_a, p, scale(along, -1.0), scale(about, -1.0), link_F_io)
 
 
 @kernel
@@ -421,13 +548,21 @@ def equality_forces(force, frame, equality_io):
     Those of coordinates and lengths have one number, the generalized force. frame: number of the step.
     """
     wrench, number = equality_io.equality_wrench, equality_io.equality_number
-    told = equality_io.equality_break
+    told, drive = equality_io.equality_break, equality_io.equality_drive
+    efforts = equality_io.equality_effort
     for k in range(equality_io.equality_kind.shape[0]):
         n, kind = equality_io.equality_row[k], equality_io.equality_kind[k]
         for j in range(6):
             wrench[k, j] = 0.0
+        drive[k, 1] = 0.0
         if n < 0:
             continue
+        motor = equality_io.equality_motor[k]
+        if motor == EFFORT:
+            drive[k, 1] = drive[k, 0]
+        elif motor != NO_MOTOR:
+            # its row stands behind those of the joint
+            drive[k, 1] = whole_force(efforts[k, 0], efforts[k, 1], force[n + ROW_COUNT[kind]])
         if kind == JOINT or kind == TENDON:
             wrench[k, 0] = force[n]
         else:

@@ -11,9 +11,10 @@ takes whatever it needs when the step would end beyond it. Its rows stand ready 
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
+from worldline._src.kernels.constraints.bounded_rows import bound_row, constant_part
 from worldline._src.kernels.constraints.jacobians import clear_rows
 from worldline._src.kernels.constraints.laws import HARDNESS, LEAST_INVERSE, answer, load_law
-from worldline._src.kernels.constraints.rows import FRICTION, UNILATERAL
+from worldline._src.kernels.constraints.rows import UNILATERAL
 from worldline._src.kernels.constraints.tables import (
     DROPPED,
     HARD,
@@ -28,6 +29,8 @@ from worldline._src.kernels.constraints.tables import (
 from worldline._src.scalar.ops import any_of, constant, maximum, where
 
 SERVO, MIMIC = 0, 1
+UNLIMITED = 1e6
+"""Speeds from which on a limit is none."""
 _NEAR = 0.9
 """Share of a speed limit above which its row stands ready."""
 
@@ -68,8 +71,7 @@ def _motor(motor, drive, command, weights, moving, column, k, rows_out, notes_ou
             else:
                 made = answer(law, r, speed, A, h, safe)
                 aref, R = made.aref, made.R
-        rows_out.aref[n], rows_out.D[n] = aref, 1.0 / R
-        rows_out.kind[n], rows_out.bound[n] = FRICTION, drive.dof_effort_limit[d]
+        bound_row(drive.dof_effort_lower[d], drive.dof_effort_limit[d], aref, R, n, rows_out)
 
 
 @kernel
@@ -82,6 +84,15 @@ def motor_rows(motor, drive, command, weights, moving, island, rows_out, notes_o
             if motor.motor_on[k] != 0:
                 column = island.dof_column
                 _motor(motor, drive, command, weights, moving, column, k, rows_out, notes_out)
+
+
+@kernel
+def motor_constants(motor, drive, tau_io):
+    """tau grows by the constant parts of efforts whose limits are not alike; see `bounded_rows.py`."""
+    for k in range(motor.motor_kind.shape[0]):
+        d = motor.motor_dof[k, 0]
+        if motor.motor_on[k] != 0:
+            tau_io[d] += constant_part(drive.dof_effort_lower[d], drive.dof_effort_limit[d])
 
 
 @inline
@@ -97,10 +108,13 @@ def _busy(notes, v):
 def _speed(speed_dof, limit, weights, moving, column, k, busy, rows_out, notes_out):
     """The rows of speed limit `k` where this step comes near it, or other rows may."""
     h, d = weights.option[STEP], speed_dof[k]
-    v, most = moving.v[d], limit.dof_velocity_limit[d]
+    v = moving.v[d]
     ahead = v + h * moving.a[d]
     for side in range(2):
         s = 1.0 if side == 0 else -1.0
+        most = limit.dof_velocity_limit[d] if side == 0 else -limit.dof_velocity_lower[d]
+        if most >= UNLIMITED:
+            continue
         near = (maximum(s * ahead, s * v) > _NEAR * most) | (busy > 0.5)
         if any_of(near):
             n = _begin(column[d], -s, rows_out, notes_out, OF_SPEED, k)

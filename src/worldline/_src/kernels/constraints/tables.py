@@ -70,7 +70,7 @@ HARD, FORCE_SPRING, ACCELERATION_SPRING, IMPEDANCE = range(4)
 
 # what a row belongs to
 OF_EQUALITY, OF_FRICTION, OF_LIMIT, OF_CONTACT, OF_TENDON, OF_TENDON_FRICTION, OF_TENDON_INERTIA = range(7)
-OF_MOTOR, OF_SPEED, OF_BOUND = range(7, 10)
+OF_MOTOR, OF_SPEED, OF_BOUND, OF_DRIVE, OF_DRIVE_SPEED = range(7, 12)
 
 NUMBER, ANGLE, LENGTH = range(3)
 """What a limit bounds: a coordinate, the angle of a rotation, the distance of two anchors."""
@@ -209,6 +209,9 @@ COLUMNS = (
         ("nequality", 13),
         "Polynomial (5), start of both, scale or distance, inverse inertia, bounds, break force and torque.",
     ),
+    Column("equality_motor", "m", ("nequality",), "What drives its coordinate; see `equality_rows.py`."),
+    Column("equality_effort", "c", ("nequality", 2), "Least and largest effort of its motor [N or N m]."),
+    Column("equality_speed", "c", ("nequality", 2), "Least and largest rate of its coordinate."),
     Column("equality_law", "c", ("nequality", LAW), "How it answers."),
     Column("equality_turn_law", "c", ("nequality", LAW), "How its rows of rotation answer."),
     # places: frames fixed to links
@@ -300,6 +303,8 @@ COLUMNS = (
     Column("equality_axes", "d", ("nequality", 42), "Directions of up to six rows, each with its J' v."),
     Column("equality_bound_axis", "d", (1, 7), "Scratch: direction of a limit."),
     Column("equality_wrench", "d", ("nequality", 6), "Force and torque on the first place, world axes."),
+    Column("equality_command", "d", ("nequality", 3), "Commanded effort, velocity and acceleration."),
+    Column("equality_drive", "d", ("nequality", 2), "Effort of its motor: before rows, and all of it."),
     Column("equality_break", "d", ("nequality", 3), "Step in which it last broke, force and torque of it."),
     Column("J", "d", ("nrow", "width"), "Jacobian rows.", "njacobian"),
     Column("aref", "d", ("nrow",), "Reference accelerations."),
@@ -436,6 +441,11 @@ EqualityView, equality_view = TABLE.view(
     "equality_second",
     "equality_coordinate",
     "equality_number",
+    "equality_motor",
+    "equality_effort",
+    "equality_speed",
+    "equality_command",
+    "equality_drive",
     "equality_law",
     "equality_turn_law",
     "equality_axes",

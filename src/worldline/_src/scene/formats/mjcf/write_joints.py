@@ -42,7 +42,7 @@ _SAID: Final = frozenset(
 _DOF_SAID: Final = frozenset(
     (
         *("axis", "angular", "pos_limit", "stiffness", "rest_position", "damping", "friction_loss"),
-        *("armature", "effort_limit"),
+        *("armature", "effort_limit", "effort_lower"),
     )
 )
 _USED: Final = {
@@ -270,10 +270,11 @@ def _write_force_limit(writing: Writing, words: Words, joint: Joint, dof: JointD
         force = f"{path.partition('.dofs')[0]}.actuator_force_limit"
         writing.range(words, "actuatorfrcrange", joint.actuator_force_limit, force)
     effort = joint.effort_limit if dof is None else dof.effort_limit
-    if not np.isfinite(effort):
+    least = -effort if dof is None or dof.effort_lower is None else dof.effort_lower
+    if not (np.isfinite(effort) or np.isfinite(least)):
         return
-    if joint.actuator_force_limit is None and effort > 0.0:
-        words.reals("actuatorfrcrange", (-effort, effort))
+    if joint.actuator_force_limit is None and np.isfinite(effort - least) and effort > least:
+        words.reals("actuatorfrcrange", (least, effort))
         writing.changed(f"{path}.effort_limit", "it bounds the force of all actuators of the joint together")
     else:
         writing.lost(f"{path}.effort_limit")
