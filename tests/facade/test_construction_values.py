@@ -327,11 +327,11 @@ def test_strict_resolution_wants_one_method_for_all_contacts():
     world.add_ground_plane()
     box = world.add_rigid_body("box", position=(0, 0, 0.1))
     box.add_collision_shape(collision.CollisionShape.sphere(0.1))
-    with pytest.raises(CapabilityError, match=r"contact_solver_method asks for 'sequential-impulse'"):
+    for method in (sx.ContactSolverMethod.SEQUENTIAL_IMPULSE, sx.ContactSolverMethod.BOXED_LCP):
+        world.contact_solver_method = method
         world.step()
-    assert not world.is_simulation_mode
-    world.contact_solver_method = sx.ContactSolverMethod.NEWTON
-    world.step()
+        assert world.step_report().methods == {method.value: 1}
+        assert not any(row.is_substituted for row in world.resolved_configuration)
     assert world.clone().strict_solver_resolution
     assert sx.World.from_scene(world.to_scene()).strict_solver_resolution
 

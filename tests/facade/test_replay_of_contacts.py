@@ -135,7 +135,7 @@ def test_frames_go_on_with_the_solver_they_were_made_with():
     world.contact_solver_method = sx.ContactSolverMethod.BOXED_LCP
     world.restore_replay_frame(20)
     world.step(n=20)
-    assert world.contact_solver_method is sx.ContactSolverMethod.SEQUENTIAL_IMPULSE
+    assert world.contact_solver_method is sx.ContactSolverMethod.AUTOMATIC
     assert world.state_vector.tobytes() == wanted.tobytes()
     world.contact_solver_method = sx.ContactSolverMethod.BOXED_LCP
     world.step(n=20)

@@ -52,7 +52,6 @@ def resting(**options):
         ({"solver_type": "Lemke"}, "solver_type", "Dantzig"),
         ({"collision_iterations": 7}, "collision_tolerance", "rounding"),
         ({"collision_tolerance": 1e-2}, "collision_tolerance", "rounding"),
-        ({"solver_type": "PGS", "disable_warm_start": True}, "disable_warm_start", "last step"),
     ],
 )
 def test_what_is_replaced_is_reported(options, path, words):
@@ -99,9 +98,15 @@ def test_switched_off_sensors_read_zero_as_in_mujoco(flag):
     assert world.sensors[0].value.any() == (flag == "enable")
 
 
-def test_lanes_refuse_a_cold_start_by_name():
-    with pytest.raises(NotImplementedError, match="disable_warm_start"):
-        wm.LaneSimulation(msd.build(resting(disable_warm_start=True)), 2)
+def test_lanes_start_from_zero_where_asked_to():
+    """Sweeps from the forces of the last step are over at once when a body rests; those from zero are not."""
+    sweeps = {}
+    for cold in (False, True):
+        worlds = wm.LaneSimulation(msd.build(resting(disable_warm_start=cold, solver_type="PGS")), 2)
+        worlds.step(300)
+        sweeps[cold] = worlds.sweeps
+        np.testing.assert_allclose(worlds.q[:, 2], worlds.q[0, 2], atol=0)
+    assert (sweeps[False] == 1).all() and (sweeps[True] > 1).all()
 
 
 def test_planes_with_half_sizes_end():

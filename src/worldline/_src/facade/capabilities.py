@@ -73,9 +73,10 @@ def capabilities() -> tuple[Capability, ...]:
             ("newton", "sequential impulse", "boxed LCP"),
             ("barrier method",),
             "each island of contacts, limits and joint friction is solved apart, not in the variational "
-            "family; sequential impulses are for islands of more than 22 free bodies, and of more than 256 "
-            "whatever is asked for, boxed problems for "
-            "islands of up to 240 rows; see resolved_configuration",
+            "family; by default by Newton's method, and by sequential impulses where there are more than 22 "
+            "free bodies. A method that is asked for solves islands of every kind; unless "
+            "strict_solver_resolution is set, Newton's method gives way beyond 256 free bodies and pivoting "
+            "beyond 240 rows; see resolved_configuration",
         ),
         Capability(
             ROWS[COORDINATES],

@@ -15,6 +15,7 @@ from worldline._src.facade import mimic, values
 from worldline._src.facade.copying import Address
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.joint_coordinates import from_coordinates, to_coordinates
+from worldline._src.facade.joint_spec import WITH_AXIS, WITH_AXIS2
 from worldline._src.facade.joint_stiffness import JointConstraintProjectionPolicy
 from worldline._src.facade.joint_wrench import wrench_on_child
 from worldline._src.facade.kinds import (
@@ -38,16 +39,6 @@ if TYPE_CHECKING:
     from worldline._src.facade.link import Link
     from worldline._src.facade.multibody import Multibody
 
-_WITH_AXIS = {
-    JointType.REVOLUTE,
-    JointType.PRISMATIC,
-    JointType.SCREW,
-    JointType.UNIVERSAL,
-    JointType.PLANAR,
-    JointType.TRANSLATIONAL_2D,
-    JointType.CABLE,
-}
-_WITH_AXIS2 = {JointType.UNIVERSAL, JointType.PLANAR, JointType.TRANSLATIONAL_2D}
 _TURNING = (JointType.SPHERICAL, JointType.FLOATING, JointType.DISTANCE)
 
 
@@ -553,20 +544,20 @@ class Joint(mimic.Follower):
     @property
     def axis(self) -> Array:
         """Unit axis in the joint frame, (3,)."""
-        return self._axis_of("axis", _WITH_AXIS)
+        return self._axis_of("axis", WITH_AXIS)
 
     @axis.setter
     def axis(self, value: VectorLike) -> None:
-        self._set_axis("axis", value, _WITH_AXIS)
+        self._set_axis("axis", value, WITH_AXIS)
 
     @property
     def axis2(self) -> Array:
         """Second unit axis in the joint frame, (3,)."""
-        return self._axis_of("axis2", _WITH_AXIS2)
+        return self._axis_of("axis2", WITH_AXIS2)
 
     @axis2.setter
     def axis2(self, value: VectorLike) -> None:
-        self._set_axis("axis2", value, _WITH_AXIS2)
+        self._set_axis("axis2", value, WITH_AXIS2)
 
     def _axis_of(self, name: str, allowed: set[JointType]) -> Array:
         self._require_alive()
@@ -580,7 +571,7 @@ class Joint(mimic.Follower):
         self._axis_of(name, allowed)
         axis = values.direction(value, f"{name} of joint '{self.name}'")
         other = "axis2" if name == "axis" else "axis"
-        if self.type in _WITH_AXIS2 and rules.parallel(axis, getattr(self._joint, other)):
+        if self.type in WITH_AXIS2 and rules.parallel(axis, getattr(self._joint, other)):
             raise ArgumentError(
                 f"{name} of joint '{self.name}' must be across its {other} "
                 f"{getattr(self._joint, other).tolist()}, got {axis.tolist()}"

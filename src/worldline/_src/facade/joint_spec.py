@@ -23,6 +23,18 @@ AxesLike = Sequence[VectorLike] | Array
 """Directions, (n, 3)."""
 
 
+WITH_AXIS2 = {JointType.UNIVERSAL, JointType.PLANAR, JointType.TRANSLATIONAL_2D}
+"""Types of joints that have a second axis."""
+WITH_AXIS = WITH_AXIS2 | {JointType.REVOLUTE, JointType.PRISMATIC, JointType.SCREW, JointType.CABLE}
+"""Types of joints that have an axis."""
+_READ_BY = {
+    "pitch": ({JointType.SCREW}, 0.0),
+    "euler_order": ({JointType.EULER}, "xyz"),
+    "distance_limits": ({JointType.DISTANCE}, (0.0, np.inf)),
+}
+"""Fields that only some types read, and their values where they are left out."""
+
+
 def _optional(check: Callable[[Any, str], Any], what: str) -> Callable[[Any], Any]:
     return lambda v: None if v is None else check(v, what)
 
@@ -220,7 +232,13 @@ class JointSpec(Options):
         self.check_axes()
 
     def check_axes(self) -> None:
-        """Axes that must span a plane do, and a D6 joint, and no other, has axes of its own."""
+        """Axes that must span a plane do, and a type has no field that only others read."""
+        for name, (types, usual) in _READ_BY.items():
+            if self.type not in types and not np.array_equal(getattr(self, name), usual):
+                allowed = ", ".join(kind.name for kind in JointType if kind in types)
+                raise ArgumentError(
+                    f"JointSpec {name} is for {allowed} joints, the type is {self.type.name}; leave it out"
+                )
         linear, angular = len(self.linear_axes), len(self.angular_axes)
         if self.type is JointType.D6:
             if linear > 3 or angular > 3 or linear + angular == 0:
@@ -232,7 +250,7 @@ class JointSpec(Options):
             raise ArgumentError(
                 f"JointSpec: linear_axes and angular_axes are for D6 joints, the type is {self.type.name}"
             )
-        if self.type in (JointType.UNIVERSAL, JointType.PLANAR, JointType.TRANSLATIONAL_2D):
+        if self.type in WITH_AXIS2:
             a, b = self.axis, self.axis2
             if np.linalg.norm(np.cross(a, b)) < 1e-9 * np.linalg.norm(a) * np.linalg.norm(b):
                 raise ArgumentError(

@@ -17,7 +17,7 @@ class JointConstraintProjectionPolicy(Options):
 
     Args:
         start_stiffness: where methods that raise a stiffness begin; the solvers of a step solve for the whole
-            stiffness at once and do not need it.
+            stiffness at once, and `StepReport.notes` says that it is not used.
         linear_stiffness: against translation [N/m]; infinity is rigid.
         angular_stiffness: against rotation [N m/rad]; infinity is rigid.
 

@@ -98,11 +98,17 @@ class RigidBodySolver(Enum):
 
 
 class ContactSolverMethod(Enum):
-    """How the constraints of a step are solved."""
+    """How the constraints of a step are solved.
+
+    AUTOMATIC chooses by island: Newton's method, and sequential impulses for islands of more than 22 free
+    bodies. The others are used for islands of any size and kind, within the bounds that
+    `World.resolved_configuration` names.
+    """
 
     SEQUENTIAL_IMPULSE = "sequential-impulse"
     BOXED_LCP = "boxed-lcp"
     NEWTON = "newton"
+    AUTOMATIC = "automatic"
 
 
 class ContactGradientMode(Enum):

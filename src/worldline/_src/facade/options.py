@@ -141,6 +141,13 @@ def _threshold(name: str) -> Setting[float, float]:
     return Setting(lambda v: values.non_negative(v, f"DeactivationOptions {name}"))
 
 
+def _wake_scale(value: Any) -> float:
+    scale = values.non_negative(value, "DeactivationOptions wake_threshold_scale")
+    if scale < 1.0:
+        raise ArgumentError(f"DeactivationOptions wake_threshold_scale must be at least 1, got {scale:g}")
+    return scale
+
+
 class DeactivationOptions(Options):
     """When resting islands fall asleep.
 
@@ -150,7 +157,7 @@ class DeactivationOptions(Options):
         angular_speed_threshold: [rad/s].
         generalized_speed_threshold: of joints [m/s or rad/s].
         time_until_sleep: quiet time before sleep [s].
-        wake_threshold_scale: how much faster than the thresholds wakes.
+        wake_threshold_scale: how much faster than the thresholds ends a quiet time that has begun.
         disturbance_force_threshold: force that wakes [N].
     """
 
@@ -159,7 +166,7 @@ class DeactivationOptions(Options):
     angular_speed_threshold: Setting[float, float] = _threshold("angular_speed_threshold")
     generalized_speed_threshold: Setting[float, float] = _threshold("generalized_speed_threshold")
     time_until_sleep: Setting[float, float] = _threshold("time_until_sleep")
-    wake_threshold_scale: Setting[float, float] = _threshold("wake_threshold_scale")
+    wake_threshold_scale: Setting[float, float] = Setting(_wake_scale)
     disturbance_force_threshold: Setting[float, float] = _threshold("disturbance_force_threshold")
 
     def __init__(
@@ -244,7 +251,7 @@ class WorldOptions(Options):
         differentiable: bool = False,
         rigid_body_solver: RigidBodySolver = RigidBodySolver.SEQUENTIAL_IMPULSE,
         multibody_options: MultibodyOptions | None = None,
-        contact_solver_method: ContactSolverMethod = ContactSolverMethod.SEQUENTIAL_IMPULSE,
+        contact_solver_method: ContactSolverMethod = ContactSolverMethod.AUTOMATIC,
         contact_gradient_mode: ContactGradientMode = ContactGradientMode.ANALYTIC,
         compute_accelerator_policy: ComputeAcceleratorPolicy = ComputeAcceleratorPolicy.CPU_ONLY,
         deactivation_options: DeactivationOptions | None = None,

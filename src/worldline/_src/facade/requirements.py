@@ -143,15 +143,7 @@ def resolved_configuration(world: World) -> tuple[ResolvedOption, ...]:
     constrained = constraints is not None
     solve, why, mixed = "none", quiet, False
     if constraints is not None:
-        solve, why = ContactSolverMethod.NEWTON.value, "constraints of a step are solved by Newton's method"
-        if constraints.has_large_islands:
-            why, mixed = "islands of up to 256 free bodies; sequential impulses for larger ones", True
-        if options.contact_solver_method is ContactSolverMethod.SEQUENTIAL_IMPULSE:
-            solve = ContactSolverMethod.SEQUENTIAL_IMPULSE.value
-            why, mixed = "islands of more than 22 free bodies; Newton's method for all others", True
-        elif options.contact_solver_method is ContactSolverMethod.BOXED_LCP:
-            solve = ContactSolverMethod.BOXED_LCP.value
-            why, mixed = "islands of up to 240 rows; Newton's method for larger ones", True
+        solve, why, mixed = _solver(world, constraints.has_large_islands)
     family = options.multibody_options.integration_family
     known = family in available_families()
     accelerated = options.compute_accelerator_policy is ComputeAcceleratorPolicy.PREFER_ACCELERATED
@@ -202,6 +194,24 @@ def resolved_configuration(world: World) -> tuple[ResolvedOption, ...]:
             "only a differentiable World takes derivatives",
         ),
     )
+
+
+def _solver(world: World, large: bool) -> tuple[str, str, bool]:
+    """The method that solves islands, why, and whether another stands in for some of them."""
+    options = world._options
+    method = options.contact_solver_method
+    if method is ContactSolverMethod.AUTOMATIC:
+        newton = ContactSolverMethod.NEWTON.value
+        if large:
+            return newton, "islands of up to 22 free bodies and all others; sequential impulses beyond", False
+        return newton, "no island can have more than 22 free bodies", False
+    if options.strict_solver_resolution or method is ContactSolverMethod.SEQUENTIAL_IMPULSE:
+        return method.value, "islands of any size", False
+    if method is ContactSolverMethod.BOXED_LCP:
+        return method.value, "islands of up to 240 rows; Newton's method for larger ones", True
+    if large:
+        return method.value, "islands of up to 256 free bodies; sequential impulses for larger ones", True
+    return method.value, "islands of any size; sequential impulses where it does not converge", False
 
 
 def _option(

@@ -25,7 +25,7 @@ from worldline._src.scene.world import World as Scene
 from worldline._src.spatial.poses import Array, compose
 from worldline._src.step import dynamics
 from worldline._src.step.build import compile_scene
-from worldline._src.step.constraints import Constraints, Rest
+from worldline._src.step.constraints import Constraints, Rest, SolverMethod
 from worldline._src.step.contact_memory import recall, remembered, unfit
 from worldline._src.step.divergence import DivergencePolicy
 from worldline._src.step.joint_filling import scalar_coordinates
@@ -50,6 +50,12 @@ DRIVES = {
     ActuatorType.MIMIC: drives.PASSIVE,
 }
 """Actuator types a step can follow, and their codes in the kernels."""
+_SOLVERS = {
+    ContactSolverMethod.AUTOMATIC: SolverMethod.AUTOMATIC,
+    ContactSolverMethod.SEQUENTIAL_IMPULSE: SolverMethod.SEQUENTIAL_IMPULSE,
+    ContactSolverMethod.NEWTON: SolverMethod.NEWTON,
+    ContactSolverMethod.BOXED_LCP: SolverMethod.BOXED,
+}
 MOTORS = (ActuatorType.SERVO, ActuatorType.MIMIC)
 """Those that are rows; a change to or from them makes the runtime anew."""
 
@@ -113,6 +119,7 @@ class Runtime:
         family: MultibodyIntegrationFamily,
         variational: VariationalOptions,
         method: ContactSolverMethod,
+        strict: bool,
     ) -> None:
         self.scene = scene
         self.guard = ThreadGuard()
@@ -127,7 +134,7 @@ class Runtime:
         self.sim = Simulation(self.model, time_step, family, variational, constraints, self.guard)
         self.constraints = self.sim.constraints
         """Contacts, limits, dry friction and actuators; None when there are none."""
-        self.choose_solver(method)
+        self.choose_solver(method, strict)
         self.held = np.zeros((self.model.body_count, 6))
         """Torques, then forces at centres of mass, that stay; world axes."""
         self.once = np.zeros((self.model.body_count, 6))
@@ -215,13 +222,10 @@ class Runtime:
             return next(iter(memory), None)
         return unfit(self.constraints, memory)
 
-    def choose_solver(self, method: ContactSolverMethod) -> None:
-        """How islands of constraints are solved from the next step on."""
+    def choose_solver(self, method: ContactSolverMethod, strict: bool) -> None:
+        """How islands of constraints are solved from the next step on; `strict`: by no other method."""
         if self.constraints is not None:
-            self.constraints.choose(
-                impulses=method is ContactSolverMethod.SEQUENTIAL_IMPULSE,
-                boxed=method is ContactSolverMethod.BOXED_LCP,
-            )
+            self.constraints.choose(_SOLVERS[method], strict)
             self.sim.reconfigure()
 
     def set_sleep(self, options: DeactivationOptions) -> None:
@@ -233,6 +237,7 @@ class Runtime:
                 options.generalized_speed_threshold,
                 options.time_until_sleep,
                 options.disturbance_force_threshold,
+                options.wake_threshold_scale,
             )
             self.constraints.sleep(rest if options.enabled else None)
             self.sim.reconfigure()

@@ -40,6 +40,7 @@ _ACCELERATORS = {
 _METHODS = {
     ContactSolverMethod.SEQUENTIAL_IMPULSE: policies.ContactSolverMethod.SequentialImpulse,
     ContactSolverMethod.BOXED_LCP: policies.ContactSolverMethod.BoxedLcp,
+    ContactSolverMethod.AUTOMATIC: policies.ContactSolverMethod.Automatic,
 }
 _BY_SOLVER_TYPE = {
     SolverType.PGS: ContactSolverMethod.SEQUENTIAL_IMPULSE,
@@ -111,13 +112,6 @@ def _note_approximations(scene: Scene) -> None:
     ):
         scene.report.approximated(
             f"{path}.collision_tolerance", "convex collision goes on to rounding, whatever is asked for"
-        )
-    by_impulses = option.policy.contact_solver_method is policies.ContactSolverMethod.SequentialImpulse
-    if option.disable_warm_start and (
-        by_impulses or option.solver_type in (SolverType.PGS, SolverType.PGSIMPR)
-    ):
-        scene.report.approximated(
-            f"{path}.disable_warm_start", "sequential impulses start from those of the last step all the same"
         )
 
 

@@ -117,7 +117,7 @@ _DYNAMIC_KINDS = (
     SensorKind.TENDON,
     SensorKind.IMU,
 )
-_NOT_CLIPPED = (SensorKind.CONTACT, SensorKind.DISTANCE, SensorKind.INSIDE, SensorKind.PROJECTION)
+_NOT_CLIPPED = (SensorKind.CONTACT, SensorKind.DISTANCE)
 _UNITS = ("frame_quaternion", "ball_quaternion", "frame_x_axis", "frame_y_axis", "frame_z_axis")
 """Directions and rotations, which no cut-off clips."""
 

@@ -17,7 +17,7 @@ from worldline._src.errors import StepFailure
 from worldline._src.facade.contacts import contact_summary, last_contacts, owners
 from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.force_shares import relief
-from worldline._src.facade.kinds import ClosureDynamicsPolicy
+from worldline._src.facade.kinds import ClosureDynamicsPolicy, ContactSolverMethod
 from worldline._src.facade.link import Link
 from worldline._src.facade.requirements import ResolvedOption, resolved_configuration
 from worldline._src.facade.rigid_body import RigidBody
@@ -25,6 +25,7 @@ from worldline._src.facade.world_joint import WorldJoint
 from worldline._src.kernels.constraints import contact_log
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.equality_rows import BROKEN, EFFORT, NO_MOTOR
+from worldline._src.scene.closures import ProjectionPolicy
 from worldline._src.scene.validate import movable_links
 from worldline._src.spatial.poses import Array
 from worldline._src.step.equality_filling import Owner
@@ -126,6 +127,8 @@ class StepReport:
         unconverged_islands: how many of them have a residual above 0.01.
         substituted_islands: solutions by another method, because the one asked for did not converge: Newton's
             method after pivoting, sequential impulses after Newton's method.
+        methods: islands by the method that solved them: "newton", "sequential-impulse", "boxed-lcp". Islands
+            that sleep or have no rows are in none.
         rows: constraint rows of all islands.
         contacts: points of contact.
         dropped_contacts: contacts and rows for which there was no room. Room grows, so this is zero; a step
@@ -140,7 +143,8 @@ class StepReport:
         substitutions: options that were resolved to something else than was asked for.
         failure: why the last step that was tried failed; None when it went well.
         notes: what the World does that its user may not expect: bodies whose inertia is assumed because they
-            have neither an inertia nor collision shapes, and loop closures that are only measured.
+            have neither an inertia nor collision shapes, loop closures that are only measured, and a
+            `start_stiffness` of joints between bodies, which no solver of a step needs.
     """
 
     frame: int
@@ -151,6 +155,7 @@ class StepReport:
     islands: int
     unconverged_islands: int
     substituted_islands: int
+    methods: dict[str, int]
     rows: int
     contacts: int
     dropped_contacts: int
@@ -211,6 +216,7 @@ def step_report(world: World) -> StepReport:
         islands=int(counter[t.ISLANDS]),
         unconverged_islands=int(counter[t.UNCONVERGED]),
         substituted_islands=int(counter[t.SUBSTITUTED]),
+        methods=_methods(counter),
         rows=int(counter[t.ALL_ROWS]),
         contacts=touching,
         dropped_contacts=int(counter[t.DROPPED]),
@@ -225,6 +231,16 @@ def step_report(world: World) -> StepReport:
         failure=runtime.sim.failure,
         notes=_notes(world),
     )
+
+
+def _methods(counter: np.ndarray) -> dict[str, int]:
+    """Islands by the method that solved them."""
+    found = {
+        ContactSolverMethod.NEWTON.value: int(counter[t.BY_NEWTON]),
+        ContactSolverMethod.SEQUENTIAL_IMPULSE.value: int(counter[t.BY_IMPULSES] + counter[t.BY_SWEEPS]),
+        ContactSolverMethod.BOXED_LCP.value: int(counter[t.BY_PIVOTING]),
+    }
+    return {method: count for method, count in found.items() if count}
 
 
 def _notes(world: World) -> tuple[str, ...]:
@@ -247,6 +263,18 @@ def _notes(world: World) -> tuple[str, ...]:
         for closure in world._loop_closures.values()
         if closure.enabled and closure.dynamics is ClosureDynamicsPolicy.RESIDUAL_ONLY
     ]
+    found += [
+        f"joint '{joint.joint.name}': its start_stiffness is not used; steps solve for the whole stiffness"
+        for joint in world._scene.joints
+        if joint.projection.start_stiffness != ProjectionPolicy().start_stiffness
+    ]
+    shapes = world._live().model.shapes
+    if shapes is not None:
+        soft = (np.nan_to_num(shapes.restitution) > 0.0) & (np.asarray(shapes.force.kind) != t.HARD)
+        found += [
+            f"shape '{shapes.label[k]}': its restitution acts only where it meets hard contact, it is soft"
+            for k in np.flatnonzero(soft)
+        ]
     return tuple(found)
 
 

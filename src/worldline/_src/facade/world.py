@@ -132,7 +132,7 @@ class World(
         differentiable: bool = False,
         rigid_body_solver: RigidBodySolver = RigidBodySolver.SEQUENTIAL_IMPULSE,
         multibody_options: MultibodyOptions | None = None,
-        contact_solver_method: ContactSolverMethod = ContactSolverMethod.SEQUENTIAL_IMPULSE,
+        contact_solver_method: ContactSolverMethod = ContactSolverMethod.AUTOMATIC,
         contact_gradient_mode: ContactGradientMode = ContactGradientMode.ANALYTIC,
         compute_accelerator_policy: ComputeAcceleratorPolicy = ComputeAcceleratorPolicy.CPU_ONLY,
         deactivation_options: DeactivationOptions | None = None,
@@ -612,6 +612,7 @@ class World(
             chosen.integration_family,
             variational_options(chosen),
             self._options.contact_solver_method,
+            self._options.strict_solver_resolution,
         )
         made.set_sleep(self._options.deactivation_options)
         self._set_divergence(made)

@@ -186,16 +186,14 @@ class WorldSettings(KnownNames):
 
     @property
     def contact_solver_method(self) -> ContactSolverMethod:
-        """How constraints are solved."""
+        """How constraints are solved; see `ContactSolverMethod`. `step_report().methods` counts what ran."""
         return self._options.contact_solver_method
 
     @contact_solver_method.setter
     def contact_solver_method(self, value: ContactSolverMethod) -> None:
         self._require_idle()
         self._options.contact_solver_method = value
-        if self._runtime is not None:
-            self._runtime.choose_solver(self._options.contact_solver_method)
-        self._configuration_changed()
+        self._choose_solver()
 
     @property
     def contact_gradient_mode(self) -> ContactGradientMode:
@@ -239,13 +237,24 @@ class WorldSettings(KnownNames):
 
     @property
     def strict_solver_resolution(self) -> bool:
-        """Whether a step is refused where another method would stand in for one that was asked for."""
+        """Whether only the methods that were asked for may run.
+
+        `contact_solver_method` then solves islands of any size, also those that another method would solve
+        faster or in less memory, and no other method is tried where it does not converge. What has no such
+        method (an accelerator) is refused before the first step.
+        """
         return self._options.strict_solver_resolution
 
     @strict_solver_resolution.setter
     def strict_solver_resolution(self, value: bool) -> None:
         self._require_idle()
         self._options.strict_solver_resolution = value
+        self._choose_solver()
+
+    def _choose_solver(self) -> None:
+        if self._runtime is not None:
+            options = self._options
+            self._runtime.choose_solver(options.contact_solver_method, options.strict_solver_resolution)
         self._configuration_changed()
 
     def _set_divergence(self, runtime: Runtime) -> None:

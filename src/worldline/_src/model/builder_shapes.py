@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from worldline._src.scene.geometry import Geometry
 
 
+_ERP = 0.2
+"""Share of an overlap that hard contact removes in a step."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ShapeConfig:
     """What a shape is made of and what it touches.
@@ -32,7 +36,8 @@ class ShapeConfig:
         mu: Coefficient of sliding friction.
         spin_friction: [m].
         rolling_friction: [m].
-        restitution: Coefficient of restitution, 0 to 1; None leaves it to the contact law.
+        restitution: Coefficient of restitution, 0 to 1, which makes contact hard; not with `ke`. None leaves
+            it to the contact law.
         ke: Stiffness of contact [N/m]; None leaves the law of the scene's default material.
         kd: Damping of contact [N s/m], with `ke`.
         margin: Distance below which contact is looked for [m].
@@ -118,6 +123,17 @@ def _material(cfg: ShapeConfig) -> Any:
         friction=(cfg.mu, cfg.spin_friction, cfg.rolling_friction),
         restitution=cfg.restitution,
     )
+    if cfg.kd != 0.0 and cfg.ke is None:
+        raise ArgumentError(
+            f"ShapeConfig: kd is the damping of a spring, give its stiffness ke; got kd={cfg.kd!r}"
+        )
+    if cfg.restitution is not None:
+        if cfg.ke is not None:
+            raise ArgumentError(
+                "ShapeConfig: restitution is of hard contact and ke of a spring; give one of them, got "
+                f"restitution={cfg.restitution!r} and ke={cfg.ke!r}"
+            )
+        material.contact_model = ConstraintForceModel.hard(cfg.restitution, _ERP)
     if cfg.ke is not None:
         material.contact_model = ConstraintForceModel.force_spring(StiffnessDamping(k=cfg.ke, d=cfg.kd))
     return material

@@ -27,6 +27,8 @@ class ContactSolverMethod(SceneEnum):
 
     SequentialImpulse = auto()
     BoxedLcp = auto()
+    Automatic = auto()
+    """Newton's method, and sequential impulses for large islands of free bodies."""
 
 
 class ContactGradientMode(SceneEnum):
@@ -78,7 +80,7 @@ class DeactivationOptions(Struct):
     )
     time_until_sleep: float = field(default=0.5, converter=NON_NEGATIVE, doc="Quiet time, s.")
     wake_threshold_scale: float = field(
-        default=2.0, converter=Real(minimum=1.0), doc="Factor on the thresholds for waking up."
+        default=2.0, converter=Real(minimum=1.0), doc="Factor on the thresholds that ends a quiet time."
     )
     disturbance_force_threshold: float = field(
         default=1.0e-9, converter=NON_NEGATIVE, doc="Applied force that wakes up, N."

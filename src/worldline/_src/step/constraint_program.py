@@ -168,6 +168,7 @@ class ConstraintProgram:
             sleep=self.sleeps,
             impulses=bool(many) or bool(column["option"][t.STANDS_IN]),
             boxed=bool(column["option"][t.BOXED]),
+            swept=bool(column["option"][t.SWEPT]),
             restitution=bool((laws[:, t.BOUNCINESS] > 0.0).any()),
             hard_contacts=bool((laws[:, t.KIND] == t.HARD).any()),
             no_slip=sizes["nslip"] > 0,

@@ -9,6 +9,7 @@ and actuators become rows of their own columns. What a scene asks for and no sta
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from typing import NamedTuple
 
 import numpy as np
@@ -110,14 +111,27 @@ Sequential impulses end there; Newton's method and pivoting go on to tolerances 
 """
 
 
+class SolverMethod(Enum):
+    """How islands are solved; see `Constraints.choose`."""
+
+    AUTOMATIC = auto()
+    SEQUENTIAL_IMPULSE = auto()
+    NEWTON = auto()
+    BOXED = auto()
+
+
 class Rest(NamedTuple):
-    """When islands fall asleep: speeds [m/s, rad/s, either], quiet time [s], force that wakes [N]."""
+    """When islands fall asleep: speeds [m/s, rad/s, either], quiet time [s], force that wakes [N].
+
+    A quiet time ends above `scale` times those speeds.
+    """
 
     linear: float
     angular: float
     joint: float
     time: float
     force: float
+    scale: float
 
 
 class Constraints(ConstraintProgram):
@@ -233,7 +247,7 @@ class Constraints(ConstraintProgram):
             "ncolumn": nv,
             "nlink": model.arenas.sizes["nlink"],
             **dict.fromkeys(("npush", "npush3", "nlcp", "nlcp2", "nslot", "nfixed", "nkept", "nmass"), 0),
-            **dict.fromkeys(("njacobian", "nsquare", "nslip", "nslip2"), 0),
+            **dict.fromkeys(("njacobian", "nsquare", "nslip", "nslip2", "nsweep", "nsweep2"), 0),
         }
         self.sizes |= self._contact_sizes(contacts)
         self.sizes |= self._dense_sizes(self._room.jacobian, self._room.square)
@@ -308,7 +322,8 @@ class Constraints(ConstraintProgram):
             jacobian = max(needed.jacobian, 2 * jacobian)
         if needed.square > square:
             square = max(needed.square, 2 * square)
-        grown, self.sizes = self.sizes | self._dense_sizes(jacobian, square), sizes
+        self.sizes = self.sizes | self._dense_sizes(jacobian, square)
+        grown, self.sizes = self.sizes | self._solver_sizes(), sizes
         self._lay_out_again(**grown)
         if self.hits is not None:
             self.hits.make_room(pairs=needed.pairs, contacts=max(needed.contacts, contacts))
@@ -374,7 +389,8 @@ class Constraints(ConstraintProgram):
     def remembers(self) -> bool:
         """Whether steps read contacts of the last one: impulses start from them, and they hold sleepers."""
         many = 6 * np.count_nonzero(self.column["tree_link"]) > self.column["option"][t.FREE_COLUMNS]
-        return self.sleeps or bool(many) or bool(self.column["option"][t.STANDS_IN])
+        option = self.column["option"]
+        return self.sleeps or bool(many) or bool(option[t.STANDS_IN]) or bool(option[t.SWEPT])
 
     def place_of(self, name: str) -> int:
         """Where a column of floats starts in the arena of rows."""
@@ -417,6 +433,9 @@ class Constraints(ConstraintProgram):
         column["shape_contact"][:, 2] = shapes.mix[rows]
         bouncing = np.isfinite(shapes.restitution[rows])
         column["shape_law"][bouncing, t.BOUNCINESS] = shapes.restitution[rows][bouncing]
+        share = self.option.policy.contact.error_reduction
+        if share is not None:
+            column["shape_law"][column["shape_law"][:, t.KIND] == t.HARD, t.ERP] = share
         if self.option.friction_model == 0:
             column["shape_condim"][:] = 1
 
@@ -433,7 +452,7 @@ class Constraints(ConstraintProgram):
         numbers[t.SLIP_TOLERANCE] = option.noslip_tolerance
         numbers[t.SHARE] = self.column["tree_share"][:] = 1.0
         numbers[t.SLOW_PUSH] = self.column["tree_slow"][:] = SLOW
-        self.choose()
+        self.choose(SolverMethod.NEWTON)
         self.sleeps = False
         self.sleep(None)
 
@@ -481,20 +500,32 @@ class Constraints(ConstraintProgram):
         margin = pair_reach(self.model, self.shapes, own, override)
         self.hits.column["shape_margin"][:] = margin + np.where(hard, reach, 0.0)
 
-    def choose(self, *, impulses: bool = False, boxed: bool = False) -> None:
-        """Solve islands by Newton's method; large ones of free bodies by impulses, or others by pivoting."""
-        # more than sliding friction has rows only, and so have pairs with parameters of their own
+    def choose(self, method: SolverMethod, strict: bool = False) -> None:
+        """Solve islands by a method from the next step on.
+
+        AUTOMATIC: Newton's method, and sequential impulses for islands of more than 22 free bodies.
+        SEQUENTIAL_IMPULSE: impulses of bodies for islands of free bodies, sweeps over rows for all others and
+        for small islands whose friction is that of the impedance model. NEWTON: also for more bodies, up to
+        256. BOXED: pivoting up to 240 rows, Newton's method beyond. `strict` takes the bounds away and lets
+        no other method stand in.
+        """
+        # bodies alone have sliding friction and no pairs with parameters of their own
         wide = bool((self.column["shape_condim"] > 3).any() or self.sizes["npair"])
-        numbers = self.column["option"]
-        numbers[t.FREE_COLUMNS] = _FREE_COLUMNS if impulses else LARGEST_DENSE
-        if wide or 6 * np.count_nonzero(self.column["tree_link"]) <= numbers[t.FREE_COLUMNS]:
+        wide |= self.option.noslip_iterations > 0
+        laws, bodies = self.column["shape_law"][:, t.KIND], np.count_nonzero(self.column["tree_link"])
+        numbers, swept = self.column["option"], method is SolverMethod.SEQUENTIAL_IMPULSE
+        numbers[t.SWEPT], numbers[t.COLD] = float(swept), float(self.option.disable_warm_start)
+        numbers[t.STRICT], numbers[t.BOXED] = float(strict), float(method is SolverMethod.BOXED)
+        if swept:
+            numbers[t.FREE_COLUMNS] = _FREE_COLUMNS if (laws == t.IMPEDANCE).any() else 0
+        else:
+            numbers[t.FREE_COLUMNS] = _FREE_COLUMNS if method is SolverMethod.AUTOMATIC else LARGEST_DENSE
+        if wide or (strict and not swept) or 6 * bodies <= numbers[t.FREE_COLUMNS]:
             numbers[t.FREE_COLUMNS] = np.inf
-        coulomb = (self.column["shape_law"][:, t.KIND] != t.IMPEDANCE).any()
-        several = np.count_nonzero(self.column["tree_link"]) > 1
-        numbers[t.STANDS_IN] = float(bool(coulomb) and not wide and several)
+        fails = not (wide or strict or swept) and bodies > 1
+        numbers[t.STANDS_IN] = float(fails and bool((laws != t.IMPEDANCE).any()))
         numbers[t.BUDGET], numbers[t.RESIDUAL_BOUND] = np.inf, _RESIDUAL
         numbers[t.SWEEPS] = max(self.option.constraint_solver_iterations, 1)
-        numbers[t.BOXED] = float(boxed)
         self._lay_out_again(**self._solver_sizes())
 
     @property
@@ -505,9 +536,15 @@ class Constraints(ConstraintProgram):
     def _solver_sizes(self) -> dict[str, int]:
         """Sizes of the arrays that one solver alone has, zero for those that are never called."""
         numbers = self.column["option"]
-        rows = _BOXED_ROWS if numbers[t.BOXED] else 0
+        rows = 0
+        if numbers[t.BOXED]:
+            rows = self.sizes["nrow"] if numbers[t.STRICT] else _BOXED_ROWS
+        swept = bool(numbers[t.SWEPT])
         pushes = self.sizes["ncontact"] if self.has_large_islands or numbers[t.STANDS_IN] else 0
-        return {"nlcp": rows, "nlcp2": rows * (rows + 5), "npush": pushes, "npush3": 3 * pushes}
+        return {"nlcp": rows, "nlcp2": rows * (rows + 5), "npush": pushes, "npush3": 3 * pushes} | {
+            "nsweep": self.sizes["nrow"] if swept else 0,
+            "nsweep2": self.sizes["njacobian"] if swept else 0,
+        }
 
     def sleep(self, rest: Rest | None) -> None:
         """Let islands that rest fall asleep by these rules; None wakes everything and keeps it awake."""
@@ -517,6 +554,7 @@ class Constraints(ConstraintProgram):
         self.wake()
         if rest is not None:
             numbers[t.QUIET_TIME], numbers[t.DISTURBANCE] = rest.time, rest.force
+            numbers[t.WAKE_SCALE] = rest.scale
             model, speed = self.model, self.column["dof_quiet"]
             speed[:] = rest.joint
             free = np.isin(model.joint_type, [JointType.FREE, JointType.DISTANCE])

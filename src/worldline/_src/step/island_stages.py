@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from numba import float64, int64
 
 from worldline._src.jit import DISABLED, Stage, inline, stage
-from worldline._src.kernels.constraints import boxed, islands, matching, sleeping
+from worldline._src.kernels.constraints import boxed, islands, matching, row_pgs, sleeping
 from worldline._src.kernels.constraints import free_bodies as free
 from worldline._src.kernels.constraints import island_mass as mass
 from worldline._src.kernels.constraints.body_ncg import Conjugate
@@ -24,7 +24,12 @@ from worldline._src.kernels.constraints.body_restitution import Bounces
 from worldline._src.kernels.constraints.impacts import WAY
 from worldline._src.kernels.constraints.push_energy import IslandTrees, Motion, part_jammed_bodies
 from worldline._src.kernels.constraints.restitution import forget_rows
-from worldline._src.kernels.constraints.solve import IslandRows, record_residual
+from worldline._src.kernels.constraints.solve import (
+    IslandRows,
+    gather_accelerations,
+    give_back,
+    record_residual,
+)
 from worldline._src.kernels.constraints.tables import (
     ALL_ROWS,
     BOUNCED,
@@ -32,6 +37,10 @@ from worldline._src.kernels.constraints.tables import (
     BOXED,
     BOXED_LINK,
     BUDGET,
+    BY_IMPULSES,
+    BY_NEWTON,
+    BY_PIVOTING,
+    BY_SWEEPS,
     CONTACT_COUNT,
     CONTACT_END,
     CONTACT_FIRST,
@@ -61,7 +70,10 @@ from worldline._src.kernels.constraints.tables import (
     SOLVE_LINK,
     STANDS_IN,
     STEP,
+    STRICT,
     SUBSTITUTED,
+    SWEEP_LINK,
+    SWEPT,
     TABLE,
     TREE_END,
     TREE_FIRST,
@@ -86,6 +98,7 @@ from worldline._src.kernels.constraints.tables import (
     shape_law_view,
     sleep_view,
     solve_view,
+    sweep_view,
     tree_mass_view,
     tree_span_view,
     twin_view,
@@ -184,20 +197,27 @@ def _reopen(m, c, args, d, unconverged, residual):
 
 @inline
 def solve_island(m, c, args, d):
-    """Call the solver of the island at hand; Newton's method stands in where pivoting does not end."""
+    """Call the solver of the island at hand; Newton's method stands in where pivoting does not end.
+
+    Returns the counter of the method that solved it.
+    """
     program, option = program_view(m, c, args, d).program, link_view(m, c, args, d).option
     counter = link_view(m, c, args, d).counter
     boxed = option[BOXED] != 0.0 and counter[ROWS] <= m[_LCP]
+    method = BY_PIVOTING
     unconverged, residual = counter[UNCONVERGED], option[RESIDUAL]
     if boxed:
         call_linked(program[BOXED_LINK], m, c, args, d)
-        if counter[UNCONVERGED] > unconverged:
+        if counter[UNCONVERGED] > unconverged and option[STRICT] == 0.0:
             _reopen(m, c, args, d, unconverged, residual)
             boxed = False
     if not boxed:
-        call_linked(program[SOLVE_LINK], m, c, args, d)
+        swept = option[SWEPT] != 0.0
+        method = BY_SWEEPS if swept else BY_NEWTON
+        call_linked(program[SWEEP_LINK if swept else SOLVE_LINK], m, c, args, d)
         if option[SLIP_SWEEPS] > 0.0:
             call_linked(program[SLIP_LINK], m, c, args, d)
+    return method
 
 
 @stage
@@ -248,7 +268,12 @@ def find_islands(m, c, args, d):
             contact_row[k, 0], contact_row[k, 1] = -1, 0
         # only impulses and sleepers start from the forces of the last step
         option = link_view(m, c, args, d).option
-        if option[FREE_COLUMNS] < _NEVER or option[QUIET_TIME] < _NEVER or option[STANDS_IN] != 0.0:
+        if (
+            option[FREE_COLUMNS] < _NEVER
+            or option[QUIET_TIME] < _NEVER
+            or option[STANDS_IN] != 0.0
+            or option[SWEPT] != 0.0
+        ):
             matching.match_contacts(pair, hits_of(args, d).contact, count, twin_view(m, c, args, d))
     islands.find_islands(pair, count, island)
 
@@ -266,6 +291,8 @@ def solve_islands(m, c, args, d):
         pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
     sleep, sleeps = sleep_view(m, c, args, d), option[QUIET_TIME] < _NEVER
     apart = apart_view(m, c, args, d)
+    for k in range(BY_NEWTON, BY_PIVOTING + 1):
+        counter[k] = 0
     for i in range(counter[ISLANDS]):
         n = islands.open_island(pair, i, island)
         m[_COLUMNS], m[_WIDTH] = n, islands.padded_columns(n)
@@ -287,6 +314,7 @@ def solve_islands(m, c, args, d):
         is_free = are_free(free_link, island)
         if not small and is_free:
             call_linked(program[FREE_LINK], m, c, args, d)
+            counter[BY_IMPULSES] += 1 if counter[ROWS] > 0 else 0
             continue
         stands_in = option[STANDS_IN] != 0.0 and is_free
         large = stands_in and not islands.is_small(pair, n, FREE_BODY_COLUMNS, island)
@@ -297,12 +325,15 @@ def solve_islands(m, c, args, d):
             call_linked(program[MASS_LINK], m, c, args, d)
             counter[ROWS_BEFORE], counter[UNCONVERGED_BEFORE] = counter[ALL_ROWS], counter[UNCONVERGED]
             residual = option[RESIDUAL]
-            solve_island(m, c, args, d)
+            method = solve_island(m, c, args, d)
+            counter[method] += 1
             if stands_in and counter[UNCONVERGED] > counter[UNCONVERGED_BEFORE]:
                 if _obey_coulomb(island, contact_frame_view(m, c, args, d)):
                     _reopen(m, c, args, d, counter[UNCONVERGED_BEFORE], residual)
                     counter[BOUNCED] = 0
                     call_linked(program[FREE_LINK], m, c, args, d)
+                    counter[method] -= 1
+                    counter[BY_IMPULSES] += 1
                     continue
             # a way that is not a speed has no energy
             bounced = counter[BOUNCED]
@@ -390,6 +421,30 @@ def solve_boxed(m, c, args, d):
         record_view(m, c, args, d),
         operand_view(tm, tc, td).a,
     )
+
+
+@stage
+def solve_swept(m, c, args, d):
+    """M, a, rows of an island -> the same as `solve_rows`, by sweeps over the rows."""
+    tm, tc, td = trees_of(args, d)
+    solution, a = solve_view(m, c, args, d), operand_view(tm, tc, td).a
+    gather_accelerations(a, solution)
+    row_pgs.solve_swept(
+        chain_view(tm, tc, td),
+        control_view(tm, tc, td).a_target,
+        twin_view(m, c, args, d),
+        IslandRows(
+            member_view(m, c, args, d),
+            row_view(m, c, args, d),
+            row_note_view(m, c, args, d),
+            contact_frame_view(m, c, args, d),
+        ),
+        work_view(m, c, args, d),
+        sweep_view(m, c, args, d),
+        solution,
+        record_view(m, c, args, d),
+    )
+    give_back(chain_view(tm, tc, td), solution, a)
 
 
 @stage

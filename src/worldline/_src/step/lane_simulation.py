@@ -30,6 +30,7 @@ from worldline._src.model.model import Model
 from worldline._src.scalar.memory import address_of, aligned_zeros
 from worldline._src.spatial.poses import Array
 from worldline._src.step.array_views import ArrayView
+from worldline._src.step.constraints import SolverMethod
 from worldline._src.step.divergence import (
     ACCELERATION,
     ACTIVATION,
@@ -444,6 +445,17 @@ class LaneSimulation:
     def sweeps(self) -> np.ndarray:
         """Passes over the rows, or linear systems, that the last step of every world took, (worlds,)."""
         return self._sweeps[:, 0].astype(np.int64)
+
+    @property
+    def solver(self) -> str:
+        """The method that solves the rows: "newton", with sweeps where it does not settle, or
+        "sequential-impulse" for projected Gauss-Seidel alone.
+
+        Sequential impulses run where the scene asks for them, and where Newton's method in lanes cannot serve
+        the model: cones, Coulomb's law, more than 48 degrees of freedom, prescribed motion.
+        """
+        swept = self.constraints.solver is SolverMethod.SEQUENTIAL_IMPULSE
+        return "sequential-impulse" if swept else "newton"
 
     @property
     def unconverged(self) -> np.ndarray:

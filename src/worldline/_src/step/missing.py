@@ -12,6 +12,9 @@ from worldline._src.scene.options import SimulateOption
 from worldline._src.step.actuator_filling import muscle_range, working_actuators
 from worldline._src.step.equality_filling import equality_on_quaternion, unheld_joints
 
+_NOT_CONTACT = ("penetration_allowance", "max_correction_speed", "restitution_threshold", "regularization")
+"""Constants of hard contact that a scene may give and no law of contact has."""
+
 
 def missing_parts(model: Model, option: SimulateOption) -> list[str]:
     """What the tables ask for that no stage does, each as a few words."""
@@ -24,6 +27,9 @@ def missing_parts(model: Model, option: SimulateOption) -> list[str]:
     slides = option.override_friction
     if slides is not None and len(slides) == 5 and (slides[0] != slides[1] or slides[3] != slides[4]):
         found.append("friction for all contacts that differs by direction")
+    found += [
+        f"policy.contact.{name}" for name in _NOT_CONTACT if getattr(option.policy.contact, name) is not None
+    ]
     found += _missing_actuators(model, option)
     if model.tendons is not None:
         heavy = np.flatnonzero(model.tendons.spatial & (model.tendons.armature != 0.0)).tolist()

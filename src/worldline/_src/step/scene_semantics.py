@@ -17,7 +17,7 @@ from worldline._src.model.kinds import JointDrive
 from worldline._src.model.model import Model
 from worldline._src.scene import policies
 from worldline._src.scene.options import IntegratorMethod, SimulateOption, SolverType
-from worldline._src.step.constraints import Constraints, Rest
+from worldline._src.step.constraints import Constraints, Rest, SolverMethod
 from worldline._src.step.divergence import ACTIONS, DIVERGENCE_LIMIT, DivergencePolicy
 from worldline._src.step.stepping import MultibodyIntegrationFamily as Family
 from worldline._src.step.stepping import VariationalOptions
@@ -69,6 +69,27 @@ def semantics_of(model: Model) -> Semantics:
     return Semantics(family_of(option), variational, ACTIONS[divergence.action], divergence.limit)
 
 
+_BY_POLICY = {
+    policies.ContactSolverMethod.SequentialImpulse: SolverMethod.SEQUENTIAL_IMPULSE,
+    policies.ContactSolverMethod.BoxedLcp: SolverMethod.BOXED,
+    policies.ContactSolverMethod.Automatic: SolverMethod.AUTOMATIC,
+}
+_BY_TYPE = {
+    SolverType.PGS: SolverMethod.SEQUENTIAL_IMPULSE,
+    SolverType.PGSIMPR: SolverMethod.SEQUENTIAL_IMPULSE,
+    SolverType.Newton: SolverMethod.NEWTON,
+    SolverType.CG: SolverMethod.NEWTON,
+    SolverType.Dantzig: SolverMethod.BOXED,
+    SolverType.Lemke: SolverMethod.BOXED,
+}
+
+
+def solver_of(option: SimulateOption) -> SolverMethod:
+    """The method that options of a scene ask for: that of its policy, else by `solver_type`."""
+    method = option.policy.contact_solver_method
+    return _BY_TYPE[option.solver_type] if method is None else _BY_POLICY[method]
+
+
 def constraints_of(model: Model) -> Constraints:
     """Constraints of a model, solved and put to sleep as its scene asks for; refuses what no stage does."""
     require_available(model)
@@ -77,13 +98,8 @@ def constraints_of(model: Model) -> Constraints:
         raise CapabilityError(f"a step does not have {', '.join(made.missing)}")
     option = model.option
     if option is not None:
-        policy, method = option.policy, option.policy.contact_solver_method
-        made.choose(
-            impulses=method is policies.ContactSolverMethod.SequentialImpulse
-            or (method is None and option.solver_type in (SolverType.PGS, SolverType.PGSIMPR)),
-            boxed=method is policies.ContactSolverMethod.BoxedLcp
-            or (method is None and option.solver_type in (SolverType.Dantzig, SolverType.Lemke)),
-        )
+        policy = option.policy
+        made.choose(solver_of(option), policy.strict_solver_resolution)
         rest = policy.deactivation
         if rest.enabled:
             made.sleep(
@@ -93,10 +109,11 @@ def constraints_of(model: Model) -> Constraints:
                     rest.generalized_speed_threshold,
                     rest.time_until_sleep,
                     rest.disturbance_force_threshold,
+                    rest.wake_threshold_scale,
                 )
             )
     else:
-        made.choose(impulses=True)
+        made.choose(SolverMethod.AUTOMATIC)
     return made
 
 

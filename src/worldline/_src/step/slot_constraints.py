@@ -23,13 +23,12 @@ from worldline._src.kernels.narrowphase.lanes import (
 from worldline._src.kernels.narrowphase.tables import BOX, CAPSULE, PAIRS, PLANE, SPHERE
 from worldline._src.kernels.transmissions import LINEAR
 from worldline._src.model.model import Model
-from worldline._src.scene.options import SimulateOption, SolverType
-from worldline._src.scene.policies import ContactSolverMethod
+from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
 from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_rows
-from worldline._src.step.constraints import Constraints
+from worldline._src.step.constraints import Constraints, SolverMethod
 from worldline._src.step.pair_filling import pair_keys
-from worldline._src.step.scene_semantics import drives_of, servos_of
+from worldline._src.step.scene_semantics import drives_of, servos_of, solver_of
 from worldline._src.step.step_table import StepPlan, in_line
 
 MOST_ROWS = 4096
@@ -72,6 +71,8 @@ class SlotConstraints(Constraints):
     def __init__(self, model: Model, sweeps: int, tolerance: float) -> None:
         super().__init__(model, servos_of(model))
         self._sweeps, self._tolerance = sweeps, tolerance
+        self.asked = SolverMethod.AUTOMATIC if model.option is None else solver_of(model.option)
+        """The method that the scene asks for."""
         self._refuse()
 
     # ---- layout
@@ -181,17 +182,15 @@ class SlotConstraints(Constraints):
             found.append("actuators of anything but joints that turn about or slide along an axis")
         if self.relieves:
             found.append("gravity compensation by actuators")
-        if self.option.disable_warm_start:
-            found.append("a solver that starts from zero (disable_warm_start)")
         if self.option.noslip_iterations:
             found.append("sweeps against slip (noslip_iterations)")
         policy = self.option.policy
         if policy.deactivation.enabled:
             found.append("sleep (policy.deactivation)")
-        boxed = self.option.solver_type in (SolverType.Dantzig, SolverType.Lemke)
-        method = policy.contact_solver_method
-        if method is ContactSolverMethod.BoxedLcp or (method is None and boxed):
+        if self.asked is SolverMethod.BOXED:
             found.append("a boxed problem as the solver of contacts")
+        if self.asked is SolverMethod.NEWTON and policy.strict_solver_resolution:
+            found.append("Newton's method alone (policy.strict_solver_resolution)")
         if (drives_of(self.model) >= VELOCITY).any():
             found.append("joints that follow a velocity or an acceleration, or are locked")
         if found:
@@ -215,7 +214,15 @@ class SlotConstraints(Constraints):
         numbers = column["option"]
         numbers[t.SWEEPS] = self._sweeps
         numbers[t.SPEED_TOLERANCE] = self._tolerance * numbers[t.GRAVITY]
-        numbers[t.NEWTON_STEPS] = float(self._is_plain() and nv <= MOST_COLUMNS and bool(mobile.all()))
+        numbers[t.COLD] = float(self.option.disable_warm_start)
+        newton = self.asked is not SolverMethod.SEQUENTIAL_IMPULSE and self._is_plain()
+        numbers[t.NEWTON_STEPS] = float(newton and nv <= MOST_COLUMNS and bool(mobile.all()))
+
+    @property
+    def solver(self) -> SolverMethod:
+        """The method that solves the rows first: NEWTON, or SEQUENTIAL_IMPULSE for sweeps over rows."""
+        newton = self.column["option"][t.NEWTON_STEPS] > 0.0
+        return SolverMethod.NEWTON if newton else SolverMethod.SEQUENTIAL_IMPULSE
 
     def _is_plain(self) -> bool:
         """Whether no contact can be a cone or obey Coulomb's law, so that rows are springs with bounds."""

@@ -136,6 +136,8 @@ class StepPlan(NamedTuple):
     """Sequential impulses may solve an island."""
     boxed: bool = False
     """Pivoting may solve an island."""
+    swept: bool = False
+    """Sweeps over rows may solve an island."""
     restitution: bool = False
     """Contacts bounce."""
     hard_contacts: bool = False
@@ -299,6 +301,8 @@ TABLE: tuple[Row, ...] = (
         "contacts, solver guess", "a, constraint forces", _ISLANDS, t.FREE_LINK),
     Row(_E, i.solve_boxed, _C, "boxed and rows and not fixed", "constraints",
         "rows, mass matrix", "a, constraint forces", _ISLANDS, t.BOXED_LINK),
+    Row(_E, i.solve_swept, _C, "swept and rows and not fixed", "constraints",
+        "rows, mass matrix, contacts, solver guess", "a, constraint forces", _ISLANDS, t.SWEEP_LINK),
     Row(_E, limit_energy, _C, "hard_contacts and rows and not fixed", "constraints",
         "rows, constraint forces", "a, constraint forces", _ISLANDS, t.ENERGY_LINK),
     Row(_E, limit_restitution, _C, "restitution and rows and not fixed", "constraints",

@@ -10,7 +10,8 @@ Between two sweeps the impulses go on along
 and where r grows, beta > 1, the direction starts anew. Large heaps need half to two thirds of the sweeps.
 What a solve ends with was made by a sweep, so impulses are in their cones.
 
-Only islands that plain sweeps leave unsolved come here.
+Only islands that plain sweeps leave unsolved come here. Small islands go on to a finer tolerance, as long as
+that does not take too many sweeps.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from worldline._src.kernels.constraints.body_pgs import body_pgs, push_bodies, s
 
 MORE = 50
 """Most sweeps, as a multiple of those without conjugate directions."""
+FINE_MORE = 10
+"""The same from the tolerance on to the finer one."""
 
 
 class Conjugate(NamedTuple):
@@ -36,21 +39,21 @@ def solve_impulses(contacts, count, limits, work_out, sweeps_out, bodies_io, imp
     """Impulses of contacts: sweeps, then conjugate directions where those were not enough.
 
     limits: largest change of a velocity in a sweep that counts as solved [m/s], sweeps without conjugate
-    directions. sweeps_out[0]: sweeps taken. Returns the largest change in the last sweep [m/s]. O(contacts) a
-    sweep.
+    directions, and the change at which sweeps end, the same or less [m/s]. sweeps_out[0]: sweeps taken.
+    Returns the largest change in the last sweep [m/s]. O(contacts) a sweep.
     """
-    tolerance, sweeps = limits
-    moved = body_pgs(contacts, count, tolerance, sweeps, sweeps_out, bodies_io, impulse_io)
+    tolerance, sweeps, fine = limits
+    moved = body_pgs(contacts, count, fine, sweeps, sweeps_out, bodies_io, impulse_io)
     before, direction = work_out.before, work_out.direction
     last = 0.0
-    while moved > tolerance and sweeps_out[0] < MORE * sweeps:
+    while moved > fine and sweeps_out[0] < (FINE_MORE if moved <= tolerance else MORE) * sweeps:
         for k in range(3 * count):
             before[k] = impulse_io[k]
         moved = 0.0
         for c in range(count):
             moved = max(moved, solve_contact(contacts, c, 0.0, bodies_io, impulse_io))
         sweeps_out[0] += 1.0
-        if moved <= tolerance:
+        if moved <= fine:
             break
         # beta, and the move along the direction so far
         square = 0.0

@@ -96,7 +96,7 @@ def _turn_back(n, turns, rows_io, force_io):
 
 
 @inline
-def _factor(M, work_out):
+def factor_mass(M, work_out):
     """Factor the mass matrix of the island."""
     L, first = work_out.L, work_out.L_first
     for i in range(M.shape[0]):
@@ -107,7 +107,7 @@ def _factor(M, work_out):
 
 
 @inline
-def _through(work_out, n):
+def solve_mass(work_out, n):
     """Multiply the vector at hand by the inverse of the mass matrix."""
     tip_solve(n, work_out.L_first, work_out.L, work_out.vectors[5], work_out.vectors[3])
 
@@ -149,12 +149,12 @@ def solve_boxed(chain, held, island_io, work_out, boxed_out, solution_out, recor
         boxed_out.lcp_findex[:n],
     )
     _bounds(rows, n, problem)
-    _factor(solution_out.M, work_out)
+    factor_mass(solution_out.M, work_out)
     largest = 0.0
     for k in range(n):
         for j in range(rows.J.shape[1]):
             p[j] = rows.J[k, j]
-        _through(work_out, nv)
+        solve_mass(work_out, nv)
         for i in range(n):
             problem.A[i, k] = row_velocity(rows.J, i, p)
         problem.A[k, k] += 1.0 / rows.D[k]
@@ -178,7 +178,7 @@ def solve_boxed(chain, held, island_io, work_out, boxed_out, solution_out, recor
     for k in range(n):
         for j in range(nv):
             p[j] += force[k] * rows.J[k, j]
-    _through(work_out, nv)
+    solve_mass(work_out, nv)
     for j in range(nv):
         a[j] = smooth[j] + p[j]
     record_rows(rows, solution_out, island_io.notes, work_out.vectors[7], records_out)

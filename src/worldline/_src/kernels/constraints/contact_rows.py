@@ -27,7 +27,13 @@ from worldline._src.kernels.constraints.impedance import (
     regularized_friction,
 )
 from worldline._src.kernels.constraints.jacobians import add_point_motion, clear_rows, part_velocity
-from worldline._src.kernels.constraints.laws import answer, load_law, mixed_law, pair_weights
+from worldline._src.kernels.constraints.laws import (
+    answer,
+    load_law,
+    mixed_law,
+    pair_weights,
+    with_bounciness,
+)
 from worldline._src.kernels.constraints.rows import CONE, UNILATERAL
 from worldline._src.kernels.constraints.tables import (
     BOUNCED,
@@ -144,7 +150,12 @@ def _combination(shapes, a, b):
         s = _combined(rule, friction[a, 0], friction[b, 0])
         t = _combined(rule, friction[a, 1], friction[b, 1])
         r = _combined(rule, friction[a, 2], friction[b, 2])
-        law = mixed_law(load_law(laws, a), load_law(laws, b), contact[a, 2], contact[b, 2])
+        law_a, law_b = load_law(laws, a), load_law(laws, b)
+        rule = min(shapes.shape_rule[a, 1], shapes.shape_rule[b, 1])
+        law = with_bounciness(
+            mixed_law(law_a, law_b, contact[a, 2], contact[b, 2]),
+            _combined(rule, law_a.bounciness, law_b.bounciness),
+        )
     spins, rolls = condim > 3 and t >= _LEAST_FRICTION, condim > 4 and r >= _LEAST_FRICTION
     if s < _LEAST_FRICTION and not spins and not rolls:
         # no friction to speak of: rows that could not push would only cost

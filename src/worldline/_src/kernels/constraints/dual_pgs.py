@@ -80,7 +80,7 @@ def _slack(rows, k, force, a):
 
 
 @inline
-def _push(rows, k, change, a_io):
+def push_row(rows, k, change, a_io):
     """Accelerations after the force of row `k` grew by `change`."""
     if any_of(absolute(change) > 0.0):
         for d in range(rows.first[k], rows.end[k]):
@@ -116,7 +116,7 @@ def _prepare_cone(rows, k, work_out):
 
 
 @inline
-def _prepare(rows, n, work_out):
+def prepare_rows(rows, n, work_out):
     """The diagonal of A, blocks of cones and steps; a plain row's step is one over its diagonal."""
     for k in range(n):
         total = part_velocity(rows.J, k, rows.K[k], rows.first[k], rows.end[k]) + rows.R[k]
@@ -150,7 +150,7 @@ def _solve_plain(rows, k, frozen, work, force_io, a_io):
         new = maximum(new, 0.0)
     new = _allowed(rows, k, frozen, old, new)
     force_io[k] = new
-    _push(rows, k, new - old, a_io)
+    push_row(rows, k, new - old, a_io)
     return absolute(new - old) * work.diagonal[k]
 
 
@@ -257,13 +257,13 @@ def _solve_cone(rows, k, frozen, work_io, force_io, a_io):
             new = new * rows.bound[k + i]
         new = _allowed(rows, k, frozen, old, new)
         force_io[k + i] = new
-        _push(rows, k + i, new - old, a_io)
+        push_row(rows, k + i, new - old, a_io)
         moved = maximum(moved, absolute(new - old) * work_io.diagonal[k + i])
     return moved
 
 
 @inline
-def _sweep(rows, n, frozen, work_io, force_io, a_io):
+def sweep_rows(rows, n, frozen, work_io, force_io, a_io):
     """Visit all rows once; returns how much slacks moved."""
     moved = constant(0.0, frozen)
     k = 0
@@ -288,14 +288,14 @@ def dual_pgs(rows, n, options, work_out, sweeps_out, force_io, a_io):
     frozen = options.done
     zero = constant(0.0, force_io[0])
     taken = zero
-    _prepare(rows, n, work_out)
+    prepare_rows(rows, n, work_out)
     for k in range(n):
         force_io[k] = where(rows.active[k] > 0.5, force_io[k], zero)
         # forces of worlds that are done are in their accelerations
-        _push(rows, k, where(frozen > 0.5, zero, force_io[k]), a_io)
+        push_row(rows, k, where(frozen > 0.5, zero, force_io[k]), a_io)
     for _ in range(options.sweeps):
         taken = taken + (1.0 - frozen)
-        moved = _sweep(rows, n, frozen, work_out, force_io, a_io)
+        moved = sweep_rows(rows, n, frozen, work_out, force_io, a_io)
         frozen = where(moved <= options.tolerance, 1.0, frozen)
         if not any_of(frozen < 0.5):
             break

@@ -30,6 +30,7 @@ from worldline._src.kernels.constraints.impedance import elliptic_first_regulari
 from worldline._src.kernels.constraints.tables import (
     BOUNCED,
     BOUNCES,
+    COLD,
     CONTACT_END,
     CONTACT_FIRST,
     GRAVITY,
@@ -55,6 +56,11 @@ from worldline._src.spatial.inertia import Sym3, load_sym3, sym_mul, turned
 from worldline._src.spatial.motion import Motion, load_motion, scale_motion
 from worldline._src.spatial.rotation import load_mat3
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, store_vec3, sub
+
+FEW_BODIES = 22
+"""Bodies of an island that is solved to a finer tolerance, where more sweeps cost little."""
+FINE = 1e-5
+"""The finer tolerance, as a share of that of other islands."""
 
 
 class Trees(NamedTuple):
@@ -293,7 +299,7 @@ def solve_free_bodies(touching, trees, island, v, solver_out, records_out, a_io)
     for i in range(first, end):
         k = island.contact_order[i]
         if _prepare(hits, trees, shapes, k, n, v, frames, bounces, contacts_out, bodies_out):
-            twin = twins.contact_twin[k]
+            twin = -1 if option[COLD] != 0.0 else twins.contact_twin[k]
             for j in range(3):
                 impulse[3 * n + j] = h * twins.last_force[twin, j] if twin >= 0 else 0.0
             n += 1
@@ -303,7 +309,9 @@ def solve_free_bodies(touching, trees, island, v, solver_out, records_out, a_io)
 
     # solve
     warm_start(contacts_out, n, bodies_out, impulse)
-    limits, conjugate = (option[SPEED_TOLERANCE], int(option[SWEEPS])), solver_out.conjugate
+    few = counter[TREE_END] - counter[TREE_FIRST] <= FEW_BODIES
+    fine = (FINE if few else 1.0) * option[SPEED_TOLERANCE]
+    limits, conjugate = (option[SPEED_TOLERANCE], int(option[SWEEPS]), fine), solver_out.conjugate
     moved = solve_impulses(contacts_out, n, limits, conjugate, solver_out.taken, bodies_out, impulse)
     if counter[BOUNCED] == BOUNCES or (counter[BOUNCED] == BOUNCES | PARTED and option[PHASE] != WAY):
         solved = bodies_out, solver_out.taken

@@ -149,8 +149,29 @@ def pair_weights(weight, a, b):
 
 
 @inline
+def with_bounciness(law, bounciness):
+    """The same law with another restitution."""
+    return Law(
+        law.kind,
+        law.stiffness,
+        law.damping,
+        law.d0,
+        law.dmax,
+        law.width,
+        law.middle,
+        law.power,
+        law.direct,
+        bounciness,
+        law.erp,
+    )
+
+
+@inline
 def mixed_law(a, b, weight_a, weight_b):
-    """The law of two that meet: the lower kind wins, equal ones are averaged by their weights."""
+    """The law of two that meet: the lower kind wins, equal ones are averaged by their weights.
+
+    Restitution is combined by a rule of its own; see `with_bounciness`.
+    """
     if a.kind < b.kind:
         return a
     if b.kind < a.kind:

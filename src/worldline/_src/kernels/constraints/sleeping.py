@@ -21,6 +21,7 @@ from worldline._src.kernels.constraints.tables import (
     STEP,
     TREE_END,
     TREE_FIRST,
+    WAKE_SCALE,
 )
 from worldline._src.spatial.vec3 import Vec3
 
@@ -134,9 +135,11 @@ def fall_asleep(island, threshold, option, sleep_io, v_io):
         shortest = option[QUIET_TIME]
         for k in range(first, end):
             t = island.island_tree[k]
+            # hysteresis: what is quiet already may be faster by a factor and stays so
+            scale = option[WAKE_SCALE] if quiet[t] > 0.0 else 1.0
             still = True
             for d in range(sleep_io.tree_dof[t], sleep_io.tree_dof[t + 1]):
-                still = still and abs(v_io[d]) <= threshold[d]
+                still = still and abs(v_io[d]) <= scale * threshold[d]
             if group[t] == AWAKE:
                 quiet[t] = quiet[t] + h if still else 0.0
                 shortest = min(shortest, quiet[t])

@@ -27,6 +27,7 @@ from worldline._src.kernels.constraints.slot_restitution import blend, gaining_w
 from worldline._src.kernels.constraints.tables import (
     BOUNCED,
     BOUNCES,
+    COLD,
     NEWTON_STEPS,
     OF_CONTACT,
     OF_FRICTION,
@@ -107,13 +108,15 @@ def _sided(layout, notes, r):
 
 
 @inline
-def _guess(layout, made, n, force_out):
-    """Forces of the last step for the rows of this one."""
+def _guess(layout, made, n, cold, force_out):
+    """Forces of the last step for the rows of this one; zero where every solve starts from zero."""
     for r in range(n):
         force = made.dual.kept[_place(layout, made.dual, made.notes, made.frames, r)]
         d = _sided(layout, made.notes, r)
         if d >= 0:
             force = maximum(made.rows.J[r, d] * force, 0.0)
+        if cold:
+            force = constant(0.0, force)
         force_out[r] = where(made.notes.row_active[r] > 0.5, force, constant(0.0, force))
 
 
@@ -258,7 +261,7 @@ def solve_slots(dof, mass, layout, option, n, made_io, a_io):
         if bounces:
             for d in range(a_io.shape[0]):
                 bounce.a_smooth[d] = a_io[d]
-        _guess(layout, made_io, n, force)
+        _guess(layout, made_io, n, option[COLD] != 0.0, force)
         _mark_lifted(made_io, n)
         _find_spans(layout, made_io, n)
         tries = _solve(dof, mass, option, n, _idle(made_io, n), made_io, a_io)

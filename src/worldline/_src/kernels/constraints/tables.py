@@ -31,12 +31,14 @@ BOUNCED, ROWS_BEFORE, UNCONVERGED_BEFORE, HELD_BACK = range(18, 22)
 JACOBIAN_NEED, SQUARE_NEED = range(22, 24)
 # islands that were solved by another method because the one asked for did not converge
 SUBSTITUTED = 24
-COUNTERS = 25
+# islands by the method that solved them last: Newton's, impulses of free bodies, sweeps over rows, pivoting
+BY_NEWTON, BY_IMPULSES, BY_SWEEPS, BY_PIVOTING = range(25, 29)
+COUNTERS = 29
 
-# stages called by address: the mass matrix, the solvers of rows, of free bodies and of a boxed problem, then
-# what makes rows; at the end the bounds of energy and of restitution, sweeps against slip, and all of it once
-# more
-MASS_LINK, SOLVE_LINK, FREE_LINK, BOXED_LINK, FIRST_ROW_LINK = range(5)
+# stages called by address: the mass matrix, the solvers of rows, of free bodies, of a boxed problem and by
+# sweeps over rows, then what makes rows; at the end the bounds of energy and of restitution, sweeps against
+# slip, and all of it once more
+MASS_LINK, SOLVE_LINK, FREE_LINK, BOXED_LINK, SWEEP_LINK, FIRST_ROW_LINK = range(6)
 PROGRAM = 24
 ENERGY_LINK, RESTITUTION_LINK, SLIP_LINK, AGAIN_LINK = range(PROGRAM - 4, PROGRAM)
 
@@ -58,7 +60,12 @@ CONTACT_ROWS = 21
 RESIDUAL, RESIDUAL_BOUND = range(22, 24)
 # 1 where sequential impulses stand in for a method that fails; most Newton steps over all turns of an island
 STANDS_IN, BUDGET = range(24, 26)
-OPTIONS = 26
+# 1 for sequential impulses whatever the size of an island; 1 to start every solve from zero; 1 where no other
+# method stands in for the one asked for
+SWEPT, COLD, STRICT = range(26, 29)
+# how much faster than its thresholds a tree must be for its quiet time to begin anew
+WAKE_SCALE = 29
+OPTIONS = 30
 
 # bits of BOUNCED: a contact bounces; a contact wants another way than speed
 BOUNCES, PARTED = 1, 2
@@ -119,6 +126,8 @@ SIZES = (
     "nsquare",  # for matrices of an island,
     "nslip",  # the same for sweeps against slip, 0 without them,
     "nslip2",
+    "nsweep",  # rows of sweeps over rows, and elements of their K; 0 where another method solves,
+    "nsweep2",
     "nmass",  # and for mass matrices of trees, 0 where no step needs them
     "nfixed",  # rows of a layout that is the same for all worlds, 0 where islands are found
     "nkept",
@@ -343,6 +352,12 @@ COLUMNS = (
     Column("slip_B", "d", ("nrow", "width"), "M^-1 J^T of sweeps against slip,", "nslip"),
     Column("slip_L", "d", ("ncolumn", "width"), "the factor of M,", "nslip2"),
     Column("slip_work", "d", (13, 5), "and scratch of a cone."),
+    Column(
+        "sweep_K", "d", ("nrow", "width"), "Accelerations by unit forces of rows; see row_pgs.py.", "nsweep2"
+    ),
+    Column("sweep_dual", "d", (3, "nsweep"), "Regularizer, diagonal of the matrix, step."),
+    Column("sweep_block", "d", ("nsweep", 6), "Blocks of cones."),
+    Column("sweep_row", "args", (3, "nsweep"), "First and end column of a row, rows of a Coulomb contact."),
     Column("dof_kept", "d", ("nv", 2), "Force and commanded speed that a sleeper fell asleep with."),
     Column("tree_quiet", "d", ("ntree",), "How long a tree has been quiet [s]."),
     Column("lcp_A", "d", ("nlcp2",), "Matrix of a boxed problem,"),
@@ -591,6 +606,9 @@ SlotBounceView, slot_bounce_view = TABLE.view(
 )
 ApartView, apart_view = TABLE.view("ApartView", "a_smooth", "way", "tree_share", "tree_slow")
 SlipView, slip_view = TABLE.view("SlipView", "slip_B", "slip_L", "slip_work")
+SweepView, sweep_view = TABLE.view(
+    "SweepView", "sweep_K", "sweep_dual", "sweep_block", "sweep_row", "dual_local"
+)
 MotionView, motion_view = TABLE.view("MotionView", "island_v", "a_last", "column_dof")
 WorkView, work_view = TABLE.view(
     "WorkView",

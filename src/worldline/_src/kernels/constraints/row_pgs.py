@@ -1,0 +1,153 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Sequential impulses over the rows of one island: projected Gauss-Seidel in generalized coordinates.
+
+The method of `dual_pgs.py` for islands that are not free bodies alone, or whose contacts have more than
+sliding friction: with A = J M^-1 J^T + R and c = J a_smooth - aref, rows are visited in turn and each force
+is set to what its row asks for within its bounds. It solves the problem that Newton's method solves, contacts
+of Coulomb's law without the lift of the convex cone.
+
+Contacts start from the forces of the last step unless every solve starts from zero; other rows start from
+zero.
+"""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels.constraints.boxed import factor_mass, solve_mass
+from worldline._src.kernels.constraints.dual_pgs import (
+    DualRows,
+    DualWork,
+    prepare_rows,
+    push_row,
+    sweep_rows,
+)
+from worldline._src.kernels.constraints.jacobians import hide_held
+from worldline._src.kernels.constraints.rows import CONE
+from worldline._src.kernels.constraints.solve import (
+    record_contacts,
+    record_residual,
+    record_rows,
+)
+from worldline._src.kernels.constraints.tables import (
+    COLD,
+    CONTACT_END,
+    CONTACT_FIRST,
+    GRAVITY,
+    ITERATIONS,
+    RESIDUAL_BOUND,
+    ROWS,
+    SWEEPS,
+)
+
+TOLERANCE = 1e-7
+"""Sweeps end when no acceleration along a row changes by more than this share of gravity."""
+MORE = 50
+"""Most sweeps, as a multiple of those that are asked for, of an island whose residual is above its bound."""
+
+# rows of `sweep_row` and of `sweep_dual`
+_FIRST, _END, _LIFTED = range(3)
+_R, _DIAGONAL, _STEP = range(3)
+
+
+@inline
+def _responses(rows, n, M, work_out, sweep_out):
+    """K = J M^-1 row by row, and the regularizers."""
+    nv, p = M.shape[0], work_out.vectors[3]
+    factor_mass(M, work_out)
+    for k in range(n):
+        for j in range(rows.J.shape[1]):
+            p[j] = rows.J[k, j]
+        solve_mass(work_out, nv)
+        for j in range(nv):
+            sweep_out.sweep_K[k, j] = p[j]
+        sweep_out.sweep_dual[_R, k] = 1.0 / rows.D[k]
+        sweep_out.sweep_row[_FIRST, k], sweep_out.sweep_row[_END, k] = 0, nv
+        sweep_out.sweep_row[_LIFTED, k] = 0
+
+
+@inline
+def _guess_contact(rows, frames, k, last, force_out):
+    """Forces of the rows of contact `k` from its force in the last step, by axes."""
+    first, condim = frames.contact_row[k, 0], frames.contact_row[k, 1]
+    if condim == 1 or rows.kind[first] == CONE:
+        for j in range(condim):
+            force_out[first + j] = last[j]
+    else:
+        # two opposite edges of a pyramid: their sum is a share of the normal force, mu times their difference
+        # the friction
+        share = last[0] / (condim - 1)
+        for j in range(1, condim):
+            mu = frames.mu[k, j - 1]
+            side = last[j] / mu if mu > 0.0 else 0.0
+            force_out[first + 2 * j - 2] = max(0.5 * (share + side), 0.0)
+            force_out[first + 2 * j - 1] = max(0.5 * (share - side), 0.0)
+
+
+@inline
+def _begin(rows, island_rows, twins, cold, sweep_out, force_out):
+    """Guesses of all forces, and which contacts obey Coulomb's law."""
+    frames, island = island_rows.frames, island_rows.members
+    for k in range(island.counter[ROWS]):
+        force_out[k] = 0.0
+    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
+        k = island.contact_order[i]
+        first, condim = frames.contact_row[k, 0], frames.contact_row[k, 1]
+        if first >= 0:
+            if frames.lift[k] >= 0.0:
+                sweep_out.sweep_row[_LIFTED, first] = condim if rows.kind[first] == CONE else 2 * (condim - 1)
+            twin = twins.contact_twin[k]
+            if twin >= 0 and not cold:
+                _guess_contact(rows, frames, k, twins.last_force[twin], force_out)
+
+
+@kernel
+def solve_swept(chain, held, twins, island_io, work_out, sweep_out, solution_out, records_out):
+    """Accelerations of an island that satisfy its rows, by projected Gauss-Seidel; see `dual_pgs.py`.
+
+    `solution_out` has the smooth accelerations in `island_smooth` and gets those with forces in `island_a`.
+    O(rows columns) a sweep, O(rows columns^2) to prepare.
+    """
+    counter, option, rows = solution_out.counter, solution_out.option, island_io.rows
+    n, gravity = counter[ROWS], option[GRAVITY]
+    smooth, a, force = solution_out.island_smooth, solution_out.island_a, solution_out.row_force
+    hide_held(solution_out.column_dof[: a.shape[0]], chain.dof_mobile, held, n, rows.J, rows.aref)
+    _responses(rows, n, solution_out.M, work_out, sweep_out)
+    _begin(rows, island_io, twins, option[COLD] != 0.0, sweep_out, force)
+
+    problem = DualRows(
+        rows.J,
+        sweep_out.sweep_K,
+        sweep_out.sweep_row[_FIRST],
+        sweep_out.sweep_row[_END],
+        rows.aref,
+        sweep_out.sweep_dual[_R],
+        rows.bound,
+        island_io.notes.row_active,
+        rows.kind,
+        rows.dim,
+        sweep_out.sweep_row[_LIFTED],
+    )
+    work = DualWork(
+        sweep_out.sweep_dual[_DIAGONAL],
+        sweep_out.sweep_dual[_STEP],
+        sweep_out.sweep_block,
+        sweep_out.dual_local,
+    )
+
+    # a = a_smooth + K^T f, then sweeps
+    prepare_rows(problem, n, work)
+    for j in range(a.shape[0]):
+        a[j] = smooth[j]
+    for k in range(n):
+        push_row(problem, k, force[k], a)
+    most, taken, moved = int(option[SWEEPS]), 0, 0.0
+    while taken < MORE * most:
+        moved = sweep_rows(problem, n, 0.0, work, force, a)
+        taken += 1
+        if moved <= TOLERANCE * gravity or (taken >= most and moved <= option[RESIDUAL_BOUND] * gravity):
+            break
+    counter[ITERATIONS] = max(counter[ITERATIONS], taken)
+    record_residual(moved / gravity, solution_out)
+    record_rows(rows, solution_out, island_io.notes, work_out.vectors[7], records_out)
+    record_contacts(rows, island_io, force, records_out.contact_force)
