@@ -19,7 +19,15 @@ from pathlib import Path
 import pytest
 
 import worldline
-from facade import typed_bulk, typed_connections, typed_members, typed_surface, typed_use, typed_values
+from facade import (
+    typed_bulk,
+    typed_connections,
+    typed_functions,
+    typed_members,
+    typed_surface,
+    typed_use,
+    typed_values,
+)
 from facade.scenes import rich
 from worldline import simulation as sx
 from worldline._src.errors import CapabilityError
@@ -113,7 +121,15 @@ def test_every_handle_has_a_repr():
 # ---- types
 
 
-PARTS = (typed_use, typed_members, typed_connections, typed_values, typed_surface, typed_bulk)
+PARTS = (
+    typed_use,
+    typed_members,
+    typed_connections,
+    typed_values,
+    typed_surface,
+    typed_bulk,
+    typed_functions,
+)
 TYPED = tuple(Path(part.__file__) for part in PARTS)
 
 
@@ -139,6 +155,7 @@ def test_typed_use_runs(tmp_path):
     assert typed_connections.run() == 1
     assert typed_values.run() > 0 and typed_surface.run() > 0
     assert typed_bulk.run() > 0
+    assert typed_functions.run() == 4
     world = sx.World()
     assert asyncio.run(typed_members.wait_for(world)) == 1 and world.frame == 3
 
