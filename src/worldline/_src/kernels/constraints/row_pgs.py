@@ -92,10 +92,10 @@ def _begin(rows, island_rows, twins, cold, sweep_out, force_out):
         force_out[k] = 0.0
     for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
         k = island.contact_order[i]
-        first, condim = frames.contact_row[k, 0], frames.contact_row[k, 1]
+        first = frames.contact_row[k, 0]
         if first >= 0:
             if frames.lift[k] >= 0.0:
-                sweep_out.sweep_row[_LIFTED, first] = condim if rows.kind[first] == CONE else 2 * (condim - 1)
+                sweep_out.sweep_row[_LIFTED, first] = 1
             twin = twins.contact_twin[k]
             if twin >= 0 and not cold:
                 _guess_contact(rows, frames, k, twins.last_force[twin], force_out)
