@@ -100,8 +100,18 @@ def inverse_weights(model: Model) -> tuple[Array, Array]:
 
     Degrees of freedom of a ball joint share their mean, and so do the two halves of a free joint. Bodies are
     looked at in their centre of mass; where one cannot move one way, that number is zero (`pair_weights`).
-    Those that only slide have the inverse of their mass, whichever way they are free to go.
+    Those that only slide have the inverse of their mass, whichever way they are free to go. The arrays are
+    read-only and computed once per model: any change of its parameters clears `Model.scratch`.
     """
+    known = model.scratch.get("inverse_weights")
+    if known is None:
+        known = model.scratch["inverse_weights"] = _inverse_weights(model)
+        for weights in known:
+            weights.setflags(write=False)
+    return known
+
+
+def _inverse_weights(model: Model) -> tuple[Array, Array]:
     nv = model.joint_dof_count
     bodies = np.zeros((model.body_count, 2))
     if nv == 0:
