@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from worldline._src.facade.handle import Handle
 from worldline._src.scene.base import Part
 from worldline._src.scene.lending import owned
-from worldline._src.scene.sealing import edited
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
@@ -41,7 +40,6 @@ class Checkpoint:
         for item, fields in self._saved.values():
             vars(item).clear()
             vars(item).update({name: _copied(value) for name, value in fields.items()})
-        edited()
         self._world._options = self._options.copy()
 
 

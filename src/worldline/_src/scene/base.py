@@ -22,7 +22,6 @@ from worldline._src.scene.contexts import Probe, Rejected, Source, Writer
 from worldline._src.scene.hints import hint
 from worldline._src.scene.kinds import FAILED, Kind, Rename, describe
 from worldline._src.scene.lending import LENT, ask, owned, peek
-from worldline._src.scene.sealing import edited
 
 Self = TypeVar("Self", bound="Struct")
 _MISSING: Final = object()
@@ -182,7 +181,6 @@ class Struct(Part):
             known = self._fields.get(name)
             if known is not None:
                 self.__dict__[name] = self._converted(known, value)
-                edited()
             elif isinstance(getattr(type(self), name, None), property):
                 object.__setattr__(self, name, value)
             else:
@@ -263,7 +261,6 @@ class Struct(Part):
         values = owned(self)
         for name, kind in self._naming_fields():
             values[name] = kind.rename(values[name], new)
-        edited()
 
     @classmethod
     def _naming_fields(cls) -> tuple[tuple[str, Kind[Any, Any]], ...]:

@@ -16,23 +16,21 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 import numpy as np
 
 from worldline._src.scene.arrays import Table
 from worldline._src.scene.base import Struct
-from worldline._src.scene.bodies import Children
-from worldline._src.scene.containers import ListOf, Nested, OptionalOf, TableOf
+from worldline._src.scene.containers import ListOf, Nested, OptionalOf
 from worldline._src.scene.contexts import Probe
 from worldline._src.scene.kinds import Flag, Integer, Kind, Real
 from worldline._src.scene.lending import LENT, Loan, Loans
 from worldline._src.scene.limits import LIMITS, Limits
 from worldline._src.scene.rules import RULES
-from worldline._src.scene.sealing import MOST_NUMBERS, Edits, Seal, joined, layout
 from worldline._src.scene.texts import Enumeration, Name, Ref, Text
 from worldline._src.scene.values import Range
 from worldline._src.scene.variant import Named, Pair, Variant, VariantOf
@@ -54,12 +52,8 @@ class Glance(Probe):
     """A probe that keeps names and references, and stops at the first problem.
 
     Attributes:
-        mark: `Edits.mark` from before the look.
-        lists, tables: Every list and every dict that was met.
         vectors: Every short array that was met, by the length it has to have, None for any.
         directions: Those of them that are quaternions.
-        arrays: Every other array that was met.
-        is_complete: Whether these are all that can change without leaving a mark.
         defined: Every name that was met, by namespace.
         ruled: Rules and the objects to look at with them.
         looked: Which loans were looked at, by the identity of the dict that holds them.
@@ -69,21 +63,13 @@ class Glance(Probe):
 
     def __init__(self, limits: Limits = LIMITS) -> None:
         super().__init__(limits, rules=RULES)
-        self.mark = Edits.mark
-        self.lists: list[list[Any]] = []
-        self.tables: list[dict[str, Any]] = []
         self.vectors: defaultdict[int | None, list[np.ndarray]] = defaultdict(list)
         self.directions: list[np.ndarray] = []
-        self.arrays: list[np.ndarray] = []
-        self.is_complete = True
         self.defined: defaultdict[str, list[str]] = defaultdict(list)
         self.ruled: list[tuple[Callable[[Any, Probe, str], None], Any]] = []
         self.looked: defaultdict[int, set[str]] = defaultdict(set)
         self._loans: set[Loan] = set()
         self._sound: list[Loan] = []
-        self._vectors: list[np.ndarray] = []
-        self._layouts: list[tuple[Any, ...]] = []
-        self._values = b""
 
     def problem(self, path: str, message: str) -> None:
         raise Doubt
@@ -132,28 +118,31 @@ class Glance(Probe):
         for length, found in self.vectors.items():
             if not {np.ndarray}.issuperset(map(type, found)):
                 raise Doubt
-            layouts = list(map(layout, found))
+            layouts = list(map(_layout, found))
             if length is None:
                 is_fit = all(kind == _DOUBLE and len(shape) == 1 for kind, shape in layouts)
             else:
                 is_fit = layouts.count((_DOUBLE, (length,))) == len(layouts)
             if not is_fit:
                 raise Doubt
-            self._layouts += layouts
-        self._vectors = list(chain.from_iterable(self.vectors.values()))
-        self._values = joined(self._vectors)
-        if self._values and not np.isfinite(np.frombuffer(self._values)).all():
+        values = _joined(list(chain.from_iterable(self.vectors.values())))
+        if values and not np.isfinite(np.frombuffer(values)).all():
             raise Doubt
-        if self.directions and not np.frombuffer(joined(self.directions)).reshape(-1, 4).any(axis=1).all():
+        if self.directions and not np.frombuffer(_joined(self.directions)).reshape(-1, 4).any(axis=1).all():
             raise Doubt
 
-    def seal(self) -> Seal | None:
-        """What tells whether the scene that was looked at has changed; None when it might not notice."""
-        count = len(self._values) // _DOUBLE.itemsize + sum([array.size for array in self.arrays])
-        if not self.is_complete or count > MOST_NUMBERS:
-            return None
-        vectors, layouts, values = self._vectors, self._layouts, self._values
-        return Seal(self.mark, self.lists, self.tables, vectors, layouts, values, self.arrays)
+
+_layout = attrgetter("dtype", "shape")
+"""What the bytes of an array mean."""
+
+
+def _joined(arrays: Sequence[np.ndarray]) -> bytes:
+    """The bytes of all arrays, one after another; a third of the time that `np.concatenate` takes."""
+    try:
+        return b"".join(arrays)  # type: ignore[arg-type]
+    except (BufferError, TypeError, ValueError):
+        # parts of larger arrays need not lie in one piece
+        return b"".join([array.tobytes() for array in arrays])
 
 
 _LOOKS: dict[type, Look] = {}
@@ -214,10 +203,6 @@ def _written(cls: type[Struct]) -> Look:
             code.add(1, f"probe.vectors[{length}] += {code.name(itemgetter(*names))}(values)")
             for name in names:
                 del kinds[name]
-    lists = [name for name, kind in kinds.items() if type(kind) in (ListOf, Numbers, Children)]
-    if lists:
-        held = code.name(itemgetter(*lists))
-        code.add(1, f"probe.lists {'+= ' if len(lists) > 1 else '.append'}({held}(values))")
     if any(kind.holds_part for kind in kinds.values()):
         # objects that were made alike have the same loans, all in one dict
         code.add(1, f"lent = values.get({LENT!r}, nothing)")
@@ -227,7 +212,7 @@ def _written(cls: type[Struct]) -> Look:
         if kind.holds_part:
             code.add(1, f"if {name!r} in values:")
         code.add(depth, f"v = values[{name!r}]")
-        _look_at(kind, code, depth, kept=name in lists)
+        _look_at(kind, code, depth)
         if kind.holds_part:
             look = f"probe.look_at_loan({code.name(kind)}, lent, {name!r})"
             code.add(1, f"elif {name!r} not in looked: {look}")
@@ -252,25 +237,8 @@ def _is_plain(kind: Kind[Any, Any]) -> bool:
     return type(kind) in (Real, Integer, Flag, Enumeration)
 
 
-def _keep(kind: Kind[Any, Any], code: _Code, depth: int) -> None:
-    """Lines that keep `v` for a seal, if it can be changed without leaving a mark."""
-    if kind.immutable or kind.holds_part:
-        return
-    if type(kind) in (ListOf, Numbers, Children):
-        code.add(depth, "probe.lists.append(v)")
-        if type(kind) is ListOf and kind.length is not None and not kind.item.immutable:
-            code.add(depth, "probe.is_complete = False")
-    elif type(kind) is TableOf:
-        code.add(depth, "probe.tables.append(v)")
-        if not (kind.item.immutable or type(kind.item) is Nested):
-            code.add(depth, "if type(v) is not dict or v: probe.is_complete = False")
-    else:
-        code.add(depth, "if type(v) is ndarray: probe.arrays.append(v)")
-        code.add(depth, "else: probe.is_complete = False")
-
-
-def _look_at(kind: Kind[Any, Any], code: _Code, depth: int, *, kept: bool = False) -> None:
-    """Lines that look at the value `v`, and keep it for a seal unless that is done already."""
+def _look_at(kind: Kind[Any, Any], code: _Code, depth: int) -> None:
+    """Lines that look at the value `v`."""
     check = f"{code.name(kind)}.check(v, probe, '')"
     if isinstance(kind, OptionalOf):
         code.add(depth, "if v is not None:")
@@ -281,8 +249,6 @@ def _look_at(kind: Kind[Any, Any], code: _Code, depth: int, *, kept: bool = Fals
         if kind.nonzero:
             code.add(depth, "probe.directions.append(v)")
         return
-    if not kept:
-        _keep(kind, code, depth)
     if type(kind) is Nested:
         look = code.name(_LOOKS.get(kind.struct) or _written(kind.struct))
         code.add(depth, f"if type(v) is {code.name(kind.struct)}: {look}(v, probe)")
@@ -297,9 +263,7 @@ def _look_at(kind: Kind[Any, Any], code: _Code, depth: int, *, kept: bool = Fals
         code.add(depth, f"if type(v) is {code.name(kind.cases)}:")
         code.add(depth + 1, f"look = {code.name(_cases(kind.cases))}[v._variant]")
         code.add(depth + 1, "if look is not None: look(v._data, probe)")
-        code.add(depth, "else:")
-        code.add(depth + 1, "probe.is_complete = False")
-        code.add(depth + 1, check)
+        code.add(depth, f"else: {check}")
     elif type(kind) is Name:
         code.add(depth, f"probe.defined[{kind.namespace!r}].append(v)")
     elif type(kind) is Ref:

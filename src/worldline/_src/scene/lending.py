@@ -14,8 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from worldline._src.scene.sealing import edited
-
 LENT: Final = "_lent"
 """Where an object keeps what is lent to it: loans by the name of the field."""
 
@@ -64,8 +62,6 @@ def peek_all(owners: Iterable[Any], name: str) -> list[Any]:
 def ask(owner: Any, name: str) -> Any:
     """A copy of what is lent to a field, which from now on is the owner's; `KeyError` when nothing is."""
     values = owner.__dict__
-    # whoever has the copy may change lists in it, which no seal knows
-    edited()
     # one of two threads that ask at the same time makes its copy in vain
     return values.setdefault(name, values[LENT][name].copy())
 
@@ -79,5 +75,4 @@ def owned(owner: Any) -> dict[str, Any]:
             if name not in values:
                 values.setdefault(name, loan.copy())
         values.pop(LENT, None)
-        edited()
     return values

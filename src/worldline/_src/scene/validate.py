@@ -24,7 +24,6 @@ from worldline._src.scene.lending import peek
 from worldline._src.scene.limits import LIMITS, Limits
 from worldline._src.scene.matching import match_kinds
 from worldline._src.scene.rules import RULES
-from worldline._src.scene.sealing import is_sealed, keep_seal
 
 if TYPE_CHECKING:
     from worldline._src.scene.world import World
@@ -39,9 +38,6 @@ def is_ground(geom: Geometry) -> bool:
 
 def validate(world: World, limits: Limits = LIMITS) -> None:
     """Raises a `SceneError` with everything that is wrong with a scene; nothing if it is sound."""
-    if limits == LIMITS and is_sealed(world):
-        # found sound before, and unchanged
-        return
     probe = examine(world, limits)
     probe.raise_any(f"scene {world.name!r} is not valid" if world.name else "scene is not valid")
 
@@ -51,8 +47,6 @@ def examine(world: World, limits: Limits = LIMITS) -> Probe:
     glance = Glance(limits)
     try:
         _walk(world, glance)
-        if limits == LIMITS:
-            keep_seal(world, glance.seal())
         return glance
     except (Doubt, TooManyProblems):
         pass

@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any
 
 from worldline._src.errors import ArgumentError
 from worldline._src.scene import compose, freezing
@@ -33,7 +32,6 @@ from worldline._src.scene.keyframes import Keyframe
 from worldline._src.scene.kinds import describe, to_float
 from worldline._src.scene.options import CompileOptions, SimulateOption
 from worldline._src.scene.report import Report
-from worldline._src.scene.sealing import SEAL
 from worldline._src.scene.sensors import SensorSet
 from worldline._src.scene.summary import summarize
 from worldline._src.scene.tendons import TendonSet
@@ -159,13 +157,9 @@ class World(Struct):
 
     def _copy(self, writer: Writer) -> World:
         copied = super()._copy(writer)
-        copied.__dict__.pop(SEAL, None)
         copied.report = Report()
         copied.report.extend(self.report)
         return copied
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != SEAL}
 
     def add_ground_plane(self, height: float) -> Geometry:
         """Adds an infinite plane at z = `height`, m, solid below, and returns it.
