@@ -4,10 +4,8 @@
 
 from __future__ import annotations
 
-import gc
 import math
 import random
-import weakref
 from typing import Any
 
 import numpy as np
@@ -16,10 +14,8 @@ from faulty_scenes import scene
 from random_scenes import Generator
 
 from worldline import msd
-from worldline._src.scene import garbage
 from worldline._src.scene.base import Struct, fields
 from worldline._src.scene.contexts import Probe, TooManyProblems
-from worldline._src.scene.garbage import collection_paused
 from worldline._src.scene.glance import Doubt, Glance
 from worldline._src.scene.limits import LIMITS
 from worldline._src.scene.rules import RULES
@@ -125,62 +121,3 @@ def test_a_value_that_was_sound_once_is_looked_at_again() -> None:
         glance.look(spring)
     mask.__dict__["collide_group"] = 1.0
     assert not passes(world)
-
-
-def test_collection_is_paused_and_comes_back() -> None:
-    assert gc.isenabled()
-    with collection_paused():
-        assert not gc.isenabled()
-        with pytest.raises(KeyError), collection_paused():
-            raise KeyError
-        assert not gc.isenabled()
-    assert gc.isenabled()
-    gc.disable()
-    try:
-        with collection_paused():
-            pass
-        assert not gc.isenabled()
-    finally:
-        gc.enable()
-
-
-class _Knot:
-    """Refers to itself, so only the collector can free it."""
-
-    def __init__(self) -> None:
-        self.me = self
-
-
-def test_what_is_made_meanwhile_is_old_and_still_collected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(garbage, "_may_age", True)
-    gc.collect()
-    with collection_paused():
-        kept = [[] for _ in range(5000)]
-        knot = weakref.ref(_Knot())
-    assert gc.get_count()[0] < 500 and gc.isenabled()
-    assert gc.collect(0) == gc.collect(1) == 0 and knot() is not None
-    gc.collect()
-    assert knot() is None and len(kept) == 5000
-
-
-def test_garbage_of_many_pauses_does_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(garbage, "_may_age", True)
-    monkeypatch.setattr(garbage, "_MOST_AGED", 5000)
-    gc.collect()
-    knots = []
-    for _ in range(20):
-        with collection_paused():
-            knots += [weakref.ref(_Knot()) for _ in range(1000)]
-    assert sum(knot() is not None for knot in knots) < 10_000
-
-
-def test_what_others_have_frozen_stays_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(garbage, "_may_age", True)
-    gc.freeze()
-    try:
-        before = gc.get_freeze_count()
-        with collection_paused():
-            kept = [[] for _ in range(5000)]
-        assert gc.get_freeze_count() >= before - 100 and before > 10_000 and len(kept) == 5000
-    finally:
-        gc.unfreeze()

@@ -59,7 +59,6 @@ from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.base import clone
 from worldline._src.scene.freezing import references_to_frozen
 from worldline._src.scene.fusing import fused
-from worldline._src.scene.garbage import collection_paused
 from worldline._src.scene.joints import FreeJoint, JointType
 from worldline._src.scene.layout import moving_joints
 from worldline._src.scene.lending import peek_all
@@ -137,22 +136,19 @@ def compile_scene(
 ) -> CompiledScene:
     """What `build` does, with the way back to the scene's objects; `only_trees` leaves out all tables."""
     with slow(f"building {world.name or 'a scene'}"):
-        with collection_paused():
-            if not only_trees:
-                world.validate()
-            library = AssetLibrary(world) if library is None else library
-            trees = add_trees(world, library)
-            _place_joints(trees)
-            trees = _freeze_joints(trees, world)
-            model = trees.builder.finalize()
-            _require_finite(model)
+        if not only_trees:
+            world.validate()
+        library = AssetLibrary(world) if library is None else library
+        trees = add_trees(world, library)
+        _place_joints(trees)
+        trees = _freeze_joints(trees, world)
+        model = trees.builder.finalize()
+        _require_finite(model)
         model.time_step = world.simulate_option.timestep
-        # this and the actuators may compile kernels, which leaves much to collect
         _settle_springs(model, trees)
         if not only_trees:
-            with collection_paused():
-                index = SceneIndex(world, trees)
-                _add_tables(world, index, library, model)
+            index = SceneIndex(world, trees)
+            _add_tables(world, index, library, model)
             model.actuators = _actuators(world, index, model)
             model.keyframes = _keyframes(world, trees, model)
     return CompiledScene(model, trees)

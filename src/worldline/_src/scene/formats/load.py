@@ -26,7 +26,6 @@ from worldline._src.scene.assets.references import check_assets
 from worldline._src.scene.contexts import Gathering
 from worldline._src.scene.formats import native
 from worldline._src.scene.formats.detect import detect
-from worldline._src.scene.garbage import collection_paused
 from worldline._src.scene.hints import hint
 from worldline._src.scene.kinds import describe
 from worldline._src.scene.limits import LIMITS, Limits
@@ -239,15 +238,14 @@ def _decoded(data: bytes, file: Path) -> str:
 
 
 def _native(read: Any, data: bytes, file: str | None, options: ReadOptions) -> World:
-    with collection_paused():
-        world, source = read(data, file=file, strict=options.strict is True, limits=options.limits)
-        if file is not None:
-            world.source_path = os.path.abspath(file)
-        policy = PathPolicy.of(None if file is None else Path(file), options)
-        for problem in check_assets(world.assets, policy):
-            # not through `source.problem`, which ends the walk of a reader when there are too many
-            source.problems.append(problem._replace(file=file))
-        return _finish(world, source, file, options)
+    world, source = read(data, file=file, strict=options.strict is True, limits=options.limits)
+    if file is not None:
+        world.source_path = os.path.abspath(file)
+    policy = PathPolicy.of(None if file is None else Path(file), options)
+    for problem in check_assets(world.assets, policy):
+        # not through `source.problem`, which ends the walk of a reader when there are too many
+        source.problems.append(problem._replace(file=file))
+    return _finish(world, source, file, options)
 
 
 def _foreign(format: str, text: str, file: Path | None, options: ReadOptions) -> World:
@@ -258,11 +256,10 @@ def _foreign(format: str, text: str, file: Path | None, options: ReadOptions) ->
         if error.name is None or not name.startswith(error.name):
             raise
         raise CapabilityError(f"reading {format.upper()} is not part of this build") from None
-    with collection_paused():
-        world: World = reader.read(text, file_path=file, options=options)
-        if file is not None:
-            world.source_path = os.path.abspath(file)
-        return _finish(world, Gathering(options.limits), None if file is None else str(file), options)
+    world: World = reader.read(text, file_path=file, options=options)
+    if file is not None:
+        world.source_path = os.path.abspath(file)
+    return _finish(world, Gathering(options.limits), None if file is None else str(file), options)
 
 
 def _finish(world: World, found: Gathering, file: str | None, options: ReadOptions) -> World:
