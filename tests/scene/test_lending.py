@@ -13,7 +13,7 @@ import pytest
 from worldline import msd
 from worldline._src.errors import SceneError
 from worldline._src.scene.formats.mjcf.making import Fields, Template, defaults
-from worldline._src.scene.lending import LENT, owned, peek
+from worldline._src.scene.lending import owned
 
 TEXT = """<mujoco>
 <asset><material name="red" rgba="1 0 0 1"/></asset>
@@ -39,16 +39,6 @@ def everything_owned(world: msd.World) -> msd.World:
     return world
 
 
-def test_alike_geoms_share_a_material_until_it_is_asked_for(world: msd.World) -> None:
-    first, second, _ = geoms(world)
-    assert "physics_material" not in vars(first)
-    assert peek(first, "physics_material") is peek(second, "physics_material")
-    mine = first.physics_material
-    assert first.physics_material is mine
-    assert mine is not peek(second, "physics_material")
-    assert mine == second.physics_material
-
-
 def test_a_change_of_one_reaches_no_other(world: msd.World) -> None:
     first, second, third = geoms(world)
     first.physics_material.friction[0] = 9.0
@@ -70,17 +60,6 @@ def test_assignment_takes_the_place_of_what_is_lent(world: msd.World) -> None:
     assert joint.spring_damper is None
     with pytest.raises(AttributeError, match="no attribute 'visuals'"):
         first.visuals  # noqa: B018
-
-
-def test_asking_changes_nothing_that_is_said(world: msd.World) -> None:
-    asked = everything_owned(msd.from_str(TEXT))
-    assert any(LENT in vars(geom) for geom in geoms(world))
-    assert not any(LENT in vars(geom) for geom in geoms(asked))
-    assert world == asked
-    # comparing asks for nothing
-    assert any(LENT in vars(geom) for geom in geoms(world))
-    assert world.to_str(defaults=True) == asked.to_str(defaults=True)
-    assert repr(geoms(world)[0]) == repr(geoms(asked)[0])
 
 
 @pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, lambda w: pickle.loads(pickle.dumps(w))])

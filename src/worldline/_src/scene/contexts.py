@@ -115,9 +115,6 @@ class Probe(Gathering):
         references: (namespaces, name, path) of every reference.
     """
 
-    hasty = False
-    """Whether it only looks for anything wrong at all, without paths; see `glance`."""
-
     def __init__(
         self,
         limits: Limits = LIMITS,
@@ -133,10 +130,6 @@ class Probe(Gathering):
         self.elements = 0
         self.names: dict[str, dict[str, str]] = {}
         self.references: list[tuple[tuple[str, ...], str, str]] = []
-
-    def look(self, value: Any) -> None:
-        """Looks at an object of the scene; only a hasty probe is asked to."""
-        raise NotImplementedError
 
     def name(self, namespace: str, name: str, path: str) -> None:
         """Registers a definition; a second one of the same name is a problem."""

@@ -16,7 +16,6 @@ from worldline._src.errors import Problem
 from worldline._src.scene.bodies import LEAST_INERTIA, BodyKind, Frame, Inertia, Link, has_small_moment
 from worldline._src.scene.contexts import Probe, TooManyProblems
 from worldline._src.scene.geometry import Geometry, ShapeType
-from worldline._src.scene.glance import Doubt, Glance
 from worldline._src.scene.hints import hint
 from worldline._src.scene.kinds import WORLD, describe
 from worldline._src.scene.layout import active_joints, sizes
@@ -44,12 +43,6 @@ def validate(world: World, limits: Limits = LIMITS) -> None:
 
 def examine(world: World, limits: Limits = LIMITS) -> Probe:
     """A probe that has been through the whole scene."""
-    glance = Glance(limits)
-    try:
-        _walk(world, glance)
-        return glance
-    except (Doubt, TooManyProblems):
-        pass
     probe = Probe(limits, rules=RULES)
     try:
         _walk(world, probe)

@@ -36,7 +36,7 @@ class Range(Struct, kw_only=False):
 
     def _check(self, probe: Probe, path: str) -> None:
         super()._check(probe, path)
-        if probe.values and not probe.hasty and self.lower > self.upper:
+        if probe.values and self.lower > self.upper:
             probe.reject(path, f"{self.lower!r} to {self.upper!r}", "lower <= upper")
 
     @property
