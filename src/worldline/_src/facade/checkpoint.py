@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from worldline._src.facade.handle import Handle
 from worldline._src.scene.base import Part
-from worldline._src.scene.lending import owned
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
@@ -74,9 +73,8 @@ def _parts(root: Part) -> Iterator[Part]:
         if isinstance(value, Part):
             if id(value) not in seen:
                 seen.add(id(value))
-                fields = owned(value)
                 yield value
-                stack.extend(fields.values())
+                stack.extend(vars(value).values())
         elif isinstance(value, dict):
             stack.extend(value.values())
         elif isinstance(value, (list, tuple)) and value and not isinstance(value[0], (float, int, str)):

@@ -97,21 +97,17 @@ def _row(law: Law) -> _Row:
 
 def force_models(laws: Sequence[Law]) -> ForceModels:
     """The laws of some objects of a scene as columns; None is hard, without bounce."""
-    # joints and geoms have few laws among them, lent to all, so columns are made of those and then spread
-    known = {id(law): law for law in laws}
-    place = {key: k for k, key in enumerate(known)}
-    where = np.array([place[id(law)] for law in laws], np.int64)
     kind, stiffness, damping, impedance, direct, bounciness, erp = (
-        zip(*map(_row, known.values()), strict=True) if laws else ((),) * 7
+        zip(*map(_row, laws), strict=True) if laws else ((),) * 7
     )
     return ForceModels(
-        codes(kind)[where],
-        np.array(stiffness, np.float64)[where],
-        np.array(damping, np.float64)[where],
-        np.array(impedance, np.float64).reshape(-1, 5)[where],
-        np.array(direct, bool)[where],
-        np.array(bounciness, np.float64)[where],
-        np.array(erp, np.float64)[where],
+        codes(kind),
+        np.array(stiffness, np.float64),
+        np.array(damping, np.float64),
+        np.array(impedance, np.float64).reshape(-1, 5),
+        np.array(direct, bool),
+        np.array(bounciness, np.float64),
+        np.array(erp, np.float64),
     )
 
 

@@ -32,7 +32,6 @@ from worldline._src.scene.closures import (
 )
 from worldline._src.scene.constraints import EqualityConnect, EqualityWeld
 from worldline._src.scene.joints import DriveType, FreeJoint, Joint
-from worldline._src.scene.lending import peek
 from worldline._src.scene.tendons import SpatialTendon, SpringLengthType
 from worldline._src.scene.values import Range
 from worldline._src.scene.world import World
@@ -293,7 +292,7 @@ def tendon_table(world: World, index: SceneIndex, dofs: int) -> Tendons:
     nodes = [_path(tendon, index) for tendon in spatial]
     flat = [node for path in nodes for node in path]
     counts = [0] * len(fixed) + [len(path) for path in nodes]
-    rests: list[SpringLengthType] = [peek(t, "spring_length") for t in tendons]
+    rests: list[SpringLengthType] = [t.spring_length for t in tendons]
     springs = [(0.0, 0.0) if t.spring is None else (t.spring.k, t.spring.d) for t in tendons]
     return Tendons(
         label=labels([t.name for t in tendons], "tendon"),
@@ -308,9 +307,9 @@ def tendon_table(world: World, index: SceneIndex, dofs: int) -> Tendons:
         damping=_floats([d for _, d in springs]),
         rest=_floats([_rest(rest.variant, rest.value) for rest in rests], 2),
         friction=_floats([t.frictionloss for t in tendons]),
-        friction_force=friction_models([peek(t, "friction_damping") for t in tendons]),
+        friction_force=friction_models([t.friction_damping for t in tendons]),
         limit=_floats([_range(t.limit) for t in tendons], 2),
-        limit_force=force_models([peek(t, "limit_force") for t in tendons]),
+        limit_force=force_models([t.limit_force for t in tendons]),
         margin=_floats([t.margin for t in tendons]),
         armature=_floats([t.armature for t in tendons]),
         force_range=_floats([_range(t.actuator_force_limit) for t in tendons], 2),
@@ -352,9 +351,9 @@ def joint_forces(index: SceneIndex, objects: Sequence[Joint | FreeJoint | None])
     """How limits and dry friction answer, one row a joint of the Model; None for welds."""
     jointed = [joint if isinstance(joint, Joint) else None for joint in objects]
     return JointForces(
-        limit=force_models([None if j is None else peek(j, "limit_force") for j in jointed]),
+        limit=force_models([None if j is None else j.limit_force for j in jointed]),
         margin=_floats([0.0 if j is None else j.margin for j in jointed]),
-        friction=friction_models([None if j is None else peek(j, "friction_damping") for j in objects]),
+        friction=friction_models([None if j is None else j.friction_damping for j in objects]),
         force_range=_floats([_range(None if j is None else j.actuator_force_limit) for j in jointed], 2),
         actuated_gravcomp=np.array([j is not None and j.actuator_gravcomp for j in jointed], bool),
     )

@@ -12,7 +12,6 @@ from worldline._src.model.scene_index import Names, SceneIndex, labels, pose, sh
 from worldline._src.model.sensor_tables import THE_WORLD, ContactReport, ObjectKind, SensorKind, Sensors
 from worldline._src.scene import sensors as described
 from worldline._src.scene.enums import SceneEnum
-from worldline._src.scene.lending import peek
 from worldline._src.scene.sensor_types import (
     ContactMatch,
     DistanceSensorType,
@@ -185,10 +184,10 @@ def sensor_labels(found: described.SensorSet) -> list[str]:
     return labels([sensor.name for sensor in ordered_sensors(found)], "sensor")
 
 
-@shared_when_empty(lambda world: ordered_sensors(peek(world, "sensors")))
+@shared_when_empty(lambda world: ordered_sensors(world.sensors))
 def sensor_table(world: World, index: SceneIndex) -> Sensors:
     """Columns of all sensors in the order of the reading."""
-    sensors = ordered_sensors(peek(world, "sensors"))
+    sensors = ordered_sensors(world.sensors)
     rows = [_row(index, sensor) for sensor in sensors]
 
     def column(name: str, kind: Any = np.int64) -> np.ndarray:
@@ -198,7 +197,7 @@ def sensor_table(world: World, index: SceneIndex) -> Sensors:
         return np.array([getattr(sensor, name) for sensor in sensors], np.float64)
 
     return Sensors(
-        label=sensor_labels(peek(world, "sensors")),
+        label=sensor_labels(world.sensors),
         kind=column("kind"),
         quantity=column("quantity"),
         start=np.array([0, *np.cumsum([row.length for row in rows], dtype=np.int64)], np.int64),

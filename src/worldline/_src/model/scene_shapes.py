@@ -19,7 +19,6 @@ from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.closures import ClosureDynamicsPolicy
 from worldline._src.scene.contact import CollisionMask, CombineRule, PhysicsMaterial
 from worldline._src.scene.geometry import Geometry, GeomVisualAttrs, ShapeType, Site, SiteShape
-from worldline._src.scene.lending import peek, peek_all
 from worldline._src.scene.world import World
 from worldline._src.spatial.poses import Array, transform
 
@@ -67,9 +66,9 @@ def shape_table(
 ) -> Shapes:
     """Columns of geoms, each with its body; primitives that name a mesh are fitted to it here."""
     geoms = [geom for _, geom in places]
-    physics: list[PhysicsMaterial] = peek_all(geoms, "physics_material")
-    masks: list[CollisionMask] = peek_all(geoms, "collision_mask")
-    looks: list[GeomVisualAttrs] = peek_all(geoms, "visual")
+    physics: list[PhysicsMaterial] = [geom.physics_material for geom in geoms]
+    masks: list[CollisionMask] = [geom.collision_mask for geom in geoms]
+    looks: list[GeomVisualAttrs] = [geom.visual for geom in geoms]
     meshes = {name: i for i, name in enumerate(library.assets.meshes)}
     hfields = {name: i for i, name in enumerate(library.assets.hfields)}
     material = {name: i for i, name in enumerate(materials)}
@@ -209,7 +208,7 @@ def excluded_bodies(world: World, index: SceneIndex) -> np.ndarray:
     still touches the world's shapes, and joints that can break keep the contacts of their bodies, which need
     them afterwards.
     """
-    pairs = [(index.body[a], index.body[b]) for a, b in peek(world, "collision_ignores").link_pairs]
+    pairs = [(index.body[a], index.body[b]) for a, b in world.collision_ignores.link_pairs]
     ends = [
         (joint.parent, joint.child) for joint in world.joints if not joint.break_force + joint.break_torque
     ]

@@ -34,7 +34,6 @@ from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.bodies import Body, BodyKind, Link
 from worldline._src.scene.joints import FreeJoint, Joint, JointDof, JointType, TargetMode
 from worldline._src.scene.layout import active_joints
-from worldline._src.scene.lending import peek
 from worldline._src.scene.mass_properties import MassProperties, scaled_to_total
 from worldline._src.scene.values import Range, SpringDamper, StiffnessDamping
 from worldline._src.scene.world import World
@@ -167,7 +166,7 @@ def _add_link(
         mass.inertia,
         is_kinematic=base and (body.mocap or body.kind is not BodyKind.Dynamic),
         label=link.name or None,
-        check_inertia=peek(link, "inertial").is_checked,
+        check_inertia=link.inertial.is_checked,
         gravcomp=link.gravcomp,
     )
     trees.link_body[id(link)] = int(index)
@@ -263,7 +262,7 @@ def _reference(joint: Joint) -> Array:
 def _settings(joint: Joint, world: World) -> tuple[dict[str, Any], tuple[float, float] | None]:
     """Keywords of every degree of freedom; a spring by frequency is settled when masses are known."""
     option = world.simulate_option
-    limit: Range = peek(joint, "pos_limit")
+    limit: Range = joint.pos_limit
     settings: dict[str, Any] = {
         "armature": joint.armature,
         "friction": 0.0 if option.disable_frictionloss else joint.friction_loss,
@@ -275,7 +274,7 @@ def _settings(joint: Joint, world: World) -> tuple[dict[str, Any], tuple[float, 
         "limit_ke": math.inf,
     }
     spring = None
-    damper: SpringDamper | None = peek(joint, "spring_damper")
+    damper: SpringDamper | None = joint.spring_damper
     if damper is not None:
         coefficients = damper.coeff.value
         settings["spring_ref"] = damper.target_pos

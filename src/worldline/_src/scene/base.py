@@ -21,7 +21,6 @@ import numpy as np
 from worldline._src.scene.contexts import Probe, Rejected, Source, Writer
 from worldline._src.scene.hints import hint
 from worldline._src.scene.kinds import FAILED, Kind, Rename, describe
-from worldline._src.scene.lending import LENT, ask, owned, peek
 
 Self = TypeVar("Self", bound="Struct")
 _MISSING: Final = object()
@@ -74,24 +73,6 @@ def field(
     return Field(converter, default, default_factory, doc, compared)
 
 
-class _Borrowed:
-    """Stands in a class for a field that may be lent: only met in an object that does not own it.
-
-    A `__getattr__` of the class would do as well, but Python then looks up every attribute the long way,
-    which took a twentieth of the time to read and build a robot.
-    """
-
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __get__(self, owner: Struct | None, cls: type[Struct]) -> Any:
-        if owner is None or self.name not in owner.__dict__.get(LENT, ()):
-            raise AttributeError(f"{cls.__name__} has no attribute {self.name!r}")
-        return ask(owner, self.name)
-
-
 class Part:
     """Anything in a scene that compares by content."""
 
@@ -123,10 +104,7 @@ class Struct(Part):
             if isinstance(declared, Field):
                 declared.name = name
                 fields[name] = declared
-                if declared.kind.holds_part:
-                    setattr(cls, name, _Borrowed(name))
-                else:
-                    delattr(cls, name)
+                delattr(cls, name)
         cls._fields = fields
         cls._constants = {n: f.default for n, f in fields.items() if f.factory is None}
         cls._factories = tuple((n, f.factory) for n, f in fields.items() if f.factory is not None)
@@ -197,23 +175,20 @@ class Struct(Part):
         parts = [
             f"{name}={_shown(value)}"
             for name, known in self._fields.items()
-            if not known.is_default(value := peek(self, name))
+            if not known.is_default(value := self.__dict__[name])
         ]
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def __copy__(self: Self) -> Self:
         other = object.__new__(type(self))
-        other.__dict__.update(owned(self))
+        other.__dict__.update(self.__dict__)
         return other
-
-    def __getstate__(self) -> dict[str, Any]:
-        return owned(self)
 
     def __deepcopy__(self: Self, memo: dict[int, Any]) -> Self:
         return clone(self)
 
     def _compared(self) -> Any:
-        return [peek(self, name) for name, known in self._fields.items() if known.compared]
+        return [self.__dict__[name] for name, known in self._fields.items() if known.compared]
 
     # the walks; see kinds.Kind for what each does
 
@@ -221,7 +196,7 @@ class Struct(Part):
         always = writer.required.get(type(self).__name__, ())
         out: dict[str, Any] = {}
         for name, known in self._fields.items():
-            value = peek(self, name)
+            value = self.__dict__[name]
             if writer.defaults or name in always or not known.is_default(value):
                 out[name] = known.kind.plain(value, writer)
         return out
@@ -231,22 +206,21 @@ class Struct(Part):
         values = other.__dict__
         values.update(self.__dict__)
         for name, kind in self._copied:
-            # what is lent may be lent to the copy as well
-            if name in values:
-                values[name] = kind.copy(values[name], writer)
+            values[name] = kind.copy(values[name], writer)
         return other
 
     def _identical(self, other: Struct) -> bool:
         return all(
-            known.kind.identical(peek(self, name), peek(other, name)) for name, known in self._fields.items()
+            known.kind.identical(self.__dict__[name], other.__dict__[name])
+            for name, known in self._fields.items()
         )
 
     def _check(self, probe: Probe, path: str) -> None:
         if probe.names_only:
             for name, kind in self._naming_fields():
-                kind.check(peek(self, name), probe, f"{path}.{name}")
+                kind.check(self.__dict__[name], probe, f"{path}.{name}")
             return
-        values = owned(self)
+        values = self.__dict__
         before = len(probe.problems)
         (type(self)._checks or field_checks(type(self)))(values, probe, path)
         rule = probe.rules.get(type(self))
@@ -255,7 +229,7 @@ class Struct(Part):
             rule(self, probe, path)
 
     def _rename(self, new: Rename) -> None:
-        values = owned(self)
+        values = self.__dict__
         for name, kind in self._naming_fields():
             values[name] = kind.rename(values[name], new)
 

@@ -22,7 +22,6 @@ class OptionalOf(Kind[S | None, T | None]):
     def __init__(self, item: Kind[S, T]) -> None:
         self.item = item
         self.immutable = item.immutable
-        self.holds_part = item.holds_part
         self.allowed = f"{item.allowed}, or None"
 
     def __call__(self, value: S | None) -> T | None:
@@ -66,8 +65,6 @@ class OptionalOf(Kind[S | None, T | None]):
 
 class Nested(Kind[N, N]):
     """Another scene object, kept as it is and not copied."""
-
-    holds_part = True
 
     def __init__(self, struct: type[N]) -> None:
         self.struct = struct

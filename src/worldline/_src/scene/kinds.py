@@ -81,8 +81,6 @@ class Kind(Generic[S, T]):
     allowed: str = "anything"
     immutable: bool = False
     """Whether stored values cannot change, so that copies may share them."""
-    holds_part: bool = False
-    """Whether a stored value is an object of the scene, which a reader may lend; see `lending`."""
 
     def __call__(self, value: S) -> T:
         """The value as it is stored; `Rejected` when it does not fit."""

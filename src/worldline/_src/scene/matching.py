@@ -17,7 +17,6 @@ from worldline._src.scene.contexts import Probe
 from worldline._src.scene.geometry import Geometry, ShapeType
 from worldline._src.scene.joints import FreeJoint, JointType
 from worldline._src.scene.layout import active_joints
-from worldline._src.scene.lending import peek
 from worldline._src.scene.sensor_types import JointSensorType
 from worldline._src.scene.sensors import JointSensor, SensorSet
 from worldline._src.scene.tendons import JointTendon, SpatialTendon, TendonSet
@@ -39,9 +38,9 @@ _IDLE: Final = "joint that moves nothing"
 def match_kinds(world: World, probe: Probe) -> None:
     """Notes references to objects of a kind that does not fit."""
     # parts that are only looked at are not taken
-    tendons: TendonSet = peek(world, "tendon_set")
-    equalities: EqualityConstraintSet = peek(world, "equality_constraint_set")
-    sensors: SensorSet = peek(world, "sensors")
+    tendons: TendonSet = world.tendon_set
+    equalities: EqualityConstraintSet = world.equality_constraint_set
+    sensors: SensorSet = world.sensors
     if tendons.joint_tendons or equalities.joints or sensors.joint:
         _match_joints(world, tendons.joint_tendons, equalities.joints, sensors.joint, probe)
     if tendons.spatial_tendons:
@@ -60,7 +59,7 @@ def _joint_kinds(world: World) -> dict[str, tuple[int, str]]:
     """Number of coordinates and a word for every joint by name, but for those with one coordinate."""
     found: dict[str, tuple[int, str]] = {}
     for body in world.hierarchy.bodies:
-        free: FreeJoint | None = peek(body, "free")
+        free: FreeJoint | None = body.free
         if free is not None and free.name:
             found[free.name] = _FREE
         for link in body.link.walk():

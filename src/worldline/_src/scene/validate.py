@@ -19,7 +19,6 @@ from worldline._src.scene.geometry import Geometry, ShapeType
 from worldline._src.scene.hints import hint
 from worldline._src.scene.kinds import WORLD, describe
 from worldline._src.scene.layout import active_joints, sizes
-from worldline._src.scene.lending import peek
 from worldline._src.scene.limits import LIMITS, Limits
 from worldline._src.scene.matching import match_kinds
 from worldline._src.scene.rules import RULES
@@ -121,7 +120,7 @@ def _static_shapes(world: World, links: list[Link], probe: Probe) -> None:
 
 def _least_inertia(world: World, links: list[Link], probe: Probe) -> None:
     """Given masses and moments of links that move are zero, or large enough for a step."""
-    small = {id(link) for link in links if _is_small(peek(link, "inertial"))}
+    small = {id(link) for link in links if _is_small(link.inertial)}
     for link, moves, path in movable_links(world) if small else ():
         if moves and id(link) in small:
             allowed = f"zero, or at least {LEAST_INERTIA} kg and kg m^2"

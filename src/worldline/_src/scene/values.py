@@ -49,7 +49,6 @@ class RangeKind(Kind[Range | Sequence[float], Range]):
     """A `Range`, or its two ends."""
 
     allowed = "a Range or two numbers lower <= upper"
-    holds_part = True
 
     def __init__(self) -> None:
         self.inner = Nested(Range)

@@ -286,8 +286,6 @@ def _rebuild(cls: type[Variant], variant: str, data: Any) -> Variant:
 class VariantOf(Kind[V, V]):
     """A variant of the given type."""
 
-    holds_part = True
-
     def __init__(self, cases: type[V]) -> None:
         self.cases = cases
         self.allowed = f"a {cases.__name__}: {', '.join(cases._cases)}"

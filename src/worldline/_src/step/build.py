@@ -61,7 +61,6 @@ from worldline._src.scene.freezing import references_to_frozen
 from worldline._src.scene.fusing import fused
 from worldline._src.scene.joints import FreeJoint, JointType
 from worldline._src.scene.layout import moving_joints
-from worldline._src.scene.lending import peek_all
 from worldline._src.scene.values import Range
 from worldline._src.scene.world import World
 from worldline._src.spatial.poses import Array
@@ -249,7 +248,7 @@ def _range(given: Range | None) -> tuple[float, float]:
 
 def _ranges(rows: list[Actuator], name: str) -> Array:
     """The range that each actuator has in a field, infinite where it has none, shape (n, 2)."""
-    found: list[Range | None] = peek_all(rows, name)
+    found: list[Range | None] = [getattr(row, name) for row in rows]
     return rows_of_numbers([_UNBOUNDED if r is None else (r.lower, r.upper) for r in found], 2)
 
 
@@ -326,8 +325,8 @@ def _target(target: ActuatorTarget, index: SceneIndex, model: Model) -> tuple[Ta
 
 def _actuators(world: World, index: SceneIndex, model: Model) -> Actuators:
     rows = world.actuators
-    laws = list(map(_law, peek_all(rows, "actuator_type")))
-    targets = [_target(target, index, model) for target in peek_all(rows, "target")]
+    laws = [_law(row.actuator_type) for row in rows]
+    targets = [_target(row.target, index, model) for row in rows]
     # motors are all alike, so columns are made of the laws that differ and then spread
     known = {id(law): law for law in laws}
     place = {key: k for k, key in enumerate(known)}

@@ -19,7 +19,6 @@ from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.assets.rotations import rotation_matrix
 from worldline._src.scene.bodies import Link
 from worldline._src.scene.geometry import Geometry, ShapeType
-from worldline._src.scene.lending import peek
 from worldline._src.scene.mass_properties import NOTHING, given_properties, in_groups
 from worldline._src.scene.options import InertiaSource
 from worldline._src.scene.poses import IDENTITY, multiply, normalized
@@ -34,7 +33,7 @@ _HALF: Final = math.sqrt(0.5)
 
 def inertial_axes(link: Link, library: AssetLibrary) -> Array:
     """Rotation of the inertial frame of a link in the axes of the link, xyzw, (4,)."""
-    inertial, options = peek(link, "inertial"), library.options
+    inertial, options = link.inertial, library.options
     moments = inertial.diag_inertia if inertial.full_inertia is None else inertial.full_inertia
     given = inertial.mass is not None and inertial.pos is not None and moments is not None
     if given and options.inertia_source is not InertiaSource.Geometry:
@@ -45,7 +44,7 @@ def inertial_axes(link: Link, library: AssetLibrary) -> Array:
     heavy = [
         geom
         for geom in link.geoms
-        if (groups is None or in_groups(peek(geom, "visual").group, groups))
+        if (groups is None or in_groups(geom.visual.group, groups))
         and library.geom_properties(geom).mass > 0.0
     ]
     if len(heavy) == 1:

@@ -28,7 +28,6 @@ from worldline._src.scene.assets.paths import PathPolicy
 from worldline._src.scene.bodies import Inertia, Link
 from worldline._src.scene.geometry import Geometry, MeshInertia, ShapeType
 from worldline._src.scene.kinds import hint
-from worldline._src.scene.lending import peek
 from worldline._src.scene.mass_properties import (
     NOTHING,
     MassProperties,
@@ -235,7 +234,7 @@ class AssetLibrary:
 
     def geom_properties(self, geom: Geometry) -> MassProperties:
         """Mass properties of a geom in the frame of its link."""
-        density, mass = peek(geom, "physics_material").density, geom.mass
+        density, mass = geom.physics_material.density, geom.mass
         if mass == 0.0 or (mass is None and density == 0.0):
             # nothing to look at a mesh for, which may even be missing
             return NOTHING
@@ -271,7 +270,7 @@ class AssetLibrary:
     def link_properties(self, link: Link, options: CompileOptions | None = None) -> MassProperties:
         """Mass properties of a link under the scene's compile options, but for its total mass."""
         options = self.options if options is None else options
-        inertial: Inertia = peek(link, "inertial")
+        inertial: Inertia = link.inertial
         given = options.inertia_source is not _FROM_GEOMS
         has_moments = (inertial.full_inertia or inertial.diag_inertia) is not None
         if given and has_moments and inertial.mass is not None and inertial.pos is not None:
@@ -279,7 +278,7 @@ class AssetLibrary:
         else:
             geoms, groups = link.geoms, options.inertia_groups
             if groups is not None:
-                geoms = [geom for geom in geoms if in_groups(peek(geom, "visual").group, groups)]
+                geoms = [geom for geom in geoms if in_groups(geom.visual.group, groups)]
             source = [] if options.inertia_source is _AS_GIVEN else geoms
             try:
                 found = combined([self.geom_properties(geom) for geom in source])

@@ -24,7 +24,6 @@ from worldline._src.scene.formats.leftovers import Leftovers
 from worldline._src.scene.formats.rigid import is_identity, product, turn_about, unit
 from worldline._src.scene.joints import FreeJoint, Joint, JointDof, JointType
 from worldline._src.scene.layout import active_joints
-from worldline._src.scene.lending import peek
 from worldline._src.scene.poses import IDENTITY, Pose
 from worldline._src.scene.values import SpringDamper, StiffnessDamping
 from worldline._src.scene.vectors import Array
@@ -265,14 +264,14 @@ def dofs_of(joint: Joint, path: str, notes: Leftovers) -> list[JointDof]:
     if joint.dofs:
         return list(joint.dofs)
     made = JointDof(
-        pos_limit=peek(joint, "pos_limit"),
+        pos_limit=joint.pos_limit,
         velocity_limit=joint.velocity_limit,
         acceleration_limit=joint.acceleration_limit,
         effort_limit=joint.effort_limit,
         friction_loss=joint.friction_loss,
         armature=joint.armature,
     )
-    damper: SpringDamper | None = peek(joint, "spring_damper")
+    damper: SpringDamper | None = joint.spring_damper
     if damper is not None:
         coefficients = damper.coeff.value
         if isinstance(coefficients, StiffnessDamping):
@@ -318,10 +317,10 @@ def _idle(joint: Joint | FreeJoint, step: Step, notes: Leftovers) -> list[str]:
     dofs = [] if isinstance(joint, FreeJoint) else joint.dofs or [joint]
     rubs = any(dof.friction_loss for dof in dofs) or (isinstance(joint, FreeJoint) and joint.friction_loss)
     idle = [] if rubs else ["friction_damping"]
-    if not any(peek(dof, "pos_limit").is_bounded for dof in dofs):
+    if not any(dof.pos_limit.is_bounded for dof in dofs):
         idle += ["limit_force", "margin"]
     for name in idle:
-        if name in fields(joint) and not fields(joint)[name].is_default(peek(joint, name)):
+        if name in fields(joint) and not fields(joint)[name].is_default(getattr(joint, name)):
             notes.kept(
                 f"{step.path}.{name}", "how friction and limits answer is not written where there are none"
             )

@@ -14,7 +14,6 @@ from collections.abc import Collection
 from typing import Any
 
 from worldline._src.scene.base import Part, Struct, fields
-from worldline._src.scene.lending import peek
 from worldline._src.scene.report import Report
 
 
@@ -65,7 +64,7 @@ class Leftovers:
         for name, known in fields(part).items():
             if name in said:
                 continue
-            value = peek(part, name)
+            value = getattr(part, name)
             if not known.compared or known.is_default(value):
                 continue
             self._note(known.make(), value, f"{path}.{name}", message)

@@ -25,7 +25,6 @@ from worldline._src.scene.formats.leftovers import Leftovers
 from worldline._src.scene.formats.urdf.shapes import COLLISION_GROUP, VISUAL_GROUP
 from worldline._src.scene.formats.writing import file_beside
 from worldline._src.scene.geometry import Geometry
-from worldline._src.scene.lending import peek
 from worldline._src.scene.mass_properties import MassProperties, scaled_to_total
 from worldline._src.scene.options import CompileOptions, InertiaSource
 from worldline._src.scene.poses import IDENTITY, Pose
@@ -117,7 +116,7 @@ def _weighs(geom: Geometry) -> bool:
 
 def touches(geom: Geometry) -> bool:
     """Whether a geom can touch anything."""
-    mask = peek(geom, "collision_mask")
+    mask = geom.collision_mask
     return bool(mask.collide_group or mask.collide_with)
 
 
@@ -147,12 +146,12 @@ def roles(
     places = [(geom, f"{path}[{index}]") for index, geom in enumerate(geoms)]
     places = [(geom, place) for geom, place in places if can_say(geom, place)]
     solid = [geom for geom, _ in places if touches(geom)]
-    looks = any(peek(geom, "visual").color or peek(geom, "visual").material for geom in solid)
+    looks = any(geom.visual.color or geom.visual.material for geom in solid)
     beside = len(solid) < len(places)
-    twice = looks or (beside and any(peek(geom, "visual").group <= _SHOWN for geom in solid))
+    twice = looks or (beside and any(geom.visual.group <= _SHOWN for geom in solid))
     made = []
     for geom, place in places:
-        group = peek(geom, "visual").group
+        group = geom.visual.group
         if not touches(geom):
             made.append(Role(geom, place, True, False))
             expected = VISUAL_GROUP

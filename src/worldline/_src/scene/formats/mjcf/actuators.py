@@ -28,7 +28,6 @@ from worldline._src.scene.formats.mjcf.schema import ACTUATOR_DEFAULTS, TRANSMIS
 from worldline._src.scene.formats.mjcf.scopes import Reference, Scope
 from worldline._src.scene.formats.xml import Attributes, Element
 from worldline._src.scene.joints import FreeJoint, Joint, JointType
-from worldline._src.scene.lending import peek
 from worldline._src.scene.tendons import JointTendon, SpatialTendon
 from worldline._src.scene.values import Range, SpringDampCoeff, SpringDamper, StiffnessDamping
 
@@ -158,7 +157,7 @@ class _Actuators:
         else:
             if "inheritrange" in self.a:
                 self._inherit_range(law, model, ends)
-            if "muscle" in (law.gain, law.bias) and peek(model, "length_range") is None:
+            if "muscle" in (law.gain, law.bias) and model.length_range is None:
                 message = "no 'lengthrange': the limits of what it holds are taken, MuJoCo searches for one"
                 self.log.approximated(element, message)
             reading.world.actuators.append(model)

@@ -3,8 +3,8 @@
 """Making many alike objects quickly.
 
 Most geoms and joints of a robot take their contact and limit parameters from a default class and give none
-of their own. Such parts are read once for a class and then lent to all (see `lending`) or copied, so that
-each owner has its own to edit. A `Template` is all that a group of objects has alike.
+of their own. Such parts are read once for a class and then copied, so that each owner has its own to edit.
+A `Template` is all that a group of objects has alike.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 
 from worldline._src.scene.base import Part, Struct
 from worldline._src.scene.formats.xml import Log
-from worldline._src.scene.lending import LENT, Loan, Loans
 from worldline._src.scene.values import Range
 from worldline._src.scene.variant import Variant
 from worldline._src.scene.vectors import Array
@@ -79,26 +78,22 @@ class Fields(NamedTuple):
 
     Attributes:
         shared: Those that cannot change, and so may stand in many objects.
-        lent: Objects of the scene; see `lending`.
-        copied: What makes the lists and arrays, of which each object needs a copy.
+        copied: What makes the parts, lists and arrays, of which each object needs a copy.
         empty: Names of those that are lists with nothing in them.
     """
 
     shared: dict[str, Any]
-    lent: Loans
     copied: dict[str, Callable[[], Any]]
     empty: list[str]
 
     @staticmethod
     def of(values: dict[str, Any]) -> Fields:
         """The fields with these values."""
-        made = Fields({}, {}, {}, [])
+        made = Fields({}, {}, [])
         for name, value in values.items():
-            if isinstance(value, Part):
-                made.lent[name] = Loan(value, maker)
-            elif type(value) is list and not value:
+            if type(value) is list and not value:
                 made.empty.append(name)
-            elif isinstance(value, list | dict | np.ndarray):
+            elif isinstance(value, Part | list | dict | np.ndarray):
                 make = maker(value)
                 assert make is not None
                 made.copied[name] = make
@@ -108,7 +103,7 @@ class Fields(NamedTuple):
 
     def names(self) -> set[str]:
         """Which fields they are."""
-        return {*self.shared, *self.lent, *self.copied, *self.empty}
+        return {*self.shared, *self.copied, *self.empty}
 
 
 class Template:
@@ -126,16 +121,10 @@ class Template:
         self._shared: dict[str, Any] = {}
         self._copied: dict[str, Callable[[], Any]] = {}
         self._empty: list[str] = []
-        lent: Loans = {}
-        for shared, loans, copied, empty in parts:
+        for shared, copied, empty in parts:
             self._shared.update(shared)
             self._empty += empty
-            if loans:
-                lent.update(loans)
-            if copied:
-                self._copied.update(copied)
-        if lent:
-            self._shared[LENT] = lent
+            self._copied.update(copied)
         # room for all, so that the fields of an object need not be moved to a larger place
         self._shared.update(dict.fromkeys((*self._copied, *self._empty)))
 

@@ -22,7 +22,6 @@ from worldline._src.scene.formats.sdf.write_looks import LookWriter
 from worldline._src.scene.formats.sdf.write_values import put, write_pose
 from worldline._src.scene.formats.writing import file_beside
 from worldline._src.scene.geometry import Geometry, ShapeType
-from worldline._src.scene.lending import peek
 from worldline._src.scene.poses import IDENTITY, Pose
 from worldline._src.scene.world import World
 
@@ -101,7 +100,7 @@ class ShapeWriter:
                 made = child(element, tag, {"name": self._name(role, tag, owner, taken)})
                 self._shape(made, role, tag == "visual")
                 if tag == "visual":
-                    self.looks.write(made, peek(role.geom, "visual"), role.path)
+                    self.looks.write(made, role.geom.visual, role.path)
                 else:
                     self._surface(made, role)
         for role in found:
@@ -227,7 +226,7 @@ class ShapeWriter:
     # contact
 
     def _surface(self, element: XmlElement, role: Role) -> None:
-        material = peek(role.geom, "physics_material")
+        material = role.geom.physics_material
         if material.density != 1000.0:
             put(element, "density", finite(material.density))
         bits = _bits(role.geom)
@@ -252,17 +251,17 @@ class ShapeWriter:
         """What a collision cannot say."""
         geom, path, notes = role.geom, role.path, self.notes
         notes.rest(geom, path, GEOM_SAID)
-        material = peek(geom, "physics_material")
+        material = geom.physics_material
         notes.rest(material, f"{path}.physics_material", ("density", "friction", "restitution"))
         if material.friction[1:] != [0.005, 0.0001]:
             notes.left_out(f"{path}.physics_material.friction", "only sliding friction is written")
         if not role.is_visual:
-            notes.rest(peek(geom, "visual"), f"{path}.visual", ("group",))
+            notes.rest(geom.visual, f"{path}.visual", ("group",))
 
 
 def _bits(geom: Geometry) -> tuple[int, int]:
     """Groups of a geom and those that it touches, as far as SDF can say them."""
-    mask = peek(geom, "collision_mask")
+    mask = geom.collision_mask
     return mask.collide_group & 0xFFFFFFFF, mask.collide_with & 0xFFFFFFFF
 
 

@@ -18,7 +18,6 @@ from worldline._src.scene.formats.rigid import (
     unit,
 )
 from worldline._src.scene.geometry import Geometry, GeomVisualAttrs, ShapeType
-from worldline._src.scene.lending import peek
 from worldline._src.scene.poses import Pose
 from worldline._src.scene.vectors import Array
 from worldline._src.scene.world import World
@@ -114,7 +113,7 @@ class ShapeWriter:
             if role.is_visual:
                 made = child(element, "visual", {"name": None if role.is_collision else role.geom.name})
                 self._shape(made, role, shift)
-                self._material(made, peek(role.geom, "visual"))
+                self._material(made, role.geom.visual)
         solid = [role for role in found if role.is_collision]
         for role in solid:
             made = child(element, "collision", {"name": role.geom.name})
@@ -167,7 +166,7 @@ class ShapeWriter:
 
     def _contact(self, element: XmlElement, solid: list[Role]) -> None:
         """The <contact> extension, which holds for all collisions of a link."""
-        materials = [peek(role.geom, "physics_material") for role in solid]
+        materials = [role.geom.physics_material for role in solid]
         said = [(material.friction[0], material.restitution) for material in materials]
         if all(entry == (1.0, None) for entry in said):
             return
@@ -193,12 +192,12 @@ class ShapeWriter:
             notes.rest(geom, path, GEOM_SAID.union(TOUCHING))
             return
         notes.rest(geom, path, GEOM_SAID)
-        material = peek(geom, "physics_material")
+        material = geom.physics_material
         notes.rest(material, f"{path}.physics_material", ("density", "friction", "restitution"))
         if material.friction[1:] != [0.005, 0.0001]:
             notes.left_out(f"{path}.physics_material.friction", "URDF knows sliding friction only")
-        mask = peek(geom, "collision_mask")
+        mask = geom.collision_mask
         if (mask.collide_group, mask.collide_with) != (1, 1):
             notes.left_out(f"{path}.collision_mask", "URDF does not choose what shapes may touch")
         if not role.is_visual:
-            notes.rest(peek(geom, "visual"), f"{path}.visual", ("group",))
+            notes.rest(geom.visual, f"{path}.visual", ("group",))
