@@ -143,6 +143,24 @@ class ModelBuilder(ShapeMethods):
         Returns:
             The index of the link.
         """
+        return self._add_link(
+            xform, mass, com, inertia, is_kinematic, label, check_inertia=check_inertia, gravcomp=gravcomp
+        )
+
+    def _add_link(
+        self,
+        xform: VectorLike | None,
+        mass: float,
+        com: VectorLike,
+        inertia: VectorLike | Sequence[Sequence[float]] | None,
+        is_kinematic: bool,
+        label: str | None,
+        *,
+        check_inertia: bool = True,
+        check_least_inertia: bool = True,
+        gravcomp: float = 0.0,
+    ) -> int:
+        """See `add_link`; links that are welded may have inertia that is too small for a step to move."""
         label = self._label(label, "link")
         pose = transform(xform, f"xform of link '{label}'")
         if type(mass) is not float or not math.isfinite(mass):
@@ -153,7 +171,8 @@ class ModelBuilder(ShapeMethods):
             moments = numbers(inertia, (3, 3), f"inertia of link '{label}'")
         if check_inertia:
             check_body(mass, moments, f"link '{label}'")
-        check_least(mass, moments, f"link '{label}'")
+        if check_least_inertia:
+            check_least(mass, moments, f"link '{label}'")
         if type(gravcomp) is not float or not math.isfinite(gravcomp):
             gravcomp = float(numbers(gravcomp, (), f"gravcomp of link '{label}'"))
         moments = 0.5 * (moments + moments.T)

@@ -19,16 +19,8 @@ import numpy as np
 
 from worldline._src.errors import Problem, SceneError, WorldlineError
 from worldline._src.model.builder import ModelBuilder
-from worldline._src.model.checked_parts import (
-    add_axis_joint,
-    add_checked_link,
-    add_free_base,
-    add_massless_link,
-    add_weld,
-)
 from worldline._src.model.checks import check_angle_limits, check_least
 from worldline._src.model.kinds import ActuatorMode
-from worldline._src.model.kinds import JointType as BuiltJoint
 from worldline._src.model.records import JointDofConfig
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.bodies import Body, BodyKind, Link
@@ -155,18 +147,18 @@ def _add_link(
     for k, joint in enumerate(joints[:-1]):
         name = joint.name or f"{k}"
         label = f"{link.name or f'link_{len(builder.links)}'}/{name}"
-        middle = add_massless_link(builder, world_pose, label)
+        middle = builder.add_link(world_pose, label=label)
         _add_joint(trees, world, parent, middle, joint, local)
         parent, local = middle, NO_POSE
-    index = add_checked_link(
-        builder,
+    index = builder._add_link(
         world_pose,
         mass.mass,
         mass.com,
         mass.inertia,
-        is_kinematic=base and (body.mocap or body.kind is not BodyKind.Dynamic),
-        label=link.name or None,
+        base and (body.mocap or body.kind is not BodyKind.Dynamic),
+        link.name or None,
         check_inertia=link.inertial.is_checked,
+        check_least_inertia=False,
         gravcomp=link.gravcomp,
     )
     trees.link_body[id(link)] = int(index)
@@ -175,7 +167,7 @@ def _add_link(
         if base and body.free is not None:
             _start_velocity(builder, body)
     else:
-        add_weld(builder, parent, index, np.array(local))
+        builder.add_joint_fixed(parent, index, parent_xform=np.array(local))
 
 
 def _start_velocity(builder: ModelBuilder, body: Body) -> None:
@@ -206,30 +198,21 @@ def _add_joint(
             "damping": 0.0 if option.disable_damping else joint.damping,
             "stiffness": 0.0 if option.disable_springs else joint.stiffness,
         }
-        index = add_free_base(builder, child, passive, joint.name) if parent < 0 else None
-        if index is None:
-            index = builder.add_joint_free(child, parent, label=joint.name, **passive)
+        index = builder.add_joint_free(child, parent, label=joint.name, **passive)
         trees.joint_index[id(joint)] = int(index)
         trees.joints[int(index)] = joint
         return
     anchor = unit_pose(joint.pos, joint.orientation)
     moved = composed(anchor, _reference(joint).tolist()) if joint.ref_ else anchor
-    X_p, X_c = np.array(_placed(local, moved)), np.array(anchor)
     settings, spring = _settings(joint, world)
-    kind = _ONE_AXIS.get(joint.type_)
-    if kind is not None:
-        index = add_axis_joint(
-            builder, kind, parent, child, _axis(joint), settings, X_p=X_p, X_c=X_c, label=joint.name
-        )
-    else:
-        frames: dict[str, Any] = {
-            "parent": parent,
-            "child": child,
-            "parent_xform": X_p,
-            "child_xform": X_c,
-            "label": joint.name,
-        }
-        index = _ADD[joint.type_](builder, joint, frames, settings)
+    frames: dict[str, Any] = {
+        "parent": parent,
+        "child": child,
+        "parent_xform": np.array(_placed(local, moved)),
+        "child_xform": np.array(anchor),
+        "label": joint.name,
+    }
+    index = _ADD[joint.type_](builder, joint, frames, settings)
     if joint.dofs and joint.type_ is not JointType.D6:
         _set_dofs(builder.joints[index], joint.dofs)
     if joint.type_ in _TURNING:
@@ -355,8 +338,9 @@ def _cable(builder: ModelBuilder, joint: Joint, frames: dict[str, Any], settings
 
 
 _TURNING = (JointType.Ball, JointType.Free, JointType.Distance)
-_ONE_AXIS = {JointType.Revolute: BuiltJoint.REVOLUTE, JointType.Slide: BuiltJoint.PRISMATIC}
 _ADD: dict[JointType, Any] = {
+    JointType.Revolute: lambda b, j, f, s: b.add_joint_revolute(axis=_axis(j), **f, **s),
+    JointType.Slide: lambda b, j, f, s: b.add_joint_prismatic(axis=_axis(j), **f, **s),
     JointType.Screw: lambda b, j, f, s: b.add_joint_screw(axis=_axis(j), pitch=j.pitch, **f, **s),
     JointType.Universal: lambda b, j, f, s: b.add_joint_universal(axis=_axis(j), axis2=j.axis2, **f, **s),
     JointType.Planar: lambda b, j, f, s: b.add_joint_planar(axis=_axis(j), axis2=j.axis2, **f, **s),
