@@ -22,19 +22,17 @@ class Layers(tuple[Element, ...]):
         texts: For every attribute that any of them gives, all that they say of it, in their order.
         lists: Lists of numbers that were read before, by what was asked for.
         told: Known attributes for which the others have been told; see `Attributes.others`.
-        said: What `say` returned.
     """
 
     holders: dict[str, Element]
     texts: dict[str, tuple[str, ...]]
     lists: dict[Any, list[float] | None]
     told: set[frozenset[str]]
-    said: dict[frozenset[str], tuple[Any, ...]]
 
     def __new__(cls, elements: Iterable[Element] = ()) -> Layers:
         made = super().__new__(cls, elements)
         made.holders, made.texts = {}, {}
-        made.lists, made.told, made.said = {}, set(), {}
+        made.lists, made.told = {}, set()
         for element in made:
             made._take(element)
         return made
@@ -44,20 +42,11 @@ class Layers(tuple[Element, ...]):
             self.holders[name] = element
             self.texts[name] = (*self.texts.get(name, ()), text)
 
-    def say(self, names: frozenset[str]) -> tuple[Any, ...]:
-        """All that they say of some attributes."""
-        found: tuple[Any, ...] = ()
-        if not names.isdisjoint(self.texts):
-            # a pair of text and texts is never taken for one of an element, which has two texts
-            found = tuple([item for item in self.texts.items() if item[0] in names])
-        self.said[names] = found
-        return found
-
     def and_one(self, element: Element) -> Layers:
         """These and a more specific one."""
         made = tuple.__new__(Layers, (*self, element))
         made.holders, made.texts = self.holders.copy(), self.texts.copy()
-        made.lists, made.told, made.said = {}, set(), {}
+        made.lists, made.told = {}, set()
         made._take(element)
         return made
 

@@ -187,14 +187,6 @@ class Attributes:
         """Whether the element itself gives the attribute; does not count as reading it."""
         return name in self._own
 
-    def texts(self, names: frozenset[str]) -> tuple[Any, ...]:
-        """All that reading some attributes depends on: what the element and its layers say of them."""
-        own, layers = self._own, self._layers
-        inherited = layers.said[names] if names in layers.said else layers.say(names)
-        if names.isdisjoint(own):
-            return inherited
-        return (*inherited, *[item for item in own.items() if item[0] in names])
-
     def all_texts(self, name: str) -> tuple[str, ...]:
         """What the layers and at last the element say of an attribute; does not count as reading it."""
         said = self._layers.texts.get(name, ())

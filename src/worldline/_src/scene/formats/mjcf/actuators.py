@@ -5,8 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from worldline._src.scene.actuators import (
     Actuator,
@@ -22,7 +21,6 @@ from worldline._src.scene.actuators import (
 from worldline._src.scene.formats.mjcf.context import Input, Reading
 from worldline._src.scene.formats.mjcf.joints import read_linear
 from worldline._src.scene.formats.mjcf.laws import Law, read_law
-from worldline._src.scene.formats.mjcf.making import Fields, Template, defaults
 from worldline._src.scene.formats.mjcf.multi import read_multi
 from worldline._src.scene.formats.mjcf.schema import ACTUATOR_DEFAULTS, TRANSMISSIONS
 from worldline._src.scene.formats.mjcf.scopes import Reference, Scope
@@ -62,8 +60,6 @@ _READ: Final = _OWN.union(
     "name class cranklength ctrllimited ctrlrange forcelimited forcerange gear group".split(),
     "actlimited actrange actearly armature damping inheritrange plugin instance".split(),
 )
-_SINGLE: Final = frozenset(("name", "class", "gear", *_SPACES))
-"""What actuators differ in that have all else alike."""
 _REFLECTED: Final = frozenset(("armature", "damping"))
 _SEVERAL: Final = ("pid", "dcmotor", "so3")
 _ACTIVE: Final = frozenset(("actlimited", "actrange", "actearly"))
@@ -90,23 +86,8 @@ def references(element: Element) -> list[Reference]:
 def read_actuators(reading: Reading) -> None:
     """All `actuator` sections."""
     targets = _targets(reading)
-    known: dict[Any, _Alike] = {}
     for element, scope, wanted in reading.members("actuator", references):
-        _Actuators(reading, element, scope, targets, known).read(wanted)
-
-
-class _Alike(NamedTuple):
-    """What all actuators have alike that differ in name, target and gear only.
-
-    Attributes:
-        law: How the force comes about.
-        is_several: Whether it has no one actuator of a scene to its name; see `multi`.
-        template: What makes the actuators.
-    """
-
-    law: Law
-    is_several: bool
-    template: Template
+        _Actuators(reading, element, scope, targets).read(wanted)
 
 
 def _targets(reading: Reading) -> dict[tuple[str, str], Target]:
@@ -130,14 +111,12 @@ class _Actuators:
         element: Element,
         scope: Scope,
         targets: dict[tuple[str, str], Target],
-        known: dict[Any, _Alike],
     ) -> None:
         self.reading = reading
         self.log = reading.log
         self.element = element
         self.scope = scope
         self.targets = targets
-        self.known = known
         self.default = scope.default_class(element)
         self.a = Attributes(element, reading.log, self.default.actuator_layers)
 
@@ -145,13 +124,13 @@ class _Actuators:
         """Adds what the element makes to the scene."""
         reading, element, scope = self.reading, self.element, self.scope
         name = reading.names.own(scope, element, "actuator")
-        law, is_several, template = self._alike()
+        law, is_several, values = self._law_and_values()
         ends = {r.attribute: reading.names.resolve(scope, r) or "" for r in wanted}
         target = self._target(ends)
         if target is None:
             return
         gear = self.a.reals("gear", 1, 6, default=_GEAR) or list(_GEAR)
-        model = template.make({"name": name, "target": target, "gear": gear})
+        model = Actuator(name=name, target=target, gear=gear, **values)
         if is_several:
             self._add_several(model)
         else:
@@ -179,24 +158,14 @@ class _Actuators:
             actuator = made[index] if index < len(made) else None
             reading.inputs.append(Input(element, scope, actuator, 0 if index else activations))
 
-    def _alike(self) -> _Alike:
-        """What the actuator has in common with others; read once for all that say the same."""
-        own = self.element.attributes
-        key = id(self.default), self.element.tag, *[item for item in own.items() if item[0] not in _SINGLE]
-        return self.known.get(key) or self._read_alike(key)
-
-    def _read_alike(self, key: tuple[Any, ...]) -> _Alike:
-        before = self.log.size
+    def _law_and_values(self) -> tuple[Law, bool, dict[str, Any]]:
+        """The law, whether it becomes several actuators (see `multi`), and fields other than the target."""
         law = read_law(self.element, self.default.actuators, self.log)
         is_several = law.gain in _SEVERAL or self.element.tag == "plugin" or self._is_unknown(law)
         values = _read_common(self.reading, self.a, self.scope)
         values["actuator_type"] = _MOTOR if is_several else self._type(law)
-        made = _Alike(law, is_several, Template(Actuator, (_others(frozenset(values)), Fields.of(values))))
         self.reading.note_others(self.a, _READ, _IGNORED)
-        if self.log.size == before:
-            # problems and notes are told at each place they stand at
-            self.known[key] = made
-        return made
+        return law, is_several, values
 
     def _is_unknown(self, law: Law) -> bool:
         return law.gain not in _GAINS or law.bias not in _BIASES or law.dynamics not in _DYNAMICS
@@ -349,12 +318,6 @@ def _read_common(reading: Reading, a: Attributes, scope: Scope) -> dict[str, Any
         "group": a.integer("group", 0),
         "length_range": Range(*length) if length[0] < length[1] else None,
     }
-
-
-@cache
-def _others(names: frozenset[str]) -> Fields:
-    """Defaults of the fields of an actuator besides some."""
-    return defaults(Actuator, names)
 
 
 # one for all motors: it holds nothing, and cannot be changed

@@ -20,7 +20,6 @@ from worldline._src.scene.formats.mjcf.composition import Composition
 from worldline._src.scene.formats.mjcf.context import Coordinates, Reading
 from worldline._src.scene.formats.mjcf.geoms import read_geom, read_site
 from worldline._src.scene.formats.mjcf.joints import joint_type, read_free, read_joint
-from worldline._src.scene.formats.mjcf.making import fresh, vector
 from worldline._src.scene.formats.mjcf.orientation import (
     HERE,
     Placement,
@@ -146,11 +145,10 @@ class Tree:
         scope = place.scope
         placement = place.frame.then(read_placement(a, scope.compiler))
         position, rotation = placement
-        link = fresh(
-            Link,
+        link = Link(
             name=self.reading.names.own(scope, element, "link"),
-            local_translation=vector(position),
-            local_rotation=vector(rotation),
+            local_translation=position,
+            local_rotation=rotation,
         )
         mocap = False
         is_plain = element.attributes.keys() <= _PLAIN_BODY
@@ -161,7 +159,7 @@ class Tree:
             mocap = a.flag("mocap", False)
         body = place.body
         if isinstance(place.holder, Hierarchy):
-            body = fresh(Body, link=link, mocap=mocap)
+            body = Body(link=link, mocap=mocap)
             place.holder.bodies.append(body)
         else:
             place.holder.children.append(link)

@@ -18,7 +18,6 @@ from worldline._src.scene.cameras import (
     TrackMode,
 )
 from worldline._src.scene.formats.mjcf.context import Reading
-from worldline._src.scene.formats.mjcf.making import fresh, vector
 from worldline._src.scene.formats.mjcf.orientation import HERE, Placement, read_placement, turn
 from worldline._src.scene.formats.mjcf.scopes import Reference, Scope
 from worldline._src.scene.formats.xml import Attributes, Element
@@ -57,11 +56,10 @@ def read_camera(
     position_track, rotation_track = _TRACKS[mode]
     projection = a.choice("projection", _PROJECTIONS, False)
     outputs = (a.text("output") or "rgb").split()
-    camera = fresh(
-        Camera,
+    camera = Camera(
         name=reading.names.own(scope, element, "camera"),
-        position=vector(placement.position),
-        orientation=vector(placement.rotation),
+        position=placement.position,
+        orientation=placement.rotation,
         position_track=position_track,
         rotation_track=rotation_track,
         orthographic=projection or a.flag("orthographic", False),
@@ -147,11 +145,10 @@ def read_light(
         return None
     position = a.reals("pos", 3, default=(0.0, 0.0, 0.0)) or (0.0, 0.0, 0.0)
     direction = a.reals("dir", 3, default=(0.0, 0.0, -1.0)) or (0.0, 0.0, -1.0)
-    light = fresh(
-        Light,
+    light = Light(
         name=reading.names.own(scope, element, "light"),
-        position=vector(position if frame is HERE else frame.apply(position)),
-        direction=vector(direction if frame is HERE else turn(frame.rotation, direction)),
+        position=position if frame is HERE else frame.apply(position),
+        direction=direction if frame is HERE else turn(frame.rotation, direction),
         cast_shadows=a.flag("castshadow", True),
         active=a.flag("active", True),
         color=a.reals("diffuse", 3, default=(0.7, 0.7, 0.7)),
@@ -198,6 +195,4 @@ def _light_type(a: Attributes, kind: str) -> LightType:
     outer = min(180.0, max(0.0, a.real("cutoff", 45.0)))
     soft = min(1.0, max(0.0, a.real("softness", 0.2)))
     inner = outer * (1.0 - soft)
-    return LightType._of(
-        "spot", fresh(SpotLightDesc, range=reach, outer_angle=outer, inner_angle=inner, **lumens)
-    )
+    return LightType._of("spot", SpotLightDesc(range=reach, outer_angle=outer, inner_angle=inner, **lumens))

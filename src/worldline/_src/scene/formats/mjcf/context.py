@@ -5,16 +5,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from worldline._src.errors import SceneError, UnreadableFileError
 from worldline._src.scene.actuators import Actuator
 from worldline._src.scene.assets.paths import PathPolicy
-from worldline._src.scene.base import Struct
 from worldline._src.scene.formats.mjcf.include import parse_model, read_text
-from worldline._src.scene.formats.mjcf.making import Fields, Memo, Template, defaults, fresh, interval
 from worldline._src.scene.formats.mjcf.scopes import Names, Reference, Scope, Source
 from worldline._src.scene.formats.xml import NO_LAYERS, Attributes, Element, Log
 from worldline._src.scene.geometry import MeshInertia
@@ -81,49 +79,6 @@ class MeshFacts(NamedTuple):
     available: bool = True
 
 
-class Part(NamedTuple):
-    """Some attributes that are read together.
-
-    Attributes:
-        names: The attributes.
-        read: Makes fields of an object of them, given what `Reading.template` was.
-    """
-
-    names: frozenset[str]
-    read: Callable[[Reading, Attributes, Scope, Any], dict[str, Any]]
-
-
-class Parts:
-    """The parts of a kind of objects.
-
-    Attributes:
-        cls: The class of the objects.
-        parts: The parts.
-        names: The attributes of all of them.
-        usual: Facts (see `Reading.template`) that say nothing of a single file: with these, parts of which no
-            attribute is given are the same in all files.
-    """
-
-    def __init__(
-        self, cls: type[Struct], *parts: Part, usual: Collection[tuple[Any, ...]] = frozenset()
-    ) -> None:
-        self.cls = cls
-        self.parts = parts
-        self.names = frozenset().union(*(part.names for part in parts))
-        self.usual = usual
-        self._others: Fields | None = None
-
-    def others(self, parts: Sequence[Fields]) -> Fields:
-        """Defaults of the fields that the parts do not give; they always give the same ones."""
-        if self._others is None:
-            self._others = defaults(self.cls, set().union(*(part.names() for part in parts)))
-        return self._others
-
-
-_NOTHING_GIVEN: dict[tuple[Any, ...], Fields] = {}
-"""Parts of which no attribute is given, the same for all files."""
-
-
 class Reading:
     """A scene that is being read.
 
@@ -138,7 +93,6 @@ class Reading:
         inputs: Control signals in the order of the file's.
         meshes: What is known of each mesh.
         done: Assets that have been read, by file and prefix.
-        memo: Parts that many objects have alike.
         later: What can only be done once all names are known.
     """
 
@@ -147,16 +101,13 @@ class Reading:
         self.log = Log(f"{where}cannot read the model", options.limits)
         self.limits = options.limits
         self.policy = PathPolicy.of(file, options)
-        self.world = fresh(World)
+        self.world = World()
         self.names = Names(self.log)
         self.joints: list[Coordinates] = []
         self.inputs: list[Input] = []
         self.meshes: dict[str, MeshFacts] = {}
         self.done: set[tuple[int, str]] = set()
         self.later: list[Callable[[], None]] = []
-        self.memo = Memo(self.log)
-        self._templates: dict[tuple[Any, ...], Template] = {}
-        self._parts: dict[tuple[Any, ...], Fields] = {}
         self._models: dict[Path, Source] = {}
         root = parse_model(source, file, self.policy, self.log)
         self.root = Scope(Source(root, file, self.log))
@@ -195,45 +146,6 @@ class Reading:
         """The attributes of an element over those of its default class."""
         layers = scope.default_class(element, childclass).layers.get(tag or element.tag, NO_LAYERS)
         return Attributes(element, self.log, layers, _NAMED)
-
-    def template(self, kind: Parts, a: Attributes, scope: Scope, facts: tuple[Any, ...]) -> Template:
-        """What makes objects with the fields that some attributes give, part by part.
-
-        Most objects of a robot are alike in most parts, through their default class or by themselves. So
-        objects, and failing that their parts, are read once for all that give the same texts.
-
-        Args:
-            kind: The parts of such objects.
-            a: The attributes.
-            scope: Where the object stands.
-            facts: What else the parts depend on, besides the attributes and the file; handed to the readers.
-        """
-        key = (kind.cls, id(scope.source), facts, a.texts(kind.names))
-        return self._templates.get(key) or self._read_template(key, kind, a, scope, facts)
-
-    def _read_template(
-        self, whole: tuple[Any, ...], kind: Parts, a: Attributes, scope: Scope, facts: tuple[Any, ...]
-    ) -> Template:
-        """A new template; only what gave rise to no problem or note is kept for the next one."""
-        parts: list[Fields] = []
-        before = self.log.size
-        for part in kind.parts:
-            texts = a.texts(part.names)
-            key = (part.names, id(scope.source), facts, texts)
-            known = self._parts
-            if not texts and facts in kind.usual:
-                key, known = (part.names, facts), _NOTHING_GIVEN
-            found = known.get(key)
-            if found is None:
-                quiet = self.log.size
-                found = Fields.of(part.read(self, a, scope, facts))
-                if self.log.size == quiet:
-                    known[key] = found
-            parts.append(found)
-        made = Template(kind.cls, (kind.others(parts), *parts))
-        if self.log.size == before:
-            self._templates[whole] = made
-        return made
 
     def note_others(self, a: Attributes, known: frozenset[str], ignored: Mapping[str, str]) -> None:
         """Notes the attributes besides those that are read whenever they are given."""
@@ -319,7 +231,7 @@ class Reading:
         if not ends[0] <= ends[1]:
             a.reject(name, f"given {ends[0]:g} to {ends[1]:g}; allowed: the lower end first")
             return None
-        return interval(ends[0] * factor, ends[1] * factor)
+        return Range(ends[0] * factor, ends[1] * factor)
 
     def members(self, tag: str, references: Callable[[Element], Sequence[Reference]]) -> list[Member]:
         """What stands in the sections of a tag, with each scope it belongs to, in the order of the scene.

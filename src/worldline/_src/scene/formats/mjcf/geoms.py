@@ -7,8 +7,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from worldline._src.scene.contact import CollisionMask, ConstraintForceModel, PhysicsMaterial
-from worldline._src.scene.formats.mjcf.context import Part, Parts, Reading
-from worldline._src.scene.formats.mjcf.making import fresh, vector
+from worldline._src.scene.formats.mjcf.context import Reading
 from worldline._src.scene.formats.mjcf.orientation import Placement, between, read_placement
 from worldline._src.scene.formats.mjcf.schema import ORIENTATION
 from worldline._src.scene.formats.mjcf.scopes import Scope
@@ -113,8 +112,9 @@ def read_geom(
     if mesh is not None and not reading.meshes[mesh].available:
         reading.log.left_out(element, f"a geom of the mesh '{mesh}', which is left out")
         return None
-    # the prefix decides what the names of assets mean
-    template = reading.template(_PARTS, a, scope, (None if mesh is None else shape, mesh, scope.prefix))
+    parts: dict[str, Any] = {}
+    for read in _READERS:
+        parts |= read(reading, a, scope, (shape, mesh))
     reading.note_others(a, _KNOWN, _IGNORED)
     size = a.reals("size", 1, 3, default=(0.0, 0.0, 0.0)) or [0.0, 0.0, 0.0]
     if min(size) < 0.0:
@@ -126,18 +126,18 @@ def read_geom(
         "shape": shape,
         "mesh": mesh,
         "size": size,
-        "position": vector(position),
-        "orientation": vector(rotation),
+        "position": position,
+        "orientation": rotation,
     }
     if mesh is not None:
         own["mesh_inertia"] = reading.meshes[mesh].inertia
-    geom = template.make(own)
+    geom = Geometry(**parts, **own)
     _check(a, geom)
     return geom
 
 
-Facts = tuple[ShapeType | None, str | None, str]
-"""Shape and mesh of a geom that has a mesh, and the prefix of its scope."""
+Facts = tuple[ShapeType, str | None]
+"""Shape and mesh of a geom."""
 
 
 def _read_numbers(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def _read_hfield(reading: Reading, a: Attributes, scope: Scope, facts: Facts) ->
 
 def _read_mask(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -> dict[str, Any]:
     group, others = a.integer("contype", 1), a.integer("conaffinity", 1)
-    return {"collision_mask": fresh(CollisionMask, collide_group=group, collide_with=others)}
+    return {"collision_mask": CollisionMask(collide_group=group, collide_with=others)}
 
 
 def _read_fluid(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -> dict[str, Any]:
@@ -181,8 +181,7 @@ def _read_physics(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -
     density = a.real("density", 1000.0)
     if density < 0.0:
         a.reject("density", f"given {density:g}; allowed: a density >= 0")
-    material = fresh(
-        PhysicsMaterial,
+    material = PhysicsMaterial(
         condim=condim,
         contact_model=ConstraintForceModel._of("impedance", read_spring(a)),
         density=density,
@@ -194,11 +193,10 @@ def _read_physics(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -
 
 def _read_visual(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -> dict[str, Any]:
     color, material = a.reals("rgba", 4), reading.asset(a, "material", "material", scope)
-    shape, mesh, _ = facts
+    shape, mesh = facts
     if material is None and mesh is not None and shape is ShapeType.Mesh:
         material = reading.meshes[mesh].material
-    visual = fresh(
-        GeomVisualAttrs,
+    visual = GeomVisualAttrs(
         # the format's own default colour gives way to the material
         color=None if color == _GREY else color,
         group=read_group(a),
@@ -207,17 +205,11 @@ def _read_visual(reading: Reading, a: Attributes, scope: Scope, facts: Facts) ->
     return {"visual": visual}
 
 
-_PARTS: Final = Parts(
-    Geometry,
-    Part(frozenset(("margin", "gap", "priority", "mass", "shellinertia", "fitscale")), _read_numbers),
-    Part(frozenset(("condim", "solref", "solimp", "density", "solmix", "friction")), _read_physics),
-    Part(frozenset(("rgba", "group", "material")), _read_visual),
-    Part(frozenset(("contype", "conaffinity")), _read_mask),
-    Part(frozenset(("fluidcoef", "fluidshape")), _read_fluid),
-    Part(frozenset(("hfield",)), _read_hfield),
-    usual={(None, None, "")},
+_READERS: Final = (_read_numbers, _read_physics, _read_visual, _read_mask, _read_fluid, _read_hfield)
+_KNOWN: Final = _PLACED.union(
+    "margin gap priority mass shellinertia fitscale condim solref solimp density solmix friction".split(),
+    "rgba group material contype conaffinity fluidcoef fluidshape hfield".split(),
 )
-_KNOWN: Final = _PLACED | _PARTS.names
 
 
 _NEEDED: Final = {
@@ -259,13 +251,12 @@ def read_site(
         size = [abs(x) for x in size]
     placement = _read_frame(a, scope, shape, size, frame)
     position, rotation = placement
-    site = fresh(
-        Site,
+    site = Site(
         name=reading.names.own(scope, element, "site"),
         shape=shape,
         size=size,
-        position=vector(position),
-        orientation=vector(rotation),
+        position=position,
+        orientation=rotation,
         group=read_group(a),
         material=reading.asset(a, "material", "material", scope),
         rgba=a.reals("rgba", 4, default=_GREY),

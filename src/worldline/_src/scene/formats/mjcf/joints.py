@@ -7,9 +7,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from worldline._src.scene.contact import ConstraintForceModel
-from worldline._src.scene.formats.mjcf.context import Part, Parts, Reading
+from worldline._src.scene.formats.mjcf.context import Reading
 from worldline._src.scene.formats.mjcf.geoms import read_group
-from worldline._src.scene.formats.mjcf.making import fresh, vector
 from worldline._src.scene.formats.mjcf.orientation import HERE, Placement, turn, unit
 from worldline._src.scene.formats.mjcf.scopes import Scope
 from worldline._src.scene.formats.mjcf.solver import read_friction, read_spring
@@ -74,7 +73,9 @@ def _non_negative(a: Attributes, name: str) -> float:
 
 def read_joint(reading: Reading, a: Attributes, kind: JointType, scope: Scope, frame: Placement) -> Joint:
     """A hinge, slide or ball joint, seen from its link."""
-    template = reading.template(_PARTS, a, scope, (kind,))
+    parts: dict[str, Any] = {}
+    for read in _READERS:
+        parts |= read(reading, a, scope, kind)
     reading.note_others(a, _KNOWN, _IGNORED)
     angle = _angle(kind, scope)
     limit = reading.limits_of(a, "limited", "range", scope, angle)
@@ -99,13 +100,13 @@ def read_joint(reading: Reading, a: Attributes, kind: JointType, scope: Scope, f
     own = {
         "name": reading.names.own(scope, a.element, "joint"),
         "type_": kind,
-        "pos": vector(position),
-        "axis": vector(direction),
+        "pos": position,
+        "axis": direction,
         "ref_": ref * angle,
     }
     if limit is not None:
         own["pos_limit"] = limit
-    return template.make(own)
+    return Joint(**parts, **own)
 
 
 def _angle(kind: JointType, scope: Scope) -> float:
@@ -113,11 +114,7 @@ def _angle(kind: JointType, scope: Scope) -> float:
     return 1.0 if kind is _SLIDE else scope.compiler.angle
 
 
-Facts = tuple[JointType]
-"""What kind of joint it is."""
-
-
-def _read_numbers(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -> dict[str, Any]:
+def _read_numbers(reading: Reading, a: Attributes, scope: Scope, kind: JointType) -> dict[str, Any]:
     force = reading.limits_of(a, "actuatorfrclimited", "actuatorfrcrange", scope)
     return {
         "armature": _non_negative(a, "armature"),
@@ -126,11 +123,11 @@ def _read_numbers(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -
         "group": read_group(a),
         "actuator_gravcomp": a.flag("actuatorgravcomp", False),
         # a ball joint has no direction to be forced in
-        "actuator_force_limit": None if facts[0] is _BALL else force,
+        "actuator_force_limit": None if kind is _BALL else force,
     }
 
 
-def _read_softness(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -> dict[str, Any]:
+def _read_softness(reading: Reading, a: Attributes, scope: Scope, kind: JointType) -> dict[str, Any]:
     spring = read_spring(a, "solreflimit", "solimplimit")
     return {
         "friction_damping": read_friction(a),
@@ -138,8 +135,7 @@ def _read_softness(reading: Reading, a: Attributes, scope: Scope, facts: Facts) 
     }
 
 
-def _read_spring_damper(reading: Reading, a: Attributes, scope: Scope, facts: Facts) -> dict[str, Any]:
-    (kind,) = facts
+def _read_spring_damper(reading: Reading, a: Attributes, scope: Scope, kind: JointType) -> dict[str, Any]:
     stiffness, damping = read_linear(a, "stiffness"), read_linear(a, "damping")
     rest = a.real("springref", 0.0) * _angle(kind, scope)
     if kind is _BALL:
@@ -153,23 +149,17 @@ def _read_spring_damper(reading: Reading, a: Attributes, scope: Scope, facts: Fa
         return {"spring_damper": SpringDamper(coeff=frequency, target_pos=rest)}
     if stiffness or damping or rest:
         # a rest position without a spring still is where springs of tendons are at rest
-        linear = SpringDampCoeff._of("stiffness_damping", fresh(StiffnessDamping, k=stiffness, d=damping))
-        return {"spring_damper": fresh(SpringDamper, coeff=linear, target_pos=rest)}
+        linear = SpringDampCoeff._of("stiffness_damping", StiffnessDamping(k=stiffness, d=damping))
+        return {"spring_damper": SpringDamper(coeff=linear, target_pos=rest)}
     return {"spring_damper": None}
 
 
-_PARTS: Final = Parts(
-    Joint,
-    Part(
-        frozenset("armature frictionloss margin group actuatorgravcomp".split())
-        | frozenset("actuatorfrclimited actuatorfrcrange".split()),
-        _read_numbers,
-    ),
-    Part(frozenset("solreffriction solimpfriction solreflimit solimplimit".split()), _read_softness),
-    Part(frozenset(("stiffness", "damping", "springref", "springdamper")), _read_spring_damper),
-    usual={(kind,) for kind in TYPES.values()},
+_READERS: Final = (_read_numbers, _read_softness, _read_spring_damper)
+_KNOWN: Final = _PLACED.union(
+    "armature frictionloss margin group actuatorgravcomp actuatorfrclimited actuatorfrcrange".split(),
+    "solreflimit solimplimit solreffriction solimpfriction".split(),
+    "stiffness damping springref springdamper".split(),
 )
-_KNOWN: Final = _PLACED | _PARTS.names
 
 
 def read_free(reading: Reading, a: Attributes, scope: Scope) -> FreeJoint:
@@ -182,13 +172,12 @@ def read_free(reading: Reading, a: Attributes, scope: Scope) -> FreeJoint:
         a.mark("name")
         _note_alignment(a, scope, a.choice("align", {"true": True, "false": False, "auto": None}, None))
         reading.finish(a)
-        return fresh(FreeJoint, name=name, friction_damping=read_friction(a))
+        return FreeJoint(name=name, friction_damping=read_friction(a))
     # it has no place, no axis, no limits and no references
     a.mark("type", "pos", "axis", "group", "limited", "range", "actuatorfrclimited", "actuatorfrcrange")
     a.mark("ref", "springref", "margin", "solreflimit", "solimplimit", "actuatorgravcomp", "springyield")
     _note_alignment(a, scope, None)
-    free = fresh(
-        FreeJoint,
+    free = FreeJoint(
         name=name,
         armature=_non_negative(a, "armature"),
         friction_loss=_non_negative(a, "frictionloss"),

@@ -18,7 +18,6 @@ from worldline._src.scene.actuators import activation_count, has_start
 from worldline._src.scene.formats.mjcf.actuators import references as actuator_references
 from worldline._src.scene.formats.mjcf.context import Coordinates, Input, Reading
 from worldline._src.scene.formats.mjcf.joints import joint_type
-from worldline._src.scene.formats.mjcf.making import fresh, vector
 from worldline._src.scene.formats.mjcf.orientation import UNIT_SLACK
 from worldline._src.scene.formats.mjcf.scopes import Scope
 from worldline._src.scene.formats.xml import Array, Attributes, Element, plain_numbers, too_long
@@ -73,8 +72,7 @@ class _Frames:
         else:
             joints, inputs = self._attached(scope)
         name = element.get("name")
-        frame = fresh(
-            Keyframe,
+        frame = Keyframe(
             name=self.reading.names.define("keyframe", scope.prefix + name, element, scope) if name else None,
             time=a.real("time", None),
             dof_pos=self._positions(a, joints),
@@ -121,7 +119,7 @@ class _Frames:
             if start >= 0:
                 part = values[at : at + count]
                 out[start : start + count] = _filled(drawn[start : start + count], part)
-        return vector(out)
+        return np.array(out, np.float64)
 
     def _places(self, joints: list[Coordinates | int]) -> list[tuple[int, int, int]]:
         """For each joint its first coordinate in the file, how many it has, and the first one in the scene.
@@ -160,7 +158,7 @@ class _Frames:
             if not isinstance(joint, int):
                 start = self.slots[id(joint.joint)].v_start
                 out[start : start + len(part)] = part
-        return vector(out)
+        return np.array(out, np.float64)
 
     def _controls(self, a: Attributes, inputs: list[Input | None]) -> Array:
         values = self._vector(a, "ctrl", len(inputs))
@@ -206,7 +204,7 @@ class _Frames:
             if entry is not None and entry.actuator is not None:
                 start, room = places[id(entry.actuator)], size(entry)
                 out[start : start + len(part[:room])] = part[:room]
-        return vector(out)
+        return np.array(out, np.float64)
 
     def _read_mocap(self, a: Attributes, scope: Scope, frame: Keyframe) -> None:
         if scope.parent is not None:

@@ -12,7 +12,6 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from worldline._src.scene.formats.mjcf.context import Reading
-from worldline._src.scene.formats.mjcf.making import fresh
 from worldline._src.scene.formats.mjcf.scopes import Scope
 from worldline._src.scene.formats.xml import Attributes, Element
 from worldline._src.scene.materials import (
@@ -70,8 +69,7 @@ def read_texture(reading: Reading, element: Element, scope: Scope) -> None:
         return
     defined = reading.names.define("texture", scope.asset(name), element, scope)
     spaces = {"auto": None, "linear": ColorSpace.Linear, "sRGB": ColorSpace.Srgb}
-    texture = fresh(
-        Texture,
+    texture = Texture(
         name=defined,
         type_=TextureType.Skybox if kind == "skybox" else TextureType.D2,
         # without a word on it, images mean what screens show
@@ -104,8 +102,7 @@ def _free_name(reading: Reading, scope: Scope, base: str) -> str:
 def _read_source(reading: Reading, a: Attributes, scope: Scope) -> TextureSource | None:
     kinds = {"none": None, "gradient": "gradient", "checker": "checker", "flat": "flat"}
     builtin = a.choice("builtin", kinds, None)
-    drawn = fresh(
-        BuildinAttr,
+    drawn = BuildinAttr(
         width=float(max(0, a.integer("width", 0))),
         height=float(max(0, a.integer("height", 0))),
         rgb1=a.reals("rgb1", 3, default=(0.8, 0.8, 0.8)),
@@ -167,8 +164,7 @@ def read_material(reading: Reading, element: Element, scope: Scope) -> None:
         roughness = 1.0 - min(1.0, max(0.0, a.real("shininess", 0.5)))
     else:
         a.mark("shininess")
-    material = fresh(
-        Material,
+    material = Material(
         name=name or "",
         color=color,
         alpha_mode=AlphaMode.blend() if color[3] < 1.0 else AlphaMode.opaque(),

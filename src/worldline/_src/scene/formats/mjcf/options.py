@@ -8,7 +8,6 @@ from typing import Final
 
 from worldline._src.scene.contact import ForceOverride
 from worldline._src.scene.formats.mjcf.context import Reading
-from worldline._src.scene.formats.mjcf.making import fresh
 from worldline._src.scene.formats.mjcf.scopes import Scope
 from worldline._src.scene.formats.mjcf.solver import SOLIMP, SOLREF, impedance, stiffness_damping
 from worldline._src.scene.formats.xml import Attributes, Element, numbers, too_long
@@ -80,8 +79,7 @@ _IGNORED: Final = {
 
 def read_options(reading: Reading) -> None:
     """All `option` sections; later ones win, attribute by attribute."""
-    option = fresh(
-        SimulateOption,
+    option = SimulateOption(
         timestep=0.002,
         integrator=IntegratorMethod.SemiImplicit,
         solver_type=SolverType.Newton,

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from worldline._src.scene.formats.mjcf.making import fresh
 from worldline._src.scene.formats.xml import Attributes
 from worldline._src.scene.values import Impedance, ImpedanceDamping, ImpedanceSpring, StiffnessDamping
 
@@ -27,9 +26,9 @@ def stiffness_damping(solref: Sequence[float]) -> tuple[StiffnessDamping, bool] 
     if (first > 0.0) != (second > 0.0):
         return None
     if first <= 0.0:
-        return fresh(StiffnessDamping, k=-first, d=-second), True
+        return StiffnessDamping(k=-first, d=-second), True
     product = first * first * second * second
-    return fresh(StiffnessDamping, k=1.0 / max(_LEAST, product), d=2.0 / max(_LEAST, first)), False
+    return StiffnessDamping(k=1.0 / max(_LEAST, product), d=2.0 / max(_LEAST, first)), False
 
 
 def read_spring(
@@ -46,13 +45,13 @@ def read_spring(
         )
         spring = stiffness_damping(SOLREF)
         assert spring is not None
-    return fresh(ImpedanceSpring, spring=spring[0], impedance=impedance(solimp), direct=spring[1])
+    return ImpedanceSpring(spring=spring[0], impedance=impedance(solimp), direct=spring[1])
 
 
 def impedance(solimp: Sequence[float]) -> Impedance:
     """The profile of a `solimp`."""
     d0, dmax, width, middle, power = solimp
-    return fresh(Impedance, d0=d0, dmax=dmax, width=width, middle=middle, power=power)
+    return Impedance(d0=d0, dmax=dmax, width=width, middle=middle, power=power)
 
 
 def read_friction(a: Attributes) -> ImpedanceDamping:
@@ -61,8 +60,7 @@ def read_friction(a: Attributes) -> ImpedanceDamping:
     profile = spring.impedance
     flat = profile.d0 == profile.dmax or profile.width <= _LEAST
     constant = 0.5 * (profile.d0 + profile.dmax) if flat else profile.d0
-    return fresh(
-        ImpedanceDamping,
+    return ImpedanceDamping(
         damping=spring.spring.d,
         impedance=constant,
         dmax=profile.dmax,

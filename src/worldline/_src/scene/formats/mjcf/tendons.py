@@ -9,7 +9,6 @@ from typing import Final
 from worldline._src.scene.formats.mjcf.context import Reading
 from worldline._src.scene.formats.mjcf.geoms import read_group
 from worldline._src.scene.formats.mjcf.joints import read_linear
-from worldline._src.scene.formats.mjcf.making import fresh
 from worldline._src.scene.formats.mjcf.scopes import Reference, Scope
 from worldline._src.scene.formats.mjcf.solver import read_friction, read_spring
 from worldline._src.scene.formats.xml import Attributes, Element
@@ -53,7 +52,7 @@ def read_tendons(reading: Reading) -> None:
             # one class has defaults for both kinds, and how a path looks is none of a sum's business
             a.mark("width", "material", "rgba")
             joints = [_read_joint(reading, child, scope) for child in element.children]
-            tendon = fresh(JointTendon, joints=joints)
+            tendon = JointTendon(joints=joints)
             tendons.joint_tendons.append(tendon)
         else:
             tendon = SpatialTendon(
@@ -112,7 +111,7 @@ def _read_joint(reading: Reading, element: Element, scope: Scope) -> JointTendon
     weight = a.real("coef", None)
     if weight is None:
         reading.log.problem(element, "attribute 'coef' is required")
-    return fresh(JointTendonNode, joint_name=name or "", weight=weight or 0.0)
+    return JointTendonNode(joint_name=name or "", weight=weight or 0.0)
 
 
 def _read_node(reading: Reading, element: Element, scope: Scope) -> TendonPathNode | None:
