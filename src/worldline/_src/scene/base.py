@@ -130,11 +130,15 @@ class Struct(Part):
         for name, make in self._factories:
             if name not in given:
                 values[name] = make()
+        fields = self._fields
         for name, value in given.items():
-            known = self._fields.get(name)
+            known = fields.get(name)
             if known is None:
-                raise TypeError(f"{type(self).__name__} has no field {name!r}{hint(name, self._fields)}")
-            values[name] = self._converted(known, value)
+                raise TypeError(f"{type(self).__name__} has no field {name!r}{hint(name, fields)}")
+            try:
+                values[name] = known.kind(value)
+            except Rejected as rejected:
+                raise rejected.under(f"{type(self).__name__}.{name}") from None
 
     def _named(self, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
         names = list(self._fields)
@@ -146,19 +150,16 @@ class Struct(Part):
             raise TypeError(f"{type(self).__name__} got {sorted(twice)} twice")
         return named | given
 
-    def _converted(self, known: Field, value: Any) -> Any:
-        try:
-            return known.kind(value)
-        except Rejected as rejected:
-            raise rejected.under(f"{type(self).__name__}.{known.name}") from None
-
     if not TYPE_CHECKING:
         # type checkers would take this for a licence to use any attribute
 
         def __setattr__(self, name: str, value: Any) -> None:
             known = self._fields.get(name)
             if known is not None:
-                self.__dict__[name] = self._converted(known, value)
+                try:
+                    self.__dict__[name] = known.kind(value)
+                except Rejected as rejected:
+                    raise rejected.under(f"{type(self).__name__}.{name}") from None
             elif isinstance(getattr(type(self), name, None), property):
                 object.__setattr__(self, name, value)
             else:

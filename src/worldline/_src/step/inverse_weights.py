@@ -131,35 +131,37 @@ def _inverse_weights(model: Model) -> tuple[Array, Array]:
         elif kind == JointType.BALL:
             dofs[start:end] = dofs[start:end].mean()
 
+    joint_of = dict(zip(model.joint_child.tolist(), range(model.joint_count), strict=True))
     for b in range(model.body_count):
+        joints = _joints_up(model, joint_of, b)
         J = jacobian(model, q, b, model.body_com[b])
         moving = np.flatnonzero(J.any(axis=0))
         A = np.einsum("ri,ij,rj->r", J[:, moving], inverse.of(moving), J[:, moving])
         bodies[b] = A[3:].mean(), A[:3].mean()
-        if not _floats(model, b):
+        if not _floats(model, joints):
             bodies[b] = np.where(bodies[b] < _ROUNDING * bodies[b, ::-1], 0.0, bodies[b])
-        if _only_slides(model, b):
+        if _only_slides(model, b, joints):
             bodies[b] = 1.0 / model.body_mass[b], 0.0
     return dofs, bodies
 
 
-def _floats(model: Model, body: int) -> bool:
-    """Whether the joint of a body lets it move in every way."""
-    joints = _joints_up(model, body)
+def _floats(model: Model, joints: list[int]) -> bool:
+    """Whether the first of the joints from a body to its root lets it move in every way."""
     return bool(joints) and model.joint_type[joints[0]] in (JointType.FREE, JointType.DISTANCE)
 
 
-def _only_slides(model: Model, body: int) -> bool:
+def _only_slides(model: Model, body: int, joints: list[int]) -> bool:
     """Whether a body slides along its own axes on something that stands, and carries no other body.
 
     Its origin is its centre of mass, and its axes are those of its inertia. MuJoCo calls such bodies simple
-    and has this scale for them, which impedance rows follow.
+    and has this scale for them, which impedance rows follow. `joints` are those from the body to its root.
     """
-    joints = _joints_up(model, body)
+    if not joints or model.joint_type[joints[0]] != JointType.PRISMATIC:
+        return False
     slides = list(takewhile(lambda j: model.joint_type[j] == JointType.PRISMATIC, joints))
     ends, between = model.joint_child[joints[len(slides) :]], model.joint_child[slides[1:]]
     stands = (model.joint_type[joints[len(slides) :]] == JointType.FIXED) | model.body_kinematic[ends]
-    if not slides or not stands.all() or (model.joint_parent == body).any():
+    if not stands.all() or (model.joint_parent == body).any():
         return False
     # several slides of one body have bodies without mass in between
     if model.body_kinematic[body] or model.body_mass[body] <= 0.0 or (model.body_mass[between] > 0.0).any():
@@ -170,9 +172,9 @@ def _only_slides(model: Model, body: int) -> bool:
     return not (model.joint_X_p[slides[:-1]] != _HERE).any() and _is_centred(model, body)
 
 
-def _joints_up(model: Model, body: int) -> list[int]:
-    """Joints from a body to the root of its tree."""
-    found, joint_of = [], dict(zip(model.joint_child.tolist(), range(model.joint_count), strict=True))
+def _joints_up(model: Model, joint_of: dict[int, int], body: int) -> list[int]:
+    """Joints from a body to the root of its tree; `joint_of` has the joint above every body."""
+    found: list[int] = []
     while body in joint_of:
         found.append(joint_of[body])
         body = int(model.joint_parent[found[-1]])

@@ -32,7 +32,8 @@ def tree_starts(model: Model) -> np.ndarray:
 
 def dof_parents(model: Model) -> np.ndarray:
     """The degree of freedom above each, -1 for the first of a tree."""
-    return constant_views(model.arenas)["dof_parent"]
+    sizes, offsets = model.arenas.sizes, model.arenas.offsets
+    return model.arenas.index[offsets["dof_parent"] : offsets["dof_parent"] + sizes["nv"]]
 
 
 def tree_ties(touched: Mapping[str, Sequence[Sequence[int]]]) -> list[tuple[int, int]]:
