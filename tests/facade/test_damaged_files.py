@@ -13,7 +13,7 @@ import pytest
 import worldline
 from worldline import msd
 from worldline import simulation as sx
-from worldline._src.scene.formats.whole import whole_file
+from worldline._src.scene.formats.atomic_write import atomic_file
 from worldline.collision import CollisionShape
 
 
@@ -143,5 +143,5 @@ def test_a_file_that_is_written_has_the_usual_permissions(world, tmp_path):
 
 
 def test_what_is_no_regular_file_is_written_directly():
-    with whole_file("/dev/null") as path:
+    with atomic_file("/dev/null") as path:
         assert str(path) == "/dev/null"

@@ -22,7 +22,7 @@ from random_scenes import Generator
 from worldline import msd
 from worldline._src.errors import ArgumentError, SceneError
 from worldline._src.scene.contexts import Source
-from worldline._src.scene.formats import guard
+from worldline._src.scene.formats import size_limits
 from worldline._src.scene.formats.native import REQUIRED
 
 HANG = 3.0
@@ -337,7 +337,7 @@ def test_hostile_msgpack_is_refused(name: str) -> None:
 def test_containers_are_counted_around_blobs() -> None:
     inner = {"a": [1, 2.5, "text", None, True, -1, 2**40], "b": b"\x90" * 1000, "c": [[], {}]}
     data = msgspec.msgpack.encode([inner, msgspec.msgpack.Ext(1, b"\x80" * 70000), "y" * 70000, 1 << 63])
-    assert guard._count(data)[0] == 6
+    assert size_limits._count(data)[0] == 6
 
 
 @given(st.integers(0, 2**32), st.data())

@@ -15,7 +15,7 @@ import pytest
 from worldline import msd
 from worldline._src.errors import ArgumentError, SceneError, WorldlineError
 from worldline._src.scene.base import Struct
-from worldline._src.scene.formats import guard
+from worldline._src.scene.formats import size_limits
 
 MANY = 1_000_000
 HANG = 3.0
@@ -139,12 +139,12 @@ def test_huge_json_is_refused_before_it_is_converted(name: str) -> None:
 
 
 def test_entries_of_msgpack_are_counted_around_blobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "MAX_ENTRIES", 1000)
-    monkeypatch.setattr(guard, "MAX_OBJECTS", 1000)
+    monkeypatch.setattr(size_limits, "MAX_ENTRIES", 1000)
+    monkeypatch.setattr(size_limits, "MAX_OBJECTS", 1000)
     few = msgspec.msgpack.encode({"keyframes": [], "blob": b"\x01" * 100_000})
-    guard.check_size(few, "msgpack", guard.Limits())
+    size_limits.check_size(few, "msgpack", size_limits.Limits())
     with pytest.raises(SceneError, match="too many lists, objects or entries in msgpack"):
-        guard.check_size(msgspec.msgpack.encode([1] * 1001), "msgpack", guard.Limits())
+        size_limits.check_size(msgspec.msgpack.encode([1] * 1001), "msgpack", size_limits.Limits())
 
 
 # values

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Writing in any format: suffixes, names of formats, strictness, and files that appear whole or not at all."""
+"""Writing in any format: suffixes, names of formats, strictness, and atomic writes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 
 from worldline import msd
 from worldline._src.errors import ArgumentError, SceneError
-from worldline._src.scene.formats import whole, writing
-from worldline._src.scene.formats.whole import write_whole
+from worldline._src.scene.formats import atomic_write, writing
+from worldline._src.scene.formats.atomic_write import write_atomically
 
 
 def ball(**fields: object) -> msd.World:
@@ -113,16 +113,16 @@ def test_writing_does_not_change_the_scene(tmp_path: Path) -> None:
 
 def test_files_appear_together_and_replace_old_ones(tmp_path: Path) -> None:
     main, part = tmp_path / "a.xml", tmp_path / "a_assets" / "deep" / "m.obj"
-    write_whole({main: b"1", part: b"2"})
+    write_atomically({main: b"1", part: b"2"})
     assert (main.read_bytes(), part.read_bytes()) == (b"1", b"2")
-    write_whole({main: b"3", part: b"4"})
+    write_atomically({main: b"3", part: b"4"})
     assert (main.read_bytes(), part.read_bytes()) == (b"3", b"4")
     assert sorted(p.name for p in tmp_path.rglob("*")) == ["a.xml", "a_assets", "deep", "m.obj"]
 
 
 def test_a_failure_on_the_way_leaves_everything_as_it_was(tmp_path: Path, monkeypatch) -> None:
     main, old, new = tmp_path / "a.xml", tmp_path / "a_assets" / "old.obj", tmp_path / "b" / "new.obj"
-    write_whole({main: b"1", old: b"2"})
+    write_atomically({main: b"1", old: b"2"})
     before = {p: p.read_bytes() for p in (main, old)}
     real = os.replace
     for failing in range(1, 6):
@@ -134,9 +134,9 @@ def test_a_failure_on_the_way_leaves_everything_as_it_was(tmp_path: Path, monkey
                 raise OSError("the disk is full")
             real(source, target)
 
-        monkeypatch.setattr(whole.os, "replace", replace)
+        monkeypatch.setattr(atomic_write.os, "replace", replace)
         with pytest.raises(OSError, match="full"):
-            write_whole({main: b"3", old: b"4", new: b"5"})
+            write_atomically({main: b"3", old: b"4", new: b"5"})
         assert {p: p.read_bytes() for p in (main, old)} == before, failing
         assert sorted(p.name for p in tmp_path.rglob("*")) == ["a.xml", "a_assets", "old.obj"], failing
 
@@ -144,7 +144,7 @@ def test_a_failure_on_the_way_leaves_everything_as_it_was(tmp_path: Path, monkey
 def test_a_target_that_cannot_be_replaced_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.xml").mkdir()
     with pytest.raises(OSError):
-        write_whole({tmp_path / "a.xml": b"1", tmp_path / "x" / "m.obj": b"2"})
+        write_atomically({tmp_path / "a.xml": b"1", tmp_path / "x" / "m.obj": b"2"})
     assert [p.name for p in tmp_path.rglob("*")] == ["a.xml"]
     with pytest.raises(OSError):
         ball().to_file(tmp_path / "no" / "folder.xml")

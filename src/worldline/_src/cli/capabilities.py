@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from worldline._src.cli import common
-from worldline._src.scene.formats.whole import whole_file
+from worldline._src.scene.formats.atomic_write import atomic_file
 
 
 def capabilities(
@@ -47,6 +47,6 @@ def capabilities(
     if output is None:
         typer.echo(text, nl=False)
     else:
-        with whole_file(output) as partial:
+        with atomic_file(output) as partial:
             partial.write_text(text, encoding="utf-8")
         typer.echo(f"capabilities written to {output}")

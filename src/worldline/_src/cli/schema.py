@@ -23,13 +23,13 @@ def schema(
       worldline schema -o scene.schema.json
       worldline schema | jq '."$defs" | keys'
     """
-    from worldline._src.scene.formats.whole import whole_file
+    from worldline._src.scene.formats.atomic_write import atomic_file
     from worldline._src.scene.schema import json_schema
 
     text = json.dumps(json_schema(), indent=2)
     if output is None:
         typer.echo(text)
     else:
-        with whole_file(output) as partial:
+        with atomic_file(output) as partial:
             partial.write_text(text + "\n", encoding="utf-8")
         typer.echo(f"schema written to {output}")

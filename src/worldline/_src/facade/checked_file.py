@@ -14,7 +14,7 @@ import struct
 from typing import BinaryIO, NamedTuple
 
 from worldline._src.errors import WorldlineError, unreadable
-from worldline._src.scene.formats.whole import whole_file
+from worldline._src.scene.formats.atomic_write import atomic_file
 
 _HEADER = struct.Struct("<8sIQ32s")
 
@@ -39,7 +39,7 @@ def to_checked(kind: FileKind, payload: bytes) -> bytes:
 
 def write_checked(path: str | os.PathLike[str], kind: FileKind, payload: bytes) -> None:
     """Write a file of a kind; it appears whole or not at all."""
-    with whole_file(path) as partial:
+    with atomic_file(path) as partial:
         partial.write_bytes(to_checked(kind, payload))
 
 

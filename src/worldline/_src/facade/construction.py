@@ -27,9 +27,9 @@ from worldline._src.scene.bodies import Body, BodyKind, BodyRole, FrameKind
 from worldline._src.scene.bodies import Frame as SceneFrame
 from worldline._src.scene.bodies import Link as SceneLink
 from worldline._src.scene.contact import ConstraintForceModel
-from worldline._src.scene.growth import fitted_keyframes
 from worldline._src.scene.joints import EulerOrder, FreeJoint, JointDof
 from worldline._src.scene.joints import Joint as SceneJoint
+from worldline._src.scene.keyframe_resize import fitted_keyframes
 from worldline._src.scene.kinds import Rename
 from worldline._src.scene.values import Range
 from worldline._src.spatial.poses import Array, compose, inverse

@@ -21,7 +21,7 @@ from worldline._src.facade.frame_rows import STEPS, times
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.recording_parts import Continuations, SensorReadings
 from worldline._src.facade.replay_layout import Layout
-from worldline._src.scene.formats.whole import whole_file
+from worldline._src.scene.formats.atomic_write import atomic_file
 from worldline._src.spatial.poses import Array
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class Recording(KnownNames):
         names = ["time", "frame"]
         names += [f"{name}[{k}]" for name, x in arrays.items() for k in range(x.shape[1])]
         rows = np.concatenate([np.zeros((len(self), 0)), *arrays.values()], axis=1)
-        with whole_file(path) as partial, open(partial, "w", newline="", encoding="utf-8") as file:
+        with atomic_file(path) as partial, open(partial, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(names)
             for time, frame, row in zip(

@@ -23,7 +23,7 @@ from worldline._src.facade.checked_file import FileKind, from_checked, read_chec
 from worldline._src.facade.frame_rows import STEPS_SINCE, bad_settings
 from worldline._src.facade.recording_parts import Continuations, SensorReadings
 from worldline._src.facade.replay_layout import Layout, Table
-from worldline._src.scene.formats.whole import whole_file
+from worldline._src.scene.formats.atomic_write import atomic_file
 from worldline._src.spatial.poses import Array
 
 _COMMENT, _DIGEST = b"sha256=", hashlib.sha256().digest_size
@@ -120,7 +120,7 @@ def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) ->
     np.savez_compressed(stream, **arrays)  # type: ignore[arg-type] # names are the user's
     # an archive ends with the length of its comment, which NumPy leaves empty
     data = stream.getvalue()[:-2] + struct.pack("<H", len(_COMMENT) + 2 * _DIGEST)
-    with whole_file(path) as partial:
+    with atomic_file(path) as partial:
         partial.write_bytes(data + _COMMENT + hashlib.sha256(data).hexdigest().encode())
 
 

@@ -22,7 +22,7 @@ from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.sensors import Sensor, remove_sensor
 from worldline._src.facade.step_report import keep_contacts
 from worldline._src.facade.world_joint import WorldJoint
-from worldline._src.scene.growth import fitted_keyframes
+from worldline._src.scene.keyframe_resize import fitted_keyframes
 from worldline._src.scene.pruning import Names, names_of, prune
 
 if TYPE_CHECKING:

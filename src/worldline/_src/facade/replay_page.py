@@ -20,7 +20,7 @@ import numpy as np
 from worldline._src.errors import ArgumentError
 from worldline._src.facade.shape_triangles import shape_triangles
 from worldline._src.model.kinds import ShapeKind
-from worldline._src.scene.formats.whole import whole_file
+from worldline._src.scene.formats.atomic_write import atomic_file
 from worldline._src.spatial.poses import Array
 from worldline._src.step.dynamics import forward_kinematics
 
@@ -61,7 +61,7 @@ def write_page(
     name = title if title is not None else (world._scene.name or "recording")
     text = resources.files("worldline._src.facade").joinpath("data/replay.html").read_text("utf-8")
     text = text.replace("{{title}}", html.escape(name)).replace("{{data}}", _embedded(data))
-    with whole_file(path) as partial:
+    with atomic_file(path) as partial:
         partial.write_text(text, encoding="utf-8")
 
 

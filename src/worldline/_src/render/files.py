@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from worldline._src.errors import ArgumentError, CapabilityError
-from worldline._src.scene.formats.whole import whole_file
+from worldline._src.scene.formats.atomic_write import atomic_file
 
 FILMS = (".gif", ".mp4")
 SUFFIXES = (".png", *FILMS)
@@ -34,7 +34,7 @@ def checked_suffix(path: str | os.PathLike[str]) -> str:
 def write_picture(path: str | os.PathLike[str], rgb: np.ndarray) -> None:
     """Write a PNG of (height, width, 3) bytes."""
     image = _pillow()
-    with whole_file(path) as partial:
+    with atomic_file(path) as partial:
         image.fromarray(rgb).save(partial, format="PNG")
 
 
@@ -43,7 +43,7 @@ def write_film(path: str | os.PathLike[str], frames: Iterable[np.ndarray], fps: 
     suffix = checked_suffix(path)
     if suffix not in FILMS:
         raise ArgumentError(f"{os.fspath(path)}: films are written as {', '.join(FILMS)}")
-    with whole_file(path) as partial:
+    with atomic_file(path) as partial:
         return (_write_gif if suffix == ".gif" else _write_mp4)(partial, iter(frames), fps)
 
 

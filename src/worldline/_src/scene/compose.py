@@ -22,7 +22,7 @@ from worldline._src.scene.closures import FrameRef
 from worldline._src.scene.constraints import ConnectConstraintType, WeldConstraintType
 from worldline._src.scene.contexts import Rejected
 from worldline._src.scene.extraction import extract, find_link
-from worldline._src.scene.growth import KeyframeGrowth
+from worldline._src.scene.keyframe_resize import KeyframeResize
 from worldline._src.scene.kinds import WORLD, Rename, describe
 from worldline._src.scene.merging import (
     MERGED_LISTS,
@@ -64,7 +64,7 @@ def attach(
     target = None if self_link_name is None else find_link(world, self_link_name, "self_link_name")
 
     part = clone(other)
-    growth = KeyframeGrowth(world)
+    growth = KeyframeResize(world)
     notes = type(world.report)()
     if other_link_name is not None:
         extract(part, other_link_name, notes)

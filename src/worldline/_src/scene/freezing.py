@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from worldline._src.errors import ArgumentError, nearest_name
-from worldline._src.scene.growth import fitted_keyframes
 from worldline._src.scene.joints import Joint
+from worldline._src.scene.keyframe_resize import fitted_keyframes
 from worldline._src.scene.merging import MERGED_LISTS, entries, resolve
 from worldline._src.scene.pruning import prune
 

@@ -20,8 +20,8 @@ import numpy as np
 
 from worldline._src.scene.base import fields
 from worldline._src.scene.bodies import Body, BodyKind, Link
-from worldline._src.scene.formats.leftovers import Leftovers
 from worldline._src.scene.formats.rigid import is_identity, product, turn_about, unit
+from worldline._src.scene.formats.write_losses import WriteLosses
 from worldline._src.scene.joints import FreeJoint, Joint, JointDof, JointType
 from worldline._src.scene.layout import active_joints
 from worldline._src.scene.poses import IDENTITY, Pose
@@ -75,7 +75,9 @@ class Step:
         return f"{self.path}.{_SPRING_PATHS.get(name, name)}"
 
 
-def steps(link: Link, body: Body, path: str, known: Callable[[Joint], bool], notes: Leftovers) -> list[Step]:
+def steps(
+    link: Link, body: Body, path: str, known: Callable[[Joint], bool], notes: WriteLosses
+) -> list[Step]:
     """The chain of joints between a link and the one above it, or the world.
 
     Args:
@@ -132,7 +134,7 @@ def _welded(found: list[Step]) -> list[Step]:
 
 
 def _expanded(
-    joint: Joint, path: str, local: Pose, known: Callable[[Joint], bool], notes: Leftovers
+    joint: Joint, path: str, local: Pose, known: Callable[[Joint], bool], notes: WriteLosses
 ) -> list[Step]:
     anchor = unit(joint.pos, joint.orientation)
     whole = known(joint) and joint.frozen is None
@@ -168,7 +170,7 @@ def _expanded(
     return parts
 
 
-def _frozen(joint: Joint, parts: list[Step], anchor: Pose, path: str, notes: Leftovers) -> list[Step]:
+def _frozen(joint: Joint, parts: list[Step], anchor: Pose, path: str, notes: WriteLosses) -> list[Step]:
     """The parts as one weld at the coordinates they are frozen at."""
     q = list(joint.frozen or ())
     X_PL = parts[0].X_PL
@@ -212,7 +214,7 @@ def _axes(joint: Joint) -> list[Array]:
     return [_axis(joint)] if kind in (JointType.Revolute, JointType.Slide, JointType.Screw) else []
 
 
-def _elementary(joint: Joint, path: str, notes: Leftovers) -> list[Step]:
+def _elementary(joint: Joint, path: str, notes: WriteLosses) -> list[Step]:
     """A joint as turns about one axis and slides along one, in their order; a few stay what they are."""
     kind = joint.type_
     turn, slide = JointType.Revolute, JointType.Slide
@@ -259,7 +261,7 @@ def _elementary(joint: Joint, path: str, notes: Leftovers) -> list[Step]:
     ]
 
 
-def dofs_of(joint: Joint, path: str, notes: Leftovers) -> list[JointDof]:
+def dofs_of(joint: Joint, path: str, notes: WriteLosses) -> list[JointDof]:
     """The settings of every freedom of a joint; a spring by frequency cannot be told and is noted."""
     if joint.dofs:
         return list(joint.dofs)
@@ -293,7 +295,7 @@ SAID: Final = frozenset(
 """Fields of a joint that its steps carry; `note_rest` looks after the settings of its freedoms."""
 
 
-def note_rest(found: list[Step], said: Collection[str], notes: Leftovers) -> None:
+def note_rest(found: list[Step], said: Collection[str], notes: WriteLosses) -> None:
     """Notes what a format does not say of the joints of a link, `said` being the settings that it does."""
     told: set[int] = set()
     for step in found:
@@ -312,7 +314,7 @@ def note_rest(found: list[Step], said: Collection[str], notes: Leftovers) -> Non
                     notes.left_out(step.dof_path(index, name))
 
 
-def _idle(joint: Joint | FreeJoint, step: Step, notes: Leftovers) -> list[str]:
+def _idle(joint: Joint | FreeJoint, step: Step, notes: WriteLosses) -> list[str]:
     """Fields that mean nothing: how limits and friction answer that are not there."""
     dofs = [] if isinstance(joint, FreeJoint) else joint.dofs or [joint]
     rubs = any(dof.friction_loss for dof in dofs) or (isinstance(joint, FreeJoint) and joint.friction_loss)

@@ -23,8 +23,8 @@ from worldline._src.errors import SceneError
 from worldline._src.scene.base import clone
 from worldline._src.scene.compose import base_directory, is_rooted, rename
 from worldline._src.scene.contexts import Source, TooManyProblems, Writer
-from worldline._src.scene.formats.guard import check_size
 from worldline._src.scene.formats.pretty import pretty
+from worldline._src.scene.formats.size_limits import check_size
 from worldline._src.scene.kinds import FAILED, Rename
 from worldline._src.scene.limits import LIMITS, Limits
 from worldline._src.scene.validate import check_structure

@@ -21,8 +21,8 @@ from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.assets.mesh import Mesh
 from worldline._src.scene.assets.mesh_files import STL_ROW
 from worldline._src.scene.bodies import Link
-from worldline._src.scene.formats.leftovers import Leftovers
 from worldline._src.scene.formats.urdf.shapes import COLLISION_GROUP, VISUAL_GROUP
+from worldline._src.scene.formats.write_losses import WriteLosses
 from worldline._src.scene.formats.writing import file_beside
 from worldline._src.scene.geometry import Geometry
 from worldline._src.scene.mass_properties import MassProperties, scaled_to_total
@@ -60,7 +60,7 @@ class Inertial(NamedTuple):
 class Inertias:
     """The mass properties of all links of a scene."""
 
-    def __init__(self, world: World, library: AssetLibrary, notes: Leftovers) -> None:
+    def __init__(self, world: World, library: AssetLibrary, notes: WriteLosses) -> None:
         self.notes = notes
         self.library = library
         options = world.compile_options
@@ -130,7 +130,7 @@ class Role(NamedTuple):
 
 
 def roles(
-    geoms: list[Geometry], path: str, notes: Leftovers, can_say: Callable[[Geometry, str], bool]
+    geoms: list[Geometry], path: str, notes: WriteLosses, can_say: Callable[[Geometry, str], bool]
 ) -> list[Role]:
     """What becomes of the geoms of a link.
 
@@ -217,7 +217,7 @@ class MeshFiles:
         file_path: Path | None,
         files: dict[str, bytes] | None,
         suffixes: tuple[str, ...],
-        notes: Leftovers,
+        notes: WriteLosses,
     ) -> None:
         self.meshes = world.assets.meshes
         self.library = library

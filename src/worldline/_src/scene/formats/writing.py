@@ -24,9 +24,9 @@ from worldline._src.errors import ArgumentError, CapabilityError, UnsupportedFor
 from worldline._src.progress import slow
 from worldline._src.scene.base import clone
 from worldline._src.scene.formats import native
+from worldline._src.scene.formats.atomic_write import write_atomically
 from worldline._src.scene.formats.markup import check_texts
 from worldline._src.scene.formats.native import JSON_SUFFIXES, MSGPACK_SUFFIXES
-from worldline._src.scene.formats.whole import write_whole
 from worldline._src.scene.hints import hint
 from worldline._src.scene.kinds import describe
 from worldline._src.scene.report import Report
@@ -74,7 +74,7 @@ def to_file(
                 report.raise_losses(f"{target}: strict writing as {chosen.upper()}")
             files = {target: text.encode()}
             files |= {target.parent / name: data for name, data in beside.items()}
-        write_whole(files)
+        write_atomically(files)
     return report
 
 

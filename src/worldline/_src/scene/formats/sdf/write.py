@@ -19,7 +19,6 @@ import numpy as np
 from worldline._src.errors import Problem, SceneError
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.bodies import Frame
-from worldline._src.scene.formats.leftovers import Leftovers
 from worldline._src.scene.formats.markup import child, document, root
 from worldline._src.scene.formats.mjcf.orientation import between
 from worldline._src.scene.formats.parts import INERTIA_OPTIONS, Inertial, Inertias, MeshFiles
@@ -30,6 +29,7 @@ from worldline._src.scene.formats.sdf.write_models import UNREAD, Model, ModelWr
 from worldline._src.scene.formats.sdf.write_names import Names, Scope
 from worldline._src.scene.formats.sdf.write_shapes import SUFFIXES, ShapeWriter, write_inertial
 from worldline._src.scene.formats.sdf.write_values import put, write_pose
+from worldline._src.scene.formats.write_losses import WriteLosses
 from worldline._src.scene.geometry import Site
 from worldline._src.scene.options import SimulateOption
 from worldline._src.scene.poses import IDENTITY, Pose
@@ -57,7 +57,7 @@ def write(world: World, *, file_path: Path | None, report: Report, files: dict[s
         report: Gets what SDF cannot say, by path in the scene.
         files: Gets files to be written beside it; None when there can be none.
     """
-    notes = Leftovers(report, "SDF")
+    notes = WriteLosses(report, "SDF")
     text = _File(world, file_path, files, notes).text
     notes.finish()
     return text
@@ -65,7 +65,7 @@ def write(world: World, *, file_path: Path | None, report: Report, files: dict[s
 
 class _File:
     def __init__(
-        self, world: World, file_path: Path | None, files: dict[str, bytes] | None, notes: Leftovers
+        self, world: World, file_path: Path | None, files: dict[str, bytes] | None, notes: WriteLosses
     ) -> None:
         self.world = world
         self.notes = notes

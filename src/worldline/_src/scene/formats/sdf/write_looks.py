@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from worldline._src.scene.formats.leftovers import Leftovers
 from worldline._src.scene.formats.markup import child
 from worldline._src.scene.formats.rigid import finite, finites
 from worldline._src.scene.formats.sdf.write_values import put
+from worldline._src.scene.formats.write_losses import WriteLosses
 from worldline._src.scene.geometry import GeomVisualAttrs
 from worldline._src.scene.materials import Material, MaterialRole
 from worldline._src.scene.world import World
@@ -32,7 +32,7 @@ class LookWriter:
         notes: What SDF cannot say.
     """
 
-    def __init__(self, world: World, notes: Leftovers) -> None:
+    def __init__(self, world: World, notes: WriteLosses) -> None:
         self.assets = world.assets
         self.notes = notes
         self.textures: set[str] = set()

@@ -20,7 +20,6 @@ from worldline._src.scene.closures import (
     LoopClosureFamily,
 )
 from worldline._src.scene.formats.chains import dofs_of
-from worldline._src.scene.formats.leftovers import Leftovers
 from worldline._src.scene.formats.markup import child
 from worldline._src.scene.formats.rigid import finite, finites, product, unit
 from worldline._src.scene.formats.sdf.write_joints import (
@@ -34,6 +33,7 @@ from worldline._src.scene.formats.sdf.write_joints import (
 from worldline._src.scene.formats.sdf.write_models import ModelWriter, PlacedLink, WrittenAxis
 from worldline._src.scene.formats.sdf.write_names import Names, Place, Scope
 from worldline._src.scene.formats.sdf.write_values import put
+from worldline._src.scene.formats.write_losses import WriteLosses
 from worldline._src.scene.joints import Joint, JointType
 from worldline._src.scene.poses import IDENTITY, Pose
 from worldline._src.scene.world import World
@@ -82,7 +82,9 @@ class LoopWriter:
         notes: What SDF cannot say.
     """
 
-    def __init__(self, world: World, top: Scope, models: ModelWriter, names: Names, notes: Leftovers) -> None:
+    def __init__(
+        self, world: World, top: Scope, models: ModelWriter, names: Names, notes: WriteLosses
+    ) -> None:
         self.world = world
         self.top = top
         self.models = models

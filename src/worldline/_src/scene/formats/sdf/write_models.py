@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 from worldline._src.scene.base import fields
 from worldline._src.scene.bodies import Body, BodyKind, Link
 from worldline._src.scene.formats.chains import Step, note_rest, steps
-from worldline._src.scene.formats.leftovers import Leftovers
 from worldline._src.scene.formats.markup import child
 from worldline._src.scene.formats.parts import Inertial, Inertias
 from worldline._src.scene.formats.rigid import product
@@ -25,6 +24,7 @@ from worldline._src.scene.formats.sdf.write_joints import DOF_SAID, is_known, wr
 from worldline._src.scene.formats.sdf.write_names import Names, Place, Scope
 from worldline._src.scene.formats.sdf.write_shapes import ShapeWriter, write_inertial
 from worldline._src.scene.formats.sdf.write_values import put, write_pose
+from worldline._src.scene.formats.write_losses import WriteLosses
 from worldline._src.scene.joints import JointType
 from worldline._src.scene.poses import IDENTITY, Pose
 from worldline._src.scene.world import World
@@ -70,7 +70,7 @@ class Model:
     links: list[PlacedLink] = field(default_factory=list)
 
 
-def plan_models(world: World, notes: Leftovers) -> list[Model]:
+def plan_models(world: World, notes: WriteLosses) -> list[Model]:
     """The models that the bodies of a scene become, without anything of the file yet."""
     found: dict[tuple[object, bool], Model] = {}
     for index, body in enumerate(world.hierarchy.bodies):
@@ -96,7 +96,7 @@ def plan_models(world: World, notes: Leftovers) -> list[Model]:
     return list(found.values())
 
 
-def _note_body(body: Body, path: str, notes: Leftovers) -> None:
+def _note_body(body: Body, path: str, notes: WriteLosses) -> None:
     kinematic = body.kind is BodyKind.Kinematic
     said = ["free", "link", "multibody"]
     if not kinematic or body.free is not None:
@@ -106,7 +106,7 @@ def _note_body(body: Body, path: str, notes: Leftovers) -> None:
         notes.left_out(f"{path}.free.name", "a floating model has no joint that could have a name")
 
 
-def _note_static(links: list[PlacedLink], notes: Leftovers) -> None:
+def _note_static(links: list[PlacedLink], notes: WriteLosses) -> None:
     for entry in links:
         for index, joint in enumerate(entry.link.joints):
             if joint.name is not None:
@@ -115,7 +115,7 @@ def _note_static(links: list[PlacedLink], notes: Leftovers) -> None:
         notes.kept(links[0].path, "all links of a static model hang on its first one when it is read")
 
 
-def _links(body: Body, path: str, notes: Leftovers) -> list[PlacedLink]:
+def _links(body: Body, path: str, notes: WriteLosses) -> list[PlacedLink]:
     """All links of a body, parents first, with the joints above them."""
     made: list[PlacedLink] = []
     stack: list[tuple[Link, str, PlacedLink | None]] = [(body.link, path, None)]
@@ -166,7 +166,7 @@ class ModelWriter:
     """
 
     def __init__(
-        self, world: World, names: Names, shapes: ShapeWriter, inertias: Inertias, notes: Leftovers
+        self, world: World, names: Names, shapes: ShapeWriter, inertias: Inertias, notes: WriteLosses
     ) -> None:
         self.world = world
         self.names = names

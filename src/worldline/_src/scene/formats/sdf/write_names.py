@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from worldline._src.scene.assets.references import free_name
-from worldline._src.scene.formats.leftovers import Leftovers
 from worldline._src.scene.formats.markup import child
 from worldline._src.scene.formats.sdf.frames import SEPARATOR
+from worldline._src.scene.formats.write_losses import WriteLosses
 from worldline._src.scene.kinds import WORLD
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Names:
         given: All names of the scene, which new ones leave alone.
     """
 
-    def __init__(self, notes: Leftovers, in_world: bool, given: Iterable[str]) -> None:
+    def __init__(self, notes: WriteLosses, in_world: bool, given: Iterable[str]) -> None:
         self.notes = notes
         self.in_world = in_world
         self._given = {name.rsplit(SEPARATOR, 1)[-1] for name in given}

@@ -13,13 +13,13 @@ import numpy as np
 from worldline._src.errors import WorldlineError
 from worldline._src.scene.assets.hfields import HeightField
 from worldline._src.scene.assets.references import MESH_SUFFIXES, free_name
-from worldline._src.scene.formats.leftovers import Leftovers
 from worldline._src.scene.formats.markup import child
 from worldline._src.scene.formats.parts import GEOM_SAID, TOUCHING, Inertial, MeshFiles, Role, roles
 from worldline._src.scene.formats.rigid import finite, finites, product, unit
 from worldline._src.scene.formats.sdf.frames import SEPARATOR
 from worldline._src.scene.formats.sdf.write_looks import LookWriter
 from worldline._src.scene.formats.sdf.write_values import put, write_pose
+from worldline._src.scene.formats.write_losses import WriteLosses
 from worldline._src.scene.formats.writing import file_beside
 from worldline._src.scene.geometry import Geometry, ShapeType
 from worldline._src.scene.poses import IDENTITY, Pose
@@ -64,7 +64,7 @@ class ShapeWriter:
         notes: What SDF cannot say.
     """
 
-    def __init__(self, world: World, meshes: MeshFiles, notes: Leftovers) -> None:
+    def __init__(self, world: World, meshes: MeshFiles, notes: WriteLosses) -> None:
         self.assets = world.assets
         self.meshes = meshes
         self.notes = notes

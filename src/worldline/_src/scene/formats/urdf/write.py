@@ -21,12 +21,12 @@ from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.assets.references import free_name
 from worldline._src.scene.bodies import Body, BodyKind, Link
 from worldline._src.scene.formats.chains import Step, note_rest, steps
-from worldline._src.scene.formats.leftovers import Leftovers
 from worldline._src.scene.formats.markup import child, document, root
 from worldline._src.scene.formats.parts import INERTIA_OPTIONS, Inertias, MeshFiles
 from worldline._src.scene.formats.rigid import is_identity, shifted
 from worldline._src.scene.formats.urdf.write_joints import DOF_SAID, Mimic, is_known, mimics, write_joint
 from worldline._src.scene.formats.urdf.write_shapes import SUFFIXES, ShapeWriter, write_inertial
+from worldline._src.scene.formats.write_losses import WriteLosses
 from worldline._src.scene.joints import JointType
 from worldline._src.scene.kinds import WORLD
 from worldline._src.scene.poses import Pose
@@ -50,7 +50,7 @@ def write(world: World, *, file_path: Path | None, report: Report, files: dict[s
         report: Gets what URDF cannot say, by path in the scene.
         files: Gets files to be written beside it; None when there can be none.
     """
-    notes = Leftovers(report, "URDF")
+    notes = WriteLosses(report, "URDF")
     text = _Robot(world, file_path, files, notes).text
     notes.finish()
     return text
@@ -76,7 +76,7 @@ class _Placed:
 
 class _Robot:
     def __init__(
-        self, world: World, file_path: Path | None, files: dict[str, bytes] | None, notes: Leftovers
+        self, world: World, file_path: Path | None, files: dict[str, bytes] | None, notes: WriteLosses
     ) -> None:
         self.world = world
         self.notes = notes

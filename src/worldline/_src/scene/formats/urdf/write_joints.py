@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from worldline._src.scene.formats.chains import Step, unlimited
-from worldline._src.scene.formats.leftovers import Leftovers
 from worldline._src.scene.formats.markup import child
 from worldline._src.scene.formats.rigid import finite, finites
 from worldline._src.scene.formats.urdf.joints import across
 from worldline._src.scene.formats.urdf.write_shapes import write_origin
+from worldline._src.scene.formats.write_losses import WriteLosses
 from worldline._src.scene.joints import Joint, JointDof, JointType
 from worldline._src.scene.poses import Pose
 from worldline._src.scene.world import World
@@ -113,7 +113,7 @@ def _bounded(value: float) -> str:
 
 
 def mimics(
-    world: World, named: dict[tuple[str, int], tuple[Step, str]], notes: Leftovers
+    world: World, named: dict[tuple[str, int], tuple[Step, str]], notes: WriteLosses
 ) -> dict[str, Mimic]:
     """Which joints of the file follow which.
 

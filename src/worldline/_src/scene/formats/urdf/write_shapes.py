@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from worldline._src.scene.formats.leftovers import Leftovers
 from worldline._src.scene.formats.markup import child
 from worldline._src.scene.formats.parts import GEOM_SAID, TOUCHING, Inertial, MeshFiles, Role, roles
 from worldline._src.scene.formats.rigid import (
@@ -17,6 +16,7 @@ from worldline._src.scene.formats.rigid import (
     shifted,
     unit,
 )
+from worldline._src.scene.formats.write_losses import WriteLosses
 from worldline._src.scene.geometry import Geometry, GeomVisualAttrs, ShapeType
 from worldline._src.scene.poses import Pose
 from worldline._src.scene.vectors import Array
@@ -63,7 +63,7 @@ class ShapeWriter:
         notes: What URDF cannot say.
     """
 
-    def __init__(self, world: World, meshes: MeshFiles, notes: Leftovers) -> None:
+    def __init__(self, world: World, meshes: MeshFiles, notes: WriteLosses) -> None:
         self.assets = world.assets
         self.meshes = meshes
         self.notes = notes

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""A look at a file before it is decoded.
+"""Size limits of a file, checked before it is decoded.
 
 An empty list is one byte of msgpack or two of JSON, and more than fifty in memory. Counting the
 containers first bounds the memory that decoding may take.

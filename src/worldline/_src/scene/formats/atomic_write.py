@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Files that appear together, whole, or not at all.
+"""Atomic writes: files appear together and complete, or not at all.
 
 Everything is first written beside its place under a private name. Then the files change places one by one,
 the old ones stepping aside, the first file of the table last. When anything goes wrong on the way all is put
@@ -17,7 +17,7 @@ from pathlib import Path
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Atomic write of one file: the block writes to the private path it is given.
 
     The private file is in the directory of the target, keeps its suffix, and replaces the target when the
@@ -39,7 +39,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise
 
 
-def write_whole(files: Mapping[Path, bytes]) -> None:
+def write_atomically(files: Mapping[Path, bytes]) -> None:
     """Writes files by path; directories of all but the first are made where they are missing.
 
     The first file is the one that refers to the others, so it takes its place last.

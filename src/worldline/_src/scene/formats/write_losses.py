@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a writer could not say in its format.
+"""Write losses: what a writer cannot express in its format.
 
-A writer tells which fields of a scene object it has written; `Leftovers.rest` notes every other field that is
-not at its default, with its path. So a field that is added to the scene later is reported from its first day,
-and nothing is dropped silently. Notes on things that are kept, but look different when they are read
-back, come once for the whole file with a count.
+A writer names the fields of a scene object that it has written; `WriteLosses.rest` notes every other field
+that is not at its default, with its path. So a field that is added to the scene later is reported from its
+first day, and nothing is dropped silently. Notes on things that are kept, but look different when they are
+read back, come once for the whole file with a count.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from worldline._src.scene.base import Part, Struct, fields
 from worldline._src.scene.report import Report
 
 
-class Leftovers:
+class WriteLosses:
     """The notes of a writer.
 
     Args:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Keyframes of a scene that gains or loses coordinates."""
+"""Keyframe resize: keyframes follow a scene that gains or loses coordinates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from worldline._src.scene.world import World
 
 
-class KeyframeGrowth:
+class KeyframeResize:
     """Fits the keyframes of a scene to what is added to it or taken away.
 
     Made before the change, applied after it: what was there keeps its values wherever it moved to,
@@ -87,7 +87,7 @@ class KeyframeGrowth:
 @contextmanager
 def fitted_keyframes(world: World) -> Iterator[None]:
     """Whatever is added to a scene or taken away within, its keyframes fit afterwards."""
-    growth = KeyframeGrowth(world)
+    growth = KeyframeResize(world)
     yield
     growth.apply()
 
