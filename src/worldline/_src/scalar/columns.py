@@ -8,6 +8,7 @@ gives the layout in Python and the named tuples that kernels receive.
 
 from __future__ import annotations
 
+import math
 from collections import namedtuple
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -71,11 +72,11 @@ class Block:
         places = {}
         for column in table.columns:
             shape = tuple(s if isinstance(s, int) else sizes[s] for s in column.shape)
-            if column.capacity is not None and int(np.prod(shape)) > sizes[column.capacity]:
+            if column.capacity is not None and math.prod(shape) > sizes[column.capacity]:
                 shape = (sizes[column.capacity],)
             places[column.name] = (ends[column.space], shape)
             # whole cache lines, so that rows of machine vectors do not straddle more than they must
-            ends[column.space] += -(-int(np.prod(shape)) // 8) * 8
+            ends[column.space] += -(-math.prod(shape) // 8) * 8
         self.sizes = sizes
         self.m = np.zeros(max(ends["m"], 1), np.int64)
         self.c = aligned_zeros(max(ends["c"], 1))
@@ -87,7 +88,7 @@ class Block:
         for column in table.columns:
             at, shape = places[column.name]
             self.m[table.slot[column.name]] = at
-            self.column[column.name] = blocks[column.space][at : at + int(np.prod(shape))].reshape(shape)
+            self.column[column.name] = blocks[column.space][at : at + math.prod(shape)].reshape(shape)
 
     @property
     def nbytes(self) -> int:
