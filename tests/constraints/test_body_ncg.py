@@ -56,7 +56,7 @@ def solve(scene, plain_sweeps, tolerance=SPEED):
     conjugate = Conjugate(*(aligned(np.full(3 * nc, 7.0)) for _ in range(2)))
     taken, impulse = aligned(np.zeros(1)), aligned(np.zeros(3 * nc))
     moved = solve_cold(
-        contacts, aligned(scene.arms), bodies, (tolerance, plain_sweeps), conjugate, taken, impulse
+        contacts, aligned(scene.arms), bodies, (tolerance, plain_sweeps, tolerance), conjugate, taken, impulse
     )
     return impulse, np.hstack([bodies.linear, bodies.angular]).ravel(), taken[0], moved
 

@@ -132,16 +132,23 @@ PILE = """<mujoco><option timestep=".002" solver="{}"/><worldbody><geom type="pl
 
 
 @pytest.mark.parametrize("condim", [3, 4])
-def test_solvers_of_a_file_act_and_agree(condim):
-    """PGS, Newton and CG of a file minimize the same cost of the impedance model; pyramids and elliptic cones."""
+def test_solvers_act_and_agree_on_a_file(condim):
+    """Sweeps and Newton's method minimize the same cost of the impedance model."""
     ends = {}
-    for solver in ("Newton", "PGS"):
-        world = sx.World.from_scene(msd.from_str(PILE.format(solver, condim), format="mjcf"))
+    for method in (sx.ContactSolverMethod.NEWTON, sx.ContactSolverMethod.SEQUENTIAL_IMPULSE):
+        world = sx.World.from_scene(msd.from_str(PILE.format("Newton", condim), format="mjcf"))
+        world.contact_solver_method = method
         world.step(n=200)
-        expected = "newton" if solver == "Newton" else "sequential-impulse"
-        assert world.step_report().methods == {expected: 1}
-        ends[solver] = world.state_vector.copy()
-    np.testing.assert_allclose(ends["PGS"], ends["Newton"], atol=2e-4)
+        assert world.step_report().methods == {method.value: 1}
+        ends[method.value] = world.state_vector.copy()
+    np.testing.assert_allclose(ends["sequential-impulse"], ends["newton"], atol=2e-4)
+
+
+def test_sweeps_of_a_file_are_replaced_and_reported():
+    world = sx.World.from_scene(msd.from_str(PILE.format("PGS", 3), format="mjcf"))
+    world.step()
+    assert world.step_report().methods == {"newton": 1}
+    assert any("PGS becomes Newton's method" in str(entry) for entry in world.report.losses)
 
 
 # ---- strict
@@ -213,15 +220,14 @@ def test_sequential_impulses_start_from_zero_where_asked_to(condim, count):
 
 def test_lanes_solve_by_what_was_asked_for():
     ends = {}
-    for solver in ("Newton", "PGS"):
-        text = PILE.format(solver, 3).replace("box", "sphere")
-        worlds = wm.LaneSimulation(
-            msd.build(msd.from_str(text, format="mjcf")), 2, sweeps=2000, tolerance=1e-9
-        )
-        assert worlds.solver == ("newton" if solver == "Newton" else "sequential-impulse")
+    for policy, solver in ((None, "newton"), ("SequentialImpulse", "sequential-impulse")):
+        scene = msd.from_str(PILE.format("Newton", 3).replace("box", "sphere"), format="mjcf")
+        scene.simulate_option.policy.contact_solver_method = policy
+        worlds = wm.LaneSimulation(msd.build(scene), 2, sweeps=2000, tolerance=1e-9)
+        assert worlds.solver == solver
         worlds.step(100)
         ends[solver] = worlds.q.copy()
-    np.testing.assert_allclose(ends["PGS"], ends["Newton"], atol=1e-5)
+    np.testing.assert_allclose(ends["sequential-impulse"], ends["newton"], atol=1e-5)
 
 
 @pytest.mark.parametrize(

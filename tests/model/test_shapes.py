@@ -67,7 +67,7 @@ def test_mass_is_added_where_the_shape_is() -> None:
 def test_configuration_reaches_the_table() -> None:
     builder = ModelBuilder()
     body = builder.add_body(mass=1.0)
-    cfg = ShapeConfig(density=0.0, mu=0.3, ke=1e3, kd=7.0, restitution=0.5, margin=0.02, gap=0.01, priority=2)
+    cfg = ShapeConfig(density=0.0, mu=0.3, ke=1e3, kd=7.0, margin=0.02, gap=0.01, priority=2)
     builder.add_shape_sphere(body, 0.1, cfg=cfg, label="ball")
     builder.add_shape_sphere(body, 0.1, cfg=ShapeConfig(density=0.0, has_shape_collision=False))
     ground = builder.add_ground_plane(-0.5, label="ground")
@@ -77,7 +77,8 @@ def test_configuration_reaches_the_table() -> None:
     # what is fixed to the world comes first
     assert shapes.label == ["ground", "ball", "shape_002"] and shapes.body.tolist() == [-1, 0, 0]
     ball = shapes.index("ball")
-    assert (shapes.friction[ball, 0], shapes.restitution[ball], shapes.priority[ball]) == (0.3, 0.5, 2)
+    assert (shapes.friction[ball, 0], shapes.priority[ball]) == (0.3, 2)
+    assert np.isnan(shapes.restitution[ball]), "springs have no restitution of their own"
     assert (shapes.force.kind[ball], shapes.force.stiffness[ball], shapes.force.damping[ball]) == (
         1,
         1e3,
@@ -87,6 +88,17 @@ def test_configuration_reaches_the_table() -> None:
     assert shapes.xform[0, 2] == -0.5 and model.body_mass[0] == 1.0
     with pytest.raises(ValueError, match="read-only"):
         shapes.size[0] = 1.0
+
+
+def test_a_bounce_is_of_hard_contact_and_a_damping_of_springs() -> None:
+    builder = ModelBuilder()
+    body = builder.add_body(mass=1.0)
+    builder.add_shape_sphere(body, 0.1, cfg=ShapeConfig(density=0.0, restitution=0.5), label="ball")
+    shapes = builder.finalize().shapes
+    assert shapes is not None and shapes.restitution.tolist() == [0.5] and shapes.force.kind.tolist() == [0]
+    for wrong, words in (({"restitution": 0.5, "ke": 1e3}, "restitution"), ({"kd": 7.0}, "kd")):
+        with pytest.raises(ValueError, match=words):
+            builder.add_shape_sphere(body, 0.1, cfg=ShapeConfig(density=0.0, **wrong))
 
 
 @pytest.mark.parametrize(

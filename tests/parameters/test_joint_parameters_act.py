@@ -357,8 +357,10 @@ def welded(**spec):
     return world.add_joint(base, body, sx.JointSpec(**given))
 
 
-def motor():
-    joint = welded(type=Type.REVOLUTE, axis=(0, 1, 0))
+def motor(drive=Drive.FORCE, **given):
+    joint = welded(type=Type.REVOLUTE, axis=(0, 1, 0), actuator_type=drive)
+    for name, value in given.items():
+        setattr(joint, name, value)
     return joint
 
 
@@ -383,7 +385,12 @@ WORLD_JOINT = {
         put("constraint_projection_policy", sx.JointConstraintProjectionPolicy(linear_stiffness=50.0)),
         stepped(),
     ),
-    "actuator_type": Refused(lambda: put("actuator_type", Drive.LOCKED)(motor()), "motors are available"),
+    "actuator_type": Effect(motor, put("actuator_type", Drive.LOCKED), stepped()),
+    "force": Effect(motor, put("force", [3.0]), stepped()),
+    "command_velocity": Effect(lambda: motor(Drive.VELOCITY), put("command_velocity", [0.7]), stepped()),
+    "command_acceleration": Effect(
+        lambda: motor(Drive.ACCELERATION), put("command_acceleration", [0.7]), stepped()
+    ),
 }
 PROJECTION = {
     "linear_stiffness": Effect(
@@ -450,7 +457,10 @@ def test_joints_between_bodies_follow_or_refuse_joint_data(field):
     value = values.get(field, 0.05)
 
     def make(given):
-        return welded(type=Type.REVOLUTE, axis=(0, 1, 0), **given)
+        joint = welded(type=Type.REVOLUTE, axis=(0, 1, 0), **given)
+        # for limits of effort to cut
+        joint.force = [4.0]
+        return joint
 
     try:
         joint = make({field: value})

@@ -79,7 +79,9 @@ DOF = {
     "armature": joint_field(armature=0.5),
     "friction": joint_field(friction=0.5),
     "effort_limit": joint_field(force=50.0, effort_limit=1.0),
+    "effort_lower": joint_field(force=-50.0, effort_lower=-1.0),
     "velocity_limit": joint_field(velocity_limit=0.1),
+    "velocity_lower": joint_field(force=-50.0, velocity_lower=-0.1),
     "actuator_mode": joint_field(
         base={"target_ke": 20.0, "target_kd": 2.0, "target_vel": 3.0}, actuator_mode=wm.ActuatorMode.POSITION
     ),
@@ -319,10 +321,11 @@ LANE_ARRAYS |= {
 
 def settled():
     scene = msd.from_str(
-        """<mujoco><option solver="PGS" cone="elliptic"/><worldbody><geom type="plane" size="5 5 1"/><body pos="0 0 .099"><freejoint/>
+        """<mujoco><option cone="elliptic"/><worldbody><geom type="plane" size="5 5 1"/><body pos="0 0 .099"><freejoint/>
         <geom type="box" size=".1 .1 .1"/></body></worldbody></mujoco>""",
         format="mjcf",
     )
+    scene.simulate_option.policy.contact_solver_method = "SequentialImpulse"
     worlds = wm.LaneSimulation(msd.build(scene), 1)
     worlds.step(300)
     return worlds

@@ -43,15 +43,20 @@ _METHODS = {
     ContactSolverMethod.AUTOMATIC: policies.ContactSolverMethod.Automatic,
 }
 _BY_SOLVER_TYPE = {
-    SolverType.PGS: ContactSolverMethod.SEQUENTIAL_IMPULSE,
-    SolverType.PGSIMPR: ContactSolverMethod.SEQUENTIAL_IMPULSE,
+    SolverType.PGS: ContactSolverMethod.AUTOMATIC,
+    SolverType.PGSIMPR: ContactSolverMethod.AUTOMATIC,
     SolverType.Newton: ContactSolverMethod.NEWTON,
     SolverType.CG: ContactSolverMethod.NEWTON,
     SolverType.Dantzig: ContactSolverMethod.BOXED_LCP,
     SolverType.Lemke: ContactSolverMethod.BOXED_LCP,
 }
+_AUTOMATIC = (
+    "becomes Newton's method, which solves the same problem to its end, and sequential impulses for islands "
+    "of more than 22 free bodies; contact_solver_method SEQUENTIAL_IMPULSE has sweeps everywhere"
+)
 _REPLACED = {
-    SolverType.PGSIMPR: "PGSIMPR becomes sequential impulses, as PGS does",
+    SolverType.PGS: f"PGS {_AUTOMATIC}",
+    SolverType.PGSIMPR: f"PGSIMPR {_AUTOMATIC}",
     SolverType.CG: "CG becomes Newton's method, which minimizes the same cost",
     SolverType.Lemke: "Lemke becomes Dantzig's pivoting, which solves the same boxed problem",
 }

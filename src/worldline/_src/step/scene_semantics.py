@@ -75,8 +75,8 @@ _BY_POLICY = {
     policies.ContactSolverMethod.Automatic: SolverMethod.AUTOMATIC,
 }
 _BY_TYPE = {
-    SolverType.PGS: SolverMethod.SEQUENTIAL_IMPULSE,
-    SolverType.PGSIMPR: SolverMethod.SEQUENTIAL_IMPULSE,
+    SolverType.PGS: SolverMethod.AUTOMATIC,
+    SolverType.PGSIMPR: SolverMethod.AUTOMATIC,
     SolverType.Newton: SolverMethod.NEWTON,
     SolverType.CG: SolverMethod.NEWTON,
     SolverType.Dantzig: SolverMethod.BOXED,

@@ -80,6 +80,9 @@ class StepContext:
         self.time_step = sim.time_step
         self.time, self.frame = sim.time, sim.frame
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of step {self.frame} at {self.time:g} s>"
+
 
 def _read_only(array: Array) -> Array:
     view = array.view()
