@@ -432,9 +432,8 @@ class World(
 
         It gets a `WorldStepContext` and writes `control`, `force`, `q_target` or `v_target`, which stay until
         they are written again. When it raises, the World is as it was before that step and the error reaches
-        whoever called `step`. Calls on the World are refused inside of it; whoever steps the World, also in
-        another thread, runs it. Clones have the same functions; files hold none, so that a World with any is
-        not saved or pickled.
+        the caller of `step`. It runs in the thread that steps; calls on the World are refused inside of it.
+        Clones have the same functions; files hold none, so that a World with any is not saved or pickled.
 
         Args:
             name: unique among the functions of the World.

@@ -194,7 +194,7 @@ class UserCalls:
             copyto(self.acted, self._sim.body_f)
             copyto(self._applied, self._base)
 
-    def _tell_time(self, fraction: float) -> None:
+    def _set_time(self, fraction: float) -> None:
         """Time and frame of this call, `fraction` of a time step after the start of the step."""
         context = self._context
         frame, steps = self._sim.clock[:2].tolist()
@@ -204,7 +204,7 @@ class UserCalls:
         sim, context = self._sim, self._context
         if self._forces:
             copyto(self._applied, self._base)
-        self._tell_time(0.0)
+        self._set_time(0.0)
         copyto(self._commands_before, self._commands)
         if self._acting is not None:
             copyto(self._control_before, sim.control)
@@ -223,13 +223,13 @@ class UserCalls:
     def call_force_elements(self) -> None:
         context, which = self._context, self._evaluation
         copyto(self._applied, self._base)
-        self._tell_time(self._fractions[which])
+        self._set_time(self._fractions[which])
         self._evaluation = (which + 1) % len(self._fractions)
         for function in self._forces:
             function(context)
 
     def call_observers(self) -> None:
         context = self._context
-        self._tell_time(1.0)
+        self._set_time(1.0)
         for function in self._observers:
             function(context)
