@@ -11,7 +11,7 @@ from worldline import msd
 from worldline import simulation as sx
 from worldline._src.errors import CapabilityError
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.step.equality_filling import Owner
+from worldline._src.step.pack_equalities import Owner
 
 H = 0.0005
 

@@ -21,7 +21,7 @@ from worldline._src.kernels.constraints.equality_rows import OFF, ON
 from worldline._src.kernels.constraints.tables import JOINT, TENDON
 from worldline._src.scene.closures import DistanceSpring
 from worldline._src.spatial.poses import Array
-from worldline._src.step.equality_filling import Owner
+from worldline._src.step.pack_equalities import Owner
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World

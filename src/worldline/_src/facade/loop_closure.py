@@ -29,7 +29,7 @@ from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import TransformLike
 from worldline._src.scene import closures as described
 from worldline._src.spatial.poses import Array, compose, inverse
-from worldline._src.step.equality_filling import Owner
+from worldline._src.step.pack_equalities import Owner
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World

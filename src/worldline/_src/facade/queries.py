@@ -33,7 +33,7 @@ from worldline._src.kernels.narrowphase.dispatch import pair_family
 from worldline._src.kernels.narrowphase.tables import SKIP
 from worldline._src.spatial.poses import IDENTITY, Array, compose, rotation
 from worldline._src.step.collision_rows import body_rows, shape_rows
-from worldline._src.step.pair_filling import contact_margins
+from worldline._src.step.pack_pairs import contact_margins
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime

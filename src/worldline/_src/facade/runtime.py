@@ -28,7 +28,7 @@ from worldline._src.step.build import compile_scene
 from worldline._src.step.constraints import Constraints, Rest, SolverMethod
 from worldline._src.step.contact_memory import recall, remembered, unfit
 from worldline._src.step.divergence import DivergencePolicy
-from worldline._src.step.joint_filling import scalar_coordinates
+from worldline._src.step.pack_joints import scalar_coordinates
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.stepping import MultibodyIntegrationFamily, VariationalOptions
 from worldline._src.step.thread_guard import ThreadGuard

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What sensors of joints, actuators, tendons and forces at sites read.
 
-Forces and limits are those of the present state: these functions are called within `step.present.present`.
+Forces and limits are those of the present state: these functions are called within `step.forward.forward`.
 """
 
 from __future__ import annotations

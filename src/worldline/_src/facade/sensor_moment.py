@@ -3,7 +3,7 @@
 """A moment of a compiled world as sensors see it: where things are and how they move.
 
 Arrays have a row for every body and the world as the last one, so that body -1 is the world. Each is computed
-when first asked for. Accelerations are those of the present state within `step.present.present` only.
+when first asked for. Accelerations are those of the present state within `step.forward.forward` only.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 """Readings of all sensors of a compiled world.
 
 Sensors of places and velocities are read from the state. Those of forces and accelerations need the dynamics
-of the present state, which run once for all of them (`step.present`); their readings are kept until anything
+of the present state, which run once for all of them (`step.forward`); their readings are kept until anything
 they depend on changes. Readings are clipped to the cut-off; noise is never added.
 """
 
@@ -34,7 +34,7 @@ from worldline._src.scene.sensor_types import (
 )
 from worldline._src.spatial.poses import Array
 from worldline._src.step import dynamics
-from worldline._src.step.present import present
+from worldline._src.step.forward import forward
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
@@ -210,7 +210,7 @@ class Readings:
             return
         self._key = ()
         runtime = self.runtime
-        with present(runtime.sim, runtime.held + runtime.once):
+        with forward(runtime.sim, runtime.held + runtime.once):
             moment = Moment(runtime, self._lasting)
             for k in self._dynamic:
                 try:

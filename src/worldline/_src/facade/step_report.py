@@ -28,8 +28,8 @@ from worldline._src.kernels.constraints.equality_rows import BROKEN, EFFORT, NO_
 from worldline._src.scene.closures import ProjectionPolicy
 from worldline._src.scene.validate import movable_links
 from worldline._src.spatial.poses import Array
-from worldline._src.step.equality_filling import Owner
-from worldline._src.step.motor_filling import motor_efforts
+from worldline._src.step.pack_equalities import Owner
+from worldline._src.step.pack_motors import motor_efforts
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime

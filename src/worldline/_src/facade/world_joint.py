@@ -30,7 +30,7 @@ from worldline._src.scene import closures as described
 from worldline._src.scene.joints import Joint as SceneJoint
 from worldline._src.scene.values import Range
 from worldline._src.spatial.poses import Array, compose, inverse
-from worldline._src.step.equality_filling import Owner
+from worldline._src.step.pack_equalities import Owner
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World

@@ -17,7 +17,7 @@ from worldline._src.facade.values import VectorLike
 from worldline._src.scene import closures as described
 from worldline._src.scene.values import Range
 from worldline._src.spatial.poses import Array
-from worldline._src.step.equality_filling import Owner
+from worldline._src.step.pack_equalities import Owner
 
 DRIVEN = (JointType.REVOLUTE, JointType.PRISMATIC)
 """Joints between bodies that have a single axis, and so may have a motor."""

@@ -28,7 +28,7 @@ from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.world_state import WorldState
 from worldline._src.render import light
 from worldline._src.render.pictures import Picture, buffer
-from worldline._src.render.stage import Kind, Stage
+from worldline._src.render.render_scene import Kind, RenderScene
 from worldline._src.render.window import off_screen_window, require_vtk
 from worldline._src.spatial.poses import Array
 
@@ -94,7 +94,7 @@ class Renderer(NotCopied, KnownNames):
         self._thread = threading.get_ident()
         self._runtime: Any = None
         self._items = Items([])
-        self._stages: dict[tuple[Kind, int, int], Stage] = {}
+        self._stages: dict[tuple[Kind, int, int], RenderScene] = {}
 
     def __repr__(self) -> str:
         return f"Renderer({self._world()!r}, {self._asked[0]}, {self._asked[1]})"
@@ -189,12 +189,12 @@ class Renderer(NotCopied, KnownNames):
             )
         return width, height
 
-    def _stage(self, kind: Kind, width: int, height: int) -> Stage:
+    def _stage(self, kind: Kind, width: int, height: int) -> RenderScene:
         key = (kind, width, height)
         if key not in self._stages:
             window = off_screen_window(width, height)
             window.SetMultiSamples(0)
-            self._stages[key] = Stage(window, self._items, kind)
+            self._stages[key] = RenderScene(window, self._items, kind)
         return self._stages[key]
 
     def _numbers(

@@ -37,47 +37,47 @@ from worldline._src.scene.options import SimulateOption, made_by_code
 from worldline._src.spatial.poses import Array
 from worldline._src.step import constraint_stages as s
 from worldline._src.step import island_stages as i
-from worldline._src.step.actuator_filling import (
-    actuator_holds,
-    fill_actuators,
-    settle_muscles,
-    working_actuators,
-)
 from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_rows
 from worldline._src.step.constraint_program import ConstraintProgram
 from worldline._src.step.damping_clamp import clamp_damping, given_damping
-from worldline._src.step.equality_filling import (
+from worldline._src.step.inverse_weights import inverse_weights
+from worldline._src.step.missing import missing_parts
+from worldline._src.step.pack_actuators import (
+    actuator_holds,
+    pack_actuators,
+    settle_muscles,
+    working_actuators,
+)
+from worldline._src.step.pack_anchors import Places, link_pose
+from worldline._src.step.pack_equalities import (
     Owner,
     command_joints,
     equalities,
-    fill_equalities,
-    fill_equality_inertias,
+    pack_equalities,
+    pack_equality_inertias,
 )
-from worldline._src.step.inverse_weights import inverse_weights
-from worldline._src.step.joint_filling import fill_friction, fill_limits, law_rows, position_limits
-from worldline._src.step.missing import missing_parts
-from worldline._src.step.motor_filling import (
-    fill_medium,
-    fill_motors,
-    fill_springs,
+from worldline._src.step.pack_joints import law_rows, pack_friction, pack_limits, position_limits
+from worldline._src.step.pack_motors import (
     limited_speeds,
     mimic_couplers,
+    pack_medium,
+    pack_motors,
+    pack_springs,
     spring_ends,
 )
-from worldline._src.step.override_filling import override_contacts
-from worldline._src.step.pair_filling import fill_pairs, pair_keys, pair_reach
-from worldline._src.step.place_filling import Places, link_pose
-from worldline._src.step.room import Room
-from worldline._src.step.step_table import TABLE, StepPlan, called_stages
-from worldline._src.step.tendon_filling import (
-    fill_tendon_inertias,
-    fill_tendons,
+from worldline._src.step.pack_overrides import override_contacts
+from worldline._src.step.pack_pairs import pack_pairs, pair_keys, pair_reach
+from worldline._src.step.pack_tendons import (
+    pack_tendon_inertias,
+    pack_tendons,
     settle_tendons,
     tendon_nodes,
     tendons_matter,
 )
-from worldline._src.step.tie_filling import order_rows, touched_trees
-from worldline._src.step.tree_filling import fill_trees, tree_starts, tree_ties
+from worldline._src.step.pack_ties import order_rows, touched_trees
+from worldline._src.step.pack_trees import pack_trees, tree_starts, tree_ties
+from worldline._src.step.room import Room
+from worldline._src.step.step_table import TABLE, StepPlan, called_stages
 
 _CLOSED_FORMS = (ActivationKind.FILTER_EXACT, ActivationKind.CURRENT)
 """Activations that move by tau (1 - exp(-h / tau)) times their rate."""
@@ -200,23 +200,23 @@ class Constraints(ConstraintProgram):
         # measuring the model below compiles too
         compile_ahead(self._needed_soon())
         self._fill_shapes()
-        fill_pairs(model, self.column, pairs, option.override_contact_margin)
+        pack_pairs(model, self.column, pairs, option.override_contact_margin)
         override_contacts(option, self.column)
-        fill_limits(model, self.column, limited)
-        fill_friction(model, self.column, rubbing)
+        pack_limits(model, self.column, limited)
+        pack_friction(model, self.column, rubbing)
         places.fill(self.column)
-        fill_equalities(model, self.column, self.equalities)
+        pack_equalities(model, self.column, self.equalities)
         if model.loop_joints is not None:
             self.command_joints(model.loop_joints.command)
-        fill_motors(model, self.column, servos, mimics)
+        pack_motors(model, self.column, servos, mimics)
         self.column["speed_dof"][:] = speeds
-        fill_springs(model, self.column, ends)
-        fill_actuators(model, self.column, self.actuators, held, not option.disable_control_clamp)
-        fill_tendons(model, self.column, nodes, option)
+        pack_springs(model, self.column, ends)
+        pack_actuators(model, self.column, self.actuators, held, not option.disable_control_clamp)
+        pack_tendons(model, self.column, nodes, option)
         settle_tendons(model, self.block)
         self._start_moment = self.column["tendon_moment"].copy()
         self._fill_bodies()
-        fill_trees(model, self.column, starts, ties, self._touched)
+        pack_trees(model, self.column, starts, ties, self._touched)
         self._fill_options(option)
         self._damping = given_damping(self.column)
         self.hits: HitArenas | None = None
@@ -411,9 +411,9 @@ class Constraints(ConstraintProgram):
         dofs, bodies = inverse_weights(self.model)
         self.column["dof_invweight"][:] = dofs
         self.column["body_invweight"][1:] = bodies
-        fill_tendon_inertias(self.model, self.column, self._start_moment)
-        fill_equality_inertias(self.column, dofs)
-        fill_medium(self.model, self.column, self.option)
+        pack_tendon_inertias(self.model, self.column, self._start_moment)
+        pack_equality_inertias(self.column, dofs)
+        pack_medium(self.model, self.column, self.option)
         settle_muscles(self.model, self.block, self.actuators)
 
     def _fill_shapes(self) -> None:

@@ -17,11 +17,11 @@ from worldline._src.model.model import Model
 from worldline._src.model.tables import Actuators
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
-from worldline._src.step import holding_stages as s
-from worldline._src.step.actuator_filling import actuator_holds, actuator_moment, fill_actuators
+from worldline._src.step import force_element_stages as s
 from worldline._src.step.dynamics import mass_matrix
-from worldline._src.step.place_filling import Places, measure
-from worldline._src.step.tendon_filling import fill_tendons, tendon_nodes
+from worldline._src.step.pack_actuators import actuator_holds, actuator_moment, pack_actuators
+from worldline._src.step.pack_anchors import Places, measure
+from worldline._src.step.pack_tendons import pack_tendons, tendon_nodes
 
 
 def damping_of_ratios(model: Model, table: Actuators, rows: np.ndarray, ratios: Array) -> Array:
@@ -52,7 +52,7 @@ def _moments(model: Model, rows: np.ndarray) -> tuple[Array, Array]:
     sizes |= {"nu": len(rows), "tree_ends": 1, "nbody": model.body_count + 1}
     block = t.TABLE.lay_out(sizes)
     places.fill(block.column)
-    fill_actuators(model, block.column, rows, held, clamped=True)
-    fill_tendons(model, block.column, nodes, SimulateOption())
+    pack_actuators(model, block.column, rows, held, clamped=True)
+    pack_tendons(model, block.column, nodes, SimulateOption())
     measure(model, block, np.asarray(model.joint_q), (s.place_frames, s.tendon_lengths, s.transmissions))
     return block.column["act_moment"].copy(), block.column["tendon_moment"].copy()

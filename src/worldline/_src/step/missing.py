@@ -9,8 +9,8 @@ import numpy as np
 from worldline._src.model.model import Model
 from worldline._src.model.tables import BiasKind, GainKind
 from worldline._src.scene.options import SimulateOption
-from worldline._src.step.actuator_filling import muscle_range, working_actuators
-from worldline._src.step.equality_filling import equality_on_quaternion, unheld_joints
+from worldline._src.step.pack_actuators import muscle_range, working_actuators
+from worldline._src.step.pack_equalities import equality_on_quaternion, unheld_joints
 
 _NOT_CONTACT = ("penetration_allowance", "max_correction_speed", "restitution_threshold", "regularization")
 """Constants of hard contact that a scene may give and no law of contact has."""

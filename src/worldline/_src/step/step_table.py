@@ -24,7 +24,7 @@ from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.narrowphase import dispatch as n
 from worldline._src.kernels.narrowphase.lanes import narrow_slots, place_slots, settle_slots
 from worldline._src.step import constraint_stages as s
-from worldline._src.step import holding_stages as g
+from worldline._src.step import force_element_stages as g
 from worldline._src.step import impact_stages as p
 from worldline._src.step import integrator_stages as integrate
 from worldline._src.step import island_stages as i

@@ -12,8 +12,8 @@ from worldline._src.spatial.poses import Array
 from worldline._src.step import stages
 from worldline._src.step.evaluate import require_articulations
 from worldline._src.step.island_stages import mass_of_trees
-from worldline._src.step.place_filling import measure
-from worldline._src.step.tree_filling import tree_starts
+from worldline._src.step.pack_anchors import measure
+from worldline._src.step.pack_trees import tree_starts
 
 
 def tree_masses(model: Model, q: Array) -> list[tuple[int, Array]]:

@@ -17,8 +17,8 @@ from worldline._src.viewer.events import on_change, on_press
 from worldline._src.viewer.overlays import KINDS
 from worldline._src.viewer.playback import Playback
 from worldline._src.viewer.plots import Plots
+from worldline._src.viewer.scene_view import SceneView
 from worldline._src.viewer.sliders import Sliders
-from worldline._src.viewer.stage import Stage
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
@@ -37,7 +37,7 @@ class Host(Protocol):
     playback: Playback
 
     @property
-    def stage(self) -> Stage: ...
+    def stage(self) -> SceneView: ...
 
     def post(self, work: Callable[[], None]) -> None: ...
 
@@ -167,7 +167,7 @@ class Controls:
             self._time.value = timeline.cursor
         self.sliders.update()
 
-    def carry_over(self, stage: Stage) -> None:
+    def carry_over(self, stage: SceneView) -> None:
         """Show on a new stage what was shown on the one before."""
         for kind in KINDS:
             stage.overlays.show(kind, self._shown[kind].value)

@@ -22,8 +22,8 @@ from worldline._src.errors import BusyError, OperationError
 from worldline._src.viewer.access import Gate
 from worldline._src.viewer.controls import Controls
 from worldline._src.viewer.playback import Playback
+from worldline._src.viewer.scene_view import SceneView
 from worldline._src.viewer.server import quiet, set_up_page, start_server
-from worldline._src.viewer.stage import Stage
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
@@ -43,7 +43,7 @@ class Session:
         self.gate = Gate(host)
         self.server = start_server(host, port, self.gate)
         try:
-            self.stage = Stage(self.server, world)
+            self.stage = SceneView(self.server, world)
             set_up_page(self.server, self.stage.home(), self.stage.size, shadows)
             self._let_drag()
             self.controls = Controls(self.server, self)
@@ -172,7 +172,7 @@ class Session:
         self.stage.remove()
         self.playback.perturbation.release()
         self.playback.timeline.clear()
-        self.stage = Stage(self.server, self.world)
+        self.stage = SceneView(self.server, self.world)
         self.controls.carry_over(self.stage)
         self._let_drag()
 

@@ -15,10 +15,10 @@ import numpy as np
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
-from worldline._src.step.equality_filling import Equality
-from worldline._src.step.joint_filling import Columns
-from worldline._src.step.place_filling import Places
-from worldline._src.step.tree_filling import tree_of_dofs
+from worldline._src.step.pack_anchors import Places
+from worldline._src.step.pack_equalities import Equality
+from worldline._src.step.pack_joints import Columns
+from worldline._src.step.pack_trees import tree_of_dofs
 
 Touched = dict[str, list[list[int]]]
 """Trees of every tendon, equality, motor and speed limit."""

@@ -30,7 +30,7 @@ class Kind(Enum):
     """The numbers of items, of their far sides only."""
 
 
-class Stage:
+class RenderScene:
     """Actors of all items of a scene in one off-screen window.
 
     Args:

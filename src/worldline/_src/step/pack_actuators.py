@@ -13,10 +13,10 @@ from worldline._src.model.tables import BiasKind, GainKind, TargetKind
 from worldline._src.scalar.columns import Block
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
-from worldline._src.step import holding_stages as s
+from worldline._src.step import force_element_stages as s
 from worldline._src.step.inverse_weights import InverseMass
-from worldline._src.step.joint_filling import Columns, joint_of_dofs, scalar_coordinates
-from worldline._src.step.place_filling import Places, measure
+from worldline._src.step.pack_anchors import Places, measure
+from worldline._src.step.pack_joints import Columns, joint_of_dofs, scalar_coordinates
 
 JOINT_TARGETS = (TargetKind.JOINT, TargetKind.JOINT_IN_PARENT)
 
@@ -70,7 +70,7 @@ def actuator_holds(model: Model, working: np.ndarray, places: Places) -> list[tu
     return [_hold(model, u, places) for u in working.tolist()]
 
 
-def fill_actuators(
+def pack_actuators(
     model: Model,
     column: Columns,
     working: np.ndarray,

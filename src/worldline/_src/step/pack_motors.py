@@ -10,8 +10,8 @@ from worldline._src.kernels.constraints.motor_rows import MIMIC, SERVO
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import UNLIMITED_SPEED, Model
 from worldline._src.scene.options import SimulateOption
-from worldline._src.step.joint_filling import Columns, law_rows
-from worldline._src.step.place_filling import Places
+from worldline._src.step.pack_anchors import Places
+from worldline._src.step.pack_joints import Columns, law_rows
 
 
 def mimic_couplers(model: Model) -> np.ndarray:
@@ -35,7 +35,7 @@ def motor_efforts(model: Model, dofs: np.ndarray, forces: np.ndarray) -> np.ndar
     return shift + np.where(has_high & ~has_low, -forces, forces)
 
 
-def fill_motors(model: Model, column: Columns, servos: np.ndarray, mimics: np.ndarray) -> None:
+def pack_motors(model: Model, column: Columns, servos: np.ndarray, mimics: np.ndarray) -> None:
     """Servos first, then mimic motors."""
     n = len(servos)
     if n:
@@ -64,7 +64,7 @@ def spring_ends(model: Model, places: Places) -> list[tuple[int, int]]:
     ]
 
 
-def fill_springs(model: Model, column: Columns, ends: list[tuple[int, int]]) -> None:
+def pack_springs(model: Model, column: Columns, ends: list[tuple[int, int]]) -> None:
     """Springs between bodies."""
     table = model.distance_springs
     if table is None or not ends:
@@ -73,7 +73,7 @@ def fill_springs(model: Model, column: Columns, ends: list[tuple[int, int]]) -> 
     column["spring_number"][:] = np.stack([table.rest, table.stiffness, table.damping], axis=1)
 
 
-def fill_medium(model: Model, column: Columns, option: SimulateOption) -> None:
+def pack_medium(model: Model, column: Columns, option: SimulateOption) -> None:
     """Density, viscosity, wind, and the box that has the inertia of every link."""
     boxes = column["medium_box"]
     if not len(boxes):

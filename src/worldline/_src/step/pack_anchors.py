@@ -16,7 +16,7 @@ from worldline._src.scalar.memory import address_of
 from worldline._src.spatial.poses import Array, compose, quaternion, rotation, transform
 from worldline._src.step import stages
 from worldline._src.step.evaluate import WITH_GRAVITY, new_arena, stage_addresses
-from worldline._src.step.joint_filling import Columns
+from worldline._src.step.pack_joints import Columns
 
 
 class Places:

@@ -11,13 +11,13 @@ from worldline._src.scene.contact import ConstraintForceModel, ForceOverride
 from worldline._src.scene.options import SimulateOption
 from worldline._src.scene.values import ImpedanceSpring, StiffnessDamping
 from worldline._src.spatial.poses import Array
-from worldline._src.step.joint_filling import Columns, law_rows
+from worldline._src.step.pack_joints import Columns, law_rows
 
 
 def override_contacts(option: SimulateOption, column: Columns) -> None:
     """Write what `SimulateOption.override_*` says over the columns of shapes and pairs.
 
-    Margins of pairs are those that `fill_pairs` was given.
+    Margins of pairs are those that `pack_pairs` was given.
     """
     force, margin, friction = (
         option.override_contact_force,

@@ -62,7 +62,7 @@ def position_limits(model: Model) -> list[Limit]:
     return sorted(found)
 
 
-def fill_limits(model: Model, column: Columns, limits: list[Limit]) -> None:
+def pack_limits(model: Model, column: Columns, limits: list[Limit]) -> None:
     """Position limits of joints."""
     if not limits:
         return
@@ -87,7 +87,7 @@ def fill_limits(model: Model, column: Columns, limits: list[Limit]) -> None:
     laws[spring, t.STIFFNESS], laws[spring, t.DAMPING] = stiffness[spring], damping[spring]
 
 
-def fill_friction(model: Model, column: Columns, rubbing: np.ndarray) -> None:
+def pack_friction(model: Model, column: Columns, rubbing: np.ndarray) -> None:
     """Dry friction of joints."""
     if not rubbing.size:
         return

@@ -16,10 +16,10 @@ from worldline._src.model.tables import PathKind, TargetKind
 from worldline._src.scalar.columns import Block
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
-from worldline._src.step import holding_stages as s
+from worldline._src.step import force_element_stages as s
 from worldline._src.step.inverse_weights import InverseMass
-from worldline._src.step.joint_filling import Columns, law_rows
-from worldline._src.step.place_filling import Places, measure
+from worldline._src.step.pack_anchors import Places, measure
+from worldline._src.step.pack_joints import Columns, law_rows
 
 _Node = tuple[int, int, int, float]
 
@@ -65,7 +65,7 @@ def tendon_nodes(model: Model, places: Places) -> list[_Node]:
     return nodes
 
 
-def fill_tendons(model: Model, column: Columns, nodes: list[_Node], option: SimulateOption) -> None:
+def pack_tendons(model: Model, column: Columns, nodes: list[_Node], option: SimulateOption) -> None:
     """Everything but what depends on the length at the start."""
     table = model.tendons
     if table is None or not len(column["tendon_bound"]):
@@ -122,7 +122,7 @@ def settle_tendons(model: Model, block: Block) -> Array:
     return lengths
 
 
-def fill_tendon_inertias(model: Model, column: Columns, moment: Array) -> None:
+def pack_tendon_inertias(model: Model, column: Columns, moment: Array) -> None:
     """Inverse inertias that tendons see at the start, from their moments there."""
     if len(moment):
         # of the same pose: how a free body turned at the start is not all the same to what pulls at it

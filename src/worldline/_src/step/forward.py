@@ -28,7 +28,7 @@ from worldline._src.step.step_table import MULTIBODY, forward_stages
 
 
 @contextmanager
-def present(sim: Simulation, body_f: Array) -> Iterator[None]:
+def forward(sim: Simulation, body_f: Array) -> Iterator[None]:
     """Within the block `sim.a` and the columns of its constraints are those of the present state.
 
     Args:
@@ -69,7 +69,7 @@ def present(sim: Simulation, body_f: Array) -> Iterator[None]:
 
 
 def _checks(sim: Simulation) -> tuple[Any, ...]:
-    """Other operands of the loop: arenas are put back by `present`, and numbers need only be finite."""
+    """Other operands of the loop: arenas are put back by `forward`, and numbers need only be finite."""
     trees = sim.checks[:, 0] == MULTIBODY
     limits = np.stack([sim.limits[1][trees]] * 2)
     return np.zeros((0, 5), np.int64), sim.checks[trees], limits, sim.clock, np.zeros(5)

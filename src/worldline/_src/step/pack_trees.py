@@ -11,7 +11,7 @@ import numpy as np
 from worldline._src.kernels.joints import FREE
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
-from worldline._src.step.joint_filling import Columns
+from worldline._src.step.pack_joints import Columns
 
 
 def tree_starts(model: Model) -> np.ndarray:
@@ -42,7 +42,7 @@ def tree_ties(touched: Mapping[str, Sequence[Sequence[int]]]) -> list[tuple[int,
     return sorted(pairs)
 
 
-def fill_trees(
+def pack_trees(
     model: Model,
     column: Columns,
     starts: np.ndarray,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ROOT = "/world"
 
 
-class Stage:
+class SceneView:
     """The drawn side of one World, made again when the World was changed."""
 
     def __init__(self, server: Any, world: World) -> None:

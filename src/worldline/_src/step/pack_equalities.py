@@ -22,8 +22,8 @@ from worldline._src.model.kinds import QUATERNION_JOINTS, JointDrive, JointType
 from worldline._src.model.model import Model
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array, compose, quaternion
-from worldline._src.step.joint_filling import Columns, law_rows
-from worldline._src.step.place_filling import Places
+from worldline._src.step.pack_anchors import Places
+from worldline._src.step.pack_joints import Columns, law_rows
 
 
 class Owner(IntEnum):
@@ -267,7 +267,7 @@ def _pair(numbers: Array) -> tuple[float, float]:
     return float(numbers[0]), float(numbers[1])
 
 
-def fill_equalities(model: Model, column: Columns, made: list[Equality]) -> None:
+def pack_equalities(model: Model, column: Columns, made: list[Equality]) -> None:
     """Write the columns, but for the lengths of tendons and inverse inertias."""
     links = np.concatenate([[0], model.link_of_body()])
     for k, equality in enumerate(made):
@@ -295,7 +295,7 @@ def command_joints(model: Model, column: Columns, made: list[Equality], commands
             column["equality_command"][k] = 0.0 if is_locked else commands[equality.index]
 
 
-def fill_equality_inertias(column: Columns, dofs: Array) -> None:
+def pack_equality_inertias(column: Columns, dofs: Array) -> None:
     """Inverse inertias at the start of what follows a polynomial; tendons know theirs."""
     for k in range(len(column["equality_kind"])):
         kind = column["equality_kind"][k]

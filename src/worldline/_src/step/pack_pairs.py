@@ -10,7 +10,7 @@ import numpy as np
 
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
-from worldline._src.step.joint_filling import Columns, law_rows
+from worldline._src.step.pack_joints import Columns, law_rows
 
 
 class PairKeys(NamedTuple):
@@ -45,7 +45,7 @@ def pair_keys(model: Model, shapes: np.ndarray) -> PairKeys:
     return PairKeys(keys, np.array([found[key] for key in keys.tolist()], np.int64))
 
 
-def fill_pairs(model: Model, column: Columns, pairs: PairKeys, margin: float | None = None) -> None:
+def pack_pairs(model: Model, column: Columns, pairs: PairKeys, margin: float | None = None) -> None:
     """Columns of the pairs; `margin` is where all of them begin to push, whatever their gaps."""
     table, rows = model.contact_pairs, pairs.rows
     if table is None or not rows.size:
