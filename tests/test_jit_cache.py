@@ -193,7 +193,10 @@ def test_a_copy_has_the_same_name(sources):
             for name in ("kernels/crba.py", "kernels/constraints/newton.py", "model/builder.py")
         ),
         *((SOLVE, name, True) for name in ("kernels/constraints/newton.py", "kernels/constraints/cone.py")),
-        *((SOLVE, name, True) for name in ("step/constraint_stages.py", "kernels/constraints/tip_factor.py")),
+        *(
+            (SOLVE, name, True)
+            for name in ("step/constraint_stages.py", "kernels/constraints/reverse_cholesky.py")
+        ),
         *((SOLVE, name, False) for name in ("kernels/aba.py", "kernels/narrowphase/gjk.py", "cli/demo.py")),
     ],
 )

@@ -14,7 +14,7 @@ import pytest
 from worldline._src.jit import entry
 from worldline._src.kernels.constraints import impacts
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.kernels.constraints.impacts import BOTH, FASTEST, SLOW, SPEED, WAY
+from worldline._src.kernels.constraints.impacts import BOTH, FASTEST, POSITION_PASS, SLOW, VELOCITY_PASS
 from worldline._src.kernels.constraints.laws import load_law
 
 H, ERP = 0.004, 0.2
@@ -37,7 +37,7 @@ def made(laws, state, moment, out):
 @entry
 def replied(laws, wanted, u, out):
     impact = impacts.Impact(wanted, 0.0, 0, 0.0, 0.0, 0.0)
-    got = impacts.contact_answer(load_law(laws, 0), impact, u, 0.7, H, True)
+    got = impacts.contact_soft_row(load_law(laws, 0), impact, u, 0.7, H, True)
     out[0], out[1], out[2], out[3] = got.aref, got.R, got.friction_damping, got.friction_R
 
 
@@ -47,7 +47,7 @@ def law(kind=t.HARD, e=0.0, k=0.0, d=0.0):
     return row
 
 
-def impact(row, r, u, a=0.0, inverse=1.0, phase=SPEED, share=1.0, slow=SLOW):
+def impact(row, r, u, a=0.0, inverse=1.0, phase=VELOCITY_PASS, share=1.0, slow=SLOW):
     out = np.zeros(6)
     made(row, np.array([r, u, a, inverse]), np.array([phase, share, slow]), out)
     return dict(zip(("wanted", "r", "parts", "push", "bounce", "before"), out, strict=True))
@@ -106,11 +106,11 @@ def test_a_landing_follows_its_parabola(r, u, a, e):
     assert got["parts"] == 1 and got["push"] == 0.0
     # without restitution the body would be carried along, not pulled back
     assert got["bounce"] == pytest.approx(got["wanted"] - (0.0 if a < 0.0 else fall), rel=1e-11)
-    way = impact(law(e=e), r, u, a, phase=WAY)
+    way = impact(law(e=e), r, u, a, phase=POSITION_PASS)
     assert r + H * way["wanted"] == pytest.approx(end, rel=1e-9)
     assert way["bounce"] == 0.0
     # less restitution for the way where that gained too much
-    part = impact(law(e=e), r, u, a, phase=WAY, share=0.25)
+    part = impact(law(e=e), r, u, a, phase=POSITION_PASS, share=0.25)
     up *= 0.25
     end = left * (up + 0.5 * a * left)
     assert r + H * part["wanted"] == pytest.approx(max(end, 0.0), rel=1e-9, abs=1e-15)
@@ -121,13 +121,13 @@ def test_bounces_without_end_stay_where_they_landed():
     time = landing_time(r, u, a)
     hit, left = u + 0.5 * a * H + a * time, H - time
     assert left * (-e * hit + 0.5 * a * left) < 0.0
-    got, way = (impact(law(e=e), r, u, a, phase=phase) for phase in (SPEED, WAY))
+    got, way = (impact(law(e=e), r, u, a, phase=phase) for phase in (VELOCITY_PASS, POSITION_PASS))
     assert got["wanted"] == 0.0 and r + H * way["wanted"] == pytest.approx(0.0, abs=1e-18)
     assert got["before"] == pytest.approx(hit, rel=1e-11)
 
 
 def test_gaps_that_do_not_bounce_may_just_close():
-    for phase in (WAY, SPEED, BOTH):
+    for phase in (POSITION_PASS, VELOCITY_PASS, BOTH):
         got = impact(law(), 1e-3, -2.0, -9.81, phase=phase)
         assert got == {"wanted": -1e-3 / H, "r": 1e-3, "parts": 0, "push": 0.0, "bounce": 0.0, "before": -2.0}
     assert impact(law(e=0.5), 1e-3, -2.0, -9.81, phase=BOTH)["wanted"] == -1e-3 / H
@@ -147,7 +147,7 @@ def test_overlap_goes_by_a_displacement_or_a_bounce(depth, u, e):
     """The larger of the two; a push above 1 m/s that is the larger one is left out of the velocity."""
     push, back = push_of(depth), max(-e * u, 0.0)
     split = push > SLOW and push > back
-    way, speed = (impact(law(e=e), -depth, u, phase=phase) for phase in (WAY, SPEED))
+    way, speed = (impact(law(e=e), -depth, u, phase=phase) for phase in (POSITION_PASS, VELOCITY_PASS))
     assert way["wanted"] == pytest.approx(max(push, back), rel=1e-12)
     assert speed["wanted"] == pytest.approx(back if split else max(push, back), rel=1e-12, abs=1e-15)
     for got in (way, speed):
@@ -169,13 +169,15 @@ def test_one_velocity_for_both_passes_is_pushed_slowly():
 
 
 def test_restitution_that_was_cut_down_bounces_less():
-    got = impact(law(e=0.8), -1e-4, -2.0, phase=WAY, share=0.25)
+    got = impact(law(e=0.8), -1e-4, -2.0, phase=POSITION_PASS, share=0.25)
     assert got["wanted"] == pytest.approx(0.4) and got["bounce"] == pytest.approx(0.4 - push_of(1e-4))
 
 
 def test_an_island_that_keeps_no_push_has_every_push_apart():
     slow = 0.0
-    way, speed = (impact(law(), -1e-3, 0.0, phase=phase, slow=slow) for phase in (WAY, SPEED))
+    way, speed = (
+        impact(law(), -1e-3, 0.0, phase=phase, slow=slow) for phase in (POSITION_PASS, VELOCITY_PASS)
+    )
     assert way["wanted"] == pytest.approx(push_of(1e-3)) and way["parts"] == 1
     assert speed["wanted"] == 0.0 and speed["parts"] == 1 and speed["push"] == 0.0
 
@@ -192,7 +194,9 @@ def test_springs_too_stiff_for_the_step_push_as_hard_contact_does(depth, factor,
     stiffness = factor * 10.0 / H**2 / (inverse if kind == t.FORCE_SPRING else 1.0)
     row = law(kind, k=stiffness)
     deep = factor > 1.0 and depth > SLOW * H
-    way, speed, both = (impact(row, -depth, -1.0, inverse=inverse, phase=p) for p in (WAY, SPEED, BOTH))
+    way, speed, both = (
+        impact(row, -depth, -1.0, inverse=inverse, phase=p) for p in (POSITION_PASS, VELOCITY_PASS, BOTH)
+    )
     assert way["parts"] == speed["parts"] == deep and both["parts"] == 0
     assert way["r"] == (-min(depth, FASTEST * H) if deep else -depth)
     assert speed["r"] == (0.0 if deep else -depth)

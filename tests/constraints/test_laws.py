@@ -18,7 +18,7 @@ H, INVERSE = 0.004, 0.7
 
 @entry
 def answered(table, r, v, safe, out):
-    made = laws.answer(laws.load_law(table, 0), r, v, INVERSE, H, safe)
+    made = laws.soft_row(laws.load_law(table, 0), r, v, INVERSE, H, safe)
     out[0], out[1], out[2], out[3] = made.aref, made.R, made.friction_damping, made.friction_R
 
 
@@ -42,7 +42,7 @@ def law(kind, k=0.0, d=0.0, d0=0.9, dmax=0.95, width=0.001, direct=0.0, e=0.0, e
     return row
 
 
-def answer(row, r, v, safe=True):
+def soft_row(row, r, v, safe=True):
     out = np.zeros(4)
     answered(row[None], r, v, safe, out)
     return out
@@ -53,7 +53,7 @@ def answer(row, r, v, safe=True):
 def test_springs_are_taken_at_the_end_of_the_step(k, d, kind, scale):
     """The force of a row is (aref - J a) / R; it must be -k r' - d v' with the r' and v' that J a leads to."""
     for r, v in ((-0.01, 0.3), (-0.02, -1.5), (0.005, -0.4)):
-        aref, R, friction_damping, friction_R = answer(law(kind, k, d), r, v)
+        aref, R, friction_damping, friction_R = soft_row(law(kind, k, d), r, v)
         for a in (-40.0, 0.0, 12.0):
             end = v + H * a
             assert (aref - a) / R == pytest.approx(-scale * (k * (r + H * end) + d * end), rel=1e-11)
@@ -74,7 +74,7 @@ def test_springs_are_taken_at_the_end_of_the_step(k, d, kind, scale):
     ],
 )
 def test_hard_rows_reach_a_velocity_within_the_step(r, v, e, wanted):
-    aref, R, friction_damping, friction_R = answer(law(t.HARD, e=e), r, v)
+    aref, R, friction_damping, friction_R = soft_row(law(t.HARD, e=e), r, v)
     assert v + H * aref == pytest.approx(wanted, rel=1e-12)
     assert friction_damping == pytest.approx(1.0 / H, rel=1e-15)
     assert R == friction_R == pytest.approx(1e-7 * INVERSE, rel=1e-12)
@@ -87,12 +87,12 @@ def test_impedance_is_that_of_a_time_constant_and_a_damping_ratio(time, safe):
     zeta, dmax, r, v = 0.8, 0.95, -0.02, 0.3
     row = law(t.IMPEDANCE, 1.0 / (time * zeta) ** 2, 2.0 / time, d0=0.9, dmax=dmax)
     tau = max(time, 2.0 * H) if safe else time
-    aref, R, friction_damping, friction_R = answer(row, r, v, safe)
+    aref, R, friction_damping, friction_R = soft_row(row, r, v, safe)
     # far outside the width of 1 mm the impedance is dmax
     assert aref == pytest.approx(-2.0 / (dmax * tau) * v - dmax * r / (dmax * tau * zeta) ** 2, rel=1e-12)
     assert friction_damping == pytest.approx(2.0 / (dmax * tau), rel=1e-12)
     assert R == friction_R == pytest.approx((1.0 - dmax) / dmax * INVERSE, rel=1e-9)
-    direct = answer(law(t.IMPEDANCE, 1.0 / (time * zeta) ** 2, 2.0 / time, direct=1.0), r, v, safe)
+    direct = soft_row(law(t.IMPEDANCE, 1.0 / (time * zeta) ** 2, 2.0 / time, direct=1.0), r, v, safe)
     assert direct[2] == pytest.approx(2.0 / (dmax * time), rel=1e-12)
 
 

@@ -14,7 +14,7 @@ import pytest
 from worldline._src.jit import entry
 from worldline._src.kernels.constraints import stops
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.kernels.constraints.impacts import BOTH, SPEED, WAY
+from worldline._src.kernels.constraints.impacts import BOTH, POSITION_PASS, VELOCITY_PASS
 from worldline._src.kernels.constraints.laws import load_law
 
 H, FASTEST, ERP = 0.004, 3.0, 0.2
@@ -41,7 +41,7 @@ def mark(parts, counter):
     stops.mark_parts(stops.Stop(0.0, 0.0, parts), counter)
 
 
-def ended(r, v, phase=SPEED, e=0.0, slow=0.0, erp=ERP):
+def ended(r, v, phase=VELOCITY_PASS, e=0.0, slow=0.0, erp=ERP):
     """Velocity at the end of the step, and whether position and velocity pass differ."""
     option, out = np.zeros(t.OPTIONS), np.zeros(3)
     option[t.STEP], option[t.PHASE] = H, phase
@@ -50,14 +50,14 @@ def ended(r, v, phase=SPEED, e=0.0, slow=0.0, erp=ERP):
     return v + H * out[0], out[2]
 
 
-@pytest.mark.parametrize("phase", [WAY, SPEED, BOTH])
+@pytest.mark.parametrize("phase", [POSITION_PASS, VELOCITY_PASS, BOTH])
 @pytest.mark.parametrize("v", [-5.0, -0.1, 0.4])
 @pytest.mark.parametrize("r", [1e-4, 0.02])
 def test_what_is_not_there_yet_may_just_get_there(r, v, phase):
     assert ended(r, v, phase, e=0.5) == (pytest.approx(-r / H, rel=1e-12), 0)
 
 
-@pytest.mark.parametrize("phase", [WAY, SPEED, BOTH])
+@pytest.mark.parametrize("phase", [POSITION_PASS, VELOCITY_PASS, BOTH])
 def test_what_is_at_its_limit_rests_or_bounces(phase):
     for e in (0.0, 0.3, 1.0):
         assert ended(0.0, -2.0, phase, e=e) == (pytest.approx(2.0 * e, abs=1e-12), 0)
@@ -68,21 +68,21 @@ def test_what_is_at_its_limit_rests_or_bounces(phase):
 @pytest.mark.parametrize("depth", [1e-3, 0.01, 0.059, 0.061, 0.5])
 def test_recovery_is_a_displacement_at_a_bounded_speed(depth):
     """It goes into the position pass, and into the velocity pass not at all."""
-    assert ended(-depth, 0.0, WAY) == (pytest.approx(min(ERP * depth / H, FASTEST), rel=1e-12), 1)
-    assert ended(-depth, 0.0, SPEED) == (pytest.approx(0.0, abs=1e-15), 1)
-    assert ended(-depth, -1.0, SPEED, e=0.5) == (pytest.approx(0.5, rel=1e-12), 1)
+    assert ended(-depth, 0.0, POSITION_PASS) == (pytest.approx(min(ERP * depth / H, FASTEST), rel=1e-12), 1)
+    assert ended(-depth, 0.0, VELOCITY_PASS) == (pytest.approx(0.0, abs=1e-15), 1)
+    assert ended(-depth, -1.0, VELOCITY_PASS, e=0.5) == (pytest.approx(0.5, rel=1e-12), 1)
 
 
 def test_recovery_and_bounce_do_not_add():
     """Of the two the larger one counts: a bounce moves away from the limit as well."""
     push = ERP * 0.01 / H
-    assert ended(-0.01, -1.0, WAY, e=0.3)[0] == pytest.approx(max(push, 0.3), rel=1e-12)
-    assert ended(-0.01, -1.0, WAY, e=0.9)[0] == pytest.approx(max(push, 0.9), rel=1e-12)
+    assert ended(-0.01, -1.0, POSITION_PASS, e=0.3)[0] == pytest.approx(max(push, 0.3), rel=1e-12)
+    assert ended(-0.01, -1.0, POSITION_PASS, e=0.9)[0] == pytest.approx(max(push, 0.9), rel=1e-12)
 
 
 def test_recovery_too_slow_to_see_stays_in_the_velocity():
     depth = 0.5 * stops.QUIET * H / ERP
-    for phase in (WAY, SPEED, BOTH):
+    for phase in (POSITION_PASS, VELOCITY_PASS, BOTH):
         assert ended(-depth, 0.0, phase) == (pytest.approx(0.5 * stops.QUIET, rel=1e-9), 0)
 
 

@@ -25,7 +25,7 @@ MAX_FORCE, MIN_DISTANCE, NET_FORCE = range(3)
 """Ways to choose among contacts; any other keeps their order."""
 
 
-class Meeting(NamedTuple):
+class SensedContact(NamedTuple):
     """One contact."""
 
     shape_a: int
@@ -41,10 +41,10 @@ class Meeting(NamedTuple):
     wrench: Array
     """Force and torque on b, along the axes, (6,)."""
 
-    def turned_round(self) -> Meeting:
+    def turned_round(self) -> SensedContact:
         """The same contact with its objects exchanged; the axes turn half about the second tangent."""
         signs = np.array([1.0, 1.0, -1.0])
-        return Meeting(
+        return SensedContact(
             self.shape_b,
             self.shape_a,
             self.body_b,
@@ -56,7 +56,7 @@ class Meeting(NamedTuple):
         )
 
 
-def contacts_now(runtime: Runtime) -> list[Meeting]:
+def contacts_now(runtime: Runtime) -> list[SensedContact]:
     """Contacts that have rows; hard ones count when they overlap or push."""
     constraints = runtime.constraints
     if constraints is None or constraints.hits is None:
@@ -71,11 +71,11 @@ def contacts_now(runtime: Runtime) -> list[Meeting]:
             continue
         rows, axes = constraints.shapes[[a, b]].tolist(), column["frame"][k].reshape(3, 3).copy()
         point = hits["contact"][k, :3].copy()
-        made.append(Meeting(*rows, body_a - 1, body_b - 1, point, axes, depth, wrench))
+        made.append(SensedContact(*rows, body_a - 1, body_b - 1, point, axes, depth, wrench))
     return made
 
 
-def contacts_of(moment: Moment) -> list[Meeting]:
+def contacts_of(moment: Moment) -> list[SensedContact]:
     """The contacts of a moment, looked up once."""
     if "contacts" not in moment.known:
         moment.known["contacts"] = contacts_now(moment.runtime)
@@ -117,7 +117,7 @@ def contact_reading(moment: Moment, table: Sensors, k: int) -> Array:
     return made
 
 
-def _slot(met: Meeting, count: int, report: int) -> Array:
+def _slot(met: SensedContact, count: int, report: int) -> Array:
     fields = {
         ContactReport.FOUND: [float(count)],
         ContactReport.FORCE: met.wrench[:3],
@@ -130,7 +130,7 @@ def _slot(met: Meeting, count: int, report: int) -> Array:
     return np.concatenate([np.zeros(0), *(value for bit, value in fields.items() if report & bit)])
 
 
-def _net(found: list[Meeting]) -> Meeting:
+def _net(found: list[SensedContact]) -> SensedContact:
     """All contacts as one: force in world axes at the mean of the points, weighted by the forces."""
     weights = np.array([np.linalg.norm(met.wrench[:3]) for met in found])
     # without a force there is no such point: the origin stands for it
@@ -141,10 +141,10 @@ def _net(found: list[Meeting]) -> Meeting:
         push = met.axes.T @ met.wrench[:3]
         wrench[:3] += push
         wrench[3:] += met.axes.T @ met.wrench[3:] + across(met.point - point, push)
-    return Meeting(-1, -1, -1, -1, point, np.eye(3), 0.0, wrench)
+    return SensedContact(-1, -1, -1, -1, point, np.eye(3), 0.0, wrench)
 
 
-def _matching(moment: Moment, match: list[int]) -> list[Meeting]:
+def _matching(moment: Moment, match: list[int]) -> list[SensedContact]:
     """Contacts that match, the object named first in front."""
     first, second, site = tuple(match[:3]), tuple(match[3:6]), match[6]
     # everything is below the world

@@ -22,7 +22,7 @@ def place_rotation(X, k):
 
 
 @kernel
-def place_frames(tree, pos, place_io):
+def anchor_poses(tree, pos, place_io):
     """place_X: position (3) and rotation matrix (9) in the world of places given in their links."""
     link, local, X = place_io.place_link, place_io.place_pose, place_io.place_X
     for k in range(link.shape[0]):

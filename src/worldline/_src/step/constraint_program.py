@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from worldline._src.collision.arenas import Arenas as HitArenas
+from worldline._src.collision.arenas import Arenas as CollisionArenas
 from worldline._src.kernels.actuation import AFFINE, BIAS, CURRENT, GAIN, MUSCLE
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.kernels.constraints.impacts import BOTH, WAY
+from worldline._src.kernels.constraints.impacts import BOTH, POSITION_PASS
 from worldline._src.kernels.narrowphase.tables import BALL, CONVEX, FLAT, ROUND, SURFACE
 from worldline._src.model.model import Model
 from worldline._src.scene.options import SimulateOption
@@ -63,7 +63,7 @@ class ConstraintProgram:
     """Sizes of the columns."""
     column: dict[str, Any]
     """Columns by name."""
-    hits: HitArenas | None
+    hits: CollisionArenas | None
     """The collision tables; None without shapes."""
     sleeps: bool
     """Whether islands may fall asleep."""
@@ -177,7 +177,7 @@ class ConstraintProgram:
     def prepare(self, plan: StepPlan) -> None:
         """Get ready for steps of a plan."""
         self.step_plan = plan
-        self.column["option"][t.PHASE] = WAY if plan.split else BOTH
+        self.column["option"][t.PHASE] = POSITION_PASS if plan.split else BOTH
         if plan.implicit and not plan.fixed:
             self._lay_out_masses()
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from worldline._src.collision.arenas import Arenas as HitArenas
+from worldline._src.collision.arenas import Arenas as CollisionArenas
 from worldline._src.collision.run import set_links
 from worldline._src.compile_ahead import compile_ahead
 from worldline._src.jit import Stage
@@ -219,7 +219,7 @@ class Constraints(ConstraintProgram):
         pack_trees(model, self.column, starts, ties, self._touched)
         self._fill_options(option)
         self._damping = given_damping(self.column)
-        self.hits: HitArenas | None = None
+        self.hits: CollisionArenas | None = None
         if kept:
             self._make_hits(kept, option)
 
@@ -459,7 +459,7 @@ class Constraints(ConstraintProgram):
     def _make_hits(self, kept: list, option: SimulateOption) -> None:
         rows, families = [row for _, row in kept], self._families
         contacts = self.sizes["ncontact"]
-        self.hits = HitArenas(
+        self.hits = CollisionArenas(
             rows,
             body_rows(self.model, parents=not option.disable_parent_filter),
             ignored=excluded_keys(self.model, rows),

@@ -54,5 +54,5 @@ def _moments(model: Model, rows: np.ndarray) -> tuple[Array, Array]:
     places.fill(block.column)
     pack_actuators(model, block.column, rows, held, clamped=True)
     pack_tendons(model, block.column, nodes, SimulateOption())
-    measure(model, block, np.asarray(model.joint_q), (s.place_frames, s.tendon_lengths, s.transmissions))
+    measure(model, block, np.asarray(model.joint_q), (s.anchor_poses, s.tendon_lengths, s.transmissions))
     return block.column["act_moment"].copy(), block.column["tendon_moment"].copy()

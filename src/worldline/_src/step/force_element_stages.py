@@ -104,10 +104,10 @@ def _bodies(m, c, args, d):
 
 
 @stage
-def place_frames(m, c, args, d):
+def anchor_poses(m, c, args, d):
     """link poses -> poses of places."""
     tm, tc, td = trees_of(args, d)
-    places.place_frames(tree_view(tm, tc, td), position_view(tm, tc, td), place_view(m, c, args, d))
+    places.anchor_poses(tree_view(tm, tc, td), position_view(tm, tc, td), place_view(m, c, args, d))
 
 
 @stage
@@ -149,7 +149,7 @@ def transmissions(m, c, args, d):
 
 
 @stage
-def relief_of_joints(m, c, args, d):
+def actuated_gravity_compensation(m, c, args, d):
     """poses -> gravity compensation of joints where it is an actuator force."""
     tm, tc, td = trees_of(args, d)
     act = actuator_view(m, c, args, d)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from worldline._src.jit import inline, stage
 from worldline._src.kernels import configuration
-from worldline._src.kernels.constraints.impacts import SLOW, SPEED, WAY
+from worldline._src.kernels.constraints.impacts import POSITION_PASS, SLOW, VELOCITY_PASS
 from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
     AGAIN_LINK,
@@ -69,7 +69,7 @@ def _solve_for(phase, m, c, args, d):
 
 
 @stage
-def solve_speeds(m, c, args, d):
+def solve_velocities(m, c, args, d):
     """islands, v, a of the way -> a of the speed at the end of the step, and how the two differ."""
     tm, tc, td = trees_of(args, d)
     links, apart, a = link_view(m, c, args, d), apart_view(m, c, args, d), operand_view(tm, tc, td).a
@@ -78,20 +78,20 @@ def solve_speeds(m, c, args, d):
         dropped = counter[DROPPED]
         for k in range(a.shape[0]):
             apart.way[k] = a[k]
-        _solve_for(SPEED, m, c, args, d)
+        _solve_for(VELOCITY_PASS, m, c, args, d)
         if counter[HELD_BACK] != 0:
-            _solve_for(WAY, m, c, args, d)
+            _solve_for(POSITION_PASS, m, c, args, d)
             for k in range(a.shape[0]):
                 apart.way[k] = a[k]
-            _solve_for(SPEED, m, c, args, d)
-        option[PHASE] = WAY
+            _solve_for(VELOCITY_PASS, m, c, args, d)
+        option[PHASE] = POSITION_PASS
         counter[DROPPED] = dropped
         for k in range(a.shape[0]):
             apart.way[k] = (apart.way[k] - a[k]) * option[STEP]
 
 
 @stage
-def move_apart(m, c, args, d):
+def correct_positions(m, c, args, d):
     """q, how way and speed differ -> q moved by it."""
     if link_view(m, c, args, d).counter[PARTS] != 0:
         tm, tc, td = trees_of(args, d)

@@ -21,7 +21,7 @@ from worldline._src.kernels.constraints import island_mass as mass
 from worldline._src.kernels.constraints.body_ncg import Conjugate
 from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts
 from worldline._src.kernels.constraints.body_restitution import Bounces
-from worldline._src.kernels.constraints.impacts import WAY
+from worldline._src.kernels.constraints.impacts import POSITION_PASS
 from worldline._src.kernels.constraints.push_energy import IslandTrees, Motion, part_jammed_bodies
 from worldline._src.kernels.constraints.restitution import forget_rows
 from worldline._src.kernels.constraints.solve import (
@@ -302,7 +302,7 @@ def solve_islands(m, c, args, d):
             motion.island_v[j] = v[motion.column_dof[j]]
         counter[ROWS], counter[BOUNCED] = 0, 0
         tree = island.island_tree[counter[TREE_FIRST]]
-        option[SHARE] = apart.tree_share[tree] if option[PHASE] == WAY else 1.0
+        option[SHARE] = apart.tree_share[tree] if option[PHASE] == POSITION_PASS else 1.0
         option[SLOW_PUSH] = apart.tree_slow[tree]
         if sleeps and sleeping.is_asleep(island, island.body_tree, island.tree_still, pair, v, sleep):
             sleeping.rest(island, sleep.tree_dof, v, operand_view(tm, tc, td).a)
@@ -337,7 +337,7 @@ def solve_islands(m, c, args, d):
                     continue
             # a way that is not a speed has no energy
             bounced = counter[BOUNCED]
-            if bounced == BOUNCES or (bounced == BOUNCES | PARTED and option[PHASE] != WAY):
+            if bounced == BOUNCES or (bounced == BOUNCES | PARTED and option[PHASE] != POSITION_PASS):
                 call_linked(program[RESTITUTION_LINK], m, c, args, d)
             if program[ENERGY_LINK] != 0:
                 call_linked(program[ENERGY_LINK], m, c, args, d)

@@ -146,7 +146,7 @@ def settle_muscles(model: Model, block: Block, working: np.ndarray) -> None:
     muscle = (table.gain_kind[working] == GainKind.MUSCLE) | (table.bias_kind[working] == BiasKind.MUSCLE)
     if not muscle.any():
         return
-    measure(model, block, np.asarray(model.joint_q), (s.place_frames, s.tendon_lengths, s.transmissions))
+    measure(model, block, np.asarray(model.joint_q), (s.anchor_poses, s.tendon_lengths, s.transmissions))
     inverse = InverseMass(model, np.array(model.joint_q))
     for row in np.flatnonzero(muscle).tolist():
         if not np.isfinite(numbers[row, 36:38]).all():

@@ -102,7 +102,7 @@ def pack_tendons(model: Model, column: Columns, nodes: list[_Node], option: Simu
 def _lengths(model: Model, block: Block, q: Array) -> Array:
     """Lengths at some coordinates, (tendons,); their moments are left in the columns."""
     if len(block.column["tendon_bound"]):
-        measure(model, block, q, (s.place_frames, s.tendon_lengths))
+        measure(model, block, q, (s.anchor_poses, s.tendon_lengths))
     return block.column["tendon_size"][:, 0].copy()
 
 

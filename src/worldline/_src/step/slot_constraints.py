@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from worldline._src.collision.arenas import Arenas as HitArenas
+from worldline._src.collision.arenas import Arenas as CollisionArenas
 from worldline._src.collision.run import run_stages
 from worldline._src.errors import CapabilityError
 from worldline._src.kernels.broadphase.every_pair import every_pair
@@ -106,7 +106,7 @@ class SlotConstraints(Constraints):
         if not len(self.shapes):
             return np.zeros((0, 2), np.int64)
         rows, n = [row for _, row in shape_rows(self.model)], len(self.shapes)
-        arenas = HitArenas(
+        arenas = CollisionArenas(
             rows,
             body_rows(self.model, parents=not self.option.disable_parent_filter),
             ignored=excluded_keys(self.model, rows),
@@ -151,7 +151,7 @@ class SlotConstraints(Constraints):
 
     def _make_hits(self, kept: list, option: SimulateOption) -> None:
         rows, pairs = [row for _, row in kept], self._pairs
-        self.hits = HitArenas(
+        self.hits = CollisionArenas(
             rows,
             body_rows(self.model, parents=not option.disable_parent_filter),
             pairs=len(pairs),

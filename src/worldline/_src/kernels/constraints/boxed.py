@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.jacobians import hide_held, row_velocity
+from worldline._src.kernels.constraints.reverse_cholesky import reverse_cholesky, reverse_cholesky_solve
 from worldline._src.kernels.constraints.rows import CONE, EQUALITY, FRICTION, next_row
 from worldline._src.kernels.constraints.solve import (
     gather_accelerations,
@@ -23,7 +24,6 @@ from worldline._src.kernels.constraints.solve import (
     record_rows,
 )
 from worldline._src.kernels.constraints.tables import GRAVITY, ITERATIONS, ROWS
-from worldline._src.kernels.constraints.tip_factor import tip_factor, tip_solve
 from worldline._src.kernels.lcp.dantzig import dantzig
 from worldline._src.kernels.lcp.problem import INFINITY, Problem, bounds_of, slack
 from worldline._src.scalar.ops import sqrt
@@ -103,13 +103,13 @@ def factor_mass(M, work_out):
         first[i] = 0
         for j in range(M.shape[1]):
             L[i, j] = M[i, j]
-    tip_factor(M.shape[0], first, L, work_out.vectors[5])
+    reverse_cholesky(M.shape[0], first, L, work_out.vectors[5])
 
 
 @inline
 def solve_mass(work_out, n):
     """Multiply the vector at hand by the inverse of the mass matrix."""
-    tip_solve(n, work_out.L_first, work_out.L, work_out.vectors[5], work_out.vectors[3])
+    reverse_cholesky_solve(n, work_out.L_first, work_out.L, work_out.vectors[5], work_out.vectors[3])
 
 
 @inline

@@ -16,7 +16,7 @@ from worldline._src.kernels.constraints.impacts import (
     BOTH,
     SLOWEST,
     Moment,
-    contact_answer,
+    contact_soft_row,
     impact_of,
     touches,
 )
@@ -28,10 +28,10 @@ from worldline._src.kernels.constraints.impedance import (
 )
 from worldline._src.kernels.constraints.jacobians import add_point_motion, clear_rows, part_velocity
 from worldline._src.kernels.constraints.laws import (
-    answer,
     load_law,
     mixed_law,
     pair_weights,
+    soft_row,
     with_bounciness,
 )
 from worldline._src.kernels.constraints.rows import CONE, UNILATERAL
@@ -69,7 +69,7 @@ _SEEN = 1e20
 """Hard contacts have rows at any distance at which they were found; below that of an empty slot [m]."""
 
 
-class Meeting(NamedTuple):
+class CombinedMaterial(NamedTuple):
     """What two touching shapes agree on."""
 
     condim: Any
@@ -115,13 +115,13 @@ def _pair_of(keys, count, a, b):
 
 
 @inline
-def meeting(shapes, a, b):
+def combined_material(shapes, a, b):
     """What two shapes agree on: a pair has it in writing, all others combine by priority."""
     pair = _pair_of(shapes.pair_key, shapes.shape_condim.shape[0], a, b)
     if pair < 0:
         return _combination(shapes, a, b)
     mu = shapes.pair_friction
-    return Meeting(
+    return CombinedMaterial(
         shapes.pair_condim[pair],
         max(mu[pair, 0], _LEAST_FRICTION),
         max(mu[pair, 2], _LEAST_FRICTION),
@@ -160,7 +160,7 @@ def _combination(shapes, a, b):
     if s < _LEAST_FRICTION and not spins and not rolls:
         # no friction to speak of: rows that could not push would only cost
         condim = 1
-    return Meeting(
+    return CombinedMaterial(
         condim, max(s, _LEAST_FRICTION), max(t, _LEAST_FRICTION), max(r, _LEAST_FRICTION), law, margin, -1
     )
 
@@ -233,12 +233,12 @@ def _speed(base, j, moved):
 def _cone(rows, notes, met, shapes, base, moved, first, u, impact, weights, option):
     """An elliptic cone: normal, then friction directions that share its regularizer."""
     h, dim = option[STEP], met.condim
-    normal = contact_answer(met.law, impact, u, weights[0], h, option[SAFE] != 0.0)
+    normal = contact_soft_row(met.law, impact, u, weights[0], h, option[SAFE] != 0.0)
     R1 = elliptic_first_regularizer(normal.friction_R, option[RATIO])
     damping = normal.friction_damping
     if met.pair >= 0:
         own = load_law(shapes.pair_friction_law, met.pair)
-        damping = contact_answer(own, impact, u, weights[0], h, option[SAFE] != 0.0).friction_damping
+        damping = contact_soft_row(own, impact, u, weights[0], h, option[SAFE] != 0.0).friction_damping
     for j in range(dim):
         k = first + j
         copy_row(base, j, rows.J, k)
@@ -264,7 +264,7 @@ def _pyramid(rows, notes, met, shapes, base, moved, first, u, impact, weights, o
     mu = _friction_of(met, shapes.pair_friction, 1)
     # a spring along the normal, damped along the tangents too
     weight = weights[0] * (1.0 + mu * mu)
-    normal = answer(met.law, impact.r, u, weight, h, option[SAFE] != 0.0)
+    normal = soft_row(met.law, impact.r, u, weight, h, option[SAFE] != 0.0)
     D = 1.0 / pyramid_regularizer(normal.R, met.sliding, option[RATIO])
     for j in range(1, dim):
         mu = _friction_of(met, shapes.pair_friction, j)
@@ -292,7 +292,7 @@ def contact_rows(hits, bodies, shapes, island, moving, rows_out, notes_out, fram
     base, frame, contact_row = frames_out.base, frames_out.frame, frames_out.contact_row
     n, dropped = counter[ROWS], 0
     last_a, last_b = 0, 0
-    met = meeting(shapes, last_a, last_b)
+    met = combined_material(shapes, last_a, last_b)
 
     for i in range(counter[CONTACT_FIRST], counter[CONTACT_END]):
         k = island.contact_order[i]
@@ -300,7 +300,7 @@ def contact_rows(hits, bodies, shapes, island, moving, rows_out, notes_out, fram
         a, b = hits.contact_id[k, 0], hits.contact_id[k, 1]
         # points of one pair follow each other
         if a != last_a or b != last_b:
-            met = meeting(shapes, a, b)
+            met = combined_material(shapes, a, b)
             last_a, last_b = a, b
         # the error of the row: distance above what contact keeps
         r = -hits.contact[k, 6] - met.margin
@@ -346,7 +346,7 @@ def contact_rows(hits, bodies, shapes, island, moving, rows_out, notes_out, fram
 
         if condim == 1:
             copy_row(base, 0, rows_out.J, n)
-            made = contact_answer(met.law, impact, u, weights[0], h, option[SAFE] != 0.0)
+            made = contact_soft_row(met.law, impact, u, weights[0], h, option[SAFE] != 0.0)
             rows_out.aref[n], rows_out.D[n], rows_out.bound[n] = made.aref, 1.0 / made.R, 0.0
             rows_out.kind[n], rows_out.dim[n] = UNILATERAL, 0
             notes_out.row_residual[n] = impact.r

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels import drives
-from worldline._src.kernels.constraints.tip_factor import tip_factor, tip_solve
+from worldline._src.kernels.constraints.reverse_cholesky import reverse_cholesky, reverse_cholesky_solve
 from worldline._src.scalar.packed import PACK, load_pack, load_row, pack_of, store_row, sum_pack
 
 
@@ -87,8 +87,8 @@ def settle_tree(first, n, work_io, a_out):
     H, y, inverse, begin = work_io.H, work_io.vectors[1], work_io.vectors[2], work_io.L_first
     for i in range(n):
         begin[i] = 0
-    tip_factor(n, begin, H, inverse)
-    tip_solve(n, begin, H, inverse, y)
+    reverse_cholesky(n, begin, H, inverse)
+    reverse_cholesky_solve(n, begin, H, inverse, y)
     for i in range(n):
         a_out[first + i] = y[i]
 

@@ -28,10 +28,10 @@ from worldline._src.kernels.constraints.jacobians import clear_rows, row_velocit
 from worldline._src.kernels.constraints.laws import (
     HARDNESS,
     LEAST_INVERSE,
-    answer,
     law_spring,
     load_law,
     pair_weights,
+    soft_row,
 )
 from worldline._src.kernels.constraints.rows import EQUALITY, UNILATERAL
 from worldline._src.kernels.constraints.stops import hard_stop, mark_parts
@@ -92,7 +92,7 @@ _CLOSE = 1e-12
 """Points closer than this have no direction between them [m]."""
 
 
-class Sight(NamedTuple):
+class PointMotion(NamedTuple):
     """The motion of a point of a body: velocity, turning, and their rates without constraints; world axes."""
 
     v: Any
@@ -106,13 +106,13 @@ def _sight(bodies, moving, link, point):
     """The motion of a link at a point; the world stands still."""
     none = Vec3(0.0, 0.0, 0.0)
     if link == 0:
-        return Sight(none, none, none, none)
+        return PointMotion(none, none, none, none)
     origin, root = bodies.pos.link_origin, bodies.tree.link_root[link]
     p = sub(point, Vec3(origin[root, 0], origin[root, 1], origin[root, 2]))
     V, A = load_motion(moving.link_V, link), load_motion(moving.link_A, link)
     # trees are lifted against gravity, by the acceleration of the world's row
     a = sub(classical_acceleration(V, A, p), load_motion(moving.link_A, 0).lin)
-    return Sight(velocity_at(V, p), V.ang, a, A.ang)
+    return PointMotion(velocity_at(V, p), V.ang, a, A.ang)
 
 
 @inline
@@ -317,7 +317,7 @@ def _finish(law, norm, A, bias, v, n, h, safe, rows_out, notes_out):
         rows_out.aref[n] = reference_acceleration(law_spring(law, h, safe), share, r, u) - bias
         rows_out.D[n] = 1.0 / regularizer(share, A)
     else:
-        made = answer(law, r, u, A, h, safe)
+        made = soft_row(law, r, u, A, h, safe)
         rows_out.aref[n], rows_out.D[n] = made.aref - bias, 1.0 / made.R
     rows_out.bound[n], rows_out.kind[n], rows_out.dim[n] = 0.0, EQUALITY, 0
 
@@ -399,7 +399,7 @@ def _bound_rows(equality, k, X, bodies, v, a, rows_out, notes_out):
     first, second, h = equality.equality_first[k], equality.equality_second[k], bodies.option[STEP]
     R, p_a, p_b = place_rotation(X, first), place_position(X, first), place_position(X, second)
     none = Vec3(0.0, 0.0, 0.0)
-    still = Sight(none, none, none, none)
+    still = PointMotion(none, none, none, none)
     z = Vec3(R.xz, R.yz, R.zz)
     sliding = equality.equality_kind[k] == SLIDE
     A_move, A_turn = pair_weights(

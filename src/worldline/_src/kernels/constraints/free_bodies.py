@@ -16,13 +16,13 @@ from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.body_ncg import solve_impulses
 from worldline._src.kernels.constraints.body_pgs import prepare_contact, warm_start
 from worldline._src.kernels.constraints.body_restitution import limit_body_restitution
-from worldline._src.kernels.constraints.contact_rows import first_tangent, meeting, set_frame
+from worldline._src.kernels.constraints.contact_rows import combined_material, first_tangent, set_frame
 from worldline._src.kernels.constraints.impacts import (
     BOTH,
+    POSITION_PASS,
     SLOWEST,
-    WAY,
     Moment,
-    contact_answer,
+    contact_soft_row,
     impact_of,
     touches,
 )
@@ -193,7 +193,7 @@ def _prepare(hits, trees, shapes, k, n, v, frames_out, bounces_out, contacts_out
     option = trees.option
     h = option[STEP]
     a, b = hits.contact_id[k, 0], hits.contact_id[k, 1]
-    met = meeting(shapes, a, b)
+    met = combined_material(shapes, a, b)
     r = -hits.contact[k, 6] - met.margin
     if r >= 0.0 and met.law.kind != 0.0:
         return False
@@ -220,7 +220,7 @@ def _prepare(hits, trees, shapes, k, n, v, frames_out, bounces_out, contacts_out
     if not touches(met.law, r, u, free, h, ahead):
         return False
     impact = impact_of(met.law, r, u, free, A, Moment(h, option[PHASE], option[SHARE], option[SLOW_PUSH]))
-    made = contact_answer(met.law, impact, u, A, h, option[SAFE] != 0.0)
+    made = contact_soft_row(met.law, impact, u, A, h, option[SAFE] != 0.0)
     R1 = elliptic_first_regularizer(made.friction_R, option[RATIO])
     contacts_out.a[n], contacts_out.b[n] = link_a, link_b
     contacts_out.active[n] = 1.0
@@ -313,7 +313,9 @@ def solve_free_bodies(touching, trees, island, v, solver_out, records_out, a_io)
     fine = (FINE if few else 1.0) * option[SPEED_TOLERANCE]
     limits, conjugate = (option[SPEED_TOLERANCE], int(option[SWEEPS]), fine), solver_out.conjugate
     moved = solve_impulses(contacts_out, n, limits, conjugate, solver_out.taken, bodies_out, impulse)
-    if counter[BOUNCED] == BOUNCES or (counter[BOUNCED] == BOUNCES | PARTED and option[PHASE] != WAY):
+    if counter[BOUNCED] == BOUNCES or (
+        counter[BOUNCED] == BOUNCES | PARTED and option[PHASE] != POSITION_PASS
+    ):
         solved = bodies_out, solver_out.taken
         share, again = limit_body_restitution(contacts_out, n, limits, bounces, conjugate, solved, impulse)
         moved = max(moved, again)

@@ -16,12 +16,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline
-from worldline._src.kernels.constraints.laws import HARDNESS, LEAST_INVERSE, SOFTEST, Answer, answer
+from worldline._src.kernels.constraints.laws import HARDNESS, LEAST_INVERSE, SOFTEST, SoftRow, soft_row
 from worldline._src.kernels.constraints.tables import ACCELERATION_SPRING, FORCE_SPRING, HARD
 from worldline._src.scalar.ops import any_of, constant, maximum, minimum, sqrt, where
 
-WAY, SPEED, BOTH = 0, 1, 2
-"""What a solve is for; BOTH is for integrators that have one velocity for the two."""
+POSITION_PASS, VELOCITY_PASS, BOTH = 0, 1, 2
+"""Passes of a split-impulse solve; BOTH is for integrators that have one velocity for the two."""
 SLOW = 1.0
 """Push apart up to which it stays in the velocity, with all momentum kept [m/s]; impacts are mostly below.
 
@@ -53,9 +53,10 @@ class Impact(NamedTuple):
     """What a contact answers to: see `impact_of`.
 
     wanted: velocity of a hard contact [m/s]; r: error of all others [m]; parts: 1 when they differ between
-    WAY and SPEED; push: the part of the velocity that pushes apart [m/s]; bounce: how much of wanted there is
-    by restitution [m/s]; before: velocity before the impact of a hard contact [m/s]. The mean of it and of
-    the velocity after times the impulse is the work of the impact alone, without what pushes apart and
+    POSITION_PASS and VELOCITY_PASS; push: the part of the velocity that recovers penetration [m/s]; bounce:
+    how much of wanted there is by restitution [m/s]; before: velocity before the impact of a hard contact
+    [m/s]. The mean of it and of the velocity after times the impulse is the work of the impact alone, without
+    penetration recovery and
     without what gravity does in the rest of the step.
     """
 
@@ -99,7 +100,7 @@ def _landing(law, r, u, a, moment):
     fall = a * (left - 0.5 * h)
     wanted = where(stays, none, up + fall)
     bounce = wanted - where(a < 0.0, none, fall)
-    if moment.phase == WAY:
+    if moment.phase == POSITION_PASS:
         wanted, bounce = where(stays, -r, end - r) * (1.0 / h), none
     return Impact(wanted, r, 1, none, bounce, -hit - where(stays, none, fall))
 
@@ -119,7 +120,7 @@ def _pushed(law, r, u, moment):
         )
     fast = (push > moment.slow) & (push > back)
     parts = 1 if any_of(fast) else 0
-    split = fast & (constant(phase, r) == SPEED)
+    split = fast & (constant(phase, r) == VELOCITY_PASS)
     return Impact(
         where(split, back, wanted),
         where(split, none, maximum(r, constant(deep, r))),
@@ -143,7 +144,7 @@ def _sprung(law, r, inverse_inertia, h, phase):
         return Impact(none, r, 0, none, none, none)
     fast = r <= -SLOW * h
     near = none
-    if phase == WAY:
+    if phase == POSITION_PASS:
         near = maximum(r, constant(-FASTEST * h, r))
     return Impact(none, where(fast, near, r), 1 if any_of(fast) else 0, none, none, none)
 
@@ -173,9 +174,9 @@ def impact_of(law, r, u, a, inverse_inertia, moment):
 
 
 @inline
-def contact_answer(law, impact, u, inverse_inertia, h, safe):
+def contact_soft_row(law, impact, u, inverse_inertia, h, safe):
     """Reference acceleration and regularizer of a contact."""
     if law.kind == HARD:
         R = HARDNESS * maximum(inverse_inertia, constant(LEAST_INVERSE, u))
-        return Answer((impact.wanted - u) * (1.0 / h), R, constant(1.0 / h, u), R)
-    return answer(law, impact.r, u, inverse_inertia, h, safe)
+        return SoftRow((impact.wanted - u) * (1.0 / h), R, constant(1.0 / h, u), R)
+    return soft_row(law, impact.r, u, inverse_inertia, h, safe)

@@ -67,7 +67,7 @@ class Law(NamedTuple):
     erp: Any
 
 
-class Answer(NamedTuple):
+class SoftRow(NamedTuple):
     """Reference acceleration and regularizer of a row, damping and regularizer of its friction rows."""
 
     aref: Any
@@ -107,7 +107,7 @@ def law_spring(law, h, safe):
 
 
 @inline
-def answer(law, r, v, inverse_inertia, h, safe):
+def soft_row(law, r, v, inverse_inertia, h, safe):
     """Reference acceleration and regularizer of a row with error r and velocity v.
 
     The error is negative where a one-sided row is violated; a bounce is asked for where the row closes.
@@ -120,7 +120,7 @@ def answer(law, r, v, inverse_inertia, h, safe):
             wanted = maximum(wanted, where(v < 0.0, -law.bounciness * v, wanted))
         wanted = where(r > 0.0, r * (-1.0 / h), wanted)
         R = HARDNESS * A
-        return Answer((wanted - v) * (1.0 / h), R, constant(1.0 / h, r), R)
+        return SoftRow((wanted - v) * (1.0 / h), R, constant(1.0 / h, r), R)
     if law.kind == FORCE_SPRING or law.kind == ACCELERATION_SPRING:
         k, d = law.stiffness, law.damping
         give = h * (k * h + d)
@@ -129,11 +129,11 @@ def answer(law, r, v, inverse_inertia, h, safe):
         if law.kind == ACCELERATION_SPRING:
             D = give / A
         # the spring acts along the normal alone: friction sticks as hard contact does, or the contact creeps
-        return Answer(aref, 1.0 / D, constant(1.0 / h, r), HARDNESS * A)
+        return SoftRow(aref, 1.0 / D, constant(1.0 / h, r), HARDNESS * A)
     spring = law_spring(law, h, safe)
     share = impedance(r, law.d0, law.dmax, law.width, law.middle, law.power)
     R = regularizer(share, A)
-    return Answer(reference_acceleration(spring, share, r, v), R, constant(spring.damping, r), R)
+    return SoftRow(reference_acceleration(spring, share, r, v), R, constant(spring.damping, r), R)
 
 
 @inline

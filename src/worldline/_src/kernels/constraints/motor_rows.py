@@ -13,7 +13,7 @@ from __future__ import annotations
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.bounded_rows import bound_row, constant_part
 from worldline._src.kernels.constraints.jacobians import clear_rows
-from worldline._src.kernels.constraints.laws import HARDNESS, LEAST_INVERSE, answer, load_law
+from worldline._src.kernels.constraints.laws import HARDNESS, LEAST_INVERSE, load_law, soft_row
 from worldline._src.kernels.constraints.rows import UNILATERAL
 from worldline._src.kernels.constraints.tables import (
     DROPPED,
@@ -69,7 +69,7 @@ def _motor(motor, drive, command, weights, moving, column, k, rows_out, notes_ou
             if law.kind == HARD:
                 aref = -(law.erp * r / h + speed) / h
             else:
-                made = answer(law, r, speed, A, h, safe)
+                made = soft_row(law, r, speed, A, h, safe)
                 aref, R = made.aref, made.R
         bound_row(drive.dof_effort_lower[d], drive.dof_effort_limit[d], aref, R, n, rows_out)
 

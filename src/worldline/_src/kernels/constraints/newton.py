@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.cone import SLIDING, cone_measures, sliding_hessian
+from worldline._src.kernels.constraints.reverse_cholesky import reverse_cholesky, reverse_cholesky_solve
 from worldline._src.kernels.constraints.row_forces import first_plain, row_forces, row_slopes
-from worldline._src.kernels.constraints.tip_factor import tip_factor, tip_solve
 from worldline._src.scalar.ops import sqrt
 from worldline._src.scalar.packed import (
     PACK,
@@ -368,10 +368,10 @@ def newton(M, a_smooth, rows, n, options, work_out, force_out, a_io):
             for j in range(0, i + 1, PACK):
                 store_row(L, i, j, load_row(H, i, j))
         _add_sliding_cones(rows, n, jar, weight, work_out, work_out, L, L_first)
-        tip_factor(nv, L_first, L, inverse)
+        reverse_cholesky(nv, L_first, L, inverse)
         for i in range(nv):
             p[i] = -gradient[i]
-        tip_solve(nv, L_first, L, inverse, p)
+        reverse_cholesky_solve(nv, L_first, L, inverse, p)
 
         # exact line search
         _times(M, nv, M_first, M_end, p, Mp)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.constraints.impacts import FASTEST, SLOW, WAY
+from worldline._src.kernels.constraints.impacts import FASTEST, POSITION_PASS, SLOW
 from worldline._src.kernels.constraints.restitution import forget_rows, most_restitution
 from worldline._src.kernels.constraints.solve import give_back, record_contacts, record_rows
 from worldline._src.kernels.constraints.tables import (
@@ -94,7 +94,7 @@ def part_jammed_bodies(island, frames, records, motion, option, columns, trees_o
     """
     h = option[STEP]
     pushed = _push_work(island, frames, records.contact_force, h)
-    if option[PHASE] != WAY or option[SLOW_PUSH] == 0.0 or pushed <= 0.0:
+    if option[PHASE] != POSITION_PASS or option[SLOW_PUSH] == 0.0 or pushed <= 0.0:
         return
     allowed = 0.5 * _mass(island, trees_out) * SLOW * SLOW
     if pushed > allowed:
@@ -143,7 +143,7 @@ def bound_energy(chain, island_rows, v, scratch, trees_out, solution_io, records
     slope, bend = _work(solution_io, v, h)
     if slope + bend <= allowed:
         return
-    if phase == WAY and pushed > allowed:
+    if phase == POSITION_PASS and pushed > allowed:
         # the second way of a step is marked already
         if option[SLOW_PUSH] > 0.0:
             _part(island, trees_out)

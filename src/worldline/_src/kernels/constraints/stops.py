@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline
-from worldline._src.kernels.constraints.impacts import BOTH, WAY
-from worldline._src.kernels.constraints.laws import HARDNESS, SOFTEST, answer
+from worldline._src.kernels.constraints.impacts import BOTH, POSITION_PASS
+from worldline._src.kernels.constraints.laws import HARDNESS, SOFTEST, soft_row
 from worldline._src.kernels.constraints.tables import BOUNCED, HARD, PARTED, PARTS, PHASE, SAFE, STEP
 from worldline._src.scalar.ops import any_of, constant, maximum, minimum, where
 
@@ -56,7 +56,7 @@ def hard_stop(bounciness, erp, r, v, inverse_inertia, fastest, slow, option):
     if phase == BOTH:
         kept = minimum(push, constant(max(slow, QUIET), r)) if slow > 0.0 else kept
     else:
-        if phase == WAY:
+        if phase == POSITION_PASS:
             kept = push
         if any_of(fast):
             parts = 1
@@ -72,7 +72,7 @@ def stop_answer(law, r, v, inverse_inertia, fastest, slow, option):
     """Reference acceleration and regularizer of a limit by its law; see `hard_stop`."""
     if law.kind == HARD:
         return hard_stop(law.bounciness, law.erp, r, v, inverse_inertia, fastest, slow, option)
-    soft = answer(law, r, v, inverse_inertia, option[STEP], option[SAFE] != 0.0)
+    soft = soft_row(law, r, v, inverse_inertia, option[STEP], option[SAFE] != 0.0)
     return Stop(soft.aref, soft.R, 0)
 
 

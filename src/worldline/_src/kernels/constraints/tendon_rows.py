@@ -11,7 +11,7 @@ from __future__ import annotations
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.impedance import regularizer
 from worldline._src.kernels.constraints.jacobians import clear_rows
-from worldline._src.kernels.constraints.laws import HARDNESS, answer, load_law
+from worldline._src.kernels.constraints.laws import HARDNESS, load_law, soft_row
 from worldline._src.kernels.constraints.rows import EQUALITY, FRICTION, UNILATERAL
 from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
@@ -74,7 +74,7 @@ def _tendon(tendon, weights, column, k, rows_out, notes_out):
         if r < 0.0 or (law.kind == 0.0 and r + h * s * rate < 0.0):
             n = _begin(tendon, k, column, s, rows_out, notes_out, OF_TENDON)
             if n >= 0:
-                made = answer(law, r, s * rate, A, h, safe)
+                made = soft_row(law, r, s * rate, A, h, safe)
                 rows_out.aref[n], rows_out.D[n] = made.aref, 1.0 / made.R
                 rows_out.kind[n], notes_out.row_residual[n] = UNILATERAL, r
                 notes_out.counter[ACTIVE_LIMITS] += 1

@@ -78,7 +78,7 @@ def _eliminate_four(H_io, k, i, first, inverse):
 
 
 @kernel
-def tip_factor(n, first_io, H_io, inverse_out):
+def reverse_cholesky(n, first_io, H_io, inverse_out):
     """Factor the lower triangle of H in place; inverse_out[k] = 1 / d_k. At most O(n^3 / 6).
 
     H_io is (width, width) and inverse_out (width,) with a width of whole packs. first_io[i] is the column, a
@@ -133,8 +133,8 @@ def _put_in(H, k, first, inverse, x_io):
 
 
 @kernel
-def tip_solve(n, first, H, inverse, x_io):
-    """x = H^-1 x with the factor of `tip_factor`. x has the padded length, zero past n. O(n^2)."""
+def reverse_cholesky_solve(n, first, H, inverse, x_io):
+    """x = H^-1 x with the factor of `reverse_cholesky`. x has the padded length, zero past n. O(n^2)."""
     end = (n + PACK - 1) // PACK * PACK
     # tips to base
     for k in range(end - PACK, -1, -PACK):

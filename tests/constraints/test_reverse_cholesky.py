@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from worldline._src.jit import entry
-from worldline._src.kernels.constraints.tip_factor import tip_factor, tip_solve
+from worldline._src.kernels.constraints.reverse_cholesky import reverse_cholesky, reverse_cholesky_solve
 from worldline._src.scalar.memory import aligned_zeros
 from worldline._src.scalar.packed import padded
 
 
 @entry
 def solve(n, first, H, inverse, x):
-    tip_factor(n, first, H, inverse)
-    tip_solve(n, first, H, inverse, x)
+    reverse_cholesky(n, first, H, inverse)
+    reverse_cholesky_solve(n, first, H, inverse, x)
 
 
 def run(full, right, first=None):
