@@ -80,10 +80,11 @@ class SensedShapes:
         known = self._rays.get(without)
         if known is None:
             shapes, group, bodies = self.runtime.model.shapes, CollisionGroup(), []
-            for k in [] if shapes is None else range(len(shapes)):
-                if shapes.body[k] != without and shapes.kind[k] != ShapeKind.PLANE and self._shows(k):
-                    group.add(self._surface(k))
-                    bodies.append(int(shapes.body[k]))
+            if shapes is not None:
+                for k in range(len(shapes)):
+                    if shapes.body[k] != without and shapes.kind[k] != ShapeKind.PLANE and self._shows(k):
+                        group.add(self._surface(k))
+                        bodies.append(int(shapes.body[k]))
             known = self._rays[without] = (group, np.array(bodies, np.int64))
         return known
 

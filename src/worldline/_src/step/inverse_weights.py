@@ -193,4 +193,5 @@ def _is_centred(model: Model, body: int) -> bool:
     own = [] if model.shapes is None else np.flatnonzero(model.shapes.body == body)
     if len(own) == 1 and model.shapes is not None:
         return not (model.shapes.xform[own[0]] != _HERE).any()
-    return not (np.diff(np.diagonal(I)) > 0.0).any()
+    moments = np.diagonal(I)
+    return not (moments[1:] > moments[:-1]).any()
