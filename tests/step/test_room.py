@@ -4,8 +4,8 @@
 
 import subprocess
 import sys
-from pathlib import Path
 from functools import partial
+from pathlib import Path
 
 import mujoco
 import numpy as np
