@@ -319,3 +319,56 @@ def test_profiling_and_replay_run_them():
     assert "call_force_elements" in world.pipeline.names
     assert "call_force_elements" in [stage.name for stage in world.last_step_profile.stages]
     assert world.verify_replay().matches
+
+
+# ---- sensors
+
+
+def test_a_sensor_of_the_user_is_read_like_any_other():
+    scene = msd.from_str(
+        MOTOR.replace("</mujoco>", '<sensor><jointpos name="angle" joint="hinge"/></sensor></mujoco>'),
+        format="mjcf",
+    )
+    world = sx.World.from_scene(scene)
+    double = world.sensors.add_function("double", lambda w: 2.0 * w.sensors["angle"].value[0])
+    pair = world.sensors.add_function("pair", lambda w: (w.time, w.frame), dim=2)
+    world.step(n=10)
+    angle = world.sensors["angle"].value[0]
+    assert world.sensors.names == ["angle", "double", "pair"] and world.sensors.dim == 4
+    assert double.value.tolist() == [2.0 * angle] and pair.read().value.tolist() == [world.time, 10.0]
+    assert world.sensors.values.tolist() == [angle, 2.0 * angle, world.time, 10.0]
+    assert (double.span, pair.span) == (slice(1, 2), slice(2, 4))
+    assert world.sensors["pair"] is pair and repr(pair) == "Sensor('pair', function)"
+    double.remove()
+    assert world.sensors.names == ["angle", "pair"] and pair.span == slice(1, 3) and not double.is_valid
+    with pytest.raises(OperationError, match="not valid"):
+        double.value  # noqa: B018
+    world.clear()
+    assert not pair.is_valid and not len(world.sensors)
+
+
+def test_sensors_of_the_user_refuse_what_is_wrong(tmp_path):
+    world, _ = ball()
+    wrong = world.sensors.add_function("wrong", lambda w: (1.0, 2.0), dim=3)
+    with pytest.raises(ValueError, match="reading of sensor 'wrong'"):
+        wrong.value  # noqa: B018
+    for given, words in (
+        (("wrong", print), "already"),
+        (("", print), "needs a name"),
+        (("other", 3), "needs a function"),
+        (("other", print, 0), "at least 1"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            world.sensors.add_function(*given)
+    assert world.sensors.names == ["wrong"]
+    with pytest.raises(OperationError, match="remove sensor 'wrong' first"):
+        world.save_binary(tmp_path / "w.bin")
+
+
+def test_clones_have_the_sensors_of_the_user():
+    world, body = ball()
+    world.sensors.add_function("x", lambda w: w.rigid_bodies["ball"].translation[0])
+    twin = world.clone()
+    body.linear_velocity = (1.0, 0.0, 0.0)
+    world.step(n=10)
+    assert world.sensors["x"].value[0] == pytest.approx(1.1) and twin.sensors["x"].value[0] == 1.0

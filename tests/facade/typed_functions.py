@@ -41,6 +41,15 @@ def run() -> int:
     found: tuple[sx.StepFunction, ...] = world.step_functions
     kinds: list[tuple[str, str, float | None]] = [(f.name, f.kind, f.period) for f in found]
     assert found[0].function is control and len(kinds) == 3
+    height: sx.FunctionSensor = world.sensors.add_function(
+        "height", lambda w: w.rigid_bodies.names.index("a")
+    )
+    height.remove()
+    speed: sx.FunctionSensor = world.sensors.add_function("speed", lambda w: arm.joints.velocity, dim=1)
+    other: sx.FunctionSensor = speed.copy_to(world)
+    readings: tuple[object, ...] = (speed.kind, speed.dim, speed.span, speed.noise, speed.cutoff)
+    assert speed.value.shape == (1,) and not speed.needs_dynamics and speed.is_valid and not other.is_valid
+    assert readings[0] == "function"
     world.step(n=4)
     world.remove_step_function("log")
     return len(calls)

@@ -77,7 +77,7 @@ from worldline._src.facade.replay import Replay, ReplayCheck, ReplayDifference, 
 from worldline._src.facade.replay_layout import LayoutError
 from worldline._src.facade.requirements import ResolvedOption
 from worldline._src.facade.rigid_body import RigidBody
-from worldline._src.facade.sensors import Sensor, SensorCollection, SensorReading
+from worldline._src.facade.sensors import FunctionSensor, Sensor, SensorCollection, SensorReading
 from worldline._src.facade.shapes import CollisionBody
 from worldline._src.facade.skeletons import (
     SkeletonToMultibodyOptions,
@@ -147,6 +147,7 @@ __all__ = [
     "FixedFrame",
     "Frame",
     "FreeFrame",
+    "FunctionSensor",
     "Group",
     "Inertia",
     "Joint",

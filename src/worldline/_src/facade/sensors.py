@@ -8,7 +8,10 @@ and any step; forces and accelerations are those that act now.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from worldline._src.errors import ArgumentError, ShapeError
 from worldline._src.facade.collections import NamedCollection
@@ -17,10 +20,10 @@ from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.handle import Handle
 from worldline._src.facade.sensor_values import Readings, needs_dynamics
-from worldline._src.facade.values import TransformLike, pose_of
+from worldline._src.facade.values import TransformLike, count, pose_of, text
 from worldline._src.model.scene_sensors import ordered_sensors, sensor_labels
 from worldline._src.scene.sensors import ImuSensor
-from worldline._src.spatial.poses import IDENTITY, Array
+from worldline._src.spatial.poses import IDENTITY, Array, VectorLike, numbers
 
 if TYPE_CHECKING:
     from worldline._src.facade.link import Link
@@ -150,6 +153,84 @@ class Sensor(Handle):
         return readings, k
 
 
+SensorFunction = Callable[["World"], VectorLike | float]
+"""Makes the reading of a `FunctionSensor` from its World."""
+
+
+class FunctionSensor(Sensor):
+    """A sensor whose readings a function of the user makes; see `SensorCollection.add_function`."""
+
+    def __init__(self, world: World, name: str, function: SensorFunction, dim: int) -> None:
+        super().__init__(world, name, None)
+        self._function = function
+        self._dim = dim
+
+    @property
+    def is_valid(self) -> bool:
+        """False once the sensor was removed or its World cleared."""
+        return self._alive and self._world._functions.sensors.get(self._name) is self
+
+    def remove(self) -> None:
+        """Take the sensor out of the World; at any time, as nothing else depends on it."""
+        self._require_alive()
+        self._world._require_idle()
+        del self._world._functions.sensors[self._name]
+
+    @property
+    def kind(self) -> str:
+        """ "function"."""
+        self._require_alive()
+        return "function"
+
+    @property
+    def dim(self) -> int:
+        """How many numbers a reading has."""
+        self._require_alive()
+        return self._dim
+
+    @property
+    def span(self) -> slice:
+        """Its place in `World.sensors.values`: behind the sensors of the description."""
+        self._require_alive()
+        start = scene_dim(self._world)
+        for other in self._world._functions.sensors.values():
+            if other is self:
+                break
+            start += other.dim
+        return slice(start, start + self._dim)
+
+    @property
+    @exclusive
+    def value(self) -> Array:
+        """What the function makes of the World now, (dim,); raises what it raises.
+
+        Raises:
+            ShapeError: the function returned something else than `dim` numbers.
+        """
+        self._require_alive()
+        made = np.atleast_1d(np.asarray(self._function(self._world)))
+        return numbers(made, (self._dim,), f"reading of sensor '{self._name}'").copy()
+
+    @property
+    def noise(self) -> float:
+        """0: a function may add its own."""
+        return 0.0
+
+    @property
+    def cutoff(self) -> float:
+        """0: none."""
+        return 0.0
+
+    @property
+    def needs_dynamics(self) -> bool:
+        """False: what the function reads is up to its user."""
+        return False
+
+    def copy_to(self, world: World) -> FunctionSensor:
+        """The same sensor of another World."""
+        return FunctionSensor(world, self._name, self._function, self._dim)
+
+
 class SensorCollection(NamedCollection[Sensor]):
     """All sensors of a World in the order of their readings.
 
@@ -179,7 +260,8 @@ class SensorCollection(NamedCollection[Sensor]):
         """
         readings = readings_of(self._world)
         assert readings is not None
-        return readings.all()
+        own = self._world._functions.sensors.values()
+        return np.concatenate([readings.all(), *(sensor.value for sensor in own)]) if own else readings.all()
 
     @property
     def refused(self) -> dict[str, str]:
@@ -196,8 +278,39 @@ class SensorCollection(NamedCollection[Sensor]):
     @property
     def dim(self) -> int:
         """Length of `values`."""
-        readings = readings_of(self._world)
-        return 0 if readings is None else readings.table.size
+        return scene_dim(self._world) + sum(each.dim for each in self._world._functions.sensors.values())
+
+    def add_function(self, name: str, function: SensorFunction, dim: int = 1) -> FunctionSensor:
+        """A sensor whose readings a function of yours makes when they are asked for; at any time.
+
+        The function gets the World and returns `dim` numbers; an error in it reaches the caller who reads.
+        Clones have the sensor too; files hold no functions, so a World with one is not saved or pickled.
+
+        Args:
+            name: unique among the sensors.
+            function: called with the World.
+            dim: how many numbers it returns.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box", position=(3, 4, 0), fixed=True)
+            >>> far = lambda world: (world.rigid_bodies["box"].translation ** 2).sum() ** 0.5
+            >>> world.sensors.add_function("distance", far).value.tolist()
+            [5.0]
+        """
+        world = self._world
+        world._require_idle()
+        name = text(name, "name of a sensor")
+        if not name or name in self.names:
+            raise ArgumentError(f"there is a sensor '{name}' already" if name else "a sensor needs a name")
+        if not callable(function):
+            raise ArgumentError(f"sensor '{name}' needs a function of the World, got {function!r}")
+        dim = count(dim, f"dim of sensor '{name}'")
+        if dim < 1:
+            raise ArgumentError(f"dim of sensor '{name}' must be at least 1, got {dim}")
+        made = world._functions.sensors[name] = FunctionSensor(world, name, function, dim)
+        return made
 
     def add_imu(
         self,
@@ -259,7 +372,13 @@ class SensorCollection(NamedCollection[Sensor]):
             if name not in known or known[name]._described is not row:
                 known[name] = Sensor(self._world, name, row)
             made[name] = known[name]
-        return made
+        return made | self._world._functions.sensors
+
+
+def scene_dim(world: World) -> int:
+    """How many numbers all sensors of the description have."""
+    readings = readings_of(world)
+    return 0 if readings is None else readings.table.size
 
 
 def remove_sensor(sensor: Sensor) -> None:

@@ -30,6 +30,7 @@ from worldline._src.step.user_elements import (
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
+    from worldline._src.facade.sensors import FunctionSensor
     from worldline._src.facade.world import World
 
 
@@ -116,6 +117,8 @@ class StepFunctions:
     def __init__(self, world: World) -> None:
         self._world = world
         self._all: dict[str, StepFunction] = {}
+        self.sensors: dict[str, FunctionSensor] = {}
+        """Sensors whose readings a function makes, by name."""
 
     def add(self, name: str, kind: str, function: WorldFunction, period: float | None = None) -> None:
         world = self._world
@@ -150,12 +153,15 @@ class StepFunctions:
     def take_over(self, other: StepFunctions) -> None:
         """Have the functions of another World."""
         self._all = dict(other._all)
+        self.sensors = {name: sensor.copy_to(self._world) for name, sensor in other.sensors.items()}
         self._changed()
 
     def require_none(self, what: str) -> None:
         """Refuse what would lose the functions."""
-        if self._all:
-            names = ", ".join(f"{each.kind} '{each.name}'" for each in self._all.values())
+        found = [f"{each.kind} '{each.name}'" for each in self._all.values()]
+        found += [f"sensor '{name}'" for name in self.sensors]
+        if found:
+            names = ", ".join(found)
             raise OperationError(f"{what} cannot hold functions of Python: remove {names} first")
 
     def attach(self, runtime: Runtime) -> None:
