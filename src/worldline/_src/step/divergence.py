@@ -69,7 +69,7 @@ ACTIONS = {
 def checked_limit(value: float) -> float:
     """A divergence limit: positive, or infinite."""
     try:
-        number = float(value)
+        number = float("nan") if np.ma.is_masked(value) else float(value)
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not number > 0.0 or isinstance(value, bool):
