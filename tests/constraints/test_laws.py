@@ -141,7 +141,7 @@ def test_two_laws_of_the_impedance_model_mix_as_in_mujoco(a, b, weight_a, weight
 
 
 def test_the_harder_kind_of_two_laws_counts():
-    """Hard before force spring before acceleration spring before impedance, whoever comes first."""
+    """Hard before force spring before acceleration spring before impedance, in either order."""
     kinds = sorted((t.HARD, t.FORCE_SPRING, t.ACCELERATION_SPRING, t.IMPEDANCE))
     assert kinds[0] == t.HARD
     for i, first in enumerate(kinds):

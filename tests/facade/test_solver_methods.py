@@ -98,9 +98,9 @@ def test_every_method_holds_and_slides_as_it_should(method):
     wanted = G * (np.sin(angle) - 0.2 * np.cos(angle)) * 0.2
     assert fast.linear_velocity[0] == pytest.approx(wanted, rel=1e-3)
     assert world.step_report().converged
-    told = {o.option: o for o in world.resolved_configuration}["contact_solver_method"]
+    resolved = {o.option: o for o in world.resolved_configuration}["contact_solver_method"]
     runs = Method.NEWTON if method is Method.AUTOMATIC else method
-    assert told.resolved == runs.value
+    assert resolved.resolved == runs.value
     assert world.step_report().methods == {runs.value: 2}
 
 

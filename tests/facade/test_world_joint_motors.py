@@ -240,7 +240,7 @@ def driven() -> tuple[sx.World, sx.WorldJoint]:
     return world, joint
 
 
-def told(joint: sx.WorldJoint) -> tuple:
+def settings(joint: sx.WorldJoint) -> tuple:
     arrays = (
         joint.command_velocity,
         joint.force,
@@ -279,7 +279,7 @@ def test_copies_go_on_with_the_same_motor(way, tmp_path):
     world, joint = driven()
     made = COPIES[way](world, tmp_path)
     again = made.joints["joint"]
-    assert told(again) == told(joint) == (TYPE.SERVO, 1.0, 0.25, 0.125, -1.0, 2.0, -3.0, 4.0)
+    assert settings(again) == settings(joint) == (TYPE.SERVO, 1.0, 0.25, 0.125, -1.0, 2.0, -3.0, 4.0)
     world.step(50)
     made.step(50)
     assert joint.velocity[0] > 0.05 and again.velocity[0] == joint.velocity[0]

@@ -19,7 +19,7 @@ from worldline._src.step.room import Room
 from worldline.collision import CollisionShape
 
 ROWS = ("contact_row", "contact_force", "frame")
-HITS = ("contact", "contact_id")
+COLLISION = ("contact", "contact_id")
 SLEEP = ("tree_group", "tree_quiet", "dof_kept")
 
 
@@ -40,7 +40,7 @@ def columns(world):
     constraints = world._live().constraints
     count = int(constraints.column["counter"][t.CONTACT_COUNT])
     made = {name: constraints.column[name][:count].copy() for name in ROWS}
-    made |= {name: constraints.hits.column[name][:count].copy() for name in HITS}
+    made |= {name: constraints.hits.column[name][:count].copy() for name in COLLISION}
     return made | {name: constraints.column[name].copy() for name in SLEEP}
 
 
@@ -49,7 +49,7 @@ def spoil(world):
     constraints = world._live().constraints
     for name in (*ROWS, *SLEEP):
         constraints.column[name][:] = 77
-    for name in HITS:
+    for name in COLLISION:
         constraints.hits.column[name][:] = 77
     constraints.column["counter"][t.CONTACT_COUNT] = 0
 
@@ -61,7 +61,7 @@ def test_every_column_is_kept_and_put_back():
     assert len(before["contact"]) == 8 and (before["contact_force"][:, 0] > 0.0).any()
     assert (before["tree_quiet"] != 0.0).any() or (before["tree_group"] >= 0).any()
     memory = remembered(world._live().constraints)
-    assert memory.keys() == {*ROWS, *HITS, *SLEEP}
+    assert memory.keys() == {*ROWS, *COLLISION, *SLEEP}
     spoil(world)
     # copies: what was spoilt is not in them
     assert recall(world._live().sim, memory) is None
@@ -75,7 +75,7 @@ def test_without_sleep_there_is_nothing_to_keep_of_it():
     assert remembered(world._live().constraints) == {}
     world.step(n=14)
     memory = remembered(world._live().constraints)
-    assert memory.keys() == {*ROWS, *HITS}
+    assert memory.keys() == {*ROWS, *COLLISION}
     # memory of a World whose sleep was on: what is awake stays awake
     group = world._live().constraints.column["tree_group"]
     before = group.copy()
@@ -117,7 +117,7 @@ def test_contacts_between_what_is_not_there_are_refused(side):
     assert recall(world._live().sim, memory | {"contact_id": ids}) is None
 
 
-@pytest.mark.parametrize("name", [*ROWS, *HITS])
+@pytest.mark.parametrize("name", [*ROWS, *COLLISION])
 def test_columns_of_other_shapes_are_refused(name):
     world = falling()
     world.step(n=14)

@@ -14,7 +14,7 @@ from worldline import simulation as sx
 from worldline._src.collision import arenas
 from worldline._src.facade import runtime
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.kernels.narrowphase import tables as hits
+from worldline._src.kernels.narrowphase import tables as narrowphase
 from worldline._src.step import constraints as laid_out
 from worldline._src.step.constraints import Constraints
 from worldline._src.step.room import Room
@@ -134,8 +134,8 @@ def test_room_for_pairs_grows_with_those_of_grown_bounds(begin_with, monkeypatch
     assert world._live().constraints.hits.sizes["npair"] == 16
     world.step()
     collision = world._live().constraints.hits
-    assert collision.column["counter"][hits.PAIRS] == 0
-    assert 20 <= collision.column["counter"][hits.FAT] <= collision.sizes["npair"]
+    assert collision.column["counter"][narrowphase.PAIRS] == 0
+    assert 20 <= collision.column["counter"][narrowphase.FAT] <= collision.sizes["npair"]
 
 
 def test_islands_of_free_bodies_need_no_jacobian(begin_with, monkeypatch):

@@ -113,7 +113,7 @@ def _total(slots: list[Slot]) -> tuple[int, int]:
 
 
 def _keys(items: list[Any]) -> list[tuple[int, int]]:
-    """Objects of a list, told apart where one stands there several times in a row."""
+    """Objects of a list, distinguished where one stands there several times in a row."""
     keys: list[tuple[int, int]] = []
     for item in items:
         again = keys[-1][1] + 1 if keys and keys[-1][0] == id(item) else 0

@@ -147,7 +147,7 @@ class AssetLibrary:
         """Refuses meshes whose vertices are not finite among those that nothing but drawing reads.
 
         They are not read for it: files are searched, see `may_hold_bad_numbers`, and once for every state
-        of a file. A file that is missing or may not be read is left to whoever draws it.
+        of a file. A file that is missing or may not be read is noticed when it is drawn.
 
         Raises:
             SceneError: A mesh has a vertex that is not finite.

@@ -21,18 +21,18 @@ class Layers(tuple[Element, ...]):
         holders: For every attribute that any of them gives, the last one that does.
         texts: For every attribute that any of them gives, all that they say of it, in their order.
         lists: Lists of numbers that were read before, by what was asked for.
-        told: Known attributes for which the others have been told; see `Attributes.others`.
+        reported: Known attributes for which the others have been reported; see `Attributes.others`.
     """
 
     holders: dict[str, Element]
     texts: dict[str, tuple[str, ...]]
     lists: dict[Any, list[float] | None]
-    told: set[frozenset[str]]
+    reported: set[frozenset[str]]
 
     def __new__(cls, elements: Iterable[Element] = ()) -> Layers:
         made = super().__new__(cls, elements)
         made.holders, made.texts = {}, {}
-        made.lists, made.told = {}, set()
+        made.lists, made.reported = {}, set()
         for element in made:
             made._take(element)
         return made
@@ -46,7 +46,7 @@ class Layers(tuple[Element, ...]):
         """These and a more specific one."""
         made = tuple.__new__(Layers, (*self, element))
         made.holders, made.texts = self.holders.copy(), self.texts.copy()
-        made.lists, made.told = {}, set()
+        made.lists, made.reported = {}, set()
         made._take(element)
         return made
 

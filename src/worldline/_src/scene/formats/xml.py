@@ -391,8 +391,8 @@ class Attributes:
         """Attributes besides some known ones, with who gives them; those of layers are told once for all."""
         own, layers = self._own, self._layers
         found = [] if known.issuperset(own) else [(self.element, n) for n in own if n not in known]
-        if known not in layers.told:
-            layers.told.add(known)
+        if known not in layers.reported:
+            layers.reported.add(known)
             if not known.issuperset(layers.texts):
                 found += [(layer, n) for layer in layers for n in layer.attributes if n not in known]
         return found
