@@ -15,6 +15,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.kernels.broadphase.bvh import BUILD_STACK, BUILD_WORK, build_tree
+from worldline._src.scene.assets.cache import AssetCache, NoCache, content_key
 from worldline._src.scene.assets.hfields import grid_triangles
 from worldline._src.scene.assets.hulls import convex_hull
 from worldline._src.scene.vectors import Array
@@ -22,6 +23,16 @@ from worldline._src.scene.vectors import Array
 _COPLANAR = 1.0e-9
 """Relative height below which neighbouring triangles of a hull are one face."""
 _NO_INTS = np.zeros(0, np.int64)
+_HULL_ARRAYS = (
+    "centre",
+    "half_size",
+    "vertices",
+    "face_plane",
+    "face_start",
+    "face_corner",
+    "near_start",
+    "near",
+)
 
 
 class GeometryData(NamedTuple):
@@ -49,66 +60,116 @@ def centred(vertices: Array) -> tuple[Array, Array, Array]:
     return np.ascontiguousarray(vertices - centre), centre, 0.5 * (high - low)
 
 
-def hull_geometry(points: Array) -> GeometryData:
+def hull_geometry(points: Array, cache: AssetCache | None = None) -> GeometryData:
     """The convex hull of points: vertices, faces and neighbours.
 
+    Args:
+        points: Points, m, (n, 3).
+        cache: Where to keep the result; nowhere unless given.
+
     Raises:
-        ArgumentError: The points lie on one line.
+        SceneError: The points lie on one line.
     """
-    mesh = convex_hull(np.asarray(points, dtype=np.float64), where="convex shape")
-    vertices, centre, half = centred(mesh.vertices)
-    triangles = mesh.triangles.astype(np.int64)
-    faces, planes = _polygons(vertices, triangles)
-    start = np.cumsum([0, *(len(face) for face in faces)])
-    near_start, near = _neighbours(len(vertices), triangles)
-    return GeometryData(centre, half, vertices, planes, start, np.concatenate(faces), near_start, near)
+    points = np.asarray(points, dtype=np.float64)
+
+    def make() -> dict[str, np.ndarray]:
+        mesh = convex_hull(points, where="convex shape")
+        vertices, centre, half = centred(mesh.vertices)
+        triangles = mesh.triangles.astype(np.int64)
+        faces, planes = _polygons(vertices, triangles)
+        start = np.cumsum([0, *(len(face) for face in faces)])
+        near_start, near = _neighbours(len(vertices), triangles)
+        made = GeometryData(centre, half, vertices, planes, start, np.concatenate(faces), near_start, near)
+        return {name: getattr(made, name) for name in _HULL_ARRAYS}
+
+    return GeometryData(**(cache or NoCache()).fetch("hull_geometry", content_key(points), make))
 
 
 def _neighbours(count: int, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Vertices that share an edge, listed vertex by vertex."""
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
-    edges = np.unique(np.concatenate([edges, edges[:, ::-1]]), axis=0)
+    first, second = np.divmod(np.unique(np.concatenate([edges @ [count, 1], edges @ [1, count]])), count)
     start = np.zeros(count + 1, np.int64)
-    np.cumsum(np.bincount(edges[:, 0], minlength=count), out=start[1:])
-    return start, np.ascontiguousarray(edges[:, 1])
+    np.cumsum(np.bincount(first, minlength=count), out=start[1:])
+    return start, second
 
 
 def _polygons(vertices: Array, triangles: np.ndarray) -> tuple[list[np.ndarray], Array]:
-    """Join coplanar neighbouring triangles; corner lists and (normal, offset) of every face."""
+    """Join coplanar neighbouring triangles; corner lists and (normal, offset) of every face.
+
+    Faces grow from the largest triangle that has none yet, whose plane is that of the face. Nearly all
+    triangles of a scanned hull are a face of their own, which one test of all edges at once tells.
+    """
     extent = float(np.abs(vertices).max())
-    a, b, c = (vertices[triangles[:, k]] for k in range(3))
+    corners = vertices[triangles]
+    a, b, c = (corners[:, k] for k in range(3))
     normals = np.cross(b - a, c - a)
     areas = np.linalg.norm(normals, axis=1)
     units = normals / np.where(areas > 0.0, areas, 1.0)[:, None]
     thin = areas <= 1e-12 * extent * extent
-    other: dict[tuple[int, int], int] = {}
-    for t, (i, j, k) in enumerate(triangles.tolist()):
-        other[i, j] = other[j, k] = other[k, i] = t
-    # largest first, so that the plane of a face is that of its largest triangle
+    across = _triangles_across(len(vertices), triangles)
+    offsets = _dot(units, a)
+
+    def joins(seeds: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Whether triangles lie in the planes of seeds, facing the same side."""
+        n = units[seeds]
+        height = _dot(corners[others], n[:, None]) - offsets[seeds][:, None]
+        flat = np.abs(height).max(axis=1) <= _COPLANAR * extent
+        return flat & (thin[others] | (_dot(units[others], n) > 0.5))
+
+    alone = np.ones(len(triangles), np.bool_)
+    seed, side = np.nonzero(across >= 0)
+    alone[seed[joins(seed, across[seed, side])]] = False
     face = np.full(len(triangles), -1)
-    faces, planes = [], []
-    for seed in np.argsort(-areas, kind="stable"):
+    rings, seeds = [], []
+    # the smallest corner first, as outlines of joined triangles start
+    turned = np.argmin(triangles, axis=1)[:, None] + np.arange(3)
+    single = np.take_along_axis(triangles, turned % 3, axis=1)
+    for seed in np.argsort(-areas, kind="stable").tolist():
         if face[seed] >= 0 or thin[seed]:
             continue
-        n, offset = units[seed], float(units[seed] @ a[seed])
-        number, queue = len(planes), [int(seed)]
-        face[seed] = number
+        number = face[seed] = len(seeds)
+        seeds.append(seed)
+        if alone[seed]:
+            rings.append(single[seed])
+            continue
+        members, queue = [seed], [seed]
         while queue:
-            i, j, k = triangles[queue.pop()].tolist()
-            for edge in ((j, i), (k, j), (i, k)):
-                t = other.get(edge, -1)
-                if t < 0 or face[t] >= 0:
-                    continue
-                flat = np.abs(vertices[triangles[t]] @ n - offset).max() <= _COPLANAR * extent
-                if flat and (thin[t] or units[t] @ n > 0.5):
+            # the edges of a triangle in the order of its corners; no triangle joins twice
+            for t in across[queue.pop()].tolist():
+                if t >= 0 and face[t] < 0 and joins(np.array([seed]), np.array([t]))[0]:
                     face[t] = number
+                    members.append(t)
                     queue.append(t)
-        members = triangles[face == number]
-        ring = _ring(members)
-        height = float((vertices[ring] @ n).max())
-        faces.append(ring)
-        planes.append([*n, height])
-    return faces, np.array(planes)
+        rings.append(_ring(triangles[members]))
+    return rings, _face_planes(vertices, rings, units[seeds])
+
+
+def _triangles_across(count: int, triangles: np.ndarray) -> np.ndarray:
+    """The triangle beyond each edge (k to k + 1), -1 where there is none; of several, the last."""
+    start, end = triangles.reshape(-1), np.roll(triangles, -1, axis=1).reshape(-1)
+    keys = start * count + end
+    order = np.argsort(keys, kind="stable")
+    wanted = end * count + start
+    # the last entry with this key
+    found = np.searchsorted(keys[order], wanted, side="right") - 1
+    edge = order[found]
+    there = (found >= 0) & (keys[edge] == wanted)
+    return np.where(there, edge // 3, -1).reshape(-1, 3)
+
+
+def _face_planes(vertices: Array, rings: list[np.ndarray], normals: Array) -> Array:
+    """Normal and largest height of the corners of every face, (faces, 4)."""
+    counts = np.array([len(ring) for ring in rings])
+    owner = np.repeat(np.arange(len(rings)), counts)
+    heights = _dot(vertices[np.concatenate(rings)], normals[owner])
+    tops = np.maximum.reduceat(heights, np.cumsum(counts) - counts)
+    return np.concatenate([normals, tops[:, None]], axis=1)
+
+
+def _dot(a: Array, b: Array) -> Array:
+    """Dot products along the last axis, summed in the same order whatever the library of linear algebra."""
+    return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]
 
 
 def _ring(triangles: np.ndarray) -> np.ndarray:

@@ -21,6 +21,7 @@ from worldline._src.collision.geometry import (
 from worldline._src.collision.transforms import pose_of_matrix
 from worldline._src.errors import ArgumentError
 from worldline._src.kernels.narrowphase import tables
+from worldline._src.scene.assets.cache import AssetCache
 from worldline._src.spatial.poses import (
     IDENTITY,
     Array,
@@ -165,13 +166,7 @@ class CollisionShape:
     @classmethod
     def convex(cls, vertices: PointsLike, *, local_transform: PoseLike | None = None) -> CollisionShape:
         """The convex hull of points [m], (n, 3); points in one plane make a flat plate."""
-        points = _points(vertices, "the vertices of a convex shape")
-        shape = cls(
-            CollisionShapeType.CONVEX, (0, 0, 0), _local(local_transform), f"convex({len(points)} points)"
-        )
-        shape._points = points
-        shape._geometry  # noqa: B018 - refuses points on a line now, not at the first query
-        return shape
+        return hull_shape(vertices, local_transform)
 
     @classmethod
     def mesh(
@@ -330,8 +325,6 @@ class CollisionShape:
 
     @functools.cached_property
     def _geometry(self) -> GeometryData:
-        if self._kind == CollisionShapeType.CONVEX:
-            return hull_geometry(self._points)
         if self._kind == CollisionShapeType.MESH:
             return surface_geometry(self._points, self._triangles)
         return field_geometry(self._points, self._size[:2], self._base)
@@ -346,6 +339,19 @@ class CollisionShape:
     def _need(self, what: str, kinds: Iterable[int]) -> None:
         if int(self._kind) not in kinds:
             raise AttributeError(f"a {self._kind.name.lower()} shape has no {what}")
+
+
+def hull_shape(
+    vertices: PointsLike, local_transform: PoseLike | None = None, cache: AssetCache | None = None
+) -> CollisionShape:
+    """The convex hull of points [m], (n, 3), whose faces are kept in `cache` for the next one of the same."""
+    points = _points(vertices, "the vertices of a convex shape")
+    label = f"convex({len(points)} points)"
+    shape = CollisionShape(CollisionShapeType.CONVEX, (0, 0, 0), _local(local_transform), label)
+    shape._points = points
+    # points on a line are refused now, not at the first query
+    shape._geometry = hull_geometry(points, cache)
+    return shape
 
 
 def _length(value: float, what: str, least: float = MIN_SIZE) -> float:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from worldline._src.kernels import joints as code
-from worldline._src.model.fields import FIELDS, HEADER, SIZES, SLOT, extent
+from worldline._src.model.fields import BY_NAME, FIELDS, HEADER, SIZES, SLOT, extent
 from worldline._src.model.kinds import ActuatorMode, JointType
 from worldline._src.spatial.poses import Array, cross, quaternions, rotations, turned
 
@@ -104,16 +104,26 @@ def compile_arenas(model: Model) -> Arenas:
     return arenas
 
 
-def constant_views(arenas: Arenas) -> dict[str, np.ndarray]:
+class ConstantViews(dict[str, np.ndarray]):
+    """Fields of the index and constant arenas by name, each cut from its arena when first asked for."""
+
+    def __init__(self, arenas: Arenas) -> None:
+        self._arenas = arenas
+
+    def __missing__(self, name: str) -> np.ndarray:
+        arenas, field = self._arenas, BY_NAME[name]
+        if field.space == "data":
+            raise KeyError(f"{name!r} is a field of the data arena; allowed: those of index and constant")
+        arena = arenas.index if field.space == "index" else arenas.constant
+        shape = extent(field.shape, arenas.sizes)
+        start = arenas.offsets[name]
+        view = self[name] = arena[start : start + math.prod(shape)].reshape(shape)
+        return view
+
+
+def constant_views(arenas: Arenas) -> ConstantViews:
     """Every field of the index and constant arenas as an array that shares its memory."""
-    views = {}
-    for field in FIELDS:
-        if field.space != "data":
-            arena = arenas.index if field.space == "index" else arenas.constant
-            shape = extent(field.shape, arenas.sizes)
-            start = arenas.offsets[field.name]
-            views[field.name] = arena[start : start + math.prod(shape)].reshape(shape)
-    return views
+    return ConstantViews(arenas)
 
 
 def _fill_tree(model: Model, tree: np.ndarray, arenas: Arenas) -> None:

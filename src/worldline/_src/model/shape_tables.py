@@ -15,6 +15,7 @@ from worldline._src.model.tables import Table
 from worldline._src.spatial.poses import Array
 
 if TYPE_CHECKING:
+    from worldline._src.scene.assets.cache import AssetCache
     from worldline._src.scene.assets.hfields import HeightField
     from worldline._src.scene.assets.library import AssetLibrary
     from worldline._src.scene.assets.mesh import Mesh
@@ -147,6 +148,11 @@ class Assets:
         self.mesh_label: list[str] = [] if library is None else list(library.assets.meshes)
         self.hfield_label: list[str] = [] if library is None else list(library.assets.hfields)
         self._library = library
+
+    @property
+    def cache(self) -> AssetCache:
+        """Where results of slow work on these assets are kept."""
+        return self._of_scene().cache
 
     def mesh(self, index: int) -> Mesh:
         """The mesh of an index, unscaled: vertices [m] (N, 3), triangles (M, 3)."""

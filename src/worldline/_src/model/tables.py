@@ -132,7 +132,8 @@ class Actuators(Table):
 
     @property
     def _controls(self) -> np.ndarray:
-        return np.isin(self.activation_kind, (ActivationKind.PID, ActivationKind.PID_DISCRETE))
+        kind = self.activation_kind
+        return (kind == ActivationKind.PID) | (kind == ActivationKind.PID_DISCRETE)
 
     @property
     def activation_size(self) -> np.ndarray:

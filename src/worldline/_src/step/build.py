@@ -401,7 +401,7 @@ def _activations(world: World, model: Model) -> Array:
     """Activations of keyframes, not a number where they give none."""
     found = np.full((len(world.keyframes), model.activation_count), np.nan)
     for k, frame in enumerate(world.keyframes):
-        if frame.act.size == model.activation_count:
+        if frame.act.size == found.shape[1]:
             found[k] = frame.act
     return found
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from worldline._src.collision.arenas import BodyRow, ShapeRow
-from worldline._src.collision.shapes import CollisionShape
+from worldline._src.collision.shapes import CollisionShape, hull_shape
 from worldline._src.model.kinds import ShapeFlags, ShapeKind
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
@@ -49,7 +49,7 @@ def collision_shape(model: Model, k: int) -> CollisionShape:
         mesh = model.assets.mesh(source)
         return CollisionShape.mesh(mesh.vertices * shapes.scale[k], mesh.triangles, local_transform=place)
     points: Array = model.assets.hull(source).vertices * shapes.scale[k]
-    return CollisionShape.convex(points, local_transform=place)
+    return hull_shape(points, place, model.assets.cache)
 
 
 def collision_parts(model: Model, k: int) -> list[CollisionShape]:
@@ -64,7 +64,7 @@ def collision_parts(model: Model, k: int) -> list[CollisionShape]:
     if option is not None and len(parts) > option.runtime_max_convex_hulls_per_mesh:
         return [collision_shape(model, k)]
     place, scale = shapes.xform[k], shapes.scale[k]
-    return [CollisionShape.convex(part.vertices * scale, local_transform=place) for part in parts]
+    return [hull_shape(part.vertices * scale, place, model.assets.cache) for part in parts]
 
 
 def shape_rows(model: Model) -> list[tuple[int, ShapeRow]]:

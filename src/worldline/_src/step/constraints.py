@@ -215,6 +215,7 @@ class Constraints(ConstraintProgram):
         pack_tendons(model, self.column, nodes, option)
         settle_tendons(model, self.block)
         self._start_moment = self.column["tendon_moment"].copy()
+        self._weights: tuple[Array, Array] | None = None
         self._fill_bodies()
         pack_trees(model, self.column, starts, ties, self._touched)
         self._fill_options(option)
@@ -407,8 +408,13 @@ class Constraints(ConstraintProgram):
         self.column["counter"][t.CONTACT_COUNT] = 0
 
     def _fill_bodies(self) -> None:
+        weights = inverse_weights(self.model)
+        if weights is self._weights:
+            # a change of any parameter makes new ones
+            return
+        self._weights = weights
         self.column["body_link"][1:] = self.model.link_of_body()
-        dofs, bodies = inverse_weights(self.model)
+        dofs, bodies = weights
         self.column["dof_invweight"][:] = dofs
         self.column["body_invweight"][1:] = bodies
         pack_tendon_inertias(self.model, self.column, self._start_moment)

@@ -23,6 +23,8 @@ _ROUNDING = 1e-24
 translation [m^2], or the other way round. A radius of gyration of a nanometre is 1e-18."""
 _WIDE = 1e12
 """Ratio of inertias from which on the mass matrix is scaled before it is inverted."""
+_FLOATING = (int(JointType.FREE), int(JointType.DISTANCE))
+"""Joint types that let a body move in every way."""
 _HERE = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 """The pose of a frame in itself."""
 
@@ -117,15 +119,14 @@ def _inverse_weights(model: Model) -> tuple[Array, Array]:
     if nv == 0:
         return np.zeros(0), bodies
     q = np.array(model.joint_q)
-    for j in np.flatnonzero(np.isin(model.joint_type, [JointType.FREE, JointType.DISTANCE])).tolist():
+    for j in np.flatnonzero(np.isin(model.joint_type, _FLOATING)).tolist():
         # where a free body starts makes no difference but rounding; so a saved world goes on bit for bit
         q[model.joint_q_start[j] : model.joint_q_start[j + 1]] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
     inverse = InverseMass(model, q)
     dofs = inverse.diagonal
-    for j in range(model.joint_count):
-        start, end = int(model.joint_qd_start[j]), int(model.joint_qd_start[j + 1])
-        kind = model.joint_type[j]
-        if kind in (JointType.FREE, JointType.DISTANCE):
+    starts = model.joint_qd_start.tolist()
+    for kind, start, end in zip(model.joint_type.tolist(), starts[:-1], starts[1:], strict=True):
+        if kind in _FLOATING:
             dofs[start : start + 3] = dofs[start : start + 3].mean()
             dofs[start + 3 : end] = dofs[start + 3 : end].mean()
         elif kind == JointType.BALL:
@@ -147,7 +148,7 @@ def _inverse_weights(model: Model) -> tuple[Array, Array]:
 
 def _floats(model: Model, joints: list[int]) -> bool:
     """Whether the first of the joints from a body to its root lets it move in every way."""
-    return bool(joints) and model.joint_type[joints[0]] in (JointType.FREE, JointType.DISTANCE)
+    return bool(joints) and int(model.joint_type[joints[0]]) in _FLOATING
 
 
 def _only_slides(model: Model, body: int, joints: list[int]) -> bool:

@@ -19,14 +19,14 @@ def tree_starts(model: Model) -> np.ndarray:
 
     Degrees of freedom that depend on each other are in one tree, as are those between them in number.
     """
-    parent = dof_parents(model)
+    parent = dof_parents(model).tolist()
     count = len(parent)
-    lowest = np.arange(count)
-    for d in range(count):
-        if parent[d] >= 0:
-            lowest[d] = lowest[parent[d]]
+    lowest = list(range(count))
+    for d, above in enumerate(parent):
+        if above >= 0:
+            lowest[d] = lowest[above]
     # a tree starts where nothing later reaches back across
-    reach = np.minimum.accumulate(lowest[::-1])[::-1]
+    reach = np.minimum.accumulate(np.array(lowest[::-1], np.int64))[::-1]
     return np.append(np.flatnonzero(reach == np.arange(count)), count).astype(np.int64)
 
 
