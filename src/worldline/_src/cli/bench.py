@@ -118,8 +118,7 @@ def _mujoco_turn(file: Path, time_step: float, count: int) -> tuple[Turn | None,
         return None, "the package mujoco is not installed"
     if file.suffix.lower() not in (".xml", ".mjcf", ".urdf"):
         return None, f"it does not read {file.suffix} files"
-    import mujoco
-
+    mujoco: Any = importlib.import_module("mujoco")
     try:
         model = mujoco.MjModel.from_xml_path(str(file))
     except ValueError as error:

@@ -21,10 +21,11 @@ from worldline._src.collision.results import (
     DistanceOption,
     DistanceResult,
     PairDistances,
+    PairsLike,
 )
 from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
 from worldline._src.errors import CapabilityError
-from worldline._src.spatial.poses import VectorLike, compose
+from worldline._src.spatial.poses import compose
 
 
 def load_coal() -> Any:
@@ -193,7 +194,7 @@ class CoalDetector(CollisionDetector):
             (group, other or group),
         )
 
-    def distances(self, group: CollisionGroup, pairs: VectorLike) -> PairDistances:
+    def distances(self, group: CollisionGroup, pairs: PairsLike) -> PairDistances:
         parts = self._parts(group)
         rows = np.array([self._closest(parts[a], parts[b]) for a, b in np.asarray(pairs).tolist()])
         rows = rows.reshape(-1, 10)

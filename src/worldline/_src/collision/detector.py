@@ -17,6 +17,7 @@ from worldline._src.collision.results import (
     DistanceOption,
     DistanceResult,
     PairDistances,
+    PairsLike,
     RaycastOption,
     RaycastResult,
 )
@@ -86,7 +87,7 @@ class CollisionDetector(abc.ABC):
         """Contacts within a group, or between the objects of two groups."""
 
     @abc.abstractmethod
-    def distances(self, group: CollisionGroup, pairs: VectorLike) -> PairDistances:
+    def distances(self, group: CollisionGroup, pairs: PairsLike) -> PairDistances:
         """Signed distances of pairs of objects, (n, 2) numbers in the group, all in one call.
 
         For objects of several shapes it is that of the closest or deepest two shapes.

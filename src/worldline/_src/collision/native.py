@@ -17,6 +17,7 @@ from worldline._src.collision.results import (
     DistanceOption,
     DistanceResult,
     PairDistances,
+    PairsLike,
     RaycastOption,
     RaycastResult,
 )
@@ -65,7 +66,7 @@ class NativeDetector(CollisionDetector):
             rows, ids = rows[chosen], ids[chosen]
         return _contacts(scene, rows, ids, groups)
 
-    def distances(self, group: CollisionGroup, pairs: VectorLike) -> PairDistances:
+    def distances(self, group: CollisionGroup, pairs: PairsLike) -> PairDistances:
         wanted = np.asarray(pairs)
         if wanted.ndim != 2 or wanted.shape[1] != 2 or not np.issubdtype(wanted.dtype, np.integer):
             raise ArgumentError(f"pairs must be n x 2 integers, got {wanted.dtype} {wanted.shape}")

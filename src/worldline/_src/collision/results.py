@@ -4,14 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from worldline._src.errors import ArgumentError
 from worldline._src.spatial.poses import Array
+
+PairsLike = Sequence[Sequence[int]] | NDArray[Any]
+"""n pairs of numbers of objects in a group, (n, 2)."""
 
 if TYPE_CHECKING:
     from worldline._src.collision.group import CollisionObject

@@ -100,12 +100,15 @@ class Looks:
     def of(self, rgba: np.ndarray, material: str | None, tree: int, depth: int) -> Look:
         """The look of a shape: its colour (not a number for none) and material, else by its place."""
         found = self._scene.assets.materials.get(material) if material is not None else None
-        own = None if np.isnan(rgba).any() else tuple(float(x) for x in rgba.clip(0.0, 1.0))
+        own = None
+        if not np.isnan(rgba).any():
+            r, g, b, a = rgba.clip(0.0, 1.0).tolist()
+            own = r, g, b, a
         if found is None:
             return Look(own or palette(tree, depth))
         return self._of_material(found, own)
 
-    def _of_material(self, material: Material, own: tuple[float, ...] | None) -> Look:
+    def _of_material(self, material: Material, own: tuple[float, float, float, float] | None) -> Look:
         texture = self.texture(material.texture_name)
         r, g, b, a = own or material.color
         emitted = max(material.emissive[:3], default=0.0)

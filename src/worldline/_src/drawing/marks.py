@@ -17,6 +17,7 @@ from worldline._src.drawing.looks import Look
 from worldline._src.drawing.placement import composed, points_of
 from worldline._src.drawing.wrapping import tendon_lines
 from worldline._src.facade.contacts import _touching as touching
+from worldline._src.facade.frame import FixedFrame, FreeFrame
 from worldline._src.model.kinds import JointType, ShapeKind
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import IDENTITY, Array, compose, rotation
@@ -85,7 +86,7 @@ def frame_poses(world: World, bodies: Array) -> tuple[list[str], Array]:
     poses = []
     for frame in world._frames.values():
         local, above = frame._local(), frame._parent
-        while hasattr(above, "_local") and not hasattr(above, "_link"):
+        while isinstance(above, FixedFrame | FreeFrame):
             local, above = compose(above._local(), local), above._parent
         link = getattr(above, "_link", None)
         outer = IDENTITY if link is None else bodies[runtime.link_body[id(link)]]

@@ -63,7 +63,7 @@ def described_inertia(options: _Massive) -> SceneInertia:
     return SceneInertia(
         mass=options.mass,
         pos=np.zeros(3) if center is None else center,
-        full_inertia=six_moments(ASSUMED_INERTIA if moments is None else moments),
+        full_inertia=six_moments(np.asarray(ASSUMED_INERTIA if moments is None else moments)),
         has_own_moments=moments is not None,
         has_own_pos=moments is not None or center is not None,
     )

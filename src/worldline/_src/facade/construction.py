@@ -281,13 +281,11 @@ def _dof_settings(spec: JointSpec, count: int) -> list[JointDof]:
         )
     if spec.type in _TURNING:
         check_angle_limits(low[-3:], high[-3:], f"a {spec.type.name} JointSpec")
-    return [
-        JointDof(
-            pos_limit=Range(lower=float(low[k]), upper=float(high[k])),
-            **{field: float(given[name][k]) for name, field in _DOF_FIELDS.items() if name in given},
-        )
-        for k in range(count)
-    ]
+    made = [JointDof(pos_limit=Range(lower=float(low[k]), upper=float(high[k]))) for k in range(count)]
+    for name, field in _DOF_FIELDS.items():
+        for dof, value in zip(made, given.get(name, ()), strict=False):
+            setattr(dof, field, float(value))
+    return made
 
 
 def rename_multibody(owner: Multibody, name: str) -> None:

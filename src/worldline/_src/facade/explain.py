@@ -99,7 +99,8 @@ def _beginning(model: Model, shapes: _Shapes) -> float:
 
 
 def _key(body: object) -> int:
-    return 0 if body is None or not hasattr(body, "_link") else id(body._link)
+    link = getattr(body, "_link", None)
+    return 0 if link is None else id(link)
 
 
 def _filtered(

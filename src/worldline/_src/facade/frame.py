@@ -50,17 +50,13 @@ class Frame(Handle):
     @returns_read_only
     def transform(self) -> Array:
         """Pose in the world frame, 4x4."""
-        made = values.matrix_of(self._pose().copy())
-        made.setflags(False)
-        return made
+        return values.read_only(values.matrix_of(self._pose().copy()))
 
     @property
     @returns_read_only
     def translation(self) -> Array:
         """Position of the origin in the world frame [m], (3,)."""
-        made = self._pose()[:3].copy()
-        made.setflags(False)
-        return made
+        return values.read_only(self._pose()[:3].copy())
 
     @property
     def rotation(self) -> Array:
@@ -71,9 +67,7 @@ class Frame(Handle):
     @returns_read_only
     def quaternion(self) -> Array:
         """Orientation in the world frame, xyzw, (4,)."""
-        made = self._pose()[3:].copy()
-        made.setflags(False)
-        return made
+        return values.read_only(self._pose()[3:].copy())
 
     @property
     def parent_frame(self) -> Frame:
@@ -319,7 +313,7 @@ class _PlacedFrame(Frame):
 
     def remove(self) -> None:
         """Take the frame, and the frames on it, out of the World, in design mode or within `World.edit()`."""
-        self._world.remove(self)
+        self._world.remove(cast("FixedFrame | FreeFrame", self))
 
     def _place(self, pose: Array) -> None:
         self._frame.position, self._frame.orientation = pose[:3], pose[3:]
@@ -363,9 +357,7 @@ class FreeFrame(_PlacedFrame):
     @returns_read_only
     def transform(self) -> Array:
         """Pose in the world frame, 4x4."""
-        made = values.matrix_of(self._pose().copy())
-        made.setflags(False)
-        return made
+        return values.read_only(values.matrix_of(self._pose().copy()))
 
     @transform.setter
     def transform(self, value: TransformLike) -> None:

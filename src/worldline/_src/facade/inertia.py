@@ -163,7 +163,7 @@ class Inertia:
     @property
     def principal_moments(self) -> Array:
         """About the centre of mass, smallest first [kg m^2], (3,)."""
-        return values.read_only(np.linalg.eigvalsh(self.moment))
+        return values.read_only(np.asarray(np.linalg.eigvalsh(self.moment), np.float64))
 
     @property
     def is_valid(self) -> bool:

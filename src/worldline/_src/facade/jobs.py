@@ -227,7 +227,10 @@ async def step_async(world: World, n: int) -> int:
         if not finished.done():
             finished.set_result(None)
 
-    job._when_done(lambda: loop.call_soon_threadsafe(wake))
+    def wake_loop() -> None:
+        loop.call_soon_threadsafe(wake)
+
+    job._when_done(wake_loop)
     try:
         await finished
     except asyncio.CancelledError:

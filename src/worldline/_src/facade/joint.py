@@ -155,7 +155,7 @@ class Joint(mimic.Follower):
         q = runtime.sim.q[part].copy()
         if self._turning and q.size:
             q = from_coordinates(q)
-        q.setflags(False)
+        q.setflags(write=False)
         return q
 
     @position.setter
@@ -177,7 +177,7 @@ class Joint(mimic.Follower):
         runtime = self._live()
         part = runtime.v_slice(self._joint)
         v = runtime.sim.v[part].copy()
-        v.setflags(False)
+        v.setflags(write=False)
         return v
 
     @velocity.setter
@@ -195,7 +195,7 @@ class Joint(mimic.Follower):
         runtime = self._live()
         part = runtime.v_slice(self._joint)
         a = runtime.sim.a[part].copy()
-        a.setflags(False)
+        a.setflags(write=False)
         return a
 
     @property
@@ -276,9 +276,7 @@ class Joint(mimic.Follower):
     def _command(self, name: str) -> Array:
         runtime = self._live()
         array, part = getattr(runtime.sim, name), runtime.v_slice(self._joint)
-        made = array[part].copy()
-        made.setflags(False)
-        return made
+        return values.read_only(array[part].copy())
 
     def _set_command(self, name: str, value: VectorLike, quantity: str) -> None:
         runtime = self._live()
@@ -326,7 +324,7 @@ class Joint(mimic.Follower):
         q = runtime.sim.q_target[part].copy()
         if self._turning and q.size:
             q = from_coordinates(q)
-        q.setflags(False)
+        q.setflags(write=False)
         return q
 
     @target_position.setter

@@ -286,15 +286,14 @@ def described(given: SceneJoint, runtime: Runtime) -> list[JointDof]:
     scalar = q.stop - q.start == dofs.stop - dofs.start
     made = []
     for k, d in enumerate(range(dofs.start, dofs.stop)):
-        made.append(
-            JointDof(
-                pos_limit=Range(
-                    lower=float(model.joint_limit_lower[d]), upper=float(model.joint_limit_upper[d])
-                ),
-                rest_position=float(model.joint_spring_ref[q.start + k]) if scalar else 0.0,
-                acceleration_limit=given.acceleration_limit,
-                **{field: float(getattr(model, name)[d]) for name, field in _DESCRIBED.items()},
-            )
+        low, high = float(model.joint_limit_lower[d]), float(model.joint_limit_upper[d])
+        dof = JointDof(
+            pos_limit=Range(lower=low, upper=high),
+            rest_position=float(model.joint_spring_ref[q.start + k]) if scalar else 0.0,
+            acceleration_limit=given.acceleration_limit,
         )
+        for name, field in _DESCRIBED.items():
+            setattr(dof, field, float(getattr(model, name)[d]))
+        made.append(dof)
     _leave_alike(made)
     return made

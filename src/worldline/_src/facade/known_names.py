@@ -62,7 +62,7 @@ def _read_only(function: Callable[..., Any]) -> Callable[..., Any]:
         made = function(self)
         if made is not None:
             # by position: NumPy takes three times as long for a keyword
-            made.setflags(False)
+            made.setflags(write=False)
         return made
 
     return returns_read_only(read)

@@ -333,12 +333,12 @@ class Multibody(MultibodyTerms, Freezing):
             runtime.guard.wait()
         q = numbers[where.q].copy()
         if where.scalar:
-            q.setflags(False)
+            q.setflags(write=False)
             return q
         made = np.empty(self.num_dofs)
         for part_q, part_v, turning in where.parts:
             made[part_v] = from_coordinates(q[part_q]) if turning else q[part_q]
-        made.setflags(False)
+        made.setflags(write=False)
         return made
 
     def _set_positions(self, name: str, value: VectorLike, what: str) -> None:
@@ -360,9 +360,7 @@ class Multibody(MultibodyTerms, Freezing):
         array, rows = getattr(runtime.sim, name), self._layout(runtime).v
         if runtime.guard.busy:
             runtime.guard.wait()
-        made = array[rows].copy()
-        made.setflags(False)
-        return made
+        return values.read_only(array[rows].copy())
 
     def _set_dof_vector(self, name: str, value: VectorLike, what: str) -> None:
         runtime = self._live()

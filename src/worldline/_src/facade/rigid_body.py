@@ -63,9 +63,7 @@ class RigidBody(CollisionBody):
     @returns_read_only
     def transform(self) -> Array:
         """Pose in the world frame, 4x4."""
-        made = values.matrix_of(self._pose().copy())
-        made.setflags(False)
-        return made
+        return values.read_only(values.matrix_of(self._pose().copy()))
 
     @transform.setter
     def transform(self, value: TransformLike) -> None:
@@ -75,9 +73,7 @@ class RigidBody(CollisionBody):
     @returns_read_only
     def translation(self) -> Array:
         """Position of the origin in the world frame [m], (3,)."""
-        made = self._pose()[:3].copy()
-        made.setflags(False)
-        return made
+        return values.read_only(self._pose()[:3].copy())
 
     @translation.setter
     def translation(self, value: VectorLike) -> None:
@@ -88,9 +84,7 @@ class RigidBody(CollisionBody):
     @returns_read_only
     def quaternion(self) -> Array:
         """Orientation in the world frame, xyzw, (4,)."""
-        made = self._pose()[3:].copy()
-        made.setflags(False)
-        return made
+        return values.read_only(self._pose()[3:].copy())
 
     @quaternion.setter
     def quaternion(self, value: VectorLike) -> None:

@@ -537,7 +537,7 @@ class Runtime:
         return np.array(kept).reshape(-1, 3)
 
     @property
-    def switches(self) -> Array:
+    def switches(self) -> np.ndarray:
         """0 off, 1 on, 2 broken, of every constraint between bodies, coordinates and tendons; a view."""
         none = np.zeros(0, np.int64)
         return none if self.constraints is None else self.constraints.column["equality_on"]

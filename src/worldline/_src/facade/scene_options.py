@@ -81,7 +81,7 @@ def from_description(scene: Scene) -> WorldOptions:
     _note_approximations(scene)
     if option.disable_gravity:
         option.disable_gravity, option.gravity = False, [0.0, 0.0, 0.0]
-    method = {scene_name: name for name, scene_name in _METHODS.items()}.get(policy.contact_solver_method)
+    method = next((name for name, word in _METHODS.items() if word is policy.contact_solver_method), None)
     return WorldOptions(
         time_step=option.timestep,
         gravity=EARTH if option.gravity is None else option.gravity,

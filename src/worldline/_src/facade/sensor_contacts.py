@@ -69,9 +69,10 @@ def contacts_now(runtime: Runtime) -> list[SensedContact]:
         wrench, depth = column["contact_force"][k].copy(), float(hits["contact"][k, 6])
         if depth < 0.0 and not wrench.any() and (hard[a] or hard[b]):
             continue
-        rows, axes = constraints.shapes[[a, b]].tolist(), column["frame"][k].reshape(3, 3).copy()
+        first, second = constraints.shapes[[a, b]].tolist()
+        axes = column["frame"][k].reshape(3, 3).copy()
         point = hits["contact"][k, :3].copy()
-        made.append(SensedContact(*rows, body_a - 1, body_b - 1, point, axes, depth, wrench))
+        made.append(SensedContact(first, second, body_a - 1, body_b - 1, point, axes, depth, wrench))
     return made
 
 

@@ -39,7 +39,7 @@ from worldline._src.step.forward import forward
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
 
-_WORDS = {
+_WORDS: dict[SensorKind, dict[Any, str]] = {
     SensorKind.FRAME: {
         FrameSensorType.FrameAngVel: "frame_angular_velocity",
         FrameSensorType.FrameLinAcc: "frame_linear_acceleration",
@@ -96,7 +96,7 @@ _WORDS = {
         WorldSensorType.KineticEnergy: "kinetic_energy",
     },
 }
-_SINGLE = {
+_SINGLE: dict[SensorKind, str] = {
     SensorKind.CONTACT: "contact",
     SensorKind.TOUCH: "touch",
     SensorKind.INSIDE: "inside",

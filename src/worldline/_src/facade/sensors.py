@@ -355,7 +355,7 @@ class SensorCollection(NamedCollection[Sensor]):
         world._scene.sensors.imu.append(
             ImuSensor(
                 name=name,
-                link=attach_to._link.name,
+                link=attach_to._link.name or "",
                 position=pose[:3],
                 orientation=pose[3:],
                 noise=noise,
@@ -367,7 +367,7 @@ class SensorCollection(NamedCollection[Sensor]):
 
     def _handles(self) -> dict[str, Sensor]:
         known, described = self._world._sensors, self._world._scene.sensors
-        made = {}
+        made: dict[str, Sensor] = {}
         for name, row in zip(sensor_labels(described), ordered_sensors(described), strict=True):
             if name not in known or known[name]._described is not row:
                 known[name] = Sensor(self._world, name, row)

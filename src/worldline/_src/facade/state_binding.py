@@ -402,7 +402,9 @@ def columns(world: World, runtime: Runtime, rows: FrameRows) -> dict[str, list[i
     """Where everything that has a name is in the rows of frames."""
     offsets, made = runtime.model.arenas.offsets, {}
     for name, body in world._rigid_bodies.items():
-        q, v = runtime.q_slice(body._body.free), runtime.v_slice(body._body.free)
+        joint = body._body.free
+        assert joint is not None
+        q, v = runtime.q_slice(joint), runtime.v_slice(joint)
         held = rows.parts["held"].start + 6 * runtime.body(body._link)
         made[f"{name}.pose"] = rows.columns(np.arange(q.start, q.stop) + offsets["q"])
         made[f"{name}.velocity"] = rows.columns(np.arange(v.start, v.stop) + offsets["v"])

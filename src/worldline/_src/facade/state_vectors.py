@@ -78,9 +78,7 @@ def get_vector(world: World, *, control: bool = False, rigid_only: bool = False)
     """All numbers of a space of the World."""
     space = own_space(world, control=control, rigid_only=rigid_only)
     runtime, binding = state_binding.bind(world, space, control)
-    made = binding.read_from(runtime)
-    made.setflags(False)
-    return made
+    return values.read_only(binding.read_from(runtime))
 
 
 @exclusive

@@ -297,9 +297,8 @@ def _active_limits(runtime: Runtime) -> tuple[str, ...]:
     places = column["limit_dof"][which[(kind == t.OF_LIMIT) & pushing]]
     speeds = column["speed_dof"][which[(kind == t.OF_SPEED) & pushing]]
     tendons, bounds = (which[(kind == k) & pushing].tolist() for k in (t.OF_TENDON, t.OF_BOUND))
-    others = [constraints.tendon_names[k] for k in tendons] + [
-        constraints.equalities[k].label for k in bounds
-    ]
+    others = [constraints.tendon_names[k] for k in tendons]
+    others += [str(constraints.equalities[k].label) for k in bounds]
     return _dof_names(runtime, np.concatenate([places, speeds])) + tuple(dict.fromkeys(others))
 
 

@@ -183,7 +183,7 @@ class World(
         self._time_start = 0.0
         self._initial: Snapshot | None = None
         self._initial_time = 0.0
-        self._numbers = dict.fromkeys(_COUNTERS, 0)
+        self._numbers: dict[str, int] = dict.fromkeys(_COUNTERS, 0)
         self._rigid_bodies: dict[str, RigidBody] = {}
         self._multibodies: dict[str, Multibody] = {}
         self._frames: dict[str, FixedFrame | FreeFrame] = {}

@@ -232,7 +232,8 @@ class WorldJoint(WorldJointMotor):
         if kind in (JointType.REVOLUTE, JointType.SCREW):
             return np.array([axis @ turning])
         if kind is JointType.UNIVERSAL:
-            return np.linalg.lstsq(np.column_stack([axis, R_b @ self.axis2]), turning, rcond=None)[0]
+            found = np.linalg.lstsq(np.column_stack([axis, R_b @ self.axis2]), turning, rcond=None)[0]
+            return np.asarray(found, np.float64)
         point = X_b[:3]
         ours = v_b + np.cross(w_b, point - child._pose()[:3])
         moving = ours - v_a - np.cross(w_a, point - parent._pose()[:3])

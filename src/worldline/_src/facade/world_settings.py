@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from weakref import WeakMethod
 
 import numpy as np
@@ -29,6 +29,7 @@ from worldline._src.step.divergence import DivergencePolicy
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime, Snapshot
+    from worldline._src.facade.world import World
 
 
 class WorldSettings(KnownNames):
@@ -46,6 +47,8 @@ class WorldSettings(KnownNames):
         def _require_idle(self) -> None: ...
         def _live(self) -> Runtime: ...
         def _configuration_changed(self) -> None: ...
+        def _set_time(self, value: float) -> None: ...
+        def _clock(self) -> Array: ...
 
     @property
     def time_step(self) -> float:
@@ -297,4 +300,4 @@ class WorldSettings(KnownNames):
     @property
     def resolved_configuration(self) -> tuple[requirements.ResolvedOption, ...]:
         """What was asked for, what a step makes of it, and why."""
-        return requirements.resolved_configuration(self)
+        return requirements.resolved_configuration(cast("World", self))

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from worldline._src.errors import ArgumentError, nearest_name
 from worldline._src.model.kinds import QUATERNION_JOINTS
 from worldline._src.scene.bodies import LEAST_INERTIA, has_small_moment
-from worldline._src.spatial.poses import Array, float_array, numbers
+from worldline._src.spatial.poses import Array, VectorLike, float_array, numbers
 
 if TYPE_CHECKING:
     from worldline._src.model.builder import ModelBuilder
@@ -124,7 +124,7 @@ def _is_plain_body(mass: float, inertia: Array) -> bool:
     return x > least and minor > least * half and whole > least * half * half and half < np.inf
 
 
-def check_angle_limits(lower: Sequence[float], upper: Sequence[float], what: str) -> None:
+def check_angle_limits(lower: VectorLike, upper: VectorLike, what: str) -> None:
     """Limits of the three freedoms of an orientation: all alike, since they bound the angle of rotation."""
     low, high = {float(x) for x in lower}, {float(x) for x in upper}
     if low == {-np.inf} and high == {np.inf}:

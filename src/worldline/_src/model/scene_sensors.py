@@ -99,7 +99,7 @@ def _match(index: SceneIndex, match: ContactMatch) -> tuple[int, ...]:
         "link_pair": (1, index.body),
         "subtree_pair": (2, index.body),
     }[match.variant]
-    row = list(_ANYTHING)
+    row: list[int] = list(_ANYTHING)
     row[column], row[column + 3] = (_of(table, name) for name in match.value)
     return tuple(row)
 

@@ -113,7 +113,7 @@ def _mass_properties(world: World, library: AssetLibrary, links: list[Link]) -> 
 
 def unit_pose(position: Array, rotation: Array | list[float]) -> list[float]:
     """7 numbers of a place and of a quaternion of any length, as a checked scene has them."""
-    turn = rotation if type(rotation) is list else rotation.tolist()
+    turn = rotation if isinstance(rotation, list) else rotation.tolist()
     pose = position.tolist() + turn
     # most links, joints and shapes are not turned
     return pose if turn == _UPRIGHT else _unit(pose)
@@ -192,13 +192,15 @@ def _add_joint(
     """A joint of the scene; `local` is the child's pose in the parent where the scene is drawn."""
     builder, option = trees.builder, world.simulate_option
     if isinstance(joint, FreeJoint):
-        passive = {
-            "armature": joint.armature,
-            "friction": 0.0 if option.disable_frictionloss else joint.friction_loss,
-            "damping": 0.0 if option.disable_damping else joint.damping,
-            "stiffness": 0.0 if option.disable_springs else joint.stiffness,
-        }
-        index = builder.add_joint_free(child, parent, label=joint.name, **passive)
+        index = builder.add_joint_free(
+            child,
+            parent,
+            label=joint.name,
+            armature=joint.armature,
+            friction=0.0 if option.disable_frictionloss else joint.friction_loss,
+            damping=0.0 if option.disable_damping else joint.damping,
+            stiffness=0.0 if option.disable_springs else joint.stiffness,
+        )
         trees.joint_index[id(joint)] = int(index)
         trees.joints[int(index)] = joint
         return

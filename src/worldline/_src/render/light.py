@@ -84,7 +84,7 @@ def shade(points: Array, sun: SunView, distance: Array) -> Array:
     return lit
 
 
-def sky(directions: Array) -> Array:
+def sky(directions: np.ndarray) -> np.ndarray:
     """Colour of the sky along directions (n, 3), 0 to 255."""
     length = np.sqrt(np.einsum("ij,ij->i", directions, directions))
     share = np.sqrt(np.clip(directions[:, 2] / length, 0.0, 1.0))[:, None]

@@ -118,7 +118,7 @@ class Children(Kind["Iterable[Link]", "list[Link]"]):
         if not isinstance(raw, list):
             source.reject(path, describe(raw), self.allowed)
             return FAILED
-        made: list[Link] = []
+        made: list[Link | None] = []
 
         def work() -> None:
             source.count(len(raw), path)

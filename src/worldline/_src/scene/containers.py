@@ -109,7 +109,8 @@ def struct_schema(struct: type[Struct], definitions: dict[str, Any]) -> dict[str
     """A reference to the schema of a struct, which is added to the definitions when it is new."""
     name = struct.__name__
     if name not in definitions:
-        definitions[name] = entry = {"type": "object"}
+        entry: dict[str, Any] = {"type": "object"}
+        definitions[name] = entry
         entry["description"] = (struct.__doc__ or name).split("\n")[0]
         entry["properties"] = {
             key: known.kind.schema(definitions) | ({"description": known.doc} if known.doc else {})

@@ -29,7 +29,7 @@ T = TypeVar("T")
 WORLD: Final = "world"
 """The name by which references mean the world itself instead of one of its links."""
 
-FAILED: Final = object()
+FAILED: Final[Any] = object()
 """What `Kind.read` returns after it noted a problem."""
 
 _LARGEST: Final = sys.float_info.max

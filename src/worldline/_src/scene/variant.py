@@ -10,7 +10,7 @@ bare name when it has no data, `{"Joint": "elbow"}` with data, and `{"GeomPair":
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from worldline._src.errors import ArgumentError
 from worldline._src.scene.base import Part, clone, same
@@ -138,7 +138,7 @@ class Variant(Part):
         return self._of(self._variant, self.value)
 
     def __deepcopy__(self: V, memo: dict[int, Any]) -> V:
-        return clone(self)
+        return cast("V", clone(cast("Any", self)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self._variant, self._data)

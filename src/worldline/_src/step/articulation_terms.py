@@ -25,10 +25,9 @@ def _joints(model: Model, articulation: int) -> np.ndarray:
 
 
 def _dofs(model: Model, articulation: int) -> np.ndarray:
-    start, joints = model.joint_qd_start, _joints(model, articulation)
-    return np.concatenate([np.arange(0), *(np.arange(start[j], start[j + 1]) for j in joints)]).astype(
-        np.int64
-    )
+    start = model.joint_qd_start.tolist()
+    joints = _joints(model, articulation).tolist()
+    return np.array([d for j in joints for d in range(start[j], start[j + 1])], np.int64)
 
 
 def _slots(model: Model) -> tuple[list[np.ndarray], int]:

@@ -84,7 +84,7 @@ def zero_moment_point(
         raise ArgumentError("there is no zero moment point: the motion needs no push along `up`")
     origin = float(height) * n
     level = np.cross(n, moment - np.cross(origin, force)) / lift
-    return origin + level
+    return np.asarray(origin + level, np.float64)
 
 
 def support_polygon(points: PointsLike, *, up: VectorLike = _UP) -> Array:

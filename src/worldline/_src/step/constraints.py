@@ -165,13 +165,13 @@ class Constraints(ConstraintProgram):
         ends, held = spring_ends(model, places), actuator_holds(model, self.actuators, places)
         tendons = len(model.tendons or ()) if tendons_matter(model, option) else 0
         nodes = tendon_nodes(model, places) if tendons else []
-        self.tendon_names = () if model.tendons is None else tuple(model.tendons.label)
+        self.tendon_names: tuple[str, ...] = () if model.tendons is None else tuple(model.tendons.label)
         """Of tendons, in the order of their columns."""
         starts = tree_starts(model)
         self._tree_columns = np.diff(starts)
-        moved = (
-            [*servos.tolist(), *(int(model.couplers.dof[k]) for k in mimics)] if model.couplers else servos
-        )
+        moved = servos.tolist()
+        if model.couplers:
+            moved += [int(model.couplers.dof[k]) for k in mimics]
         self._touched = touched_trees(
             model, starts, self.equalities, places, nodes, moved, speeds.tolist(), tendons
         )

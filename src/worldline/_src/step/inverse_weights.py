@@ -43,7 +43,7 @@ def _inverse(M: Array) -> Array:
     """The pseudo-inverse of a mass matrix, whatever the units of its degrees of freedom are."""
     inertia = np.diagonal(M)
     if inertia.min() <= 0.0 or inertia.max() <= _WIDE * inertia.min():
-        return np.linalg.pinv(M, hermitian=True)
+        return np.asarray(np.linalg.pinv(M, hermitian=True), np.float64)
     scale = 1.0 / np.sqrt(inertia)
     return np.linalg.pinv(M * np.outer(scale, scale), hermitian=True) * np.outer(scale, scale)
 

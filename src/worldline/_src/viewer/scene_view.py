@@ -28,7 +28,7 @@ class SceneView:
     def __init__(self, server: Any, world: World) -> None:
         self._server, self._world = server, world
         self.runtime = world._live()
-        self.groups = set(SHOWN_GROUPS)
+        self.groups: set[int] = set(SHOWN_GROUPS)
         q = self.runtime.sim.q.copy()
         bodies = body_poses(self.runtime.model, q)
         items = items_of(world)

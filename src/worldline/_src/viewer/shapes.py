@@ -156,6 +156,7 @@ def _textured(item: Item) -> Any:
     """An item with its texture, as trimesh has it."""
     import trimesh
     from PIL import Image
+    from trimesh.visual import TextureVisuals
     from trimesh.visual.material import PBRMaterial
 
     assert item.look.texture is not None
@@ -167,7 +168,7 @@ def _textured(item: Item) -> Any:
         roughnessFactor=max(item.look.roughness, 0.4),
         doubleSided=True,
     )
-    visual = trimesh.visual.TextureVisuals(uv=texcoords(item), material=material)
+    visual = TextureVisuals(uv=texcoords(item), material=material)
     return trimesh.Trimesh(
         item.mesh.vertices * item.scale,
         item.mesh.faces,

@@ -34,7 +34,7 @@ def read_collada(data: bytes, where: str) -> dict[str, Mesh]:
     Raises:
         SceneError: The file is broken or has a document type.
     """
-    from lxml import etree
+    import lxml.etree as etree
 
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=len(data) < 2**28, recover=False

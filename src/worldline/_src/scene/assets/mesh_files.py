@@ -258,7 +258,9 @@ def _parts_of(scene: Any) -> dict[str, Mesh]:
             raise SceneError(f"more than {MAX_VERTICES} vertices and {MAX_TRIANGLES} triangles")
         vertices = np.asarray(geometry.vertices, dtype=np.float32).astype(np.float64)
         faces = getattr(geometry, "faces", None)
-        triangles = np.empty((0, 3), np.int32) if faces is None else np.asarray(faces, dtype=np.int64)
+        triangles: np.ndarray = np.empty((0, 3), np.int32)
+        if faces is not None:
+            triangles = np.asarray(faces, dtype=np.int64)
         if not np.array_equal(matrix, np.eye(4)):
             vertices = vertices @ matrix[:3, :3].T + matrix[:3, 3]
             if np.linalg.det(matrix[:3, :3]) < 0.0:

@@ -116,7 +116,7 @@ class Element:
 
     def walk(self) -> Iterator[Element]:
         """This element and all below it, in the order of the file."""
-        stack = [self]
+        stack: list[Element] = [self]
         while stack:
             element = stack.pop()
             yield element
@@ -137,7 +137,7 @@ class Element:
     def copy(self) -> Element:
         """A deep copy whose elements still tell where the originals stand."""
         twin = self._alone()
-        stack = [(self, twin)]
+        stack: list[tuple[Element, Element]] = [(self, twin)]
         while stack:
             source, target = stack.pop()
             for child in source.children:
@@ -172,7 +172,7 @@ def parse(source: str, *, file_path: Path | str | None = None) -> Element:
     Raises:
         SceneError: It is not well-formed, has a document type, or is too large or too deep.
     """
-    from lxml import etree
+    import lxml.etree as etree
 
     file = None if file_path is None else str(file_path)
     if len(source) > SOURCE_CHARS:

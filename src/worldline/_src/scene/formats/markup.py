@@ -32,14 +32,14 @@ def numbers(values: Iterable[float]) -> str:
 def root(tag: str, attributes: Mapping[str, str | None] | None = None) -> Element:
     """The first element of a document; attributes that are None are left out."""
     # lxml is only loaded by those who write XML
-    from lxml import etree
+    import lxml.etree as etree
 
     return etree.Element(tag, _given(attributes))
 
 
 def child(parent: Element, tag: str, attributes: Mapping[str, str | None] | None = None) -> Element:
     """A new last element within another; attributes that are None are left out."""
-    from lxml import etree
+    import lxml.etree as etree
 
     return etree.SubElement(parent, tag, _given(attributes))
 
@@ -50,7 +50,7 @@ def _given(attributes: Mapping[str, str | None] | None) -> dict[str, str]:
 
 def document(top: Element) -> str:
     """A whole document: a declaration, and elements on lines of their own."""
-    from lxml import etree
+    import lxml.etree as etree
 
     etree.indent(top, space="  ")
     body = etree.tostring(top, encoding="unicode")

@@ -14,7 +14,7 @@ import math
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -279,13 +279,29 @@ class Attributes:
             return default
         return value
 
+    @overload
     def reals(
         self,
         name: str,
         least: int,
         most: int | None = None,
         *,
-        default: Sequence[float] | None = None,
+        default: Sequence[float] | NDArray[Any],
+        infinite: bool = False,
+    ) -> list[float]: ...
+
+    @overload
+    def reals(
+        self, name: str, least: int, most: int | None = None, *, default: None = None, infinite: bool = False
+    ) -> list[float] | None: ...
+
+    def reals(
+        self,
+        name: str,
+        least: int,
+        most: int | None = None,
+        *,
+        default: Sequence[float] | NDArray[Any] | None = None,
         infinite: bool = False,
     ) -> list[float] | None:
         """A list of numbers over the default; None when there is neither.
@@ -298,7 +314,7 @@ class Attributes:
             infinite: Whether infinite numbers are allowed; NaN never is.
         """
         self._read.add(name)
-        below: Sequence[float] | None = default
+        below = default
         if name in self._given:
             key = (name, least, most, infinite)
             known = self._layers.lists

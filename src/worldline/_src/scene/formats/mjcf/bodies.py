@@ -283,6 +283,6 @@ def _turned(full: list[float], frame: Placement) -> list[float]:
     xx, yy, zz, xy, xz, yz = full
     tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     turned = Placement(rotation=frame.rotation)
-    matrix = np.array([turned.apply(axis) for axis in np.eye(3)]).T
+    matrix = np.array([turned.apply(axis) for axis in np.eye(3).tolist()]).T
     i = matrix @ tensor @ matrix.T
     return [i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2]]

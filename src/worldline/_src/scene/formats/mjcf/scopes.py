@@ -114,7 +114,7 @@ class Scope:
 
     def walk(self) -> Iterator[Scope]:
         """This scope and all within, each before those within it."""
-        stack = [self]
+        stack: list[Scope] = [self]
         while stack:
             scope = stack.pop()
             yield scope

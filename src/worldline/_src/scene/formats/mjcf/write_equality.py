@@ -99,7 +99,8 @@ def _write_weld(writing: Writing, weld: Any, path: str) -> None:
         relative = value["relative_pose"]
         if relative is not None:
             here = f"{path}.weld_type.LinkAnchor.relative_pose"
-            rotation = writing.unit(relative[3:], here)
+            x, y, z, w = writing.unit(relative[3:], here)
+            rotation = x, y, z, w
             offset = turn(rotation, value["anchor"].tolist())
             place = [
                 preimage(lambda x, o=o: x - o, p + o, p) for p, o in zip(relative[:3], offset, strict=True)

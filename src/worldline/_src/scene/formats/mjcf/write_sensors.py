@@ -150,7 +150,7 @@ def _write_plain(writing: Writing, words: Words, sensor: Any, path: str) -> None
         if tag in _LIMITS and name not in _limited(writing, namespace):
             writing.lost(path, f"the {namespace} {name!r:.80} has no limits")
             return
-        words[attribute] = name
+        words[attribute] = name or ""
     child(writing.section("sensor"), tag, words)
 
 

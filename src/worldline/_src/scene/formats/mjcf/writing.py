@@ -23,6 +23,7 @@ from worldline._src.scene.formats.mjcf.orientation import UNIT_SLACK
 from worldline._src.scene.poses import Pose
 from worldline._src.scene.report import Fate, Report
 from worldline._src.scene.values import Range
+from worldline._src.scene.vectors import VectorLike
 from worldline._src.scene.world import World
 
 if TYPE_CHECKING:
@@ -228,7 +229,7 @@ class Writing:
         """A place and a rotation of the scene, at unit length; the path is that of the rotation."""
         words.pose(position, self.unit(xyzw, path))
 
-    def unit(self, vector: Sequence[float], path: str) -> tuple[float, ...]:
+    def unit(self, vector: VectorLike, path: str) -> tuple[float, ...]:
         """A direction or a quaternion as the reader will make it."""
         values = tuple(float(x) for x in vector)
         length = math.hypot(*values)
@@ -272,7 +273,9 @@ class Writing:
         """All names of a kind of objects."""
         found = self._names.get(namespace)
         if found is None:
-            found = self._names[namespace] = set(_names(self.world, namespace))
+            found = self._names[namespace] = {
+                name for name in _names(self.world, namespace) if name is not None
+            }
         return found
 
     def fresh_name(self, namespace: str, base: str) -> str:

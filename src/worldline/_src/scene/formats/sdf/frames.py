@@ -104,7 +104,7 @@ class Scope:
 
     def walk(self) -> Iterator[Scope]:
         """This scope and all models in it."""
-        stack = [self]
+        stack: list[Scope] = [self]
         while stack:
             scope = stack.pop()
             yield scope

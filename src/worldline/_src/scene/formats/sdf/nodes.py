@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, overload
 
 import numpy as np
 
@@ -93,6 +93,12 @@ class Node:
             )
             return default
         return value
+
+    @overload
+    def reals(self, tag: str, count: int, default: Sequence[float]) -> list[float]: ...
+
+    @overload
+    def reals(self, tag: str, count: int, default: None = None) -> list[float] | None: ...
 
     def reals(self, tag: str, count: int, default: Sequence[float] | None = None) -> list[float] | None:
         """The numbers in a child."""

@@ -125,15 +125,14 @@ def _link(element: Element, tag: str, log: Log) -> str:
 
 def _axis(element: Element, log: Log) -> Array:
     found = only_child(element, "axis", log)
-    default = np.array([1.0, 0.0, 0.0])
     if found is None:
-        return default
+        return np.array([1.0, 0.0, 0.0])
     attributes = Attributes(found, log)
-    axis = np.array(attributes.reals("xyz", 3, default=default))
+    axis = np.array(attributes.reals("xyz", 3, default=(1.0, 0.0, 0.0)))
     attributes.finish(strict=False)
     if not axis.any():
         attributes.reject("xyz", "given a zero axis; allowed: a direction")
-        return default
+        return np.array([1.0, 0.0, 0.0])
     return axis
 
 
