@@ -65,6 +65,20 @@ UPDATABLE = (
 )
 
 
+INERTIAL = frozenset(
+    (
+        "body_mass",
+        "body_com",
+        "body_inertia",
+        "body_q",
+        "joint_X_p",
+        "joint_X_c",
+        "joint_q",
+        "joint_pitch",
+        "joint_armature",
+    )
+)
+"""Arrays that the mass matrix at the start depends on."""
 _PAIRS = (("joint_effort_limit", "joint_effort_lower"), ("joint_velocity_limit", "joint_velocity_lower"))
 """Upper limits and lower ones."""
 

@@ -232,6 +232,9 @@ class Model:
     articulation_count: int = field(init=False)
     """Number of articulations in one world."""
     scratch: dict[Any, Any] = field(init=False, repr=False, default_factory=dict)
+    """What was computed from the model; empty after a change of any parameter."""
+    inertia_scratch: dict[Any, Any] = field(init=False, repr=False, default_factory=dict)
+    """What was computed from inertias at the start position; empty after a change of those."""
 
     @classmethod
     def of(cls, **values: Any) -> Model:
@@ -277,10 +280,11 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         # copies have arenas of their own, and none of the addresses that calls left behind
-        return {name: value for name, value in vars(self).items() if name not in ("arenas", "scratch")}
+        made = ("arenas", "scratch", "inertia_scratch")
+        return {name: value for name, value in vars(self).items() if name not in made}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, scratch={})
+        vars(self).update(state, scratch={}, inertia_scratch={})
         self._lock()
 
     def __repr__(self) -> str:
@@ -386,6 +390,7 @@ class Model:
         fill_constants(self, self.arenas)
         self._lock()
         self.scratch.clear()
+        self.inertia_scratch.clear()
 
     def set_actuator_modes(self, dofs: slice, modes: Sequence[ActuatorMode]) -> None:
         """Which targets the drives of some degrees of freedom follow."""
@@ -402,7 +407,7 @@ class Model:
         Shapes stay as they are. Topology, joint types and layouts cannot be changed. Limits of effort and
         velocity that are alike in both directions stay so where only the upper ones are given.
         """
-        from worldline._src.model.checks import check_update
+        from worldline._src.model.checks import INERTIAL, check_update
 
         vars(self).update(check_update(self, arrays))
         self._relieved = bool(self.body_gravcomp.any())
@@ -411,6 +416,8 @@ class Model:
         self._lock()
         # programs were laid out for bodies that could be moved; look again
         self.scratch.clear()
+        if not INERTIAL.isdisjoint(arrays):
+            self.inertia_scratch.clear()
 
 
 _DEFAULTS = {f.name: f.default for f in fields(Model) if f.default is not MISSING}

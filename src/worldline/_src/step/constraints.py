@@ -410,7 +410,7 @@ class Constraints(ConstraintProgram):
     def _fill_bodies(self) -> None:
         weights = inverse_weights(self.model)
         if weights is self._weights:
-            # a change of any parameter makes new ones
+            # a change of what has inertia makes new ones
             return
         self._weights = weights
         self.column["body_link"][1:] = self.model.link_of_body()

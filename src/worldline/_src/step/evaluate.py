@@ -135,6 +135,13 @@ def _require_finite(model: Model, what: str, M: Array, first: int) -> None:
 
 def require_inertia(model: Model, what: str, kinematic_too: bool) -> None:
     """The mass matrix must have an inverse; one generic position shows that it has."""
+    key = ("has inertia", kinematic_too)
+    if key not in model.inertia_scratch:
+        _look_for_inertia(model, what, kinematic_too)
+        model.inertia_scratch[key] = True
+
+
+def _look_for_inertia(model: Model, what: str, kinematic_too: bool) -> None:
     from worldline._src.step.dynamics import random_configuration
     from worldline._src.step.tree_masses import tree_masses
 

@@ -103,11 +103,11 @@ def inverse_weights(model: Model) -> tuple[Array, Array]:
     Degrees of freedom of a ball joint share their mean, and so do the two halves of a free joint. Bodies are
     looked at in their centre of mass; where one cannot move one way, that number is zero (`pair_weights`).
     Those that only slide have the inverse of their mass, whichever way they are free to go. The arrays are
-    read-only and computed once per model: any change of its parameters clears `Model.scratch`.
+    read-only and computed once per model: a change of what has inertia clears `Model.inertia_scratch`.
     """
-    known = model.scratch.get("inverse_weights")
+    known = model.inertia_scratch.get("inverse_weights")
     if known is None:
-        known = model.scratch["inverse_weights"] = _inverse_weights(model)
+        known = model.inertia_scratch["inverse_weights"] = _inverse_weights(model)
         for weights in known:
             weights.setflags(write=False)
     return known
