@@ -47,11 +47,22 @@ ACTUATORS = {
     "motor with a time constant": MOTOR.format('inductance="0 0.02" saturation="0.3"'),
     "motor with a rate of current": MOTOR.format('inductance="0.1" saturation="0 0 5"'),
 }
+LAW = '<general name="a" joint="j" dyntype="{}" gainprm="5" {}/>'
+ACTIVATIONS = ACTUATORS | {
+    "muscle": '<muscle name="a" joint="j" lengthrange="-2 2" force="30" timeconst=".02 .05"/>',
+    "integrator": LAW.format("integrator", 'actrange="-.2 .2"'),
+    "integrator that acts early": LAW.format("integrator", 'actrange="-.05 .03" actearly="true"'),
+    "filter": LAW.format("filter", 'dynprm=".03" biastype="affine" biasprm="0 -2 -.1"'),
+    "exact filter": LAW.format("filterexact", 'dynprm=".03" biastype="affine" biasprm="0 -2 -.1"'),
+    "exact filter that acts early": LAW.format("filterexact", 'dynprm=".03" actearly="true"'),
+    "servo of an integrated speed": '<intvelocity name="a" joint="j" kp="20" kv="1" actrange="-.2 .2"/>',
+    "filtered servo": '<position name="a" joint="j" kp="20" kv="1" timeconst=".05"/>',
+}
 CONTROLS = (1.5, -2.0, 0.4)
 
 
 def text_of(name: str, integrator: str = "Euler", more: str = "") -> str:
-    return MODEL.format(integrator=integrator, actuator=ACTUATORS[name], more=more)
+    return MODEL.format(integrator=integrator, actuator=ACTIVATIONS[name], more=more)
 
 
 def started(text: str) -> tuple:
@@ -169,9 +180,37 @@ def test_wrong_controllers_are_refused_as_by_mujoco(name: str) -> None:
         msd.from_str(text)
 
 
-def test_runge_kutta_steps_of_activations_are_noted() -> None:
-    filtered = '<general name="f" joint="j" dyntype="filter" dynprm="0.05"/>'
-    for actuator, notes in ((filtered, 1), (ACTUATORS["plugin with ki"], 1), (plugin(0, kp=1), 0)):
-        text = MODEL.format(integrator="RK4", actuator=actuator, more="")
-        losses = [entry.message for entry in msd.from_str(text).report.losses]
-        assert len(losses) == notes and all("activations advance once a step" in x for x in losses)
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activations_within_runge_kutta_steps_are_those_of_mujoco(name: str) -> None:
+    """Rates are evaluated four times a step, in one world and in lanes."""
+    text = text_of(name, "RK4")
+    assert not msd.from_str(text).report.losses
+    model, data, world, joint = started(text)
+    lanes = LaneSimulation(msd.build(msd.from_str(text)), 1)
+    lanes.q[:], lanes.v[:] = 0.3, 0.7
+    for step in range(100):
+        data.ctrl[:] = world.actuator_controls = lanes.control[0] = control_of(3 * step, model.nu)
+        mujoco.mj_step(model, data)
+        world.step()
+        lanes.step()
+        assert joint.position[0] == pytest.approx(data.qpos[0], abs=1e-13)
+        assert lanes.q[0] == pytest.approx(data.qpos, abs=1e-13)
+        assert world.actuator_activations[: model.na] == pytest.approx(data.act, abs=1e-13)
+        assert lanes.activation[0, : model.na] == pytest.approx(data.act, abs=1e-13)
+
+
+@pytest.mark.skipif(DISABLED, reason="lanes need the compiler")
+@pytest.mark.parametrize("name", ["muscle", "pid with all", "plugin with all", "exact filter"])
+def test_runge_kutta_activations_in_lanes_have_the_bits_of_a_world_alone(name: str) -> None:
+    model = msd.build(msd.from_str(text_of(name, "RK4")))
+    several = LaneSimulation(model, 5)
+    rng = np.random.default_rng(4)
+    starts, controls = rng.normal(size=(5, 1)), rng.normal(size=(5, 1))
+    several.q[:], several.control[:] = starts, controls
+    several.step(50)
+    for w in range(5):
+        one = LaneSimulation(model, 1)
+        one.q[:], one.control[:] = starts[w], controls[w]
+        one.step(50)
+        assert np.array_equal(one.q[0], several.q[w]) and np.array_equal(one.v[0], several.v[w])
+        assert np.array_equal(one.activation[0], several.activation[w])

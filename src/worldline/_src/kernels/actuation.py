@@ -25,6 +25,9 @@ _KP, _KI, _KD, _SLEWMAX, _IMAX = 20, 21, 22, 23, 24
 # columns of act_kind
 _FIRST, _SIZE, _HAS_INTEGRAL, _HAS_SETPOINT = 3, 5, 6, 7
 _LEAST_TIME = 1e-15
+_KNOWN = 0.1
+"""An activation beyond it says that a discrete controller has a last setpoint: 1 after a step, and from 0.25
+within the first one of Runge-Kutta."""
 
 
 @inline
@@ -118,7 +121,7 @@ def _pid_discrete_force(act, u, control, length, speed):
     setpoint, place = control, at + kind[u, _HAS_INTEGRAL]
     if kind[u, _HAS_SETPOINT] != 0:
         known = act.activation[place + 1]
-        setpoint = where(known > 0.5, _setpoint(act, u, place, control), control)
+        setpoint = where(known > _KNOWN, _setpoint(act, u, place, control), control)
         act.activation_rate[place] = (setpoint - act.activation[place]) * per_step
         act.activation_rate[place + 1] = (1.0 - known) * per_step
     error = setpoint - length
@@ -208,3 +211,36 @@ def advance_activations(act_io):
         for at in range(first, first + act_io.act_kind[u, _SIZE]):
             after = act_io.activation[at] + act_io.activation_rate[at] * act_io.act_blend[u]
             act_io.activation[at] = within(act_io.act_number, u, ACTIVATION, after)
+
+
+@kernel
+def start_activation_parts(act_io):
+    """Runge-Kutta: remember the activations at the start of a step, with no rates summed up yet."""
+    for at in range(act_io.activation.shape[0]):
+        act_io.activation_start[at] = act_io.activation[at]
+        act_io.activation_sum[at] = constant(0.0, act_io.activation[at])
+
+
+@kernel
+def next_activation_part(weight, reach, act_io):
+    """Runge-Kutta: sum += weight rate; activation = start + reach rate, for the next part of the step.
+
+    Ranges do not count within a step, as in MuJoCo.
+    """
+    for u in range(act_io.act_kind.shape[0]):
+        first = act_io.act_kind[u, _FIRST]
+        for at in range(first, first + act_io.act_kind[u, _SIZE]):
+            rate = act_io.activation_rate[at]
+            act_io.activation_sum[at] = act_io.activation_sum[at] + rate * weight
+            act_io.activation[at] = act_io.activation_start[at] + rate * reach
+
+
+@kernel
+def join_activation_parts(act_io):
+    """Runge-Kutta: activations of the start with the mean rate (k1 + 2 k2 + 2 k3 + k4) / 6, to be advanced."""
+    for u in range(act_io.act_kind.shape[0]):
+        first = act_io.act_kind[u, _FIRST]
+        for at in range(first, first + act_io.act_kind[u, _SIZE]):
+            total = act_io.activation_sum[at] + act_io.activation_rate[at]
+            act_io.activation_rate[at] = total * (1.0 / 6.0)
+            act_io.activation[at] = act_io.activation_start[at]

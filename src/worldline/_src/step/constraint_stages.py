@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from numba import int64
 
-from worldline._src.jit import stage
+from worldline._src.jit import inline, stage
 from worldline._src.kernels import actuation, body_matrices
 from worldline._src.kernels.constraints import contact_rows as contacts
 from worldline._src.kernels.constraints import joint_rows as joints
@@ -69,6 +69,12 @@ class Motion(NamedTuple):
     a: Any
 
 
+@inline
+def _time_step(args, d):
+    tm, tc, td = trees_of(args, d)
+    return step_view(tm, tc, td).time_step[0]
+
+
 @stage
 def actuator_forces(m, c, args, d):
     """q, v, controls, activations -> tau grows by the forces of actuators."""
@@ -81,6 +87,32 @@ def actuator_forces(m, c, args, d):
 def advance_activations(m, c, args, d):
     """activations, their rates -> activations a step later."""
     actuation.advance_activations(actuator_view(m, c, args, d))
+
+
+@stage
+def activations_first(m, c, args, d):
+    """activations, their rates at the start -> activations of the second part, half a step on."""
+    act, h = actuator_view(m, c, args, d), _time_step(args, d)
+    actuation.start_activation_parts(act)
+    actuation.next_activation_part(1.0, 0.5 * h, act)
+
+
+@stage
+def activations_second(m, c, args, d):
+    """rates of the second part -> activations of the third part, half a step on."""
+    actuation.next_activation_part(2.0, 0.5 * _time_step(args, d), actuator_view(m, c, args, d))
+
+
+@stage
+def activations_third(m, c, args, d):
+    """rates of the third part -> activations of the fourth part, a whole step on."""
+    actuation.next_activation_part(2.0, _time_step(args, d), actuator_view(m, c, args, d))
+
+
+@stage
+def activations_last(m, c, args, d):
+    """rates of the fourth part -> activations of the start, their mean rates."""
+    actuation.join_activation_parts(actuator_view(m, c, args, d))
 
 
 @stage

@@ -334,6 +334,15 @@ TABLE: tuple[Row, ...] = (
     Row(_E, integrate.runge_kutta_third, _M, "third", "integration", "a, sums", "q, v, sums", of_step=True),
     Row(_E, integrate.runge_kutta_last, _M, "last", "integration", "a, sums", "q, v, a", of_step=True),
 
+    Row(_E, s.activations_first, _C, "first and activations", "integration",
+        "activations, activation rates", "activations, sums", of_step=True),
+    Row(_E, s.activations_second, _C, "second and activations", "integration",
+        "activation rates, sums", "activations, sums", of_step=True),
+    Row(_E, s.activations_third, _C, "third and activations", "integration",
+        "activation rates, sums", "activations, sums", of_step=True),
+    Row(_E, s.activations_last, _C, "last and activations", "integration",
+        "activation rates, sums", "activations, activation rates", of_step=True),
+
     Row(_V, trees.positions, _M, "", "kinematics", "q", "link poses"),
     Row(_V, trees.link_velocities, _M, "", "kinematics", "link poses, v", "link velocities"),
     Row(_V, integrate.variational_start, _M, "", "integration",

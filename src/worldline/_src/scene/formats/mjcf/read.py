@@ -13,7 +13,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from worldline._src.scene.actuators import activation_count
 from worldline._src.scene.formats.mjcf.actuators import read_actuators
 from worldline._src.scene.formats.mjcf.assets import read_assets
 from worldline._src.scene.formats.mjcf.bodies import Tree
@@ -28,7 +27,6 @@ from worldline._src.scene.formats.mjcf.sensors import read_sensors
 from worldline._src.scene.formats.mjcf.tendons import read_tendons
 from worldline._src.scene.formats.mjcf.visual import read_visual
 from worldline._src.scene.formats.xml import Element, Log, are_plain, number
-from worldline._src.scene.options import IntegratorMethod
 from worldline._src.scene.world import World
 
 
@@ -92,11 +90,6 @@ def _note_rest(reading: Reading) -> None:
                 # read where actuators name it
                 continue
             reading.log.left_out(element, "plugins have no place in a scene")
-    if reading.world.simulate_option.integrator is IntegratorMethod.RungeKutta4:
-        for entry in reading.inputs:
-            if entry.actuator is not None and activation_count(entry.actuator):
-                message = "integrator RK4: activations advance once a step and not within it"
-                reading.log.approximated(entry.element, message)
 
 
 def _check_defaults(reading: Reading) -> None:
