@@ -29,6 +29,7 @@ def plugin(states: int, more: str = "", **gains: float) -> str:
 
 
 MOTOR = '<dcmotor name="a" joint="j" motorconst="0.5" resistance="2" {}/>'
+RATIO = '<pid name="a" joint="j" kp="20" dampratio="0.7" input="pos" {}/>'
 PID = '<pid name="a" joint="j" kp="20" kv="1" {}/>'
 ACTUATORS = {
     "plugin without states": plugin(0, kp=20, kd=1),
@@ -43,6 +44,8 @@ ACTUATORS = {
     "pid with slewmax": PID.format('input="pos" slewmax="3" gear="-2"'),
     "pid with all": PID.format('input="pos" ki="40" imax="0.1" slewmax="3"'),
     "pid of two inputs": PID.format('ki="40" imax="0.1" slewmax="3"'),
+    "pid with a damping ratio and ki": RATIO.format('ki="40"'),
+    "pid with a damping ratio and all": RATIO.format('ki="40" imax="0.1" slewmax="3" gear="2"'),
     "motor": MOTOR.format('inductance="0.1" ctrlrange="-5 5"'),
     "motor with a time constant": MOTOR.format('inductance="0 0.02" saturation="0.3"'),
     "motor with a rate of current": MOTOR.format('inductance="0.1" saturation="0 0 5"'),

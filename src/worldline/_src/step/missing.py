@@ -35,8 +35,12 @@ def missing_parts(model: Model, option: SimulateOption) -> list[str]:
         heavy = np.flatnonzero(model.tendons.spatial & (model.tendons.armature != 0.0)).tolist()
         found += [f"armature of the spatial tendon '{model.tendons.label[k]}'" for k in heavy]
     if (option.density > 0.0 or option.viscosity > 0.0) and model.shapes is not None:
-        if np.isfinite(model.shapes.fluid).any():
-            found.append("drag and lift of shapes of their own in a medium")
+        for k in np.flatnonzero(np.isfinite(model.shapes.fluid).any(axis=1)).tolist():
+            name = model.shapes.label[k]
+            found.append(
+                f"drag and lift of single shapes in a medium: fluid_coefficients of '{name}' "
+                "(fluidshape and fluidcoef in MJCF)"
+            )
     return found
 
 

@@ -131,11 +131,11 @@ class _Actuators:
             return
         gear = self.a.reals("gear", 1, 6, default=_GEAR) or list(_GEAR)
         model = Actuator(name=name, target=target, gear=gear, **values)
+        if "inheritrange" in self.a:
+            self._inherit_range(law, model, ends)
         if is_several:
             self._add_several(model)
         else:
-            if "inheritrange" in self.a:
-                self._inherit_range(law, model, ends)
             if "muscle" in (law.gain, law.bias) and model.length_range is None:
                 message = "no 'lengthrange': the limits of what it holds are taken, MuJoCo searches for one"
                 self.log.approximated(element, message)
@@ -207,6 +207,9 @@ class _Actuators:
         if tag == "motor" and not a.gives_any(_ACTIVE):
             return _MOTOR
         activation = self.reading.limits_of(a, "actlimited", "actrange", self.scope)
+        if tag == "intvelocity":
+            # what integrates a speed is bounded whatever the file says
+            activation = activation or reading_range(a, "actrange")
         early = a.flag("actearly", False)
         if law.dynamics == "none":
             activation = None
@@ -254,7 +257,7 @@ class _Actuators:
         if scale <= 0.0 or not law.is_servo:
             return
         integrating = law.dynamics == "integrator"
-        if a.is_own("actrange" if integrating else "ctrlrange"):
+        if a.is_own("actrange" if integrating else "ctrlrange") or a.is_own("posrange"):
             if a.is_own("inheritrange"):
                 a.log.problem(self.element, "given both a range and 'inheritrange'; allowed: one of both")
             if a.is_own("inheritrange") or self.element.tag != "general":
@@ -325,9 +328,9 @@ _MOTOR: Final = ActuatorType.motor()
 _GEAR: Final = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-def reading_range(a: Attributes) -> Range | None:
-    """The range of a control that is limited whatever the file says."""
-    ends = a.reals("ctrlrange", 2)
+def reading_range(a: Attributes, name: str = "ctrlrange") -> Range | None:
+    """A range that bounds whatever the file says."""
+    ends = a.reals(name, 2)
     return Range(*ends) if ends is not None and ends[0] < ends[1] else None
 
 

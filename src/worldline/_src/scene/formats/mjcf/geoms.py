@@ -241,7 +241,7 @@ def read_site(
     shape = a.choice("type", _SITE_SHAPES, SiteShape.Sphere)
     if shape is None:
         reading.log.approximated(
-            element, "attribute 'type': a site with the shape of a mesh becomes a sphere"
+            element, "attributes 'type' and 'mesh': a site with the shape of a mesh becomes a sphere"
         )
         a.mark("mesh")
         shape = SiteShape.Sphere

@@ -196,5 +196,6 @@ def read_free(reading: Reading, a: Attributes, scope: Scope) -> FreeJoint:
 
 def _note_alignment(a: Attributes, scope: Scope, align: bool | None) -> None:
     if scope.compiler.alignfree if align is None else align:
-        message = "attribute 'align': the frame of the body stays where it is drawn, not at its inertia"
+        name = "align" if align else "alignfree"
+        message = f"attribute '{name}': the frame of the body stays where it is drawn, not at its inertia"
         a.log.approximated(a.element, message)

@@ -71,7 +71,7 @@ class Law:
     def is_servo(self) -> bool:
         """Whether it drives a length toward its input."""
         servo = self.gain == "fixed" and self.gainprm[0] == -self.biasprm[1]
-        return self.bias == "affine" and (self.gain == "pid" or servo)
+        return self.gain == "pid" or (self.bias == "affine" and servo)
 
 
 def read_law(element: Element, classes: Sequence[Sequence[Element]], log: Log) -> Law:

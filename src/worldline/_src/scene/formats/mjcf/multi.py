@@ -80,10 +80,9 @@ def _read_pid(a: Attributes, model: Actuator) -> Made:
     if min(slew, most) < 0.0:
         log.problem(element, f"given slewmax {slew:g} and imax {most:g}; allowed: numbers >= 0")
         return [], len(inputs), activations
-    remembers = activations > 0 and "pos" in inputs and not ratio
+    remembers = activations > 0 and "pos" in inputs
     if activations and not remembers:
-        reason = "with 'dampratio'" if ratio else "without the input 'pos'"
-        log.approximated(element, f"attributes 'ki' and 'slewmax' {reason} are left out")
+        log.approximated(element, "attributes 'ki' and 'slewmax' without the input 'pos' are left out")
     if len(inputs) > 1 and model.forcerange is not None:
         log.approximated(element, "attribute 'forcerange': it bounds the force of each input by itself")
     ranges = {"pos": _range(a, "posrange") or model.ctrlrange, "vel": _range(a, "velrange")}
@@ -101,9 +100,9 @@ def _read_pid(a: Attributes, model: Actuator) -> Made:
                 servo.damping_type, servo.damping_value = DampingType.Dampratio, ratio
             part.actuator_type = ActuatorType.position(servo)
             if remembers:
-                restoring = [0.0, -stiffness, -servo.damping_value, *(0.0,) * 7]
+                restoring = [0.0, -stiffness, 0.0 if ratio else -servo.damping_value, *(0.0,) * 7]
                 controller = (stiffness, integral, 0.0, slew or -1.0, most or -1.0)
-                part.actuator_type = _controller(DynType.Pid, controller, restoring)
+                part.actuator_type = _controller(DynType.Pid, controller, restoring, ratio or None)
         elif word == "vel":
             part.actuator_type = ActuatorType.velocity(damping)
             if "pos" not in inputs and stiffness:
@@ -160,11 +159,17 @@ def _read_pid_plugin(a: Attributes, model: Actuator, config: dict[str, Element])
 
 
 def _controller(
-    kind: DynType, parameters: Sequence[float], restoring: Sequence[float] | None = None
+    kind: DynType,
+    parameters: Sequence[float],
+    restoring: Sequence[float] | None = None,
+    ratio: float | None = None,
 ) -> ActuatorType:
-    """A controller of position, see `DynType`, with an affine bias or none."""
+    """A controller of position, see `DynType`, with an affine bias or none, and its damping ratio or none."""
     return ActuatorType.general(
         GeneralParam(
+            # the damping ratio is that of a servo of this stiffness
+            gainprm=[1.0 if ratio is None else parameters[0], *(0.0,) * 9],
+            damping_ratio=ratio,
             bias=BiasType.None_ if restoring is None else BiasType.Affine,
             biasprm=(0.0,) * 10 if restoring is None else list(restoring),
             dyntype=kind,

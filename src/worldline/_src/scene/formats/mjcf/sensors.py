@@ -8,14 +8,22 @@ A file has one list of sensors, a scene one list for each kind. Where there are 
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Final
 
 from worldline._src.scene.formats.mjcf.context import Reading
 from worldline._src.scene.formats.mjcf.scopes import Reference, Scope
 from worldline._src.scene.formats.mjcf.sensor_table import SENSORS, Kind
 from worldline._src.scene.formats.xml import Attributes, Element
-from worldline._src.scene.sensor_types import ContactMatch, ContactSensorReduce, FrameSensorRef, ObjectType
+from worldline._src.scene.sensor_types import (
+    ActuatorSensorType,
+    ContactMatch,
+    ContactSensorReduce,
+    FrameSensorRef,
+    ObjectType,
+)
 from worldline._src.scene.sensors import (
+    ActuatorSensor,
     CameraProjectionSensor,
     ContactSensor,
     ContactSensorReport,
@@ -81,12 +89,12 @@ def _object_reference(element: Element, type_name: str, name: str) -> Reference:
 def read_sensors(reading: Reading) -> None:
     """All `sensor` sections."""
     made: list[tuple[str, Sensor, Element, Scope]] = []
+    actuators = _actuators(reading)
     for element, scope, _ in reading.members("sensor", references):
         kind = SENSORS.get(element.tag)
         if kind is None or (element.tag == "rangefinder" and element.get("camera")):
-            reading.log.left_out(
-                element, f"sensors of type {element.tag} with such a target have no place in a scene"
-            )
+            target = "attribute 'camera': " if kind is not None else ""
+            reading.log.left_out(element, f"{target}sensors of type {element.tag} with such a target")
             continue
         a = Attributes(element, reading.log)
         a.mark("name")
@@ -95,11 +103,35 @@ def read_sensors(reading: Reading) -> None:
             continue
         _read_common(a, sensor)
         reading.finish(a, _IGNORED)
+        if isinstance(sensor, ActuatorSensor) and not _is_measured(a, sensor, actuators):
+            continue
         sensor.name = reading.names.own(scope, element, "sensor")
         getattr(reading.world.sensors, kind.list_name).append(sensor)
         made.append((kind.list_name, sensor, element, scope))
     if made:
         _keep_order(reading, made)
+
+
+def _actuators(reading: Reading) -> dict[str, int]:
+    """How many actuators of the scene an actuator of the file became, by the name of the first."""
+    found = [(id(entry.element), id(entry.scope)) for entry in reading.inputs if entry.actuator is not None]
+    parts = Counter(found)
+    return {
+        entry.actuator.name: parts[id(entry.element), id(entry.scope)]
+        for entry in reversed(reading.inputs)
+        if entry.actuator is not None and entry.actuator.name is not None
+    }
+
+
+def _is_measured(a: Attributes, sensor: ActuatorSensor, actuators: dict[str, int]) -> bool:
+    """Whether the scene has the actuator of a sensor; notes one that is left out or is a part."""
+    parts = actuators.get(sensor.actuator, 0)
+    if parts == 0:
+        a.log.left_out(a.element, f"attribute 'actuator': '{sensor.actuator}' is left out")
+    elif parts > 1 and sensor.type_ is ActuatorSensorType.Force:
+        message = f"attribute 'actuator': the force of the first of the {parts} inputs of '{sensor.actuator}'"
+        a.log.approximated(a.element, message)
+    return parts > 0
 
 
 def _keep_order(reading: Reading, made: list[tuple[str, Sensor, Element, Scope]]) -> None:

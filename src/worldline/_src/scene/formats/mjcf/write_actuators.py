@@ -207,7 +207,12 @@ def _write_controller(writing: Writing, words: Words, actuator: Actuator, path: 
     if bias[0] or bias[1] != -stiffness or 0.0 in (slewmax, imax):
         writing.changed(path, "a pid restores by its own kp, and 0 is no bound")
     words.real("kp", stiffness, 1.0)
-    words.real("kv", -bias[2], 0.0)
+    if law.damping_ratio:
+        words.real("dampratio", law.damping_ratio)
+        if law.gainprm[0] != stiffness or bias[2]:
+            writing.changed(path, "the damping ratio of a pid is that of its kp, and leaves no other damping")
+    else:
+        words.real("kv", -bias[2], 0.0)
     words.real("ki", integral, 0.0)
     words.real("slewmax", max(slewmax, 0.0), 0.0)
     words.real("imax", max(imax, 0.0), 0.0)
