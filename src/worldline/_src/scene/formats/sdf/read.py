@@ -149,6 +149,8 @@ class _File:
                 self.log.left_out(extra, "only one <physics> counts")
         if chosen is not None:
             inner = Node(chosen, self.log)
+            if chosen.get("type"):
+                self.log.kept(chosen, "attribute 'type': another engine, and the same physics")
             step = inner.real("max_step_size")
             if step is not None and step > 0.0:
                 option.timestep = step

@@ -219,6 +219,8 @@ class ShapeReader:
         if z[2] < 1.0:
             x = across(z)
             turn = quaternion(np.stack((x, np.cross(z, x), z), axis=1))
+        if infinite and node.child("size") is not None:
+            self.log.kept(node.element, "<size>: a plane that bodies touch has no edge")
         if infinite:
             return Geometry(shape=ShapeType.InfinitePlane), Pose(np.zeros(3), turn)
         size = (abs(width) / 2.0, abs(depth) / 2.0, 0.0)
