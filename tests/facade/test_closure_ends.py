@@ -71,6 +71,24 @@ def test_moving_a_frame_gives_the_motion_of_a_world_built_with_it_there():
     np.testing.assert_array_equal(moved.state_vector, fresh.state_vector)
 
 
+def test_a_restored_frame_of_a_recording_takes_the_closure_back():
+    world = sx.World(time_step=0.001)
+    stand = world.add_free_frame("stand")
+    hand = world.add_free_frame("hand", parent=stand)
+    body = world.add_rigid_body("body", mass=2.0, inertia=0.1 * np.eye(3))
+    solved(world, hand, body)
+    world.replay_recording_enabled = True
+    world.step(n=5)
+    stand.local_transform = at(x=0.3)
+    hand.local_transform = at(z=0.1)
+    world.step(n=400)
+    np.testing.assert_allclose(body.translation, (0.3, 0.0, 0.1), atol=1e-6)
+    assert world.verify_replay().matches
+    world.restore_replay_frame(5)
+    world.step(n=400)
+    np.testing.assert_allclose(body.translation, (0.0, 0.0, 0.0), atol=1e-6)
+
+
 def test_a_frame_put_on_another_body_takes_the_closure_along():
     world = sx.World(gravity=(0, 0, 0))
     first, second = world.add_rigid_body("first"), world.add_rigid_body("second", position=(1, 0, 0))

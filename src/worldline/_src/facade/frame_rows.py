@@ -106,8 +106,14 @@ class FrameRows:
         runtime.wrenches_written()
         sim.written()
         poses = row[self._fixed :].reshape(-1, 7)
+        moved = []
         for frame, pose in zip(_free_frames(world), poses, strict=True):
-            frame._place(pose)
+            if not np.array_equal(frame._local(), pose):
+                frame._place(pose)
+                moved.append(frame)
+        # closures once all frames are in place, since frames may stand on frames
+        for frame in moved:
+            world._follow_frame(frame)
 
     def _load_settings(self, world: World, row: Array) -> None:
         runtime, sim, options = self.runtime, self.runtime.sim, world._options
