@@ -6,10 +6,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
 
+import numpy as np
 import pytest
 
-from worldline._src.errors import BusyError
+from worldline import model as wm
+from worldline._src.errors import ArgumentError, BusyError
 from worldline._src.step.thread_guard import FREE, READ, STEP, ThreadGuard
 
 SOON = 0.05
@@ -164,3 +168,69 @@ def test_a_step_that_ends_is_owned_by_nobody():
     with guard:
         assert guard.busy == READ
     assert guard.busy == FREE
+
+
+# ---- simulations without a World
+
+
+def ball_model() -> wm.Model:
+    builder = wm.ModelBuilder()
+    builder.add_shape_sphere(builder.add_body(mass=1.0), radius=0.1)
+    builder.add_ground_plane()
+    return builder.finalize()
+
+
+SIMULATIONS: dict[str, Callable[[wm.Model], Any]] = {
+    "Simulation": lambda model: wm.Simulation(model, 0.001),
+    "LaneSimulation": lambda model: wm.LaneSimulation(model, 64, time_step=0.001),
+}
+
+
+@pytest.mark.parametrize("name", SIMULATIONS)
+def test_threads_that_step_one_simulation_lose_no_step(name: str) -> None:
+    # four threads in one Simulation were a bus error, and a LaneSimulation lost frames
+    model = ball_model()
+    shared, alone = SIMULATIONS[name](model), SIMULATIONS[name](model)
+    for simulation in (shared, alone):
+        simulation.q[..., 2] = 0.5
+    made: list[int] = []
+    refused: list[str] = []
+
+    def work() -> None:
+        for _ in range(40):
+            try:
+                shared.step(25)
+                made.append(25)
+            except BusyError as error:
+                refused.append(str(error))
+
+    calls = [Other(work) for _ in range(4)]
+    assert [call.done() for call in calls] == [None] * 4
+    assert all(f"this {name}" in words for words in refused)
+    alone.step(sum(made))
+    assert shared.frame == sum(made) == 25 * (160 - len(refused))
+    np.testing.assert_array_equal(shared.q, alone.q)
+
+
+@pytest.mark.parametrize("name", SIMULATIONS)
+@pytest.mark.parametrize("call", ["step", "reset", "deepcopy"])
+def test_a_simulation_refuses_calls_while_another_thread_steps(name: str, call: str) -> None:
+    simulation = SIMULATIONS[name](ball_model())
+    calls = {"step": simulation.step, "reset": simulation.reset, "deepcopy": lambda: deepcopy(simulation)}
+    simulation.guard.take()
+    assert isinstance(Other(calls[call]).done(), BusyError)
+    simulation.guard.end()
+    calls[call]()
+
+
+@pytest.mark.parametrize("name", SIMULATIONS)
+def test_a_step_that_fails_leaves_the_simulation_free(name: str) -> None:
+    simulation = SIMULATIONS[name](ball_model())
+    with pytest.raises(ArgumentError, match="step count"):
+        simulation.step(-1)
+    assert simulation.guard.busy == FREE
+    simulation.divergence_policy = "reset"
+    simulation.v[..., 0] = 1e11
+    simulation.step(3)
+    assert simulation.guard.busy == FREE
+    np.testing.assert_array_equal(simulation.v[..., 0], 0.0)

@@ -122,7 +122,7 @@ class Runtime:
         strict: bool,
     ) -> None:
         self.scene = scene
-        self.guard = ThreadGuard()
+        self.guard = ThreadGuard("World", "World.clone")
         """Keeps threads apart; see `step/thread_guard.py`."""
         built = compile_scene(scene)
         self.model: Model = built.model
@@ -477,13 +477,13 @@ class Runtime:
         """Make `n` steps; what was applied once acts in the first."""
         self._acted = None
         if not self._once_set:
-            self.sim.step(n)
+            self.sim.take_steps(n)
             self._acted = self.sim.acted
             return
         try:
             self.sim.body_f[:] = self.held + self.once
             self.sim.forces_written()
-            self.sim.step(1)
+            self.sim.take_steps(1)
             self._acted = None if n > 1 else self.held + self.once
         finally:
             self.once[:] = 0.0
@@ -491,7 +491,7 @@ class Runtime:
             self.sim.body_f[:] = self.held
             self.sim.forces_written()
         if n > 1:
-            self.sim.step(n - 1)
+            self.sim.take_steps(n - 1)
         if self.sim.acted is not None:
             self._acted = self.sim.acted
 

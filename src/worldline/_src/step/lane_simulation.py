@@ -76,6 +76,7 @@ from worldline._src.step.stepping import (
     of_family,
     start_targets,
 )
+from worldline._src.step.thread_guard import ThreadGuard, between_steps, exclusive_step
 
 _FROZEN = "the world is frozen as it was before it"
 
@@ -226,6 +227,7 @@ class LaneSimulation:
 
     def _start(self) -> None:
         """Make the constraints and lay everything out, at the start of the model."""
+        self.guard = ThreadGuard("LaneSimulation", "copy.deepcopy")
         self.constraints = SlotConstraints(self.model, self._most_sweeps, self._tolerance)
         if self.family is MultibodyIntegrationFamily.IMPLICIT_VELOCITY and self.constraints.answers:
             raise CapabilityError(
@@ -421,6 +423,7 @@ class LaneSimulation:
         mark = self._marks[world]
         return failure_of(self.model, mark[QUANTITY : VALUE + 1], int(mark[FRAME]), outcome, world)
 
+    @between_steps
     def reset(self, worlds: Iterable[int] | None = None) -> None:
         """Put worlds, all when None, at the start of the model; they go on from there.
 
@@ -462,6 +465,7 @@ class LaneSimulation:
         """Solves of the last call of `step` that ended at the most sweeps unsolved, (worlds,)."""
         return self._sweeps[:, 1].astype(np.int64)
 
+    @exclusive_step
     def step(self, n: int = 1, *, threads: int = 1, lanes: int | None = None) -> None:
         """Make `n` steps of every world; `divergence_policy` says what happens to worlds that diverge.
 
@@ -474,6 +478,7 @@ class LaneSimulation:
 
         Raises:
             BatchFailure: worlds diverged, after all steps of the others; with the policy RAISE.
+            BusyError: another thread is inside a step of this LaneSimulation.
         """
         if not is_count(n) or n < 0:
             raise ArgumentError(f"n must be a non-negative step count, got {n!r}")
@@ -536,6 +541,7 @@ class LaneSimulation:
     def __copy__(self) -> LaneSimulation:
         raise OperationError("a LaneSimulation shares no arrays; copy.deepcopy gives a clone")
 
+    @between_steps
     def __getstate__(self) -> dict[str, Any]:
         state = {name: vars(self)[name] for name in _SETTINGS}
         state |= {name: vars(self)[name].copy() for name in _NUMBERS}

@@ -213,7 +213,7 @@ class _Rows:
             sim.control[:] = self.control[w]
         sim.written()
         sim.forces_written()
-        sim.step(steps)
+        sim.take_steps(steps)
         self.q[w], self.v[w], self.a[w] = sim.q, sim.v, sim.a
         if constraints is not None:
             self.activation[w] = sim.activation

@@ -37,6 +37,7 @@ from worldline._src.step.divergence import (
     VELOCITY,
     DivergencePolicy,
     checked_limit,
+    failed_body,
     failure_of,
     limits_of,
 )
@@ -71,7 +72,7 @@ from worldline._src.step.stepping import (
     of_family,
     start_targets,
 )
-from worldline._src.step.thread_guard import FREE, READ, ThreadGuard
+from worldline._src.step.thread_guard import FREE, READ, ThreadGuard, between_steps, exclusive_step
 from worldline._src.step.user_elements import (
     StepContext,
     UserCalls,
@@ -506,11 +507,16 @@ class Simulation:
         plan = self.constraints.plan(plan, damped=damped and self.implicit, speeds=speeds)
         return plan._replace(contact_log=self.contact_log is not None)
 
+    @exclusive_step
     def step(self, n: int = 1) -> None:
         """Make `n` steps; `divergence_policy` says what happens when one diverges.
 
-        Interrupting with Ctrl-C stops between two steps.
+        Interrupting with Ctrl-C stops between two steps. Another thread that is inside is a `BusyError`.
         """
+        self.take_steps(n)
+
+    def take_steps(self, n: int) -> None:
+        """Make `n` steps for a caller that has entered `guard`."""
         if n.__class__ is not int or n < 0:
             if not is_count(n) or n < 0:
                 raise ArgumentError(f"n must be a non-negative step count, got {n!r}")
@@ -608,7 +614,7 @@ class Simulation:
         frame, self._record[0] = int(self._record[0]), 0.0
         if self.family is MultibodyIntegrationFamily.VARIATIONAL and self.solver_report[1] != 0.0:
             largest = int(np.argmax(np.abs(self._view("dof_gap"))))
-            return StepFailure(self.dof_body(largest), "solution", frame, outcome=outcome)
+            return StepFailure(failed_body(self.model, VELOCITY, largest), "solution", frame, outcome=outcome)
         return failure_of(self.model, self._record[1:4], frame, outcome=outcome)
 
     def _diverged(self, missing: int) -> None:
@@ -633,6 +639,7 @@ class Simulation:
         if self._policy in (DivergencePolicy.RAISE, DivergencePolicy.CONTINUE):
             raise failure
 
+    @between_steps
     def reset(self) -> None:
         """Back to the start of the model, at rest in time; commands stay as they are."""
         self.q[:], self.v[:] = self.model.joint_q, self.model.joint_qd
@@ -644,17 +651,12 @@ class Simulation:
         self.failure = None
         self.written()
 
-    def dof_body(self, d: int) -> str:
-        """Label of the body that a degree of freedom moves."""
-        model = self.model
-        joint = int(np.searchsorted(model.joint_qd_start, d, side="right")) - 1
-        return model.body_label[int(model.joint_child[joint])]
-
     # ---- copies
 
     def __copy__(self) -> Simulation:
         raise OperationError("a Simulation shares no arrays; copy.deepcopy gives a clone")
 
+    @between_steps
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = {
             name: getattr(self, name) for name in ("model", "family", "variational", "_policy", "_limit")

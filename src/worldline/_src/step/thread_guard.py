@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""One thread at a time: exclusive access to the arenas of a `Simulation`.
+"""One thread at a time: exclusive access to the arenas of a `Simulation` or a `LaneSimulation`.
 
 Compiled code runs without the interpreter's lock, so a step in one thread and a read in another would meet in
 the same memory. `ThreadGuard.busy` says who is inside: nobody, a step, or a read of several parts. Steps wait
@@ -16,30 +16,39 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
+from typing import Any, TypeVar
 
 from worldline._src.errors import BusyError
 
 FREE, STEP, READ = 0, 1, 2
 _RULE = (
-    "another thread is inside a step of this World; one thread at a time may use a World: "
-    "wait until that step returns, or give every thread a World of its own (World.clone)"
+    "another thread is inside a step of this {0}; one thread at a time may use a {0}: "
+    "wait until that step returns, or give every thread a {0} of its own ({1})"
 )
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 _POLL_SECONDS = 1e-5
 
 
 class ThreadGuard:
-    """Access of several threads to one Simulation; a context manager around reads of several parts."""
+    """Access of several threads to one Simulation; a context manager around reads of several parts.
 
-    __slots__ = ("_depth", "_owner", "_steps_waiting", "busy")
+    Args:
+        guarded: What the user knows it as.
+        copied: How the user gets another one.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_depth", "_owner", "_rule", "_steps_waiting", "busy")
+
+    def __init__(self, guarded: str = "Simulation", copied: str = "copy.deepcopy") -> None:
         self.busy = FREE
         """FREE, STEP or READ."""
         self._owner = 0
         """Thread that is inside and may read; 0 for none, and in a plain step."""
         self._depth = 0
+        self._rule = _RULE.format(guarded, copied)
         self._steps_waiting: list[None] = []
         """One entry for each step that waits for reads; new reads let them go first."""
 
@@ -50,7 +59,7 @@ class ThreadGuard:
         while self.busy == READ or self._steps_waiting:
             time.sleep(_POLL_SECONDS)
         if self.busy:
-            raise BusyError(_RULE)
+            raise BusyError(self._rule)
         self.busy = READ
         self._owner, self._depth = threading.get_ident(), 1
 
@@ -69,17 +78,17 @@ class ThreadGuard:
         if self._owner != threading.get_ident():
             self._await_reads()
             if self.busy:
-                raise BusyError(_RULE)
+                raise BusyError(self._rule)
 
     def take(self) -> None:
         """Enter for a step: waits for reads of other threads, refuses when another step runs."""
         if self._owner == threading.get_ident():
-            raise BusyError(_RULE)
+            raise BusyError(self._rule)
         self._steps_waiting.append(None)
         try:
             self._await_reads()
             if self.busy:
-                raise BusyError(_RULE)
+                raise BusyError(self._rule)
             self.busy = STEP
         finally:
             self._steps_waiting.pop()
@@ -102,3 +111,30 @@ class ThreadGuard:
         """Leave after `take`."""
         self._owner = self._depth = 0
         self.busy = FREE
+
+
+def exclusive_step(method: _Method) -> _Method:
+    """A method of an object with a `guard` that steps: one thread at a time is inside."""
+
+    @wraps(method)
+    def step(self: Any, *given: Any, **named: Any) -> Any:
+        guard: ThreadGuard = self.guard
+        guard.take()
+        try:
+            guard.adopt()
+            return method(self, *given, **named)
+        finally:
+            guard.end()
+
+    return step  # pyright: ignore[reportReturnType]
+
+
+def between_steps(method: _Method) -> _Method:
+    """A method of an object with a `guard` that reads or writes several parts: refused during a step."""
+
+    @wraps(method)
+    def call(self: Any, *given: Any, **named: Any) -> Any:
+        with self.guard:
+            return method(self, *given, **named)
+
+    return call  # pyright: ignore[reportReturnType]
