@@ -14,6 +14,7 @@ from scipy.spatial.transform import Rotation
 from worldline import model as wm
 from worldline import msd
 from worldline import simulation as sx
+from worldline._src.jit import DISABLED
 from worldline._src.kernels.constraints import tables as t
 
 H, FASTEST = 0.002, 3.0
@@ -149,3 +150,28 @@ def test_a_ball_joint_goes_back_along_its_axis_of_rotation(axis):
     base = Rotation.from_quat(after[3:7]).as_rotvec()
     got = np.concatenate([after[:3] - q[:3], base, (start.inv() * end).as_rotvec()])
     np.testing.assert_allclose(got, wanted, rtol=0, atol=2.0 * share**2)
+
+
+@pytest.mark.skipif(DISABLED, reason="lanes need the compiler")
+@pytest.mark.parametrize("kind", [sx.JointType.REVOLUTE, sx.JointType.SPHERICAL])
+def test_a_world_within_its_tolerance_is_not_moved_with_the_worlds_beside_it(kind):
+    """World 1 is beyond its limit by less than recovery acts on, world 0 by far more.
+
+    The displacement is computed for all lanes of an instruction and is not zero in world 1.
+    """
+    spherical = kind is sx.JointType.SPHERICAL
+    world, _ = chain([(0.0 if spherical else -0.3, 0.3)], kind, **({"axis": (0, 0, 1)} if spherical else {}))
+    model = world._live().model
+    worlds = wm.LaneSimulation(model, 4)
+    beyond = (0.1, 0.8e-6 * H, -0.1, 0.4)
+    for row, r in zip(worlds.q, beyond, strict=True):
+        turn = Rotation.from_rotvec((0.3 + r) * np.array([0.36, -0.48, 0.8])).as_quat()
+        row[7:] = turn if spherical else 0.3 + r
+    start = worlds.q.copy()
+    worlds.step(1)
+    assert np.abs(worlds.q[[0, 3], 7:] - start[[0, 3], 7:]).max(axis=1).min() > 1e-4
+    for w in (1, 2):
+        alone = wm.LaneSimulation(model, 1)
+        alone.q[0] = start[w]
+        alone.step(1)
+        assert np.array_equal(worlds.q[w], alone.q[0])

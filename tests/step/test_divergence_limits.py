@@ -7,10 +7,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from worldline import msd
+from worldline import StepFailure, msd
 from worldline._src.errors import ArgumentError, UnknownCapabilityError
 from worldline._src.step import divergence
 from worldline._src.step.divergence import failed_body, limits_of
+from worldline.model import ModelBuilder, Simulation
 
 
 def test_limits_of_every_quantity():
@@ -76,3 +77,34 @@ def test_policies_are_named_by_member_text_and_action():
         policy.of("freez")
     with pytest.raises(UnknownCapabilityError):
         policy.of(3)
+
+
+def crossed():
+    """Two links whose joints are added in the other order than the links: joint 0 moves body 1."""
+    builder = ModelBuilder()
+    first = builder.add_link(label="first", mass=1.0, inertia=np.eye(3))
+    second = builder.add_link(label="second", mass=1.0, inertia=np.eye(3))
+    joints = [
+        builder.add_joint_free(second, label="free"),
+        builder.add_joint_revolute(-1, first, axis=(0, 1, 0), label="hinge"),
+    ]
+    for joint in joints:
+        builder.add_articulation([joint])
+    return builder.finalize()
+
+
+def test_a_number_has_the_name_of_the_child_of_its_joint():
+    model = crossed()
+    assert model.joint_child.tolist() == [1, 0]
+    for quantity, name in enumerate(divergence.NAMES[:4]):
+        count = 7 if name == "position" else 6
+        assert [failed_body(model, quantity, i) for i in (0, count - 1, count)] == [
+            "second",
+            "second",
+            "first",
+        ]
+    simulation = Simulation(model)
+    assert [simulation.dof_body(d) for d in (0, 5, 6)] == ["second", "second", "first"]
+    simulation.v[6] = 1e12
+    with pytest.raises(StepFailure, match="'first'"):
+        simulation.step(1)
