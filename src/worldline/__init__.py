@@ -8,7 +8,8 @@ Public modules, loaded when they are first used:
 - `worldline.model`: models as arrays, and kinematics and dynamics of trees on one world or on many;
 - `worldline.msd`: the scene description and its files;
 - `worldline.collision`: shapes, contacts, distances and rays without a world;
-- `worldline.lcp`: linear complementarity problems and their solvers.
+- `worldline.lcp`: linear complementarity problems and their solvers;
+- `worldline.math`: rotations, quaternions, Euler angles, and the groups SO(3) and SE(3).
 
 All errors are here: `worldline.WorldlineError` and the classes that derive from it.
 
@@ -77,12 +78,13 @@ __all__ = [
     "__version__",
     "collision",
     "lcp",
+    "math",
     "model",
     "msd",
     "simulation",
 ]
 
-_MODULES = frozenset({"collision", "lcp", "model", "msd", "simulation"})
+_MODULES = frozenset({"collision", "lcp", "math", "model", "msd", "simulation"})
 
 
 def __getattr__(name: str) -> Any:

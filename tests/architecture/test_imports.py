@@ -77,6 +77,7 @@ CHAINS = (
         "cli",
     ),
     ("errors", "progress", "scene", "collision", "step", "facade"),
+    ("errors", "spatial", "math"),
 )
 FORBIDDEN = (
     ("kernels", "model"),
@@ -88,6 +89,7 @@ FORBIDDEN = (
     ("kernels", "collision"),
     ("collision", "step"),
     ("facade", "drawing"),
+    ("spatial", "math"),
     ("render", "viewer"),
     ("viewer", "render"),
 )
