@@ -20,6 +20,7 @@ import pytest
 
 import worldline
 from facade import (
+    typed_batch,
     typed_bulk,
     typed_connections,
     typed_functions,
@@ -122,6 +123,7 @@ def test_every_handle_has_a_repr():
 
 
 PARTS = (
+    typed_batch,
     typed_use,
     typed_members,
     typed_connections,
@@ -156,6 +158,7 @@ def test_typed_use_runs(tmp_path):
     assert typed_values.run() > 0 and typed_surface.run() > 0
     assert typed_bulk.run() > 0
     assert typed_functions.run() == 4
+    assert typed_batch.run(tmp_path) > 0
     world = sx.World()
     assert asyncio.run(typed_members.wait_for(world)) == 1 and world.frame == 3
 

@@ -149,7 +149,18 @@ def stepped() -> np.ndarray:
     return state.joint_qd[[3, 4, 5, 0, 1, 2]]
 
 
+def batched() -> np.ndarray:
+    batch = sx.WorldBatch(floating()[0], 2)
+    batch.rigid_bodies["box"].force = (0, 0, PUSH)
+    assert np.array_equal(batch.worlds[1].body_wrenches, batch.body_wrenches[1])
+    assert np.array_equal(batch.select([1]).body_wrenches, batch.body_wrenches[1:])
+    return batch.body_wrenches[1, 0]
+
+
 WRENCHES = {
+    "WorldBatch.body_wrenches": batched,
+    "BatchSelection.body_wrenches": batched,
+    "BatchWorld.body_wrenches": batched,
     "Joint.compute_wrench_to_child": lambda: carried().compute_wrench_to_child(sx.Frame.world()),
     "Joint.compute_wrench_to_parent": lambda: -carried().compute_wrench_to_parent(sx.Frame.world()),
     "WorldJoint.wrench": lambda: welded().wrench,

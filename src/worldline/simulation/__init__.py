@@ -14,6 +14,10 @@ from numpy import float64
 
 from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
 from worldline._src.drawing.cameras import LookAt
+from worldline._src.facade.batch.contacts import BatchContacts
+from worldline._src.facade.batch.handles import BatchJoint, BatchLink, BatchMultibody, BatchRigidBody
+from worldline._src.facade.batch.selection import BatchSelection, BatchWorld
+from worldline._src.facade.batch.world_batch import WorldBatch
 from worldline._src.facade.body_options import LinkOptions, RigidBodyOptions
 from worldline._src.facade.capabilities import Capability, capabilities
 from worldline._src.facade.collections import (
@@ -114,6 +118,13 @@ from worldline.simulation import state as state
 
 __all__ = [
     "ActuatorType",
+    "BatchContacts",
+    "BatchJoint",
+    "BatchLink",
+    "BatchMultibody",
+    "BatchRigidBody",
+    "BatchSelection",
+    "BatchWorld",
     "BodyDistance",
     "BodyPoint",
     "Branch",
@@ -214,6 +225,7 @@ __all__ = [
     "VisibilityQueries",
     "VisibleBody",
     "World",
+    "WorldBatch",
     "WorldControl",
     "WorldJoint",
     "WorldJointCollection",

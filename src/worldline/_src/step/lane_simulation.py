@@ -9,7 +9,8 @@ however many threads step them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from threading import Thread
 from typing import Any, NamedTuple
 
@@ -92,6 +93,12 @@ class _Part(NamedTuple):
     """Where not all of them go to one place: first number, where it goes, how many, of every run."""
 
 
+Chunk = Callable[[int, int, int], None]
+"""Work on worlds: the first, the one behind the last, and the number of steps."""
+Share = Callable[[Chunk, int, int, int], None]
+"""Calls the work for parts of some worlds: their number, the multiple a part must have, and the steps."""
+
+
 class _Room(NamedTuple):
     """Arenas of a group of worlds, and the table of their addresses."""
 
@@ -99,7 +106,7 @@ class _Room(NamedTuple):
     table: Any
 
 
-def _uninterrupted(work: Callable[[], None]) -> None:
+def uninterrupted(work: Callable[[], None]) -> None:
     """Do work in a thread of its own; an interrupt of this one is raised when the work is done."""
     failed: list[BaseException] = []
 
@@ -304,6 +311,7 @@ class LaneSimulation:
         self.q_target[:], self.v_target[:] = start_targets(model)
         self.force[:] = model.joint_f
         self._start_row = self._state[0].copy()
+        self._finite = np.empty(max(self._state.size, self._inputs.size), bool)
 
     def _rows(self, parts: list[_Part]) -> tuple[Array, np.ndarray, dict[str, Array]]:
         """An array with a row a world, the table of its parts, and views of them by name."""
@@ -370,6 +378,32 @@ class LaneSimulation:
         sets.append((self._index, self._constant, WITH_GRAVITY, saved))
         return _Room(sets, set_table(sets))
 
+    # ---- evaluation without a step
+
+    @contextmanager
+    def room(self, scalar: str) -> Iterator[_Room]:
+        """Arenas for a group of worlds, to run stages on."""
+        room = self._room(scalar)
+        try:
+            yield room
+        finally:
+            self._rooms[scalar].append(room)
+
+    @property
+    def row_tables(self) -> tuple[np.ndarray, ...]:
+        """Operands of the loop over steps that lay out rows, with limits that finite numbers keep."""
+        limits = limits_of(self._checks, np.inf)
+        return self._state_parts, self._input_parts, self._checks, np.stack([limits, limits])
+
+    def rows(self, low: int, high: int) -> tuple[Array, Array]:
+        """Copies of the rows of state and inputs of some worlds."""
+        return self._state[low:high].copy(), self._inputs[low:high].copy()
+
+    def kept_of(self, state: Array) -> Array:
+        """The part of rows of state that holds forces of constraint rows."""
+        start = self.q.shape[1] + self.v.shape[1] + self.activation.shape[1]
+        return state[:, start : start + self.kept.shape[1]]
+
     # ---- stepping
 
     @property
@@ -413,6 +447,11 @@ class LaneSimulation:
             frozen = self._marks[w, STATUS] == FROZEN
             found[w] = self._failure(w, _FROZEN if frozen else "the step was kept")
         return tuple(found[w] for w in sorted(found, key=lambda world: world or 0))
+
+    @property
+    def any_failed(self) -> bool:
+        """Whether `failures` has any."""
+        return bool(self._last_failures) or bool(self._marks[:, STATUS].any())
 
     @property
     def frozen(self) -> np.ndarray:
@@ -484,9 +523,20 @@ class LaneSimulation:
             raise ArgumentError(f"n must be a non-negative step count, got {n!r}")
         if not is_count(threads) or threads < 0:
             raise ArgumentError(f"threads must be a whole number, 0 for all processors, got {threads!r}")
+        if threads == 1:
+            self.advance(int(n), None, lanes)
+        else:
+            self.advance(
+                int(n),
+                lambda chunk, count, width, many: in_threads(chunk, count, threads, width, many),
+                lanes,
+            )
+
+    def advance(self, n: int, share: Share | None, lanes: int | None = None) -> None:
+        """Make `n` steps of every world, with the work shared out by `share`, or by this thread when None."""
         scalar = choose_scalar(lanes, self.worlds)
         for name, rows in (("state", self._state), ("inputs", self._inputs)):
-            if not np.isfinite(rows).all():
+            if not np.isfinite(rows, out=self._finite[: rows.size].reshape(rows.shape)).all():
                 world = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
                 raise ArgumentError(f"{name} of world {world} must be finite")
         self._begin()
@@ -502,12 +552,12 @@ class LaneSimulation:
 
         before = self.frozen
         try:
-            for many in portions(int(n)):
-                if threads == 1:
+            for many in portions(n):
+                if share is None:
                     # compiled code counts the steps it makes: an interrupt comes before it or after it
                     chunk(0, self.worlds, many)
                 else:
-                    _uninterrupted(lambda many=many: in_threads(chunk, self.worlds, threads, width, many))
+                    uninterrupted(lambda many=many: share(chunk, self.worlds, width, many))
         finally:
             failed = self._end(np.flatnonzero(self.frozen & ~before).tolist())
         if failed and self._policy is DivergencePolicy.RAISE:

@@ -1,0 +1,146 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""A batch in a file: what the next step of every world depends on, written whole or not at all.
+
+The file has no description: it is read into a batch of the same one, with as many worlds in the same layout.
+"""
+
+from __future__ import annotations
+
+import os
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from worldline._src.errors import SceneError, WorldlineError
+from worldline._src.facade import persistence
+from worldline._src.facade.checked_file import FileKind, read_checked, write_checked
+from worldline._src.spatial.poses import Array
+from worldline._src.step.contact_memory import recall, remembered
+from worldline._src.step.simulation import Simulation
+
+if TYPE_CHECKING:
+    from worldline._src.facade.batch.thread_worlds import Unit
+    from worldline._src.facade.batch.world_batch import WorldBatch
+
+_KIND = FileKind(b"WORLDBAT", 1, "checkpoint of a WorldBatch", SceneError)
+
+Packed = tuple[list[int], bytes]
+"""Shape and little-endian numbers of an array."""
+
+
+class _Saved(msgspec.Struct, forbid_unknown_fields=True):
+    """What the file holds."""
+
+    layout: str
+    num_worlds: int
+    model: str
+    """Fingerprint of the model that all worlds start with."""
+    arrays: dict[str, Packed]
+    worlds: dict[str, bytes]
+
+
+def _pack(array: Array) -> Packed:
+    return list(array.shape), np.ascontiguousarray(array, "<f8").tobytes()
+
+
+def _unpack(packed: Packed, what: str) -> Array:
+    shape, data = packed
+    if len(data) != 8 * int(np.prod(shape)):
+        raise SceneError(f"{what}: given {len(data)} bytes; allowed: {8 * int(np.prod(shape))} bytes")
+    return np.frombuffer(data, "<f8").astype(np.float64).reshape(shape)
+
+
+def save(batch: WorldBatch, path: str | PathLike[str]) -> None:
+    """See `WorldBatch.save`."""
+    parts = batch._worlds.save()
+    saved = _Saved(
+        layout=batch.layout,
+        num_worlds=batch.num_worlds,
+        model=batch._model_fingerprint(),
+        arrays={name: _pack(part) for name, part in parts.items() if isinstance(part, np.ndarray)},
+        worlds={name: part for name, part in parts.items() if isinstance(part, bytes)},
+    )
+    write_checked(path, _KIND, msgspec.msgpack.encode(saved))
+
+
+def load(batch: WorldBatch, path: str | PathLike[str]) -> None:
+    """See `WorldBatch.load`."""
+    where = os.fspath(path)
+    try:
+        saved = msgspec.msgpack.decode(read_checked(where, _KIND), type=_Saved)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise SceneError(f"{where}: not a checkpoint of a WorldBatch: {error}") from None
+    for what, theirs, own in (
+        ("num_worlds", saved.num_worlds, batch.num_worlds),
+        ("layout", saved.layout, batch.layout),
+        ("model", saved.model, batch._model_fingerprint()),
+    ):
+        if theirs != own:
+            raise SceneError(f"{where}: {what} of the checkpoint is {theirs}, that of this batch {own}")
+    before = batch._worlds.save()
+    given: dict[str, Any] = {name: _unpack(packed, name) for name, packed in saved.arrays.items()}
+    given |= saved.worlds
+    for name, part in before.items():
+        if name not in given or (isinstance(part, np.ndarray) and given[name].shape != part.shape):
+            raise SceneError(f"{where}: {name} is missing or does not fit")
+    before = {name: part.copy() if isinstance(part, np.ndarray) else part for name, part in before.items()}
+    try:
+        batch._worlds.load(given)
+    except (WorldlineError, msgspec.MsgspecError, KeyError) as error:
+        batch._worlds.load(before)
+        raise SceneError(f"{where}: not a checkpoint that can be restored: {error}") from error
+
+
+# ---- one world of threads
+
+
+class _SavedSimulation(msgspec.Struct, forbid_unknown_fields=True):
+    """A Simulation beside its model."""
+
+    arrays: dict[str, Packed]
+    memory: dict[str, Packed]
+    frozen: bool
+
+
+def _own_arrays(sim: Simulation) -> dict[str, Array]:
+    made = {"data": sim.data, "control": sim.control, "activation": sim.activation}
+    if sim.constraints is not None:
+        made |= {name: sim.constraints.column[name] for name in ("equality_on", "equality_break")}
+    return made
+
+
+def unit_bytes(unit: Unit) -> bytes:
+    """State of one world, without its description."""
+    if unit.world is not None:
+        flag = b"1" if unit.sim.frozen else b"0"
+        return flag + msgspec.msgpack.encode(persistence._packed(unit.world, b""))
+    sim = unit.sim
+    memory = {} if sim.constraints is None else remembered(sim.constraints)
+    return msgspec.msgpack.encode(
+        _SavedSimulation(
+            {name: _pack(array) for name, array in _own_arrays(sim).items()},
+            {name: _pack(array) for name, array in memory.items()},
+            sim.frozen,
+        )
+    )
+
+
+def unit_restore(unit: Unit, data: bytes) -> None:
+    """Take over what `unit_bytes` gave."""
+    if unit.world is not None:
+        persistence._apply(unit.world, msgspec.msgpack.decode(data[1:], type=persistence._Saved))
+        unit.sim.frozen = data[:1] == b"1"
+        return
+    saved, sim = msgspec.msgpack.decode(data, type=_SavedSimulation), unit.sim
+    for name, array in _own_arrays(sim).items():
+        array[...] = _unpack(saved.arrays[name], name)
+    sim.written()
+    if sim.constraints is not None:
+        sim.constraints.forget_contacts()
+        wrong = recall(sim, {name: _unpack(packed, name) for name, packed in saved.memory.items()})
+        if wrong is not None:
+            raise SceneError(f"{wrong} does not fit the contacts of the model")
+    sim.frozen = saved.frozen

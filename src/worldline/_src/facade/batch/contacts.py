@@ -1,0 +1,78 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Contacts of all worlds of a batch as one flat list."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from worldline._src.spatial.poses import Array
+from worldline._src.step.present_contacts import ContactRows
+
+
+class BatchContacts(NamedTuple):
+    """Contacts of the present state of worlds, with the forces that act there now; one row each, by world.
+
+    Bodies and shapes are indices into `WorldBatch.body_names` and into the shapes of the model; a body of -1
+    is the world itself, such as the ground.
+    """
+
+    world: np.ndarray
+    """Index of the world, (contacts,)."""
+    body_a: np.ndarray
+    """First body, (contacts,)."""
+    body_b: np.ndarray
+    """Second body, (contacts,)."""
+    shape_a: np.ndarray
+    """Shape of the first body, (contacts,)."""
+    shape_b: np.ndarray
+    """Shape of the second body, (contacts,)."""
+    point: Array
+    """Halfway between the two surfaces, world frame [m], (contacts, 3)."""
+    normal: Array
+    """Unit vector from body_a to body_b, (contacts, 3)."""
+    depth: Array
+    """Overlap [m], negative for a gap, (contacts,)."""
+    force: Array
+    """On body_b, world axes [N], (contacts, 3)."""
+
+    @property
+    def count(self) -> int:
+        """Number of contacts in all worlds."""
+        return len(self.world)
+
+    def of_world(self, index: int) -> BatchContacts:
+        """The contacts of one world."""
+        return BatchContacts(*(column[self.world == index] for column in self))
+
+    def counts(self, num_worlds: int) -> np.ndarray:
+        """Number of contacts of every world, (num_worlds,)."""
+        return np.bincount(self.world, minlength=num_worlds)
+
+    def net_forces(self, num_worlds: int, num_bodies: int) -> Array:
+        """Sum of the contact forces on every body, world axes [N], (num_worlds, num_bodies, 3)."""
+        made = np.zeros((num_worlds, num_bodies, 3))
+        for body, sign in ((self.body_a, -1.0), (self.body_b, 1.0)):
+            moving = body >= 0
+            np.add.at(made, (self.world[moving], body[moving]), sign * self.force[moving])
+        return made
+
+
+def batch_contacts(rows: ContactRows) -> BatchContacts:
+    """The flat list of contacts that were found in worlds."""
+    made = BatchContacts(
+        rows.world,
+        rows.body[:, 0].copy(),
+        rows.body[:, 1].copy(),
+        rows.shape[:, 0].copy(),
+        rows.shape[:, 1].copy(),
+        rows.point,
+        rows.normal,
+        rows.depth,
+        rows.force,
+    )
+    for column in made:
+        column.setflags(False)
+    return made

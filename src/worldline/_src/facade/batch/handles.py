@@ -1,0 +1,392 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Handles of the objects of many worlds: the names and units of a World, with a leading world dimension.
+
+Reading gives a read-only copy; assignment writes into the batch. A value of the shape of one world serves
+all worlds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self, overload
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError, OperationError
+from worldline._src.facade import values
+from worldline._src.facade.batch.objects import JointRows, MultibodyRows, RigidBodyRows, columns
+from worldline._src.facade.collections import NamedCollection
+from worldline._src.facade.known_names import KnownNames, returns_read_only
+from worldline._src.spatial.poses import Array, rotations
+
+if TYPE_CHECKING:
+    from worldline._src.facade.batch.selection import BatchPart
+
+
+class _Handle(KnownNames):
+    """An object of the worlds of a batch, or of some of them."""
+
+    def __init__(self, part: BatchPart, name: str) -> None:
+        self._part, self._name = part, name
+
+    @property
+    def name(self) -> str:
+        """Unique among its kind within its owner."""
+        return self._name
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}('{self._name}', {len(self._part._which)} worlds)"
+
+
+class _Dofs:
+    """A quantity with one number a degree of freedom."""
+
+    def __init__(self, array: str, doc: str) -> None:
+        self._array, self._label = array, array
+        self.__doc__ = f"{doc}, ([worlds,] num_dofs)."
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._label = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: _Joints, owner: type) -> Array: ...
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        rows = instance._part._read(self._array)[:, instance._v]
+        return values.read_only(instance._part._leading(rows))
+
+    def __set__(self, instance: _Joints, value: Any) -> None:
+        given = instance._part._given(value, (instance.num_dofs,), f"{self._label} of {instance!r}")
+        rows = instance._part._read(self._array)
+        rows[:, instance._v] = given
+        instance._part._write(self._array, rows)
+
+
+class _Coordinates(_Dofs):
+    """Coordinates, shown with rotation vectors in the place of quaternions."""
+
+    def __get__(self, instance: Any, owner: type) -> Any:  # type: ignore[override] # as above
+        if instance is None:
+            return self
+        q = instance._part._read(self._array)
+        parts = [_shown(q[:, rows.q]) if rows.turning else q[:, rows.q] for rows in instance._rows]
+        made = np.concatenate([np.zeros((len(q), 0)), *parts], axis=1)
+        return values.read_only(instance._part._leading(made))
+
+    def __set__(self, instance: _Joints, value: Any) -> None:
+        given = instance._part._given(value, (instance.num_dofs,), f"{self._label} of {instance!r}")
+        rows, at = instance._part._read(self._array), 0
+        for joint in instance._rows:
+            size = joint.v.stop - joint.v.start
+            numbers = given[:, at : at + size]
+            rows[:, joint.q] = _stored(numbers) if joint.turning else numbers
+            at += size
+        instance._part._write(self._array, rows)
+
+
+def _shown(q: Array) -> Array:
+    """[translation,] xyzw as [translation,] rotation vector, by rows."""
+    turns = [values.rotation_vector(row[-4:]) for row in q]
+    return np.concatenate([q[:, :-4], np.array(turns).reshape(-1, 3)], axis=1)
+
+
+def _stored(position: Array) -> Array:
+    """[translation,] rotation vector as [translation,] xyzw, by rows."""
+    turns = [values.quaternion_from_vector(row[-3:]) for row in position]
+    return np.concatenate([position[:, :-3], np.array(turns).reshape(-1, 4)], axis=1)
+
+
+class _Joints:
+    """Quantities of one joint, or of all joints of a multibody."""
+
+    _part: BatchPart
+    _rows: list[JointRows]
+
+    position = _Coordinates("joint_positions", "[m or rad]; rotation vectors of ball and free joints")
+    velocity = _Dofs("joint_velocities", "[m/s or rad/s]")
+    force = _Dofs("joint_forces", "Commanded effort [N or N m]")
+    target_position = _Coordinates("position_targets", "Where drives lead to [m or rad]")
+    target_velocity = _Dofs("velocity_targets", "Velocity that drives lead to [m/s or rad/s]")
+    command_velocity = _Dofs("velocity_targets", "Velocity to follow [m/s or rad/s]")
+    command_acceleration = _Dofs("acceleration_targets", "Acceleration to follow [m/s^2 or rad/s^2]")
+
+    @property
+    def _v(self) -> np.ndarray:
+        return columns([joint.v for joint in self._rows])
+
+    @property
+    def num_dofs(self) -> int:
+        """Number of degrees of freedom."""
+        return len(self._v)
+
+
+class BatchJoint(_Joints, _Handle):
+    """A joint of all worlds of a batch, or of some.
+
+    Example:
+        >>> from worldline import msd, simulation as sx
+        >>> scene = msd.from_str(
+        ...     "<mujoco><worldbody><body name='bob'><joint name='hinge' axis='0 1 0'/>"
+        ...     "<geom size='0.1' pos='0 0 -1'/></body></worldbody></mujoco>", format="mjcf")
+        >>> batch = sx.WorldBatch(scene, 3)
+        >>> hinge = batch.multibodies["bob"].joints["hinge"]
+        >>> hinge.position = [[0.1], [0.2], [0.3]]
+        >>> batch.joint_positions[:, 0].tolist()
+        [0.1, 0.2, 0.3]
+    """
+
+    def __init__(self, part: BatchPart, name: str, rows: list[JointRows]) -> None:
+        super().__init__(part, name)
+        self._rows = rows
+
+
+class BatchJoints(_Joints, NamedCollection[BatchJoint]):
+    """Joints of a multibody by name; its own properties have the numbers of all of them."""
+
+    def __init__(self, part: BatchPart, rows: dict[str, JointRows]) -> None:
+        made = {joint: BatchJoint(part, joint, [own]) for joint, own in rows.items()}
+        NamedCollection.__init__(self, "joint", lambda: made)
+        self._part, self._rows = part, list(rows.values())
+
+
+class _Bodies(_Handle):
+    """Poses and velocities of bodies; `_bodies` are their indices in the model, `_one` when there is one."""
+
+    _bodies: np.ndarray
+    _one: bool
+
+    def _of(self, rows: Array) -> Array:
+        """Rows of all bodies, cut to those of the handle."""
+        made = rows[:, self._bodies[0]] if self._one else rows[:, self._bodies]
+        return values.read_only(np.array(self._part._leading(made)))
+
+    def _poses(self) -> Array:
+        return self._part._batch._worlds.poses(self._part._which)
+
+    def _twists(self) -> Array:
+        return self._part._batch._worlds.velocities(self._part._which)
+
+
+def _matrices(poses: Array) -> Array:
+    """Poses (..., 7) as matrices (..., 4, 4)."""
+    flat = poses.reshape(-1, 7)
+    made = np.zeros((len(flat), 4, 4))
+    made[:, :3, :3], made[:, :3, 3], made[:, 3, 3] = rotations(flat), flat[:, :3], 1.0
+    return made.reshape(*poses.shape[:-1], 4, 4)
+
+
+class BatchLink(_Bodies):
+    """A link of all worlds of a batch, or of some."""
+
+    def __init__(self, part: BatchPart, name: str, body: int) -> None:
+        super().__init__(part, name)
+        self._bodies, self._one = np.array([body]), True
+
+    @property
+    @returns_read_only
+    def transform(self) -> Array:
+        """Pose in the world frame, ([worlds,] 4, 4)."""
+        return self._of(_matrices(self._poses()))
+
+    @property
+    @returns_read_only
+    def translation(self) -> Array:
+        """Position of the origin, world frame [m], ([worlds,] 3)."""
+        return self._of(self._poses()[..., :3])
+
+    @property
+    @returns_read_only
+    def quaternion(self) -> Array:
+        """Orientation xyzw, ([worlds,] 4)."""
+        return self._of(self._poses()[..., 3:])
+
+    @property
+    @returns_read_only
+    def linear_velocity(self) -> Array:
+        """Velocity of the origin, world axes [m/s], ([worlds,] 3)."""
+        return self._of(self._twists()[..., 3:])
+
+    @property
+    @returns_read_only
+    def angular_velocity(self) -> Array:
+        """World axes [rad/s], ([worlds,] 3)."""
+        return self._of(self._twists()[..., :3])
+
+
+class BatchLinks(NamedCollection[BatchLink]):
+    """Links of a multibody by name; its own properties have the numbers of all of them."""
+
+    def __init__(self, part: BatchPart, name: str, links: dict[str, int]) -> None:
+        made = {link: BatchLink(part, link, body) for link, body in links.items()}
+        super().__init__("link", lambda: made)
+        self._all = _Bodies(part, f"links of {name}")
+        self._all._bodies, self._all._one = np.array(list(links.values()), np.int64), False
+
+    @property
+    @returns_read_only
+    def transforms(self) -> Array:
+        """Poses in the world frame, ([worlds,] links, 4, 4)."""
+        return self._all._of(_matrices(self._all._poses()))
+
+    @property
+    @returns_read_only
+    def translations(self) -> Array:
+        """Positions of the origins, world frame [m], ([worlds,] links, 3)."""
+        return self._all._of(self._all._poses()[..., :3])
+
+    @property
+    @returns_read_only
+    def quaternions(self) -> Array:
+        """Orientations xyzw, ([worlds,] links, 4)."""
+        return self._all._of(self._all._poses()[..., 3:])
+
+    @property
+    @returns_read_only
+    def linear_velocities(self) -> Array:
+        """Velocities of the origins, world axes [m/s], ([worlds,] links, 3)."""
+        return self._all._of(self._all._twists()[..., 3:])
+
+    @property
+    @returns_read_only
+    def angular_velocities(self) -> Array:
+        """World axes [rad/s], ([worlds,] links, 3)."""
+        return self._all._of(self._all._twists()[..., :3])
+
+
+class BatchMultibody(_Handle):
+    """A multibody of all worlds of a batch, or of some; see `WorldBatch.multibodies`."""
+
+    def __init__(self, part: BatchPart, name: str, rows: MultibodyRows) -> None:
+        super().__init__(part, name)
+        self._rows = rows
+
+    @property
+    def joints(self) -> BatchJoints:
+        """Joints by name; `joints.position` and others have those of all joints."""
+        return BatchJoints(self._part, self._rows.joints)
+
+    @property
+    def links(self) -> BatchLinks:
+        """Links by name; `links.translations` and others have those of all links."""
+        return BatchLinks(self._part, self._name, self._rows.links)
+
+    @property
+    def num_dofs(self) -> int:
+        """Number of degrees of freedom."""
+        return self.joints.num_dofs
+
+
+class BatchRigidBody(BatchLink):
+    """A rigid body of all worlds of a batch, or of some; poses, velocities and forces can be written.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> world = sx.World(gravity=(0, 0, 0))
+        >>> box = world.add_rigid_body("box")
+        >>> batch = sx.WorldBatch(world, 2)
+        >>> batch.rigid_bodies["box"].linear_velocity = [[1, 0, 0], [2, 0, 0]]
+        >>> batch.step(1000)
+        >>> batch.rigid_bodies["box"].translation[:, 0].round(9).tolist()
+        [1.0, 2.0]
+    """
+
+    def __init__(self, part: BatchPart, name: str, rows: RigidBodyRows) -> None:
+        super().__init__(part, name, rows.body)
+        self._rows = rows
+
+    def _require_moving(self) -> None:
+        if self._rows.is_static:
+            raise OperationError(f"rigid body '{self._name}' is static: it has no velocity to write")
+
+    @property
+    @returns_read_only
+    def translation(self) -> Array:
+        """Position of the origin, world frame [m], ([worlds,] 3)."""
+        return self._of(self._poses()[..., :3])
+
+    @translation.setter
+    def translation(self, value: Any) -> None:
+        given = self._part._given(value, (3,), f"translation of rigid body '{self._name}'")
+        rows = self._part._read("joint_positions")
+        rows[:, self._rows.q.start : self._rows.q.start + 3] = given
+        self._part._write("joint_positions", rows)
+
+    @property
+    @returns_read_only
+    def quaternion(self) -> Array:
+        """Orientation xyzw, ([worlds,] 4); the angular velocity in world axes stays when it is written."""
+        return self._of(self._poses()[..., 3:])
+
+    @quaternion.setter
+    def quaternion(self, value: Any) -> None:
+        given = self._part._given(value, (4,), f"quaternion of rigid body '{self._name}'")
+        length = np.linalg.norm(given, axis=1, keepdims=True)
+        if (length < 1e-12).any():
+            raise ArgumentError(f"quaternion of rigid body '{self._name}' must not be zero, got {value!r}")
+        spin = self._twists()[:, self._bodies[0], :3]
+        rows = self._part._read("joint_positions")
+        rows[:, self._rows.q.start + 3 : self._rows.q.stop] = given / length
+        self._part._write("joint_positions", rows)
+        if not self._rows.is_static:
+            self._spin(spin)
+
+    def _spin(self, angular: Array) -> None:
+        """Write angular velocities given in world axes, (worlds, 3)."""
+        turns = rotations(self._part._read("joint_positions")[:, self._rows.q])
+        rows = self._part._read("joint_velocities")
+        rows[:, self._rows.v.start + 3 : self._rows.v.stop] = np.einsum("wji,wj->wi", turns, angular)
+        self._part._write("joint_velocities", rows)
+
+    @property
+    @returns_read_only
+    def linear_velocity(self) -> Array:
+        """Velocity of the origin, world axes [m/s], ([worlds,] 3)."""
+        return self._of(self._twists()[..., 3:])
+
+    @linear_velocity.setter
+    def linear_velocity(self, value: Any) -> None:
+        self._require_moving()
+        given = self._part._given(value, (3,), f"linear_velocity of rigid body '{self._name}'")
+        rows = self._part._read("joint_velocities")
+        rows[:, self._rows.v.start : self._rows.v.start + 3] = given
+        self._part._write("joint_velocities", rows)
+
+    @property
+    @returns_read_only
+    def angular_velocity(self) -> Array:
+        """World axes [rad/s], ([worlds,] 3)."""
+        return self._of(self._twists()[..., :3])
+
+    @angular_velocity.setter
+    def angular_velocity(self, value: Any) -> None:
+        self._require_moving()
+        self._spin(self._part._given(value, (3,), f"angular_velocity of rigid body '{self._name}'"))
+
+    @property
+    @returns_read_only
+    def force(self) -> Array:
+        """Force at the centre of mass that stays, world axes [N], ([worlds,] 3)."""
+        return self._of(self._part._read("body_wrenches")[..., 3:])
+
+    @force.setter
+    def force(self, value: Any) -> None:
+        self._push(value, "force", slice(3, 6))
+
+    @property
+    @returns_read_only
+    def torque(self) -> Array:
+        """Torque that stays, world axes [N m], ([worlds,] 3)."""
+        return self._of(self._part._read("body_wrenches")[..., :3])
+
+    @torque.setter
+    def torque(self, value: Any) -> None:
+        self._push(value, "torque", slice(0, 3))
+
+    def _push(self, value: Any, what: str, where: slice) -> None:
+        given = self._part._given(value, (3,), f"{what} of rigid body '{self._name}'")
+        rows = self._part._read("body_wrenches")
+        rows[:, self._bodies[0], where] = given
+        self._part._write("body_wrenches", rows)

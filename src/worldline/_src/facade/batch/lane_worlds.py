@@ -1,0 +1,186 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Worlds of a batch in lanes of the fixed layout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from worldline._src.errors import CapabilityError, StepFailure
+from worldline._src.facade.batch.layout_choice import LANES, lane_simulation
+from worldline._src.facade.batch.template import Template, arrays_of
+from worldline._src.facade.batch.workers import Workers
+from worldline._src.facade.world import World
+from worldline._src.spatial.poses import Array
+from worldline._src.step import dynamics
+from worldline._src.step.divergence import DivergencePolicy
+from worldline._src.step.lane_runner import STEPS
+from worldline._src.step.present_contacts import ContactRows, contacts_in_lanes
+
+_FIELDS = {
+    "joint_positions": "q",
+    "joint_velocities": "v",
+    "activations": "activation",
+    "position_targets": "q_target",
+    "velocity_targets": "v_target",
+    "joint_forces": "force",
+    "controls": "control",
+    "body_wrenches": "body_f",
+}
+"""Arrays of a batch and what a `LaneSimulation` calls them."""
+_SAVED = ("_state", "_inputs", "_marks")
+
+
+class LaneWorlds:
+    """Worlds that step several in each instruction."""
+
+    kind = LANES
+
+    def __init__(self, template: Template, count: int) -> None:
+        self.template, self.count = template, count
+        self.sim = lane_simulation(template, count)
+        if self.sim.divergence_policy is DivergencePolicy.RAISE:
+            # the batch raises when the call is over
+            self.sim.divergence_policy = DivergencePolicy.FREEZE
+        start = template.start()
+        self.arrays: dict[str, Array] = {name: getattr(self.sim, own) for name, own in _FIELDS.items()}
+        for name, array in self.arrays.items():
+            array[...] = start[name]
+        self._start_state = self.sim._state[0].copy()
+        self._start_inputs = self.sim._inputs[0].copy()
+        # RESET of the divergence policy leads to the start of the batch
+        self.sim._start_row = self._start_state
+        self._frame_start = np.full(count, template.sim.frame)
+        self._steps_start = np.zeros(count)
+        self._time_start, self._ticks = np.full(count, template.time), np.zeros(count)
+
+    # ---- time
+
+    @property
+    def _steps(self) -> Array:
+        """Steps of every world since it was last reset."""
+        return self.sim._marks[:, STEPS] + self._ticks - self._steps_start
+
+    @property
+    def frame(self) -> np.ndarray:
+        """Number of steps of every world, (worlds,)."""
+        return (self._frame_start + self._steps).astype(np.int64)
+
+    @property
+    def time(self) -> Array:
+        """Simulated time of every world [s], (worlds,)."""
+        return self._time_start + self._steps * self.sim.time_step
+
+    def set_time(self, which: np.ndarray, time: Array | float) -> None:
+        """Let time of worlds go on from another moment; `frame` stays."""
+        self._time_start[which] = time - self._steps[which] * self.sim.time_step
+
+    # ---- stepping
+
+    def step(self, n: int, workers: Workers) -> tuple[StepFailure, ...]:
+        """Make steps; worlds that diverge are treated as the policy says, and returned."""
+        before = self.frozen
+        self.sim.advance(n, None if workers.is_caller else workers.share)
+        if not self.sim.any_failed:
+            return ()
+        return tuple(failure for failure in self.failures if not before[failure.world])
+
+    def tick(self, n: int) -> None:
+        """Let time pass in which nothing moves."""
+        self._ticks += n
+
+    def reset(self, which: np.ndarray) -> None:
+        """Put worlds back to the start of the batch, with commands and time."""
+        self.sim.reset(which.tolist())
+        self.sim._inputs[which] = self._start_inputs
+        self._frame_start[which] = self.template.sim.frame
+        self._time_start[which] = self.template.time
+        self._steps_start[which] = self.sim._marks[which, STEPS] + self._ticks[which]
+
+    @property
+    def failures(self) -> tuple[StepFailure, ...]:
+        """Worlds that are frozen, and those that diverged in the last call of steps."""
+        return tuple(self._counted(failure) for failure in self.sim.failures)
+
+    def _counted(self, failure: StepFailure) -> StepFailure:
+        """The failure with the number that the step has in its own world."""
+        assert failure.world is not None
+        w = failure.world
+        frame = failure.frame + int(self._frame_start[w] + self._ticks[w] - self._steps_start[w])
+        given = (failure.body, failure.quantity, frame, failure.value)
+        return StepFailure(*given, world=w, outcome=failure.outcome)
+
+    @property
+    def frozen(self) -> np.ndarray:
+        """Whether a world stays at its last good state, (worlds,)."""
+        changed = [
+            w for w, row in self.sim._frozen_rows.items() if not np.array_equal(self.sim._state[w], row)
+        ]
+        made = self.sim.frozen
+        made[changed] = False
+        return made
+
+    # ---- reading
+
+    def poses(self, which: np.ndarray) -> Array:
+        """Position and xyzw of every body, (worlds, body_count, 7)."""
+        return dynamics.forward_kinematics(self.template.model, self.sim.q[which])
+
+    def velocities(self, which: np.ndarray) -> Array:
+        """Angular velocity and velocity of the origin of every body, (worlds, body_count, 6)."""
+        return dynamics.link_velocities(self.template.model, self.sim.q[which], self.sim.v[which])
+
+    def energies(self, which: np.ndarray) -> tuple[Array, Array]:
+        """Kinetic and potential energy [J], (worlds,) each."""
+        model, q, v = self.template.model, self.sim.q[which], self.sim.v[which]
+        return dynamics.kinetic_energy(model, q, v), dynamics.potential_energy(model, q)
+
+    def contacts(self) -> ContactRows:
+        """Contacts of the present state."""
+        return contacts_in_lanes(self.sim)
+
+    def sensors(self) -> Array:
+        """Readings of all sensors, (worlds, n)."""
+        read = getattr(self.sim, "sensor_values", None)
+        if read is None:
+            raise CapabilityError(
+                "sensors are not read in lanes; make the batch with layout='threads', or extract a world"
+            )
+        return read()
+
+    # ---- copies
+
+    def extract(self, index: int) -> World | None:
+        """A World that goes on from the state of a world; None for a model that was built by code."""
+        if self.template.world is None:
+            return None
+        made = self.template.world.clone()
+        runtime = made._live()
+        own = arrays_of(runtime.sim, runtime)
+        for name, array in self.arrays.items():
+            own[name][...] = array[index]
+        runtime.controls_written()
+        runtime.wrenches_written()
+        runtime.forget_contacts()
+        runtime.sim.written()
+        runtime.sim.clock[0] = self.frame[index]
+        made._set_time(float(self.time[index]))
+        return made
+
+    def save(self) -> dict[str, Any]:
+        """Everything that the next step depends on, as arrays."""
+        made = {name: getattr(self.sim, name) for name in _SAVED}
+        clock = np.stack([self._frame_start, self._steps_start, self._time_start, self._ticks])
+        return made | {"clock": clock}
+
+    def load(self, saved: Mapping[str, Array]) -> None:
+        """Take over what `save` gave for the same model and number of worlds."""
+        for name in _SAVED:
+            getattr(self.sim, name)[...] = saved[name]
+        self._frame_start[:], self._steps_start[:], self._time_start[:], self._ticks[:] = saved["clock"]
+        self.sim._last_failures = ()
+        frozen = np.flatnonzero(self.sim.frozen).tolist()
+        self.sim._frozen_rows = {w: self.sim._state[w].copy() for w in frozen}

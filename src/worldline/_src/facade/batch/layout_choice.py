@@ -1,0 +1,106 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Lanes of the fixed layout, or single worlds on threads: which, and why.
+
+Lanes run where a step in them does what a step of the World does. Everything else about a World goes to
+threads, for a reason that is given by name.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from worldline._src.errors import ArgumentError, CapabilityError, nearest_name
+from worldline._src.facade.batch.template import Template
+from worldline._src.step.lane_simulation import LaneSimulation
+from worldline._src.step.step_table import StepPlan
+
+AUTOMATIC, LANES, THREADS = "auto", "lanes", "threads"
+LAYOUTS = (AUTOMATIC, LANES, THREADS)
+
+_SHARED = {
+    *("drives", "passive", "wrenches", "gravity_compensation", "free_spin", "runge_kutta", "actuators"),
+    *("activations", "rows", "shapes", "friction", "limits", "hard_limits", "speed_limits", "warm_start"),
+    *("implicit", "implicit_velocity", "anchors"),
+}
+"""What a step in lanes does as a step of one world does, or `LaneSimulation` refuses itself."""
+_OTHERWISE = {
+    *("round_pairs", "flat_pairs", "ball_pairs", "convex_pairs", "surface_pairs", "contact_log"),
+    *("impulses", "swept", "fixed"),
+}
+"""How one world finds and solves contacts; lanes have their own way to the same solution."""
+_WORDS = {
+    "split": "hard contacts or limits, which a World solves for positions and for velocities (split impulse)",
+    "hard_contacts": "hard contacts, whose energy a World bounds in every island",
+    "restitution": "contacts that bounce, whose energy a World bounds in every island",
+    "controllers": "controllers, functions of Python within the step",
+    "force_elements": "force elements, functions of Python within the step",
+    "observers": "observers, functions of Python within the step",
+    "sleep": "islands that fall asleep",
+    "boxed": "a boxed problem as the solver of contacts",
+    "no_slip": "sweeps against slip (noslip_iterations)",
+}
+
+
+class LayoutChoice(NamedTuple):
+    """The layout of a batch and the reasons for it."""
+
+    kind: str
+    reasons: tuple[str, ...]
+
+
+def lane_simulation(template: Template, worlds: int) -> LaneSimulation:
+    """Worlds in lanes that step as the World does."""
+    sim = template.sim
+    return LaneSimulation(
+        template.model,
+        worlds,
+        time_step=sim.time_step,
+        integration_family=sim.family,
+        divergence_policy=template.policy,
+        divergence_limit=sim.divergence_limit,
+    )
+
+
+def obstacles(template: Template) -> tuple[str, ...]:
+    """What a World asks of a step that lanes do not do, or do otherwise; empty when they do all of it."""
+    found = []
+    sim, runtime, world = template.sim, template.runtime, template.world
+    plan = sim.plan()
+    for name in StepPlan._fields:
+        if getattr(plan, name) and name not in _SHARED | _OTHERWISE:
+            found.append(_WORDS.get(name, name.replace("_", " ")))
+    if runtime is not None and world is not None:
+        if len(runtime.mocap):
+            found.append("mocap bodies, which every world places by itself")
+        if runtime.once.any():
+            found.append("forces for the next step only")
+        if runtime.acceleration_limits is not None:
+            found.append("acceleration limits of commands")
+        if world._functions.sensors:
+            found.append("sensors that a function of Python makes")
+    return tuple(dict.fromkeys(found))
+
+
+def choose_layout(template: Template, layout: str) -> LayoutChoice:
+    """Which layout a batch has; `layout` is one of LAYOUTS.
+
+    Raises:
+        CapabilityError: lanes are asked for and do not do what the World does.
+    """
+    if layout not in LAYOUTS:
+        hint = nearest_name(str(layout), list(LAYOUTS))
+        raise ArgumentError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}{hint}")
+    if layout == THREADS:
+        return LayoutChoice(THREADS, ("as asked",))
+    found = obstacles(template)
+    if not found:
+        try:
+            lane_simulation(template, 1)
+        except (CapabilityError, ArgumentError) as error:
+            found = (str(error),)
+    if not found:
+        return LayoutChoice(LANES, ("every part of the step runs in lanes",))
+    if layout == LANES:
+        raise CapabilityError(f"layout 'lanes' does not have: {'; '.join(found)}")
+    return LayoutChoice(THREADS, found)

@@ -1,0 +1,439 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Many worlds of one description that step together."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from worldline._src.errors import (
+    ArgumentError,
+    BatchFailure,
+    CapabilityError,
+    NotFoundError,
+    OperationError,
+    ShapeError,
+    StepFailure,
+    nearest_name,
+)
+from worldline._src.facade import requirements, values
+from worldline._src.facade.batch import checkpoints
+from worldline._src.facade.batch.array_fields import LiveField
+from worldline._src.facade.batch.contacts import BatchContacts, batch_contacts
+from worldline._src.facade.batch.lane_worlds import LaneWorlds
+from worldline._src.facade.batch.layout_choice import AUTOMATIC, LANES, LayoutChoice, choose_layout
+from worldline._src.facade.batch.objects import objects_of
+from worldline._src.facade.batch.selecting import WhichWorlds, indices_of
+from worldline._src.facade.batch.selection import BatchPart, BatchSelection, BatchWorld
+from worldline._src.facade.batch.template import BatchSource, Template
+from worldline._src.facade.batch.thread_worlds import ThreadWorlds
+from worldline._src.facade.batch.workers import Workers, workers_of
+from worldline._src.facade.capabilities import CONSTRAINTS, EXECUTION, ROWS
+from worldline._src.facade.executors import ComputeExecutor
+from worldline._src.facade.known_names import returns_read_only
+from worldline._src.facade.requirements import ResolvedOption
+from worldline._src.facade.world import World
+from worldline._src.kernels import drives
+from worldline._src.model.model import Model
+from worldline._src.spatial.poses import Array
+from worldline._src.step.divergence import DivergencePolicy
+
+_STATE = ("joint_positions", "joint_velocities", "activations")
+"""What `reset(state=...)` takes beside the inputs."""
+
+
+class WorldBatch(BatchPart):
+    """Worlds of one description, each with a state, commands and time of its own, that step together.
+
+    Every array has the world as its first dimension. The arrays of the batch itself (`joint_positions`,
+    `controls` and so on) are the state: write into them, or assign to them, at any time. What is computed
+    from the state (poses, velocities, energies, contacts, sensors) is up to date after every write. Handles
+    by name (`multibodies`, `rigid_bodies`), `select` and `worlds` give read-only copies and write by
+    assignment.
+
+    A batch accepts what a World accepts. Worlds run in the lanes of a fixed layout, several in each
+    instruction, where a step in lanes does what a step of the World does, and one by one on threads where it
+    does not; `layout` and `resolved_configuration` say which and why. World i has the same bits in a batch of
+    any size, at any position, on any number of threads, beside any neighbours. In lanes contacts are solved
+    from the forces of the last step, which start at zero.
+
+    A world that diverges is put back to its last good state and treated as `divergence_policy` says, while
+    the others go on; `failures` names world, body, quantity and step. Replays and recordings belong to the
+    World and are not part of a batch.
+
+    Args:
+        source: a World, which is cloned with its state and commands and not changed; a scene; or a Model.
+        num_worlds: how many.
+        layout: "lanes" or "threads" to have that one or an error that says why not; "auto" for lanes where
+            they do all that is asked for.
+        divergence_policy: what happens to worlds that diverge; as the World or the scene says when None.
+            RAISE freezes them, makes all steps of the others and raises `BatchFailure` in the end.
+
+    Example:
+        >>> import numpy as np
+        >>> from worldline import msd, simulation as sx
+        >>> scene = msd.from_str('''<mujoco><worldbody><geom type="plane" size="5 5 0.1"/>
+        ...   <body name="ball"><freejoint/><geom size="0.1"/></body></worldbody>
+        ...   </mujoco>''', format="mjcf")
+        >>> batch = sx.WorldBatch(scene, 256)
+        >>> batch.joint_positions[:, 2] = np.linspace(0.1, 1.0, 256)
+        >>> batch.step(1000)
+        >>> batch.layout, batch.joint_positions.shape, bool((batch.joint_positions[:, 2] < 0.11).all())
+        ('lanes', (256, 7), True)
+    """
+
+    joint_positions = LiveField("joint_positions")
+    joint_velocities = LiveField("joint_velocities")
+    activations = LiveField("activations")
+    position_targets = LiveField("position_targets")
+    velocity_targets = LiveField("velocity_targets")
+    acceleration_targets = LiveField("acceleration_targets")
+    joint_forces = LiveField("joint_forces")
+    controls = LiveField("controls")
+    body_wrenches = LiveField("body_wrenches")
+    mocap_poses = LiveField("mocap_poses")
+    world_joint_commands = LiveField("world_joint_commands")
+
+    def __init__(
+        self,
+        source: BatchSource,
+        num_worlds: int,
+        *,
+        layout: str = AUTOMATIC,
+        divergence_policy: DivergencePolicy | str | None = None,
+    ) -> None:
+        count = values.count(num_worlds, "num_worlds")
+        if count < 1:
+            raise ArgumentError(f"num_worlds must be at least 1, got {count}")
+        self._template = Template(source, divergence_policy)
+        self._choice: LayoutChoice = choose_layout(self._template, layout)
+        self._batch, self._which, self._single = self, np.arange(count), False
+        kind = LaneWorlds if self._choice.kind == LANES else ThreadWorlds
+        self._worlds: LaneWorlds | ThreadWorlds = kind(self._template, count)
+        self._objects = objects_of(self._template)
+        self._still = np.concatenate(
+            [np.zeros(0, np.int64)]
+            + [np.arange(b.v.start, b.v.stop) for b in self._objects.rigid_bodies.values() if b.is_static]
+        )
+        self._failed: dict[int, StepFailure] = {}
+
+    def __len__(self) -> int:
+        return self.num_worlds
+
+    def __repr__(self) -> str:
+        return f"WorldBatch({self.num_worlds} worlds in {self.layout}, {self.model.body_count} bodies)"
+
+    def __copy__(self) -> WorldBatch:
+        raise OperationError("copy.copy of a WorldBatch would share its worlds; make another batch, and load")
+
+    # ---- what it is
+
+    @property
+    def num_worlds(self) -> int:
+        """How many worlds there are."""
+        return len(self._which)
+
+    @property
+    def layout(self) -> str:
+        """How worlds step: "lanes", several in each instruction, or "threads", one by one."""
+        return self._worlds.kind
+
+    @property
+    def model(self) -> Model:
+        """The compiled description that all worlds start with."""
+        return self._template.model
+
+    @property
+    def time_step(self) -> float:
+        """[s]"""
+        return self._template.sim.time_step
+
+    @property
+    def divergence_policy(self) -> DivergencePolicy:
+        """What happens to worlds that diverge."""
+        return self._template.policy
+
+    @property
+    def body_names(self) -> list[str]:
+        """Names of all bodies in the order of `body_poses`."""
+        return list(self.model.body_label)
+
+    @property
+    def actuator_names(self) -> list[str]:
+        """Names of the actuators in the order of `controls`."""
+        return [] if self.model.actuators is None else list(self.model.actuators.label)
+
+    @property
+    def keyframes(self) -> list[str]:
+        """Names of the keyframes that `reset` can lead to."""
+        return [] if self.model.keyframes is None else list(self.model.keyframes.label)
+
+    @property
+    def resolved_configuration(self) -> tuple[ResolvedOption, ...]:
+        """What was asked for, what steps of the batch make of it, and why; its first row is the layout."""
+        reason = "; ".join(self._choice.reasons)
+        rows = [ResolvedOption(ROWS[EXECUTION], "layout", AUTOMATIC, self.layout, reason)]
+        if self._template.world is not None:
+            rows += requirements.resolved_configuration(self._template.world)
+        if isinstance(self._worlds, LaneWorlds) and self._worlds.sim.constraints.constrains:
+            solver = self._worlds.sim.solver
+            swept = solver == "sequential-impulse"
+            why = (
+                "cones, or more columns than Newton's method in lanes factors: sweeps over rows"
+                if swept
+                else "Newton's method over active sets; sweeps over rows where it does not settle"
+            )
+            asked = self._worlds.sim.constraints.asked.value
+            rows.append(ResolvedOption(ROWS[CONSTRAINTS], "solver in lanes", str(asked), solver, why, swept))
+        return tuple(rows)
+
+    # ---- arrays
+
+    def _array(self, name: str) -> Array:
+        """The live array of a field; refused where no world has a use for it."""
+        if name == "acceleration_targets" and not (self._template.sim.drive == drives.ACCELERATION).any():
+            raise CapabilityError("acceleration_targets: no joint of this batch follows accelerations")
+        found = self._worlds.arrays.get(name)
+        if found is None or (name in ("mocap_poses", "world_joint_commands") and not found.shape[1]):
+            what = name.replace("_", " ")
+            raise CapabilityError(f"{name}: this batch has no {what}")
+        return found
+
+    def _read(self, name: str) -> Array:
+        return self._array(name).copy()
+
+    def _write(self, name: str, rows: Array) -> None:
+        self._array(name)[...] = rows
+
+    @property
+    def contacts(self) -> BatchContacts:
+        """Contacts of the present state in all worlds, with the forces that act there now.
+
+        They are up to date after every write, and no step is made: forces are those that the present state,
+        commands and forces on bodies lead to. A World has the contacts of its last step instead.
+        """
+        return batch_contacts(self._worlds.contacts())
+
+    @property
+    @returns_read_only
+    def sensor_values(self) -> Array:
+        """Readings of all sensors of this moment, (worlds, n), in the order of `World.sensors.values`."""
+        return values.read_only(self._worlds.sensors())
+
+    # ---- selection
+
+    def select(self, worlds: WhichWorlds) -> BatchSelection:
+        """Some worlds: their arrays and handles by name, with one row for each of them.
+
+        Args:
+            worlds: indices, or a mask of bools with one entry a world.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World(gravity=(0, 0, 0))
+            >>> box = world.add_rigid_body("box")
+            >>> batch = sx.WorldBatch(world, 4)
+            >>> batch.select([1, 3]).rigid_bodies["box"].translation = (5, 0, 0)
+            >>> batch.joint_positions[:, 0].tolist()
+            [0.0, 5.0, 0.0, 5.0]
+        """
+        return BatchSelection(self, indices_of(worlds, self.num_worlds))
+
+    @property
+    def worlds(self) -> BatchWorlds:
+        """The worlds one by one: `batch.worlds[i]` reads and writes world i by the names of its objects."""
+        return BatchWorlds(self)
+
+    def extract(self, index: int) -> World:
+        """A World that goes on from world `index`: its state, commands, time and parameters; a copy.
+
+        From threads it goes on to the same bits. From lanes it has the same state to the last bit and solves
+        contacts of its first step from no forces.
+        """
+        which = indices_of(index, self.num_worlds)
+        if len(which) != 1 or isinstance(index, slice):
+            raise ArgumentError(f"extract takes the index of one world, got {index!r}")
+        made = self._worlds.extract(int(which[0]))
+        if made is None:
+            raise CapabilityError("a batch of a model that was built by code has no World to extract")
+        return made
+
+    # ---- stepping
+
+    def step(
+        self,
+        n: int = 1,
+        *,
+        controls: Any = None,
+        threads: int = 1,
+        executor: ComputeExecutor | None = None,
+    ) -> None:
+        """Make `n` steps of every world; complete on return.
+
+        Interrupting with Ctrl-C stops between two steps, the same of all worlds.
+
+        Args:
+            n: how many.
+            controls: of every step and world, (n, worlds, actuators); `controls` as they are when None. The
+                last ones stay.
+            threads: processors to use, 0 for all.
+            executor: who does the work in the place of `threads`.
+
+        Raises:
+            BatchFailure: worlds diverged, after all steps of the others; with the policy RAISE.
+        """
+        count = values.count(n, "n of step")
+        if count < 0:
+            raise ArgumentError(f"step needs a non-negative step count, got {count}")
+        workers = workers_of(threads, executor)
+        sequence = None if controls is None else self._control_sequence(controls, count)
+        self._require_still()
+        self._failed = {}
+        if sequence is None:
+            self._advance(count, workers)
+        else:
+            own = self._array("controls")
+            for row in sequence:
+                own[...] = row
+                self._advance(1, workers)
+        if self._failed and self.divergence_policy is DivergencePolicy.RAISE:
+            raise BatchFailure(self._failed[w] for w in sorted(self._failed))
+
+    def _advance(self, n: int, workers: Workers) -> None:
+        for failure in self._worlds.step(n, workers) if n else ():
+            assert failure.world is not None
+            self._failed.setdefault(failure.world, failure)
+
+    def _control_sequence(self, controls: Any, n: int) -> Array:
+        own = self._array("controls")
+        given = values.array(controls, "controls of step")
+        if given.shape != (n, *own.shape):
+            raise ShapeError(f"controls of step must have shape {(n, *own.shape)}, got {given.shape}")
+        if not np.isfinite(given).all():
+            raise ArgumentError("controls of step must be finite")
+        return given
+
+    def _require_still(self) -> None:
+        """Static bodies have no velocity."""
+        if self._still.size:
+            moving = self._worlds.arrays["joint_velocities"][:, self._still].any(axis=1)
+            if moving.any():
+                raise ArgumentError(f"world {int(np.argmax(moving))} gives a static body a velocity")
+
+    def step_kinematics(self, n: int = 1) -> None:
+        """Let time pass for motion that is written from outside; nothing moves by itself."""
+        count = values.count(n, "n of step_kinematics")
+        if count < 0:
+            raise ArgumentError(f"step_kinematics needs a non-negative step count, got {count}")
+        self._worlds.tick(count)
+
+    @property
+    def failures(self) -> tuple[StepFailure, ...]:
+        """Worlds that are frozen, and those that diverged in the last call of steps, by index."""
+        found = self._failed | {failure.world: failure for failure in self._worlds.failures}
+        return tuple(found[w] for w in sorted(found, key=lambda world: world or 0))
+
+    # ---- resetting
+
+    def reset(
+        self,
+        worlds: WhichWorlds = None,
+        *,
+        state: Mapping[str, Any] | None = None,
+        keyframe: str | None = None,
+    ) -> None:
+        """Put worlds back to the state, commands and time in which the batch was made; they go on from there.
+
+        Args:
+            worlds: indices, or a mask of bools with one entry a world; all when None.
+            state: arrays by name that they get instead, such as `joint_positions`; each of the shape of one
+                world, or with one row for every world that is reset.
+            keyframe: name of the keyframe of the scene that they get instead.
+        """
+        which = indices_of(worlds, self.num_worlds)
+        if state is not None and keyframe is not None:
+            raise ArgumentError("reset takes a state or a keyframe, not both")
+        rows = (
+            self._keyframe_rows(keyframe, which) if keyframe is not None else self._state_rows(state, which)
+        )
+        self._worlds.reset(which)
+        for w in which.tolist():
+            self._failed.pop(w, None)
+        for name, numbers in rows.items():
+            if name == "time":
+                self._worlds.set_time(which, numbers)
+            else:
+                self._array(name)[which] = numbers
+
+    def _state_rows(self, state: Mapping[str, Any] | None, which: np.ndarray) -> dict[str, Array]:
+        part = BatchSelection(self, which)
+        made = {}
+        for name, value in (state or {}).items():
+            if name not in self._worlds.arrays and name != "time":
+                hint = nearest_name(str(name), list(self._worlds.arrays))
+                raise ArgumentError(f"state of reset has no array '{name}'{hint}")
+            shape = () if name == "time" else self._array(name).shape[1:]
+            made[name] = part._given(value, shape, f"{name} of reset")
+        return made
+
+    def _keyframe_rows(self, name: str, which: np.ndarray) -> dict[str, Array]:
+        known = self.keyframes
+        if name not in known:
+            raise NotFoundError(f"no keyframe '{name}'{nearest_name(str(name), known)}")
+        rows = self._template.keyframe(name)
+        return {
+            field: np.broadcast_to(numbers, (len(which), *np.shape(numbers)))
+            for field, numbers in rows.items()
+            if field == "time" or field in self._worlds.arrays
+        }
+
+    # ---- files
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything that the next steps depend on; the file appears whole or not at all.
+
+        A batch of the same description, number of worlds and layout that loads it goes on bit for bit.
+        """
+        checkpoints.save(self, path)
+
+    def load(self, path: str | PathLike[str]) -> None:
+        """Go on from a file that `save` wrote for a batch of the same description.
+
+        Raises:
+            SceneError: no file, a damaged one, or one of another batch; the batch is as it was.
+        """
+        checkpoints.load(self, path)
+        self._failed = {}
+
+    def _model_fingerprint(self) -> str:
+        """Hash of the constants of the model."""
+        arenas = self.model.arenas
+        made = hashlib.sha256(arenas.index.tobytes())
+        made.update(arenas.constant.tobytes())
+        made.update("\n".join(self.body_names).encode())
+        return made.hexdigest()
+
+
+class BatchWorlds:
+    """The worlds of a batch one by one."""
+
+    def __init__(self, batch: WorldBatch) -> None:
+        self._batch = batch
+
+    def __len__(self) -> int:
+        return self._batch.num_worlds
+
+    def __getitem__(self, index: int) -> BatchWorld:
+        if isinstance(index, (bool, slice)) or not isinstance(index, (int, np.integer)):
+            raise ShapeError(f"a world of a batch is looked up by its index, got {index!r}")
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"world {index} is out of range: there are {len(self)}")
+        return BatchWorld(self._batch, int(index) % len(self))
+
+    def __repr__(self) -> str:
+        return f"BatchWorlds({len(self)})"

@@ -1,0 +1,167 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Contacts of the present state with their forces, of one world and of worlds in lanes.
+
+The stages of a step up to the integrator run on copies of the state, so that the next step has the same bits
+as if nobody had asked.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.constraints.rows import CONE
+from worldline._src.kernels.narrowphase import tables as h
+from worldline._src.spatial.poses import Array
+from worldline._src.step.evaluate import SCALARS, choose_scalar
+from worldline._src.step.forward import forward
+from worldline._src.step.lane_runner import MARKS, lane_runner, program_table
+from worldline._src.step.lane_simulation import LaneSimulation
+from worldline._src.step.simulation import Simulation
+from worldline._src.step.step_table import COLLISION, CONSTRAINT, forward_stages
+
+
+class ContactRows(NamedTuple):
+    """Contacts of worlds, one row each, by world."""
+
+    world: np.ndarray
+    """Index of the world, (contacts,)."""
+    body: np.ndarray
+    """Bodies of the model that touch, -1 for the world itself, (contacts, 2)."""
+    shape: np.ndarray
+    """Shapes of the model that touch, (contacts, 2)."""
+    point: Array
+    """Halfway between the surfaces, world frame [m], (contacts, 3)."""
+    normal: Array
+    """Unit vector from the first body to the second, (contacts, 3)."""
+    depth: Array
+    """Overlap [m], (contacts,)."""
+    force: Array
+    """On the second body, world axes [N], (contacts, 3)."""
+
+
+def no_contacts() -> ContactRows:
+    """The contacts of worlds in which nothing touches."""
+    pairs, vectors = np.zeros((0, 2), np.int64), np.zeros((0, 3))
+    return ContactRows(np.zeros(0, np.int64), pairs, pairs, vectors, vectors, np.zeros(0), vectors)
+
+
+def joined(parts: list[ContactRows]) -> ContactRows:
+    """Contacts of several lists, one after the other."""
+    columns = zip(no_contacts(), *parts, strict=True)
+    return ContactRows(*(np.concatenate(column) for column in columns))
+
+
+def contacts_of(sim: Simulation, body_f: Array, world: int = 0) -> ContactRows:
+    """Contacts of one world as it stands, in the order of `World.contacts`.
+
+    Args:
+        sim: the world; it is as it was afterwards.
+        body_f: torques, then forces at centres of mass, that act now, world axes, (body_count, 6).
+        world: its index in the result.
+    """
+    if sim.constraints is None or sim.constraints.hits is None:
+        return no_contacts()
+    with forward(sim, body_f):
+        constraints, hits = sim.constraints, sim.constraints.hits
+        column, count = constraints.column, int(constraints.column["counter"][t.CONTACT_COUNT])
+        axes = column["frame"][:count].reshape(-1, 3, 3)
+        force = np.einsum("ki,kij->kj", column["contact_force"][:count, :3], axes)
+        force[column["contact_row"][:count, 0] < 0] = 0.0
+        made = column["contact_row"][:count, 0] >= 0
+        return _rows(
+            np.full(count, world),
+            hits.column["contact_id"][:count],
+            hits.column["contact"][:count],
+            force,
+            constraints.shapes,
+            made,
+        )
+
+
+def _rows(
+    world: np.ndarray, ids: np.ndarray, contact: Array, force: Array, shapes: np.ndarray, made: np.ndarray
+) -> ContactRows:
+    """Contacts that overlap or push, of all that were looked at."""
+    kept = np.flatnonzero(made & ((contact[:, 6] >= 0.0) | force.any(axis=1)))
+    ids, contact = ids[kept], contact[kept]
+    return ContactRows(
+        world[kept].astype(np.int64),
+        ids[:, 2:4] - 1,
+        shapes[ids[:, 0:2]].astype(np.int64),
+        contact[:, 0:3].copy(),
+        contact[:, 3:6].copy(),
+        contact[:, 6].copy(),
+        force[kept],
+    )
+
+
+def contacts_in_lanes(sim: LaneSimulation) -> ContactRows:
+    """Contacts of all worlds as they stand."""
+    if sim.constraints.hits is None:
+        return no_contacts()
+    scalar = choose_scalar(None, sim.worlds)
+    width, run = SCALARS[scalar][1], lane_runner(scalar)
+    # the plan of a step, of which only the evaluation runs
+    sim.stages(wrenches=bool(sim.body_f.any()))
+    program = program_table(forward_stages(sim.constraints.step_plan), scalar)
+    tables = sim.row_tables
+    found = []
+    with sim.room(scalar) as room:
+        for low in range(0, sim.worlds, width):
+            high = min(low + width, sim.worlds)
+            state, inputs = sim.rows(low, high)
+            marks = np.zeros((high - low, MARKS))
+            run(program, room.table, *tables, state, inputs, marks, 0, high - low, 1)
+            found.append(_of_group(sim, room.sets, state, low, width))
+    return joined(found)
+
+
+def _of_group(sim: LaneSimulation, sets: list[Any], state: Array, low: int, width: int) -> ContactRows:
+    """Contacts of the worlds of one group, from the arenas they were evaluated in."""
+    constraints = sim.constraints
+    assert constraints.hits is not None
+    worlds, count = len(state), constraints.sizes["ncontact"]
+    contact = _column(constraints.hits, h, "contact", sets[COLLISION], width)[:worlds, :count]
+    frame = _column(constraints.block, t, "frame", sets[CONSTRAINT], width)[:worlds]
+    mu = _column(constraints.block, t, "mu", sets[CONSTRAINT], width)[:worlds]
+    rows = _column(constraints.block, t, "contact_row", sets[CONSTRAINT], width)
+    kinds = _column(constraints.block, t, "kind", sets[CONSTRAINT], width)
+    kept, at = sim.kept_of(state), constraints.column["contact_kept"]
+    force = np.zeros((worlds, len(rows), 3))
+    for k in np.flatnonzero(rows[:, 0] >= 0).tolist():
+        first, condim = rows[k]
+        forces = kept[:, at[k] :]
+        if condim == 1 or kinds[first] == CONE:
+            most = min(condim, 3)
+            force[:, k, :most] = forces[:, :most]
+            continue
+        # edges of a pyramid: normal force is their sum, friction the difference of opposite ones times mu
+        for j in range(1, condim):
+            up, down = forces[:, 2 * j - 2], forces[:, 2 * j - 1]
+            force[:, k, 0] += up + down
+            if j < 3:
+                force[:, k, j] = mu[:, k, j - 1] * (up - down)
+    force = np.einsum("wki,wkij->wkj", force, frame.reshape(worlds, -1, 3, 3))
+    ids = np.tile(constraints.hits.column["contact_id"][:count], (worlds, 1))
+    return _rows(
+        np.repeat(np.arange(low, low + worlds), len(rows)),
+        ids,
+        contact.reshape(-1, 7),
+        force.reshape(-1, 3),
+        constraints.shapes,
+        np.tile(rows[:, 0] >= 0, worlds),
+    )
+
+
+def _column(block: Any, tables: Any, name: str, arenas: Any, width: int) -> np.ndarray:
+    """A column of a group: with a leading world dimension when worlds differ in it."""
+    column, like = tables.TABLE.by_name[name], block.column[name]
+    at = int(block.m[tables.TABLE.slot[name]])
+    if column.space == "args":
+        return arenas[2][at : at + like.size].reshape(like.shape)
+    numbers = arenas[3].reshape(-1, width)[at : at + like.size]
+    return np.moveaxis(numbers.reshape(*like.shape, width), -1, 0)

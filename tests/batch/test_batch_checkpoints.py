@@ -1,0 +1,92 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Checkpoints: a batch that loads one goes on bit for bit, and a bad file changes nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from batch_scenes import BOXES, hard_world, lane_batch, robot, scatter, thread_batch
+
+from worldline import SceneError
+from worldline import simulation as sx
+from worldline.model import ModelBuilder
+
+
+def blocks():
+    builder = ModelBuilder()
+    for k in range(2):
+        body = builder.add_body(xform=(0, 0, 0.1 + 0.2 * k, 0, 0, 0, 1))
+        builder.add_shape_box(body, hx=0.1, hy=0.1, hz=0.1)
+    builder.add_ground_plane()
+    return builder.finalize()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lane_batch,
+        lambda count: lane_batch(count, 'cone="elliptic"'),
+        thread_batch,
+        lambda count: sx.WorldBatch(hard_world(), count),
+        lambda count: sx.WorldBatch(blocks(), count),
+    ],
+)
+def test_a_loaded_batch_goes_on_bit_for_bit(make, tmp_path):
+    batch = make(4)
+    scatter(batch)
+    batch.step(60)
+    batch.reset([2])
+    batch.step(20)
+    batch.save(tmp_path / "run.batch")
+    batch.step(80)
+    other = make(4)
+    other.step(3)
+    other.load(tmp_path / "run.batch")
+    assert other.frame.tolist() == [80, 80, 20, 80]
+    assert np.array_equal(other.time, batch.time - 80 * batch.time_step) or other.time == pytest.approx(
+        batch.time - 80 * batch.time_step
+    )
+    other.step(80)
+    for name in ("joint_positions", "joint_velocities", "controls"):
+        assert np.array_equal(getattr(other, name), getattr(batch, name)), name
+    assert [path.name for path in tmp_path.iterdir()] == ["run.batch"]
+
+
+def test_frozen_worlds_are_frozen_after_loading(tmp_path):
+    for more in ("", BOXES):
+        batches = [sx.WorldBatch(robot("", more), 3, divergence_policy="freeze") for _ in range(2)]
+        batches[0].joint_velocities[1, 6] = 1e12
+        batches[0].step(5)
+        batches[0].save(tmp_path / "a")
+        batches[1].load(tmp_path / "a")
+        assert batches[1].frozen.tolist() == [False, True, False]
+        batches[1].step(5)
+        batches[0].step(5)
+        assert np.array_equal(batches[0].joint_positions, batches[1].joint_positions)
+
+
+def test_files_that_do_not_fit_are_refused_and_change_nothing(tmp_path):
+    batch = lane_batch(3)
+    batch.step(10)
+    batch.save(tmp_path / "a")
+    before = batch.joint_positions.copy()
+    with pytest.raises(SceneError, match="num_worlds"):
+        lane_batch(2).load(tmp_path / "a")
+    with pytest.raises(SceneError, match="layout"):
+        sx.WorldBatch(robot(), 3, layout="threads").load(tmp_path / "a")
+    world = sx.World.from_scene(robot())
+    world.multibodies["trunk"].links["trunk"].mass = 5.0
+    with pytest.raises(SceneError, match="model"):
+        sx.WorldBatch(world, 3).load(tmp_path / "a")
+    content = (tmp_path / "a").read_bytes()
+    (tmp_path / "cut").write_bytes(content[:-9])
+    (tmp_path / "bad").write_bytes(content[:-9] + b"x" + content[-8:])
+    batch.step(1)
+    now = batch.joint_positions.copy()
+    for name in ("cut", "bad", "none"):
+        with pytest.raises(SceneError):
+            batch.load(tmp_path / name)
+    assert np.array_equal(batch.joint_positions, now)
+    batch.load(tmp_path / "a")
+    assert np.array_equal(batch.joint_positions, before)

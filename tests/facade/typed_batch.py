@@ -1,0 +1,110 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Many worlds in one batch, with every name and its type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worldline import msd
+from worldline import simulation as sx
+
+Array = NDArray[np.float64]
+TEXT = """<mujoco><worldbody><geom type="plane" size="5 5 .1"/>
+  <body name="arm" pos="0 0 1"><joint name="hinge" axis="0 1 0"/><geom size=".1" pos=".3 0 0"/></body>
+  <body name="ball" pos="1 0 .1"><freejoint/><geom size=".1"/></body></worldbody>
+  <actuator><motor name="motor" joint="hinge"/></actuator></mujoco>"""
+
+
+def run(folder: Path) -> int:
+    """Steps of a batch, and everything that is read from it."""
+    world = sx.World.from_scene(msd.from_str(TEXT, format="mjcf"))
+    batch = sx.WorldBatch(world, 3, layout="lanes", divergence_policy=sx.DivergencePolicy.FREEZE)
+    names: list[str] = [batch.layout, *batch.body_names, *batch.actuator_names, *batch.keyframes]
+    count: int = batch.num_worlds + batch.model.body_count
+    seconds: float = batch.time_step
+    rows: tuple[sx.ResolvedOption, ...] = batch.resolved_configuration
+    assert batch.divergence_policy is sx.DivergencePolicy.FREEZE and names and rows and seconds > 0
+    batch.controls = np.ones((3, 1))
+    batch.joint_positions[1, 0] = 0.3
+    arrays: list[Array] = [
+        batch.joint_positions,
+        batch.joint_velocities,
+        batch.activations,
+        batch.position_targets,
+        batch.velocity_targets,
+        batch.joint_forces,
+        batch.controls,
+        batch.body_wrenches,
+        batch.body_poses,
+        batch.body_linear_velocities,
+        batch.body_angular_velocities,
+        batch.kinetic_energy,
+        batch.potential_energy,
+        batch.time,
+    ]
+    steps: NDArray[np.int64] = batch.frame
+    frozen: NDArray[np.bool_] = batch.frozen
+    assert all(len(array) == 3 for array in arrays) and not frozen.any() and not steps.any()
+    absent: list[Callable[[], Array]] = [
+        lambda: batch.acceleration_targets,
+        lambda: batch.mocap_poses,
+        lambda: batch.world_joint_commands,
+        lambda: batch.multibodies["arm"].joints["hinge"].command_acceleration,
+    ]
+    for read in absent:
+        try:
+            read()
+            raise AssertionError("this batch has none")
+        except NotImplementedError:
+            pass
+    readings: Array = sx.WorldBatch(world, 2, layout="threads").sensor_values
+    assert readings.shape == (2, 0)
+    batch.step(5, controls=np.zeros((5, 3, 1)), threads=1, executor=None)
+    batch.step_kinematics(2)
+    failures: tuple[sx.StepFailure, ...] = batch.failures
+    assert not failures
+    part: sx.BatchSelection = batch.select([0, 2])
+    one: sx.BatchWorld = batch.worlds[1]
+    part.joint_positions = batch.joint_positions[0]
+    assert part.indices.tolist() == [0, 2] and one.index == 1 and len(part) == 2 and len(batch.worlds) == 3
+    part.reset()
+    batch.reset([1], state={"joint_velocities": np.zeros(7)})
+    robot: sx.BatchMultibody = batch.multibodies["arm"]
+    joint: sx.BatchJoint = robot.joints["hinge"]
+    link: sx.BatchLink = robot.links["arm"]
+    ball: sx.BatchRigidBody = batch.rigid_bodies["ball"]
+    assert (robot.name, joint.num_dofs, robot.num_dofs, robot.joints.num_dofs) == ("arm", 1, 1, 1)
+    joint.position = [0.5]
+    joint.velocity, joint.force = [[0.1]] * 3, [0.0]
+    joint.target_position, joint.target_velocity, joint.command_velocity = [0.0], [0.0], [0.0]
+    assert robot.joints.position.shape == robot.joints.velocity.shape == robot.joints.force.shape == (3, 1)
+    shapes: list[tuple[int, ...]] = [
+        link.transform.shape,
+        link.translation.shape,
+        link.quaternion.shape,
+        link.linear_velocity.shape,
+        link.angular_velocity.shape,
+        robot.links.transforms.shape,
+        robot.links.translations.shape,
+        robot.links.quaternions.shape,
+        robot.links.linear_velocities.shape,
+        robot.links.angular_velocities.shape,
+    ]
+    assert all(shape[0] == 3 for shape in shapes)
+    ball.translation, ball.quaternion = (1, 0, 0.099), (0, 0, 0, 1)
+    ball.linear_velocity, ball.angular_velocity = (0, 0, 0), (0, 0, 0)
+    ball.force, ball.torque = (0, 0, -1.0), (0, 0, 0)
+    found: sx.BatchContacts = batch.contacts
+    where: list[Array] = [found.point, found.normal, found.force, found.net_forces(3, count)]
+    who: list[NDArray[np.int64]] = [found.world, found.body_a, found.body_b, found.shape_a, found.shape_b]
+    assert found.count == 3 == len(found.depth) and len(where) + len(who) == 9
+    assert found.of_world(1).count == 1 and found.counts(3).tolist() == [1, 1, 1]
+    batch.save(folder / "run.batch")
+    batch.load(folder / "run.batch")
+    single: sx.World = batch.extract(2)
+    return single.num_dofs
