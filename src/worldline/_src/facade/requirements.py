@@ -143,7 +143,7 @@ def resolved_configuration(world: World) -> tuple[ResolvedOption, ...]:
     constrained = constraints is not None
     solve, why, mixed = "none", quiet, False
     if constraints is not None:
-        solve, why, mixed = _solver(world, constraints.has_large_islands)
+        solve, why, mixed = _solver(world, constraints.gives_way)
     family = options.multibody_options.integration_family
     known = family in available_families()
     accelerated = options.compute_accelerator_policy is ComputeAcceleratorPolicy.PREFER_ACCELERATED

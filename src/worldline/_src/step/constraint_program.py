@@ -145,6 +145,7 @@ class ConstraintProgram:
         laws = np.concatenate([column["shape_law"], column["pair_law"]])
         # never called where no island can be large enough
         many = 6 * np.count_nonzero(column["tree_link"]) > column["option"][t.FREE_COLUMNS]
+        rows = bool(column["option"][t.BODY_ROWS])
         families = {name: touches and family in self._families for family, name in _FAMILIES.items()}
         return multibody._replace(
             **self.row_kinds,
@@ -166,7 +167,8 @@ class ConstraintProgram:
             implicit_velocity=speeds,
             split=self._splits and not multibody.runge_kutta and not multibody.fixed,
             sleep=self.sleeps,
-            impulses=bool(many) or bool(column["option"][t.STANDS_IN]),
+            impulses=(bool(many) and not rows) or bool(column["option"][t.STANDS_IN]),
+            body_rows=bool(many) and rows,
             boxed=bool(column["option"][t.BOXED]),
             swept=bool(column["option"][t.SWEPT]),
             restitution=bool((laws[:, t.BOUNCINESS] > 0.0).any()),

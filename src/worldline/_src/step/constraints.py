@@ -248,7 +248,9 @@ class Constraints(ConstraintProgram):
             "ncolumn": nv,
             "nlink": model.arenas.sizes["nlink"],
             **dict.fromkeys(("npush", "npush3", "nlcp", "nlcp2", "nslot", "nfixed", "nkept", "nmass"), 0),
-            **dict.fromkeys(("njacobian", "nsquare", "nslip", "nslip2", "nsweep", "nsweep2"), 0),
+            **dict.fromkeys(
+                ("njacobian", "nsquare", "nslip", "nslip2", "nsweep", "nsweep2", "nblock", "nbetween"), 0
+            ),
         }
         self.sizes |= self._contact_sizes(contacts)
         self.sizes |= self._dense_sizes(self._room.jacobian, self._room.square)
@@ -514,8 +516,12 @@ class Constraints(ConstraintProgram):
         for small islands whose friction is that of the impedance model. NEWTON: also for more bodies, up to
         256. BOXED: pivoting up to 240 rows, Newton's method beyond. `strict` takes the bounds away and lets
         no other method stand in.
+
+        Spinning and rolling friction, pairs with parameters of their own and sweeps against slip need rows:
+        larger islands of free bodies then have rows of two bodies each, by Newton's method if all contacts
+        are of the impedance model, whatever the size, by sweeps otherwise; see `body_rows.py`.
         """
-        # bodies alone have sliding friction and no pairs with parameters of their own
+        # bodies alone have sliding friction and no pairs with parameters of their own; all else needs rows
         wide = bool((self.column["shape_condim"] > 3).any() or self.sizes["npair"])
         wide |= self.option.noslip_iterations > 0
         laws, bodies = self.column["shape_law"][:, t.KIND], np.count_nonzero(self.column["tree_link"])
@@ -526,8 +532,12 @@ class Constraints(ConstraintProgram):
             numbers[t.FREE_COLUMNS] = _FREE_COLUMNS if (laws == t.IMPEDANCE).any() else 0
         else:
             numbers[t.FREE_COLUMNS] = _FREE_COLUMNS if method is SolverMethod.AUTOMATIC else LARGEST_DENSE
-        if wide or (strict and not swept) or 6 * bodies <= numbers[t.FREE_COLUMNS]:
+        if wide and (swept or self._is_soft):
+            # Newton's method over rows of two bodies is as exact, and quicker from there on
+            numbers[t.FREE_COLUMNS] = _FREE_COLUMNS
+        if (strict and not swept) or 6 * bodies <= numbers[t.FREE_COLUMNS]:
             numbers[t.FREE_COLUMNS] = np.inf
+        numbers[t.BODY_ROWS] = float(wide)
         fails = not (wide or strict or swept) and bodies > 1
         numbers[t.STANDS_IN] = float(fails and bool((laws != t.IMPEDANCE).any()))
         numbers[t.BUDGET], numbers[t.RESIDUAL_BOUND] = np.inf, _RESIDUAL
@@ -535,9 +545,20 @@ class Constraints(ConstraintProgram):
         self._lay_out_again(**self._solver_sizes())
 
     @property
+    def _is_soft(self) -> bool:
+        """Whether all contacts are of the impedance model."""
+        laws = np.concatenate([self.column["shape_law"], self.column["pair_law"]])
+        return bool((laws[:, t.KIND] == t.IMPEDANCE).all())
+
+    @property
     def has_large_islands(self) -> bool:
-        """Whether islands of free bodies may be so large that sequential impulses solve them."""
+        """Whether islands of free bodies may be so large that they are solved without dense matrices."""
         return bool(np.isfinite(self.column["option"][t.FREE_COLUMNS]))
+
+    @property
+    def gives_way(self) -> bool:
+        """Whether sequential impulses solve islands of free bodies that are large."""
+        return self.has_large_islands and not (self.column["option"][t.BODY_ROWS] and self._is_soft)
 
     def _solver_sizes(self) -> dict[str, int]:
         """Sizes of the arrays that one solver alone has, zero for those that are never called."""
@@ -545,11 +566,15 @@ class Constraints(ConstraintProgram):
         rows = 0
         if numbers[t.BOXED]:
             rows = self.sizes["nrow"] if numbers[t.STRICT] else _BOXED_ROWS
-        swept = bool(numbers[t.SWEPT])
-        pushes = self.sizes["ncontact"] if self.has_large_islands or numbers[t.STANDS_IN] else 0
+        body_rows = self.has_large_islands and bool(numbers[t.BODY_ROWS])
+        swept = bool(numbers[t.SWEPT]) or body_rows
+        pushed = (self.has_large_islands and not body_rows) or bool(numbers[t.STANDS_IN])
+        pushes = self.sizes["ncontact"] if pushed else 0
         return {"nlcp": rows, "nlcp2": rows * (rows + 5), "npush": pushes, "npush3": 3 * pushes} | {
             "nsweep": self.sizes["nrow"] if swept else 0,
             "nsweep2": self.sizes["njacobian"] if swept else 0,
+            "nblock": self.sizes["ntree"] if body_rows else 0,
+            "nbetween": self.sizes["ncontact"] if body_rows else 0,
         }
 
     def sleep(self, rest: Rest | None) -> None:
@@ -583,6 +608,8 @@ class Constraints(ConstraintProgram):
         for row in called:
             if row.link is not None:
                 program[row.link] = i.addresses([row.stage])[0]
+        if s.contact_rows in makers:
+            program[t.CONTACT_LINK] = i.addresses([s.contact_rows])[0]
         self.column["counter"][t.ROW_STAGES] = len(makers)
 
     def sets(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:

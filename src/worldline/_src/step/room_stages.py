@@ -14,7 +14,9 @@ from numba import int64
 
 from worldline._src.jit import stage
 from worldline._src.kernels.constraints import islands
+from worldline._src.kernels.constraints.body_blocks import BODY_COLUMNS
 from worldline._src.kernels.constraints.tables import (
+    BODY_ROWS,
     CONTACT_ROWS,
     FREE_COLUMNS,
     HIT_ARGS,
@@ -31,7 +33,7 @@ from worldline._src.kernels.constraints.tables import (
 )
 from worldline._src.kernels.narrowphase import tables as hits
 from worldline._src.scalar.memory import address_as, matrix, vector
-from worldline._src.step.island_stages import are_free
+from worldline._src.step.island_stages import are_free, has_pair_columns
 
 _CONTACT_ID, _COUNTER = hits.SLOT["contact_id"], hits.SLOT["counter"]
 _HIT_CONTACTS, _HIT_PAIRS = hits.SLOT["ncontact"], hits.SLOT["npair"]
@@ -85,6 +87,9 @@ def check_islands(m, c, args, d):
         free = not islands.is_small(pair, n, option[FREE_COLUMNS], island) and are_free(
             room.tree_link, island
         )
+        free = free and has_pair_columns(pair, option, island)
+        if rows > 0 and free and option[BODY_ROWS] != 0.0:
+            counter[JACOBIAN_NEED] = max(counter[JACOBIAN_NEED], rows * BODY_COLUMNS)
         if rows > 0 and not free:
             width = islands.padded_columns(n)
             counter[JACOBIAN_NEED] = max(counter[JACOBIAN_NEED], rows * width)

@@ -34,6 +34,7 @@ from worldline._src.step import stages as trees
 from worldline._src.step import step_stages as step
 from worldline._src.step import user_stages as user
 from worldline._src.step import velocity_stages as v
+from worldline._src.step.body_row_stages import solve_body_rows
 from worldline._src.step.contact_log import log_contacts
 from worldline._src.step.energy_stages import limit_energy
 from worldline._src.step.restitution_stages import limit_restitution
@@ -138,6 +139,8 @@ class StepPlan(NamedTuple):
     """Pivoting may solve an island."""
     swept: bool = False
     """Sweeps over rows may solve an island."""
+    body_rows: bool = False
+    """Sweeps over rows of two free bodies may solve an island."""
     restitution: bool = False
     """Contacts bounce."""
     hard_contacts: bool = False
@@ -299,6 +302,8 @@ TABLE: tuple[Row, ...] = (
         "rows, mass matrix, solver guess", "a, constraint forces", _ISLANDS, t.SOLVE_LINK),
     Row(_E, i.solve_free_bodies, _C, "impulses and rows and not fixed", "constraints",
         "contacts, solver guess", "a, constraint forces", _ISLANDS, t.FREE_LINK),
+    Row(_E, solve_body_rows, _C, "body_rows and rows and not fixed", "constraints",
+        "contacts, link poses, v", "rows, a, constraint forces", _ISLANDS, t.BODY_ROW_LINK),
     Row(_E, i.solve_boxed, _C, "boxed and rows and not fixed", "constraints",
         "rows, mass matrix", "a, constraint forces", _ISLANDS, t.BOXED_LINK),
     Row(_E, i.solve_swept, _C, "swept and rows and not fixed", "constraints",

@@ -263,11 +263,11 @@ def _solve_cone(rows, k, frozen, work_io, force_io, a_io):
 
 
 @inline
-def sweep_rows(rows, n, frozen, work_io, force_io, a_io):
-    """Visit all rows once; returns how much slacks moved."""
+def visit_rows(rows, first, end, frozen, work_io, force_io, a_io):
+    """Visit rows `first` to end - 1 once, whole cones; returns how much slacks moved."""
     moved = constant(0.0, frozen)
-    k = 0
-    while k < n:
+    k = first
+    while k < end:
         if rows.kind[k] == CONE:
             moved = maximum(moved, _solve_cone(rows, k, frozen, work_io, force_io, a_io))
             k += rows.dim[k]
@@ -275,6 +275,12 @@ def sweep_rows(rows, n, frozen, work_io, force_io, a_io):
             moved = maximum(moved, _solve_plain(rows, k, frozen, work_io, force_io, a_io))
             k += 1
     return moved
+
+
+@inline
+def sweep_rows(rows, n, frozen, work_io, force_io, a_io):
+    """Visit all rows once; returns how much slacks moved."""
+    return visit_rows(rows, 0, n, frozen, work_io, force_io, a_io)
 
 
 @kernel

@@ -244,7 +244,7 @@ def _gradient(rows, n, spans, force, Ma, out):
 
 
 @inline
-def _line_search(rows, n, plain, jar, jv, slope, bend, options, trial_out):
+def line_search(rows, n, plain, jar, jv, slope, bend, options, trial_out):
     """The step that brings the slope of the cost along jv to zero.
 
     `slope` and `bend` are those of the quadratic part. Newton iterations on the slope, inside a bracket.
@@ -381,7 +381,7 @@ def newton(M, a_smooth, rows, n, options, work_out, force_out, a_io):
         for i in range(nv):
             slope += p[i] * Ma[i]
             bend += p[i] * Mp[i]
-        step = _line_search(rows, n, plain, jar, jv, slope, bend, options, trial)
+        step = line_search(rows, n, plain, jar, jv, slope, bend, options, trial)
         iteration += 1
         if step == 0.0:
             # no descent is left beyond rounding; the balance says how good that is

@@ -132,7 +132,7 @@ def _within_ball(A, b, radius, m, L_out, x_out, y_out):
 
 
 @inline
-def _cone(rows, first, n, B, work, force_io, a_io):
+def stop_cone(rows, first, n, B, work, force_io, a_io):
     """Friction of an elliptic cone, all directions at once; returns what it gains."""
     A, L, x, y, b = work[:5, :5], work[5:10, :5], work[10, :5], work[11, :5], work[12, :5]
     m, normal = rows.dim[first] - 1, force_io[first]
@@ -158,7 +158,7 @@ def _cone(rows, first, n, B, work, force_io, a_io):
 
 
 @inline
-def _edges(rows, k, n, B, force_io, a_io):
+def stop_edges(rows, k, n, B, force_io, a_io):
     """Two opposite edges of a pyramid: their sum stays, their difference is friction."""
     middle = 0.5 * (force_io[k] + force_io[k + 1])
     miss = _miss(rows, k, a_io, n) - _miss(rows, k + 1, a_io, n)
@@ -207,9 +207,9 @@ def remove_slip(island_rows, M, sweeps, tolerance, work_out, force_io, a_io):
             first, condim = frames.contact_row[c, 0], frames.contact_row[c, 1]
             if first >= 0 and condim > 1:
                 if rows.kind[first] == CONE:
-                    gain += _cone(rows, first, n, B, work_out.slip_work, force_io, a_io)
+                    gain += stop_cone(rows, first, n, B, work_out.slip_work, force_io, a_io)
                 else:
                     for j in range(condim - 1):
-                        gain += _edges(rows, first + 2 * j, n, B, force_io, a_io)
+                        gain += stop_edges(rows, first + 2 * j, n, B, force_io, a_io)
         if gain < tolerance * trace:
             break

@@ -46,8 +46,8 @@ MORE = 50
 """Most sweeps, as a multiple of those that are asked for, of an island whose residual is above its bound."""
 
 # rows of `sweep_row` and of `sweep_dual`
-_FIRST, _END, _LIFTED = range(3)
-_R, _DIAGONAL, _STEP = range(3)
+FIRST, END, LIFTED = range(3)
+R, DIAGONAL, STEP_LENGTH = range(3)
 
 
 @inline
@@ -61,9 +61,9 @@ def _responses(rows, n, M, work_out, sweep_out):
         solve_mass(work_out, nv)
         for j in range(nv):
             sweep_out.sweep_K[k, j] = p[j]
-        sweep_out.sweep_dual[_R, k] = 1.0 / rows.D[k]
-        sweep_out.sweep_row[_FIRST, k], sweep_out.sweep_row[_END, k] = 0, nv
-        sweep_out.sweep_row[_LIFTED, k] = 0
+        sweep_out.sweep_dual[R, k] = 1.0 / rows.D[k]
+        sweep_out.sweep_row[FIRST, k], sweep_out.sweep_row[END, k] = 0, nv
+        sweep_out.sweep_row[LIFTED, k] = 0
 
 
 @inline
@@ -85,7 +85,7 @@ def _guess_contact(rows, frames, k, last, force_out):
 
 
 @inline
-def _begin(rows, island_rows, twins, cold, sweep_out, force_out):
+def guess_forces(rows, island_rows, twins, cold, sweep_out, force_out):
     """Guesses of all forces, and which contacts obey Coulomb's law."""
     frames, island = island_rows.frames, island_rows.members
     for k in range(island.counter[ROWS]):
@@ -95,7 +95,7 @@ def _begin(rows, island_rows, twins, cold, sweep_out, force_out):
         first = frames.contact_row[k, 0]
         if first >= 0:
             if frames.lift[k] >= 0.0:
-                sweep_out.sweep_row[_LIFTED, first] = 1
+                sweep_out.sweep_row[LIFTED, first] = 1
             twin = twins.contact_twin[k]
             if twin >= 0 and not cold:
                 _guess_contact(rows, frames, k, twins.last_force[twin], force_out)
@@ -113,24 +113,24 @@ def solve_swept(chain, held, twins, island_io, work_out, sweep_out, solution_out
     smooth, a, force = solution_out.island_smooth, solution_out.island_a, solution_out.row_force
     hide_held(solution_out.column_dof[: a.shape[0]], chain.dof_mobile, held, n, rows.J, rows.aref)
     _responses(rows, n, solution_out.M, work_out, sweep_out)
-    _begin(rows, island_io, twins, option[COLD] != 0.0, sweep_out, force)
+    guess_forces(rows, island_io, twins, option[COLD] != 0.0, sweep_out, force)
 
     problem = DualRows(
         rows.J,
         sweep_out.sweep_K,
-        sweep_out.sweep_row[_FIRST],
-        sweep_out.sweep_row[_END],
+        sweep_out.sweep_row[FIRST],
+        sweep_out.sweep_row[END],
         rows.aref,
-        sweep_out.sweep_dual[_R],
+        sweep_out.sweep_dual[R],
         rows.bound,
         island_io.notes.row_active,
         rows.kind,
         rows.dim,
-        sweep_out.sweep_row[_LIFTED],
+        sweep_out.sweep_row[LIFTED],
     )
     work = DualWork(
-        sweep_out.sweep_dual[_DIAGONAL],
-        sweep_out.sweep_dual[_STEP],
+        sweep_out.sweep_dual[DIAGONAL],
+        sweep_out.sweep_dual[STEP_LENGTH],
         sweep_out.sweep_block,
         sweep_out.dual_local,
     )

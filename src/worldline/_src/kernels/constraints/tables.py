@@ -35,12 +35,12 @@ SUBSTITUTED = 24
 BY_NEWTON, BY_IMPULSES, BY_SWEEPS, BY_PIVOTING = range(25, 29)
 COUNTERS = 29
 
-# stages called by address: the mass matrix, the solvers of rows, of free bodies, of a boxed problem and by
-# sweeps over rows, then what makes rows; at the end the bounds of energy and of restitution, sweeps against
-# slip, and all of it once more
-MASS_LINK, SOLVE_LINK, FREE_LINK, BOXED_LINK, SWEEP_LINK, FIRST_ROW_LINK = range(6)
+# stages called by address: the mass matrix, the solvers of rows, of free bodies, of a boxed problem, by
+# sweeps over rows and by rows of two free bodies, then what makes rows; at the end what makes those of
+# contacts, the bounds of energy and of restitution, sweeps against slip, and all of it once more
+MASS_LINK, SOLVE_LINK, FREE_LINK, BOXED_LINK, SWEEP_LINK, BODY_ROW_LINK, FIRST_ROW_LINK = range(7)
 PROGRAM = 24
-ENERGY_LINK, RESTITUTION_LINK, SLIP_LINK, AGAIN_LINK = range(PROGRAM - 4, PROGRAM)
+CONTACT_LINK, ENERGY_LINK, RESTITUTION_LINK, SLIP_LINK, AGAIN_LINK = range(PROGRAM - 5, PROGRAM)
 
 # options
 STEP, RATIO, TOLERANCE, NEWTON_STEPS, LINE_TOLERANCE, LINE_STEPS, ELLIPTIC, SAFE, BOUNCE_SPEED = range(9)
@@ -65,7 +65,9 @@ STANDS_IN, BUDGET = range(24, 26)
 SWEPT, COLD, STRICT = range(26, 29)
 # how much faster than its thresholds a tree must be for its quiet time to begin anew
 WAKE_SCALE = 29
-OPTIONS = 30
+# 1 where contacts of large islands of free bodies need rows; see body_rows.py
+BODY_ROWS = 30
+OPTIONS = 31
 
 # bits of BOUNCED: a contact bounces; a contact wants another way than speed
 BOUNCES, PARTED = 1, 2
@@ -128,6 +130,8 @@ SIZES = (
     "nslip2",
     "nsweep",  # rows of sweeps over rows, and elements of their K; 0 where another method solves,
     "nsweep2",
+    "nblock",  # trees and contacts with blocks of matrices, 0 where no island has rows of two free bodies,
+    "nbetween",
     "nmass",  # and for mass matrices of trees, 0 where no step needs them
     "nfixed",  # rows of a layout that is the same for all worlds, 0 where islands are found
     "nkept",
@@ -333,6 +337,8 @@ COLUMNS = (
     Column("bounce_a", "d", ("ncolumn",), "and accelerations; see restitution.py."),
     Column("M", "d", ("ncolumn", "width"), "Mass matrix, padded.", "nsquare"),
     Column("tree_mass", "d", ("nmass",), "Mass matrices of trees, one after the other."),
+    Column("tree_block", "d", ("nblock", 144), "Matrices of free bodies; see body_blocks.py."),
+    Column("contact_block", "d", ("nbetween", 36), "Blocks of the Hessian between two bodies."),
     Column("island_v", "d", ("ncolumn",), "Velocities by columns."),
     Column("island_smooth", "d", ("ncolumn",), "Accelerations without rows."),
     Column("island_a", "d", ("ncolumn",), "The guess, then the solution."),
@@ -573,6 +579,9 @@ PushBounceView, push_bounce_view = TABLE.view(
     "PushBounceView", "push_bounce", "push_before", "push_speed", "push_first", "tree_share"
 )
 TreeSpanView, tree_span_view = TABLE.view("TreeSpanView", "tree_dof", "tree_links")
+FreeTreeView, free_tree_view = TABLE.view(
+    "FreeTreeView", "tree_dof", "body_tree", "tree_still", "dof_column", "tree_block", "contact_block"
+)
 TreeMassView, tree_mass_view = TABLE.view("TreeMassView", "tree_dof", "tree_mass_at", "tree_mass")
 TreeRoomView, tree_room_view = TABLE.view("TreeRoomView", "tree_rows", "tree_link")
 SleepView, sleep_view = TABLE.view("SleepView", "tree_group", "tree_quiet", "tree_dof", "dof_kept")

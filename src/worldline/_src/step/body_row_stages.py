@@ -1,0 +1,196 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The stage that solves a large island of free bodies by rows of two bodies each.
+
+The stages that make rows of contacts and mass matrices are those of other islands. They are called for one
+contact or one body at a time, as if it were the island, so that a row has the columns of its two bodies alone
+(`kernels/constraints/body_rows.py`).
+"""
+
+from __future__ import annotations
+
+from numba import int64
+
+from worldline._src.jit import inline, stage
+from worldline._src.kernels.constraints import body_rows
+from worldline._src.kernels.constraints.body_blocks import BODY_COLUMNS, SIDE, FreeTrees, keep_mass
+from worldline._src.kernels.constraints.body_rows import BodyRowWork
+from worldline._src.kernels.constraints.islands import padded_columns
+from worldline._src.kernels.constraints.push_energy import IslandTrees, Motion, part_jammed_bodies
+from worldline._src.kernels.constraints.solve import IslandRows, gather_accelerations, give_back
+from worldline._src.kernels.constraints.tables import (
+    CONTACT_END,
+    CONTACT_FIRST,
+    CONTACT_LINK,
+    HIT_ARGS,
+    HIT_M,
+    MASS_LINK,
+    ROWS,
+    TABLE,
+    TREE_END,
+    TREE_FIRST,
+    apart_view,
+    bounce_view,
+    contact_frame_view,
+    free_tree_view,
+    island_view,
+    link_view,
+    member_view,
+    motion_view,
+    program_view,
+    record_view,
+    row_note_view,
+    row_view,
+    slip_view,
+    solve_view,
+    sweep_view,
+    tree_span_view,
+    twin_view,
+    work_view,
+)
+from worldline._src.kernels.narrowphase import tables as hits
+from worldline._src.model.views import chain_view, control_view, inertia_view, operand_view
+from worldline._src.scalar.memory import address_as, matrix
+from worldline._src.step.island_stages import call_linked
+from worldline._src.step.reaching import trees_of
+
+_CONTACT_ID, _NCONTACT = hits.SLOT["contact_id"], hits.SLOT["ncontact"]
+_COLUMNS, _WIDTH = TABLE.slot["ncolumn"], TABLE.slot["width"]
+
+
+@inline
+def _open_side(island_io, t, at, v, island_v_out):
+    """Columns from `at` on are those of tree `t`, with their velocities; zeros past the last."""
+    first, count = 0, 0
+    if t >= 0:
+        first, count = island_io.tree_dof[t], island_io.tree_dof[t + 1] - island_io.tree_dof[t]
+    for j in range(SIDE):
+        d = first + j if j < count else first
+        island_v_out[at + j] = v[d] if j < count else 0.0
+        island_io.column_dof[at + j] = d
+        if j < count:
+            island_io.dof_column[d] = at + j
+
+
+@inline
+def _hide_prescribed(rows, first, end, at, tree_dof, t, held):
+    """Take a prescribed tree out of rows; what it does goes to the reference acceleration."""
+    for j in range(tree_dof[t + 1] - tree_dof[t]):
+        for k in range(first, end):
+            rows.aref[k] -= rows.J[k, at + j] * held[tree_dof[t] + j]
+            rows.J[k, at + j] = 0.0
+
+
+@inline
+def _make_rows(m, c, args, d, pair):
+    """Rows of all contacts of the island at hand, with the columns of their two bodies."""
+    tm, tc, td = trees_of(args, d)
+    program, island = program_view(m, c, args, d).program, island_view(m, c, args, d)
+    counter, v, held = island.counter, operand_view(tm, tc, td).v, control_view(tm, tc, td).a_target
+    begin, end = counter[CONTACT_FIRST], counter[CONTACT_END]
+    m[_COLUMNS], m[_WIDTH] = BODY_COLUMNS, BODY_COLUMNS
+    rows, island_v = row_view(m, c, args, d), motion_view(m, c, args, d).island_v
+    for i in range(begin, end):
+        k, first = island.contact_order[i], counter[ROWS]
+        for side in range(2):
+            _open_side(island, island.body_tree[pair[k, 2 + side]], SIDE * side, v, island_v)
+        counter[CONTACT_FIRST], counter[CONTACT_END] = i, i + 1
+        call_linked(program[CONTACT_LINK], m, c, args, d)
+        for side in range(2):
+            t = island.body_tree[pair[k, 2 + side]]
+            if t >= 0 and island.tree_still[t] != 0:
+                _hide_prescribed(rows, first, counter[ROWS], SIDE * side, island.tree_dof, t, held)
+    counter[CONTACT_FIRST], counter[CONTACT_END] = begin, end
+
+
+@inline
+def _keep_masses(m, c, args, d):
+    """Mass matrices of the bodies of the island at hand and their inverse; returns the trace of them all."""
+    program, island = program_view(m, c, args, d).program, island_view(m, c, args, d)
+    counter, block = island.counter, free_tree_view(m, c, args, d).tree_block
+    begin, end = counter[TREE_FIRST], counter[TREE_END]
+    m[_COLUMNS], m[_WIDTH] = SIDE, padded_columns(SIDE)
+    M, trace = solve_view(m, c, args, d).M, 0.0
+    for i in range(begin, end):
+        t = island.island_tree[i]
+        for j in range(SIDE):
+            island.dof_column[island.tree_dof[t] + j] = j
+        counter[TREE_FIRST], counter[TREE_END] = i, i + 1
+        call_linked(program[MASS_LINK], m, c, args, d)
+        trace += keep_mass(M, t, block)
+    counter[TREE_FIRST], counter[TREE_END] = begin, end
+    return trace
+
+
+@inline
+def _number_columns(island_io):
+    """Columns of all bodies of the island at hand; returns how many there are."""
+    n = 0
+    for i in range(island_io.counter[TREE_FIRST], island_io.counter[TREE_END]):
+        t = island_io.island_tree[i]
+        for d in range(island_io.tree_dof[t], island_io.tree_dof[t + 1]):
+            island_io.dof_column[d], island_io.column_dof[n] = n, d
+            n += 1
+    return n
+
+
+@stage
+def solve_body_rows(m, c, args, d):
+    """contacts, v, a of a large island of free bodies -> a with contacts and their forces, by rows."""
+    tm, tc, td = trees_of(args, d)
+    hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
+    pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
+    operands, island = operand_view(tm, tc, td), island_view(m, c, args, d)
+    _make_rows(m, c, args, d, pair)
+    n = 0
+    if island.counter[ROWS] > 0:
+        trace = _keep_masses(m, c, args, d)
+        n = _number_columns(island)
+        # vectors of all columns, rows of two bodies
+        m[_COLUMNS], m[_WIDTH] = n, padded_columns(n)
+        vectors = work_view(m, c, args, d).vectors
+        m[_WIDTH] = BODY_COLUMNS
+        trees, solution = free_tree_view(m, c, args, d), solve_view(m, c, args, d)
+        gather_accelerations(operands.a, solution)
+        body_rows.solve_body_rows(
+            FreeTrees(
+                pair,
+                trees.body_tree,
+                trees.tree_dof,
+                trees.dof_column,
+                trees.tree_still,
+                trees.tree_block,
+                trace,
+            ),
+            twin_view(m, c, args, d),
+            IslandRows(
+                member_view(m, c, args, d),
+                row_view(m, c, args, d),
+                row_note_view(m, c, args, d),
+                contact_frame_view(m, c, args, d),
+            ),
+            work_view(m, c, args, d),
+            BodyRowWork(
+                sweep_view(m, c, args, d),
+                slip_view(m, c, args, d).slip_work,
+                bounce_view(m, c, args, d),
+                vectors,
+                trees.contact_block,
+            ),
+            solution,
+            record_view(m, c, args, d),
+        )
+        give_back(chain_view(tm, tc, td), solution, operands.a)
+    part_jammed_bodies(
+        member_view(m, c, args, d),
+        contact_frame_view(m, c, args, d),
+        record_view(m, c, args, d),
+        Motion(operands.v, operands.a),
+        link_view(m, c, args, d).option,
+        motion_view(m, c, args, d).column_dof[:n],
+        IslandTrees(
+            inertia_view(tm, tc, td).link_mass,
+            tree_span_view(m, c, args, d).tree_links,
+            apart_view(m, c, args, d).tree_slow,
+        ),
+    )
