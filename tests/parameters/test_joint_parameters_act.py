@@ -9,6 +9,7 @@ import pytest
 from effects import Effect, Refused, after, arguments, check, complete, put, rows, settable, stepped, world_of
 
 from worldline import simulation as sx
+from worldline._src.facade.joint_spec import WITH_AXIS, WITH_AXIS2
 
 Type, Drive = sx.JointType, sx.ActuatorType
 
@@ -469,3 +470,17 @@ def test_joints_between_bodies_follow_or_refuse_joint_data(field):
         return
     plain, changed = stepped(40)(make({})), stepped(40)(joint)
     assert not np.array_equal(plain, changed), f"{field} of a joint between bodies is accepted and ignored"
+
+
+@pytest.mark.parametrize("kind", list(Type), ids=lambda kind: kind.name)
+@pytest.mark.parametrize("name", ["axis", "axis2"])
+def test_types_without_an_axis_refuse_one(kind, name):
+    """A direction that a type does not read is refused by name, in trees and between bodies."""
+    reads = kind in (WITH_AXIS if name == "axis" else WITH_AXIS2)
+    given = {"linear_axes": [(1, 0, 0)]} if kind is Type.D6 else {}
+    direction = {name: (0, 1, 0)}
+    if reads:
+        np.testing.assert_array_equal(getattr(sx.JointSpec(type=kind, **direction), name), (0, 1, 0))
+        return
+    with pytest.raises(ValueError, match=f"JointSpec {name} is for .* joints, the type is {kind.name}"):
+        sx.JointSpec(type=kind, **direction, **given)

@@ -242,6 +242,21 @@ LANES = {
 }
 
 
+def test_worlds_in_lanes_take_as_many_sweeps_as_their_scene_says():
+    """Without `sweeps` it is `constraint_solver_iterations`; a number that is given counts more."""
+    taken = {}
+    for most in (2, 5):
+        worlds = settled(most)
+        worlds.v[:, 0] = 3.0
+        worlds.step()
+        taken[most] = int(worlds.sweeps.max())
+    assert taken == {2: 2, 5: 5}
+    worlds = settled(2, sweeps=4)
+    worlds.v[:, 0] = 3.0
+    worlds.step()
+    assert int(worlds.sweeps.max()) == 4
+
+
 def moved_by(model):
     worlds = wm.LaneSimulation(model, 1, time_step=0.005)
     worlds.step(3)
@@ -319,14 +334,15 @@ LANE_ARRAYS |= {
 }
 
 
-def settled():
+def settled(iterations=100, **given):
     scene = msd.from_str(
         """<mujoco><option cone="elliptic"/><worldbody><geom type="plane" size="5 5 1"/><body pos="0 0 .099"><freejoint/>
         <geom type="box" size=".1 .1 .1"/></body></worldbody></mujoco>""",
         format="mjcf",
     )
     scene.simulate_option.policy.contact_solver_method = "SequentialImpulse"
-    worlds = wm.LaneSimulation(msd.build(scene), 1)
+    scene.simulate_option.constraint_solver_iterations = iterations
+    worlds = wm.LaneSimulation(msd.build(scene), 1, **({"tolerance": 1e-6} | given))
     worlds.step(300)
     return worlds
 

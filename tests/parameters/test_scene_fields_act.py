@@ -382,3 +382,35 @@ def test_cut_offs_clip_as_in_mujoco():
     world = sx.World.from_scene(msd.from_str(text, format="mjcf"))
     world.step(n=5)
     np.testing.assert_allclose(world.sensors.values, data.sensordata, atol=1e-5)
+
+
+def test_the_tolerance_of_sweeps_against_slip_ends_them():
+    """A box on a slope creeps by the impedance of friction; sweeps take that off, and a large tolerance ends them."""
+    text = """<mujoco><option cone="elliptic" noslip_iterations="50" noslip_tolerance="{}" gravity="3 0 -9.81"/><worldbody>
+      <geom type="plane" size="5 5 1"/><body pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .1"/></body></worldbody></mujoco>"""
+    creep = []
+    for tolerance in (1e-12, 1e3):
+        world = sx.World.from_scene(msd.from_str(text.format(tolerance), format="mjcf"))
+        world.step(n=300)
+        creep.append(abs(world.rigid_bodies[0].linear_velocity[0]))
+    assert creep[0] < 1e-3 * creep[1]
+
+
+def test_dampers_beyond_a_step_are_clamped():
+    """A limit whose damper is d: with d h > 2 velocities turn round and grow; clamped at d h = 1 they end."""
+    text = """<mujoco><option timestep=".01" gravity="0 0 0"><flag eulerdamp="disable"/></option><worldbody><body>
+      <joint axis="0 1 0" range="-10 10" solreflimit="-1 -{}" solimplimit=".99 .99 .01"/><geom size=".1" pos=".2 0 0"/></body></worldbody>
+      </mujoco>"""
+    speeds = []
+    for clamps in (False, True):
+        scene = msd.from_str(text.format(330), format="mjcf")
+        scene.simulate_option.safty_damping_clamp = clamps
+        world = sx.World.from_scene(scene)
+        joint = world.multibodies[0].joints[0]
+        # beyond the limit of 10 degrees and on the way out
+        joint.position, joint.velocity = [0.3], [0.5]
+        world.step()
+        speeds.append(joint.velocity[0])
+    # a = -d v: with d h = 1 the motion ends within the step, but for the spring that pushes back
+    assert speeds[1] == pytest.approx(0.0, abs=2e-3)
+    assert speeds[0] < -0.5

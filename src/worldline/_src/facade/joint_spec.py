@@ -28,6 +28,8 @@ WITH_AXIS2 = {JointType.UNIVERSAL, JointType.PLANAR, JointType.TRANSLATIONAL_2D}
 WITH_AXIS = WITH_AXIS2 | {JointType.REVOLUTE, JointType.PRISMATIC, JointType.SCREW, JointType.CABLE}
 """Types of joints that have an axis."""
 _READ_BY = {
+    "axis": (WITH_AXIS, (0.0, 0.0, 1.0)),
+    "axis2": (WITH_AXIS2, (1.0, 0.0, 0.0)),
     "pitch": ({JointType.SCREW}, 0.0),
     "euler_order": ({JointType.EULER}, "xyz"),
     "distance_limits": ({JointType.DISTANCE}, (0.0, np.inf)),
@@ -101,7 +103,7 @@ class JointSpec(Options):
     Args:
         name: of the joint; made up when empty.
         type: what motion is free.
-        axis: in the joint frame, (3,), any length but zero; z when None.
+        axis: in the joint frame, (3,), any length but zero; z when None. Types without an axis refuse it.
         axis2: second axis of universal, planar and 2-D translational joints, (3,); x when None.
         transform_to_parent: pose of the joint in the parent link, 4x4.
         transform_from_parent: pose of the child link in the moved joint, 4x4.

@@ -157,8 +157,11 @@ class LaneSimulation:
         time_step: [s]; the model's own when None.
         integration_family: any but the variational one, and implicit-velocity only where no force of an
             actuator depends on its rate; that of the scene when None, semi-implicit without a scene.
-        sweeps: most passes of Gauss-Seidel over the rows of a step.
-        tolerance: passes end when no acceleration along a row changes by more than this share of gravity.
+        sweeps: most passes of Gauss-Seidel over the rows of a step; `constraint_solver_iterations` of the
+            scene when None, 100 without a scene.
+        tolerance: passes end when no acceleration along a row changes by more than this share of gravity. It
+            is a measure of its own: `constraint_solver_tolerance` of a scene is that of Newton's method in a
+            `Simulation`.
         divergence_policy: what happens to worlds that diverge; as the scene says when None.
         divergence_limit: largest coordinate, velocity, acceleration and activation, SI units; as the scene
             says when None, which is 1e10 unless it says otherwise.
@@ -203,13 +206,15 @@ class LaneSimulation:
         *,
         time_step: float | None = None,
         integration_family: MultibodyIntegrationFamily | str | None = None,
-        sweeps: int = 100,
+        sweeps: int | None = None,
         tolerance: float = 1e-6,
         divergence_policy: DivergencePolicy | str | None = None,
         divergence_limit: float | None = None,
     ) -> None:
         if not is_count(worlds) or worlds < 1:
             raise ArgumentError(f"worlds must be a positive count, got {worlds!r}")
+        if sweeps is None:
+            sweeps = 100 if model.option is None else max(model.option.constraint_solver_iterations, 1)
         if not is_count(sweeps) or sweeps < 1:
             raise ArgumentError(f"sweeps must be a positive count, got {sweeps!r}")
         if not (np.isfinite(tolerance) and tolerance >= 0.0):
