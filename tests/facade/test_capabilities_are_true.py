@@ -14,6 +14,7 @@ from worldline import model as wm
 from worldline import msd
 from worldline import simulation as sx
 from worldline._src.facade.capabilities import ROWS
+from worldline._src.facade.features import feature_groups
 from worldline.collision import CollisionShape
 
 Type, Drive, Family = sx.JointType, sx.ActuatorType, sx.MultibodyIntegrationFamily
@@ -90,142 +91,6 @@ def test_solvers_that_are_not_there():
         world.step()
 
 
-# ---- joints and drives
-
-
-def claimed(prefix):
-    text = next(entry for entry in MATRIX["supported features"].available if entry.startswith(prefix))
-    return text.removeprefix(prefix).strip(": ").split(", ")
-
-
-@pytest.mark.parametrize("name", claimed("world-owned joints that can break"))
-def test_joints_between_bodies(name):
-    world = sx.World()
-    a, b = body(world, "a"), body(world, "b", position=(0.5, 0, 0))
-    a.is_static = True
-    kind = Type[name]
-    fields = {"pitch": 0.1} if kind is Type.SCREW else {}
-    joint = world.add_joint(a, b, sx.JointSpec(name="joint", type=kind, **fields))
-    world.step(n=20)
-    # what a joint lets go along its axis falls by 2 mm; every one of them holds something and breaks
-    assert world.step_report().rows == 6 - joint.num_dofs
-    joint.break_force = 1e-3
-    b.force = (3.0, 3.0, 3.0)
-    world.step(n=3)
-    assert joint.is_broken
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [kind for kind in Type if kind.name not in claimed("world-owned joints that can break")],
-    ids=lambda kind: kind.name,
-)
-def test_no_other_joint_is_between_bodies(kind):
-    world = sx.World()
-    a, b = body(world, "a"), body(world, "b", position=(0.5, 0, 0))
-    fields = {"linear_axes": [(1, 0, 0)]} if kind is Type.D6 else {}
-    with pytest.raises(NotImplementedError, match=kind.name):
-        world.add_joint(a, b, sx.JointSpec(type=kind, **fields))
-
-
-@pytest.mark.parametrize("kind", list(Type), ids=lambda kind: kind.name)
-def test_open_trees_of_every_joint_type(kind):
-    fields = {Type.D6: {"linear_axes": [(0, 0, 1)]}, Type.SCREW: {"pitch": 0.1}}.get(kind, {})
-    if kind is Type.CUSTOM:
-        with pytest.raises(NotImplementedError, match="CUSTOM"):
-            arm(type=kind)
-        return
-    world, robot = arm(type=kind, **fields)
-    if kind is Type.FIXED:
-        world.step()
-        assert robot.num_dofs == 0
-        return
-    if kind in (
-        Type.REVOLUTE,
-        Type.PRISMATIC,
-        Type.SCREW,
-        Type.UNIVERSAL,
-        Type.PLANAR,
-        Type.TRANSLATIONAL_2D,
-    ):
-        robot.joints[0].force = np.ones(robot.num_dofs)
-    moves(world)
-
-
-@pytest.mark.parametrize("kind", list(Drive), ids=lambda kind: kind.name)
-def test_drives(kind):
-    row, label = MATRIX["supported features"], f"actuator {kind.name}"
-    assert (label in row.available) is not (label in row.unavailable)
-    world, robot = arm(actuator_type=kind)
-    joint = robot.joints[0]
-    if label in row.unavailable:
-        with pytest.raises(NotImplementedError, match=kind.name):
-            world.step()
-        return
-    if kind is Drive.MIMIC:
-        robot.add_link(
-            "tip",
-            None,
-            sx.JointSpec(name="other", axis=(0, 1, 0)),
-            mass=1.0,
-            inertia=np.eye(3) * 0.01,
-        )
-        joint.set_mimic_joint(robot.joints["other"], 1.0)
-        robot.joints["other"].force = [1.0]
-    else:
-        joint.force, joint.command_velocity, joint.command_acceleration = [5.0], [0.5], [0.5]
-    world.step(n=10)
-    wanted = {Drive.VELOCITY: 0.5, Drive.ACCELERATION: 0.005, Drive.LOCKED: 0.0}
-    if kind in wanted:
-        assert joint.velocity[0] == pytest.approx(wanted[kind], abs=1e-9)
-    elif kind is Drive.MIMIC:
-        assert joint.position[0] == pytest.approx(robot.joints["other"].position[0], abs=1e-3)
-    else:
-        assert joint.velocity[0] != 0.0
-
-
-# ---- shapes and formats
-
-SHAPES = {
-    "sphere": CollisionShape.sphere(0.1),
-    "box": CollisionShape.box((0.1, 0.1, 0.1)),
-    "capsule": CollisionShape.capsule(0.1, 0.1),
-    "cylinder": CollisionShape.cylinder(0.1, 0.1),
-    "ellipsoid": CollisionShape.ellipsoid((0.1, 0.1, 0.1)),
-}
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_contacts_of_all_shapes(name):
-    world = sx.World(time_step=0.002)
-    world.add_ground_plane()
-    made = body(world, position=(0, 0, 0.25))
-    made.add_collision_shape(SHAPES[name])
-    world.step(n=300)
-    assert world.contacts and 0.05 < made.translation[2] < 0.22
-
-
-@pytest.mark.parametrize(
-    "form", [form for form in sx.ModelFormat if form.name not in ("AUTO",)], ids=lambda form: form.name
-)
-def test_formats(form, tmp_path):
-    texts = {
-        "MJCF": "<mujoco><worldbody><body name='a'><freejoint/><geom size='.1'/></body></worldbody></mujoco>",
-        "URDF": "<robot name='a'><link name='a'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link></robot>",
-        "SDF": "<sdf version='1.9'><model name='a'><link name='a'><inertial><mass>1</mass></inertial></link></model></sdf>",
-        "MSD": msd.World().to_str(),
-        "USD": "#usda 1.0",
-    }
-    path = tmp_path / "scene.txt"
-    path.write_text(texts[form.name])
-    options = sx.ReadOptions(format=form)
-    if form.name == "USD":
-        with pytest.raises(NotImplementedError, match=r"(?i)usd"):
-            sx.add_world(sx.World(), path, options)
-    else:
-        sx.add_world(sx.World(), path, options)
-
-
 # ---- execution and derivatives
 
 
@@ -256,17 +121,207 @@ def test_derivatives():
         sx.World(differentiable=True).step()
 
 
-def test_projection_and_slow_sensors_are_refused():
-    unavailable = MATRIX["supported features"].unavailable
-    assert "loop closures: projection" in unavailable and "sensors with a period or a delay" in unavailable
+# ---- features that are no member of an enumeration
+
+
+def read(text):
+    return sx.World.from_scene(msd.from_str(text, format="mjcf"))
+
+
+HINGE = """<mujoco>{option}<worldbody><body {body}><joint name="j" axis="0 1 0" {joint}/><geom size=".1" pos=".3 0 0" mass="1" {geom}/>
+  <site name="s" pos=".3 0 .1"/></body><site name="w" pos="0 0 .5"/></worldbody>{more}</mujoco>"""
+
+
+def hinge(n=20, **parts):
+    """The state of a pendulum after n steps; parts of its text are given."""
+    given = dict.fromkeys(("option", "body", "joint", "geom", "more"), "") | parts
+    world = read(HINGE.format(**given))
+    world.step(n=n)
+    return world.state_vector
+
+
+def differs(**parts):
+    assert not np.allclose(hinge(), hinge(**parts), atol=1e-9)
+
+
+def several_roots():
+    world, robot = arm()
+    robot.add_link(
+        "second", None, sx.JointSpec(name="other", axis=(0, 1, 0)), mass=1.0, center_of_mass=(1, 0, 0)
+    )
+    assert np.count_nonzero(moves_by(world)) == 4
+
+
+def moves_by(world, n=10):
+    before = world.state_vector.copy()
+    world.step(n=n)
+    return world.state_vector - before
+
+
+def kinematic_and_static():
+    world = sx.World()
+    still, led = body(world, "still"), body(world, "led", position=(1, 0, 0))
+    still.is_static, led.is_kinematic = True, True
+    led.linear_velocity = (0.5, 0, 0)
+    world.step(n=10)
+    np.testing.assert_allclose(led.translation, (1 + 0.5 * 10 * world.time_step, 0, 0), atol=1e-12)
+    np.testing.assert_array_equal(still.translation, (0, 0, 0))
+
+
+def springs_and_limits():
+    for part in ('stiffness="5" springref="20"', 'damping=".5"', 'armature=".1"'):
+        differs(joint=part)
+    for name in ("velocity_limits", "effort_limits"):
+        ends = []
+        for limit in (np.inf, 0.01):
+            world, robot = arm(**{name: limit})
+            robot.joints[0].force = [5.0]
+            ends.append(moves_by(world))
+        assert not np.allclose(*ends)
+
+
+def position_and_velocity_drives():
+    for kind in ("position", "velocity"):
+        differs(
+            more=f'<actuator><{kind} joint="j" {"kp" if kind == "position" else "kv"}="20" ctrlrange="0 0"/></actuator>'
+        )
+    builder = wm.ModelBuilder()
+    rod = builder.add_link(mass=1.0, com=(0.3, 0, 0), inertia=np.eye(3) * 0.01)
+    builder.add_articulation(
+        [builder.add_joint_revolute(-1, rod, wm.Axis.Y, target_pos=0.5, target_ke=200.0, target_kd=20.0)]
+    )
+    sim = wm.Simulation(builder.finalize(), 0.005)
+    sim.step(400)
+    assert sim.q[0] == pytest.approx(0.5, abs=0.02)
+
+
+def all_shapes_touch():
+    """Planes are half spaces: a ball far below one is pushed; a mesh with a dent touches by its hull."""
+    world = sx.World()
+    world.add_ground_plane()
+    below = body(world, position=(0, 0, -0.05))
+    below.add_collision_shape(CollisionShape.sphere(0.1))
+    world.step(n=50)
+    assert below.translation[2] > -0.05
+
+
+def pairs_of_their_own():
+    text = """<mujoco><worldbody><geom name="floor" type="plane" size="5 5 1"/><body pos="0 0 .099"><freejoint/><geom name="g" size=".1"/>
+      </body></worldbody>{}<keyframe><key name="k" qpos="0 0 .099 1 0 0 0" qvel="1 0 0 0 0 0"/></keyframe></mujoco>"""
+    ends = []
+    for pair in ("", '<contact><pair geom1="floor" geom2="g" friction=".05"/></contact>'):
+        world = read(text.format(pair))
+        world.apply_keyframe("k")
+        ends.append(moves_by(world))
+    assert not np.allclose(*ends)
+
+
+def couplers_and_mimics():
+    ends = []
+    for couples in (False, True):
+        world, robot = arm()
+        robot.add_link("second", None, sx.JointSpec(name="other", axis=(0, 1, 0)), mass=1.0)
+        if couples:
+            robot.joints["joint"].set_mimic_joint(robot.joints["other"], 2.0)
+            robot.joints["joint"].actuator_type = Drive.MIMIC
+        robot.joints["other"].force = [0.5]
+        ends.append(moves_by(world))
+    assert not np.allclose(*ends)
+
+
+def distance_springs():
+    world = sx.World(gravity=(0, 0, 0))
+    a, b = body(world, "a"), body(world, "b", position=(1, 0, 0))
+    world.add_rigid_body_distance_spring("s", a, b, 0.5, 20.0)
+    assert moves_by(world).any()
+
+
+def sleeping():
+    options = sx.DeactivationOptions(enabled=True, time_until_sleep=0.05)
+    world = sx.World(deactivation_options=options)
+    world.add_ground_plane()
+    made = body(world, position=(0, 0, 0.1))
+    made.add_collision_shape(CollisionShape.box((0.1, 0.1, 0.1)))
+    world.step(n=400)
+    assert made.is_sleeping
+
+
+def limits_and_friction():
+    for part in (
+        'range="-1 1"',
+        'range="-1 1" solreflimit=".05 1"',
+        'range="-1 9" margin=".1"',
+        'frictionloss=".5"',
+    ):
+        differs(joint=part)
+    tendon = '<tendon><fixed name="t" {}><joint joint="j" coef="1"/></fixed></tendon>'
+    for part in ('range="-.01 .01"', 'frictionloss=".5"'):
+        differs(more=tendon.format(part))
+
+
+def frozen_joints():
+    world, robot = arm()
+    robot.freeze(["joint"], [0.3])
+    world.step(n=5)
+    assert robot.num_dofs == 0 or robot.joints["joint"].position[0] == pytest.approx(0.3)
+
+
+def tendons():
+    fixed = '<tendon><fixed {}><joint joint="j" coef="1"/></fixed></tendon>'
+    differs(more=fixed.format('stiffness="30" springlength=".2"'))
+    # a dead band that the joint does not leave pulls nothing
+    still = hinge(more=fixed.format('stiffness="30" springlength="-9 9"'))
+    np.testing.assert_allclose(still, hinge(), atol=1e-9)
+    rope = '<tendon><spatial stiffness="30" springlength=".1"><site site="w"/>{}<site site="s"/></spatial></tendon>'
+    differs(more=rope.format(""))
+    wrapped = HINGE.replace(
+        '<site name="w"',
+        '<geom name="round" size=".15" pos=".15 0 .3" contype="0" conaffinity="0"/><site name="w"',
+    )
+    given = dict.fromkeys(("option", "body", "joint", "geom"), "")
+    ends = []
+    for part in ("", '<geom geom="round"/>'):
+        world = read(wrapped.format(more=rope.format(part), **given))
+        ends.append(moves_by(world))
+    assert not np.allclose(*ends)
+
+
+def medium():
+    differs(option='<option density="100" viscosity="1"/>')
+
+
+def gravity_compensation():
+    np.testing.assert_allclose(hinge(body='gravcomp="1"'), 0.0, atol=1e-12)
+
+
+def springs_of_world_joints():
     world = sx.World()
     a, b = body(world, "a"), body(world, "b", position=(1, 0, 0))
-    closure = world.add_loop_closure("c", frame_a=a, frame_b=b, family=sx.LoopClosureFamily.POINT)
-    closure.kinematics = sx.ClosureKinematicsPolicy.PROJECT
-    with pytest.raises(NotImplementedError, match="PROJECT"):
-        world.step()
+    for name in ("spring_stiffness", "damping_coefficient", "coulomb_friction"):
+        with pytest.raises(NotImplementedError, match=name):
+            world.add_joint(a, b, sx.JointSpec(type=Type.REVOLUTE, **{name: 1.0}))
+    joint = world.add_joint(a, b, sx.JointSpec(name="joint", type=Type.REVOLUTE))
+    with pytest.raises(NotImplementedError, match="MIMIC"):
+        joint.actuator_type = Drive.MIMIC
+
+
+def drag_of_shapes():
+    text = HINGE.format(
+        option='<option density="100"/>',
+        body="",
+        joint="",
+        geom='fluidshape="ellipsoid" name="wing"',
+        more="",
+    )
+    with pytest.raises(NotImplementedError, match=r"single shapes in a medium.*fluid_coefficients of 'wing'"):
+        read(text).step()
+
+
+def slow_sensors():
     for field in ("update_period", "delay"):
-        text = "<mujoco><worldbody><body><joint name='j'/><geom size='.1'/></body></worldbody><sensor><jointpos joint='j'/></sensor></mujoco>"
+        text = HINGE.format(
+            option="", body="", joint="", geom="", more="<sensor><jointpos joint='j'/></sensor>"
+        )
         scene = msd.from_str(text, format="mjcf")
         setattr(scene.sensors.joint[0], field, 0.1)
         slow = sx.World.from_scene(scene)
@@ -274,12 +329,53 @@ def test_projection_and_slow_sensors_are_refused():
             slow.sensors[0].value  # noqa: B018
 
 
-def test_every_row_is_exercised():
-    """The rows above, and the features below, each with the test that exercises it."""
+PROOFS = {
+    "several roots": several_roots,
+    "kinematic and static bodies": kinematic_and_static,
+    "springs, dampers, armature, effort and velocity limits": springs_and_limits,
+    "gravity compensation": gravity_compensation,
+    "position and velocity drives": position_and_velocity_drives,
+    "contacts of all shapes; planes are half spaces, meshes count by their hull": all_shapes_touch,
+    "contact pairs with parameters of their own": pairs_of_their_own,
+    "joint couplers and mimic motors": couplers_and_mimics,
+    "distance springs": distance_springs,
+    "sleeping of islands at rest": sleeping,
+    "soft and hard limits of joints and tendons, margins of limits, joint and tendon friction": limits_and_friction,
+    "joints frozen at values: reduced models": frozen_joints,
+    "fixed and spatial tendons with springs, dead bands and wrapping": tendons,
+    "drag of a medium on the boxes of inertia": medium,
+}
+REFUSALS = {
+    "springs, dampers, friction and mimic motors of world-owned joints": springs_of_world_joints,
+    "drag and lift of single shapes in a medium": drag_of_shapes,
+    "sensors with a period or a delay": slow_sensors,
+}
+UNASKED = {
+    "dynamics approach": ("articulated-body method", "constrained dynamics", "XPBD"),
+    "coordinate support": ("generalized coordinates", "maximal coordinates", "mixed systems"),
+}
+"""Rows about methods that no option asks for: what a World uses, and what it does not."""
+
+
+@pytest.mark.parametrize("entry", PROOFS)
+def test_a_claimed_feature_works(entry):
+    PROOFS[entry]()
+
+
+@pytest.mark.parametrize("entry", REFUSALS)
+def test_a_feature_that_is_not_there_is_refused(entry):
+    REFUSALS[entry]()
+
+
+def test_every_entry_is_exercised():
+    """Each entry of each row is tried above or, by kind, in the tests of features."""
     assert tuple(MATRIX) == ROWS
-    features = {
-        "open trees of every joint type": test_open_trees_of_every_joint_type,
-        "contacts of all shapes; planes are half spaces, meshes count by their hull": test_contacts_of_all_shapes,
-    }
-    for name in features:
-        assert name in MATRIX["supported features"].available
+    groups = feature_groups()
+    features = MATRIX["supported features"]
+    kinds = {str(group) for group in groups}
+    assert set(features.available) - kinds == set(PROOFS)
+    lacking = {f"{group.name}: {', '.join(group.unavailable)}" for group in groups}
+    assert set(features.unavailable) - lacking == set(REFUSALS)
+    assert set(MATRIX["constraint solve"].available) == set(SOLVERS)
+    for row, entries in UNASKED.items():
+        assert {*MATRIX[row].available, *MATRIX[row].unavailable} == set(entries)

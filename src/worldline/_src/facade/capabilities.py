@@ -10,10 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from worldline._src.facade.kinds import ActuatorType
-from worldline._src.facade.runtime import DRIVES
-from worldline._src.facade.world_joint import TYPES
-from worldline._src.facade.world_joint_motor import DRIVEN
+from worldline._src.facade.features import feature_groups
 from worldline._src.step.stepping import MultibodyIntegrationFamily, available_families
 
 ROWS = (
@@ -54,7 +51,7 @@ def capabilities() -> tuple[Capability, ...]:
         >>> [row.row for row in sx.capabilities()][:2]
         ['integration family', 'dynamics approach']
     """
-    families = available_families()
+    families, groups = available_families(), feature_groups()
     return (
         Capability(
             ROWS[INTEGRATION],
@@ -87,33 +84,25 @@ def capabilities() -> tuple[Capability, ...]:
         Capability(
             ROWS[FEATURES],
             (
-                "open trees of every joint type",
+                *(str(group) for group in groups if group.available),
                 "several roots",
                 "kinematic and static bodies",
                 "springs, dampers, armature, effort and velocity limits",
                 "gravity compensation",
                 "position and velocity drives",
-                *(f"actuator {kind.name}" for kind in DRIVES),
-                "loop closures: residuals, solving",
                 "contacts of all shapes; planes are half spaces, meshes count by their hull",
                 "contact pairs with parameters of their own",
-                "equality constraints of points, poses, joints and tendons",
                 "joint couplers and mimic motors",
-                "world-owned joints that can break: " + ", ".join(kind.name for kind in TYPES),
-                "motors of world-owned joints: " + ", ".join(kind.name for kind in DRIVEN),
                 "distance springs",
                 "sleeping of islands at rest",
                 "soft and hard limits of joints and tendons, margins of limits, joint and tendon friction",
                 "joints frozen at values: reduced models",
                 "fixed and spatial tendons with springs, dead bands and wrapping",
-                "scene actuators on joints, tendons, sites, slider-cranks and bodies (adhesion); muscles",
                 "drag of a medium on the boxes of inertia",
-                "sensors of joints, tendons, actuators, frames, subtrees, forces, contacts and distances",
             ),
             (
-                *(f"actuator {kind.name}" for kind in ActuatorType if kind not in DRIVES),
+                *(f"{group.name}: {', '.join(group.unavailable)}" for group in groups if group.unavailable),
                 "springs, dampers, friction and mimic motors of world-owned joints",
-                "loop closures: projection",
                 "drag and lift of single shapes in a medium",
                 "sensors with a period or a delay",
             ),

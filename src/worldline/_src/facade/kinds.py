@@ -155,7 +155,7 @@ class ClosureDynamicsPolicy(Enum):
     SOLVE = "Solve"
 
 
-_SCENE_JOINTS = {
+SCENE_JOINTS = {
     JointType.FIXED: SceneJointType.Fixed,
     JointType.REVOLUTE: SceneJointType.Revolute,
     JointType.PRISMATIC: SceneJointType.Slide,
@@ -171,14 +171,14 @@ _SCENE_JOINTS = {
     JointType.D6: SceneJointType.D6,
     JointType.CABLE: SceneJointType.Cable,
 }
-_FACADE_JOINTS = {scene: facade for facade, scene in _SCENE_JOINTS.items()}
+_FACADE_JOINTS = {scene: facade for facade, scene in SCENE_JOINTS.items()}
 _DRIVES = {kind: DriveType[kind.name.capitalize()] for kind in ActuatorType}
 _ACTUATORS = {drive: kind for kind, drive in _DRIVES.items()}
 
 
 def scene_joint_type(kind: JointType) -> SceneJointType:
     """The description's name of a joint type."""
-    return _SCENE_JOINTS[kind]
+    return SCENE_JOINTS[kind]
 
 
 def joint_type(kind: SceneJointType) -> JointType:

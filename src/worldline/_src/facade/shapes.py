@@ -49,6 +49,8 @@ _KINDS = {
     CollisionShapeType.MESH: ShapeType.Mesh,
     CollisionShapeType.HEIGHT_FIELD: ShapeType.HField,
 }
+ON_BODIES = frozenset(_KINDS)
+"""Kinds of shapes that a body may have."""
 
 
 class CollisionBody(MassiveFrame):

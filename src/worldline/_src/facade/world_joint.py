@@ -448,7 +448,7 @@ def _limits(spec: JointSpec) -> Range:
     if spec.type not in _LIMITED and (low is not None or high is not None):
         given.append("position limits")
     if given:
-        raise ArgumentError(f"a {spec.type.name} joint between bodies has no {', '.join(given)}")
+        raise UnknownCapabilityError(f"a {spec.type.name} joint between bodies has no {', '.join(given)}")
     least = -math.inf if low is None else float(values.spread(low, 1, "position_lower_limits")[0])
     most = math.inf if high is None else float(values.spread(high, 1, "position_upper_limits")[0])
     if least > most:

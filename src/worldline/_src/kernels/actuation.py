@@ -237,7 +237,7 @@ def next_activation_part(weight, reach, act_io):
 
 @kernel
 def join_activation_parts(act_io):
-    """Runge-Kutta: activations of the start with the mean rate (k1 + 2 k2 + 2 k3 + k4) / 6, to be advanced."""
+    """Runge-Kutta: activations of the start, with the mean rate (k1 + 2 k2 + 2 k3 + k4) / 6 to advance by."""
     for u in range(act_io.act_kind.shape[0]):
         first = act_io.act_kind[u, _FIRST]
         for at in range(first, first + act_io.act_kind[u, _SIZE]):

@@ -34,7 +34,7 @@ from worldline._src.scene.world import World
 
 Strict = bool | Literal["motion"]
 _BLOCK = 2**16
-_TEXT_FORMATS = ("mjcf", "urdf", "sdf", "msd")
+TEXT_FORMATS = ("mjcf", "urdf", "sdf", "msd")
 
 
 class ReadOptions(NamedTuple):
@@ -174,9 +174,9 @@ def from_str(
         'empty'
     """
     options = _options(strict, validate, asset_dirs, allow_outside, limits)
-    if format not in _TEXT_FORMATS:
-        nearest = hint(format, _TEXT_FORMATS)
-        allowed = ", ".join(_TEXT_FORMATS)
+    if format not in TEXT_FORMATS:
+        nearest = hint(format, TEXT_FORMATS)
+        allowed = ", ".join(TEXT_FORMATS)
         raise UnsupportedFormatError(f"format: given {describe(format)}; allowed: {allowed}{nearest}")
     if not isinstance(string, str):
         raise ArgumentError(f"string: given {describe(string)}; allowed: text")
