@@ -19,8 +19,6 @@ FUNCTIONS = SURFACE.pop("__functions__")
 
 DEFORMABLES = "deformable bodies"
 DERIVATIVES = "derivatives of a World"
-GROUND = "contact of points with the ground in the variational family"
-PASSIVE = "springs, dampers, dry friction and armature of joints between bodies"
 WAITING_CLASSES = {
     "DeformableObstaclePolicy": DEFORMABLES,
     "DeformableSolverDiagnostics": DEFORMABLES,
@@ -64,18 +62,8 @@ WAITING_MEMBERS = {
     "World.get_step_derivatives": DERIVATIVES,
     "World.apply_step_vjp": DERIVATIVES,
     "World.add_differentiable_parameter": DERIVATIVES,
-    "Multibody.set_ground_contact": GROUND,
-    "Multibody.add_ground_contact_point": GROUND,
     "WorldStepStageProfile.accelerated_backend_enabled": "left out: `acceleration` says it in public words",
 }
-WORLD_JOINT_WAITING = {
-    "spring_stiffness": PASSIVE,
-    "rest_position": PASSIVE,
-    "damping_coefficient": PASSIVE,
-    "armature": PASSIVE,
-    "coulomb_friction": PASSIVE,
-}
-"""Members of a joint that those between bodies do not have yet."""
 READ_ONLY_BY_DESIGN = {"WorldJoint.position", "WorldJoint.velocity", "WorldJoint.acceleration"}
 
 
@@ -148,11 +136,8 @@ def test_lists_of_what_waits_name_nothing_else():
     )
 
 
-def test_joints_between_bodies_have_what_joints_have_or_wait():
+def test_joints_between_bodies_have_what_joints_have():
     for member, access in {**SURFACE["Joint"]["properties"], **SURFACE["Joint"]["methods"]}.items():
-        if member in WORLD_JOINT_WAITING:
-            assert not hasattr(sx.WorldJoint, member), f"{member} is there: take it off the list"
-            continue
         assert hasattr(sx.WorldJoint, member), member
         if access == "rw" and f"WorldJoint.{member}" not in READ_ONLY_BY_DESIGN:
             assert writable(sx.WorldJoint, member), member

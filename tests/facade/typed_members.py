@@ -126,6 +126,10 @@ def of_multibodies(arm: sx.Multibody, tip: sx.Link) -> list[object]:
     linkage: sx.Linkage = arm.linkage(tip, [base])
     group: sx.Group = arm.group(links=[tip], joints=[arm.joints[0]])
     group.position, group.velocity, group.force = group.position, group.velocity, group.force
+    arm.set_ground_contact((0, 0, 1), (0, 0, 0), 1e4, 0.5, 1e-4, 10.0, 0)
+    arm.add_ground_contact_point(arm.links[0], (0, 0, 0))
+    # a new plane drops the point, which other families would refuse to step
+    arm.set_ground_contact((0, 0, 1), (0, 0, 0), 1e4)
     assert chain.is_valid and branch.multibody is arm and linkage.num_dofs == group.num_links == 1
     arrays: list[Array] = [
         group.acceleration,

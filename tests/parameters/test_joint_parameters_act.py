@@ -392,6 +392,11 @@ WORLD_JOINT = {
     "command_acceleration": Effect(
         lambda: motor(Drive.ACCELERATION), put("command_acceleration", [0.7]), stepped()
     ),
+    "spring_stiffness": Effect(motor, put("spring_stiffness", 5.0), stepped()),
+    "rest_position": Effect(lambda: motor(spring_stiffness=5.0), put("rest_position", [0.4]), stepped()),
+    "damping_coefficient": Effect(motor, put("damping_coefficient", 2.0), stepped()),
+    "coulomb_friction": Effect(motor, put("coulomb_friction", 0.5), stepped()),
+    "armature": Effect(motor, put("armature", 0.3), stepped()),
 }
 PROJECTION = {
     "linear_stiffness": Effect(
@@ -408,11 +413,48 @@ PROJECTION = {
 }
 
 
+# ---- ground contact
+
+
+def grounded(given):
+    """A two-link leg that falls onto a plane and slides on it."""
+    world = sx.World(time_step=0.005, multibody_options=sx.MultibodyOptions("variational"))
+    leg = world.add_multibody("leg")
+    thigh = leg.add_link("thigh", joint=sx.JointSpec(type=Type.FLOATING), mass=1.0, inertia=(0.1, 0.2, 0.3))
+    shin = leg.add_link(
+        "shin", parent=thigh, joint=sx.JointSpec(axis=(0, 1, 0)), mass=0.5, inertia=(0.1, 0.1, 0.1)
+    )
+    plane = {"plane_normal": (0.1, 0, 1), "plane_point": (0, 0, 0.2), "stiffness": 300.0}
+    leg.set_ground_contact(**(plane | {name: value for name, value in given.items() if name in GROUND}))
+    leg.add_ground_contact_point(shin if given.get("link") else thigh, given.get("local_point", (0, 0, 0.1)))
+    return world
+
+
+def ground(name, value, **other):
+    return Effect(
+        lambda: dict(other), lambda given: given.update({name: value}), lambda g: stepped(30)(grounded(g))
+    )
+
+
+GROUND = {
+    "plane_normal": ground("plane_normal", (0.3, 0, 1)),
+    "plane_point": ground("plane_point", (0, 0, 0.1)),
+    "stiffness": ground("stiffness", 500.0),
+    "friction_coefficient": ground("friction_coefficient", 0.5),
+    "friction_regularization": ground("friction_regularization", 0.5, friction_coefficient=0.5),
+    "damping_coefficient": ground("damping_coefficient", 5.0),
+    "dual_update_cadence": ground("dual_update_cadence", 3),
+}
+GROUND_POINT = {"link": ground("link", "shin"), "local_point": ground("local_point", (0.1, 0, 0.05))}
+
+
 def test_tables_of_joints_are_complete():
     complete(DOF, settable(sx.DegreeOfFreedom))
     complete(COLLECTION, settable(sx.JointCollection))
     complete(WORLD_JOINT, settable(sx.WorldJoint))
     complete(PROJECTION, settable(sx.JointConstraintProjectionPolicy))
+    complete(GROUND, arguments(sx.Multibody.set_ground_contact))
+    complete(GROUND_POINT, arguments(sx.Multibody.add_ground_contact_point))
 
 
 @rows(
@@ -425,6 +467,8 @@ def test_tables_of_joints_are_complete():
     Branch=BRANCH,
     WorldJoint=WORLD_JOINT,
     Projection=PROJECTION,
+    set_ground_contact=GROUND,
+    add_ground_contact_point=GROUND_POINT,
 )
 def test_a_parameter_of_joints_acts_or_is_refused(entry):
     check(entry)
@@ -458,7 +502,9 @@ def test_joints_between_bodies_follow_or_refuse_joint_data(field):
     value = values.get(field, 0.05)
 
     def make(given):
-        joint = welded(type=Type.REVOLUTE, axis=(0, 1, 0), **given)
+        # for the coordinate at rest to matter
+        spring = {"spring_stiffness": 5.0} if field == "rest_position" else {}
+        joint = welded(type=Type.REVOLUTE, axis=(0, 1, 0), **spring, **given)
         # for limits of effort to cut
         joint.force = [4.0]
         return joint

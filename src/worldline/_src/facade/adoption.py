@@ -25,6 +25,7 @@ from worldline._src.facade.multibody import Multibody
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import matrix_of
 from worldline._src.scene import closures as described
+from worldline._src.scene.base import clone
 from worldline._src.scene.bodies import Body, BodyRole, FrameKind
 from worldline._src.scene.bodies import Frame as SceneFrame
 from worldline._src.scene.bodies import Link as SceneLink
@@ -69,6 +70,8 @@ def adopt(
         made.links.extend(adopt_links(parent._multibody, parent._body, top, parent))
     for told in multibodies:
         _put_in_order(world._multibodies[told.name], told.links)
+        world._multibodies[told.name]._ground = told.ground
+    _adopt_grounds(world)
     for frame in frames:
         _adopt_frame(world, frame, made)
     ends = _Ends(world)
@@ -79,6 +82,17 @@ def adopt(
     for closure in closures:
         _adopt_closure(world, closure, ends, made)
     return made
+
+
+def _adopt_grounds(world: World) -> None:
+    """Multibodies without a plane of their own go on with that of their points."""
+    owners = {
+        link._link.name: robot for robot in world._multibodies.values() for link in robot._links.values()
+    }
+    for point in world._scene.ground_points:
+        owner = owners.get(point.link)
+        if owner is not None and owner._ground is None:
+            owner._ground = clone(point.contact)
 
 
 def _multibody(world: World, name: str | None, made: Adopted) -> Multibody:

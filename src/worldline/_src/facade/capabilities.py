@@ -93,6 +93,8 @@ def capabilities() -> tuple[Capability, ...]:
                 "contacts of all shapes; planes are half spaces, meshes count by their hull",
                 "contact pairs with parameters of their own",
                 "joint couplers and mimic motors",
+                "springs, dampers, dry friction and armature of world-owned hinges and slides",
+                "points on a ground plane, in the variational family alone",
                 "distance springs",
                 "sleeping of islands at rest",
                 "soft and hard limits of joints and tendons, margins of limits, joint and tendon friction",
@@ -102,7 +104,7 @@ def capabilities() -> tuple[Capability, ...]:
             ),
             (
                 *(f"{group.name}: {', '.join(group.unavailable)}" for group in groups if group.unavailable),
-                "springs, dampers, friction and mimic motors of world-owned joints",
+                "mimic motors of world-owned joints",
                 "drag and lift of single shapes in a medium",
                 "sensors with a period or a delay",
             ),

@@ -16,9 +16,11 @@ from worldline._src.facade.construction import reorder
 from worldline._src.facade.scene_state import take_state
 from worldline._src.facade.values import VectorLike
 from worldline._src.scene import compose
+from worldline._src.scene.base import clone
 from worldline._src.scene.bodies import Hierarchy
 from worldline._src.scene.kinds import Rename
 from worldline._src.scene.merging import look
+from worldline._src.scene.poses import Pose
 from worldline._src.scene.pruning import Names, names_of, prune
 from worldline._src.scene.world import World as Scene
 
@@ -45,6 +47,11 @@ def clone_multibody(owner: Multibody, name: str, translation: VectorLike, rotati
         reorder(made._joints, list(owner._joints))
         for label, joint in owner._joints.items():
             _take_over(joint, made._joints[label])
+    if made._ground is None and owner._ground is not None:
+        made._ground = clone(owner._ground)
+        moved = Pose(place, turn)
+        made._ground.plane_normal = moved.turn(owner._ground.plane_normal)
+        made._ground.plane_point = moved.apply(owner._ground.plane_point)
     return made
 
 

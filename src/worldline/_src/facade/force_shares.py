@@ -76,9 +76,13 @@ def force_shares(runtime: Runtime, q: Array) -> Shares:
         wrenches[links > 0] = column["medium_force"][links[links > 0]][:, [3, 4, 5, 0, 1, 2]]
         made.damping[:] += generalized(model, q, wrenches)
     if sizes["nequality"] and column["equality_motor"].any():
-        before, all_of_it = (generalized(model, q, _joint_motors(runtime, q, part)) for part in range(2))
+        before, all_of_it = (
+            _along_joints(runtime, q, column["equality_drive"][:, part]) for part in range(2)
+        )
         made.efforts[:] = before
         made.motors[:] += all_of_it - before
+    if sizes["nequality"]:
+        _add_passive(runtime, q, made)
     if constraints.constrains:
         count = int(column["counter"][t.ALL_ROWS])
         (kind, which), force = column["row_of"][:count].T, column["force"][:count]
@@ -97,15 +101,39 @@ def force_shares(runtime: Runtime, q: Array) -> Shares:
     return made
 
 
-def _joint_motors(runtime: Runtime, q: Array, part: int) -> Array:
-    """Torques and forces of motors of joints between bodies: before rows are solved (0), all of it (1)."""
+def _add_passive(runtime: Runtime, q: Array, made: Shares) -> None:
+    """Springs, dampers and dry friction of joints between bodies."""
+    constraints = runtime.constraints
+    assert constraints is not None
+    column = constraints.column
+    count = int(column["counter"][t.ALL_ROWS])
+    (kind, which), force = column["row_of"][:count].T, column["force"][:count]
+    friction, late = np.zeros((2, len(column["equality_kind"])))
+    friction[which[kind == t.OF_JOINT_FRICTION]] = force[kind == t.OF_JOINT_FRICTION]
+    # what a row of inertia does beyond armature is damping at the end of the step
+    own, whole = column["equality_armature"].T
+    share = np.divide(whole - own, whole, out=np.zeros_like(whole), where=whole > 0.0)
+    mine = kind == t.OF_JOINT_INERTIA
+    late[which[mine]] = force[mine] * share[which[mine]]
+    efforts = column["equality_spring"]
+    for numbers, into in (
+        (efforts[:, 0], made.springs),
+        (efforts[:, 1] + late, made.damping),
+        (friction, made.friction),
+    ):
+        if numbers.any():
+            into += _along_joints(runtime, q, numbers)
+
+
+def _along_joints(runtime: Runtime, q: Array, efforts: Array) -> Array:
+    """Generalized forces of efforts along the coordinates of joints between bodies, one an equality."""
     model, constraints = runtime.model, runtime.constraints
     assert constraints is not None
     column, made = constraints.column, np.zeros((model.body_count, 6))
     poses = dynamics.forward_kinematics(model, q)
     centers = poses[:, :3] + np.einsum("bij,bj->bi", rotations(poses), model.body_com)
-    for k in np.flatnonzero(column["equality_motor"]).tolist():
-        axis = column["place_X"][column["equality_first"][k], [5, 8, 11]] * column["equality_drive"][k, part]
+    for k in np.flatnonzero(efforts).tolist():
+        axis = column["place_X"][column["equality_first"][k], [5, 8, 11]] * efforts[k]
         point = column["place_X"][column["equality_second"][k], :3]
         for body, sign in zip((column["equality_body"][k] - 1).tolist(), (-1.0, 1.0), strict=True):
             if body < 0:
@@ -115,7 +143,7 @@ def _joint_motors(runtime: Runtime, q: Array, part: int) -> Array:
                 made[body, :3] += sign * np.cross(point - centers[body], axis)
             else:
                 made[body, :3] += sign * axis
-    return made
+    return generalized(model, q, made)
 
 
 def late_forces(runtime: Runtime, late: Array) -> tuple[Array, Array]:

@@ -98,6 +98,8 @@ def unknown_forces(model: Model) -> list[str]:
     unknown = []
     if model.distance_springs is not None and model.distance_springs.active.any():
         unknown.append("distance springs")
+    if model.ground_points is not None and len(model.ground_points):
+        unknown.append("ground contact points")
     if _spatial_tendons_pull(model):
         unknown.append("spatial tendons")
     if model.actuators is not None:

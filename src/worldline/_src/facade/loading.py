@@ -285,7 +285,11 @@ def to_scene(world: World, *, drawn: bool = True) -> Scene:
     scene_options.into_description(world._options, scene)
     write_state(world, scene, drawn=drawn)
     scene.multibodies = [
-        SceneMultibody(name=robot.name, links=[str(link._link.name) for link in robot._links.values()])
+        SceneMultibody(
+            name=robot.name,
+            links=[str(link._link.name) for link in robot._links.values()],
+            ground=clone(robot._ground) if robot._ground is not None else None,
+        )
         for robot in world._multibodies.values()
     ]
     for robot in world._multibodies.values():

@@ -17,6 +17,7 @@ from worldline._src.facade.collections import DofCollection, JointCollection, Li
 from worldline._src.facade.copying import Address
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.freezing import Freezing
+from worldline._src.facade.ground_contact import add_point, checked_ground, set_ground
 from worldline._src.facade.joint_coordinates import from_coordinates, to_coordinates
 from worldline._src.facade.joint_spec import JointSpec
 from worldline._src.facade.link import Link
@@ -26,6 +27,7 @@ from worldline._src.facade.subsets import Branch, Chain, Group, Linkage
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.model.model import Model
 from worldline._src.scene.bodies import Body
+from worldline._src.scene.closures import GroundContact
 from worldline._src.spatial.poses import Array
 from worldline._src.step import dynamics, jacobians
 
@@ -76,6 +78,7 @@ class Multibody(MultibodyTerms, Freezing):
         self._links: dict[str, Link] = {}
         self._joints: dict[str, Joint] = {}
         self._known: _Layout | None = None
+        self._ground: GroundContact | None = None
         self._link_number = self._joint_number = 0
         self._thawed = []
 
@@ -144,6 +147,60 @@ class Multibody(MultibodyTerms, Freezing):
         from worldline._src.facade.cloning import clone_multibody
 
         return clone_multibody(self, name, translation, rotation)
+
+    # ---- ground contact of the variational family
+
+    def set_ground_contact(
+        self,
+        plane_normal: VectorLike,
+        plane_point: VectorLike,
+        stiffness: float,
+        friction_coefficient: float = 0.0,
+        friction_regularization: float = 1e-4,
+        damping_coefficient: float = 0.0,
+        dual_update_cadence: int = 0,
+    ) -> None:
+        """Choose the ground plane that points of this multibody meet; drops the points there are.
+
+        For the variational family alone: a World of another family with such points refuses to step, by
+        name. With d the depth of a point, the normal force is N = k d plus a damping c d' of at most the
+        same size, and friction mu N u / sqrt(u^2 + e^2) against the velocity u along the plane.
+
+        Args:
+            plane_normal: out of the ground, world axes, (3,); of any length.
+            plane_point: a point of the plane, world frame [m], (3,).
+            stiffness: k of every point [N/m]; n points under a weight rest at a depth of m g / (n k).
+            friction_coefficient: mu.
+            friction_regularization: speed e below which friction is viscous [m/s].
+            damping_coefficient: c [N s/m].
+            dual_update_cadence: every so many steps the force k d of a point becomes a constant part of it
+                (augmented Lagrangian), which takes the depth at rest to zero; best with damping, and with
+                several steps from one update to the next. 0 for the penalty alone.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World(multibody_options=sx.MultibodyOptions("variational"))
+            >>> lift = world.add_multibody("lift")
+            >>> rail = sx.JointSpec(type=sx.JointType.PRISMATIC, axis=(0, 0, 1))
+            >>> foot = lift.add_link("foot", joint=rail, mass=1.0)
+            >>> lift.set_ground_contact((0, 0, 1), (0, 0, 0), 1000.0, damping_coefficient=50.0)
+            >>> lift.add_ground_contact_point(foot, (0, 0, -0.1))
+            >>> foot.parent_joint.position = [0.1]
+            >>> world.step(n=1000)
+            >>> round(0.1 - float(foot.translation[2]), 6)
+            0.00981
+        """
+        numbers = stiffness, friction_coefficient, friction_regularization, damping_coefficient
+        set_ground(self, checked_ground(plane_normal, plane_point, *numbers, dual_update_cadence))
+
+    def add_ground_contact_point(self, link: Link, local_point: VectorLike) -> None:
+        """Let a point of a link meet the plane of `set_ground_contact`, which comes first.
+
+        Args:
+            link: a link of this multibody.
+            local_point: in the link frame [m], (3,).
+        """
+        add_point(self, link, local_point)
 
     def chain(self, start: Link, target: Link, *, include_parent_joint: bool = False) -> Chain:
         """The links from one to another that hangs on it, and the joints between them; see `Chain`."""

@@ -29,7 +29,7 @@ from worldline._src.facade.kinds import (
 )
 from worldline._src.facade.mimic import couplers_of
 from worldline._src.facade.runtime import DRIVES
-from worldline._src.step.stepping import MultibodyIntegrationFamily, available_families
+from worldline._src.step.stepping import MultibodyIntegrationFamily, available_families, missing_ground
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
@@ -133,6 +133,8 @@ def _require_scene(world: World) -> None:
             f"integration family '{family.value}' does not have {', '.join(constraints.parts_needed)}, which "
             "this World asks for; use another family or take them out",
         )
+    if why := missing_ground(world._live().model, family):
+        _refuse(INTEGRATION, why)
 
 
 def resolved_configuration(world: World) -> tuple[ResolvedOption, ...]:

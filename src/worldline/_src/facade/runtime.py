@@ -199,18 +199,19 @@ class Runtime:
 
     def memory(self) -> dict[str, Array]:
         """Contacts of the last step and sleeping islands; see `step/contact_memory.py`."""
-        return {} if self.constraints is None else remembered(self.constraints)
+        return remembered(self.sim)
 
     def recall(self, memory: Mapping[str, Array]) -> None:
         """Take over what `memory` gave; contacts that are not in it are forgotten."""
         self.forget_contacts()
+        recall(self.sim, memory)
         if self.constraints is not None:
-            recall(self.sim, memory)
             if self.sim.contact_log is not None:
                 self.sim.contact_log.take()
 
     def forget_contacts(self) -> None:
         """The state is no longer what the last step led to: there are no contacts of a last step."""
+        self.sim.ground_dual[:] = 0.0
         if self.constraints is not None:
             self.constraints.forget_contacts()
         if self.sim.contact_log is not None:
@@ -218,9 +219,7 @@ class Runtime:
 
     def unfit(self, memory: Mapping[str, Array]) -> str | None:
         """The name of what does not fit, of memory from elsewhere; None when all of it fits."""
-        if self.constraints is None:
-            return next(iter(memory), None)
-        return unfit(self.constraints, memory)
+        return unfit(self.sim, memory)
 
     def choose_solver(self, method: ContactSolverMethod, strict: bool) -> None:
         """How islands of constraints are solved from the next step on; `strict`: by no other method."""

@@ -21,10 +21,10 @@ from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import VectorLike
 from worldline._src.facade.world_joint_motor import (
     DRIVEN,
-    WorldJointMotor,
     checked_drive,
     checked_range,
 )
+from worldline._src.facade.world_joint_passive import PASSIVE, WorldJointPassive, set_passive
 from worldline._src.kernels.constraints.equality_rows import BROKEN, ON
 from worldline._src.scene import closures as described
 from worldline._src.scene.joints import Joint as SceneJoint
@@ -51,7 +51,7 @@ _WITH_AXIS = (*_LIMITED, JointType.SCREW, JointType.UNIVERSAL, JointType.PLANAR)
 _WITH_AXIS2 = (JointType.UNIVERSAL, JointType.PLANAR)
 
 
-class WorldJoint(WorldJointMotor):
+class WorldJoint(WorldJointPassive):
     """A joint between two bodies or links, or a body and the world, kept by rows of a step.
 
     Example:
@@ -425,25 +425,19 @@ def add_joint(world: World, parent: Frame, child: Frame, spec: JointSpec) -> tup
         effort_limit=_both_ways(spec.effort_limits, "effort limits"),
         velocity_limit=_both_ways(spec.velocity_limits, "velocity limits"),
     )
+    for parameter in PASSIVE:
+        if (given := getattr(spec, parameter)) is not None:
+            set_passive(made.joint, parameter, given, f"joint '{name}'")
     return made, number
-
-
-_NOT_BETWEEN_BODIES = (
-    "acceleration_limits",
-    "spring_stiffness",
-    "rest_position",
-    "damping_coefficient",
-    "coulomb_friction",
-    "armature",
-)
 
 
 def _limits(spec: JointSpec) -> Range:
     """Position limits of a joint between bodies; what else it cannot have is refused."""
-    given = [name for name in _NOT_BETWEEN_BODIES if getattr(spec, name) is not None]
+    given = ["acceleration_limits"] * (spec.acceleration_limits is not None)
     given += ["limit_margin"] * (spec.limit_margin != 0.0)
     if spec.type not in DRIVEN:
-        given += [name for name in ("velocity_limits", "effort_limits") if getattr(spec, name) is not None]
+        own = ("velocity_limits", "effort_limits", *PASSIVE)
+        given += [name for name in own if getattr(spec, name) is not None]
     low, high = spec.position_lower_limits, spec.position_upper_limits
     if spec.type not in _LIMITED and (low is not None or high is not None):
         given.append("position limits")

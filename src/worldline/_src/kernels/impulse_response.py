@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from worldline._src.jit import kernel
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels.ground_contact import add_yielding
 from worldline._src.kernels.links import link_inertia
 from worldline._src.scalar.ops import constant
 from worldline._src.spatial.motion import (
@@ -29,39 +30,63 @@ from worldline._src.spatial.sym6 import (
 from worldline._src.spatial.vec3 import Vec3, add, scale
 
 
+@inline
+def _eliminate(tree, inertia, pos, extra, i, IA, art_out):
+    """Eliminate the columns of the joint of link `i`, last first, and hand the rest to its parent."""
+    # outputs
+    link_IA, dof_U, dof_D = art_out.link_IA, art_out.dof_U, art_out.dof_D
+    # inputs
+    armature, mobile = inertia.dof_armature, inertia.dof_mobile
+
+    for d in range(tree.link_v_end[i] - 1, tree.link_v_start[i] - 1, -1):
+        s = load_motion(pos.dof_S, d)
+        U = sym6_mul(IA, s)
+        D = mobile[d] / (power(U, s) + (armature[d] + (1.0 - mobile[d])) + extra[d])
+        store_spatial(dof_U, d, U)
+        dof_D[d] = D
+        IA = sym6_minus_outer(IA, U, D)
+
+    p = tree.link_parent[i]
+    if p > 0:
+        if inertia.link_first[i] == 1:
+            store_sym6(link_IA, p, IA)
+        else:
+            store_sym6(link_IA, p, sym6_add(load_sym6(link_IA, p), IA))
+
+
+@inline
+def _carried(inertia, pos, i, art):
+    """Inertia of link `i` and what its children handed to it."""
+    IA = sym6_of_inertia(link_inertia(inertia, pos, i))
+    if inertia.link_leaf[i] == 0:
+        IA = sym6_add(IA, load_sym6(art.link_IA, i))
+    return IA
+
+
 @kernel
 def factor(tree, inertia, pos, extra, art_out):
     """Factor M + diag(extra), O(n), as the articulated-body algorithm does [Featherstone 2008, ch. 7].
 
     Needs poses current. Writes dof_U and dof_D, which `respond` needs with the columns dof_S of now.
     """
-    # outputs
-    link_IA, dof_U, dof_D = art_out.link_IA, art_out.dof_U, art_out.dof_D
-    # inputs
-    parent, v_start, v_end = tree.link_parent, tree.link_v_start, tree.link_v_end
-    leaf, first = inertia.link_leaf, inertia.link_first
-    armature, mobile = inertia.dof_armature, inertia.dof_mobile
+    for i in range(tree.link_parent.shape[0] - 1, 0, -1):
+        _eliminate(tree, inertia, pos, extra, i, _carried(inertia, pos, i, art_out), art_out)
 
-    for i in range(parent.shape[0] - 1, 0, -1):
-        IA = sym6_of_inertia(link_inertia(inertia, pos, i))
-        if leaf[i] == 0:
-            IA = sym6_add(IA, load_sym6(link_IA, i))
 
-        # eliminate the joint's columns, last first
-        for d in range(v_end[i] - 1, v_start[i] - 1, -1):
-            s = load_motion(pos.dof_S, d)
-            U = sym6_mul(IA, s)
-            D = mobile[d] / (power(U, s) + (armature[d] + (1.0 - mobile[d])) + extra[d])
-            store_spatial(dof_U, d, U)
-            dof_D[d] = D
-            IA = sym6_minus_outer(IA, U, D)
+@kernel
+def factor_on_ground(tree, inertia, pos, extra, ground, art_out):
+    """Factor M + diag(extra) + sum of J^T W J over the points on the ground, O(n).
 
-        p = parent[i]
-        if p > 0:
-            if first[i] == 1:
-                store_sym6(link_IA, p, IA)
-            else:
-                store_sym6(link_IA, p, sym6_add(load_sym6(link_IA, p), IA))
+    A point adds inertia to its link, see `ground_contact.ground_yielding`.
+    """
+    g = 0
+    for i in range(tree.link_parent.shape[0] - 1, 0, -1):
+        IA = _carried(inertia, pos, i, art_out)
+        # points stand in the order of this loop
+        while g < ground.ground_link.shape[0] and ground.ground_link[g] == i:
+            IA = add_yielding(IA, ground, g)
+            g += 1
+        _eliminate(tree, inertia, pos, extra, i, IA, art_out)
 
 
 @kernel

@@ -84,6 +84,7 @@ def compile_arenas(model: Model) -> Arenas:
         "nqvv": nq + 2 * nv,
         "nbody": nbody,
         "nresult": max(7 * nbody, nv * nv, 6 * nv, nq + nv, 6),
+        "nground": 0 if model.ground_points is None else len(model.ground_points),
     }
     offsets: dict[str, int] = {}
     ends = {"index": HEADER, "constant": 0, "data": 0}
@@ -244,8 +245,29 @@ def fill_constants(model: Model, arenas: Arenas) -> None:
     view["dof_velocity_limit"][:] = model.joint_velocity_limit
     view["dof_velocity_lower"][:] = model.joint_velocity_lower
     view["solver_options"][:] = DEFAULT_SOLVER
+    _fill_ground(model, view)
     view["link_lone"][:] = _lone(view)
     view["spin_turn"][:] = 0.0 if model.option is None else model.option.policy.free_spin_turn
+
+
+def _fill_ground(model: Model, view: dict[str, np.ndarray]) -> None:
+    """Points on the ground in the frames of kernel links, in the order of a loop from tips to base."""
+    table = model.ground_points
+    if table is None or not len(table):
+        return
+    links = view["body_link"][table.body]
+    order = np.argsort(-links, kind="stable")
+    link = links[order]
+    R = view["link_R_post"][link].reshape(-1, 3, 3)
+    view["ground_link"][:] = link
+    view["ground_cadence"][:] = table.cadence[order]
+    view["ground_point"][:] = view["link_p_post"][link] + turned(R, table.position[order])
+    normal = table.normal[order]
+    view["ground_plane"][:, :3] = normal
+    view["ground_plane"][:, 3] = np.sum(normal * table.plane_point[order], axis=1)
+    view["ground_tangent"][:] = axis_frames(normal)[:, :, 0]
+    law = (table.stiffness, table.friction, table.regularization**2, table.damping)
+    view["ground_law"][:] = np.column_stack(law)[order]
 
 
 def _lone(view: dict[str, np.ndarray]) -> np.ndarray:

@@ -13,7 +13,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from worldline._src.model.force_tables import ForceModels
+from worldline._src.model.force_tables import ForceModels, FrictionModels
 from worldline._src.model.tables import Table
 from worldline._src.spatial.poses import Array
 
@@ -160,6 +160,13 @@ class LoopJoints(Table):
     """Bounds of the effort of its motor [N, N m], shape (n, 2)."""
     speed: Array
     """Bounds of the rate of the coordinate [m/s, rad/s], shape (n, 2)."""
+    spring: Array
+    """Stiffness [N/m, N m/rad], coordinate at rest [m, rad] and damping [N s/m, N m s/rad], shape (n, 3)."""
+    friction: Array
+    """Dry friction [N, N m]."""
+    friction_force: FrictionModels
+    armature: Array
+    """Inertia of the coordinate [kg, kg m^2]."""
     command: Array
     """Effort, velocity and acceleration that its motor starts with, shape (n, 3)."""
     break_force: Array
@@ -168,3 +175,27 @@ class LoopJoints(Table):
     """[N m]; 0 never breaks."""
     stiffness: Array
     """At first, of translation [N/m], of rotation [N m/rad], shape (n, 3); infinite is hard."""
+
+
+@dataclass(eq=False)
+class GroundPoints(Table):
+    """Points of links on a ground plane; kernels/ground_contact.py has the force law."""
+
+    label: list[str]
+    body: np.ndarray
+    position: Array
+    """In the body frame [m], shape (n, 3)."""
+    normal: Array
+    """Unit normal of the plane, world axes, shape (n, 3)."""
+    plane_point: Array
+    """A point of the plane, world frame [m], shape (n, 3)."""
+    stiffness: Array
+    """[N/m]."""
+    friction: Array
+    """Coefficient of friction."""
+    regularization: Array
+    """Speed below which friction is viscous [m/s]."""
+    damping: Array
+    """[N s/m]."""
+    cadence: np.ndarray
+    """Steps from one update of the dual force to the next; 0 for none."""

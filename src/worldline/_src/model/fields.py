@@ -17,9 +17,9 @@ from typing import Literal
 
 Space = Literal["index", "constant", "data"]
 
-SIZES = ("nlink", "nq", "nv", "nqv", "nqvv", "nbody", "nresult")
+SIZES = ("nlink", "nq", "nv", "nqv", "nqvv", "nbody", "nresult", "nground")
 """Symbolic sizes: links with the world, coordinates, velocities, nq + nv, nq + 2 nv, bodies, the longest
-result."""
+result, points that may touch the ground."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,13 @@ FIELDS: tuple[Field, ...] = (
     Field("dof_velocity_limit", "constant", ("nv",), "largest velocity [m/s or rad/s]"),
     Field("dof_velocity_lower", "constant", ("nv",), "least velocity [m/s or rad/s]"),
     Field("solver_options", "constant", (2,), "tolerance and most iterations of the variational integrator"),
+    # points on a ground plane, links in falling order
+    Field("ground_link", "index", ("nground",), "kernel link that has the point"),
+    Field("ground_cadence", "index", ("nground",), "steps from one update of the dual to the next, 0 none"),
+    Field("ground_point", "constant", ("nground", 3), "the point in the kernel link [m]"),
+    Field("ground_plane", "constant", ("nground", 4), "unit normal, and its product with the plane's points"),
+    Field("ground_tangent", "constant", ("nground", 3), "a unit vector along the plane"),
+    Field("ground_law", "constant", ("nground", 4), "stiffness, friction, square of its speed, damping"),
     # operands of a call
     Field("q", "data", ("nq",), "coordinates"),
     Field("q_other", "data", ("nq",), "second coordinates, of differences and interpolation"),
@@ -168,6 +175,9 @@ FIELDS: tuple[Field, ...] = (
     Field("mix_x_last", "data", ("nv",), "Anderson mixing: the last step"),
     Field("mix_f_last", "data", ("nv",), "Anderson mixing: the correction before it"),
     Field("mix_g_last", "data", ("nv",), "Anderson mixing: the momenta missed before it"),
+    Field("ground_dual", "data", ("nground", 2), "dual force of a point [N], steps since its update"),
+    Field("ground_start", "data", ("nground", 3), "velocity of the point at the start of a step [m/s]"),
+    Field("ground_yield", "data", ("nground", 12), "inertia that the ground adds: kernels/ground_contact.py"),
     Field("solver_report", "data", (3,), "iterations of a step, 1 if not solved, last correction"),
     # what only some calls need and grows with the square of the size; a world that steps has none of it
     Field("result", "data", ("nresult",), "what the call returns"),

@@ -18,6 +18,7 @@ from worldline._src.model.constraint_tables import (
     Couplers,
     DistanceSprings,
     Equalities,
+    GroundPoints,
     LoopJoints,
 )
 from worldline._src.model.kinds import ActuatorMode, BodyFlags
@@ -215,6 +216,8 @@ class Model:
     distance_springs: DistanceSprings | None = None
     loop_joints: LoopJoints | None = None
     """Joints between bodies that trees move already."""
+    ground_points: GroundPoints | None = None
+    """Points of links that may touch a ground plane in the variational family."""
     sensors: Sensors | None = None
     keyframes: Keyframes | None = None
     """Saved states."""

@@ -17,10 +17,11 @@ from worldline._src.model.constraint_tables import (
     DistanceSprings,
     Equalities,
     EqualityKind,
+    GroundPoints,
     LoopJoints,
 )
 from worldline._src.model.force_tables import force_models, friction_models
-from worldline._src.model.kinds import JointDrive, JointType
+from worldline._src.model.kinds import JointDrive, JointType, rows_of_numbers
 from worldline._src.model.scene_index import SceneIndex, labels, shared_when_empty
 from worldline._src.model.tables import JointForces, PathKind, Tendons
 from worldline._src.scene import joints as described
@@ -32,8 +33,9 @@ from worldline._src.scene.closures import (
 )
 from worldline._src.scene.constraints import EqualityConnect, EqualityWeld
 from worldline._src.scene.joints import DriveType, FreeJoint, Joint
+from worldline._src.scene.options import SimulateOption
 from worldline._src.scene.tendons import SpatialTendon, SpringLengthType
-from worldline._src.scene.values import Range
+from worldline._src.scene.values import Range, StiffnessDamping
 from worldline._src.scene.world import World
 from worldline._src.spatial.poses import IDENTITY, Array, compose, inverse, transform
 
@@ -245,10 +247,29 @@ def spring_table(world: World, index: SceneIndex) -> DistanceSprings:
     )
 
 
+@shared_when_empty(lambda world: world.ground_points)
+def ground_table(world: World, index: SceneIndex) -> GroundPoints:
+    """Columns of the points on the ground."""
+    rows = [row.contact for row in world.ground_points]
+    normal = rows_of_numbers([row.plane_normal for row in rows], 3)
+    return GroundPoints(
+        label=labels([None] * len(rows), "ground_point"),
+        body=np.array([index.body[row.link] for row in world.ground_points], np.int64),
+        position=rows_of_numbers([row.position for row in world.ground_points], 3),
+        normal=normal / np.linalg.norm(normal, axis=1)[:, None],
+        plane_point=rows_of_numbers([row.plane_point for row in rows], 3),
+        stiffness=_floats([row.stiffness for row in rows]),
+        friction=_floats([row.friction_coefficient for row in rows]),
+        regularization=_floats([row.friction_regularization for row in rows]),
+        damping=_floats([row.damping_coefficient for row in rows]),
+        cadence=np.array([row.dual_update_cadence for row in rows], np.int64),
+    )
+
+
 @shared_when_empty(lambda world: world.joints)
 def loop_joint_table(world: World, index: SceneIndex) -> LoopJoints:
     """Columns of the joints beside the trees."""
-    rows = world.joints
+    rows, option = world.joints, world.simulate_option
     a, b = [index.end(row.parent) for row in rows], [index.end(row.child) for row in rows]
     return LoopJoints(
         label=labels([row.joint.name for row in rows], "joint"),
@@ -267,6 +288,10 @@ def loop_joint_table(world: World, index: SceneIndex) -> LoopJoints:
         ),
         effort=_floats([_within(row.effort_limit, row.joint.effort_limit) for row in rows], 2),
         speed=_floats([_within(row.velocity_limit, row.joint.velocity_limit) for row in rows], 2),
+        spring=_floats([_joint_spring(row.joint, option) for row in rows], 3),
+        friction=_floats([0.0 if option.disable_frictionloss else row.joint.friction_loss for row in rows]),
+        friction_force=friction_models([row.joint.friction_damping for row in rows]),
+        armature=_floats([row.joint.armature for row in rows]),
         command=_floats([row.command for row in rows], 3),
         break_force=_floats([row.break_force for row in rows]),
         break_torque=_floats([row.break_torque for row in rows]),
@@ -278,6 +303,17 @@ def loop_joint_table(world: World, index: SceneIndex) -> LoopJoints:
             3,
         ),
     )
+
+
+def _joint_spring(joint: Joint, option: SimulateOption) -> tuple[float, float, float]:
+    """Stiffness, coordinate at rest and damping of a joint between bodies."""
+    if joint.spring_damper is None:
+        return 0.0, 0.0, 0.0
+    given = joint.spring_damper.coeff.value
+    # a checked scene has no other
+    assert isinstance(given, StiffnessDamping)
+    stiffness = 0.0 if option.disable_springs else given.k
+    return stiffness, joint.spring_damper.target_pos, 0.0 if option.disable_damping else given.d
 
 
 def tendon_table(world: World, index: SceneIndex, dofs: int) -> Tendons:

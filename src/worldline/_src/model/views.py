@@ -116,6 +116,18 @@ MoveView, move_view = _view("MoveView", "p_start", "displacement", "impulse", "s
 MomentumView, momentum_view = _view(
     "MomentumView", "link_H", "dof_p", "dof_f", "dof_gap", "dof_extra", "dof_S_kept", "p_end"
 )
+GroundView, ground_view = _view(
+    "GroundView",
+    "ground_link",
+    "ground_cadence",
+    "ground_point",
+    "ground_plane",
+    "ground_tangent",
+    "ground_law",
+    "ground_dual",
+    "ground_start",
+    "ground_yield",
+)
 MixingView, mixing_view = _view(
     "MixingView", "mix_x", "mix_f", "mix_g", "mix_x_last", "mix_f_last", "mix_g_last"
 )

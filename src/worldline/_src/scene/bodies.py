@@ -13,6 +13,7 @@ from typing import Any, Final
 from worldline._src.errors import SceneError
 from worldline._src.scene.base import Struct, field
 from worldline._src.scene.cameras import Camera, Light
+from worldline._src.scene.closures import GroundContact
 from worldline._src.scene.containers import ListOf, Nested, OptionalOf, struct_schema
 from worldline._src.scene.contexts import Probe, Source, Writer
 from worldline._src.scene.enums import SceneEnum
@@ -328,6 +329,11 @@ class Multibody(Struct):
         default_factory=list,
         converter=ListOf(Ref("link")),
         doc="All of its links in the order they were made; none for the order of the trees.",
+    )
+    ground: GroundContact | None = field(
+        default=None,
+        converter=OptionalOf(Nested(GroundContact)),
+        doc="Ground plane of points that are added from now on; those there are have their own.",
     )
 
 

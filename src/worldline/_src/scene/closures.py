@@ -148,6 +148,43 @@ class DistanceSpring(Struct):
     active: bool = field(default=True, converter=FLAG, doc="Whether it acts.")
 
 
+class GroundContact(Struct):
+    """A ground plane and how points of links meet it, in the variational integrator alone.
+
+    The normal force is `stiffness` times the depth, and damping that never pulls; friction is Coulomb's above
+    `friction_regularization` and viscous below. With `dual_update_cadence` the force that a point needs at
+    rest becomes part of it, so that the depth goes to zero.
+    """
+
+    plane_normal: Array = field(
+        default=(0.0, 0.0, 1.0), converter=VECTOR3, doc="Out of the ground, world axes, (3,); of any length."
+    )
+    plane_point: Array = field(
+        default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="A point of the plane, world frame, m, (3,)."
+    )
+    stiffness: float = field(default=0.0, converter=NON_NEGATIVE, doc="Stiffness of every point, N/m.")
+    friction_coefficient: float = field(default=0.0, converter=NON_NEGATIVE, doc="Coefficient of friction.")
+    friction_regularization: float = field(
+        default=1.0e-4, converter=POSITIVE, doc="Speed below which friction is viscous, m/s."
+    )
+    damping_coefficient: float = field(
+        default=0.0, converter=NON_NEGATIVE, doc="Damping along the normal, N s/m."
+    )
+    dual_update_cadence: int = field(
+        default=0, converter=COUNT, doc="Steps from one update of the dual force to the next; 0 for none."
+    )
+
+
+class GroundPoint(Struct):
+    """A point of a link that may touch a ground plane."""
+
+    link: str = field(default="", converter=Ref("link"), doc="Link.")
+    position: Array = field(default=(0.0, 0.0, 0.0), converter=VECTOR3, doc="In the link frame, m, (3,).")
+    contact: GroundContact = field(
+        default_factory=GroundContact, converter=Nested(GroundContact), doc="Plane and force law."
+    )
+
+
 class ProjectionPolicy(Struct):
     """How stiff a joint between bodies is when its error is removed."""
 

@@ -70,6 +70,7 @@ def attach(
         extract(part, other_link_name, notes)
     if target is not None:
         _refuse_bodies(world, part, target)
+        _refuse_ground(part, target)
     ground = WORLD if target is None else str(target.name)
     own_world = _has_world_link(part)
     rename(part, new._replace(world=ground))
@@ -81,6 +82,13 @@ def attach(
     _join(world, part, target)
     growth.apply()
     world.report.extend(notes)
+
+
+def _refuse_ground(part: World, target: Link) -> None:
+    """The plane under points of links stands in the world and cannot move with a link."""
+    message = f"a ground plane is fixed in the world and cannot be attached to link {target.name!r}"
+    if part.ground_points:
+        raise SceneError("the other scene has ground contact", [Problem("$.ground_points", message)])
 
 
 def rename(world: World, new: Rename) -> None:
@@ -234,6 +242,13 @@ def move(part: World, pose: Pose, link_name: str | None, ground: str | None) -> 
         link.local_translation, link.local_rotation = placed
         body.linear_velocity = pose.turn(body.linear_velocity)
         body.angular_velocity = pose.turn(body.angular_velocity)
+    grounds = [*(point.contact for point in part.ground_points), *(m.ground for m in part.multibodies)]
+    for plane in grounds:
+        if plane is not None:
+            plane.plane_normal, plane.plane_point = (
+                pose.turn(plane.plane_normal),
+                pose.apply(plane.plane_point),
+            )
     for owner in (*part.hierarchy.geoms, *part.hierarchy.sites, *part.hierarchy.cameras):
         owner.position, owner.orientation = pose * Pose(owner.position, owner.orientation)
     for site in part.hierarchy.sites:

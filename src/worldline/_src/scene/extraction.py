@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from worldline._src.errors import ArgumentError
 from worldline._src.scene.bodies import Body, Hierarchy, Link
 from worldline._src.scene.cameras import RotationTrack, TrackMode
-from worldline._src.scene.closures import DistanceSpring, LoopClosure, WorldJoint
+from worldline._src.scene.closures import DistanceSpring, GroundPoint, LoopClosure, WorldJoint
 from worldline._src.scene.constraints import EqualityConnect, EqualityWeld
 from worldline._src.scene.hints import hint
 from worldline._src.scene.merging import (
@@ -108,6 +108,8 @@ def _stands_on_world(value: Any) -> bool:
     """Whether an entry has an end at a place in the world."""
     if isinstance(value, LoopClosure | DistanceSpring):
         return (None, None) in (value.frame_a.owner, value.frame_b.owner)
+    if isinstance(value, GroundPoint):
+        return True
     if isinstance(value, WorldJoint):
         return (None, None) in (value.parent.owner, value.child.owner)
     if isinstance(value, EqualityConnect | EqualityWeld):

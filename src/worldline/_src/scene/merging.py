@@ -41,6 +41,7 @@ MERGED_LISTS: Final = (
     "loop_closures",
     "couplers",
     "distance_springs",
+    "ground_points",
     "joints",
     "frames",
     "multibodies",

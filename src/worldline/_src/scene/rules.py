@@ -19,6 +19,7 @@ from worldline._src.scene.closures import (
     DifferentiableParameter,
     DistanceSpring,
     FrameRef,
+    GroundContact,
     JointCoupler,
     LoopClosure,
     LoopClosureFamily,
@@ -37,6 +38,7 @@ from worldline._src.scene.geometry import Geometry, ShapeType, Site
 from worldline._src.scene.joints import JOINT_SIZES, DriveType, Joint, JointType
 from worldline._src.scene.options import CompileOptions, SimulateOption
 from worldline._src.scene.tendons import JointTendon, SpatialTendon
+from worldline._src.scene.values import StiffnessDamping
 
 # looking up a member of an enumeration takes Python ten times as long as looking up a name
 _MESH, _HFIELD, _D6 = ShapeType.Mesh, ShapeType.HField, JointType.D6
@@ -193,6 +195,12 @@ def _spring(spring: DistanceSpring, probe: Probe, path: str) -> None:
     _ends(spring.frame_a, spring.frame_b, probe, path)
 
 
+def _ground_contact(contact: GroundContact, probe: Probe, path: str) -> None:
+    if not np.linalg.norm(contact.plane_normal) > 0.0:
+        given = str(contact.plane_normal.tolist())
+        probe.reject(f"{path}.plane_normal", given, "a vector with a direction")
+
+
 def _world_joint(joint: WorldJoint, probe: Probe, path: str) -> None:
     _ends(joint.parent, joint.child, probe, path)
     if joint.joint.pos.any():
@@ -214,6 +222,18 @@ def _world_joint(joint: WorldJoint, probe: Probe, path: str) -> None:
             probe.reject(f"{path}.joint.drive", drive.name, allowed)
         if any(joint.command.tolist()):
             probe.reject(f"{path}.command", str(joint.command.tolist()), "zeros, without a single axis")
+        for name in ("friction_loss", "armature", "spring_damper"):
+            if given := getattr(joint.joint, name):
+                allowed = f"none for a joint of type {joint.joint.type_.name}"
+                shown = "a spring" if name == "spring_damper" else str(given)
+                probe.reject(f"{path}.joint.{name}", shown, allowed)
+    spring = joint.joint.spring_damper
+    if spring is not None and not isinstance(spring.coeff.value, StiffnessDamping):
+        allowed = "stiffness and damping, for a joint between bodies"
+        probe.reject(f"{path}.joint.spring_damper.coeff", "frequency and damping ratio", allowed)
+    for name in ("dofs", "frozen"):
+        if getattr(joint.joint, name):
+            probe.reject(f"{path}.joint.{name}", "settings", "none for a joint between bodies")
 
 
 def _projection(policy: ProjectionPolicy, probe: Probe, path: str) -> None:
@@ -329,6 +349,7 @@ RULES: Final[dict[type, Callable[[Any, Probe, str], None]]] = {
     FrameRef: _frame_ref,
     LoopClosure: _closure,
     DistanceSpring: _spring,
+    GroundContact: _ground_contact,
     WorldJoint: _world_joint,
     ProjectionPolicy: _projection,
     JointCoupler: _coupler,

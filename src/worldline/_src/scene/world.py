@@ -18,6 +18,7 @@ from worldline._src.scene.cameras import FreeCamera
 from worldline._src.scene.closures import (
     DifferentiableParameter,
     DistanceSpring,
+    GroundPoint,
     JointCoupler,
     LoopClosure,
     WorldJoint,
@@ -124,6 +125,9 @@ class World(Struct):
     )
     distance_springs: list[DistanceSpring] = field(
         default_factory=list, converter=ListOf(Nested(DistanceSpring)), doc="Springs in space."
+    )
+    ground_points: list[GroundPoint] = field(
+        default_factory=list, converter=ListOf(Nested(GroundPoint)), doc="Points of links on a ground plane."
     )
     joints: list[WorldJoint] = field(
         default_factory=list, converter=ListOf(Nested(WorldJoint)), doc="Joints beside the trees."

@@ -16,6 +16,7 @@ from worldline._src.model.scene_constraints import (
     closure_table,
     coupler_table,
     equality_table,
+    ground_table,
     joint_drives,
     joint_forces,
     loop_joint_table,
@@ -144,9 +145,13 @@ def compile_scene(
         model = trees.builder.finalize()
         _require_finite(model)
         model.time_step = world.simulate_option.timestep
-        _settle_springs(model, trees)
-        if not only_trees:
+        if only_trees:
+            _settle_springs(model, trees)
+        else:
             index = SceneIndex(world, trees)
+            # before anything lays out the arenas, which have room for the points
+            model.ground_points = ground_table(world, index)
+            _settle_springs(model, trees)
             _add_tables(world, index, library, model)
             model.actuators = _actuators(world, index, model)
             model.keyframes = _keyframes(world, trees, model)

@@ -153,7 +153,7 @@ class ConstraintProgram:
             rows=self.constrains,
             anchors=sizes["nplace"] > 0,
             body_springs=sizes["nspring"] > 0,
-            joint_motors=bool(column["equality_motor"].any()),
+            joint_motors=bool(column["equality_motor"].any() or column["equality_passive"][:, ::2].any()),
             lopsided_motors=self.lopsided,
             medium=sizes["nbox"] > 0,
             transmissions=self._moving,
@@ -176,8 +176,15 @@ class ConstraintProgram:
             no_slip=sizes["nslip"] > 0,
         )
 
-    def prepare(self, plan: StepPlan) -> None:
-        """Get ready for steps of a plan."""
+    def prepare(self, plan: StepPlan, *, damping_time: float = 0.0) -> None:
+        """Get ready for steps of a plan.
+
+        `damping_time` is the time step where damping is taken at the end of a step, else 0: times the damping
+        of joints between bodies it adds to the inertia of their coordinates, I + h d.
+        """
+        column = self.column
+        added = damping_time * column["equality_passive"][:, 2]
+        column["equality_armature"][:, 1] = column["equality_armature"][:, 0] + added
         self.step_plan = plan
         self.column["option"][t.PHASE] = POSITION_PASS if plan.split else BOTH
         if plan.implicit and not plan.fixed:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a step leaves for the next one beside the state: contacts of the last step, and who sleeps.
+"""What a step leaves for the next one beside the state: contacts of the last step, who sleeps, dual forces.
 
 Coordinates, velocities and accelerations alone would go on awake: bodies at rest would be solved again where
 the World that was saved does not touch them, and the forces that hold sleepers would be lost.
@@ -23,13 +23,18 @@ if TYPE_CHECKING:
 
 _CONTACTS = ("contact_row", "contact_force", "frame")
 _HITS = ("contact", "contact_id")
+_DUAL = "ground_dual"
 _SLEEP = ("tree_group", "tree_quiet", "dof_kept")
 
 
-def remembered(constraints: Constraints) -> dict[str, Array]:
+def remembered(sim: Simulation) -> dict[str, Array]:
     """Copies of what the next step reads; whole numbers become floats, which hold them exactly."""
+    duals = {_DUAL: sim.ground_dual.copy()} if sim.ground_dual.any() else {}
+    constraints = sim.constraints
+    if constraints is None:
+        return duals
     column = constraints.column
-    made = {name: column[name].astype(np.float64) for name in _SLEEP if constraints.sleeps}
+    made = duals | {name: column[name].astype(np.float64) for name in _SLEEP if constraints.sleeps}
     count = int(column["counter"][t.CONTACT_COUNT])
     if constraints.hits is not None and count:
         made |= {name: column[name][:count].astype(np.float64) for name in _CONTACTS}
@@ -37,8 +42,15 @@ def remembered(constraints: Constraints) -> dict[str, Array]:
     return made
 
 
-def unfit(constraints: Constraints, memory: Mapping[str, Array]) -> str | None:
+def unfit(sim: Simulation, memory: Mapping[str, Array]) -> str | None:
     """The name of what does not fit the model, of memory from elsewhere; None when all of it fits."""
+    if _DUAL in memory:
+        if memory[_DUAL].shape != sim.ground_dual.shape:
+            return _DUAL
+        memory = {name: given for name, given in memory.items() if name != _DUAL}
+    constraints = sim.constraints
+    if constraints is None:
+        return next(iter(memory), None)
     column, hits = constraints.column, constraints.hits
     places = _places(constraints)
     count = len(memory["contact"]) if "contact" in memory else 0
@@ -62,17 +74,21 @@ def recall(sim: Simulation, memory: Mapping[str, Array]) -> str | None:
 
     Nothing changes then. There may be more contacts than there is room for now: the room grows.
     """
-    constraints = sim.constraints
-    if constraints is None:
-        return next(iter(memory), None)
-    wrong = unfit(constraints, memory)
+    wrong = unfit(sim, memory)
     if wrong is not None:
         return wrong
+    if _DUAL in memory:
+        sim.ground_dual[:] = memory[_DUAL]
+    constraints = sim.constraints
+    if constraints is None:
+        return None
     count = len(memory["contact"]) if "contact" in memory else 0
     if count > constraints.sizes["ncontact"]:
         sim.make_room(Room(contacts=count))
     places = _places(constraints)
     for name, given in memory.items():
+        if name == _DUAL:
+            continue
         if name in _SLEEP:
             if constraints.sleeps:
                 places[name][:] = given

@@ -194,11 +194,12 @@ def spring_forces(m, c, args, d):
 
 @stage
 def joint_efforts(m, c, args, d):
-    """places, commands -> link forces grow by the motors of joints between bodies."""
+    """places, velocities, commands -> link forces grow by efforts along joints between bodies."""
     tm, tc, td = trees_of(args, d)
     equalities.joint_efforts(
         tree_view(tm, tc, td),
         position_view(tm, tc, td),
+        velocity_view(tm, tc, td).link_V,
         place_view(m, c, args, d).place_X,
         equality_view(m, c, args, d),
         acceleration_view(tm, tc, td).link_F,

@@ -10,6 +10,7 @@ from worldline._src.kernels import (
     configuration,
     drives,
     gravity_compensation,
+    ground_contact,
     impulse_response,
     kinematics,
     momentum,
@@ -24,6 +25,7 @@ from worldline._src.model.views import (
     control_view,
     drive_view,
     field_view,
+    ground_view,
     inertia_view,
     joint_view,
     mixing_view,
@@ -94,6 +96,8 @@ def variational_start(m, c, args, d):
     drive, given = drive_view(m, c, d), control_view(m, c, d).a_target
     variational.start_step(drive, given, h, operands.v, start, move)
     variational.yielding(drive, passive_view(m, c, d), h, mom.dof_extra)
+    points = position_view(m, c, d), velocity_view(m, c, d)
+    ground_contact.start_points(tree_view(m, c, d), *points, ground_view(m, c, d))
 
 
 @stage
@@ -114,7 +118,8 @@ def variational_solve(m, c, args, d):
     step, options = step_view(m, c, d), solver_view(m, c, d).solver_options
     q_start, h = start_view(m, c, d).q_start, step.time_step[0]
     q, v, tau = operands.q, operands.v, operands.tau
-    half, mixing = constant(0.5, h), mixing_view(m, c, d)
+    half, mixing, ground = constant(0.5, h), mixing_view(m, c, d), ground_view(m, c, d)
+    touches = ground.ground_link.shape[0] > 0
 
     iteration = 0
     while iteration < options[1] and any_of(move.solver_report[1] > 0.5):
@@ -128,6 +133,7 @@ def variational_solve(m, c, args, d):
         drives.center_forces(body_view(m, c, d), inertia, pos, step.body_f, acc.link_F)
         momentum.weights(inertia, pos, field_view(m, c, d).gravity, acc.link_F)
         gravity_compensation.compensate(inertia, pos, relief_view(m, c, d), acc.link_F)
+        ground_contact.ground_forces(tree, pos, vel, ground, acc.link_F)
         configuration.difference(tree, q, control.q_target, art.dof_u)
         drives.drive_forces(drive, control, art.dof_u, v, tau)
         configuration.difference(tree, q, passive.q_rest, art.dof_u)
@@ -139,9 +145,14 @@ def variational_solve(m, c, args, d):
         momentum.momentum_rates(tree, pos, vel, v, tau, mom.link_H, acc.link_F, mom.dof_f)
         variational.level_rotors(tree, inertia, v, mom.dof_f)
         variational.momentum_gap(tree, move.p_start, move.displacement, mom.dof_p, mom.dof_f, h, mom.dof_gap)
-        if iteration == 0:
-            # one matrix for all iterations: mixing compares what they found by it, and a factor costs
-            impulse_response.factor(tree, inertia, pos, mom.dof_extra, art)
+        if iteration == 0 or touches:
+            if touches:
+                # points touch and leave, stick and slide from one iteration to the next
+                ground_contact.ground_yielding(tree, pos, vel, h, ground)
+                impulse_response.factor_on_ground(tree, inertia, pos, mom.dof_extra, ground, art)
+            else:
+                # one matrix for all iterations: mixing compares what they found by it, and a factor costs
+                impulse_response.factor(tree, inertia, pos, mom.dof_extra, art)
             for k in range(v.shape[0]):
                 for j in range(6):
                     mom.dof_S_kept[k, j] = pos.dof_S[k, j]
@@ -149,7 +160,8 @@ def variational_solve(m, c, args, d):
         active = move.solver_report[1]
         variational.measure(options, operands.a, mom.dof_f, h, v, move)
         bound = variational.longest_step(v)
-        anderson.mix(iteration, operands.a, mom.dof_gap, bound, mixing, mom.dof_gap)
+        # where the matrix changes, steps that it was told nothing of are as good as any that mixing knows
+        anderson.mix(0 if touches else iteration, operands.a, mom.dof_gap, bound, mixing, mom.dof_gap)
         variational.advance(active, mom.dof_gap, h, move.displacement)
         iteration += 1
 
@@ -192,3 +204,17 @@ def variational_velocities(m, c, args, d):
         operands.a,
         operands.v,
     )
+    ground_contact.update_duals(tree, pos, ground_view(m, c, d))
+
+
+@stage
+def ground_forces(m, c, args, d):
+    """poses, velocities, link forces -> link forces with those of the ground at the present velocities."""
+    tree, pos, vel, ground = (
+        tree_view(m, c, d),
+        position_view(m, c, d),
+        velocity_view(m, c, d),
+        ground_view(m, c, d),
+    )
+    ground_contact.start_points(tree, pos, vel, ground)
+    ground_contact.ground_forces(tree, pos, vel, ground, acceleration_view(m, c, d).link_F)

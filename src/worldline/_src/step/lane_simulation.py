@@ -75,6 +75,7 @@ from worldline._src.step.stepping import (
     MultibodyIntegrationFamily,
     model_plan,
     of_family,
+    require_ground,
     start_targets,
 )
 from worldline._src.step.thread_guard import ThreadGuard, between_steps, exclusive_step
@@ -229,6 +230,7 @@ class LaneSimulation:
         self.divergence_limit = asked.limit if divergence_limit is None else divergence_limit
         if self.family is MultibodyIntegrationFamily.VARIATIONAL:
             raise CapabilityError(f"steps in lanes have no integration family '{self.family.value}'")
+        require_ground(model, self.family)
         require_available(model)
         require_trees(model, "LaneSimulation")
         require_inertia(model, "LaneSimulation", kinematic_too=False)

@@ -25,6 +25,7 @@ from worldline._src.step.stepping import (
     VariationalOptions,
     adapt_constants,
     model_plan,
+    require_ground,
     step_program,
     target_configuration,
 )
@@ -131,6 +132,11 @@ def _step_trees(
 ) -> None:
     """Forces on trees: all worlds at once, several in each instruction."""
     require_available(model)
+    require_ground(model, key[0])
+    if model.ground_points is not None and model.ground_points.cadence.any():
+        raise CapabilityError(
+            "step has no dual updates of ground contact points, since a State has no duals; use Simulation"
+        )
     constants = _step_constants(model, key)
     nq = model.joint_coord_count
     targets = target_configuration(model, control.joint_target_pos)

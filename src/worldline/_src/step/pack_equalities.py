@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,12 +60,20 @@ class Equality(NamedTuple):
     """Bounds of the effort of its motor."""
     speed: tuple[float, float] = (-np.inf, np.inf)
     """Bounds of the rate of its coordinate."""
+    passive: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Stiffness, coordinate at rest and damping of its coordinate."""
+    friction: tuple[float, float, float, float] = (0.0, 0.0, 1.0, 1.0)
+    """Dry friction of its coordinate: largest effort, damping, impedance, impedance that damping is of."""
+    armature: float = 0.0
+    """Inertia of its coordinate."""
 
     @property
     def rows(self) -> int:
         """Rows it may take."""
         limits = 2 if np.isfinite(self.bounds).any() else 0
-        return ROW_COUNT[self.kind] + limits + (self.motor >= VELOCITY) + int(np.isfinite(self.speed).sum())
+        own = (self.motor >= VELOCITY) + int(np.isfinite(self.speed).sum()) + (self.friction[0] > 0.0)
+        # implicit families make a row of damping, too
+        return ROW_COUNT[self.kind] + limits + own + (self.armature > 0.0 or self.passive[2] > 0.0)
 
 
 _FAMILIES = {
@@ -257,9 +265,23 @@ def _joints(model: Model, places: Places) -> list[Equality]:
                 motor=MOTORS.get(drive, NO_MOTOR) if moves else NO_MOTOR,
                 effort=_pair(table.effort[k]) if drive in _BOUNDED else free,
                 speed=_pair(table.speed[k]) if moves else free,
+                **(_passive(table, k) if moves else {}),
             )
         )
     return made
+
+
+def _passive(table: LoopJoints, k: int) -> dict[str, Any]:
+    """Spring, damper, dry friction and inertia of the coordinate of a joint."""
+    laws, (stiffness, rest, damping) = table.friction_force, table.spring[k].tolist()
+    # without damping, or without an impedance to scale it by, friction is hard
+    soft = laws.damping[k] > 0.0 and laws.impedance[k] > 0.0
+    share, scale = (float(laws.impedance[k]), max(float(laws.dmax[k]), 1e-4)) if soft else (1.0, 1.0)
+    return {
+        "passive": (stiffness, rest, damping),
+        "friction": (float(table.friction[k]), float(laws.damping[k]), share, scale),
+        "armature": float(table.armature[k]),
+    }
 
 
 def _pair(numbers: Array) -> tuple[float, float]:
@@ -283,6 +305,8 @@ def pack_equalities(model: Model, column: Columns, made: list[Equality]) -> None
         numbers[11:13] = equality.breaks
         column["equality_motor"][k] = equality.motor
         column["equality_effort"][k], column["equality_speed"][k] = equality.effort, equality.speed
+        column["equality_passive"][k], column["equality_friction"][k] = equality.passive, equality.friction
+        column["equality_armature"][k] = equality.armature
         column["equality_law"][k], column["equality_turn_law"][k] = equality.law, equality.turn_law
 
 

@@ -70,6 +70,7 @@ from worldline._src.step.stepping import (
     adapt_constants,
     model_plan,
     of_family,
+    require_ground,
     start_targets,
 )
 from worldline._src.step.thread_guard import FREE, READ, ThreadGuard, between_steps, exclusive_step
@@ -217,7 +218,9 @@ class Simulation:
         self.q[:], self.v[:] = model.joint_q, model.joint_qd
         self.q_target[:], self.v_target[:] = start_targets(model)
         self.force[:] = model.joint_f
-        self._saved = np.zeros(model.joint_dof_count + model.activation_count)
+        self.ground_dual = self._view("ground_dual")
+        """Dual force of points on the ground [N], and steps since it was updated, (points, 2)."""
+        self._saved = np.zeros(model.joint_dof_count + model.activation_count + self.ground_dual.size)
         self._resume = np.zeros(1, np.int64)
         self._flags = np.zeros(8, np.int64)
         self._record = np.zeros(5)
@@ -388,7 +391,7 @@ class Simulation:
         plan = self.plan()
         program = stages_of(plan)
         if self.constraints is not None:
-            self.constraints.prepare(plan)
+            self.constraints.prepare(plan, damping_time=self.time_step if self.implicit else 0.0)
         arenas = model.arenas._replace(index=model.arenas.index.copy(), constant=model.arenas.constant.copy())
         view = constant_views(arenas)
         view["dof_drive"][:] = self.drive
@@ -478,6 +481,7 @@ class Simulation:
             place, count = self.constraints.place_of("activation"), len(self.activation)
             keep.append((CONSTRAINT, place, count, saved, nv))
             checks.append((CONSTRAINT, place, count, ACTIVATION))
+        keep.append((MULTIBODY, at["ground_dual"], 2 * sizes["nground"], saved, nv + len(self.activation)))
         self.checks = np.array(checks, np.int64)
         self.limits = np.zeros((2, len(checks)))
         self._set_limits()
@@ -493,6 +497,7 @@ class Simulation:
         """What a step has to do, as things are now."""
         prescribed = bool((self.drive >= drives.VELOCITY).any())
         plan = of_family(model_plan(self.model, wrenches=self._wrenches, prescribed=prescribed), self.family)
+        require_ground(self.model, self.family)
         plan = self.elements.planned(plan)
         if plan.variational and plan.force_elements:
             raise CapabilityError(f"integration family '{self.family.value}' does not have force elements")
@@ -644,7 +649,7 @@ class Simulation:
         """Back to the start of the model, at rest in time; commands stay as they are."""
         self.q[:], self.v[:] = self.model.joint_q, self.model.joint_qd
         self.a[:] = 0.0
-        self.activation[:] = 0.0
+        self.activation[:] = self.ground_dual[:] = 0.0
         self.clock[:] = 0.0
         if self.constraints is not None:
             self.constraints.reset()
@@ -668,7 +673,7 @@ class Simulation:
             column = self.constraints.column
             state["columns"] = {name: column[name].copy() for name in _CLONED}
             state["sleeps"] = self.constraints.sleeps
-            state["memory"] = remembered(self.constraints)
+            state["memory"] = remembered(self)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

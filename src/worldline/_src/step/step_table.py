@@ -68,6 +68,8 @@ class StepPlan(NamedTuple):
     """Forces on bodies."""
     gravity_compensation: bool = False
     """Bodies whose weight is compensated."""
+    ground: bool = False
+    """Points of links that may touch a ground plane."""
     free_spin: bool = False
     """Free bodies on their own, whose spin semi-implicit steps integrate exactly."""
     runge_kutta: bool = False
@@ -81,7 +83,7 @@ class StepPlan(NamedTuple):
     body_springs: bool = False
     """Springs between bodies."""
     joint_motors: bool = False
-    """Motors of joints between bodies."""
+    """Motors, springs and dampers of joints between bodies."""
     medium: bool = False
     """Air or water around bodies."""
     tendons: bool = False
@@ -228,10 +230,13 @@ TABLE: tuple[Row, ...] = (
     Row(_E, g.anchor_poses, _C, "anchors", "kinematics", "link poses", "anchors"),
     Row(_E, g.spring_forces, _C, "body_springs", "forces",
         "anchors, link velocities, link forces", "link forces"),
-    Row(_E, g.joint_efforts, _C, "joint_motors", "forces", "anchors, commands, link forces", "link forces"),
+    Row(_E, g.joint_efforts, _C, "joint_motors", "forces",
+        "anchors, link velocities, commands, link forces", "link forces"),
     Row(_E, g.medium_forces, _C, "medium", "forces", "link velocities, link forces", "link forces"),
     Row(_E, trees.compensate_gravity, _M, "gravity_compensation", "forces",
         "link poses, link forces", "link forces"),
+    Row(_E, integrate.ground_forces, _M, "ground", "forces",
+        "link poses, link velocities, link forces", "link forces"),
 
     # forces on joints
     Row(_E, step.drive_forces, _M, "drives", "forces", "q, v, commands", "tau"),

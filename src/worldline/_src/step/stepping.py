@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, UnknownCapabilityError, nearest_name
+from worldline._src.errors import ArgumentError, CapabilityError, UnknownCapabilityError, nearest_name
 from worldline._src.kernels import drives
 from worldline._src.model.compile import DEFAULT_SOLVER, constant_views
 from worldline._src.model.model import Model
@@ -107,8 +107,27 @@ def model_plan(model: Model, *, wrenches: bool = True, prescribed: bool = False)
         prescribed=prescribed,
         wrenches=wrenches,
         gravity_compensation=model.is_relieved,
+        ground=model.ground_points is not None and len(model.ground_points) > 0,
         free_spin=bool(constant_views(model.arenas)["link_lone"].any()),
     )
+
+
+def missing_ground(model: Model, family: MultibodyIntegrationFamily) -> str:
+    """Why a family cannot step a model with points on the ground; empty when it can."""
+    table = model.ground_points
+    if table is None or not len(table) or family is MultibodyIntegrationFamily.VARIATIONAL:
+        return ""
+    names = ", ".join(dict.fromkeys(model.body_label[b] for b in table.body.tolist()))
+    return (
+        f"integration family '{family.value}' does not have ground contact points, which {names} has; only "
+        f"'{MultibodyIntegrationFamily.VARIATIONAL.value}' does"
+    )
+
+
+def require_ground(model: Model, family: MultibodyIntegrationFamily) -> None:
+    """Refuse points on the ground for families without their forces, by name."""
+    if why := missing_ground(model, family):
+        raise CapabilityError(why)
 
 
 def adapt_constants(

@@ -13,7 +13,9 @@ of the links without constraints: along the axes of a row, less J a, plus what t
 
 The coordinate of a hinge or slide, of the second place against the first along z, may have limits and a
 motor: an effort that acts before rows are solved (`joint_efforts`), or a row that leads to a velocity or an
-acceleration at the end of the step, with an effort within bounds.
+acceleration at the end of the step, with an effort within bounds. Its spring and damper act before rows are
+solved as well. Armature is a row that resists acceleration, -I x''; with implicit damping I + h d, which
+takes the damping at the end of the step. Dry friction is a row that leads to rest with a bounded effort.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from worldline._src.kernels.constraints.laws import (
     pair_weights,
     soft_row,
 )
-from worldline._src.kernels.constraints.rows import EQUALITY, UNILATERAL
+from worldline._src.kernels.constraints.rows import EQUALITY, FRICTION, UNILATERAL
 from worldline._src.kernels.constraints.stops import hard_stop, mark_parts
 from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
@@ -48,6 +50,8 @@ from worldline._src.kernels.constraints.tables import (
     OF_DRIVE,
     OF_DRIVE_SPEED,
     OF_EQUALITY,
+    OF_JOINT_FRICTION,
+    OF_JOINT_INERTIA,
     PLANE,
     POINT,
     POSE,
@@ -382,13 +386,54 @@ def _speed_limit_rows(equality, k, X, bodies, moving, rows_out, notes_out):
 
 
 @inline
+def _passive_rows(equality, k, X, bodies, moving, rows_out, notes_out):
+    """Dry friction of a coordinate and inertia against its acceleration."""
+    friction, inertia, h = equality.equality_friction, equality.equality_armature[k, 1], bodies.option[STEP]
+    if friction[k, 0] > 0.0:
+        n = notes_out.counter[ROWS]
+        u, bias, A = _coordinate_row(equality, k, X, bodies, moving, 1.0, rows_out, n)
+        if friction[k, 2] >= 1.0:
+            # hard: rest within the step, J a = -x' / h - J' v
+            rows_out.aref[n], rows_out.D[n] = -u / h - bias, 1.0 / (HARDNESS * A)
+        else:
+            rows_out.aref[n] = -friction[k, 1] / friction[k, 3] * u - bias
+            rows_out.D[n] = 1.0 / regularizer(friction[k, 2], A)
+        rows_out.bound[n], rows_out.kind[n], rows_out.dim[n] = friction[k, 0], FRICTION, 0
+        notes_out.row_active[n], notes_out.row_residual[n] = 1.0, 0.0
+        notes_out.row_note[n, 0], notes_out.row_note[n, 1] = OF_JOINT_FRICTION, k
+        notes_out.counter[ROWS] = n + 1
+    if inertia > 0.0:
+        n = notes_out.counter[ROWS]
+        _, bias, _ = _coordinate_row(equality, k, X, bodies, moving, 1.0, rows_out, n)
+        # f = -I (J a + J' v)
+        rows_out.aref[n], rows_out.D[n] = -bias, inertia
+        rows_out.bound[n], rows_out.kind[n], rows_out.dim[n] = 0.0, EQUALITY, 0
+        notes_out.row_active[n], notes_out.row_residual[n] = 1.0, 0.0
+        notes_out.row_note[n, 0], notes_out.row_note[n, 1] = OF_JOINT_INERTIA, k
+        notes_out.counter[ROWS] = n + 1
+
+
+@inline
 def _extra_rows(equality, k):
-    """Rows of a motor and of limits of the velocity."""
+    """Rows of a motor, of limits of the velocity, of friction and of inertia."""
     count = 1 if equality.equality_motor[k] >= VELOCITY else 0
+    count += 1 if equality.equality_friction[k, 0] > 0.0 else 0
+    count += 1 if equality.equality_armature[k, 1] > 0.0 else 0
     for side in range(2):
         if abs(equality.equality_speed[k, side]) < _OPEN:
             count += 1
     return count
+
+
+@inline
+def _coordinate(equality, k, X):
+    """The angle or the way of the second place against the first, about or along z of the first."""
+    first, second = equality.equality_first[k], equality.equality_second[k]
+    R = place_rotation(X, first)
+    if equality.equality_kind[k] == SLIDE:
+        return dot(Vec3(R.xz, R.yz, R.zz), sub(place_position(X, second), place_position(X, first)))
+    E = matrix_to_quat(mat_mul(transpose(R), place_rotation(X, second)))
+    return 2.0 * atan2(E.z, E.w)
 
 
 @inline
@@ -397,7 +442,7 @@ def _bound_rows(equality, k, X, bodies, v, a, rows_out, notes_out):
     number, counter = equality.equality_number, notes_out.counter
     axes = equality.equality_bound_axis
     first, second, h = equality.equality_first[k], equality.equality_second[k], bodies.option[STEP]
-    R, p_a, p_b = place_rotation(X, first), place_position(X, first), place_position(X, second)
+    R, p_b = place_rotation(X, first), place_position(X, second)
     none = Vec3(0.0, 0.0, 0.0)
     still = PointMotion(none, none, none, none)
     z = Vec3(R.xz, R.yz, R.zz)
@@ -406,12 +451,10 @@ def _bound_rows(equality, k, X, bodies, v, a, rows_out, notes_out):
         bodies.body_invweight, equality.equality_body[k, 0], equality.equality_body[k, 1]
     )
     A = maximum(A_move if sliding else A_turn, LEAST_INVERSE)
-    x = dot(z, sub(p_b, p_a))
+    x = _coordinate(equality, k, X)
     if sliding:
         _set_axis(axes, 0, z, none, 0.0)
     else:
-        E = matrix_to_quat(mat_mul(transpose(R), place_rotation(X, second)))
-        x = 2.0 * atan2(E.z, E.w)
         _set_axis(axes, 0, none, z, 0.0)
     for side in range(2):
         s, n = 1.0 - 2.0 * side, counter[ROWS]
@@ -480,6 +523,7 @@ def _equality(equality, held, bodies, moving, k, rows_out, notes_out):
     if equality.equality_motor[k] >= VELOCITY:
         _motor_row(equality, k, X, bodies, moving, rows_out, notes_out)
     _speed_limit_rows(equality, k, X, bodies, moving, rows_out, notes_out)
+    _passive_rows(equality, k, X, bodies, moving, rows_out, notes_out)
     if equality.equality_number[k, 9] > -_OPEN or equality.equality_number[k, 10] < _OPEN:
         _bound_rows(equality, k, X, bodies, v, moving.a, rows_out, notes_out)
 
@@ -513,22 +557,65 @@ def _pull(tree, pos, link, point, along, about, link_F_io):
         store_spatial(link_F_io, link, add_force(load_force(link_F_io, link), F))
 
 
-@kernel
-def joint_efforts(tree, pos, place_X, equality_io, link_F_io):
-    """Efforts of motors that act before rows are solved: those commanded, and constant parts of bounded ones.
+@inline
+def _rate(tree, pos, link_V, link, point, z, slides):
+    """Velocity of a link at a point along z, or its angular velocity about z; the world stands still."""
+    if link == 0:
+        return 0.0
+    V = load_motion(link_V, link)
+    if not slides:
+        return dot(z, V.ang)
+    return dot(z, velocity_at(V, sub(point, load_vec3(pos.link_origin, tree.link_root[link]))))
 
-    The second place feels them along the axis of the coordinate, the first place the opposite.
+
+@inline
+def _passive_effort(tree, pos, link_V, X, equality_io, k):
+    """Efforts of spring and damper of coordinate `k`: -k (x - rest) and -d x'; keeps and adds them."""
+    passive, spring = equality_io.equality_passive, equality_io.equality_spring
+    spring[k, 0] = spring[k, 1] = 0.0
+    if equality_io.equality_on[k] != ON:
+        return 0.0
+    slides = equality_io.equality_kind[k] == SLIDE
+    if passive[k, 0] > 0.0:
+        stretch = _coordinate(equality_io, k, X) - passive[k, 1]
+        if not slides:
+            # a whole turn is the same angle: the nearest one counts
+            stretch -= _FULL_TURN * nearest(stretch / _FULL_TURN)
+        spring[k, 0] = -passive[k, 0] * stretch
+    if passive[k, 2] > 0.0:
+        R, p = (
+            place_rotation(X, equality_io.equality_first[k]),
+            place_position(X, equality_io.equality_second[k]),
+        )
+        z, link_a, link_b = (
+            Vec3(R.xz, R.yz, R.zz),
+            equality_io.equality_link[k, 0],
+            equality_io.equality_link[k, 1],
+        )
+        rate = _rate(tree, pos, link_V, link_b, p, z, slides) - _rate(tree, pos, link_V, link_a, p, z, slides)
+        spring[k, 1] = -passive[k, 2] * rate
+    return spring[k, 0] + spring[k, 1]
+
+
+@kernel
+def joint_efforts(tree, pos, link_V, place_X, equality_io, link_F_io):
+    """Efforts on coordinates of joints between bodies that act before rows are solved.
+
+    Those of motors, commanded ones and constant parts of bounded ones, of springs and of dampers. The second
+    place feels them along the axis of the coordinate, the first place the opposite.
     """
     efforts, drive = equality_io.equality_effort, equality_io.equality_drive
     for k in range(equality_io.equality_kind.shape[0]):
         drive[k, 0] = 0.0
-        motor = equality_io.equality_motor[k]
-        if motor == NO_MOTOR or equality_io.equality_on[k] != ON:
+        motor, effort = equality_io.equality_motor[k], 0.0
+        if motor != NO_MOTOR and equality_io.equality_on[k] == ON:
+            effort = constant_part(efforts[k, 0], efforts[k, 1])
+            if motor == EFFORT:
+                effort = min(max(equality_io.equality_command[k, 0], efforts[k, 0]), efforts[k, 1])
+            drive[k, 0] = effort
+        effort += _passive_effort(tree, pos, link_V, place_X, equality_io, k)
+        if effort == 0.0:
             continue
-        effort = constant_part(efforts[k, 0], efforts[k, 1])
-        if motor == EFFORT:
-            effort = min(max(equality_io.equality_command[k, 0], efforts[k, 0]), efforts[k, 1])
-        drive[k, 0] = effort
         R, p = (
             place_rotation(place_X, equality_io.equality_first[k]),
             place_position(place_X, equality_io.equality_second[k]),

@@ -79,7 +79,7 @@ HARD, FORCE_SPRING, ACCELERATION_SPRING, IMPEDANCE = range(4)
 
 # what a row belongs to
 OF_EQUALITY, OF_FRICTION, OF_LIMIT, OF_CONTACT, OF_TENDON, OF_TENDON_FRICTION, OF_TENDON_INERTIA = range(7)
-OF_MOTOR, OF_SPEED, OF_BOUND, OF_DRIVE, OF_DRIVE_SPEED = range(7, 12)
+OF_MOTOR, OF_SPEED, OF_BOUND, OF_DRIVE, OF_DRIVE_SPEED, OF_JOINT_FRICTION, OF_JOINT_INERTIA = range(7, 14)
 
 NUMBER, ANGLE, LENGTH = range(3)
 """What a limit bounds: a coordinate, the angle of a rotation, the distance of two anchors."""
@@ -224,6 +224,9 @@ COLUMNS = (
     ),
     Column("equality_motor", "m", ("nequality",), "What drives its coordinate; see `equality_rows.py`."),
     Column("equality_effort", "c", ("nequality", 2), "Least and largest effort of its motor [N or N m]."),
+    Column("equality_passive", "c", ("nequality", 3), "Stiffness, rest and damping of its coordinate."),
+    Column("equality_friction", "c", ("nequality", 4), "Dry friction of its coordinate, as friction_law."),
+    Column("equality_armature", "c", ("nequality", 2), "Inertia of its coordinate; with implicit damping."),
     Column("equality_speed", "c", ("nequality", 2), "Least and largest rate of its coordinate."),
     Column("equality_law", "c", ("nequality", LAW), "How it answers."),
     Column("equality_turn_law", "c", ("nequality", LAW), "How its rows of rotation answer."),
@@ -320,6 +323,7 @@ COLUMNS = (
     Column("equality_wrench", "d", ("nequality", 6), "Force and torque on the first place, world axes."),
     Column("equality_command", "d", ("nequality", 3), "Commanded effort, velocity and acceleration."),
     Column("equality_drive", "d", ("nequality", 2), "Effort of its motor: before rows, and all of it."),
+    Column("equality_spring", "d", ("nequality", 2), "Efforts of its spring and of its damper."),
     Column("equality_break", "d", ("nequality", 3), "Step in which it last broke, force and torque of it."),
     Column("J", "d", ("nrow", "width"), "Jacobian rows.", "njacobian"),
     Column("aref", "d", ("nrow",), "Reference accelerations."),
@@ -466,6 +470,10 @@ EqualityView, equality_view = TABLE.view(
     "equality_number",
     "equality_motor",
     "equality_effort",
+    "equality_passive",
+    "equality_friction",
+    "equality_armature",
+    "equality_spring",
     "equality_speed",
     "equality_command",
     "equality_drive",

@@ -64,6 +64,7 @@ def _note_rest(writing: Writing) -> None:
     world = writing.world
     reasons = {
         "joints": "MJCF has no joints beside the trees",
+        "ground_points": "MJCF has no points on a ground plane",
         "multibodies": "bodies are not gathered into multibodies",
         "differentiable_parameters": "derivatives are not a matter of a file",
     }
