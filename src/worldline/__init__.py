@@ -9,6 +9,7 @@ Public modules, loaded when they are first used:
 - `worldline.msd`: the scene description and its files;
 - `worldline.collision`: shapes, contacts, distances and rays without a world;
 - `worldline.lcp`: linear complementarity problems and their solvers;
+- `worldline.kinematics`: inverse kinematics of worlds and models;
 - `worldline.math`: rotations, quaternions, Euler angles, and the groups SO(3) and SE(3).
 
 All errors are here: `worldline.WorldlineError` and the classes that derive from it.
@@ -51,7 +52,7 @@ from worldline._src.errors import (
 )
 
 if TYPE_CHECKING:
-    from worldline import collision, lcp, model, msd, simulation
+    from worldline import collision, kinematics, lcp, math, model, msd, simulation
 
 __version__ = "0.1.0"
 __all__ = [
@@ -77,6 +78,7 @@ __all__ = [
     "WorldlineError",
     "__version__",
     "collision",
+    "kinematics",
     "lcp",
     "math",
     "model",
@@ -84,7 +86,7 @@ __all__ = [
     "simulation",
 ]
 
-_MODULES = frozenset({"collision", "lcp", "math", "model", "msd", "simulation"})
+_MODULES = frozenset({"collision", "kinematics", "lcp", "math", "model", "msd", "simulation"})
 
 
 def __getattr__(name: str) -> Any:

@@ -77,7 +77,8 @@ CHAINS = (
         "cli",
     ),
     ("errors", "progress", "scene", "collision", "step", "facade"),
-    ("errors", "spatial", "math"),
+    ("errors", "spatial", "math", "kinematics"),
+    ("errors", "kernels", "model", "step", "facade", "kinematics"),
 )
 FORBIDDEN = (
     ("kernels", "model"),
@@ -90,6 +91,7 @@ FORBIDDEN = (
     ("collision", "step"),
     ("facade", "drawing"),
     ("spatial", "math"),
+    ("facade", "kinematics"),
     ("render", "viewer"),
     ("viewer", "render"),
 )

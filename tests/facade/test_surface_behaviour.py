@@ -393,7 +393,7 @@ def test_every_public_class_has_a_repr(module):
 
 
 def test_modules_and_errors_are_reached_from_the_package():
-    for name in ("simulation", "model", "msd", "collision", "lcp", "math"):
+    for name in ("simulation", "model", "msd", "collision", "kinematics", "lcp", "math"):
         assert inspect.ismodule(getattr(worldline, name))
     assert issubclass(worldline.UnknownCapabilityError, NotImplementedError)
     assert issubclass(worldline.MissingFileError, FileNotFoundError)

@@ -1,0 +1,212 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Inverse kinematics: what a problem is made of, as the kernels see it.
+
+A problem has columns, the degrees of freedom that may move, and tasks, each with one or more rows: a
+residual that should vanish and its derivative by the columns. Numbers of a problem lie in the data arena of
+the model, behind its own fields, so that they differ from lane to lane where targets and starts do; integers
+lie in the arguments.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from worldline._src.jit import inline
+from worldline._src.scalar.memory import matrix, vector
+
+# kinds of tasks
+POSE, POSITION, ORIENTATION, AXIS, DISTANCE, LOOK_AT, CENTER_OF_MASS, COUPLING, POSTURE, POLYGON = range(10)
+
+# columns of the task table: kind, bodies (-1 the world), last velocities that move them, first row, whether
+# it must be met, first index of its own (coordinates of a coupling)
+TASK_WIDTH = 9
+KIND, LINK_A, LAST_A, LINK_B, LAST_B, FIRST_ROW, REQUIRED, FIRST, SECOND = range(TASK_WIDTH)
+
+# numbers of a task: frame in the first body (position, xyzw), weights of rows, two of its own, and the
+# inverse of its tolerance squared
+NUMBER_WIDTH = 16
+WEIGHT = 7
+OWN = 13
+SCALE = 15
+
+# integers at the start of the arguments
+BASE, NCOLUMN, NROW, NTASK, NEDGE, ITERATIONS, NEEDS_MASS, NREQUIRED = range(8)
+HEADER = 8
+
+# numbers of the options
+RESTART_LIMIT, SLOW_LIMIT, LARGEST_STEP, SLOW_GAIN = range(4)
+NOPTION = 4
+
+# what follows the coordinates in a result
+COST, ERROR, STEPS, RESTARTS, SOLVED = range(5)
+NREPORT = 5
+
+
+class Mechanism(NamedTuple):
+    """Views of the model that rows need."""
+
+    tree: Any
+    joint: Any
+    dof: Any
+    body: Any
+    inertia: Any
+    pos: Any
+    crb: Any
+
+
+class Problem(NamedTuple):
+    """What is asked; nothing here changes while it is solved."""
+
+    header: Any
+    column: Any
+    """Column of a velocity, -1 where it may not move, (nv,)."""
+    velocity: Any
+    """Velocity of a column, (ncolumn,)."""
+    coordinate: Any
+    """Coordinate of a column that is a plain number, -1 for those of orientations and free positions."""
+    task: Any
+    number: Any
+    target: Any
+    """Goal frame in the second body, or a point, (ntask, 7)."""
+    posture: Any
+    """Coordinates of the posture task, (nq,)."""
+    posture_weight: Any
+    edge: Any
+    """Edges of the support polygon: outward normal and offset in the world's x and y, (nedge, 3)."""
+    low: Any
+    high: Any
+    span: Any
+    """Range in which a column starts anew."""
+    middle: Any
+    stride: Any
+    """Step of the additive recurrence that makes starts."""
+    seed: Any
+    start: Any
+    option: Any
+
+
+class Work(NamedTuple):
+    """The coordinates at hand, rows, normal equations and scratch."""
+
+    q: Any
+    q_kept: Any
+    r: Any
+    J: Any
+    A: Any
+    g: Any
+    L: Any
+    step: Any
+    move: Any
+    u: Any
+    scratch: Any
+
+
+def layout(nq: int, nv: int, columns: int, rows: int, tasks: int, edges: int) -> dict[str, tuple[int, int]]:
+    """Offset, from the base of the problem on, and size of every array of numbers; "" is the end."""
+    sizes = {
+        "start": nq,
+        "target": 7 * tasks,
+        "seed": columns,
+        "posture": nq,
+        "number": NUMBER_WIDTH * tasks,
+        "posture_weight": columns,
+        "edge": 3 * edges,
+        "low": columns,
+        "high": columns,
+        "span": columns,
+        "middle": columns,
+        "stride": columns,
+        "option": NOPTION,
+        "q_kept": nq,
+        "r": rows,
+        "J": rows * columns,
+        "A": columns * columns,
+        "g": columns,
+        "L": columns * columns,
+        "step": columns,
+        "move": nv,
+        "u": columns,
+        "scratch": nq + NREPORT,
+        "result": nq + NREPORT,
+        "": 0,
+    }
+    made, at = {}, 0
+    for name, size in sizes.items():
+        made[name] = (at, size)
+        at += size
+    return made
+
+
+@inline
+def problem_view(args, d, q, nv):
+    """Problem, work and result, cut from the arenas in the order of `layout`; `q` are the model's own."""
+    nq = q.shape[0]
+    n, rows, tasks, edges = args[NCOLUMN], args[NROW], args[NTASK], args[NEDGE]
+    column = vector(args, HEADER, nv)
+    velocity = vector(args, HEADER + nv, n)
+    coordinate = vector(args, HEADER + nv + n, n)
+    task = matrix(args, HEADER + nv + 2 * n, tasks, TASK_WIDTH)
+
+    at = args[BASE]
+    start = vector(d, at, nq)
+    at += nq
+    target = matrix(d, at, tasks, 7)
+    at += 7 * tasks
+    seed = vector(d, at, n)
+    at += n
+    posture = vector(d, at, nq)
+    at += nq
+    number = matrix(d, at, tasks, NUMBER_WIDTH)
+    at += NUMBER_WIDTH * tasks
+    posture_weight = vector(d, at, n)
+    at += n
+    edge = matrix(d, at, edges, 3)
+    at += 3 * edges
+    low, high, span = vector(d, at, n), vector(d, at + n, n), vector(d, at + 2 * n, n)
+    middle, stride = vector(d, at + 3 * n, n), vector(d, at + 4 * n, n)
+    at += 5 * n
+    option = vector(d, at, NOPTION)
+    at += NOPTION
+    q_kept = vector(d, at, nq)
+    at += nq
+    r = vector(d, at, rows)
+    at += rows
+    J = matrix(d, at, rows, n)
+    at += rows * n
+    A = matrix(d, at, n, n)
+    at += n * n
+    g = vector(d, at, n)
+    at += n
+    L = matrix(d, at, n, n)
+    at += n * n
+    step = vector(d, at, n)
+    at += n
+    move = vector(d, at, nv)
+    at += nv
+    u = vector(d, at, n)
+    at += n
+    scratch = vector(d, at, nq + NREPORT)
+    result = vector(d, at + nq + NREPORT, nq + NREPORT)
+    header = vector(args, 0, HEADER)
+    problem = Problem(
+        header,
+        column,
+        velocity,
+        coordinate,
+        task,
+        number,
+        target,
+        posture,
+        posture_weight,
+        edge,
+        low,
+        high,
+        span,
+        middle,
+        stride,
+        seed,
+        start,
+        option,
+    )
+    return problem, Work(q, q_kept, r, J, A, g, L, step, move, u, scratch), result

@@ -1,0 +1,37 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Inverse kinematics of Worlds and Models: tasks, limits, methods, and reports of what cannot be met."""
+
+from worldline._src.kinematics.results import IkResult, MethodReport, TaskReport
+from worldline._src.kinematics.solve import IkBatch, solve_ik, solve_ik_batch
+from worldline._src.kinematics.tasks import (
+    BalanceTask,
+    CenterOfMassTask,
+    ClosureTask,
+    CouplingTask,
+    LookAtTask,
+    OrientationTask,
+    PoseTask,
+    PositionTask,
+    PostureTask,
+    Task,
+)
+
+__all__ = [
+    "BalanceTask",
+    "CenterOfMassTask",
+    "ClosureTask",
+    "CouplingTask",
+    "IkBatch",
+    "IkResult",
+    "LookAtTask",
+    "MethodReport",
+    "OrientationTask",
+    "PoseTask",
+    "PositionTask",
+    "PostureTask",
+    "Task",
+    "TaskReport",
+    "solve_ik",
+    "solve_ik_batch",
+]
