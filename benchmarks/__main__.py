@@ -20,6 +20,7 @@ NAMES = (
     "contact_scenes",
     "many_robots",
     "lanes",
+    "batches",
     "loading",
     "lcp",
     "integrators",

@@ -1,0 +1,153 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Many worlds of the robots of gymnasium: `WorldBatch` against `LaneSimulation` and MuJoCo's threaded rollout.
+
+1,024 worlds from the same states, that have run for a while, with constant random controls; all take turns. Then
+what a batch of ants holds in memory beyond state and controls, and what a call of `step` allocates.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.timing import best_of
+from worldline import msd
+from worldline import simulation as sx
+from worldline.model import LaneSimulation
+
+WORLDS, STEPS, SETTLE = 1024, 20, 100
+THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+ROBOTS = ("hopper", "half_cheetah", "walker2d", "ant", "humanoid")
+
+
+def robots() -> dict[str, str]:
+    """Texts by name."""
+    spec = importlib.util.find_spec("gymnasium")
+    if spec is None or spec.origin is None:
+        return {}
+    assets = Path(spec.origin).parent / "envs/mujoco/assets"
+    return {name: (assets / f"{name}.xml").read_text() for name in ROBOTS}
+
+
+def started(text: str) -> sx.WorldBatch:
+    """Worlds with velocities and controls of their own, some time after they were let go."""
+    batch = sx.WorldBatch(msd.from_str(text, format="mjcf"), WORLDS, layout="lanes")
+    rng = np.random.default_rng(0)
+    batch.joint_velocities[:] = 0.1 * rng.normal(size=batch.joint_velocities.shape)
+    batch.controls[:] = 0.4 * rng.uniform(-1.0, 1.0, batch.controls.shape)
+    batch.step(SETTLE, threads=THREADS)
+    return batch
+
+
+def mujoco_rollout(text: str, batch: sx.WorldBatch) -> Callable[[], object]:
+    """A job that steps the same worlds on as many threads, without keeping the steps between."""
+    import mujoco
+    from mujoco import rollout
+
+    model = mujoco.MjModel.from_xml_string(text)
+    data = [mujoco.MjData(model) for _ in range(THREADS)]
+    q, v, control = batch.joint_positions.copy(), batch.joint_velocities.copy(), batch.controls.copy()
+    # quaternions of free joints are scalar first there
+    for joint in np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_FREE):
+        at = model.jnt_qposadr[joint] + 3
+        q[:, at : at + 4] = np.roll(q[:, at : at + 4], 1, axis=1)
+    spec = mujoco.mjtState.mjSTATE_FULLPHYSICS
+    start = np.zeros((WORLDS, mujoco.mj_stateSize(model, spec)))
+    start[:, 1 : 1 + model.nq + model.nv] = np.concatenate([q, v], axis=1)
+    controls = np.repeat(control[:, None], STEPS, axis=1)
+    state = np.zeros((WORLDS, STEPS, start.shape[1]))
+    sensors = np.zeros((WORLDS, STEPS, model.nsensordata))
+    pool = rollout.Rollout(nthread=THREADS)
+    return lambda: pool.rollout(model, data, start, controls, state=state, sensordata=sensors)
+
+
+def measure(text: str) -> list[str]:
+    """The figures of a robot."""
+    batch = started(text)
+    own = batch._worlds.sim
+    alone = LaneSimulation(batch.model, WORLDS, time_step=batch.time_step)
+    first = {name: getattr(own, name).copy() for name in ("q", "v", "activation", "kept")}
+    alone.control[:] = batch.controls
+    job = mujoco_rollout(text, batch)
+
+    def before() -> None:
+        for name, numbers in first.items():
+            getattr(own, name)[:], getattr(alone, name)[:] = numbers, numbers
+
+    times = best_of(
+        {
+            "MuJoCo": job,
+            "LaneSimulation": lambda: alone.step(STEPS, threads=THREADS),
+            "WorldBatch": lambda: batch.step(STEPS, threads=THREADS),
+            "one thread": lambda: batch.step(STEPS),
+        },
+        before=before,
+        rounds=6,
+    )
+    each = {name: 1e6 * seconds / (WORLDS * STEPS) for name, seconds in times.items()}
+    return [
+        *(f"{each[name]:.2f}" for name in ("MuJoCo", "LaneSimulation", "WorldBatch")),
+        f"{each['MuJoCo'] / each['WorldBatch']:.2f}",
+        f"{each['WorldBatch'] / each['LaneSimulation']:.3f}",
+        f"{each['one thread'] / each['WorldBatch']:.2f}",
+    ]
+
+
+def held_bytes(text: str) -> float:
+    """Bytes that each world of a batch adds, beyond its state and its controls."""
+    scene = msd.from_str(text, format="mjcf")
+    sx.WorldBatch(scene, 8).step()
+    sizes = {}
+    for count in (256, 2048):
+        tracemalloc.start()
+        batch = sx.WorldBatch(scene, count)
+        batch.step()
+        sizes[count] = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+    model = batch.model
+    numbers = model.joint_coord_count + model.joint_dof_count + model.activation_count + batch.controls.shape[1]
+    return (sizes[2048] - sizes[256]) / (2048 - 256) - 8 * numbers
+
+
+def allocated_bytes(text: str, count: int) -> int:
+    """The most that a call of `step` has allocated at a time."""
+    batch = sx.WorldBatch(msd.from_str(text, format="mjcf"), count)
+    batch.step(3)
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    tracemalloc.reset_peak()
+    batch.step(10)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak - before
+
+
+def run(console: Console) -> None:
+    """Print the tables."""
+    found = robots()
+    table = Table(title=f"us a step of a world, {WORLDS} worlds, {THREADS} threads")
+    for column in (
+        "robot",
+        "MuJoCo",
+        "LaneSimulation",
+        "WorldBatch",
+        "over MuJoCo",
+        "over lanes",
+        "1 thread / all",
+    ):
+        table.add_column(column, justify="left" if column == "robot" else "right")
+    for name, text in found.items():
+        table.add_row(name, *measure(text))
+    console.print(table)
+    if "ant" in found:
+        console.print(f"bytes a world of the ant beyond state and controls: {held_bytes(found['ant']):.0f}")
+        few, many = (allocated_bytes(found["ant"], count) for count in (64, 1024))
+        console.print(f"bytes that a call of 10 steps allocates: {few} for 64 worlds, {many} for 1024")
