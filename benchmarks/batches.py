@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Many worlds of the robots of gymnasium: `WorldBatch` against `LaneSimulation` and MuJoCo's threaded rollout.
+"""Robots of gymnasium in many worlds: `WorldBatch`, `LaneSimulation` and MuJoCo's threaded rollout.
 
-1,024 worlds from the same states, that have run for a while, with constant random controls; all take turns. Then
-what a batch of ants holds in memory beyond state and controls, and what a call of `step` allocates.
+1,024 worlds from the same states, that have run for a while, with constant random controls; all take turns.
+Then what a batch of ants holds in memory beyond state and controls, and what a call of `step` allocates.
 """
 
 from __future__ import annotations
@@ -113,7 +113,9 @@ def held_bytes(text: str) -> float:
         sizes[count] = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
     model = batch.model
-    numbers = model.joint_coord_count + model.joint_dof_count + model.activation_count + batch.controls.shape[1]
+    numbers = (
+        model.joint_coord_count + model.joint_dof_count + model.activation_count + batch.controls.shape[1]
+    )
     return (sizes[2048] - sizes[256]) / (2048 - 256) - 8 * numbers
 
 

@@ -9,9 +9,9 @@ from worldline import simulation as sx
 from worldline.collision import CollisionShape
 
 HOPPER = """<mujoco><option timestep="0.002" {option}/><compiler angle="degree"/>
-<default><joint damping=".2" armature=".01"/><geom contype="0" conaffinity="1"/></default>
+<default><joint damping=".2" armature=".01"/><geom contype="0" conaffinity="1" friction=".2"/></default>
 <worldbody>
-  <geom name="floor" type="plane" size="9 9 .1" contype="1"/>
+  <geom name="floor" type="plane" size="9 9 .1" contype="1" friction="1"/>
   <body name="trunk" pos="0 0 .9"><freejoint name="root"/>
     <geom type="box" size=".15 .1 .08" mass="4"/>
     <body name="thigh" pos="0 0 -.1"><joint name="hip" axis="0 1 0" range="-60 80" frictionloss=".5"/>

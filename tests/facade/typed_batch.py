@@ -104,6 +104,31 @@ def run(folder: Path) -> int:
     who: list[NDArray[np.int64]] = [found.world, found.body_a, found.body_b, found.shape_a, found.shape_b]
     assert found.count == 3 == len(found.depth) and len(where) + len(who) == 9
     assert found.of_world(1).count == 1 and found.counts(3).tolist() == [1, 1, 1]
+    table: sx.BatchParameters = batch.parameters
+    mass: list[str] = table.matching("multibodies.*.mass")
+    values: Array = table[mass[0]]
+    lines: list[sx.Randomized] = [
+        sx.Randomized(mass[0], sx.Uniform(0.5, 1.5), mode="scale", group="load"),
+        sx.Randomized("gravity", sx.Normal(0.0, 0.1, low=-1.0, high=1.0), mode="add", elementwise=True),
+        sx.Randomized("multibodies.arm.joints.hinge.armature", sx.LogUniform(0.1, 1.0), mode="set"),
+        sx.Randomized("multibodies.*.links.*.gravity_compensation", sx.Choice((0.0, 1.0), (1.0, 2.0)), "set"),
+    ]
+    drawn = sx.Randomization(tuple(lines), seed=3)
+    again: sx.Randomization = sx.Randomization.from_json(drawn.to_json())
+    numbers: Array = drawn.draw(lines[0], mass[0], (), world=1, count=0)
+    kinds: list[float] = [lines[0].distribution.at(np.array(0.5)).item(), numbers.item()]
+    assert again == drawn and again.seed == 3 and again.lines[0].name == mass[0] and len(kinds) == 2
+    assert lines[0].applied(values, numbers).shape == (3,) and lines[0].mode == "scale"
+    assert (lines[0].group, lines[0].elementwise) == ("load", False) and mass[0] in table.names
+    low, high, middle = sx.Uniform(1.0, 2.0), sx.LogUniform(1.0, 2.0), sx.Normal(1.0, 2.0)
+    chosen = sx.Choice((1.0,))
+    bounds: tuple[float, ...] = (low.low, low.high, high.low, high.high, middle.mean, *chosen.values)
+    assert middle.standard_deviation == 2.0 and middle.low is middle.high is chosen.weights is None and bounds
+    other = sx.WorldBatch(world, 2)
+    other.randomize(drawn, worlds=[1])
+    other.reset(sample=sx.Randomization((sx.Randomized("controls", sx.Uniform(0, 1), "set"),)))
+    prints: tuple[str, str, str] = (world.fingerprint(), other.fingerprint(), other.fingerprint(1))
+    assert len(set(prints)) == 3
     batch.save(folder / "run.batch")
     batch.load(folder / "run.batch")
     single: sx.World = batch.extract(2)

@@ -103,7 +103,64 @@ def reset(**given):
 RESET = {
     "worlds": Effect(dict, lambda g: g.update(worlds=[1]), lambda g: reset(**g)),
     "state": Effect(dict, lambda g: g.update(state={"joint_velocities": np.ones(7)}), lambda g: reset(**g)),
+    "sample": Effect(
+        dict,
+        lambda g: g.update(sample=sx.Randomization((sx.Randomized("controls", sx.Uniform(1, 2), "set"),))),
+        lambda g: (made := batch(), made.reset(**g), made.controls.copy())[2],
+    ),
     "keyframe": Refused(lambda: reset(keyframe="down"), "no keyframe 'down'"),
+}
+
+
+def randomized(seed=1, worlds=None, **given):
+    line = {"name": "gravity", "distribution": sx.Uniform(0.5, 2.0)} | given
+    made = sx.WorldBatch(scene(), 3)
+    made.randomize(sx.Randomization((sx.Randomized(**line),), seed), worlds)
+    return made.parameters["gravity"], made.parameters["rigid_bodies.ball.mass"]
+
+
+def drawn(base=None, **field):
+    return Effect(
+        lambda: dict(base or {}),
+        lambda g: g.update(field),
+        lambda g: np.concatenate([x.ravel() for x in randomized(**g)]),
+    )
+
+
+def shares(kind, base, **field):
+    """What a distribution gives for shares between 0 and 1."""
+    return Effect(
+        lambda: dict(base), lambda g: g.update(field), lambda g: kind(**g).at(np.linspace(0, 0.999, 9))
+    )
+
+
+RANDOMIZED = {
+    "name": drawn(name="rigid_bodies.ball.mass"),
+    "distribution": drawn(distribution=sx.Uniform(3.0, 4.0)),
+    "mode": drawn(mode="add"),
+    "group": drawn(group="load"),
+    "elementwise": drawn({"mode": "add"}, elementwise=True),
+}
+RANDOMIZATION = {"lines": drawn(name="rigid_bodies.ball.mass"), "seed": drawn(seed=2)}
+RANDOMIZE = {"randomization": drawn(seed=2), "worlds": drawn(worlds=[1])}
+UNIFORM = {
+    "low": shares(sx.Uniform, {"low": 1.0, "high": 2.0}, low=0.5),
+    "high": shares(sx.Uniform, {"low": 1.0, "high": 2.0}, high=3.0),
+}
+LOG_UNIFORM = {
+    "low": shares(sx.LogUniform, {"low": 1.0, "high": 2.0}, low=0.5),
+    "high": shares(sx.LogUniform, {"low": 1.0, "high": 2.0}, high=3.0),
+}
+_NORMAL = {"mean": 0.0, "standard_deviation": 1.0}
+NORMAL = {
+    "mean": shares(sx.Normal, _NORMAL, mean=1.0),
+    "standard_deviation": shares(sx.Normal, _NORMAL, standard_deviation=2.0),
+    "low": shares(sx.Normal, _NORMAL, low=-0.5),
+    "high": shares(sx.Normal, _NORMAL, high=0.5),
+}
+CHOICE = {
+    "values": shares(sx.Choice, {"values": (1.0, 2.0)}, values=(1.0, 3.0)),
+    "weights": shares(sx.Choice, {"values": (1.0, 2.0)}, weights=(1.0, 5.0)),
 }
 
 
@@ -223,6 +280,13 @@ def test_tables_of_batches_are_complete():
     complete(JOINTS, settable(sx.BatchJoint))
     complete(BODIES, settable(sx.BatchRigidBody))
     complete({}, settable(sx.BatchLink))
+    complete(RANDOMIZE, arguments(sx.WorldBatch.randomize))
+    complete(RANDOMIZED, sx.Randomized.__struct_fields__)
+    complete(RANDOMIZATION, sx.Randomization.__struct_fields__)
+    complete(UNIFORM, sx.Uniform.__struct_fields__)
+    complete(LOG_UNIFORM, sx.LogUniform.__struct_fields__)
+    complete(NORMAL, sx.Normal.__struct_fields__)
+    complete(CHOICE, sx.Choice.__struct_fields__)
     assert PARTS.keys() <= settable(sx.BatchWorld)
 
 
@@ -233,6 +297,13 @@ def test_tables_of_batches_are_complete():
     lanes=LANE_ARRAYS,
     threads=THREAD_ARRAYS,
     selection=PARTS,
+    randomize=RANDOMIZE,
+    Randomized=RANDOMIZED,
+    Randomization=RANDOMIZATION,
+    Uniform=UNIFORM,
+    LogUniform=LOG_UNIFORM,
+    Normal=NORMAL,
+    Choice=CHOICE,
     BatchJoint=JOINTS,
     BatchRigidBody=BODIES,
 )

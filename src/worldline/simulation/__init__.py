@@ -16,6 +16,15 @@ from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
 from worldline._src.drawing.cameras import LookAt
 from worldline._src.facade.batch.contacts import BatchContacts
 from worldline._src.facade.batch.handles import BatchJoint, BatchLink, BatchMultibody, BatchRigidBody
+from worldline._src.facade.batch.parameters import BatchParameters
+from worldline._src.facade.batch.randomization import (
+    Choice,
+    LogUniform,
+    Normal,
+    Randomization,
+    Randomized,
+    Uniform,
+)
 from worldline._src.facade.batch.selection import BatchSelection, BatchWorld
 from worldline._src.facade.batch.world_batch import WorldBatch
 from worldline._src.facade.body_options import LinkOptions, RigidBodyOptions
@@ -122,6 +131,7 @@ __all__ = [
     "BatchJoint",
     "BatchLink",
     "BatchMultibody",
+    "BatchParameters",
     "BatchRigidBody",
     "BatchSelection",
     "BatchWorld",
@@ -131,6 +141,7 @@ __all__ = [
     "BreakEvent",
     "Capability",
     "Chain",
+    "Choice",
     "ClosureDynamicsPolicy",
     "ClosureKinematicsPolicy",
     "CollisionBody",
@@ -172,6 +183,7 @@ __all__ = [
     "LinkOptions",
     "Linkage",
     "LoadResult",
+    "LogUniform",
     "LookAt",
     "LoopClosure",
     "LoopClosureCollection",
@@ -186,9 +198,12 @@ __all__ = [
     "MultibodyIntegrationFamily",
     "MultibodyOptions",
     "NamedCollection",
+    "Normal",
     "PairForce",
     "ParallelExecutor",
     "Picture",
+    "Randomization",
+    "Randomized",
     "RayHit",
     "RayHits",
     "ReadOptions",
@@ -220,6 +235,7 @@ __all__ = [
     "StepOptions",
     "StepProgress",
     "StepReport",
+    "Uniform",
     "UpdatePolicy",
     "Viewer",
     "VisibilityQueries",

@@ -12,7 +12,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
 from worldline._src.errors import OperationError
-from worldline._src.facade import persistence
+from worldline._src.facade import fingerprint, persistence
 from worldline._src.facade.known_names import KnownNames
 
 if TYPE_CHECKING:
@@ -43,6 +43,24 @@ class WorldCopies(KnownNames):
             (True, 15)
         """
         return persistence.clone_world(self._self())
+
+    def fingerprint(self) -> str:
+        """Hash of model, options, state, commands and time, 64 hexadecimal digits.
+
+        Equal fingerprints mean equal numbers to the last bit. What the solver starts the next step from is
+        not part of it.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box")
+            >>> twin = world.clone()
+            >>> same = twin.fingerprint() == world.fingerprint()
+            >>> box.mass = 2.0
+            >>> same, twin.fingerprint() == world.fingerprint()
+            (True, False)
+        """
+        return fingerprint.world_fingerprint(self._self())
 
     def __copy__(self) -> World:
         raise OperationError(

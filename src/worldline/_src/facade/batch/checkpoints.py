@@ -112,11 +112,13 @@ def _own_arrays(sim: Simulation) -> dict[str, Array]:
     return made
 
 
-def unit_bytes(unit: Unit) -> bytes:
-    """State of one world, without its description."""
+def unit_bytes(unit: Unit, full: bool) -> bytes:
+    """State of one world; `full` with its description, for parameters of its own."""
     if unit.world is not None:
-        flag = b"1" if unit.sim.frozen else b"0"
-        return flag + msgspec.msgpack.encode(persistence._packed(unit.world, b""))
+        head = (b"1" if unit.sim.frozen else b"0") + (b"1" if full else b"0")
+        if full:
+            return head + persistence.to_bytes(unit.world)
+        return head + msgspec.msgpack.encode(persistence._packed(unit.world, b""))
     sim = unit.sim
     memory = {} if sim.constraints is None else remembered(sim.constraints)
     return msgspec.msgpack.encode(
@@ -131,7 +133,13 @@ def unit_bytes(unit: Unit) -> bytes:
 def unit_restore(unit: Unit, data: bytes) -> None:
     """Take over what `unit_bytes` gave."""
     if unit.world is not None:
-        persistence._apply(unit.world, msgspec.msgpack.decode(data[1:], type=persistence._Saved))
+        if data[1:2] == b"1":
+            made = type(unit.world).__new__(type(unit.world))
+            persistence.from_bytes(made, data[2:], "checkpoint of a WorldBatch")
+            made._ready()
+            unit.world = made
+        else:
+            persistence._apply(unit.world, msgspec.msgpack.decode(data[2:], type=persistence._Saved))
         unit.sim.frozen = data[:1] == b"1"
         return
     saved, sim = msgspec.msgpack.decode(data, type=_SavedSimulation), unit.sim

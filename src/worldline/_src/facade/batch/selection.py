@@ -16,6 +16,7 @@ from worldline._src.errors import ArgumentError, ShapeError
 from worldline._src.facade import values
 from worldline._src.facade.batch import handles
 from worldline._src.facade.batch.fields import FIELDS, Field
+from worldline._src.facade.batch.parameters import BatchParameters
 from worldline._src.facade.collections import NamedCollection
 from worldline._src.facade.known_names import KnownNames, returns_read_only
 from worldline._src.spatial.poses import Array
@@ -73,6 +74,11 @@ class BatchPart(KnownNames):
         found = self._batch._objects.rigid_bodies
         made = {name: handles.BatchRigidBody(self, name, rows) for name, rows in found.items()}
         return NamedCollection("rigid body", lambda: made)
+
+    @property
+    def parameters(self) -> BatchParameters:
+        """Parameters of the worlds by name; see `BatchParameters`."""
+        return BatchParameters(self)
 
     # ---- poses and velocities, fresh after every write
 

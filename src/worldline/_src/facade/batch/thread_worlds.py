@@ -20,6 +20,7 @@ from worldline._src.facade.batch.template import Template, arrays_of
 from worldline._src.facade.batch.workers import Workers
 from worldline._src.facade.runtime import Runtime
 from worldline._src.facade.world import World
+from worldline._src.model.model import Model
 from worldline._src.progress import slow
 from worldline._src.spatial.poses import Array
 from worldline._src.step import dynamics
@@ -117,46 +118,79 @@ class ThreadWorlds:
 
     kind = THREADS
 
-    def __init__(self, template: Template, count: int) -> None:
+    def __init__(self, template: Template, count: int, adopted: Mapping[str, Array] | None = None) -> None:
         self.template, self.count = template, count
         with slow(f"preparing {count} worlds"):
             self.units = [Unit(template) for _ in range(count)]
-        start = template.start()
-        sizes = {name: array.size for name, array in start.items()}
-        self._rows = np.zeros((count, sum(sizes.values())))
-        self._known = np.zeros_like(self._rows)
-        """The rows that units have taken over, or given."""
-        self.arrays: dict[str, Array] = {}
-        self._parts: dict[str, slice] = {}
-        at = 0
-        for name, array in start.items():
-            self._parts[name] = slice(at, at + array.size)
-            self.arrays[name] = self._rows[:, at : at + array.size].reshape(count, *array.shape)
-            at += array.size
-        for i in range(count):
-            self._pull(i)
+        self.arrays: dict[str, Array] = dict(adopted or {})
+        """The state and inputs of all worlds by field; those of another layout go on to be the arrays."""
+        self._known: dict[str, Array] = {}
+        """The numbers that units have taken over, or given."""
+        for name, array in template.start().items():
+            self._known[name] = np.repeat(array[None], count, axis=0)
+            if name not in self.arrays:
+                self.arrays[name] = self._known[name].copy()
         self._failed: dict[int, StepFailure] = {}
+        self.has_own_parameters = False
+        """Whether parameters were written that may differ from world to world."""
+        self._push(np.arange(count))
 
-    def _push(self, i: int) -> Unit:
-        """Let a world take over what was written to its row."""
-        unit, row, known = self.units[i], self._rows[i], self._known[i]
-        if not np.array_equal(row, known):
-            if not np.isfinite(row).all():
-                raise _not_finite(self._parts, row, i)
-            for name, array in unit.arrays().items():
-                part = self._parts[name]
-                if not np.array_equal(row[part], known[part]):
-                    array[...] = row[part].reshape(array.shape)
-                    unit.written(name)
-            known[:] = row
-        return unit
+    def _changed(self, name: str, which: np.ndarray) -> np.ndarray:
+        """Worlds whose row of an array was written since they took it over or gave it."""
+        differs = self.arrays[name][which] != self._known[name][which]
+        return which[_any_in_row(differs)]
+
+    def _push(self, which: np.ndarray) -> None:
+        """Let worlds take over what was written to their rows; refuses all when a number is not finite."""
+        changed = {name: self._changed(name, which) for name in self.arrays}
+        for name, rows in changed.items():
+            bad = _any_in_row(~np.isfinite(self.arrays[name][rows]))
+            if bad.any():
+                raise ArgumentError(f"{name} of world {int(rows[bad][0])} must be finite")
+        for name, rows in changed.items():
+            for i in rows.tolist():
+                unit = self.units[i]
+                unit.arrays()[name][...] = self.arrays[name][i]
+                unit.written(name)
+            self._known[name][rows] = self.arrays[name][rows]
+
+    def _fresh(self, i: int) -> Unit:
+        """A world that has taken over what was written to its row."""
+        self._push(np.array([i]))
+        return self.units[i]
 
     def _pull(self, i: int) -> None:
         """Put the numbers of a world into its row."""
-        row = self._rows[i]
         for name, array in self.units[i].arrays().items():
-            row[self._parts[name]] = array.reshape(-1)
-        self._known[i] = row
+            self.arrays[name][i] = array
+            self._known[name][i] = array
+
+    def single_worlds(self, which: np.ndarray) -> list[World]:
+        """The Worlds of some units, whose parameters can be written."""
+        found = []
+        for i in which.tolist():
+            world = self._fresh(i).world
+            assert world is not None
+            found.append(world)
+        return found
+
+    def models(self, which: np.ndarray) -> list[Model]:
+        """The models of some units."""
+        return [self._fresh(i).sim.model for i in which.tolist()]
+
+    def continue_from(
+        self, frame: np.ndarray, time: Array, failures: tuple[StepFailure, ...], frozen: np.ndarray
+    ) -> None:
+        """Go on at the time of worlds of another layout; those that were frozen stay so."""
+        for i, unit in enumerate(self.units):
+            unit.sim.clock[0] = frame[i]
+            assert unit.world is not None
+            unit.world._set_time(float(time[i]))
+        for failure in failures:
+            assert failure.world is not None
+            if frozen[failure.world]:
+                self.units[failure.world].sim.frozen = True
+                self.units[failure.world].sim.failure = failure
 
     # ---- time
 
@@ -183,8 +217,7 @@ class ThreadWorlds:
 
     def step(self, n: int, workers: Workers) -> tuple[StepFailure, ...]:
         """Make steps; worlds that diverge are treated as the policy says, and returned."""
-        for i in range(self.count):
-            self._push(i)
+        self._push(np.arange(self.count))
         before, stops = self.frozen, self.template.policy is DivergencePolicy.RESET
         errors: dict[int, BaseException] = {}
         self._failed = {}
@@ -210,8 +243,9 @@ class ThreadWorlds:
 
     def tick(self, n: int) -> None:
         """Let time pass in which nothing moves."""
-        for i in range(self.count):
-            self._push(i).tick(n)
+        self._push(np.arange(self.count))
+        for unit in self.units:
+            unit.tick(n)
 
     def reset(self, which: np.ndarray) -> None:
         """Put worlds back to the start of the batch, with commands and time."""
@@ -238,10 +272,7 @@ class ThreadWorlds:
         """Whether a world stays at its last good state, (worlds,)."""
         made = np.array([unit.sim.frozen for unit in self.units], bool)
         for i in np.flatnonzero(made).tolist():
-            made[i] = all(
-                np.array_equal(self._rows[i, self._parts[name]], self._known[i, self._parts[name]])
-                for name in _STATE
-            )
+            made[i] = not any(self._changed(name, np.array([i])).size for name in _STATE)
         return made
 
     # ---- reading
@@ -250,14 +281,14 @@ class ThreadWorlds:
         """Position and xyzw of every body, (worlds, body_count, 7)."""
         made = np.zeros((len(which), self.template.model.body_count, 7))
         for k, i in enumerate(which.tolist()):
-            made[k] = self._push(i).sim.fresh_poses()
+            made[k] = self._fresh(i).sim.fresh_poses()
         return made
 
     def velocities(self, which: np.ndarray) -> Array:
         """Angular velocity and velocity of the origin of every body, (worlds, body_count, 6)."""
         made = np.zeros((len(which), self.template.model.body_count, 6))
         for k, i in enumerate(which.tolist()):
-            sim = self._push(i).sim
+            sim = self._fresh(i).sim
             made[k] = dynamics.link_velocities(sim.model, sim.q.copy(), sim.v.copy())
         return made
 
@@ -265,7 +296,7 @@ class ThreadWorlds:
         """Kinetic and potential energy [J], (worlds,) each."""
         made = np.zeros((2, len(which)))
         for k, i in enumerate(which.tolist()):
-            sim = self._push(i).sim
+            sim = self._fresh(i).sim
             q = sim.q.copy()
             made[0, k] = dynamics.kinetic_energy(sim.model, q, sim.v.copy())
             made[1, k] = dynamics.potential_energy(sim.model, q)
@@ -275,7 +306,7 @@ class ThreadWorlds:
         """Contacts of the present state."""
         found = []
         for i in range(self.count):
-            unit = self._push(i)
+            unit = self._fresh(i)
             runtime = unit.runtime
             acting = unit.sim.body_f.copy() if runtime is None else runtime.held + runtime.once
             found.append(contacts_of(unit.sim, acting, i))
@@ -287,7 +318,7 @@ class ThreadWorlds:
             raise CapabilityError("a model that was built by code has no sensors; make the batch of a World")
         made = []
         for i in range(self.count):
-            world = self._push(i).world
+            world = self._fresh(i).world
             assert world is not None
             made.append(world.sensors.values)
         return np.array(made).reshape(self.count, -1)
@@ -296,7 +327,7 @@ class ThreadWorlds:
 
     def extract(self, index: int) -> World | None:
         """A World that goes on from a world, to the same bits."""
-        world = self._push(index).world
+        world = self._fresh(index).world
         if world is None:
             return None
         made = world.clone()
@@ -307,7 +338,8 @@ class ThreadWorlds:
         """Everything that the next step depends on, as bytes of every world."""
         from worldline._src.facade.batch.checkpoints import unit_bytes
 
-        return {f"world {i}": unit_bytes(self._push(i)) for i in range(self.count)}
+        full = self.has_own_parameters
+        return {f"world {i}": unit_bytes(self._fresh(i), full) for i in range(self.count)}
 
     def load(self, saved: Mapping[str, Any]) -> None:
         """Take over what `save` gave for the same description and number of worlds."""
@@ -319,6 +351,6 @@ class ThreadWorlds:
         self._failed = {}
 
 
-def _not_finite(parts: dict[str, slice], row: Array, world: int) -> ArgumentError:
-    name = next(name for name, part in parts.items() if not np.isfinite(row[part]).all())
-    return ArgumentError(f"{name} of world {world} must be finite")
+def _any_in_row(flags: np.ndarray) -> np.ndarray:
+    """Whether any flag of a row is set, (rows,)."""
+    return flags.any(axis=tuple(range(1, flags.ndim)))

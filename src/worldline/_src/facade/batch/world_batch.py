@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any
@@ -28,6 +27,8 @@ from worldline._src.facade.batch.contacts import BatchContacts, batch_contacts
 from worldline._src.facade.batch.lane_worlds import LaneWorlds
 from worldline._src.facade.batch.layout_choice import AUTOMATIC, LANES, LayoutChoice, choose_layout
 from worldline._src.facade.batch.objects import objects_of
+from worldline._src.facade.batch.parameters import Parameter, parameters_of
+from worldline._src.facade.batch.randomization import Randomization, Randomized, of_mapping
 from worldline._src.facade.batch.selecting import WhichWorlds, indices_of
 from worldline._src.facade.batch.selection import BatchPart, BatchSelection, BatchWorld
 from worldline._src.facade.batch.template import BatchSource, Template
@@ -35,6 +36,7 @@ from worldline._src.facade.batch.thread_worlds import ThreadWorlds
 from worldline._src.facade.batch.workers import Workers, workers_of
 from worldline._src.facade.capabilities import CONSTRAINTS, EXECUTION, ROWS
 from worldline._src.facade.executors import ComputeExecutor
+from worldline._src.facade.fingerprint import digest, model_parts
 from worldline._src.facade.known_names import returns_read_only
 from worldline._src.facade.requirements import ResolvedOption
 from worldline._src.facade.world import World
@@ -121,6 +123,9 @@ class WorldBatch(BatchPart):
             + [np.arange(b.v.start, b.v.stop) for b in self._objects.rigid_bodies.values() if b.is_static]
         )
         self._failed: dict[int, StepFailure] = {}
+        self._asked = layout
+        self._parameter_table: dict[str, Parameter] | None = None
+        self._draws = np.zeros(count, np.int64)
 
     def __len__(self) -> int:
         return self.num_worlds
@@ -224,6 +229,115 @@ class WorldBatch(BatchPart):
     def sensor_values(self) -> Array:
         """Readings of all sensors of this moment, (worlds, n), in the order of `World.sensors.values`."""
         return values.read_only(self._worlds.sensors())
+
+    # ---- parameters
+
+    def _parameters(self) -> dict[str, Parameter]:
+        if self._template.world is None:
+            raise CapabilityError(
+                "a model that was built by code has no parameters by world; make the batch of a World"
+            )
+        if self._parameter_table is None:
+            self._parameter_table = parameters_of(self._template.world)
+        return self._parameter_table
+
+    def _parameter_worlds(self, which: np.ndarray) -> list[World]:
+        """The World that has the parameters of each of some worlds."""
+        assert self._template.world is not None
+        if isinstance(self._worlds, LaneWorlds):
+            return [self._template.world] * len(which)
+        return self._worlds.single_worlds(which)
+
+    def _own_parameters(self, name: str) -> None:
+        """Let every world have parameters of its own: worlds in lanes share theirs."""
+        if isinstance(self._worlds, ThreadWorlds):
+            self._worlds.has_own_parameters = True
+            return
+        if self._asked == LANES:
+            raise CapabilityError(f"layout 'lanes' has no parameters by world, and '{name}' is written")
+        lanes = self._worlds
+        moved = ThreadWorlds(self._template, self.num_worlds, lanes.arrays)
+        moved.continue_from(lanes.frame, lanes.time, lanes.failures, lanes.frozen)
+        moved.has_own_parameters = True
+        self._worlds = moved
+        self._choice = LayoutChoice(moved.kind, (f"worlds have parameters of their own: {name}",))
+
+    def randomize(self, randomization: Randomization, worlds: WhichWorlds = None) -> None:
+        """Draw parameters of worlds: every line of a randomization for every parameter that it names.
+
+        World i draws by itself, from the seed and its index, so that it gets the same numbers in a batch of
+        any size. Numbers that are scaled or added to are those that the batch was made with.
+
+        Args:
+            randomization: what is drawn.
+            worlds: indices, or a mask of bools with one entry a world; all when None.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box", mass=2.0)
+            >>> batch = sx.WorldBatch(world, 4)
+            >>> line = sx.Randomized("rigid_bodies.box.mass", sx.Uniform(0.5, 1.5))
+            >>> batch.randomize(sx.Randomization((line,), seed=1))
+            >>> masses = batch.parameters["rigid_bodies.box.mass"]
+            >>> len(set(masses.tolist())), bool(((masses >= 1.0) & (masses <= 3.0)).all())
+            (4, True)
+        """
+        which, drawn = indices_of(worlds, self.num_worlds), of_mapping(randomization)
+        part = BatchSelection(self, which)
+        start = self._template.world
+        rows: dict[str, Array] = {}
+        for line in drawn.lines:
+            names = part.parameters.matching(line.name)
+            if not names:
+                # names the nearest, or says why no World has it
+                part.parameters._find(line.name)
+            for name in names:
+                assert start is not None
+                first = np.array(self._parameters()[name].read(start), float)
+                base = rows.get(name, np.broadcast_to(first, (len(which), *first.shape)))
+                rows[name] = np.array(
+                    [
+                        line.applied(base[k], drawn.draw(line, name, first.shape, w))
+                        for k, w in enumerate(which.tolist())
+                    ]
+                ).reshape(len(which), *first.shape)
+        before = {name: part.parameters[name] for name in rows}
+        done = []
+        try:
+            for name, numbers in rows.items():
+                done.append(name)
+                part.parameters[name] = numbers
+        except BaseException:
+            for name in done:
+                part.parameters[name] = before[name]
+            raise
+
+    def fingerprint(self, world: int | None = None) -> str:
+        """Hash of model, options, state, commands and time of one world, or of all when None; 64 hex digits.
+
+        Equal fingerprints mean equal numbers to the last bit; what solvers start from is not part of it.
+        """
+        which = indices_of(world, self.num_worlds)
+        shared = None if isinstance(self._worlds, ThreadWorlds) else digest(model_parts(self.model))
+        options = "" if self._template.world is None else repr(self._template.world.options)
+        arrays = [array for name, array in self._worlds.arrays.items() if self._has(name) and array[0].size]
+        clock = np.stack([self._worlds.time, self._worlds.frame], axis=1)
+        made = []
+        for w in which.tolist():
+            model = shared
+            if isinstance(self._worlds, ThreadWorlds):
+                model = digest(model_parts(self._worlds.models(np.array([w]))[0]))
+            made.append(digest([str(model), options, *(array[w] for array in arrays), clock[w]]))
+        return made[0] if world is not None else digest(made)
+
+    def _has(self, name: str) -> bool:
+        """Whether worlds have a use for an array."""
+        try:
+            self._array(name)
+        except CapabilityError:
+            return False
+        return True
 
     # ---- selection
 
@@ -346,6 +460,7 @@ class WorldBatch(BatchPart):
         *,
         state: Mapping[str, Any] | None = None,
         keyframe: str | None = None,
+        sample: Randomization | None = None,
     ) -> None:
         """Put worlds back to the state, commands and time in which the batch was made; they go on from there.
 
@@ -354,6 +469,8 @@ class WorldBatch(BatchPart):
             state: arrays by name that they get instead, such as `joint_positions`; each of the shape of one
                 world, or with one row for every world that is reset.
             keyframe: name of the keyframe of the scene that they get instead.
+            sample: draws for arrays by name, such as `joint_positions`, that change these states; every reset
+                of a world draws anew, from the seed, its index and how often it drew.
         """
         which = indices_of(worlds, self.num_worlds)
         if state is not None and keyframe is not None:
@@ -361,6 +478,7 @@ class WorldBatch(BatchPart):
         rows = (
             self._keyframe_rows(keyframe, which) if keyframe is not None else self._state_rows(state, which)
         )
+        drawn = None if sample is None else self._drawn_lines(sample)
         self._worlds.reset(which)
         for w in which.tolist():
             self._failed.pop(w, None)
@@ -369,6 +487,27 @@ class WorldBatch(BatchPart):
                 self._worlds.set_time(which, numbers)
             else:
                 self._array(name)[which] = numbers
+        if sample is not None and drawn is not None:
+            self._sample(sample, drawn, which)
+
+    def _drawn_lines(self, sample: Randomization) -> list[tuple[Randomized, str]]:
+        """The lines of a sample with the arrays they are for."""
+        found = []
+        for line in of_mapping(sample).lines:
+            if line.name not in self._worlds.arrays:
+                hint = nearest_name(line.name, list(self._worlds.arrays))
+                raise ArgumentError(f"sample of reset has no array '{line.name}'{hint}")
+            found.append((line, line.name))
+            self._array(line.name)
+        return found
+
+    def _sample(self, sample: Randomization, lines: list[tuple[Randomized, str]], which: np.ndarray) -> None:
+        for line, name in lines:
+            array = self._array(name)
+            for w in which.tolist():
+                drawn = sample.draw(line, name, array.shape[1:], w, int(self._draws[w]))
+                array[w] = line.applied(array[w], drawn)
+        self._draws[which] += 1
 
     def _state_rows(self, state: Mapping[str, Any] | None, which: np.ndarray) -> dict[str, Array]:
         part = BatchSelection(self, which)
@@ -411,12 +550,8 @@ class WorldBatch(BatchPart):
         self._failed = {}
 
     def _model_fingerprint(self) -> str:
-        """Hash of the constants of the model."""
-        arenas = self.model.arenas
-        made = hashlib.sha256(arenas.index.tobytes())
-        made.update(arenas.constant.tobytes())
-        made.update("\n".join(self.body_names).encode())
-        return made.hexdigest()
+        """Hash of the model that all worlds start with."""
+        return digest(model_parts(self.model))
 
 
 class BatchWorlds:

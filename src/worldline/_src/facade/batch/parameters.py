@@ -1,0 +1,199 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of every world as named arrays: masses, friction, damping, gains, limits, gears, gravity.
+
+Names are the way from a World to the property, such as `multibodies.arm.links.hand.mass`. Writing goes
+through the property of each World, with its checks; when one world refuses, those written before get their
+old values back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from worldline._src.errors import CapabilityError, NotFoundError, nearest_name
+from worldline._src.facade import values
+from worldline._src.facade.copying import Address, find
+from worldline._src.facade.world import World
+from worldline._src.scene.geometry import Geometry
+from worldline._src.spatial.poses import Array
+
+if TYPE_CHECKING:
+    from worldline._src.facade.batch.selection import BatchPart
+
+_BODY = ("mass", "center_of_mass", "inertia", "gravity_compensation")
+_MATERIAL = ("friction", "restitution")
+_JOINT = (
+    *("target_stiffness", "target_damping", "spring_stiffness", "rest_position", "damping_coefficient"),
+    *("coulomb_friction", "armature", "velocity_limits", "effort_limits"),
+)
+_LIMITS = ("position_lower_limits", "position_upper_limits")
+REFUSED = {
+    "noise": "a World adds no noise to its sensors",
+    "size": "shapes have the size of the description in every world",
+}
+"""Names that end a parameter which no World changes, and why."""
+
+
+class Parameter(NamedTuple):
+    """A number or an array of one World."""
+
+    read: Callable[[World], Any]
+    write: Callable[[World, Any], None]
+
+
+def _property(address: Address, name: str) -> Parameter:
+    return Parameter(
+        lambda world: getattr(find(world, address), name),
+        lambda world, value: setattr(find(world, address), name, value),
+    )
+
+
+def _limit(address: Address, upper: bool) -> Parameter:
+    """One of the two position limits; the other stays."""
+
+    def write(world: World, value: Any) -> None:
+        joint = find(world, address)
+        ends = [joint.position_lower_limits, joint.position_upper_limits]
+        ends[upper] = value
+        joint.set_position_limits(*ends)
+
+    return Parameter(lambda world: getattr(find(world, address), _LIMITS[upper]), write)
+
+
+def _geoms(world: World) -> dict[str, Geometry]:
+    hierarchy = world._scene.hierarchy
+    found = [*hierarchy.geoms, *(geom for link in hierarchy.links() for geom in link.geoms)]
+    return {geom.name: geom for geom in found if geom.name is not None}
+
+
+def _friction(name: str) -> Parameter:
+    """The sliding friction of a shape."""
+
+    def write(world: World, value: Any) -> None:
+        material = _geoms(world)[name].physics_material
+        mu = values.non_negative(value, f"friction of shape '{name}'")
+        material.friction = [mu, *material.friction[1:]]
+        world._topology_changed()
+
+    return Parameter(lambda world: _geoms(world)[name].physics_material.friction[0], write)
+
+
+def _gear(index: int, name: str) -> Parameter:
+    """The gear of an actuator."""
+
+    def write(world: World, value: Any) -> None:
+        world._scene.actuators[index].gear = values.dof_vector(value, 6, f"gear of actuator '{name}'")
+        world._topology_changed()
+
+    return Parameter(lambda world: np.array(world._scene.actuators[index].gear), write)
+
+
+def parameters_of(world: World) -> dict[str, Parameter]:
+    """Every parameter of a World by name."""
+    made = {"gravity": Parameter(lambda w: w.gravity, lambda w, value: setattr(w, "gravity", value))}
+    for body in world.rigid_bodies:
+        for name in _BODY + _MATERIAL:
+            made[f"rigid_bodies.{body.name}.{name}"] = _property(body._path(), name)
+    for robot in world.multibodies:
+        for link in robot.links:
+            for name in _BODY:
+                made[f"multibodies.{robot.name}.links.{link.name}.{name}"] = _property(link._path(), name)
+        for joint in robot.joints:
+            if not joint.num_dofs:
+                continue
+            before = f"multibodies.{robot.name}.joints.{joint.name}."
+            made |= {before + name: _property(joint._path(), name) for name in _JOINT}
+            made |= {before + name: _limit(joint._path(), upper) for upper, name in enumerate(_LIMITS)}
+    for name in _geoms(world):
+        made[f"shapes.{name}.friction"] = _friction(name)
+    for index, actuator in enumerate(world._scene.actuators):
+        if actuator.name is not None:
+            made[f"actuators.{actuator.name}.gear"] = _gear(index, actuator.name)
+    return made
+
+
+class BatchParameters:
+    """Parameters of the worlds of a batch by name, each an array with the world as its first dimension.
+
+    Reading gives a read-only copy; assignment writes, and a value of the shape of one world serves all.
+    Worlds in lanes share their parameters: writing one moves a batch to threads, unless lanes were asked for,
+    which is refused.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> world = sx.World()
+        >>> box = world.add_rigid_body("box", mass=2.0)
+        >>> batch = sx.WorldBatch(world, 3)
+        >>> batch.parameters["rigid_bodies.box.mass"] = [1.0, 2.0, 3.0]
+        >>> batch.parameters["rigid_bodies.box.mass"].tolist(), batch.layout
+        ([1.0, 2.0, 3.0], 'threads')
+    """
+
+    def __init__(self, part: BatchPart) -> None:
+        self._part = part
+
+    def _table(self) -> dict[str, Parameter]:
+        return self._part._batch._parameters()
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all parameters."""
+        return list(self._table())
+
+    def matching(self, pattern: str) -> list[str]:
+        """Names that a pattern with * and ? matches, such as `multibodies.*.links.*.mass`."""
+        return [name for name in self._table() if fnmatchcase(name, pattern)]
+
+    def __len__(self) -> int:
+        return len(self._table())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._table()
+
+    def _find(self, name: str) -> Parameter:
+        table = self._table()
+        if name not in table:
+            why = REFUSED.get(str(name).rpartition(".")[2])
+            if why is not None:
+                raise CapabilityError(f"parameter '{name}' cannot differ from world to world: {why}")
+            raise NotFoundError(f"no parameter '{name}'{nearest_name(str(name), list(table))}")
+        return table[name]
+
+    def __getitem__(self, name: str) -> Array:
+        parameter, batch = self._find(name), self._part._batch
+        rows = [
+            np.array(parameter.read(world), float) for world in batch._parameter_worlds(self._part._which)
+        ]
+        return values.read_only(np.array(self._part._leading(np.array(rows))))
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        parameter, batch = self._find(name), self._part._batch
+        shape = np.shape(parameter.read(batch._parameter_worlds(np.array([0]))[0]))
+        numbers = values.array(value, name)
+        whole = (len(self._part._which), *shape)
+        if numbers.shape not in ((shape,) if self._part._single else (whole, shape, ())):
+            raise values.ShapeError(f"{name} takes numbers of shape {whole} or {shape}, got {numbers.shape}")
+        rows = np.broadcast_to(numbers, whole)
+        batch._own_parameters(name)
+        worlds = batch._parameter_worlds(self._part._which)
+        before = [np.array(parameter.read(world), float) for world in worlds]
+        done = 0
+        try:
+            for world, row in zip(worlds, rows, strict=True):
+                done += 1
+                parameter.write(world, row if row.ndim else float(row))
+        except BaseException:
+            for world, row in zip(worlds[:done], before[:done], strict=True):
+                parameter.write(world, row if row.ndim else float(row))
+            raise
+
+    def __repr__(self) -> str:
+        return f"BatchParameters({len(self)} of {len(self._part._which)} worlds)"

@@ -1,0 +1,201 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Randomization as data: which numbers of a world are drawn, from which distribution, with which seed.
+
+Every world draws by itself: a number follows from the seed, the index of the world, the count of draws and
+the name of what is drawn, and from nothing else. So world 7 is the same in a batch of 8 and of 4096.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from worldline._src.errors import ArgumentError
+from worldline._src.spatial.poses import Array
+
+MODES = ("set", "scale", "add")
+
+
+class _Distribution(msgspec.Struct, frozen=True, tag=str.lower, forbid_unknown_fields=True):
+    """Numbers from shares: `at(u)` is the number below which a share u of all draws lies."""
+
+    def at(self, u: Array) -> Array:
+        """The inverse of the cumulative distribution, for u between 0 and 1."""
+        raise NotImplementedError
+
+
+class Uniform(_Distribution, frozen=True, tag="uniform", forbid_unknown_fields=True):
+    """Every number from `low` to `high` alike."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite([self.low, self.high]).all() and self.low <= self.high):
+            raise ArgumentError(f"Uniform needs finite low <= high, got {self.low} and {self.high}")
+
+    def at(self, u: Array) -> Array:
+        """The inverse of the cumulative distribution, for u between 0 and 1."""
+        return self.low + (self.high - self.low) * u
+
+
+class LogUniform(_Distribution, frozen=True, tag="log_uniform", forbid_unknown_fields=True):
+    """Every order of magnitude from `low` to `high` alike; both are positive."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite([self.low, self.high]).all() and 0.0 < self.low <= self.high):
+            raise ArgumentError(f"LogUniform needs finite 0 < low <= high, got {self.low} and {self.high}")
+
+    def at(self, u: Array) -> Array:
+        """The inverse of the cumulative distribution, for u between 0 and 1."""
+        return self.low * (self.high / self.low) ** u
+
+
+class Normal(_Distribution, frozen=True, tag="normal", forbid_unknown_fields=True):
+    """Gauss's distribution; draws beyond `low` and `high` are cut to them."""
+
+    mean: float
+    standard_deviation: float
+    low: float | None = None
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite([self.mean, self.standard_deviation]).all() and self.standard_deviation > 0.0):
+            raise ArgumentError(
+                f"Normal needs a finite mean and a positive standard deviation, got {self.mean} and "
+                f"{self.standard_deviation}"
+            )
+        if self.low is not None and self.high is not None and not self.low <= self.high:
+            raise ArgumentError(f"Normal needs low <= high, got {self.low} and {self.high}")
+
+    def at(self, u: Array) -> Array:
+        """The inverse of the cumulative distribution, for u between 0 and 1."""
+        standard = NormalDist(self.mean, self.standard_deviation)
+        # u is drawn from [0, 1): 0 has no finite number
+        shares = np.clip(u, 2.0**-54, 1.0 - 2.0**-53)
+        made = np.array([standard.inv_cdf(share) for share in shares.ravel().tolist()]).reshape(u.shape)
+        return np.clip(
+            made, -np.inf if self.low is None else self.low, np.inf if self.high is None else self.high
+        )
+
+
+class Choice(_Distribution, frozen=True, tag="choice", forbid_unknown_fields=True):
+    """One of several numbers, all alike or by weights."""
+
+    values: tuple[float, ...]
+    weights: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.values or not np.isfinite(self.values).all():
+            raise ArgumentError(f"Choice needs finite values, got {self.values}")
+        if self.weights is not None:
+            good = len(self.weights) == len(self.values) and np.isfinite(self.weights).all()
+            if not (good and min(self.weights) >= 0.0 and sum(self.weights) > 0.0):
+                raise ArgumentError(
+                    f"Choice needs a weight for each value, none negative, got {self.weights}"
+                )
+
+    def at(self, u: Array) -> Array:
+        """The inverse of the cumulative distribution, for u between 0 and 1."""
+        weights = np.ones(len(self.values)) if self.weights is None else np.array(self.weights)
+        ends = np.cumsum(weights) / weights.sum()
+        return np.array(self.values)[np.minimum(np.searchsorted(ends, u, side="right"), len(ends) - 1)]
+
+
+Distribution = Uniform | LogUniform | Normal | Choice
+
+
+class Randomized(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One line of a randomization.
+
+    Attributes:
+        name: of a parameter of `WorldBatch.parameters`, where * and ? stand for any text and every name that
+            matches is drawn for itself; or, for resets, of an array such as `joint_positions`.
+        distribution: what is drawn.
+        mode: "set" puts the number there, "scale" multiplies the number of the start by it, "add" adds it.
+        group: lines of one group draw the same share: their numbers rise and fall together.
+        elementwise: whether every number of an array is drawn for itself.
+    """
+
+    name: str
+    distribution: Distribution
+    mode: str = "scale"
+    group: str | None = None
+    elementwise: bool = False
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise ArgumentError(f"mode of '{self.name}' must be one of {', '.join(MODES)}, got {self.mode!r}")
+        if self.group is not None and self.elementwise:
+            raise ArgumentError(f"'{self.name}': lines of a group draw one share, not one for each element")
+
+    def applied(self, start: Array, drawn: Array) -> Array:
+        """The number of the start with what was drawn."""
+        if self.mode == "set":
+            return np.broadcast_to(drawn, start.shape)
+        return start * drawn if self.mode == "scale" else start + drawn
+
+
+class Randomization(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Lines of what is drawn, and the seed.
+
+    Example:
+        >>> from worldline import simulation as sx
+        >>> drawn = sx.Randomization(
+        ...     (sx.Randomized("rigid_bodies.*.mass", sx.Uniform(0.8, 1.2)),), seed=3)
+        >>> sx.Randomization.from_json(drawn.to_json()) == drawn
+        True
+    """
+
+    lines: tuple[Randomized, ...]
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+            raise ArgumentError(f"seed must be a whole number that is not negative, got {self.seed!r}")
+        for line in self.lines:
+            if not isinstance(line, Randomized):
+                raise ArgumentError(f"lines of a Randomization are Randomized, got {line!r}")
+
+    def to_json(self) -> str:
+        """The randomization as text."""
+        return msgspec.json.encode(self).decode()
+
+    @classmethod
+    def from_json(cls, text: str) -> Randomization:
+        """The randomization that `to_json` wrote."""
+        try:
+            return msgspec.json.decode(text, type=cls)
+        except msgspec.MsgspecError as error:
+            raise ArgumentError(f"not a Randomization: {error}") from None
+
+    def draw(self, line: Randomized, name: str, shape: Sequence[int], world: int, count: int = 0) -> Array:
+        """What one world draws for one name.
+
+        Args:
+            line: one of `lines`.
+            name: the name that the line matched.
+            shape: of the array; numbers are drawn for each element where the line says so.
+            world: index of the world.
+            count: how often the world drew before.
+        """
+        key = f"name:{name}" if line.group is None else f"group:{line.group}"
+        number = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "little")
+        rng = np.random.default_rng([self.seed, world, count, number])
+        return line.distribution.at(rng.random(tuple(shape) if line.elementwise else ()))
+
+
+def of_mapping(lines: Any) -> Randomization:
+    """A randomization that is checked; other things are refused."""
+    if not isinstance(lines, Randomization):
+        raise ArgumentError(f"a Randomization is needed, got {lines!r}")
+    return lines

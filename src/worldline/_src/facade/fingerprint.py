@@ -1,0 +1,63 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Hashes by which runs can be compared: of a model, of options, of state."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from worldline._src.facade.exclusive import exclusive
+from worldline._src.model.model import Model
+from worldline._src.spatial.poses import Array
+
+if TYPE_CHECKING:
+    from worldline._src.facade.world import World
+
+
+def digest(parts: Iterable[Array | str]) -> str:
+    """SHA-256 of arrays and texts, each with its shape or length, as 64 hexadecimal digits."""
+    made = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, str):
+            data = part.encode()
+            made.update(f"text {len(data)}:".encode())
+        else:
+            array = np.ascontiguousarray(part)
+            data = array.astype(array.dtype.newbyteorder("<")).tobytes()
+            made.update(f"{array.dtype.kind} {array.shape}:".encode())
+        made.update(data)
+    return made.hexdigest()
+
+
+def model_parts(model: Model) -> list[Array | str]:
+    """What a model is: topology, parameters and tables."""
+    made: list[Array | str] = [model.arenas.index, model.arenas.constant, "\n".join(model.body_label)]
+    tables = ("shapes", "actuators", "tendons", "contact_pairs", "loop_joints", "keyframes")
+    for name in tables:
+        table = getattr(model, name, None)
+        if table is not None:
+            made.append(name)
+            made += [x for x in vars(table).values() if isinstance(x, np.ndarray) and x.dtype.kind in "fiub"]
+    return made
+
+
+@exclusive
+def world_fingerprint(world: World) -> str:
+    """See `World.fingerprint`."""
+    from worldline._src.facade.batch.template import arrays_of
+
+    runtime = world._live()
+    arrays = arrays_of(runtime.sim, runtime)
+    return digest(
+        [
+            *model_parts(runtime.model),
+            repr(world.options),
+            *arrays.values(),
+            runtime.switches.astype(float),
+            np.array([world.time, world.frame]),
+        ]
+    )
