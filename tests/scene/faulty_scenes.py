@@ -414,6 +414,33 @@ FAULTS: dict[str, tuple[Mutation, str, str, str]] = {
         "the world",
         "two distinct frames",
     ),
+    "ground plane without a normal": (
+        lambda w: w.ground_points.append(
+            msd.GroundPoint(link="hand", contact=msd.GroundContact(plane_normal=(0, 0, 0)))
+        ),
+        "$.ground_points[0].contact.plane_normal",
+        "0.0",
+        "a direction",
+    ),
+    "spring of a world joint by its frequency": (
+        lambda w: w.joints.append(
+            msd.WorldJoint(
+                child=msd.FrameRef(link="hand"),
+                joint=msd.Joint(axis=(0, 0, 1), spring_damper=msd.SpringDamper()),
+            )
+        ),
+        "$.joints[0].joint.spring_damper.coeff",
+        "frequency",
+        "stiffness and damping",
+    ),
+    "armature of a world joint without an axis": (
+        lambda w: w.joints.append(
+            msd.WorldJoint(child=msd.FrameRef(link="hand"), joint=msd.Joint(type_="Fixed", armature=1.0))
+        ),
+        "$.joints[0].joint.armature",
+        "1.0",
+        "none",
+    ),
     "world joint off its anchors": (
         lambda w: w.joints.append(
             msd.WorldJoint(child=msd.FrameRef(link="hand"), joint=msd.Joint(type_="Fixed", pos=(1, 0, 0)))
