@@ -12,7 +12,15 @@ import step_pages
 
 from worldline._src.jit import Stage
 from worldline._src.step import step_table
-from worldline._src.step.step_table import TABLE, Phase, StepPlan, called_stages, forward_stages, in_line
+from worldline._src.step.step_table import (
+    TABLE,
+    Phase,
+    StepPlan,
+    called_stages,
+    forward_stages,
+    in_line,
+    sensor_stages,
+)
 
 STEP = Path(step_table.__file__).parent
 INPUTS = {"q", "v", "a", "commands", "controls", "activations", "forces on bodies", "kept forces", "sleep"}
@@ -31,7 +39,8 @@ def test_conditions_are_over_the_plan(row):
     for clause in filter(None, row.when.split(" and ")):
         for word in clause.split(" or "):
             assert word.removeprefix("not ") in known
-    assert row.domain in {"kinematics", "forces", "dynamics", "collision", "constraints", "integration"}
+    domains = {"kinematics", "forces", "dynamics", "collision", "constraints", "integration", "sensors"}
+    assert row.domain in domains
 
 
 @pytest.mark.parametrize(
@@ -50,6 +59,23 @@ def test_whatever_is_read_was_written_before(plan):
     """What no stage of a plan writes is constant, such as transmissions of motors on joints."""
     rows, made = in_line(plan), set(INPUTS)
     written = set().union(*(words(row.writes) for row in rows))
+    for row in rows:
+        assert words(row.reads) & written <= made, row.stage.name
+        made |= words(row.writes)
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+@pytest.mark.parametrize("dynamics", [False, True])
+def test_sensors_read_what_an_evaluation_wrote(fixed, dynamics):
+    only = () if dynamics else ("accelerations", "forces", "efforts", "limits", "touch", "contacts")
+    plan = ALL._replace(fixed=fixed, runge_kutta=False, variational=False, read_dynamics=dynamics)
+    plan = plan._replace(**{f"read_{name}": False for name in only})
+    stages = [stage.name for stage, _ in sensor_stages(plan)]
+    assert ("solve_islands" in stages) == (dynamics and not fixed) and "semi_implicit_euler" not in stages
+    assert stages.count("positions") == 1 and stages[-1] == "clip_readings"
+    rows = [row for row in TABLE if row.phase is Phase.SENSORS and row.stage.name in stages]
+    written = set().union(*(words(row.writes) for row in rows))
+    made = {"link poses", "link velocities", "constraint forces", *INPUTS}
     for row in rows:
         assert words(row.reads) & written <= made, row.stage.name
         made |= words(row.writes)

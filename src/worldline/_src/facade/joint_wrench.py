@@ -16,10 +16,9 @@ import numpy as np
 from worldline._src.errors import CapabilityError
 from worldline._src.facade.exclusive import exclusive
 from worldline._src.model.constraint_tables import EqualityKind
-from worldline._src.model.model import Model
-from worldline._src.model.tables import TargetKind
 from worldline._src.spatial.poses import Array, cross, rotations, turned
 from worldline._src.step.dynamics import link_accelerations, link_velocities
+from worldline._src.step.unknown_forces import unknown_forces
 
 if TYPE_CHECKING:
     from worldline._src.facade.frame import Frame
@@ -91,35 +90,3 @@ def _require_known(joint: Joint, runtime: Runtime) -> None:
         unknown.append("joints that close loops")
     if unknown:
         raise CapabilityError(f"joint '{joint.name}': its wrench is not known beside {', '.join(unknown)}")
-
-
-def unknown_forces(model: Model) -> list[str]:
-    """What acts on bodies, past their joints, and is not kept body by body."""
-    unknown = []
-    if model.distance_springs is not None and model.distance_springs.active.any():
-        unknown.append("distance springs")
-    if model.ground_points is not None and len(model.ground_points):
-        unknown.append("ground contact points")
-    if _spatial_tendons_pull(model):
-        unknown.append("spatial tendons")
-    if model.actuators is not None:
-        along = np.isin(model.actuators.target_kind, (TargetKind.JOINT, TargetKind.JOINT_IN_PARENT))
-        fixed = model.actuators.target_kind == TargetKind.TENDON
-        unknown += ["actuators on sites and bodies"] * bool((~(along | fixed)).any())
-    if model.option is not None and (model.option.density > 0.0 or model.option.viscosity > 0.0):
-        unknown.append("a medium")
-    return unknown
-
-
-def _spatial_tendons_pull(model: Model) -> bool:
-    """Whether a tendon along a path does more than being measured."""
-    table = model.tendons
-    if table is None or not table.spatial.any():
-        return False
-    pulls = np.isfinite(table.limit).any(axis=1)
-    for column in (table.stiffness, table.damping, table.friction, table.armature):
-        pulls |= column != 0.0
-    if model.actuators is not None:
-        pulls[model.actuators.target[model.actuators.target_kind == TargetKind.TENDON]] = True
-    held = model.equalities is not None and (model.equalities.kind == EqualityKind.TENDON).any()
-    return bool((pulls & table.spatial).any() or held)

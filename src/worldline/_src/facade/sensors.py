@@ -19,11 +19,12 @@ from worldline._src.facade.copying import Address
 from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.handle import Handle
-from worldline._src.facade.sensor_values import Readings, needs_dynamics
+from worldline._src.facade.sensor_values import Readings
 from worldline._src.facade.values import TransformLike, count, pose_of, text
 from worldline._src.model.scene_sensors import ordered_sensors, sensor_labels
 from worldline._src.scene.sensors import ImuSensor
 from worldline._src.spatial.poses import IDENTITY, Array, VectorLike, numbers
+from worldline._src.step.pack_sensors import needs_dynamics
 
 if TYPE_CHECKING:
     from worldline._src.facade.link import Link

@@ -20,9 +20,8 @@ from worldline._src.facade.frame import Frame
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.link import Link
 from worldline._src.facade.rigid_body import RigidBody
-from worldline._src.facade.sensor_moment import Moment, camera_of
+from worldline._src.facade.scene_frames import camera_of, camera_pose
 from worldline._src.facade.values import TransformLike
-from worldline._src.model.sensor_tables import ObjectKind
 from worldline._src.spatial.poses import Array, rotation
 
 if TYPE_CHECKING:
@@ -131,8 +130,7 @@ class VisibilityQueries(KnownNames):
             if camera not in names:
                 raise NotFoundError(f"no camera '{camera}'{nearest_name(camera, names)}")
             index = names.index(camera)
-            place = Moment(runtime).place(ObjectKind.CAMERA, index)
-            return place.p_W, place.R_W, float(camera_of(runtime, index).fovy)
+            return *camera_pose(runtime, index), float(camera_of(runtime, index).fovy)
         pose = values.pose_of(camera, "camera")
         return pose[:3], rotation(pose), 45.0
 

@@ -4,21 +4,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from worldline._src.model.model import Model
 from worldline._src.model.scene_index import Names, SceneIndex, labels, pose, shared_when_empty
 from worldline._src.model.sensor_tables import THE_WORLD, ContactReport, ObjectKind, SensorKind, Sensors
 from worldline._src.scene import sensors as described
+from worldline._src.scene.assets.inertial_axes import inertial_axes
+from worldline._src.scene.assets.library import AssetLibrary
+from worldline._src.scene.cameras import Camera, PositionTrack, RotationTrack
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.sensor_types import (
+    ActuatorSensorType,
     ContactMatch,
     DistanceSensorType,
     FrameSensorType,
     JointSensorType,
     ObjectType,
     SiteSensorType,
+    SubtreeSensorType,
+    TendonSensorType,
+    WorldSensorType,
 )
 from worldline._src.scene.world import World
 from worldline._src.spatial.poses import IDENTITY, Array
@@ -45,6 +54,57 @@ _LONG_SITE = {SiteSensorType.RangeFinder: 1}
 _LONG_DISTANCE = {DistanceSensorType.Distance: 1, DistanceSensorType.Normal: 3, DistanceSensorType.FromTo: 6}
 _SELECTED = ("geom_a", "link_a", "subtree_a", "geom_b", "link_b", "subtree_b", "site")
 _ANYTHING = (-1,) * 7
+_Z = ((0.0, 0.0, 1.0),)
+"""The ray of a range finder in the frame of its site."""
+_WORDS: dict[SceneEnum, str] = {
+    FrameSensorType.FrameAngVel: "frame_angular_velocity",
+    FrameSensorType.FrameLinAcc: "frame_linear_acceleration",
+    FrameSensorType.FrameLinVel: "frame_linear_velocity",
+    FrameSensorType.FramePos: "frame_position",
+    FrameSensorType.FrameQuat: "frame_quaternion",
+    FrameSensorType.XAxis: "frame_x_axis",
+    FrameSensorType.YAxis: "frame_y_axis",
+    FrameSensorType.ZAxis: "frame_z_axis",
+    FrameSensorType.FrameAngAcc: "frame_angular_acceleration",
+    JointSensorType.JointPos: "joint_position",
+    JointSensorType.JointVel: "joint_velocity",
+    JointSensorType.ActuatorForce: "joint_actuator_force",
+    JointSensorType.BallQuat: "ball_quaternion",
+    JointSensorType.BallAngVel: "ball_angular_velocity",
+    JointSensorType.LimitPos: "joint_limit_position",
+    JointSensorType.LimitVel: "joint_limit_velocity",
+    JointSensorType.LimitForce: "joint_limit_force",
+    SubtreeSensorType.AngMom: "subtree_angular_momentum",
+    SubtreeSensorType.Com: "subtree_center_of_mass",
+    SubtreeSensorType.LinVel: "subtree_linear_velocity",
+    ActuatorSensorType.Pos: "actuator_position",
+    ActuatorSensorType.Vel: "actuator_velocity",
+    ActuatorSensorType.Force: "actuator_force",
+    TendonSensorType.Pos: "tendon_position",
+    TendonSensorType.Vel: "tendon_velocity",
+    TendonSensorType.ActuatorForce: "tendon_actuator_force",
+    TendonSensorType.LimitPos: "tendon_limit_position",
+    TendonSensorType.LimitVel: "tendon_limit_velocity",
+    TendonSensorType.LimitForce: "tendon_limit_force",
+    SiteSensorType.Force: "force",
+    SiteSensorType.Torque: "torque",
+    SiteSensorType.Magnetometer: "magnetometer",
+    SiteSensorType.RangeFinder: "rangefinder",
+    DistanceSensorType.Distance: "distance",
+    DistanceSensorType.Normal: "distance_normal",
+    DistanceSensorType.FromTo: "distance_from_to",
+    WorldSensorType.Clock: "clock",
+    WorldSensorType.PotentialEnergy: "potential_energy",
+    WorldSensorType.KineticEnergy: "kinetic_energy",
+}
+_LOCAL = {
+    FrameSensorType.FrameAngVel: "gyro",
+    FrameSensorType.FrameLinAcc: "accelerometer",
+    FrameSensorType.FrameLinVel: "velocimeter",
+}
+"""What a frame sensor that reads in its own axes is called."""
+_AT_THE_CENTER = (FrameSensorType.FramePos, FrameSensorType.FrameLinVel)
+"""Quantities of an inertial frame that do not depend on its axes."""
 
 
 class _Row(NamedTuple):
@@ -61,6 +121,8 @@ class _Row(NamedTuple):
     most: int = 0
     reduce: int = 3
     report: int = 0
+    word: str = ""
+    rays: Sequence[tuple[float, float, float]] = ()
 
 
 def _place(word: SceneEnum) -> int:
@@ -84,6 +146,7 @@ def _contact(index: SceneIndex, sensor: described.ContactSensor) -> _Row:
         most=sensor.max_num,
         reduce=_place(sensor.reduce),
         report=report,
+        word="contact",
     )
 
 
@@ -117,8 +180,11 @@ def _frame(index: SceneIndex, sensor: described.FrameSensor) -> _Row:
         reference = ObjectKind.LOCAL
     elif sensor.ref_frame.variant == "object":
         reference, other = _object(index, sensor.ref_frame.value)
-    length = 4 if sensor.sensor_type is FrameSensorType.FrameQuat else 3
-    return _Row(SensorKind.FRAME, length, _place(sensor.sensor_type), kind, found, reference, other)
+    quantity = sensor.sensor_type
+    length = 4 if quantity is FrameSensorType.FrameQuat else 3
+    word = _WORDS[quantity]
+    word = _LOCAL.get(quantity, word) if reference is ObjectKind.LOCAL else word
+    return _Row(SensorKind.FRAME, length, _place(quantity), kind, found, reference, other, word=word)
 
 
 def _row(index: SceneIndex, sensor: described.Sensor) -> _Row:
@@ -128,34 +194,35 @@ def _row(index: SceneIndex, sensor: described.Sensor) -> _Row:
     if isinstance(sensor, described.FrameSensor):
         return _frame(index, sensor)
     if isinstance(sensor, described.JointSensor):
-        length, word = _LONG_JOINT.get(sensor.type_, 1), _place(sensor.type_)
-        return _Row(SensorKind.JOINT, length, word, ObjectKind.JOINT, index.joint[sensor.joint])
+        length = _LONG_JOINT.get(sensor.type_, 1)
+        return _quantity(SensorKind.JOINT, length, sensor.type_, ObjectKind.JOINT, index.joint[sensor.joint])
     if isinstance(sensor, described.SubtreeSensor):
-        return _Row(SensorKind.SUBTREE, 3, _place(sensor.type_), ObjectKind.BODY, index.body[sensor.link])
+        return _quantity(SensorKind.SUBTREE, 3, sensor.type_, ObjectKind.BODY, index.body[sensor.link])
     if isinstance(sensor, described.TouchSensor):
-        return _Row(SensorKind.TOUCH, 1, 0, ObjectKind.SITE, index.site[sensor.site])
+        return _Row(SensorKind.TOUCH, 1, 0, ObjectKind.SITE, index.site[sensor.site], word="touch")
     if isinstance(sensor, described.ActuatorSensor):
         found = index.actuator[sensor.actuator]
-        return _Row(SensorKind.ACTUATOR, 1, _place(sensor.type_), ObjectKind.ACTUATOR, found)
+        return _quantity(SensorKind.ACTUATOR, 1, sensor.type_, ObjectKind.ACTUATOR, found)
     if isinstance(sensor, described.TendonSensor):
         found = index.tendon[sensor.tendon]
-        return _Row(SensorKind.TENDON, 1, _place(sensor.type_), ObjectKind.TENDON, found)
+        return _quantity(SensorKind.TENDON, 1, sensor.type_, ObjectKind.TENDON, found)
     if isinstance(sensor, described.SiteSensor):
-        length, word = _LONG_SITE.get(sensor.type_, 3), _place(sensor.type_)
-        return _Row(SensorKind.SITE, length, word, ObjectKind.SITE, index.site[sensor.site])
+        length, site = _LONG_SITE.get(sensor.type_, 3), index.site[sensor.site]
+        row = _quantity(SensorKind.SITE, length, sensor.type_, ObjectKind.SITE, site)
+        return row._replace(rays=_Z if sensor.type_ is SiteSensorType.RangeFinder else ())
     if isinstance(sensor, described.DistanceSensor):
         a, b = _object(index, sensor.object_a), _object(index, sensor.object_b)
-        return _Row(SensorKind.DISTANCE, _LONG_DISTANCE[sensor.type_], _place(sensor.type_), *a, *b)
+        return _quantity(SensorKind.DISTANCE, _LONG_DISTANCE[sensor.type_], sensor.type_, *a, *b)
     if isinstance(sensor, described.InsideSensor):
-        inside = _object(index, sensor.object_type)
-        return _Row(SensorKind.INSIDE, 1, 0, *inside, ObjectKind.SITE, index.site[sensor.site])
+        inside, site = _object(index, sensor.object_type), index.site[sensor.site]
+        return _Row(SensorKind.INSIDE, 1, 0, *inside, ObjectKind.SITE, site, word="inside")
     if isinstance(sensor, described.CameraProjectionSensor):
-        seen, camera = index.site[sensor.site], index.camera[sensor.camera]
-        return _Row(SensorKind.PROJECTION, 2, 0, ObjectKind.SITE, seen, ObjectKind.CAMERA, camera)
+        seen, camera = (ObjectKind.SITE, index.site[sensor.site]), index.camera[sensor.camera]
+        word = "camera_projection"
+        return _Row(SensorKind.PROJECTION, 2, 0, *seen, ObjectKind.CAMERA, camera, word=word)
     if isinstance(sensor, described.WorldSensor):
-        return _Row(SensorKind.WORLD, 1, _place(sensor.type_))
+        return _quantity(SensorKind.WORLD, 1, sensor.type_)
     assert isinstance(sensor, described.ImuSensor)
-    local = pose(sensor.position, sensor.orientation)
     return _Row(
         SensorKind.IMU,
         6,
@@ -164,9 +231,15 @@ def _row(index: SceneIndex, sensor: described.Sensor) -> _Row:
         index.body[sensor.link],
         ObjectKind.LOCAL,
         -1,
-        local,
+        pose(sensor.position, sensor.orientation),
         sensor.gyro_noise,
+        word="imu",
     )
+
+
+def _quantity(kind: SensorKind, length: int, quantity: SceneEnum, *rest: Any) -> _Row:
+    """A row of a family that has several quantities."""
+    return _Row(kind, length, _place(quantity), *rest, word=_WORDS[quantity])
 
 
 def ordered_sensors(found: described.SensorSet) -> list[described.Sensor]:
@@ -184,11 +257,85 @@ def sensor_labels(found: described.SensorSet) -> list[str]:
     return labels([sensor.name for sensor in ordered_sensors(found)], "sensor")
 
 
+class _Looks(NamedTuple):
+    """What sensors need of a scene beside its tables."""
+
+    world: World
+    index: SceneIndex
+    model: Model
+    library: AssetLibrary
+
+    def problem(self, row: _Row) -> str:
+        """Why the description gives no reading, empty when it does."""
+        for kind, k in ((row.object_kind, row.object), (row.reference_kind, row.reference)):
+            if kind is ObjectKind.CAMERA and (text := _follows(self.index.cameras[k][1])):
+                return text
+        if row.kind is not SensorKind.PROJECTION:
+            return ""
+        camera = self.index.cameras[row.reference][1]
+        if camera.orthographic:
+            return f"camera '{camera.name}' is orthographic; sensors project perspectives only"
+        sized, lens = camera.sensor_size, camera.focal_length
+        if sized is not None and all(sized) and (lens is None or not all(lens)):
+            return f"camera '{camera.name}' has a sensor size and no focal length"
+        return ""
+
+    def inertial(self, row: _Row) -> Array:
+        """Rotations of the inertial frames of object and reference, (2, 4)."""
+        made = np.tile(IDENTITY[3:], (2, 1))
+        turns = row.kind is SensorKind.FRAME and tuple(FrameSensorType)[row.quantity] not in _AT_THE_CENTER
+        if turns and row.object_kind is ObjectKind.INERTIA:
+            made[0] = self._axes(row.object)
+        if row.kind is SensorKind.FRAME and row.reference_kind is ObjectKind.INERTIA:
+            made[1] = self._axes(row.reference)
+        return made
+
+    def _axes(self, body: int) -> Array:
+        links = (link for k, link in self.index.links if k == body)
+        link = next(links, None) if body >= 0 else None
+        return IDENTITY[3:] if link is None else inertial_axes(link, self.library)
+
+    def lens(self, row: _Row) -> Array:
+        """Focal lengths and centre of the image of the camera of a row [pixels], (4,)."""
+        if row.kind is not SensorKind.PROJECTION or self.problem(row):
+            return np.zeros(4)
+        camera = self.index.cameras[row.reference][1]
+        size, shift = np.array([camera.resolution_x, camera.resolution_y], float), np.zeros(2)
+        if camera.sensor_size is not None and all(camera.sensor_size):
+            pixel = np.asarray(camera.sensor_size) / size
+            focal = np.asarray(camera.focal_length) / pixel
+            if camera.principal_point is not None:
+                # the sensor lies upside down behind the lens, as in pictures of this camera
+                shift = -np.asarray(camera.principal_point) / pixel
+        else:
+            focal = np.full(2, 0.5 * size[1] / np.tan(0.5 * np.radians(camera.fovy)))
+        return np.concatenate([focal, 0.5 * size + shift])
+
+    def seen(self) -> list[int]:
+        """Shapes that can be seen: those with a colour that is not wholly transparent."""
+        shapes, materials = self.model.shapes, self.world.assets.materials
+        assert shapes is not None
+        alpha = shapes.rgba[:, 3].copy()
+        for k in np.flatnonzero(np.isnan(alpha) & (shapes.material >= 0)).tolist():
+            alpha[k] = materials[self.model.material_label[shapes.material[k]]].color[3]
+        return np.flatnonzero(alpha != 0.0).tolist()
+
+
+def _follows(camera: Camera) -> str:
+    """Why a camera has no fixed pose in its body; empty when it has."""
+    turning = camera.rotation_track in (RotationTrack.FixedWorld, RotationTrack.LookAtLink)
+    if turning or camera.position_track is PositionTrack.FixedWorld:
+        return f"camera '{camera.name}' follows something; sensors know fixed cameras only"
+    return ""
+
+
 @shared_when_empty(lambda world: ordered_sensors(world.sensors))
-def sensor_table(world: World, index: SceneIndex) -> Sensors:
-    """Columns of all sensors in the order of the reading."""
+def sensor_table(world: World, index: SceneIndex, model: Model, library: AssetLibrary) -> Sensors:
+    """Columns of all sensors in the order of the reading; `model` has the tables of shapes."""
     sensors = ordered_sensors(world.sensors)
     rows = [_row(index, sensor) for sensor in sensors]
+    looks = _Looks(world, index, model, library)
+    rays = [ray for row in rows for ray in row.rays]
 
     def column(name: str, kind: Any = np.int64) -> np.ndarray:
         return np.array([getattr(row, name) for row in rows], kind)
@@ -198,6 +345,8 @@ def sensor_table(world: World, index: SceneIndex) -> Sensors:
 
     return Sensors(
         label=sensor_labels(world.sensors),
+        word=[row.word for row in rows],
+        problem=[looks.problem(row) for row in rows],
         kind=column("kind"),
         quantity=column("quantity"),
         start=np.array([0, *np.cumsum([row.length for row in rows], dtype=np.int64)], np.int64),
@@ -206,6 +355,11 @@ def sensor_table(world: World, index: SceneIndex) -> Sensors:
         reference_kind=column("reference_kind"),
         reference=column("reference"),
         xform=column("xform", np.float64).reshape(-1, 7),
+        inertial=np.array([looks.inertial(row) for row in rows]).reshape(-1, 2, 4),
+        lens=np.array([looks.lens(row) for row in rows]).reshape(-1, 4),
+        ray_start=np.array([0, *np.cumsum([len(row.rays) for row in rows], dtype=np.int64)], np.int64),
+        ray=np.array(rays, np.float64).reshape(-1, 3),
+        seen=np.array(looks.seen() if rays else [], np.int64),
         noise=common("noise"),
         gyro_noise=column("gyro_noise", np.float64),
         cutoff=common("cutoff"),

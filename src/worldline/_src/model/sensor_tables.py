@@ -69,6 +69,10 @@ class Sensors(Table):
     """Sensors in the order of the reading."""
 
     label: list[str]
+    word: list[str]
+    """What is measured, such as "joint_position" or "gyro"."""
+    problem: list[str]
+    """Why the description of a sensor gives no reading; empty where it does."""
     kind: np.ndarray
     """`SensorKind`."""
     quantity: np.ndarray
@@ -84,6 +88,17 @@ class Sensors(Table):
     reference: np.ndarray
     xform: Array
     """Pose of an inertial unit in its body, else the identity, shape (n, 7)."""
+    inertial: Array
+    """Rotations of the inertial frames of object and reference in their bodies, xyzw, shape (n, 2, 4); the
+    identity where they are not asked for."""
+    lens: Array
+    """Of a camera: focal lengths and centre of the image [pixels], shape (n, 4)."""
+    ray_start: np.ndarray
+    """First ray of every sensor in `ray`, then how many there are."""
+    ray: Array
+    """Unit vectors of rays in the frame of the object, shape (rays, 3)."""
+    seen: np.ndarray
+    """Shapes that rays can see."""
     noise: Array
     """Standard deviation, in the unit of the reading."""
     gyro_noise: Array

@@ -198,7 +198,7 @@ def _add_tables(world: World, index: SceneIndex, library: AssetLibrary, model: M
     model.couplers = coupler_table(world, index)
     model.distance_springs = spring_table(world, index)
     model.loop_joints = loop_joint_table(world, index)
-    model.sensors = sensor_table(world, index)
+    model.sensors = sensor_table(world, index, model, library)
 
 
 def _place_joints(trees: SceneTrees) -> None:

@@ -24,7 +24,7 @@ from worldline._src.step import runner
 from worldline._src.step.evaluate import WITH_GRAVITY
 from worldline._src.step.loop_operands import loop_operands
 from worldline._src.step.simulation import Simulation
-from worldline._src.step.step_table import MULTIBODY, forward_stages
+from worldline._src.step.step_table import MULTIBODY, StepPlan, forward_stages
 
 
 @contextmanager
@@ -92,16 +92,28 @@ def _arenas(sim: Simulation) -> list[np.ndarray]:
 
 def _program(sim: Simulation) -> tuple[list[tuple[Stage, int]], list[tuple[Any, ...]]]:
     """Stages from the state to accelerations, and the sets of arenas they run on."""
+    sets = list(sim.sets)
+    sets[MULTIBODY] = (*forward_trees(sim)[:3], sim.data)
+    return forward_stages(forward_plan(sim)), sets
+
+
+def forward_plan(sim: Simulation) -> StepPlan:
+    """What an evaluation of the present state has to do."""
     if not sim.stages:
         raise OperationError("a step of this world has no stages")
     if sim.constraints is not None:
-        return forward_stages(sim.constraints.step_plan), sim.sets
+        return sim.constraints.step_plan
+    return sim.plan()._replace(wrenches=True)
+
+
+def forward_trees(sim: Simulation) -> tuple[Any, ...]:
+    """The arenas of the trees for an evaluation of the present state."""
+    if sim.constraints is not None:
+        return sim.sets[MULTIBODY]
     # the constants of a step may have damping in the place of inertia: take those of the model
     arenas = sim.model.arenas
     arenas = arenas._replace(index=arenas.index.copy(), constant=arenas.constant.copy())
     view, prescribed = constant_views(arenas), sim.drive >= drives.VELOCITY
     view["dof_drive"][:] = sim.drive
     view["dof_mobile"][prescribed] = 0.0
-    sets = list(sim.sets)
-    sets[MULTIBODY] = (arenas.index, arenas.constant, WITH_GRAVITY, sim.data)
-    return forward_stages(sim.plan()._replace(wrenches=True)), sets
+    return arenas.index, arenas.constant, WITH_GRAVITY, sim.data

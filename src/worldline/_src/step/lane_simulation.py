@@ -28,6 +28,7 @@ from worldline._src.kernels.broadphase.every_pair import every_pair
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
+from worldline._src.model.sensor_tables import Sensors
 from worldline._src.scalar.memory import address_of, aligned_zeros
 from worldline._src.spatial.poses import Array
 from worldline._src.step.array_views import ArrayView
@@ -66,10 +67,11 @@ from worldline._src.step.lane_runner import (
     program_table,
     set_table,
 )
+from worldline._src.step.lane_sensing import LaneSensing
 from worldline._src.step.portions import portions
 from worldline._src.step.scene_semantics import drives_of, require_available, require_trees, semantics_of
 from worldline._src.step.slot_constraints import STAGES, SlotConstraints
-from worldline._src.step.step_table import CONSTRAINT, MULTIBODY, stages_of
+from worldline._src.step.step_table import CONSTRAINT, MULTIBODY, StepPlan, stages_of
 from worldline._src.step.stepping import (
     IMPLICIT_FAMILIES,
     MultibodyIntegrationFamily,
@@ -272,6 +274,7 @@ class LaneSimulation:
         self.constraints.connect(self._index, self._constant, self._data, view["dof_mobile"], self._h)
         self._programs: dict[tuple[str, bool], Any] = {}
         self._rooms: dict[str, list[_Room]] = {}
+        self._readings: LaneSensing | None = None
 
     def _lay_out_rows(self) -> None:
         """Rows of state and inputs, one a world, and where their parts go in the arenas."""
@@ -345,13 +348,17 @@ class LaneSimulation:
 
     def stages(self, *, wrenches: bool = True) -> list[tuple[Stage, int]]:
         """The stages of a step with the arenas they run on, with or without forces on bodies."""
+        return stages_of(self.plan(wrenches=wrenches))
+
+    def plan(self, *, wrenches: bool = True) -> StepPlan:
+        """What a step has to do, with or without forces on bodies."""
         model = self.model
         damped = bool(model.joint_damping.any() or model.joint_target_kd.any())
         implicit = damped and self.family in IMPLICIT_FAMILIES
         plan = of_family(model_plan(model, wrenches=wrenches), self.family)._replace(fixed=True)
         plan = self.constraints.plan(plan, damped=implicit, speeds=False)
         self.constraints.prepare(plan)
-        return stages_of(plan)
+        return plan
 
     def _program(self, scalar: str) -> Any:
         """The program of a step as the loop wants it; forces on bodies are looked at when there are any."""
@@ -366,6 +373,13 @@ class LaneSimulation:
             return self._rooms.setdefault(scalar, []).pop()
         except IndexError:
             pass
+        sets = self.arenas(scalar)
+        saved = aligned_zeros(self._state.shape[1] * SCALARS[scalar][1])
+        sets.append((self._index, self._constant, WITH_GRAVITY, saved))
+        return _Room(sets, set_table(sets))
+
+    def arenas(self, scalar: str) -> list[tuple[np.ndarray, ...]]:
+        """New arenas for a group of worlds: of trees, of rows, and of collision where there are shapes."""
         width, block, hits = SCALARS[scalar][1], self.constraints.block, self.constraints.hits
 
         def spread(numbers: np.ndarray) -> np.ndarray:
@@ -381,9 +395,54 @@ class LaneSimulation:
             own, found = hits.args.copy(), spread(hits.d)
             args[t.HIT_ARGS], args[t.HIT_D] = address_of(own), address_of(found)
             sets.append((hits.m, hits.c, own, found))
-        saved = aligned_zeros(self._state.shape[1] * width)
-        sets.append((self._index, self._constant, WITH_GRAVITY, saved))
-        return _Room(sets, set_table(sets))
+        return sets
+
+    # ---- sensors
+
+    @property
+    def sensor_slices(self) -> dict[str, slice]:
+        """Where the reading of every sensor of the model is in a row of `sensor_values`, by name."""
+        table = self.model.sensors
+        if table is None:
+            return {}
+        return {name: slice(int(a), int(b)) for name, a, b in zip(table.label, *_spans(table), strict=True)}
+
+    @property
+    def sensor_refused(self) -> dict[str, str]:
+        """Why sensors cannot be read, by name; empty when all can."""
+        return self._sensing().refused
+
+    def sensor_values(self, *, threads: int = 1, lanes: int | None = None) -> Array:
+        """Readings of all sensors of every world for its present state, (worlds, numbers).
+
+        SI units, quaternions xyzw, clipped to the cut-off, without noise; `sensor_slices` says where each
+        sensor is, and NaN stands where one cannot be read, see `sensor_refused`. Forces and accelerations
+        are those of the present state and inputs. No bit of the next step depends on a reading. Models with
+        sensors of limits, contacts, rays or distances are read one world at a time, others in lanes.
+
+        Args:
+            threads: processors to use, 0 for all.
+            lanes: worlds per instruction; as many as the processor has when None.
+
+        Example:
+            >>> from worldline import msd
+            >>> from worldline.model import LaneSimulation
+            >>> scene = msd.from_str('''<mujoco><worldbody><body name="arm"><joint name="j" axis="0 1 0"/>
+            ...   <geom size="0.1" pos="0.5 0 0"/></body></worldbody>
+            ...   <sensor><jointpos name="angle" joint="j"/></sensor></mujoco>''', format="mjcf")
+            >>> worlds = LaneSimulation(msd.build(scene), 3)
+            >>> worlds.q[:, 0] = (0.1, 0.2, 0.3)
+            >>> worlds.sensor_values()[:, worlds.sensor_slices["angle"]].tolist()
+            [[0.1], [0.2], [0.3]]
+        """
+        if not is_count(threads) or threads < 0:
+            raise ArgumentError(f"threads must be a whole number, 0 for all processors, got {threads!r}")
+        return self._sensing().values(threads, lanes)
+
+    def _sensing(self) -> LaneSensing:
+        if self._readings is None:
+            self._readings = LaneSensing(self)
+        return self._readings
 
     # ---- evaluation without a step
 
@@ -617,6 +676,11 @@ class LaneSimulation:
         arenas = (block.c, block.d, *((hits.c, hits.d) if hits else ()))
         for mine, given in zip(arenas, state["constants"], strict=True):
             mine[:] = given
+
+
+def _spans(table: Sensors) -> tuple[np.ndarray, np.ndarray]:
+    """First and end of the reading of every sensor."""
+    return table.start[:-1], table.start[1:]
 
 
 _SETTINGS = (

@@ -29,6 +29,7 @@ from worldline._src.step import impact_stages as p
 from worldline._src.step import integrator_stages as integrate
 from worldline._src.step import island_stages as i
 from worldline._src.step import room_stages as r
+from worldline._src.step import sensor_stages as sense
 from worldline._src.step import slot_stages as fixed
 from worldline._src.step import stages as trees
 from worldline._src.step import step_stages as step
@@ -40,8 +41,8 @@ from worldline._src.step.energy_stages import limit_energy
 from worldline._src.step.restitution_stages import limit_restitution
 from worldline._src.step.slip_stages import remove_slip_of_island
 
-MULTIBODY, CONSTRAINT, COLLISION, LOG, USER = 0, 1, 2, 3, 4
-"""Sets of arenas that the stages of a step run on."""
+MULTIBODY, CONSTRAINT, COLLISION, LOG, USER, SENSOR, SEEN, SOLID = range(8)
+"""Sets of arenas that the stages of a step run on; the last three are those of sensors."""
 
 
 class Phase(Enum):
@@ -53,6 +54,7 @@ class Phase(Enum):
     )
     VARIATIONAL = "in the place of evaluations, in the variational family"
     END = "once, at the end"
+    SENSORS = "when sensors are read: of the present state, after an evaluation where one needs it"
 
 
 class StepPlan(NamedTuple):
@@ -154,6 +156,48 @@ class StepPlan(NamedTuple):
     """that add forces,"""
     observers: bool = False
     """and that look at the end of a step."""
+    read_dynamics: bool = False
+    """Sensors of accelerations or forces are read, after an evaluation of the present state;"""
+    read_frames: bool = False
+    """sensors with a frame,"""
+    read_poses: bool = False
+    """of its pose,"""
+    read_velocities: bool = False
+    """of its velocity,"""
+    read_accelerations: bool = False
+    """and of its acceleration;"""
+    read_state: bool = False
+    """of coordinates, velocities and time,"""
+    read_subtrees: bool = False
+    """of subtrees,"""
+    read_energies: bool = False
+    """of energy,"""
+    read_efforts: bool = False
+    """of actuators and tendons,"""
+    read_limits: bool = False
+    """of limits,"""
+    read_forces: bool = False
+    """of forces within bodies,"""
+    read_touch: bool = False
+    """of touch,"""
+    read_contacts: bool = False
+    """of lists of contacts,"""
+    read_rays: bool = False
+    """of rays,"""
+    read_distances: bool = False
+    """and of distances between shapes,"""
+    near_round: bool = False
+    """spheres and capsules,"""
+    near_flat: bool = False
+    """planes and solids,"""
+    near_ball: bool = False
+    """spheres and solids,"""
+    near_convex: bool = False
+    """other convex shapes,"""
+    near_surface: bool = False
+    """meshes and height fields;"""
+    read_clipped: bool = False
+    """sensors with a cut-off."""
 
 
 class Row(NamedTuple):
@@ -165,7 +209,7 @@ class Row(NamedTuple):
     when: str
     """Fields of `StepPlan`, joined by "and"; each may have "not" before or alternatives with "or"."""
     domain: str
-    """kinematics, forces, dynamics, collision, constraints or integration."""
+    """kinematics, forces, dynamics, collision, constraints, integration or sensors."""
     reads: str
     writes: str
     caller: Stage | None = None
@@ -180,7 +224,7 @@ class Row(NamedTuple):
     """Whether it makes sense for a step only, and not for an evaluation of the present state."""
 
 
-_B, _E, _V, _END = Phase.BEGIN, Phase.EVALUATION, Phase.VARIATIONAL, Phase.END
+_B, _E, _V, _END, _S = Phase.BEGIN, Phase.EVALUATION, Phase.VARIATIONAL, Phase.END, Phase.SENSORS
 _M, _C, _H, _L, _U = MULTIBODY, CONSTRAINT, COLLISION, LOG, USER
 _ISLANDS = i.solve_islands
 _ROW_READS = "link poses, anchors, tendons, contacts, q, v"
@@ -373,6 +417,53 @@ TABLE: tuple[Row, ...] = (
         "activations, activation rates", "activations"),
     Row(_END, user.call_observers, _U, "observers", "integration", "q, v", "", pauses=True),
     Row(_END, log_contacts, _L, "contact_log", "collision", "contacts, constraint forces", "contact events"),
+
+    # readings of the present state
+    Row(_S, trees.positions, _M, "not read_dynamics", "kinematics", "q", "link poses"),
+    Row(_S, trees.link_velocities, _M, "prescribed or not read_dynamics", "kinematics",
+        "link poses, v", "link velocities"),
+    Row(_S, trees.link_accelerations, _M, "read_accelerations or read_forces", "kinematics",
+        "link poses, link velocities, a", "link accelerations"),
+    Row(_S, sense.sensor_frames, SENSOR, "read_frames", "sensors", "link poses", "frames"),
+    Row(_S, sense.sensor_velocities, SENSOR, "read_velocities", "sensors", "link velocities", "frames"),
+    Row(_S, sense.sensor_accelerations, SENSOR, "read_accelerations", "sensors",
+        "link velocities, link accelerations", "frames"),
+    Row(_S, sense.read_state, SENSOR, "read_state", "sensors", "q, v, time", "readings"),
+    Row(_S, sense.read_poses, SENSOR, "read_poses", "sensors", "frames", "readings"),
+    Row(_S, sense.read_velocities, SENSOR, "read_velocities", "sensors", "frames", "readings"),
+    Row(_S, sense.read_accelerations, SENSOR, "read_accelerations", "sensors", "frames", "readings"),
+    Row(_S, sense.read_subtrees, SENSOR, "read_subtrees", "sensors",
+        "link poses, link velocities", "readings"),
+    Row(_S, sense.read_energies, SENSOR, "read_energies", "sensors",
+        "link poses, link velocities, anchors, tendons", "readings"),
+    Row(_S, sense.read_efforts, SENSOR, "read_efforts", "sensors", "transmissions, tendons, tau", "readings"),
+    Row(_S, sense.record_slots, SENSOR, "rows and fixed and read_dynamics", "sensors",
+        "rows, constraint forces", "constraint forces"),
+    Row(_S, sense.read_limits, SENSOR, "read_limits", "sensors", "rows, constraint forces, q, v", "readings"),
+    Row(_S, sense.read_touch, SENSOR, "read_touch", "sensors",
+        "frames, contacts, constraint forces", "readings"),
+    Row(_S, sense.read_contacts, SENSOR, "read_contacts", "sensors",
+        "frames, contacts, constraint forces", "readings"),
+    Row(_S, sense.link_demands, SENSOR, "read_forces", "sensors",
+        "link poses, link velocities, link accelerations, forces on bodies", "demands"),
+    Row(_S, sense.contact_demands, SENSOR, "read_forces and shapes", "sensors",
+        "contacts, constraint forces, demands", "demands"),
+    Row(_S, sense.equality_demands, SENSOR, "read_forces and equalities", "sensors",
+        "anchors, equality forces, demands", "demands"),
+    Row(_S, sense.read_forces, SENSOR, "read_forces", "sensors", "frames, demands", "readings"),
+    Row(_S, sense.seen_bodies, SENSOR, "read_rays", "sensors", "link poses", "bodies that rays see"),
+    Row(_S, place_slots, SEEN, "read_rays", "sensors", "bodies that rays see", "shapes that rays see"),
+    Row(_S, sense.read_rays, SENSOR, "read_rays", "sensors", "frames, shapes that rays see", "readings"),
+    Row(_S, sense.solid_bodies, SENSOR, "read_distances", "sensors", "link poses", "solid bodies"),
+    Row(_S, place, SOLID, "read_distances", "sensors", "solid bodies", "solid shapes"),
+    Row(_S, n.narrow_sort, SOLID, "read_distances", "sensors", "solid shapes", "pairs of solids"),
+    Row(_S, n.narrow_round, SOLID, "near_round", "sensors", "pairs of solids", "closest points"),
+    Row(_S, n.narrow_flat, SOLID, "near_flat", "sensors", "pairs of solids", "closest points"),
+    Row(_S, n.narrow_ball, SOLID, "near_ball", "sensors", "pairs of solids", "closest points"),
+    Row(_S, n.narrow_convex, SOLID, "near_convex", "sensors", "pairs of solids", "closest points"),
+    Row(_S, n.narrow_surface, SOLID, "near_surface", "sensors", "pairs of solids", "closest points"),
+    Row(_S, sense.read_distances, SENSOR, "read_distances", "sensors", "closest points", "readings"),
+    Row(_S, sense.clip_readings, SENSOR, "read_clipped", "sensors", "readings", "readings"),
 )
 # fmt: on
 
@@ -422,6 +513,16 @@ def forward_stages(plan: StepPlan) -> list[tuple[Stage, int]]:
     return [
         (row.stage, row.arenas) for row in in_line(once) if row.phase is Phase.EVALUATION and not row.of_step
     ]
+
+
+def sensor_stages(plan: StepPlan, *, evaluate: bool = True) -> list[tuple[Stage, int]]:
+    """The stages that read the sensors a plan asks for, of the present state.
+
+    Where they need accelerations or forces, after those of an evaluation, unless one was just made.
+    """
+    true = frozenset(name for name, value in plan._asdict().items() if value)
+    read = [(row.stage, row.arenas) for row in TABLE if row.phase is _S and _holds(row.when, true)]
+    return [*forward_stages(plan), *read] if plan.read_dynamics and evaluate else read
 
 
 def called_stages(plan: StepPlan) -> list[Row]:

@@ -1,0 +1,102 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Readings of the sensors of many worlds, by the same stages as those of one.
+
+Rows of state are copied, with room for the readings behind them; the loop over steps runs the stages of an
+evaluation and of the sensors on them once and copies the readings out. The state of the worlds stays.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from worldline._src.kernels.sensors import tables as t
+from worldline._src.scalar.memory import aligned_zeros
+from worldline._src.spatial.poses import Array
+from worldline._src.step.evaluate import SCALARS, choose_scalar, in_threads
+from worldline._src.step.lane_runner import MARKS, lane_runner, program_table, set_table
+from worldline._src.step.pack_sensors import SensorTables, connected
+from worldline._src.step.step_table import MULTIBODY, SENSOR, sensor_stages
+
+if TYPE_CHECKING:
+    from worldline._src.step.lane_simulation import LaneSimulation
+
+_UNCHECKED = np.zeros((0, 4), np.int64)
+
+
+class LaneSensing:
+    """Readings of all sensors of a `LaneSimulation`."""
+
+    def __init__(self, sim: LaneSimulation) -> None:
+        self.sim = sim
+        table = sim.model.sensors
+        self._off = table is None or (sim.model.option is not None and sim.model.option.disable_sensors)
+        self._size = 0 if table is None else table.size
+        self.refused: dict[str, str] = {}
+        """Why sensors cannot be read, by name."""
+        if table is None or self._off:
+            return
+        self._tables = tables = SensorTables(sim.model, sim.constraints)
+        self.refused = {table.label[k]: why for k, why in tables.refused.items()}
+        spans = [np.arange(table.start[k], table.start[k + 1]) for k in tables.refused]
+        self._unreadable = np.concatenate([np.zeros(0, np.int64), *spans])
+        slot, m = t.TABLE.slot, tables.block.m
+        width = sim._state.shape[1]
+        extra = np.array(
+            [
+                (SENSOR, int(m[slot["reading"]]), self._size, width),
+                (SENSOR, int(m[slot["time"]]), 1, width + self._size),
+            ],
+            np.int64,
+        )
+        self._parts = np.concatenate([sim._state_parts, extra])
+        self._programs: dict[tuple[str, bool], Any] = {}
+        self._rooms: dict[str, list[tuple[list[tuple[Any, ...]], Any]]] = {}
+
+    def values(self, threads: int, lanes: int | None) -> Array:
+        """Readings of every world, (worlds, numbers)."""
+        sim = self.sim
+        if self._off:
+            return np.zeros((sim.worlds, self._size))
+        scalar = choose_scalar(lanes, sim.worlds)
+        scalar = "float" if self._tables.branches else scalar
+        key = scalar, bool(sim.body_f.any())
+        if key not in self._programs:
+            plan = self._tables.plan(sim.plan(wrenches=key[1]), self._tables.present)
+            self._programs[key] = program_table(sensor_stages(plan), scalar)
+        width = sim._state.shape[1]
+        rows = np.empty((sim.worlds, width + self._size + 1))
+        rows[:, :width], rows[:, width:-1], rows[:, -1] = sim._state, 0.0, sim.time
+        marks, run, limits = np.zeros((sim.worlds, MARKS)), lane_runner(scalar), np.zeros((2, 0))
+
+        def chunk(low: int, high: int, many: int) -> None:
+            try:
+                room = self._rooms.setdefault(scalar, []).pop()
+            except IndexError:
+                room = self._room(scalar, rows.shape[1])
+            tables = self._parts, sim._input_parts, _UNCHECKED
+            run(self._programs[key], room[1], *tables, limits, rows, sim._inputs, marks, low, high, many)
+            self._rooms[scalar].append(room)
+
+        if threads == 1:
+            chunk(0, sim.worlds, 1)
+        else:
+            in_threads(chunk, sim.worlds, threads, SCALARS[scalar][1], 1)
+        made = np.ascontiguousarray(rows[:, width:-1])
+        made[:, self._unreadable] = np.nan
+        return made
+
+    def _room(self, scalar: str, numbers: int) -> tuple[list[tuple[Any, ...]], Any]:
+        """Arenas for a group of worlds with those of sensors, and the table of their addresses."""
+        width, sets = SCALARS[scalar][1], self.sim.arenas(scalar)
+        own = []
+        for m, c, args, d in self._tables.arenas():
+            wide = aligned_zeros(len(d) * width)
+            wide.reshape(-1, width)[:] = d[:, None]
+            own.append((m, c, args.copy(), wide))
+        sets += [sets[MULTIBODY]] * (SENSOR - len(sets))
+        sets = connected(sets, own, has_rows=True)
+        sets.append((*sets[MULTIBODY][:3], aligned_zeros(numbers * width)))
+        return sets, set_table(sets)

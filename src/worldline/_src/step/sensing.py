@@ -1,0 +1,335 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Readings of the sensors of one world, by the stages of `sensor_stages.py`.
+
+Readings are those of the present state. They are made when they are asked for, from an evaluation on a copy
+of the arenas of the step, so the next step has the same bits as if nobody had looked; a step that nobody
+looks at costs nothing. The copy lasts: an evaluation takes over the state, the inputs and what the last step
+left for the next, and nothing else. Readings stay until any of these change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import int64
+
+from worldline._src.errors import CapabilityError, OperationError
+from worldline._src.jit import DISABLED, Stage, announced, entry
+from worldline._src.kernels.constraints import tables as rows
+from worldline._src.kernels.constraints.equality_rows import ON
+from worldline._src.kernels.narrowphase.tables import SLOT as _HIT_SLOT
+from worldline._src.scalar.memory import address_as, address_of, aligned_zeros, vector
+from worldline._src.spatial.poses import Array
+from worldline._src.step import runner
+from worldline._src.step.forward import forward, forward_plan, forward_trees
+from worldline._src.step.loop_operands import loop_operands
+from worldline._src.step.pack_sensors import Group, SensorTables, connected
+from worldline._src.step.simulation import Simulation
+from worldline._src.step.step_table import COLLISION, CONSTRAINT, MULTIBODY, SENSOR, StepPlan, sensor_stages
+from worldline._src.step.unknown_forces import odd_equalities
+
+_INPUTS = ("q", "v", "force", "q_target", "v_target", "a_target", "time_step")
+"""Fields of the trees that readings depend on."""
+_COLUMNS = ("control", "activation", "equality_command", "motor_on", "spring_on", "equality_on", "tree_group")
+"""Columns of the rows that readings depend on,"""
+_SLEEP = ("counter", "tree_quiet", "dof_kept")
+"""and that a step leaves for the next;"""
+_CONTACTS = ("contact_row", "contact_force", "frame")
+"""the same for every contact, of the rows,"""
+_HITS = ("contact", "contact_id")
+"""and of the collision tables; see `contact_memory.py`."""
+_NO_ROWS = np.zeros((0, 5), np.int64)
+
+
+@entry
+def _copy_runs(runs, contacts):
+    """Copy runs of 8-byte numbers: address, address of the copy, how many, 1 where that is for a contact."""
+    for r in range(runs.shape[0]):
+        n = runs[r, 2] * contacts if runs[r, 3] == 1 else runs[r, 2]
+        old, new = vector(address_as(runs[r, 0], int64), 0, n), vector(address_as(runs[r, 1], int64), 0, n)
+        for k in range(n):
+            new[k] = old[k]
+
+
+@entry
+def _same_runs(runs):
+    """Whether runs of numbers have the bits of their copies."""
+    differs = 0
+    for r in range(runs.shape[0]):
+        n = runs[r, 2]
+        old, new = vector(address_as(runs[r, 0], int64), 0, n), vector(address_as(runs[r, 1], int64), 0, n)
+        for k in range(n):
+            differs |= old[k] ^ new[k]
+    return differs == 0
+
+
+def _compile_runs() -> None:
+    """Compile what copies and compares arenas, announced."""
+    if not DISABLED:
+        with announced("copies of arenas"):
+            _copy_runs.compile("(int64[:, ::1], int64)")  # type: ignore[attr-defined]
+            _same_runs.compile("(int64[:, ::1],)")  # type: ignore[attr-defined]
+
+
+class _Run(NamedTuple):
+    """A piece of an arena, and its copy."""
+
+    old: np.ndarray
+    new: np.ndarray
+    by_contact: bool = False
+
+
+class _Runs:
+    """Pieces of arenas that are copied or compared together."""
+
+    def __init__(self, runs: Iterable[_Run]) -> None:
+        self.runs = [run for run in runs if run.old.size]
+        table = [
+            (address_of(a), address_of(b), a[0].size if per else a.size, int(per)) for a, b, per in self.runs
+        ]
+        self.table = np.array(table, np.int64).reshape(-1, 4)
+
+    def copy(self, contacts: int = 0) -> None:
+        """Copy them all, those of contacts for this many."""
+        if not DISABLED:
+            _copy_runs(self.table, contacts)
+            return
+        for old, new, by_contact in self.runs:
+            new[: contacts if by_contact else None] = old[: contacts if by_contact else None]
+
+    def are_same(self) -> bool:
+        """Whether all have the bits of their copies."""
+        if not DISABLED:
+            return bool(_same_runs(self.table))
+        return all(a.tobytes() == b.tobytes() for a, b, _ in self.runs)
+
+
+class Copy:
+    """The arenas of a step once more, for an evaluation that leaves those of the step alone."""
+
+    def __init__(self, sim: Simulation, body_f: Array) -> None:
+        # forces on bodies act however few there are now
+        self.plan = forward_plan(sim)._replace(wrenches=True)
+        trees = forward_trees(sim)
+        data = aligned_zeros(len(sim.data))
+        self.sets: list[tuple[Any, ...]] = [(*trees[:3], data)] * (SENSOR + 3)
+        self.data = data
+        at = sim.model.arenas.offsets["body_f"]
+        forces = _Run(body_f, data[at : at + body_f.size])
+        copies, inputs = [_Run(sim.data, data), forces], [forces]
+        for name in _INPUTS:
+            view = sim._view(name)
+            begin = sim.model.arenas.offsets[name]
+            inputs.append(_Run(view, data[begin : begin + view.size]))
+        self.constraints = sim.constraints
+        if sim.constraints is not None:
+            more_copies, more_inputs = self._copy_constraints(sim)
+            copies += more_copies
+            inputs += more_inputs
+        self.copies, self.inputs = _Runs(copies), _Runs(inputs)
+        self._stages, self._data = sim.stages, sim.data
+        hits = None if sim.constraints is None else sim.constraints.hits
+        self._found = None if hits is None else hits.d
+        self._block = None if sim.constraints is None else sim.constraints.block
+
+    def _copy_constraints(self, sim: Simulation) -> tuple[list[_Run], list[_Run]]:
+        constraints = sim.constraints
+        assert constraints is not None
+        block, hits = constraints.block, constraints.hits
+        args, d = block.args.copy(), aligned_zeros(len(block.d))
+        d[:] = block.d
+        self.args = args
+        args[rows.TREE_D] = address_of(self.data)
+        args[rows.TREE_M], args[rows.TREE_C] = (address_of(x) for x in self.sets[MULTIBODY][:2])
+        self.sets[CONSTRAINT] = (block.m, block.c, args, d)
+
+        def run(name: str, by_contact: bool = False) -> _Run:
+            old = constraints.column[name]
+            space = rows.TABLE.by_name[name].space
+            begin = int(block.m[rows.TABLE.slot[name]])
+            new = (args if space == "args" else d)[begin : begin + old.size].reshape(old.shape)
+            return _Run(old, new, by_contact)
+
+        inputs = [run(name) for name in _COLUMNS]
+        copies = [*inputs, *(run(name) for name in _SLEEP)]
+        if hits is not None:
+            own, found = hits.args.copy(), aligned_zeros(len(hits.d))
+            found[:] = hits.d
+            args[rows.HIT_ARGS], args[rows.HIT_D] = address_of(own), address_of(found)
+            self.sets[COLLISION] = (hits.m, hits.c, own, found)
+            copies += [run(name, True) for name in _CONTACTS]
+            for name, arena in zip(_HITS, (found, own), strict=True):
+                old = hits.column[name]
+                begin = int(hits.m[_HIT_SLOT[name]])
+                copies.append(_Run(old, arena[begin : begin + old.size].reshape(old.shape), True))
+        return copies, inputs
+
+    def is_of(self, sim: Simulation) -> bool:
+        """Whether the arenas of the step are still those that were copied."""
+        if self._stages is not sim.stages or self._data is not sim.data:
+            return False
+        constraints = self.constraints
+        if constraints is None:
+            return True
+        hits = constraints.hits
+        return self._block is constraints.block and (hits is None or self._found is hits.d)
+
+    def take(self) -> None:
+        """Take over state, inputs, and what the last step left for the next."""
+        constraints = self.constraints
+        if constraints is None:
+            self.copies.copy()
+        else:
+            self.copies.copy(int(constraints.column["counter"][rows.CONTACT_COUNT]))
+            self.args[rows.SHORT] = 0
+
+
+class Sensing:
+    """Readings of all sensors of a `Simulation`.
+
+    Args:
+        sim: the world; its model has a table of sensors.
+    """
+
+    def __init__(self, sim: Simulation) -> None:
+        _compile_runs()
+        self.sim = sim
+        self.tables = SensorTables(sim.model, sim.constraints)
+        start = self.tables.table.start
+        spans = [np.arange(start[k], start[k + 1]) for k in self.tables.refused]
+        self._unreadable = np.concatenate([np.zeros(0, np.int64), *spans])
+        self._present = self.tables.present
+        self._alone = {group: self._present & {group} for group in Group}
+        self._odd = odd_equalities(sim.constraints)
+        self._advance = runner.advancer()
+        self.body_f = np.zeros((sim.model.body_count, 6))
+        """Torques, then forces at centres of mass, that act now, world axes; written before a reading."""
+        self._copy: Copy | None = None
+        self._fresh: frozenset[Group] = frozenset()
+        self._key: tuple[object, object] = (None, None)
+        self._programs: dict[object, tuple[Any, ...]] = {}
+        self._clock, self._record, self._resume = np.zeros(2), np.zeros(5), np.zeros(1, np.int64)
+
+    def _unknown(self) -> list[str]:
+        """Active equalities beside which forces within bodies are not known."""
+        constraints = self.sim.constraints
+        if constraints is None or not (constraints.column["equality_on"][self._odd] == ON).any():
+            return []
+        return ["joints and closures that hold some directions only"]
+
+    def forget(self) -> None:
+        """Something that readings depend on changed in a way that no input shows."""
+        self._fresh = frozenset()
+
+    def why_not(self, k: int) -> str:
+        """Why sensor `k` cannot be read now; empty when it can."""
+        known = self.tables.refused.get(k)
+        if known is None and self.tables.table.word[k] in ("force", "torque"):
+            unknown = self._unknown()
+            if unknown:
+                label, word = self.tables.table.label[k], self.tables.table.word[k]
+                beside = ", ".join(unknown)
+                return f"sensor '{label}' ({word}): forces within a body are not known beside {beside}"
+        return known or ""
+
+    def one(self, k: int, time: float, key: object = None) -> Array:
+        """The reading of sensor `k`; see `read`."""
+        problem = self.why_not(k)
+        if problem:
+            raise CapabilityError(problem)
+        self.read(self._alone[self.tables.groups[k]], time, key)
+        start = self.tables.table.start
+        return self.tables.reading[start[k] : start[k + 1]].copy()
+
+    def all(self, time: float, key: object = None) -> Array:
+        """All readings, one after the other; NaN where a sensor cannot be read."""
+        self.read(self._present, time, key)
+        made, table = self.tables.reading.copy(), self.tables.table
+        if len(self._unreadable):
+            made[self._unreadable] = np.nan
+        if self._odd.size and self._unknown():
+            for k, word in enumerate(table.word):
+                if word in ("force", "torque"):
+                    made[table.start[k] : table.start[k + 1]] = np.nan
+        return made
+
+    def read(self, groups: frozenset[Group], time: float, key: object = None) -> None:
+        """Bring the readings of some groups that are present up to date, with the forces in `body_f`.
+
+        Args:
+            groups: of which sensors.
+            time: simulated time [s].
+            key: anything else that readings depend on; they are made again when it is another.
+        """
+        sim, copy, known = self.sim, self._copy, self._key
+        sim.controls_written()
+        if copy is None or not copy.is_of(sim):
+            copy = self._copy = Copy(sim, self.body_f)
+            self._fresh, self._programs = frozenset(), {}
+        if known[0] != time or known[1] != key:
+            if known[1] != key:
+                self.tables.refresh()
+            self._fresh, self._key = frozenset(), (time, key)
+        elif self._fresh and not copy.inputs.are_same():
+            self._fresh = frozenset()
+        stale = groups - self._fresh if self._fresh else groups
+        if not stale:
+            return
+        self.tables.time[0] = time
+        self._fresh = self._fresh - stale
+        if copy.plan.force_elements and Group.DYNAMICS in stale:
+            self._read_in_place(stale)
+        else:
+            self._read_copy(copy, stale)
+        self._fresh = self._fresh | stale
+
+    def _read_copy(self, copy: Copy, stale: frozenset[Group]) -> None:
+        """Evaluate the present state on a copy of the arenas."""
+        while True:
+            copy.take()
+            operands = self._programs.get(stale)
+            if operands is None:
+                plan = self.tables.plan(copy.plan, stale)
+                operands = self._programs[stale] = self._operands(plan, copy.sets)
+            if self._run(operands):
+                return
+            if self.sim.constraints is None or self._resume[0] == 0:
+                raise OperationError("accelerations of the present state are not finite")
+            # out of room: evaluate on the arenas of the step, which grow
+            with forward(self.sim, self.body_f):
+                pass
+            copy = self._copy = Copy(self.sim, self.body_f)
+            self._programs = {}
+
+    def _read_in_place(self, stale: frozenset[Group]) -> None:
+        """Evaluate on the arenas of the step, as functions of the user look at these."""
+        sim = self.sim
+        with forward(sim, self.body_f):
+            sets = [*sim.sets[:-1], *[sim.sets[MULTIBODY]] * 3]
+            sets[MULTIBODY] = (*forward_trees(sim)[:3], sim.data)
+            plan = self.tables.plan(forward_plan(sim), stale)
+            self._run(self._operands(plan, sets, evaluate=False))
+        # the stages of sensors are connected with the arenas of the step now
+        self._programs = {}
+
+    def _run(self, operands: tuple[Any, ...]) -> int:
+        """Run the stages that read; returns 0 when there was no room or a number is not finite."""
+        self._resume[0] = 0
+        return self._advance(*operands, self._clock, self._record, self._resume, 1)
+
+    def _operands(
+        self, plan: StepPlan, sets: list[tuple[Any, ...]], evaluate: bool = True
+    ) -> tuple[Any, ...]:
+        program: list[tuple[Stage, int]] = sensor_stages(plan, evaluate=evaluate)
+        if self.sim.constraints is not None:
+            self.tables.grow(self.sim.constraints.sizes["ncontact"])
+        sets = connected(sets, self.tables.arenas(), has_rows=self.sim.constraints is not None)
+        checks = self.sim.checks[self.sim.checks[:, 0] == MULTIBODY]
+        if not evaluate or not plan.read_dynamics:
+            checks = checks[:0]
+        limits = np.full((2, len(checks)), np.inf)
+        limits[:] = np.finfo(float).max
+        return (*loop_operands(program, sets), _NO_ROWS, checks, limits)
