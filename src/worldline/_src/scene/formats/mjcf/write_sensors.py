@@ -151,7 +151,20 @@ def _write_plain(writing: Writing, words: Words, sensor: Any, path: str) -> None
             writing.lost(path, f"the {namespace} {name!r:.80} has no limits")
             return
         words[attribute] = name or ""
+    for name in _own_fields(sensor, [_FIELDS[attribute] for attribute, _ in targets]):
+        writing.lost(path, f"a file has no {name} of a sensor of the kind {tag}")
+        return
     child(writing.section("sensor"), tag, words)
+
+
+def _own_fields(sensor: Any, written: list[str]) -> list[str]:
+    """Fields of a sensor that say something and that no attribute of the file has."""
+    known, plain = {*Sensor._fields, "type_", *written}, type(sensor)()
+    return [
+        name
+        for name in type(sensor)._fields
+        if name not in known and getattr(sensor, name) != getattr(plain, name)
+    ]
 
 
 def _limited(writing: Writing, namespace: str) -> set[str | None]:
