@@ -122,6 +122,7 @@ class _Row(NamedTuple):
     reduce: int = 3
     report: int = 0
     word: str = ""
+    problem: str = ""
     rays: Sequence[tuple[float, float, float]] = ()
 
 
@@ -209,7 +210,13 @@ def _row(index: SceneIndex, sensor: described.Sensor) -> _Row:
     if isinstance(sensor, described.SiteSensor):
         length, site = _LONG_SITE.get(sensor.type_, 3), index.site[sensor.site]
         row = _quantity(SensorKind.SITE, length, sensor.type_, ObjectKind.SITE, site)
-        return row._replace(rays=_Z if sensor.type_ is SiteSensorType.RangeFinder else ())
+        if sensor.type_ is not SiteSensorType.RangeFinder:
+            return row._replace(problem="a ring of rays is that of a range finder" if sensor.ring else "")
+        if not sensor.ring:
+            return row._replace(rays=_Z)
+        angles = 2.0 * np.pi * np.arange(sensor.ring) / sensor.ring
+        around = np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=1)
+        return row._replace(length=sensor.ring, rays=around.tolist(), word="rangefinder_ring")
     if isinstance(sensor, described.DistanceSensor):
         a, b = _object(index, sensor.object_a), _object(index, sensor.object_b)
         return _quantity(SensorKind.DISTANCE, _LONG_DISTANCE[sensor.type_], sensor.type_, *a, *b)
@@ -267,6 +274,8 @@ class _Looks(NamedTuple):
 
     def problem(self, row: _Row) -> str:
         """Why the description gives no reading, empty when it does."""
+        if row.problem:
+            return row.problem
         for kind, k in ((row.object_kind, row.object), (row.reference_kind, row.reference)):
             if kind is ObjectKind.CAMERA and (text := _follows(self.index.cameras[k][1])):
                 return text

@@ -141,11 +141,16 @@ class TendonSensor(Sensor):
 
 
 class SiteSensor(Sensor):
-    """What acts at a site: force (N), torque (N m), magnetic field, or distance ahead (m)."""
+    """What acts at a site: force (N), torque (N m), magnetic field, or distance ahead or around it (m)."""
 
     site: str = field(default="", converter=Ref("site"), doc="Site.")
     type_: SiteSensorType = field(
         default=SiteSensorType.Force, converter=Enumeration(SiteSensorType), doc="Quantity."
+    )
+    ring: int = field(
+        default=0,
+        converter=Integer(minimum=0, maximum=4096),
+        doc="Rays of a range finder, equally spaced in the x-y plane of the site from x on; 0: one along z.",
     )
 
 
