@@ -468,6 +468,11 @@ class Runtime:
         self.sim.body_f[:] = self.held
         self.sim.forces_written()
 
+    @property
+    def pushed(self) -> bool:
+        """Whether forces act on bodies now, or acted before."""
+        return self._once_set or self.sim.has_wrenches
+
     def tick(self, n: int) -> None:
         """Let `n` time steps pass in which nothing moves by itself."""
         self.sim.clock[:2] += n

@@ -63,7 +63,9 @@ class Readings:
     def _now(self) -> tuple[float, object]:
         """Time, and what else readings depend on; forces on bodies are taken over."""
         runtime, sensing = self.runtime, self._sensing
-        np.add(runtime.held, runtime.once, out=sensing.body_f)
+        if runtime.pushed or sensing.pushed:
+            np.add(runtime.held, runtime.once, out=sensing.body_f)
+            sensing.pushed = runtime.pushed
         for frame, row in sensing.tables.moving:
             if sensing.tables.place(frame, *named_frame(runtime, row)):
                 sensing.forget()

@@ -253,16 +253,18 @@ class SensorCollection(NamedCollection[Sensor]):
         self._world = world
 
     @property
-    @exclusive
     def values(self) -> Array:
         """All readings of this moment, one after the other, (dim,); `Sensor.span` says where each is.
 
         A sensor that cannot be read in this scene has NaN there; `refused` says why.
         """
-        readings = readings_of(self._world)
-        assert readings is not None
-        own = self._world._functions.sensors.values()
-        return np.concatenate([readings.all(), *(sensor.value for sensor in own)]) if own else readings.all()
+        world = self._world
+        with world._live().guard:
+            readings = readings_of(world)
+            assert readings is not None
+            own = world._functions.sensors.values()
+            made = readings.all()
+            return np.concatenate([made, *(sensor.value for sensor in own)]) if own else made
 
     @property
     def refused(self) -> dict[str, str]:

@@ -6,6 +6,9 @@ Readings are those of the present state. They are made when they are asked for, 
 of the arenas of the step, so the next step has the same bits as if nobody had looked; a step that nobody
 looks at costs nothing. The copy lasts: an evaluation takes over the state, the inputs and what the last step
 left for the next, and nothing else. Readings stay until any of these change.
+
+The next step would evaluate the same state once more. Where nothing was written in between and the step
+begins with the stages of an evaluation, it takes over the results and goes on behind them.
 """
 
 from __future__ import annotations
@@ -16,11 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import int64
 
+from worldline._src.collision.arenas import Arenas as CollisionArenas
 from worldline._src.errors import CapabilityError, OperationError
 from worldline._src.jit import DISABLED, Stage, announced, entry
 from worldline._src.kernels.constraints import tables as rows
 from worldline._src.kernels.constraints.equality_rows import ON
+from worldline._src.kernels.narrowphase.tables import PAIRS
 from worldline._src.kernels.narrowphase.tables import SLOT as _HIT_SLOT
+from worldline._src.kernels.narrowphase.tables import TABLE as _HIT_TABLE
 from worldline._src.scalar.memory import address_as, address_of, aligned_zeros, vector
 from worldline._src.spatial.poses import Array
 from worldline._src.step import runner
@@ -28,7 +34,15 @@ from worldline._src.step.forward import forward, forward_plan, forward_trees
 from worldline._src.step.loop_operands import loop_operands
 from worldline._src.step.pack_sensors import Group, SensorTables, connected
 from worldline._src.step.simulation import Simulation
-from worldline._src.step.step_table import COLLISION, CONSTRAINT, MULTIBODY, SENSOR, StepPlan, sensor_stages
+from worldline._src.step.step_table import (
+    COLLISION,
+    CONSTRAINT,
+    MULTIBODY,
+    SENSOR,
+    StepPlan,
+    forward_stages,
+    sensor_stages,
+)
 from worldline._src.step.unknown_forces import odd_equalities
 
 _INPUTS = ("q", "v", "force", "q_target", "v_target", "a_target", "time_step")
@@ -42,13 +56,27 @@ _CONTACTS = ("contact_row", "contact_force", "frame")
 _HITS = ("contact", "contact_id")
 """and of the collision tables; see `contact_memory.py`."""
 _NO_ROWS = np.zeros((0, 5), np.int64)
+ONCE, CONTACT, ROW, PAIR = range(4)
+"""What pieces of arenas are counted by."""
+_COUNTED = {"ncontact": CONTACT, "nrow": ROW}
+_SCRATCH = (
+    *("link", "program", "J", "aref", "D", "bound", "kind", "dim", "changed", "row_first", "row_end"),
+    *("row_note", "row_residual", "row_active", "row_force", "row_impact", "bounce_force", "bounce_speed"),
+    *("bounce_a", "M", "H", "L", "vectors", "cone_J", "cone_C", "slack", "base", "M_first", "M_end"),
+    *("H_first", "L_first", "last_id", "last_force", "last_point", "contact_twin", "slot"),
+)
+"""Columns of rows that only the stages of an evaluation use, beside those of solvers,"""
+_SOLVERS = ("lcp_", "push_", "slip_", "sweep_", "dual", "kept", "K", "sweeps", "row_lifted", "link_")
+"""whose names begin so."""
+_FOUND = ("body_X_W", "shape_X_W", "box")
+"""Columns of the collision tables that an evaluation leaves, beside contacts and pairs."""
 
 
 @entry
-def _copy_runs(runs, contacts):
-    """Copy runs of 8-byte numbers: address, address of the copy, how many, 1 where that is for a contact."""
+def _copy_runs(runs, counts):
+    """Copy runs of 8-byte numbers: address, address of the copy, how many a piece, which count of pieces."""
     for r in range(runs.shape[0]):
-        n = runs[r, 2] * contacts if runs[r, 3] == 1 else runs[r, 2]
+        n = runs[r, 2] * counts[runs[r, 3]]
         old, new = vector(address_as(runs[r, 0], int64), 0, n), vector(address_as(runs[r, 1], int64), 0, n)
         for k in range(n):
             new[k] = old[k]
@@ -70,7 +98,7 @@ def _compile_runs() -> None:
     """Compile what copies and compares arenas, announced."""
     if not DISABLED:
         with announced("copies of arenas"):
-            _copy_runs.compile("(int64[:, ::1], int64)")  # type: ignore[attr-defined]
+            _copy_runs.compile("(int64[:, ::1], int64[::1])")  # type: ignore[attr-defined]
             _same_runs.compile("(int64[:, ::1],)")  # type: ignore[attr-defined]
 
 
@@ -79,7 +107,8 @@ class _Run(NamedTuple):
 
     old: np.ndarray
     new: np.ndarray
-    by_contact: bool = False
+    by: int = ONCE
+    """What its rows are counted by."""
 
 
 class _Runs:
@@ -88,17 +117,17 @@ class _Runs:
     def __init__(self, runs: Iterable[_Run]) -> None:
         self.runs = [run for run in runs if run.old.size]
         table = [
-            (address_of(a), address_of(b), a[0].size if per else a.size, int(per)) for a, b, per in self.runs
+            (address_of(a), address_of(b), a.size if by == ONCE else a[0].size, by) for a, b, by in self.runs
         ]
         self.table = np.array(table, np.int64).reshape(-1, 4)
 
-    def copy(self, contacts: int = 0) -> None:
-        """Copy them all, those of contacts for this many."""
+    def copy(self, counts: np.ndarray) -> None:
+        """Copy them all; `counts` are those of `ONCE`, `CONTACT`, `ROW` and `PAIR`."""
         if not DISABLED:
-            _copy_runs(self.table, contacts)
+            _copy_runs(self.table, counts)
             return
-        for old, new, by_contact in self.runs:
-            new[: contacts if by_contact else None] = old[: contacts if by_contact else None]
+        for old, new, by in self.runs:
+            new[: None if by == ONCE else counts[by]] = old[: None if by == ONCE else counts[by]]
 
     def are_same(self) -> bool:
         """Whether all have the bits of their copies."""
@@ -111,25 +140,40 @@ class Copy:
     """The arenas of a step once more, for an evaluation that leaves those of the step alone."""
 
     def __init__(self, sim: Simulation, body_f: Array) -> None:
-        # forces on bodies act however few there are now
-        self.plan = forward_plan(sim)._replace(wrenches=True)
+        self.plan = forward_plan(sim)
         trees = forward_trees(sim)
         data = aligned_zeros(len(sim.data))
         self.sets: list[tuple[Any, ...]] = [(*trees[:3], data)] * (SENSOR + 3)
         self.data = data
         at = sim.model.arenas.offsets["body_f"]
         forces = _Run(body_f, data[at : at + body_f.size])
-        copies, inputs = [_Run(sim.data, data), forces], [forces]
+        data[:] = sim.data
+        copies, inputs = [forces], [forces]
+        self.counts = np.ones(4, np.int64)
+        guess = np.zeros_like(sim.a)
+        self._untouched = [_Run(sim.a, guess), _Run(sim.body_f, forces.new)]
+        copies.append(self._untouched[0])
         for name in _INPUTS:
             view = sim._view(name)
             begin = sim.model.arenas.offsets[name]
             inputs.append(_Run(view, data[begin : begin + view.size]))
+        begin = sim.model.arenas.offsets["a"]
+        copies += [*inputs[1:], _Run(sim.a, data[begin : begin + sim.a.size])]
+        begin = sim.model.arenas.offsets["ground_dual"]
+        copies.append(_Run(sim.ground_dual, data[begin : begin + sim.ground_dual.size]))
         self.constraints = sim.constraints
+        self.laws: list[_Run] = []
         if sim.constraints is not None:
             more_copies, more_inputs = self._copy_constraints(sim)
             copies += more_copies
             inputs += more_inputs
         self.copies, self.inputs = _Runs(copies), _Runs(inputs)
+        self.untouched = _Runs([*inputs[1:], *self._untouched])
+        """What must be as it was for the next step to go on from an evaluation,"""
+        self.goes_on = self._prefix(sim)
+        """the stage it goes on with, 0 where steps have other stages than evaluations,"""
+        self.results = _Runs(self._results(sim)) if self.goes_on else None
+        """and what it takes over."""
         self._stages, self._data = sim.stages, sim.data
         hits = None if sim.constraints is None else sim.constraints.hits
         self._found = None if hits is None else hits.d
@@ -146,12 +190,8 @@ class Copy:
         args[rows.TREE_M], args[rows.TREE_C] = (address_of(x) for x in self.sets[MULTIBODY][:2])
         self.sets[CONSTRAINT] = (block.m, block.c, args, d)
 
-        def run(name: str, by_contact: bool = False) -> _Run:
-            old = constraints.column[name]
-            space = rows.TABLE.by_name[name].space
-            begin = int(block.m[rows.TABLE.slot[name]])
-            new = (args if space == "args" else d)[begin : begin + old.size].reshape(old.shape)
-            return _Run(old, new, by_contact)
+        def run(name: str, by: int = ONCE) -> _Run:
+            return _Run(constraints.column[name], self._column(name), by)
 
         inputs = [run(name) for name in _COLUMNS]
         copies = [*inputs, *(run(name) for name in _SLEEP)]
@@ -160,12 +200,80 @@ class Copy:
             found[:] = hits.d
             args[rows.HIT_ARGS], args[rows.HIT_D] = address_of(own), address_of(found)
             self.sets[COLLISION] = (hits.m, hits.c, own, found)
-            copies += [run(name, True) for name in _CONTACTS]
-            for name, arena in zip(_HITS, (found, own), strict=True):
-                old = hits.column[name]
-                begin = int(hits.m[_HIT_SLOT[name]])
-                copies.append(_Run(old, arena[begin : begin + old.size].reshape(old.shape), True))
+            copies += [run(name, CONTACT) for name in _CONTACTS]
+            copies += [_Run(hits.column[name], self._hit(hits, name), CONTACT) for name in _HITS]
+        counter = np.zeros_like(constraints.column["counter"])
+        left = _Run(constraints.column["counter"], counter)
+        self._untouched += [left, *(run(name) for name in _SLEEP[1:])]
+        copies.append(left)
+        self._counter = self._column("counter")
+        self._hit_counter = None if hits is None else self._hit(hits, "counter")
+        self._most_pairs = 0 if hits is None else hits.sizes["npair"]
+        # parameters; options are left out, as evaluations write to some
+        first = int(block.m[rows.TABLE.slot["option"]])
+        for part in (slice(0, first), slice(first + rows.OPTIONS, None)):
+            self.laws.append(_Run(block.c[part], block.c[part].copy()))
+        self._untouched += self.laws
+        inputs += self.laws
         return copies, inputs
+
+    def _column(self, name: str) -> np.ndarray:
+        """A column of the copy of the rows."""
+        assert self.constraints is not None
+        block, old = self.constraints.block, self.constraints.column[name]
+        begin = int(block.m[rows.TABLE.slot[name]])
+        arena = self.sets[CONSTRAINT][2 if rows.TABLE.by_name[name].space == "args" else 3]
+        return arena[begin : begin + old.size].reshape(old.shape)
+
+    def _hit(self, hits: CollisionArenas, name: str) -> np.ndarray:
+        """A column of the copy of the collision tables."""
+        begin, old = int(hits.m[_HIT_SLOT[name]]), hits.column[name]
+        arena = self.sets[COLLISION][2 if _HIT_TABLE.by_name[name].space == "args" else 3]
+        return arena[begin : begin + old.size].reshape(old.shape)
+
+    def _prefix(self, sim: Simulation) -> int:
+        """How many stages of a step are those of an evaluation, if it begins with them and nobody looks."""
+        evaluation = forward_stages(self.plan)
+        same = list(sim.schedule[: len(evaluation)]) == evaluation and not self.plan.ground
+        return len(evaluation) if same and self.constraints is not None and not len(sim.elements) else 0
+
+    def _results(self, sim: Simulation) -> list[_Run]:
+        """What an evaluation leaves for the rest of the step and for its readers; first what a step keeps."""
+        assert self.constraints is not None
+        at, sets = sim.model.arenas.offsets, sim.sets
+        made = []
+        for s, begin, n, other, kept in sim._keep.tolist():
+            made.append(_Run(sets[s][3][begin : begin + n], sets[other][3][kept : kept + n]))
+        for first, end in (("a", "wrench"), ("link_R", "q_start")):
+            here = slice(at[first], at[end])
+            made.append(_Run(self.data[here], sim.data[here]))
+        for column in rows.TABLE.columns:
+            name = column.name
+            if column.space in ("args", "d") and name not in _SCRATCH and not name.startswith(_SOLVERS):
+                by = _COUNTED.get(str(column.shape[0]), ONCE)
+                made.append(_Run(self._column(name), self.constraints.column[name], by))
+        hits = self.constraints.hits
+        if hits is not None:
+            made += [_Run(self._hit(hits, name), hits.column[name]) for name in _FOUND]
+            made += [_Run(self._hit(hits, name), hits.column[name], CONTACT) for name in _HITS]
+            made.append(_Run(self._hit(hits, "pair"), hits.column["pair"], PAIR))
+            count = slice(0, PAIRS + 1)
+            made.append(_Run(self._hit(hits, "counter")[count], hits.column["counter"][count]))
+        return made
+
+    def give(self) -> None:
+        """Give the results of an evaluation to the step that goes on from it."""
+        assert self.results is not None
+        counts, counter = self.counts, self._counter
+        counts[CONTACT], counts[ROW] = counter[rows.CONTACT_COUNT], counter[rows.ALL_ROWS]
+        if self._hit_counter is not None:
+            counts[PAIR] = min(self._hit_counter[PAIRS], self._most_pairs)
+        self.results.copy(counts)
+
+    def know_laws(self) -> None:
+        """Take over parameters that were written since the arenas were copied."""
+        for run in self.laws:
+            run.new[:] = run.old
 
     def is_of(self, sim: Simulation) -> bool:
         """Whether the arenas of the step are still those that were copied."""
@@ -181,9 +289,10 @@ class Copy:
         """Take over state, inputs, and what the last step left for the next."""
         constraints = self.constraints
         if constraints is None:
-            self.copies.copy()
+            self.copies.copy(self.counts)
         else:
-            self.copies.copy(int(constraints.column["counter"][rows.CONTACT_COUNT]))
+            self.counts[CONTACT] = constraints.column["counter"][rows.CONTACT_COUNT]
+            self.copies.copy(self.counts)
             self.args[rows.SHORT] = 0
 
 
@@ -207,6 +316,8 @@ class Sensing:
         self._advance = runner.advancer()
         self.body_f = np.zeros((sim.model.body_count, 6))
         """Torques, then forces at centres of mass, that act now, world axes; written before a reading."""
+        self.pushed = False
+        """Whether any of them may not be zero."""
         self._copy: Copy | None = None
         self._fresh: frozenset[Group] = frozenset()
         self._key: tuple[object, object] = (None, None)
@@ -265,7 +376,6 @@ class Sensing:
             key: anything else that readings depend on; they are made again when it is another.
         """
         sim, copy, known = self.sim, self._copy, self._key
-        sim.controls_written()
         if copy is None or not copy.is_of(sim):
             copy = self._copy = Copy(sim, self.body_f)
             self._fresh, self._programs = frozenset(), {}
@@ -274,11 +384,16 @@ class Sensing:
                 self.tables.refresh()
             self._fresh, self._key = frozenset(), (time, key)
         elif self._fresh and not copy.inputs.are_same():
+            copy.know_laws()
             self._fresh = frozenset()
         stale = groups - self._fresh if self._fresh else groups
         if not stale:
             return
         self.tables.time[0] = time
+        if not self._fresh:
+            # what the copy has of an evaluation is lost
+            sim.ahead = None
+            copy.take()
         self._fresh = self._fresh - stale
         if copy.plan.force_elements and Group.DYNAMICS in stale:
             self._read_in_place(stale)
@@ -289,12 +404,16 @@ class Sensing:
     def _read_copy(self, copy: Copy, stale: frozenset[Group]) -> None:
         """Evaluate the present state on a copy of the arenas."""
         while True:
-            copy.take()
-            operands = self._programs.get(stale)
+            # forces act in the next step that no step had before
+            pushed = self.pushed and not copy.plan.wrenches
+            operands = self._programs.get((stale, pushed))
             if operands is None:
-                plan = self.tables.plan(copy.plan, stale)
-                operands = self._programs[stale] = self._operands(plan, copy.sets)
+                plan = copy.plan._replace(wrenches=True) if pushed else copy.plan
+                plan = self.tables.plan(plan, stale)
+                operands = self._programs[stale, pushed] = self._operands(plan, copy.sets)
             if self._run(operands):
+                if copy.goes_on and not pushed and Group.DYNAMICS in stale:
+                    self.sim.ahead = self._go_on
                 return
             if self.sim.constraints is None or self._resume[0] == 0:
                 raise OperationError("accelerations of the present state are not finite")
@@ -302,7 +421,23 @@ class Sensing:
             with forward(self.sim, self.body_f):
                 pass
             copy = self._copy = Copy(self.sim, self.body_f)
+            copy.take()
             self._programs = {}
+
+    def _go_on(self) -> int:
+        """Give the evaluation that was made last to a step; returns the stage it goes on with, 0 for none.
+
+        Nothing may have changed that the evaluation depends on.
+        """
+        sim, copy = self.sim, self._copy
+        sim.ahead = None
+        if copy is None or sim.profiler is not None or not copy.is_of(sim):
+            return 0
+        if not copy.untouched.are_same():
+            copy.know_laws()
+            return 0
+        copy.give()
+        return copy.goes_on
 
     def _read_in_place(self, stale: frozenset[Group]) -> None:
         """Evaluate on the arenas of the step, as functions of the user look at these."""

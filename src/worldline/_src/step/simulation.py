@@ -41,28 +41,13 @@ from worldline._src.step.divergence import (
     failure_of,
     limits_of,
 )
-from worldline._src.step.evaluate import (
-    WITH_GRAVITY,
-    Program,
-    compiled,
-    is_count,
-    new_arena,
-    require_inertia,
-)
+from worldline._src.step.evaluate import WITH_GRAVITY, Program, compiled, is_count, new_arena, require_inertia
 from worldline._src.step.loop_operands import loop_operands
 from worldline._src.step.portions import portions
 from worldline._src.step.pose_programs import POSES, TWISTS
 from worldline._src.step.room import Room
 from worldline._src.step.scene_semantics import constraints_of, drives_of, require_trees, semantics_of
-from worldline._src.step.step_table import (
-    CONSTRAINT,
-    LOG,
-    MULTIBODY,
-    PAUSES,
-    USER,
-    StepPlan,
-    stages_of,
-)
+from worldline._src.step.step_table import CONSTRAINT, LOG, MULTIBODY, PAUSES, USER, StepPlan, stages_of
 from worldline._src.step.stepping import (
     IMPLICIT_FAMILIES,
     MultibodyIntegrationFamily,
@@ -74,11 +59,7 @@ from worldline._src.step.stepping import (
     start_targets,
 )
 from worldline._src.step.thread_guard import FREE, READ, ThreadGuard, between_steps, exclusive_step
-from worldline._src.step.user_elements import (
-    StepContext,
-    UserCalls,
-    UserElements,
-)
+from worldline._src.step.user_elements import StepContext, UserCalls, UserElements
 
 if TYPE_CHECKING:
     from worldline._src.step.profiling import StepProfiler
@@ -245,7 +226,9 @@ class Simulation:
         self._pauses: dict[int, Callable[[], None]] = {}
         self.profiler: StepProfiler | None = None
         """Measures stages in the place of the compiled loop; None when steps are not profiled."""
-        self._wrenches = False
+        self.has_wrenches = False
+        self.ahead: Callable[[], int] | None = None
+        """Takes over an evaluation of the present state; returns the stage that a step goes on with."""
 
     @property
     def activation(self) -> Array:
@@ -280,9 +263,9 @@ class Simulation:
 
     def forces_written(self) -> None:
         """body_f was written: the next step looks whether there are any."""
-        if not self._wrenches and self.body_f.any():
+        if not self.has_wrenches and self.body_f.any():
             # from now on the step looks at forces; preparing it again for every push would cost more
-            self._wrenches = True
+            self.has_wrenches = True
             self._stages = None
 
     def fresh_poses(self) -> Array:
@@ -496,7 +479,9 @@ class Simulation:
     def plan(self) -> StepPlan:
         """What a step has to do, as things are now."""
         prescribed = bool((self.drive >= drives.VELOCITY).any())
-        plan = of_family(model_plan(self.model, wrenches=self._wrenches, prescribed=prescribed), self.family)
+        plan = of_family(
+            model_plan(self.model, wrenches=self.has_wrenches, prescribed=prescribed), self.family
+        )
         require_ground(self.model, self.family)
         plan = self.elements.planned(plan)
         if plan.variational and plan.force_elements:
@@ -536,6 +521,8 @@ class Simulation:
         self._poses_fresh = self._twists_fresh = self.stepped = False
         self.failure = None
         self.controls_written()
+        if self.ahead is not None:
+            self._resume[0] = self.ahead()
         if self._calls is not None:
             if self._step_with_calls(n, self._calls):
                 return
@@ -668,7 +655,7 @@ class Simulation:
         }
         state |= {"servos": self.servos, "drive": self.drive.copy(), "data": self.data.copy()}
         state |= {"failure": self.failure, "frozen": self.frozen, "stepped": self.stepped}
-        state |= {"wrenches": self._wrenches, "control": self.control.copy()}
+        state |= {"wrenches": self.has_wrenches, "control": self.control.copy()}
         if self.constraints is not None:
             column = self.constraints.column
             state["columns"] = {name: column[name].copy() for name in _CLONED}
@@ -684,7 +671,7 @@ class Simulation:
         self._lay_out(self.model.time_step)
         self.data[:] = state["data"]
         self.drive[:] = state["drive"]
-        self._wrenches = state["wrenches"]
+        self.has_wrenches = state["wrenches"]
         self.control[:] = state["control"]
         if self.constraints is not None and columns is not None:
             for name, numbers in columns.items():
