@@ -17,6 +17,7 @@ NAMES = (
     "call_cost",
     "start_up",
     "stepping",
+    "sensors",
     "contact_scenes",
     "many_robots",
     "lanes",

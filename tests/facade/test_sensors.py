@@ -255,3 +255,24 @@ def test_a_sensor_that_cannot_be_read_leaves_the_others_alone():
     found = world.sensors.values
     assert np.isnan(found[:3]).all() and found[3:].tolist() == [0, 0, 0, 0, 0, 5]
     assert list(world.sensors.refused) == ["no"]
+
+
+def test_solvers_that_nobody_asked_for_have_no_arrays():
+    world = scene('<accelerometer site="top"/>')
+    world.step(n=5)
+    column = world._live().constraints.column
+    assert all(column[name].size == 0 for name in column if name.startswith("lcp_"))
+    world.contact_solver_method = sx.ContactSolverMethod.BOXED_LCP
+    world.step()
+    assert world._live().constraints.column["lcp_A"].size > 0
+
+
+def test_values_follow_parameters_that_are_written():
+    """A spring and a mass, with no step in between."""
+    world = scene('<accelerometer name="a" site="top"/><e_potential name="e"/>')
+    before = world.sensors.values
+    world.rigid_bodies["ball"].mass = 4.0
+    after = world.sensors["e"].value
+    # 2 kg more at a height of 1 m
+    np.testing.assert_allclose(after - before[3:], 2.0 * 9.81, rtol=1e-9)
+    assert world.sensors["a"].value.tolist() == pytest.approx([0.0, 0.0, 0.0], abs=1e-9)

@@ -70,7 +70,7 @@ from worldline._src.step.lane_runner import (
 from worldline._src.step.lane_sensing import LaneSensing
 from worldline._src.step.portions import portions
 from worldline._src.step.scene_semantics import drives_of, require_available, require_trees, semantics_of
-from worldline._src.step.slot_constraints import STAGES, SlotConstraints
+from worldline._src.step.slot_constraints import SENSOR_STAGES, STAGES, SlotConstraints
 from worldline._src.step.step_table import CONSTRAINT, MULTIBODY, StepPlan, stages_of
 from worldline._src.step.stepping import (
     IMPLICIT_FAMILIES,
@@ -694,6 +694,6 @@ _NUMBERS = ("_state", "_inputs", "_marks", "_index", "_constant", "_data", "_sta
 def compile_all(scalar: str) -> None:
     """Compile the loop and every stage of steps in lanes, for one scalar; those of trees are others'."""
     lane_runner(scalar)
-    stage_addresses(STAGES, scalar)
+    stage_addresses((*STAGES, *SENSOR_STAGES), scalar)
     if scalar == "float":
         stage_addresses((every_pair,), scalar)

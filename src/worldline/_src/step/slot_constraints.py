@@ -29,7 +29,7 @@ from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_r
 from worldline._src.step.constraints import Constraints, SolverMethod
 from worldline._src.step.pack_pairs import pair_keys
 from worldline._src.step.scene_semantics import drives_of, servos_of, solver_of
-from worldline._src.step.step_table import StepPlan, in_line
+from worldline._src.step.step_table import StepPlan, in_line, sensor_stages
 
 MOST_ROWS = 4096
 """Rows that a fixed layout may have; their Jacobian is dense."""
@@ -54,7 +54,19 @@ _LANES = (
 """What a fixed layout can have, by its names in a `StepPlan`."""
 
 STAGES = tuple(dict.fromkeys(row.stage for row in in_line(StepPlan(**dict.fromkeys(_LANES, True)))))
-"""Every stage that worlds in lanes may need, for warming the compile cache."""
+"""Every stage that worlds in lanes may need, for warming the compile cache,"""
+
+_READ = (
+    *("fixed", "rows", "shapes", "read_dynamics", "read_frames", "read_poses", "read_velocities"),
+    *("read_accelerations", "read_state", "read_subtrees", "read_energies", "read_efforts", "read_forces"),
+    *("read_touch", "read_clipped"),
+)
+SENSOR_STAGES = tuple(
+    stage
+    for stage, _ in sensor_stages(StepPlan(**dict.fromkeys(_READ, True)), evaluate=False)
+    if stage not in STAGES
+)
+"""and every stage that reads their sensors in lanes; others read one world at a time."""
 
 
 def _slot_count(first: int, second: int) -> int:
