@@ -129,6 +129,15 @@ def run(folder: Path) -> int:
     other.reset(sample=sx.Randomization((sx.Randomized("controls", sx.Uniform(0, 1), "set"),)))
     prints: tuple[str, str, str] = (world.fingerprint(), other.fingerprint(), other.fingerprint(1))
     assert len(set(prints)) == 3
+    model = world.model()
+    gain = sx.state.Feedback(np.zeros((1, 14)), model.joint_q, model.joint_qd, np.zeros(1))
+    trajectory: sx.state.RolloutTrajectory = sx.state.rollout(
+        world, {"joint_velocities": np.zeros((2, 7))}, gain, steps=3, threads=1, contacts=True, layout="lanes"
+    )
+    again_into: sx.state.RolloutTrajectory = sx.state.rollout(
+        model, None, np.zeros((2, 3, 1)), out=trajectory, sensors=False
+    )
+    assert again_into.num_steps == trajectory.num_steps == 3 and trajectory.num_worlds == 2
     batch.save(folder / "run.batch")
     batch.load(folder / "run.batch")
     single: sx.World = batch.extract(2)

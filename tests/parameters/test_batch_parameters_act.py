@@ -164,6 +164,41 @@ CHOICE = {
 }
 
 
+def rolled(**given):
+    run = sx.state.rollout(**({"model": scene(), "steps": 3} | given))
+    seen = [run.joint_positions.ravel(), [run.sensor_values is not None, run.contacts is not None]]
+    return np.concatenate([*seen, [given.get("out") is not None and run.time is given["out"].time]])
+
+
+def rolling(**field):
+    return Effect(dict, lambda g: g.update(field), lambda g: rolled(**g))
+
+
+ROLLOUT = {
+    "model": rolling(model=_light(scene())),
+    "initial_state": rolling(initial_state={"joint_velocities": np.ones(7)}),
+    "control": rolling(control=np.ones((3, 2))),
+    "steps": rolling(steps=4),
+    "out": rolling(out=sx.state.rollout(scene(), steps=3)),
+    "threads": Refused(lambda: rolled(threads=-1), "threads must be a whole number"),
+    "sensors": rolling(sensors=True, layout="threads"),
+    "contacts": rolling(contacts=True),
+    "layout": Refused(lambda: rolled(layout="rows"), "layout must be one of"),
+}
+FEEDBACK = {
+    name: Effect(
+        lambda: sx.state.Feedback(np.ones((2, 14)), scene_start(), np.ones(7), np.zeros(2))._asdict(),
+        lambda g, name=name: g.update({name: g[name] + (0.1 if name != "joint_positions" else np.eye(8)[0])}),
+        lambda g: rolled(control=sx.state.Feedback(**g)),
+    )
+    for name in sx.state.Feedback._fields
+}
+
+
+def scene_start():
+    return batch().joint_positions[0].copy()
+
+
 def array(name, value, layout):
     return Effect(lambda: batch(layout), put(name, value), lambda made: after(3, made))
 
@@ -280,6 +315,8 @@ def test_tables_of_batches_are_complete():
     complete(JOINTS, settable(sx.BatchJoint))
     complete(BODIES, settable(sx.BatchRigidBody))
     complete({}, settable(sx.BatchLink))
+    complete(ROLLOUT, arguments(sx.state.rollout))
+    complete(FEEDBACK, sx.state.Feedback._fields)
     complete(RANDOMIZE, arguments(sx.WorldBatch.randomize))
     complete(RANDOMIZED, sx.Randomized.__struct_fields__)
     complete(RANDOMIZATION, sx.Randomization.__struct_fields__)
@@ -297,6 +334,8 @@ def test_tables_of_batches_are_complete():
     lanes=LANE_ARRAYS,
     threads=THREAD_ARRAYS,
     selection=PARTS,
+    rollout=ROLLOUT,
+    Feedback=FEEDBACK,
     randomize=RANDOMIZE,
     Randomized=RANDOMIZED,
     Randomization=RANDOMIZATION,

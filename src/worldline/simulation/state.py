@@ -10,6 +10,7 @@
 6
 """
 
+from worldline._src.facade.batch.rollout import Feedback, RolloutTrajectory, rollout
 from worldline._src.facade.state_space import StateSpace, StateVariable
 from worldline._src.facade.world_state import (
     WorldControl,
@@ -24,6 +25,8 @@ from worldline._src.facade.world_state import (
 )
 
 __all__ = [
+    "Feedback",
+    "RolloutTrajectory",
     "StateSpace",
     "StateVariable",
     "WorldControl",
@@ -35,4 +38,5 @@ __all__ = [
     "neutral",
     "normalize",
     "random",
+    "rollout",
 ]

@@ -21,6 +21,7 @@ from worldline._src.cli.demo import demo
 from worldline._src.cli.doctor import doctor
 from worldline._src.cli.info import info
 from worldline._src.cli.render import render
+from worldline._src.cli.rollout import rollout
 from worldline._src.cli.run import run
 from worldline._src.cli.schema import schema
 from worldline._src.cli.view import view
@@ -66,7 +67,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for _command in (demo, view, render, run, info, check, convert, bench, doctor, warmup, capabilities, schema):
+for _command in (
+    demo,
+    view,
+    render,
+    run,
+    rollout,
+    info,
+    check,
+    convert,
+    bench,
+    doctor,
+    warmup,
+    capabilities,
+    schema,
+):
     app.command(help=_flowing(_command.__doc__))(_command)
 
 

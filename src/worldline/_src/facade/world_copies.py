@@ -17,6 +17,7 @@ from worldline._src.facade.known_names import KnownNames
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
+    from worldline._src.model.model import Model
 
 
 class WorldCopies(KnownNames):
@@ -43,6 +44,18 @@ class WorldCopies(KnownNames):
             (True, 15)
         """
         return persistence.clone_world(self._self())
+
+    def model(self) -> Model:
+        """The compiled description of this World as it is now, for the array layer and for rollouts; a copy.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> box = world.add_rigid_body("box")
+            >>> world.model().body_label
+            ['box']
+        """
+        return persistence.clone_world(self._self())._live().model
 
     def fingerprint(self) -> str:
         """Hash of model, options, state, commands and time, 64 hexadecimal digits.
