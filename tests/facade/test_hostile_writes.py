@@ -223,3 +223,42 @@ def test_numbers_beyond_a_float_and_masked_arrays_are_refused_by_the_shared_chec
     with pytest.raises(ArgumentError, match="masked"):
         values.dof_vector(masked, 3, "x")
     assert values.vector3(np.ma.array([1.0, 2.0, 3.0]), "x").tolist() == [1.0, 2.0, 3.0]
+
+
+LARGE = 10**400
+READS = {
+    "start of a ray": lambda o: o["world"].raycast((LARGE, 0, 0), (0, 0, 1)),
+    "text for a ray": lambda o: o["world"].raycast("abc", (0, 0, 1)),
+    "uneven rays": lambda o: o["world"].raycast([[1, 2], [3]], (0, 0, 1)),
+    "size of a picture": lambda o: o["world"].visibility.query(np.eye(4), width=LARGE),
+    "axes of a joint": lambda o: sx.JointSpec(type=sx.JointType.D6, linear_axes=3.7),
+    "distances of a joint": lambda o: sx.JointSpec(
+        type=sx.JointType.DISTANCE, distance_limits=(1.0, 2.0, 3.0)
+    ),
+    "degree of freedom": lambda o: (
+        o["world"].multibodies[0].joints[1].set_mimic_joint(o["world"].multibodies[0].joints[0], dof="0")
+    ),
+    "replay branch": lambda o: o["world"].replay.recording(np.zeros(2)),
+    "replay frame": lambda o: o["world"].replay.frame_time((1, 2, 3)),
+    "links of a group": lambda o: o["world"].multibodies[0].group(links=3),
+    "targets of a linkage": lambda o: (
+        o["world"].multibodies[0].linkage(o["world"].multibodies[0].links[0], 3)
+    ),
+    "joints to freeze": lambda o: o["world"].multibodies[0].freeze(3),
+    "frame of a force": lambda o: o["link"].apply_force((0, 0, 1), force_in_world_frame="no"),
+    "frame of a point": lambda o: o["link"].apply_force((0, 0, 1), point_in_world_frame="no"),
+    "frame of a torque": lambda o: o["link"].apply_torque((0, 0, 1), torque_in_world_frame="no"),
+    "joint of a branch": lambda o: o["world"].multibodies[0].branch(o["link"], include_parent_joint="no"),
+    "scalar type": lambda o: sx.WorldOptions(dtype="\ud800"),
+    "name of a link": lambda o: sx.World().add_multibody("m").add_link(np.zeros(2)),
+    "name of a multibody": lambda o: setattr(o["world"].multibodies[0], "name", np.zeros(2)),
+    "stage": lambda o: o["world"].sync(stage=np.zeros(2)),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_reads_and_specifications_refuse_with_an_error_of_the_library(name: str) -> None:
+    objects = every_object()
+    with pytest.raises(WorldlineError):
+        READS[name](objects)
+    _look(objects)

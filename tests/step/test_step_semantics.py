@@ -426,11 +426,11 @@ def test_assigned_arrays_write_through(kind):
     moved = made.q.copy()
     made.step(1)
     assert np.abs(made.q - moved).max() > 0.0
-    with pytest.raises(ValueError, match="q takes numbers of shape"):
+    with pytest.raises(ValueError, match="q must be numbers of shape"):
         made.q = np.zeros(3)
     with pytest.raises(ValueError, match="v must be finite"):
         made.v = np.nan
-    with pytest.raises(ValueError, match="takes numbers"):
+    with pytest.raises(ValueError, match="must be numbers"):
         made.force = "x"
 
 

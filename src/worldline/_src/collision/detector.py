@@ -23,7 +23,7 @@ from worldline._src.collision.results import (
 )
 from worldline._src.collision.shapes import CollisionShape
 from worldline._src.errors import ArgumentError, CapabilityError, UnknownCapabilityError, nearest_name
-from worldline._src.spatial.poses import Array, VectorLike
+from worldline._src.spatial.poses import Array, VectorLike, float_array, numbers
 
 
 class CollisionDetector(abc.ABC):
@@ -128,14 +128,14 @@ class CollisionDetector(abc.ABC):
         The distance is negative inside.
         """
         probe = self.create_group()
-        tiny = 1e-9
-        probe.add(CollisionShape.sphere(tiny), pose=np.concatenate([np.asarray(point, float), [0, 0, 0, 1]]))
+        tiny, at = 1e-9, numbers(point, (3,), "point")
+        probe.add(CollisionShape.sphere(tiny), pose=np.concatenate([at, [0, 0, 0, 1]]))
         found = self.distance(group, probe)
         return DistanceResult(
             found.distance + tiny,
             found.normal,
             found.point_a,
-            np.asarray(point, float),
+            at,
             found.object_a,
             None,
         )
@@ -143,7 +143,8 @@ class CollisionDetector(abc.ABC):
 
 def rays_of(start: VectorLike, end: VectorLike) -> tuple[Array, Array]:
     """Starts and ends of rays as two arrays, (n, 3)."""
-    a, b = np.atleast_2d(np.array(start, dtype=np.float64)), np.atleast_2d(np.array(end, dtype=np.float64))
+    a = np.atleast_2d(float_array(start, "start of a ray"))
+    b = np.atleast_2d(float_array(end, "end of a ray"))
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != 3 or b.shape[1] != 3:
         raise ArgumentError(
             f"rays need starts and ends of 3 numbers each, got shapes {a.shape} and {b.shape}"

@@ -118,8 +118,13 @@ class CollisionGroup:
         parts = (shapes,) if isinstance(shapes, CollisionShape) else tuple(shapes)
         if not parts or not all(isinstance(part, CollisionShape) for part in parts):
             raise ArgumentError(f"an object needs one or more CollisionShape, got {shapes!r}")
-        if not 0.0 <= margin < 1e9:
+        if not 0.0 <= float(numbers(margin, (), "margin")) < 1e9:
             raise ArgumentError(f"margin must be a distance of 0 m or more, got {margin}")
+        if not isinstance(static, (bool, np.bool_)):
+            raise ArgumentError(f"static must be True or False, got {static!r}")
+        for what, bits in (("collide_group", collide_group), ("collide_with", collide_with)):
+            if not isinstance(bits, (int, np.integer)) or not 0 <= bits <= ALL_BITS:
+                raise ArgumentError(f"{what} must be a bit mask from 0 to {ALL_BITS:#x}, got {bits!r}")
         where = transform(pose, "pose") if pose is not None else IDENTITY.copy()
         index = len(self._objects)
         fixed = {CollisionShapeType.PLANE, CollisionShapeType.MESH, CollisionShapeType.HEIGHT_FIELD}
@@ -159,6 +164,9 @@ class CollisionGroup:
 
     def set_pose(self, index: int, value: VectorLike) -> None:
         """Move one object."""
+        known = isinstance(index, (int, np.integer)) and not isinstance(index, bool)
+        if not known or not 0 <= index < len(self):
+            raise ArgumentError(f"index must be 0 to {len(self) - 1}, got {index!r}")
         self._poses[index] = transform(value, "pose")
 
     @property

@@ -67,6 +67,8 @@ class NativeDetector(CollisionDetector):
         return _contacts(scene, rows, ids, groups)
 
     def distances(self, group: CollisionGroup, pairs: PairsLike) -> PairDistances:
+        if np.ma.is_masked(pairs):
+            raise ArgumentError("pairs must not have masked entries; fill them first")
         wanted = np.asarray(pairs)
         if wanted.ndim != 2 or wanted.shape[1] != 2 or not np.issubdtype(wanted.dtype, np.integer):
             raise ArgumentError(f"pairs must be n x 2 integers, got {wanted.dtype} {wanted.shape}")

@@ -12,13 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldline._src.errors import ArgumentError
-from worldline._src.spatial.poses import Array
+from worldline._src.spatial.poses import Array, float_array, numbers
 
 PairsLike = Sequence[Sequence[int]] | NDArray[Any]
 """n pairs of numbers of objects in a group, (n, 2)."""
 
 if TYPE_CHECKING:
     from worldline._src.collision.group import CollisionObject
+
+
+def _require_flag(value: object, what: str) -> None:
+    if not isinstance(value, (bool, np.bool_)):
+        raise ArgumentError(f"{what} must be True or False, got {value!r}")
 
 
 @dataclass(frozen=True)
@@ -36,9 +41,12 @@ class CollisionOption:
     stop_at_first: bool = False
 
     def __post_init__(self) -> None:
-        if self.max_contacts is not None and self.max_contacts < 1:
-            raise ArgumentError(f"max_contacts must be 1 or more, or None, got {self.max_contacts}")
-        if not 0.0 <= self.margin < 1e9:
+        most = self.max_contacts
+        whole = isinstance(most, (int, np.integer)) and not isinstance(most, bool)
+        if most is not None and not (whole and most >= 1):
+            raise ArgumentError(f"max_contacts must be 1 or more, or None, got {most!r}")
+        _require_flag(self.stop_at_first, "stop_at_first")
+        if not 0.0 <= float(numbers(self.margin, (), "margin")) < 1e9:
             raise ArgumentError(f"margin must be a distance of 0 m or more, got {self.margin}")
 
 
@@ -53,7 +61,8 @@ class DistanceOption:
     upper_bound: float = np.inf
 
     def __post_init__(self) -> None:
-        if not self.upper_bound >= 0.0:
+        bound = float_array(self.upper_bound, "upper_bound", "a distance")
+        if bound.ndim or not bound >= 0.0:
             raise ArgumentError(f"upper_bound must be a distance of 0 m or more, got {self.upper_bound}")
 
 
@@ -66,6 +75,9 @@ class RaycastOption:
     """
 
     all_hits: bool = False
+
+    def __post_init__(self) -> None:
+        _require_flag(self.all_hits, "all_hits")
 
 
 @dataclass(frozen=True)

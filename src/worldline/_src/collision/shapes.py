@@ -378,7 +378,12 @@ def _points(value: PointsLike, what: str) -> Array:
 
 
 def _corners(value: TrianglesLike, count: int) -> np.ndarray:
-    given = np.asarray(value)
+    if np.ma.is_masked(value):
+        raise ArgumentError("the triangles of a mesh must not have masked entries; fill them first")
+    try:
+        given = np.asarray(value)
+    except ValueError as error:
+        raise ArgumentError(f"the triangles of a mesh must be n x 3 integers, got {value!r}") from error
     if given.ndim != 2 or given.shape[1] != 3 or not len(given) or not np.issubdtype(given.dtype, np.integer):
         raise ArgumentError(
             f"the triangles of a mesh must be n x 3 integers, got {given.dtype} {given.shape}"
@@ -394,10 +399,10 @@ def _local(value: PoseLike | None) -> Array:
     """A pose from 7 numbers (position, xyzw) or from a 4x4 transform."""
     if value is None:
         return IDENTITY.copy()
-    if np.shape(value) == (4, 4):
-        rows = numbers(np.asarray(value), (4, 4), "local_transform")
-        return pose_of_matrix(rows, "local_transform")
-    return transform(np.asarray(value), "local_transform")
+    given = float_array(value, "local_transform", "7 numbers or a 4x4 transform")
+    if given.shape == (4, 4):
+        return pose_of_matrix(numbers(given, (4, 4), "local_transform"), "local_transform")
+    return transform(given, "local_transform")
 
 
 def _turn_z_to(n: Array) -> Array:

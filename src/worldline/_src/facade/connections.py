@@ -169,7 +169,9 @@ class WorldConnections(KnownNames):
 
     def has_rigid_body_distance_spring(self, name: str) -> bool:
         """Whether there is a spring of this name."""
-        return any(spring.name == name for spring in cast("World", self)._scene.distance_springs)
+        return isinstance(name, str) and any(
+            spring.name == name for spring in cast("World", self)._scene.distance_springs
+        )
 
     def get_rigid_body_distance_spring_parameters(self, name: str) -> tuple[float, float]:
         """Length at rest [m] and stiffness [N/m] of a spring."""

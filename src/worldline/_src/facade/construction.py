@@ -50,7 +50,7 @@ def free_name(
     given: str | None, prefix: str, taken: Container[str], start: int, what: str
 ) -> tuple[str, int]:
     """A checked name, or the next made-up one that nobody has; and the number to go on from."""
-    if given is None or given == "":
+    if given is None or (isinstance(given, str) and not given):
         number = start + 1
         while f"{prefix}_{number:03d}" in taken:
             number += 1
@@ -291,10 +291,11 @@ def _dof_settings(spec: JointSpec, count: int) -> list[JointDof]:
 def rename_multibody(owner: Multibody, name: str) -> None:
     """Give a multibody another name, and its links and joints in the description with it."""
     world = owner._world
-    if name == "":
+    if isinstance(name, str) and not name:
         raise ArgumentError("the name of a multibody cannot be empty")
-    if name == owner._name:
+    if isinstance(name, str) and name == owner._name:
         return
+    name = values.text(name, "name of a multibody")
     if name in world._multibodies:
         raise ArgumentError(f"a multibody named '{name}' already exists")
     before = f"{owner._name}/"

@@ -118,10 +118,8 @@ class Freezing(Handle):
     def _chosen(self, joints: Iterable[Joint | str]) -> list[Joint]:
         """Joints of this multibody, each once."""
         owner = cast("Multibody", self)
-        if isinstance(joints, str):
-            raise values.ShapeError(f"joints must be several joints or names, got the text {joints!r}")
         found = []
-        for item in joints:
+        for item in values.several(joints, "joints, given as handles or names,"):
             joint = owner.joints[item] if isinstance(item, str) else item
             if getattr(joint, "_multibody", None) is not owner:
                 name = getattr(joint, "name", joint)

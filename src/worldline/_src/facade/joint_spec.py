@@ -69,7 +69,9 @@ def _axes(what: str) -> Setting[Array, AxesLike]:
     """Directions of a D6 joint, one row each."""
 
     def check(value: Any) -> Array:
-        made = [values.direction(axis, f"JointSpec {what}") for axis in value]
+        made = [
+            values.direction(axis, f"JointSpec {what}") for axis in values.several(value, f"JointSpec {what}")
+        ]
         return np.array(made, np.float64).reshape(-1, 3)
 
     return Setting(check)
@@ -85,7 +87,12 @@ def _order(value: Any) -> str:
 
 
 def _bounds(value: Any) -> tuple[float, float]:
-    low, high = (values.any_number(x, "JointSpec distance_limits") for x in value)
+    bounds = [
+        values.any_number(x, "JointSpec distance_limits") for x in values.several(value, "distance_limits")
+    ]
+    if len(bounds) != 2:
+        raise values.ShapeError(f"JointSpec distance_limits must be two numbers, got {value!r}")
+    low, high = bounds
     if not 0.0 <= low <= high:
         raise ArgumentError(f"JointSpec distance_limits must be 0 <= lower <= upper, got {value!r}")
     return low, high

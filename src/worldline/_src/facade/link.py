@@ -137,11 +137,13 @@ class Link(CollisionBody):
         """
         push = values.vector3(force, f"Link '{self.name}' force")
         place = values.vector3(point, f"Link '{self.name}' point")
+        push_in_world = values.flag(force_in_world_frame, "force_in_world_frame")
+        point_in_world = values.flag(point_in_world_frame, "point_in_world_frame")
         runtime, b = self._index()
         X = values.matrix_of(runtime.sim.fresh_poses()[b])
-        if not force_in_world_frame:
+        if not push_in_world:
             push = X[:3, :3] @ push
-        if not point_in_world_frame:
+        if not point_in_world:
             place = X[:3, :3] @ place + X[:3, 3]
         lever = place - (X[:3, :3] @ runtime.model.body_com[b] + X[:3, 3])
         runtime.apply_once(b, np.concatenate([np.cross(lever, push), push]))
@@ -149,8 +151,9 @@ class Link(CollisionBody):
     def apply_torque(self, torque: VectorLike, torque_in_world_frame: bool = True) -> None:
         """A torque on the link, for the next step only [N m], (3,)."""
         moment = values.vector3(torque, f"Link '{self.name}' torque")
+        in_world = values.flag(torque_in_world_frame, "torque_in_world_frame")
         runtime, b = self._index()
-        if not torque_in_world_frame:
+        if not in_world:
             moment = self.rotation @ moment
         runtime.apply_once(b, np.concatenate([moment, np.zeros(3)]))
 

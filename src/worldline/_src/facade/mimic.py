@@ -81,7 +81,7 @@ class Follower(Handle):
         for joint, chosen, name in ((self, dof, "dof"), (reference, reference_dof, "reference_dof")):
             if joint._turning:
                 raise ArgumentError(f"{what}: '{joint.name}': {_TURNING}")
-            if not 0 <= chosen < joint.num_dofs:
+            if not 0 <= values.count(chosen, f"{name} of the {what}") < joint.num_dofs:
                 raise ArgumentError(f"{what}: {name} must be below {joint.num_dofs}, got {chosen!r}")
         factor = values.real(multiplier, f"multiplier of the {what}")
         shift = values.real(offset, f"offset of the {what}")

@@ -123,7 +123,11 @@ class Multibody(MultibodyTerms, Freezing):
                 mass, inertia and centre of mass.
             center_of_mass: in the link frame [m], (3,).
         """
-        who = f"link '{name}' of multibody '{self._name}'" if name else f"a link of multibody '{self._name}'"
+        who = (
+            f"link '{name}' of multibody '{self._name}'"
+            if isinstance(name, str) and name
+            else f"a link of multibody '{self._name}'"
+        )
         chosen = overridden(who, LinkOptions(), options, mass, inertia, center_of_mass)
         return construction.add_link(self, name, parent, joint, chosen)
 

@@ -201,7 +201,7 @@ def _dtype(value: Any) -> np.dtype[np.float64]:
     """Double precision, however it is named; nothing else is computed with."""
     try:
         made = np.dtype(value)
-    except TypeError:
+    except (TypeError, ValueError):
         raise values.ShapeError(f"World dtype must name a scalar type, got {value!r}") from None
     if made != np.float64:
         raise CapabilityError(f"World dtype '{made}' is not available; a World computes in float64")

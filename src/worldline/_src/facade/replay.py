@@ -316,15 +316,14 @@ class Replay(CopiedWithWorld, KnownNames):
         self._branches[self._current].labels[key] = int(at)
 
     def _branch(self, name: str | None) -> _Branch:
-        if name is None:
-            name = self._current
+        name = self._current if name is None else values.text(name, "name of a replay branch")
         found = self._branches.get(name)
         if found is None:
             raise NotFoundError(f"no replay branch '{name}'{nearest_name(name, self._branches)}")
         return found
 
     def _find(self, frame: FrameLike) -> tuple[_Branch, int]:
-        name, index = frame if isinstance(frame, tuple) else (None, frame)
+        name, index = frame if isinstance(frame, tuple) and len(frame) == 2 else (None, frame)
         at = values.count(index, "index of a replay frame")
         branch = None if name is None and not self._current else self._branch(name)
         if branch is None or not 0 <= at < len(branch.frames):
@@ -461,7 +460,7 @@ class Replay(CopiedWithWorld, KnownNames):
     @exclusive
     def recording(self, branch: str | None = None) -> Recording:
         """The frames of a branch as arrays; a copy."""
-        frames = self._branch(branch).frames if branch or self._current else []
+        frames = self._branch(branch).frames if branch is not None or self._current else []
         if not frames:
             raise NotFoundError("nothing was recorded; set replay_recording_enabled first")
         runtime, rows = self._fitting(frames[-1], f"replay frame {len(frames) - 1}")

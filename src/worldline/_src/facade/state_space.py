@@ -154,7 +154,7 @@ class StateSpace(KnownNames):
 
     def get_variable_index(self, name: str) -> int | None:
         """The place of the variable in `variables`, or None."""
-        return next((k for k, key in enumerate(self._variables) if key == name), None)
+        return list(self._variables).index(name) if self.has_variable(name) else None
 
     @property
     def dimension(self) -> int:

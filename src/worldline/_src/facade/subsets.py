@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldline._src.errors import ArgumentError
-from worldline._src.facade import bulk
+from worldline._src.facade import bulk, values
 from worldline._src.facade.bulk import PerFreedom, PerFreedomLimits
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.values import VectorLike
@@ -201,7 +201,11 @@ class Chain(Group):
         if multibody._own(start) not in way:
             raise ArgumentError(f"link '{target.name}' does not hang on link '{start.name}'")
         links = way[: way.index(start) + 1]
-        super().__init__(multibody, links, _between(links, start, include_parent_joint))
+        super().__init__(
+            multibody,
+            links,
+            _between(links, start, values.flag(include_parent_joint, "include_parent_joint")),
+        )
 
 
 class Branch(Group):
@@ -209,7 +213,11 @@ class Branch(Group):
 
     def __init__(self, multibody: Multibody, start: Link, *, include_parent_joint: bool = False) -> None:
         links = _below(multibody, multibody._own(start))
-        super().__init__(multibody, links, _between(links, start, include_parent_joint))
+        super().__init__(
+            multibody,
+            links,
+            _between(links, start, values.flag(include_parent_joint, "include_parent_joint")),
+        )
 
 
 class Linkage(Group):
@@ -224,7 +232,7 @@ class Linkage(Group):
     def __init__(self, multibody: Multibody, start: Link, targets: Iterable[Link]) -> None:
         up = _to_root(multibody, multibody._own(start))
         links: list[Link] = []
-        for target in targets:
+        for target in values.several(targets, "targets of a linkage"):
             down = _to_root(multibody, multibody._own(target))
             meeting = next((link for link in up if link in down), None)
             if meeting is None:
@@ -237,7 +245,7 @@ class Linkage(Group):
 
 def _members(given: Iterable[Any], known: Iterable[Any], what: str, owner: str) -> list[Any]:
     """Handles without repetition, in the order of the multibody."""
-    wanted = list(given)
+    wanted = values.several(given, f"{what}s")
     order = {id(handle): k for k, handle in enumerate(known)}
     for handle in wanted:
         if id(handle) not in order:

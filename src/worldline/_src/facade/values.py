@@ -8,7 +8,7 @@ A 4x4 transform stands for a pose; inside, poses are 7 numbers (position, xyzw).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -257,6 +257,17 @@ def text(value: Any, what: str) -> str:
     if fault:
         raise ArgumentError(f"{what} must not contain {fault}, got {value!r}")
     return value
+
+
+def several(value: Any, what: str) -> list[Any]:
+    """What can be gone through, one by one; a text is one thing."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise ShapeError(f"{what} must be several, got {value!r}")
+    try:
+        return list(value)
+    except TypeError:
+        # an array without a dimension
+        raise ShapeError(f"{what} must be several, got {value!r}") from None
 
 
 def flag(value: Any, what: str) -> bool:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _FAR = 1e3
 """How far is looked when nothing is said [m]."""
+_MOST_RAYS = 1 << 24
+"""Most rays of a picture."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +95,8 @@ class VisibilityQueries(KnownNames):
         columns, rows = values.count(width, "width"), values.count(height, "height")
         if columns < 1 or rows < 1:
             raise ArgumentError(f"width and height must be at least 1, got {columns} and {rows}")
+        if columns * rows > _MOST_RAYS:
+            raise ArgumentError(f"width times height must be at most {_MOST_RAYS}, got {columns} and {rows}")
         reach = values.positive(far, "far")
         tall = np.tan(0.5 * np.radians(opening))
         x = (2.0 * (np.arange(columns) + 0.5) / columns - 1.0) * tall * columns / rows

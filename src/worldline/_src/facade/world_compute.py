@@ -113,7 +113,9 @@ class WorldCompute(KnownNames):
         if len(rest) > 1 or (rest and stage is not None):
             raise values.ShapeError("sync takes (stage), (executor) or (executor, stage)")
         stage = member(
-            WorldSyncStage, rest[0] if rest else stage or WorldSyncStage.KINEMATICS, "stage of sync"
+            WorldSyncStage,
+            rest[0] if rest else WorldSyncStage.KINEMATICS if stage is None else stage,
+            "stage of sync",
         )
         if executor is not None:
             require_executor(executor)

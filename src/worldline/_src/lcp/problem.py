@@ -63,13 +63,13 @@ class LcpProblem:
     _kind: LcpKind
 
     def __init__(self, A: Any, b: Any, lo: Any = None, hi: Any = None, findex: Any = None) -> None:
-        matrix = _numbers("A", A)
+        matrix = numbers_of("A", A)
         if matrix.size == 0:
             matrix = matrix.reshape(0, 0)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise ArgumentError(f"A must be a square matrix, got shape {matrix.shape}")
         n = matrix.shape[0]
-        right = _numbers("b", b)
+        right = numbers_of("b", b)
         if right.shape != (n,):
             raise ArgumentError(f"b must have shape ({n},) to fit A, got shape {right.shape}")
         for name, array in (("A", matrix), ("b", right)):
@@ -97,7 +97,7 @@ class LcpProblem:
         >>> LcpProblem.standard([[1.0]], [-2.0]).b
         array([2.])
         """
-        return cls(M, -_numbers("q", q))
+        return cls(M, -numbers_of("q", q))
 
     def __len__(self) -> int:
         return self.b.shape[0]
@@ -112,7 +112,7 @@ class LcpProblem:
 
     def slack(self, x: Any) -> np.ndarray:
         """w = A x - b, (n,)."""
-        return self.A @ np.asarray(x, dtype=float) - self.b
+        return self.A @ self._point(x) - self.b
 
     def bounds(self, x: Any) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper bounds as they stand with `x`, each (n,).
@@ -121,9 +121,15 @@ class LcpProblem:
         >>> problem.bounds([2.0, 0.0])[1]
         array([inf,  1.])
         """
-        x = np.asarray(x, dtype=float)
+        x = self._point(x)
         reach = np.where(self.findex >= 0, np.abs(x[self.findex]) if len(self) else 1.0, 1.0)
         return self.lo * reach, self.hi * reach
+
+    def _point(self, x: Any) -> np.ndarray:
+        made = numbers_of("x", x)
+        if made.shape != self.b.shape:
+            raise ArgumentError(f"x must have shape {self.b.shape}, got shape {made.shape}")
+        return made
 
     def arrays(self) -> arrays.Problem:
         """The problem as kernels take it."""
@@ -140,10 +146,13 @@ def _kind(low: np.ndarray, high: np.ndarray, index: np.ndarray) -> LcpKind:
     return LcpKind.BOXED
 
 
-def _numbers(name: str, given: Any) -> np.ndarray:
+def numbers_of(name: str, given: Any) -> np.ndarray:
+    """Real numbers as a new array."""
     if np.ma.is_masked(given):
         raise ArgumentError(f"{name} must not have masked entries; fill them first")
     try:
+        if np.iscomplexobj(given):
+            raise TypeError("complex numbers are none")
         array = np.array(given, dtype=float, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise ArgumentError(f"{name} must be an array of real numbers: {error}") from None
@@ -151,7 +160,7 @@ def _numbers(name: str, given: Any) -> np.ndarray:
 
 
 def _bound(name: str, given: Any, default: float, n: int) -> np.ndarray:
-    array = _numbers(name, default if given is None else given)
+    array = numbers_of(name, default if given is None else given)
     if array.ndim == 0:
         return np.full(n, float(array))
     if array.shape != (n,):

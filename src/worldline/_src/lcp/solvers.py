@@ -19,7 +19,7 @@ from worldline._src.errors import ArgumentError, CapabilityError
 from worldline._src.jit import announced
 from worldline._src.kernels.lcp.problem import BAD_DIAGONAL, LIMIT_REACHED, RAY, SINGULAR
 from worldline._src.lcp import entries
-from worldline._src.lcp.problem import LcpKind, LcpProblem
+from worldline._src.lcp.problem import LcpKind, LcpProblem, numbers_of
 from worldline._src.lcp.validate import measure
 
 
@@ -53,12 +53,16 @@ class LcpOptions:
     relaxation: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (self.tolerance > 0.0 and np.isfinite(self.tolerance)):
+        tolerance, relaxation = (
+            numbers_of(name, getattr(self, name)) for name in ("tolerance", "relaxation")
+        )
+        if tolerance.ndim or not (tolerance > 0.0 and np.isfinite(tolerance)):
             raise ArgumentError(f"tolerance must be a finite number above zero, got {self.tolerance}")
         limit = self.max_iterations
-        if limit is not None and (isinstance(limit, bool) or int(limit) != limit or limit < 1):
+        whole = isinstance(limit, (int, np.integer)) and not isinstance(limit, bool)
+        if limit is not None and not (whole and 1 <= limit < 2**63):
             raise ArgumentError(f"max_iterations must be None or a whole number from 1, got {limit}")
-        if not 0.0 < self.relaxation < 2.0:
+        if relaxation.ndim or not 0.0 < relaxation < 2.0:
             raise ArgumentError(f"relaxation must be between 0 and 2, got {self.relaxation}")
 
 
@@ -301,10 +305,7 @@ def _start(problem: LcpProblem, guess: Any) -> np.ndarray:
     """The guess as an array of its own; kernels move it into the bounds."""
     if guess is None:
         return np.zeros(len(problem))
-    try:
-        given = np.array(guess, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"guess must be an array of real numbers: {error}") from None
+    given = numbers_of("guess", guess)
     if given.shape != problem.b.shape:
         raise ArgumentError(f"guess must have shape {problem.b.shape}, got shape {given.shape}")
     return np.where(np.isfinite(given), given, 0.0)

@@ -11,7 +11,7 @@ import numpy as np
 from worldline._src.errors import ArgumentError
 from worldline._src.kernels.lcp.problem import Measure
 from worldline._src.lcp import entries
-from worldline._src.lcp.problem import LcpProblem
+from worldline._src.lcp.problem import LcpProblem, numbers_of
 
 
 class LcpValidation(NamedTuple):
@@ -59,10 +59,11 @@ def validate(problem: LcpProblem, x: Any, tolerance: float = 1e-8) -> LcpValidat
         >>> validate(problem, [1.0, 2.0]).message
         'row 0: x = 1 lies between its bounds 0 and inf but w = -1'
     """
-    x = np.array(x, dtype=float)
+    x = numbers_of("x", x)
     if x.shape != problem.b.shape:
         raise ArgumentError(f"x must have shape {problem.b.shape}, got shape {x.shape}")
-    if not tolerance > 0.0:
+    bound = numbers_of("tolerance", tolerance)
+    if bound.ndim or not bound > 0.0:
         raise ArgumentError(f"tolerance must be above zero, got {tolerance}")
     found, w = measure(problem, x)
     valid = bool(found.residual <= tolerance)

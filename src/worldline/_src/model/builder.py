@@ -20,7 +20,7 @@ from typing_extensions import Unpack
 from worldline._src.errors import ArgumentError
 from worldline._src.model.assemble import assemble
 from worldline._src.model.builder_shapes import ShapeConfig, add_shape_table
-from worldline._src.model.checks import check_angle_limits, check_body, check_least
+from worldline._src.model.checks import check_angle_limits, check_body, check_least, flag
 from worldline._src.model.kinds import QUATERNION_JOINTS, Axis, BodyFlags, JointType
 from worldline._src.model.model import Model
 from worldline._src.model.records import (
@@ -143,8 +143,9 @@ class ModelBuilder(ShapeMethods):
         Returns:
             The index of the link.
         """
+        checks = flag(check_inertia, "check_inertia")
         return self._add_link(
-            xform, mass, com, inertia, is_kinematic, label, check_inertia=check_inertia, gravcomp=gravcomp
+            xform, mass, com, inertia, is_kinematic, label, check_inertia=checks, gravcomp=gravcomp
         )
 
     def _add_link(
@@ -515,7 +516,7 @@ class ModelBuilder(ShapeMethods):
         """
         from worldline._src.model.topology import check_complete
 
-        check_complete(self, skip_validation_joints)
+        check_complete(self, flag(skip_validation_joints, "skip_validation_joints"))
         model = assemble(self)
         add_shape_table(self, model)
         return model
@@ -583,4 +584,6 @@ class ModelBuilder(ShapeMethods):
 
     def link_flags(self, index: int) -> BodyFlags:
         """How a link moves."""
+        if not isinstance(index, (int, np.integer)) or not 0 <= index < len(self.links):
+            raise ArgumentError(f"link must be 0 to {len(self.links) - 1}, got {index!r}")
         return BodyFlags.KINEMATIC if self.links[index].is_kinematic else BodyFlags.DYNAMIC

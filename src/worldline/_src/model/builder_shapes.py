@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldline._src.errors import ArgumentError
-from worldline._src.spatial.poses import VectorLike, numbers, transform
+from worldline._src.model.checks import flag
+from worldline._src.spatial.poses import VectorLike, float_array, numbers, transform
 
 if TYPE_CHECKING:
     from worldline._src.model.builder import ModelBuilder
@@ -85,6 +86,8 @@ def add_shape(
     cfg = ShapeConfig() if cfg is None else cfg
     if not isinstance(cfg, ShapeConfig):
         raise ArgumentError(f"cfg of a {what} must be a ShapeConfig, got {cfg!r}")
+    for name in ("is_solid", "has_shape_collision"):
+        flag(getattr(cfg, name), f"{name} of a {what}")
     for value in size:
         if float(numbers(value, (), f"size of a {what}")) <= 0.0:  # type: ignore[arg-type] # one number
             raise ArgumentError(f"sizes of a {what} must be positive, got {size}")
@@ -179,7 +182,11 @@ def add_mesh(assets: AssetSpecs, vertices: Any, indices: Any) -> str:
     """Keep a mesh among the assets of a builder. Returns its name."""
     from worldline._src.scene.asset_specs import MeshData, MeshSource
 
-    points, corners = np.asarray(vertices, np.float64), np.asarray(indices, np.int64)
+    points = float_array(vertices, "vertices of a mesh")
+    given = float_array(indices, "indices of a mesh")
+    if not (given == np.round(given)).all():
+        raise ArgumentError(f"indices of a mesh must be whole numbers, got {indices!r}")
+    corners = np.clip(given, -1, len(points)).astype(np.int64)
     if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
         raise ArgumentError(f"vertices of a mesh must be finite, of shape (N, 3), got {points.shape}")
     corners = corners.reshape(-1, 3) if corners.size % 3 == 0 else corners

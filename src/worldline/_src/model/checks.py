@@ -83,6 +83,34 @@ _PAIRS = (("joint_effort_limit", "joint_effort_lower"), ("joint_velocity_limit",
 """Upper limits and lower ones."""
 
 
+def flag(value: Any, what: str) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ArgumentError(f"{what} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def positive_number(value: Any, what: str) -> float:
+    """A finite number above zero."""
+    number = float_array(value, what, "a number")
+    if number.ndim or not 0.0 < number < np.inf:
+        raise ArgumentError(f"{what} must be positive and finite, got {value!r}")
+    return float(number)
+
+
+def whole_numbers(value: Any, what: str) -> np.ndarray:
+    """Whole numbers in one dimension as a new int64 array."""
+    if np.ma.is_masked(value):
+        raise ArgumentError(f"{what} must not have masked entries; fill them first, got {value!r}")
+    try:
+        made = np.array(value if isinstance(value, np.ndarray) else list(value))
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{what} must be whole numbers, got {value!r}") from error
+    if made.ndim != 1 or (made.size and made.dtype.kind not in "iu"):
+        raise ArgumentError(f"{what} must be whole numbers in one dimension, got {value!r}")
+    return made.astype(np.int64)
+
+
 def check_least(mass: float, inertia: Array, what: str) -> None:
     """A mass and moments of inertia about the axes that are zero, or large enough for a step to move."""
     if 0.0 < mass < LEAST_INERTIA:

@@ -387,8 +387,13 @@ class Model:
 
     def set_kinematic(self, body: int, kinematic: bool) -> None:
         """Make a body follow prescribed motion, or move by forces again."""
+        from worldline._src.model.checks import flag
+
+        follows = flag(kinematic, "kinematic")
+        if not isinstance(body, (int, np.integer)) or not 0 <= body < self.body_count:
+            raise ArgumentError(f"body must be 0 to {self.body_count - 1}, got {body!r}")
         flags = np.array(self.body_flags)
-        flags[body] = BodyFlags.KINEMATIC if kinematic else BodyFlags.DYNAMIC
+        flags[body] = BodyFlags.KINEMATIC if follows else BodyFlags.DYNAMIC
         vars(self)["body_flags"] = flags
         fill_constants(self, self.arenas)
         self._lock()
@@ -398,7 +403,10 @@ class Model:
     def set_actuator_modes(self, dofs: slice, modes: Sequence[ActuatorMode]) -> None:
         """Which targets the drives of some degrees of freedom follow."""
         row = np.array(self.joint_act_mode)
-        row[dofs] = modes
+        try:
+            row[dofs] = [ActuatorMode(mode) for mode in modes]
+        except (TypeError, ValueError, IndexError, OverflowError) as error:
+            raise ArgumentError(f"{dofs!r} of the degrees of freedom have no modes {modes!r}") from error
         vars(self)["joint_act_mode"] = row
         fill_constants(self, self.arenas)
         self._lock()

@@ -14,7 +14,7 @@ import numpy as np
 from worldline._src.errors import ArgumentError, NotFoundError
 from worldline._src.model.kinds import JointType
 from worldline._src.model.model import Control, Model, State
-from worldline._src.spatial.poses import Array
+from worldline._src.spatial.poses import Array, float_array
 
 Pattern = str | re.Pattern[str] | Sequence[str | re.Pattern[str]] | Sequence[int]
 _MADE_UP = re.compile(r"joint_\d{3,}")
@@ -186,10 +186,7 @@ class ArticulationView:
 
     @staticmethod
     def _given(values: Any, shape: tuple[int, ...], what: str) -> Array:
-        try:
-            given = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ArgumentError(f"values for {what} must be numbers, got {values!r}") from error
+        given = float_array(values, f"values for {what}")
         if not np.isfinite(given).all():
             raise ArgumentError(f"values for {what} must be finite")
         try:
@@ -201,6 +198,8 @@ class ArticulationView:
         shape = (self.model.world_count, len(self.articulations))
         if mask is None:
             return np.ones(shape, bool)
+        if np.ma.is_masked(mask):
+            raise ArgumentError("mask must not have masked entries itself; fill them first")
         given = np.asarray(mask)
         if given.dtype == np.bool_ and given.shape == shape[:1]:
             return np.broadcast_to(given[:, None], shape)

@@ -11,7 +11,7 @@ from typing_extensions import Unpack
 from worldline._src.errors import ArgumentError
 from worldline._src.model.builder_shapes import add_mesh, add_shape
 from worldline._src.model.records import ShapeOptions
-from worldline._src.spatial.poses import VectorLike
+from worldline._src.spatial.poses import VectorLike, numbers
 
 
 class ShapeMethods:
@@ -76,13 +76,15 @@ class ShapeMethods:
 
         Only on the world or on a body that nothing moves.
         """
+        width, length = (float(numbers(x, (), "size of a plane")) for x in (width, length))
         endless = not width and not length
         size = () if endless else (0.5 * width, 0.5 * length)
         return self._add_shape(body, "InfinitePlane" if endless else "Plane", size, options)
 
     def add_ground_plane(self, height: float = 0.0, label: str | None = None) -> int:
         """An infinite plane at z = `height` [m], fixed to the world. Returns the shape."""
-        return self.add_shape_plane(xform=(0.0, 0.0, float(height), 0.0, 0.0, 0.0, 1.0), label=label)
+        z = float(numbers(height, (), "height"))
+        return self.add_shape_plane(xform=(0.0, 0.0, z, 0.0, 0.0, 0.0, 1.0), label=label)
 
     def add_shape_mesh(
         self,

@@ -90,7 +90,7 @@ class Renderer(NotCopied, KnownNames):
         self._world = weakref.ref(world)
         self._asked = tuple(None if n is None else _pixels(n) for n in (width, height))
         self._groups = tuple(_group(g) for g in groups)
-        self._shadows = bool(shadows)
+        self._shadows = values.flag(shadows, "shadows")
         self._thread = threading.get_ident()
         self._runtime: Any = None
         self._items = Items([])
@@ -119,6 +119,8 @@ class Renderer(NotCopied, KnownNames):
         """
         if self._thread != threading.get_ident():
             raise OperationError("a Renderer can only be used from the thread that made it")
+        for name, wanted in (("rgb", rgb), ("depth", depth), ("segmentation", segmentation)):
+            values.flag(wanted, name)
         world = self._alive()
         self._refresh(world)
         model = world._live().model
@@ -352,7 +354,7 @@ def render(
         True
     """
     kept = _kept.by_world.setdefault(world, {})
-    key = (width, height, tuple(groups), shadows)
+    key = (width, height, tuple(groups), values.flag(shadows, "shadows"))
     if key not in kept:
         made = Renderer(world, width, height, groups=groups, shadows=shadows)
         if len(kept) >= 4:

@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from worldline._src.errors import ArgumentError
-from worldline._src.spatial.poses import Array
+from worldline._src.spatial.poses import Array, float_array
 
 
 class ArrayView:
@@ -51,9 +51,11 @@ class ArrayView:
 def numbers_of(value: Any, shape: tuple[int, ...], name: str) -> Array:
     """Finite numbers that fill an array of this shape."""
     try:
-        given = np.broadcast_to(np.asarray(value, np.float64), shape)
-    except (TypeError, ValueError, OverflowError):
-        raise ArgumentError(f"{name} takes numbers of shape {shape}, got {value!r}") from None
+        given = np.broadcast_to(float_array(value, name, f"numbers of shape {shape}"), shape)
+    except ArgumentError:
+        raise
+    except ValueError:
+        raise ArgumentError(f"{name} must be numbers of shape {shape}, got {value!r}") from None
     if not np.isfinite(given).all():
         raise ArgumentError(f"{name} must be finite, got {value!r}")
     return given

@@ -16,7 +16,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.model.model import Model
-from worldline._src.spatial.poses import Array, VectorLike
+from worldline._src.spatial.poses import Array, VectorLike, float_array, numbers
 from worldline._src.step import regressors
 from worldline._src.step.dynamics import forward_kinematics, link_accelerations, link_velocities
 
@@ -82,7 +82,7 @@ def zero_moment_point(
     lift = float(force @ n)
     if abs(lift) <= 1e-12 * (1.0 + float(np.abs(forces).sum())):
         raise ArgumentError("there is no zero moment point: the motion needs no push along `up`")
-    origin = float(height) * n
+    origin = float(numbers(height, (), "height")) * n
     level = np.cross(n, moment - np.cross(origin, force)) / lift
     return np.asarray(origin + level, np.float64)
 
@@ -101,7 +101,7 @@ def support_polygon(points: PointsLike, *, up: VectorLike = _UP) -> Array:
         >>> support_polygon([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.2, 0.2, 0]]).tolist()
         [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
-    given = np.asarray(points, np.float64)
+    given = float_array(points, "points")
     if given.size == 0:
         return np.zeros((0, 3))
     if given.ndim != 2 or given.shape[1] != 3 or not np.isfinite(given).all():
@@ -133,7 +133,7 @@ def balance_margin(point: VectorLike, polygon: PointsLike, *, up: VectorLike = _
         >>> balance_margin([0.5, 1, 3], square), balance_margin([3, 1, 0], square)
         (0.5, -1.0)
     """
-    place = np.asarray(point, np.float64)
+    place = float_array(point, "point")
     if place.shape != (3,) or not np.isfinite(place).all():
         raise ArgumentError(f"point must be finite with shape (3,), got shape {place.shape}")
     hull = support_polygon(polygon, up=up)
@@ -152,7 +152,7 @@ def balance_margin(point: VectorLike, polygon: PointsLike, *, up: VectorLike = _
 
 def upward(up: VectorLike) -> Array:
     """`up` as a unit vector."""
-    n = np.asarray(up, np.float64)
+    n = float_array(up, "up")
     length = float(np.linalg.norm(n)) if n.shape == (3,) else 0.0
     if not (np.isfinite(length) and length > 0.0):
         raise ArgumentError(f"up must be a direction of shape (3,), got {up!r}")

@@ -16,9 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from worldline._src.errors import ArgumentError
+from worldline._src.model.checks import positive_number
 from worldline._src.model.model import Model
-from worldline._src.spatial.poses import Array, VectorLike
+from worldline._src.spatial.poses import Array, VectorLike, float_array, numbers
 from worldline._src.step.dynamics import forward_dynamics, impulse_response
+from worldline._src.step.evaluate import is_count
 
 _RANK = 1e-12
 """Share of the largest eigenvalue below which rows count as depending on each other."""
@@ -97,14 +99,12 @@ def constrained_dynamics(
         ([1.0, 0.0], [19.62])
     """
     J = _rows(model, jacobian)
-    wanted = np.zeros(len(J)) if gamma is None else np.asarray(gamma, np.float64)
+    wanted = np.zeros(len(J)) if gamma is None else float_array(gamma, "gamma")
     if wanted.shape != (len(J),) or not np.isfinite(wanted).all():
         raise ArgumentError(f"gamma must be {len(J)} finite numbers, got shape {wanted.shape}")
-    if not (np.isfinite(proximal) and proximal > 0.0) or max_iterations < 1:
-        raise ArgumentError(
-            "proximal must be positive and max_iterations at least 1, got "
-            f"{proximal!r} and {max_iterations!r}"
-        )
+    proximal, tolerance = positive_number(proximal, "proximal"), float(numbers(tolerance, (), "tolerance"))
+    if not is_count(max_iterations) or max_iterations < 1:
+        raise ArgumentError(f"max_iterations must be at least 1, got {max_iterations!r}")
     free = forward_dynamics(model, q, qd, tau)
     if free.ndim != 1:
         raise ArgumentError("constrained_dynamics is for one world; operands must have no world dimension")
@@ -133,7 +133,7 @@ def constrained_dynamics(
 
 
 def _rows(model: Model, jacobian: VectorLike) -> Array:
-    J = np.asarray(jacobian, np.float64)
+    J = float_array(jacobian, "jacobian")
     n = model.joint_dof_count
     if J.size == 0:
         return np.zeros((0, n))
@@ -144,7 +144,7 @@ def _rows(model: Model, jacobian: VectorLike) -> Array:
 
 def _answers(model: Model, q: VectorLike, J: Array) -> Array:
     """M^-1 J^T as rows, (rows, joint_dof_count)."""
-    place = np.asarray(q, np.float64)
+    place = float_array(q, "q")
     if place.ndim != 1:
         raise ArgumentError("constraints are for one world; q must have no world dimension")
     if not len(J):

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from worldline._src.errors import ArgumentError
+from worldline._src.model.checks import whole_numbers
 from worldline._src.model.kinds import BodyFlags
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
@@ -30,6 +31,8 @@ def selected_articulations(model: Model, mask: Any, indices: Any) -> np.ndarray:
     count = model.articulation_count
     chosen = np.ones(count, bool)
     if mask is not None:
+        if np.ma.is_masked(mask):
+            raise ArgumentError("mask must not have masked entries itself; fill them first")
         chosen = np.asarray(mask)
         if chosen.dtype != np.bool_ or chosen.ndim not in (1, 2) or chosen.shape[-1] != count:
             raise ArgumentError(
@@ -37,9 +40,7 @@ def selected_articulations(model: Model, mask: Any, indices: Any) -> np.ndarray:
                 f"got {chosen.dtype} {chosen.shape}"
             )
     if indices is not None:
-        listed = np.asarray(indices)
-        if listed.size and (listed.dtype.kind not in "iu" or listed.ndim != 1):
-            raise ArgumentError(f"indices must be whole numbers in one dimension, got {indices!r}")
+        listed = whole_numbers(indices, "indices")
         if listed.size and (listed.min() < 0 or listed.max() >= count):
             raise ArgumentError(f"indices must be 0 to {count - 1}, got {listed.tolist()}")
         chosen = np.zeros(count, bool)

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from worldline._src.errors import ArgumentError
+from worldline._src.model.checks import flag
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array, VectorLike
@@ -452,6 +453,8 @@ def interpolate(
     Returns:
         Shape ([worlds,] joint_coord_count).
     """
+    if np.ma.is_masked(fraction):
+        raise ArgumentError(f"fraction must not have masked entries; fill them first, got {fraction!r}")
     try:
         part = np.asarray(fraction)
     except ValueError as error:
@@ -492,6 +495,7 @@ def random_configuration(
     """
     if worlds is not None and (not is_count(worlds) or worlds < 0):
         raise ArgumentError(f"worlds must be None or a whole number, got {worlds!r}")
+    within_limits = flag(within_limits, "within_limits")
     generator = np.random.default_rng(rng)
     count = 1 if worlds is None else int(worlds)
     q = np.zeros((count, model.joint_coord_count))

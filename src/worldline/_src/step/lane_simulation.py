@@ -26,11 +26,12 @@ from worldline._src.errors import (
 from worldline._src.jit import Stage
 from worldline._src.kernels.broadphase.every_pair import every_pair
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.model.checks import positive_number, whole_numbers
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
 from worldline._src.model.sensor_tables import Sensors
 from worldline._src.scalar.memory import address_of, aligned_zeros
-from worldline._src.spatial.poses import Array
+from worldline._src.spatial.poses import Array, numbers
 from worldline._src.step.array_views import ArrayView
 from worldline._src.step.constraints import SolverMethod
 from worldline._src.step.divergence import (
@@ -220,11 +221,10 @@ class LaneSimulation:
             sweeps = 100 if model.option is None else max(model.option.constraint_solver_iterations, 1)
         if not is_count(sweeps) or sweeps < 1:
             raise ArgumentError(f"sweeps must be a positive count, got {sweeps!r}")
-        if not (np.isfinite(tolerance) and tolerance >= 0.0):
+        tolerance = float(numbers(tolerance, (), "tolerance"))
+        if tolerance < 0.0:
             raise ArgumentError(f"tolerance must be finite and not negative, got {tolerance!r}")
-        h = float(model.time_step if time_step is None else time_step)
-        if not (np.isfinite(h) and h > 0.0):
-            raise ArgumentError(f"time_step must be positive and finite, got {time_step!r}")
+        h = positive_number(model.time_step if time_step is None else time_step, "time_step")
         asked = semantics_of(model)
         family = asked.family if integration_family is None else integration_family
         self.family = MultibodyIntegrationFamily.of(family)
@@ -537,13 +537,9 @@ class LaneSimulation:
         Args:
             worlds: their indices.
         """
-        chosen = np.arange(self.worlds) if worlds is None else np.asarray(list(worlds))
-        known = chosen.size == 0 or (
-            np.issubdtype(chosen.dtype, np.integer) and 0 <= chosen.min() and chosen.max() < self.worlds
-        )
-        if not known:
+        chosen = np.arange(self.worlds) if worlds is None else whole_numbers(worlds, "worlds")
+        if chosen.size and not (0 <= chosen.min() and chosen.max() < self.worlds):
             raise ArgumentError(f"worlds must be indices from 0 to {self.worlds - 1}, got {worlds!r}")
-        chosen = chosen.astype(np.int64)
         self._state[chosen] = self._start_row
         self._marks[chosen, STATUS] = 0.0
         for w in chosen.tolist():

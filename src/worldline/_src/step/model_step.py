@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from worldline._src.errors import ArgumentError, CapabilityError, StepFailure
+from worldline._src.model.checks import positive_number
 from worldline._src.model.compile import constant_views
 from worldline._src.model.kinds import JointDrive
 from worldline._src.model.model import Control, Model, State
@@ -87,9 +88,7 @@ def step(
     """
     if not is_count(steps) or steps < 0:
         raise ArgumentError(f"steps must be a non-negative step count, got {steps!r}")
-    h = float(model.time_step if dt is None else dt)
-    if not (np.isfinite(h) and h > 0.0):
-        raise ArgumentError(f"dt must be positive and finite, got {dt!r}")
+    h = positive_number(model.time_step if dt is None else dt, "dt")
     asked = semantics_of(model)
     family = asked.family if integration_family is None else MultibodyIntegrationFamily.of(integration_family)
     variational = VariationalOptions(

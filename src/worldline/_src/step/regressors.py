@@ -16,7 +16,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.model.model import Model
-from worldline._src.spatial.poses import Array, VectorLike
+from worldline._src.spatial.poses import Array, VectorLike, float_array
 from worldline._src.step.dynamics import forward_kinematics, link_accelerations, link_velocities
 from worldline._src.step.jacobians import jacobian
 
@@ -64,7 +64,7 @@ def body_regressor(velocity: VectorLike, acceleration: VectorLike) -> Array:
         >>> hovering[5, 0], hovering[0, 2]  # a kilogram needs a lift, its arm along y a moment about x
         (np.float64(9.81), np.float64(9.81))
     """
-    V, A = np.asarray(velocity, np.float64), np.asarray(acceleration, np.float64)
+    V, A = float_array(velocity, "velocity"), float_array(acceleration, "acceleration")
     if V.shape[-1:] != (6,) or A.shape[-1:] != (6,):
         raise ArgumentError(
             f"velocity and acceleration must have shape (..., 6), got {V.shape} and {A.shape}"

@@ -17,7 +17,7 @@ import numpy as np
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array, VectorLike
 from worldline._src.step.derivatives import InverseDynamicsDerivatives, inverse_dynamics_derivatives
-from worldline._src.step.dynamics import integrate
+from worldline._src.step.dynamics import integrate, inverse_dynamics
 
 _STEP = 0.01
 """Displacement between two points [m or rad]: rounding and what order eight leaves out are alike."""
@@ -61,6 +61,8 @@ def inverse_dynamics_second_derivatives(
         [[[-9.81]]]
     """
     n = model.joint_dof_count
+    # forces first: this checks the operands
+    _ = inverse_dynamics(model, q, qd, qdd)
     at, v, a = (np.asarray(x, np.float64) for x in (q, qd, qdd))
     batch = np.broadcast_shapes(at.shape[:-1], v.shape[:-1], a.shape[:-1])
     worlds = int(np.prod(batch, dtype=np.int64))

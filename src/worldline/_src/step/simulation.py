@@ -20,6 +20,7 @@ from worldline._src.jit import Stage
 from worldline._src.kernels import drives
 from worldline._src.kernels.constraints.equality_rows import BROKEN, ON
 from worldline._src.kernels.program import caller
+from worldline._src.model.checks import positive_number
 from worldline._src.model.compile import constant_views
 from worldline._src.model.fields import BY_NAME, extent
 from worldline._src.model.model import Model
@@ -135,9 +136,7 @@ class Simulation:
         divergence_limit: float | None = None,
     ) -> None:
         asked = semantics_of(model)
-        h = float(model.time_step if time_step is None else time_step)
-        if not (np.isfinite(h) and h > 0.0):
-            raise ArgumentError(f"time_step must be positive and finite, got {time_step!r}")
+        h = positive_number(model.time_step if time_step is None else time_step, "time_step")
         self.family = asked.family if family is None else MultibodyIntegrationFamily.of(family)
         self.variational = (asked.variational if variational is None else variational).checked()
         policy = asked.divergence if divergence_policy is None else divergence_policy
@@ -317,7 +316,7 @@ class Simulation:
 
     @time_step.setter
     def time_step(self, value: float) -> None:
-        self._h[0] = value
+        self._h[0] = positive_number(value, "time_step")
         self.reconfigure()
 
     @property

@@ -16,6 +16,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError, CapabilityError, UnknownCapabilityError, nearest_name
 from worldline._src.kernels import drives
+from worldline._src.model.checks import positive_number
 from worldline._src.model.compile import DEFAULT_SOLVER, constant_views
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
@@ -75,8 +76,7 @@ class VariationalOptions(NamedTuple):
         """Itself; raises when a value makes no sense."""
         if not is_count(self.max_iterations) or self.max_iterations < 1:
             raise ArgumentError(f"max_iterations must be a positive count, got {self.max_iterations!r}")
-        if not (np.isfinite(self.tolerance) and self.tolerance > 0.0):
-            raise ArgumentError(f"tolerance must be positive and finite, got {self.tolerance!r}")
+        positive_number(self.tolerance, "tolerance")
         return self
 
 

@@ -186,6 +186,8 @@ def view(
     world._require_idle()
     world._live()
     where = values.text(host, "host")
+    play, open_browser = values.flag(play, "play"), values.flag(open_browser, "open_browser")
+    shadows = values.flag(shadows, "shadows")
     viewer = Viewer(Session(world, host=where, port=port, fps=rate, shadows=shadows), where)
     if play:
         viewer.play()

@@ -66,6 +66,9 @@ def _options(
         raise ArgumentError(f"asset_dirs: given {describe(asset_dirs)}; allowed: a list of paths")
     if strict not in (True, False, "motion"):
         raise ArgumentError(f"strict: given {describe(strict)}; allowed: True, False or 'motion'")
+    for name, value in (("validate", validate), ("allow_outside", allow_outside)):
+        if not isinstance(value, bool):
+            raise ArgumentError(f"{name}: given {describe(value)}; allowed: True or False")
     dirs = tuple(entry if isinstance(entry, PackageDirectory) else Path(entry) for entry in asset_dirs)
     return ReadOptions(strict, validate, dirs, allow_outside, limits)
 
