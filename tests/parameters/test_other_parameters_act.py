@@ -420,9 +420,10 @@ LOOK = {
 def picture(**given):
     world = scene_of_pictures()
     given = {"camera": sx.LookAt((2.0, 0.5, 1.5)), "width": 24, "height": 16} | given
-    if given.pop("late", False):
-        given["state"] = world.state
+    if given.pop("moved", False):
+        kept = world.get_state(world.state_space())
         world.rigid_bodies[0].translation = (0, 0, 2.0)
+        given["state"] = kept if given.pop("earlier", False) else None
     out = given.get("out")
     made = sx.render(world, **given)
     if out is not None:
@@ -442,6 +443,7 @@ RENDER = {
     "segmentation": chosen(picture, str, segmentation=True),
     "groups": chosen(picture, str, groups=(4,)),
     "shadows": chosen(picture, str, shadows=False),
+    "state": chosen(picture, str, {"moved": True}, earlier=True),
     "out": chosen(
         picture, str, out=sx.render(scene_of_pictures(), sx.LookAt((2.0, 0.5, 1.5)), width=24, height=16)
     ),
@@ -573,7 +575,7 @@ def test_other_tables_are_complete():
     # accelerations and joint forces are results of a step
     complete(SIMULATION, settable(wm.Simulation) - {"a", "tau"})
     complete(LOOK, arguments(sx.LookAt))
-    complete(RENDER, arguments(sx.render, "world", "state"))
+    complete(RENDER, arguments(sx.render, "world"))
     complete(LCP, arguments(lcp.LcpOptions))
     complete(SKELETON, settable(sx.SkeletonLoadOptions))
     complete(REBUILT, settable(sx.SkeletonToMultibodyOptions))

@@ -67,7 +67,8 @@ def step(
         max_iterations: most iterations of a variational step, which fails when it needs more; as the scene
             says when None, 100 without a scene.
         tolerance: largest last correction of a velocity of a variational step, relative to the largest
-            velocity or to one [m/s or rad/s]; as the scene says when None, 1e-10 without a scene.
+            velocity or to one [m/s or rad/s]; as the scene says when None, 1e-10 without a scene. Other
+            families refuse both.
         threads: processors to use for many worlds, 0 for all.
         lanes: worlds per instruction, for models of trees alone; chosen when None. `LaneSimulation` steps
             models with contact in lanes.
@@ -95,6 +96,12 @@ def step(
         asked.variational.max_iterations if max_iterations is None else max_iterations,
         asked.variational.tolerance if tolerance is None else tolerance,
     ).checked()
+    if family is not MultibodyIntegrationFamily.VARIATIONAL:
+        for name, value in (("max_iterations", max_iterations), ("tolerance", tolerance)):
+            if value is not None:
+                raise ArgumentError(
+                    f"{name} is for the variational family, this is '{family.value}'; leave it out"
+                )
     if asked.divergence is not DivergencePolicy.RAISE:
         raise CapabilityError(
             f"step has no divergence policy '{asked.divergence.value}', which the scene asks for: it raises"
