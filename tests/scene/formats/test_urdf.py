@@ -336,7 +336,7 @@ def test_all_problems_come_at_once_with_lines_and_hints():
         "2: robot/link[1]: a second link 'base'",
         "3: robot/link[2]/inertial[0]/mass[0]: attribute 'value': given 'heavy'",
         "attribute 'izz' is required",
-        "<geometry> with one of box, cylinder, sphere, capsule, mesh; did you mean 'sphere'",
+        "<geometry> with one of box, capsule, cylinder, mesh, sphere; did you mean 'sphere'",
         "revolute, continuous, prismatic, fixed, floating, planar, spherical; did you mean 'revolute'",
         "no link 'bse'; did you mean 'base'",
         "a zero axis",

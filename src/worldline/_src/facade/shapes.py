@@ -24,7 +24,7 @@ from worldline._src.model.kinds import ShapeFlags
 from worldline._src.scene.asset_specs import HFieldSource, HFieldSourceType, MeshData, MeshSource
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.contact import CombineRule, ConstraintForceModel, PhysicsMaterial
-from worldline._src.scene.geometry import Geometry, ShapeType
+from worldline._src.scene.geometry import SHAPES, Geometry, ShapeType
 from worldline._src.scene.validate import is_ground, movable_links
 from worldline._src.scene.world import World as Scene
 from worldline._src.step.collision_rows import collision_shape
@@ -39,16 +39,10 @@ FRICTION, RESTITUTION = 1.0, 0.0
 _ERP = 0.2
 """Share of an overlap that a step removes."""
 _KINDS = {
-    CollisionShapeType.SPHERE: ShapeType.Sphere,
-    CollisionShapeType.BOX: ShapeType.Box,
-    CollisionShapeType.CAPSULE: ShapeType.Capsule,
-    CollisionShapeType.CYLINDER: ShapeType.Cylinder,
-    CollisionShapeType.ELLIPSOID: ShapeType.Ellipsoid,
-    CollisionShapeType.PLANE: ShapeType.InfinitePlane,
-    CollisionShapeType.CONVEX: ShapeType.Mesh,
-    CollisionShapeType.MESH: ShapeType.Mesh,
-    CollisionShapeType.HEIGHT_FIELD: ShapeType.HField,
-}
+    CollisionShapeType[facts.kind]: shape
+    for shape, facts in SHAPES.items()
+    if facts.kind in CollisionShapeType.__members__ and shape is not ShapeType.Plane
+} | {CollisionShapeType.CONVEX: ShapeType.Mesh, CollisionShapeType.HEIGHT_FIELD: ShapeType.HField}
 ON_BODIES = frozenset(_KINDS)
 """Kinds of shapes that a body may have."""
 
@@ -307,8 +301,8 @@ def _geometry(
     kind = _KINDS.get(shape.type)
     if kind is None:
         raise CapabilityError(
-            f"supported features: {shape!r} cannot be on a body; boxes, spheres, capsules, cylinders, "
-            "ellipsoids, planes, convex shapes, meshes and height fields can"
+            f"supported features: {shape!r} cannot be on a body; these shapes can: "
+            f"{', '.join(kind.name for kind in _KINDS)}"
         )
     pose = shape.local_pose
     geom = Geometry(

@@ -18,21 +18,11 @@ from worldline._src.model.shape_tables import CombineKind, ContactPairs, Frames,
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.closures import ClosureDynamicsPolicy
 from worldline._src.scene.contact import CollisionMask, CombineRule, PhysicsMaterial
-from worldline._src.scene.geometry import Geometry, GeomVisualAttrs, ShapeType, Site, SiteShape
+from worldline._src.scene.geometry import SHAPES, Geometry, GeomVisualAttrs, ShapeType, Site, SiteShape
 from worldline._src.scene.world import World
 from worldline._src.spatial.poses import Array, transform
 
-_KINDS = {
-    ShapeType.Plane: ShapeKind.PLANE,
-    ShapeType.InfinitePlane: ShapeKind.PLANE,
-    ShapeType.Sphere: ShapeKind.SPHERE,
-    ShapeType.Capsule: ShapeKind.CAPSULE,
-    ShapeType.Box: ShapeKind.BOX,
-    ShapeType.Cylinder: ShapeKind.CYLINDER,
-    ShapeType.Ellipsoid: ShapeKind.ELLIPSOID,
-    ShapeType.Mesh: ShapeKind.MESH,
-    ShapeType.HField: ShapeKind.HFIELD,
-}
+_KINDS = {shape: ShapeKind[facts.kind] for shape, facts in SHAPES.items()}
 _SITE_KINDS = {
     SiteShape.Sphere: ShapeKind.SPHERE,
     SiteShape.Capsule: ShapeKind.CAPSULE,
@@ -49,15 +39,6 @@ _RULES = {
 }
 # looking up a member of an enumeration takes Python ten times as long as looking up a name
 _MESH, _HFIELD, _COLLIDES = ShapeType.Mesh, ShapeType.HField, ShapeFlags.COLLIDES
-_LENGTHS = {
-    ShapeType.Sphere: 1,
-    ShapeType.Capsule: 2,
-    ShapeType.Cylinder: 2,
-    ShapeType.Plane: 2,
-    ShapeType.InfinitePlane: 0,
-    ShapeType.Mesh: 0,
-    ShapeType.HField: 0,
-}
 _NONE4, _NONE5 = (math.nan,) * 4, (math.nan,) * 5
 
 
@@ -108,7 +89,7 @@ def shape_table(
 def _placed(geom: Geometry, library: AssetLibrary) -> tuple[list[float], list[float]]:
     """Pose and half sizes."""
     if geom.mesh is None or geom.shape is _MESH:
-        count = _LENGTHS.get(geom.shape, 3)
+        count = SHAPES[geom.shape].lengths
         size = geom.size[:count] + [0.0] * (3 - count)
         if geom.hfield is not None:
             size = [*(0.5 * x for x in library.assets.hfields[geom.hfield].size), 0.0]

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from enum import auto
+from typing import Final, NamedTuple
 
 from worldline._src.scene.base import Struct, field
 from worldline._src.scene.contact import CollisionMask, PhysicsMaterial
@@ -29,6 +30,39 @@ class ShapeType(SceneEnum):
     Mesh = auto()
     Plane = auto()
     Sphere = auto()
+
+
+class ShapeFacts(NamedTuple):
+    """What layers and formats call a shape, and which of its sizes count."""
+
+    kind: str
+    """Name of its `ShapeKind` in a Model and of its `CollisionShapeType`."""
+    lengths: int
+    """Half sizes that a Model keeps."""
+    sizes: str = ""
+    """Words for the half sizes that must be positive; none for shapes that have no such."""
+    mjcf: str | None = None
+    sdf: str | None = None
+    urdf: str | None = None
+    """Its element or word in a format; None where the format has no such shape."""
+
+
+SHAPES: Final[dict[ShapeType, ShapeFacts]] = {
+    ShapeType.Box: ShapeFacts("BOX", 3, "three half sizes > 0", "box", "box", "box"),
+    ShapeType.Capsule: ShapeFacts(
+        "CAPSULE", 2, "a radius and a half length > 0", "capsule", "capsule", "capsule"
+    ),
+    ShapeType.Cylinder: ShapeFacts(
+        "CYLINDER", 2, "a radius and a half length > 0", "cylinder", "cylinder", "cylinder"
+    ),
+    ShapeType.Ellipsoid: ShapeFacts("ELLIPSOID", 3, "three semi-axes > 0", "ellipsoid", "ellipsoid"),
+    ShapeType.HField: ShapeFacts("HFIELD", 0, "", "hfield", "heightmap"),
+    ShapeType.InfinitePlane: ShapeFacts("PLANE", 0, "", "plane", "plane"),
+    ShapeType.Mesh: ShapeFacts("MESH", 0, "", "mesh", "mesh", "mesh"),
+    ShapeType.Plane: ShapeFacts("PLANE", 2, "", "plane", "plane"),
+    ShapeType.Sphere: ShapeFacts("SPHERE", 1, "a radius > 0", "sphere", "sphere", "sphere"),
+}
+"""The one table of shapes: sizes, numbers in a Model, readers and writers follow from it."""
 
 
 class SiteShape(SceneEnum):

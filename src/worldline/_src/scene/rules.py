@@ -34,7 +34,7 @@ from worldline._src.scene.constraints import (
 )
 from worldline._src.scene.contact import CollisionIgnores, ContactPair, PhysicsMaterial
 from worldline._src.scene.contexts import Probe
-from worldline._src.scene.geometry import Geometry, ShapeType, Site
+from worldline._src.scene.geometry import SHAPES, Geometry, ShapeType, Site
 from worldline._src.scene.joints import JOINT_SIZES, DriveType, Joint, JointType
 from worldline._src.scene.options import CompileOptions, SimulateOption
 from worldline._src.scene.tendons import JointTendon, SpatialTendon
@@ -43,13 +43,7 @@ from worldline._src.scene.values import StiffnessDamping
 # looking up a member of an enumeration takes Python ten times as long as looking up a name
 _MESH, _HFIELD, _D6 = ShapeType.Mesh, ShapeType.HField, JointType.D6
 # half sizes that have to be positive; the others are not used
-_SIZES: Final = {
-    ShapeType.Sphere: (1, "a radius > 0"),
-    ShapeType.Capsule: (2, "a radius and a half length > 0"),
-    ShapeType.Cylinder: (2, "a radius and a half length > 0"),
-    ShapeType.Box: (3, "three half sizes > 0"),
-    ShapeType.Ellipsoid: (3, "three semi-axes > 0"),
-}
+_SIZES: Final = {shape: (facts.lengths, facts.sizes) for shape, facts in SHAPES.items() if facts.sizes}
 _CONDIMS: Final = (1, 3, 4, 6)
 _NEED_AXIS: Final = {
     JointType.Revolute,

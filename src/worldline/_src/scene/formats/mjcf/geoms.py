@@ -13,19 +13,15 @@ from worldline._src.scene.formats.mjcf.schema import ORIENTATION
 from worldline._src.scene.formats.mjcf.scopes import Scope
 from worldline._src.scene.formats.mjcf.solver import read_spring
 from worldline._src.scene.formats.xml import Attributes, Element
+from worldline._src.scene.geometry import SHAPES as ALL_SHAPES
 from worldline._src.scene.geometry import Geometry, GeomVisualAttrs, ShapeType, Site, SiteShape
 
 SHAPES: Final = {
-    "plane": ShapeType.InfinitePlane,
-    "hfield": ShapeType.HField,
-    "sphere": ShapeType.Sphere,
-    "capsule": ShapeType.Capsule,
-    "ellipsoid": ShapeType.Ellipsoid,
-    "cylinder": ShapeType.Cylinder,
-    "box": ShapeType.Box,
-    "mesh": ShapeType.Mesh,
-    "sdf": None,
-}
+    facts.mjcf: shape
+    for shape, facts in ALL_SHAPES.items()
+    # planes that push have no end
+    if facts.mjcf is not None and shape is not ShapeType.Plane
+} | {"sdf": None}
 _SITE_SHAPES: Final = {
     "sphere": SiteShape.Sphere,
     "capsule": SiteShape.Capsule,
@@ -212,13 +208,7 @@ _KNOWN: Final = _PLACED.union(
 )
 
 
-_NEEDED: Final = {
-    ShapeType.Sphere: 1,
-    ShapeType.Capsule: 2,
-    ShapeType.Cylinder: 2,
-    ShapeType.Box: 3,
-    ShapeType.Ellipsoid: 3,
-}
+_NEEDED: Final = {shape: facts.lengths for shape, facts in ALL_SHAPES.items() if facts.sizes}
 
 
 def _check(a: Attributes, geom: Geometry) -> None:

@@ -13,23 +13,13 @@ from worldline._src.scene.formats.markup import child, numbers
 from worldline._src.scene.formats.mjcf.write_meshes import mesh_asset
 from worldline._src.scene.formats.mjcf.write_softness import write_softness
 from worldline._src.scene.formats.mjcf.writing import Words, Writing, preimage
-from worldline._src.scene.geometry import Geometry, ShapeType, Site, SiteShape
+from worldline._src.scene.geometry import SHAPES, Geometry, ShapeType, Site, SiteShape
 from worldline._src.scene.poses import Pose, normalized
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
-_SHAPES: Final = {
-    ShapeType.InfinitePlane: "plane",
-    ShapeType.Plane: "plane",
-    ShapeType.HField: "hfield",
-    ShapeType.Sphere: "sphere",
-    ShapeType.Capsule: "capsule",
-    ShapeType.Ellipsoid: "ellipsoid",
-    ShapeType.Cylinder: "cylinder",
-    ShapeType.Box: "box",
-    ShapeType.Mesh: "mesh",
-}
+_SHAPES: Final = {shape: facts.mjcf for shape, facts in SHAPES.items() if facts.mjcf is not None}
 _SITE_SHAPES: Final = {
     SiteShape.Sphere: "sphere",
     SiteShape.Capsule: "capsule",
@@ -37,7 +27,7 @@ _SITE_SHAPES: Final = {
     SiteShape.Cylinder: "cylinder",
     SiteShape.Box: "box",
 }
-_NEEDED: Final = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3, "ellipsoid": 3, "plane": 3}
+_NEEDED: Final = {facts.mjcf: facts.lengths for facts in SHAPES.values() if facts.sizes} | {"plane": 3}
 _GREY: Final = (0.5, 0.5, 0.5, 1.0)
 _SITE_SIZE: Final = 0.005
 _FLUID: Final = (0.5, 0.25, 1.5, 1.0, 1.0)

@@ -21,13 +21,14 @@ from worldline._src.scene.formats.sdf.nodes import Node, read_pose
 from worldline._src.scene.formats.urdf.joints import across
 from worldline._src.scene.formats.urdf.shapes import COLLISION_GROUP, VISUAL_GROUP
 from worldline._src.scene.formats.xml import Element, Log
-from worldline._src.scene.geometry import Geometry, ShapeType
+from worldline._src.scene.geometry import SHAPES, Geometry, ShapeType
 from worldline._src.scene.mass_properties import NOTHING, given_properties, is_physical
 from worldline._src.scene.poses import IDENTITY, Pose
 from worldline._src.scene.world import World
 
-_SHAPES: Final = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh", "heightmap", "empty")
-_OTHER: Final = ("cone", "image", "polyline")
+_TAGS: Final = {facts.sdf: shape for shape, facts in SHAPES.items() if facts.sdf is not None}
+_SHAPES: Final = (*_TAGS, "empty")
+_OTHER: Final = tuple(tag for tag in ("cone", "image", "polyline") if tag not in _TAGS)
 _STATIC: Final = (ShapeType.Plane, ShapeType.InfinitePlane, ShapeType.HField)
 _COMMON_MASK: Final = 0xFFFF
 """What shapes without a mask have, so they touch those with any of these bits."""
@@ -195,7 +196,7 @@ class ShapeReader:
 
     def _primitive(self, node: Node) -> Geometry:
         tag = node.element.tag
-        shape = ShapeType[tag.capitalize()]
+        shape = _TAGS[tag]
         if tag == "box":
             size = [0.5 * side for side in node.reals("size", 3, (1.0, 1.0, 1.0)) or ()]
         elif tag == "ellipsoid":

@@ -21,7 +21,7 @@ from worldline._src.scene.formats.sdf.write_looks import LookWriter
 from worldline._src.scene.formats.sdf.write_values import put, write_pose
 from worldline._src.scene.formats.write_losses import WriteLosses
 from worldline._src.scene.formats.writing import file_beside
-from worldline._src.scene.geometry import Geometry, ShapeType
+from worldline._src.scene.geometry import SHAPES, Geometry, ShapeType
 from worldline._src.scene.poses import IDENTITY, Pose
 from worldline._src.scene.world import World
 
@@ -126,6 +126,9 @@ class ShapeWriter:
 
     def _can_say(self, geom: Geometry, path: str) -> bool:
         fine = True
+        if SHAPES[geom.shape].sdf is None:
+            self.notes.left_out(path, f"SDF has no such shape as a {geom.shape.name}")
+            return False
         if geom.shape is ShapeType.Mesh:
             fine = self.meshes.reference(geom.mesh or "", parts=True) is not None
         elif geom.shape is ShapeType.HField:
@@ -156,7 +159,7 @@ class ShapeWriter:
         elif geom.shape in (ShapeType.Plane, ShapeType.InfinitePlane):
             self._plane(holder, role, size, is_visual)
         else:
-            made = child(holder, geom.shape.name.lower())
+            made = child(holder, SHAPES[geom.shape].sdf or "")
             if geom.shape is ShapeType.Box:
                 put(made, "size", finites(2.0 * half for half in size))
             elif geom.shape is ShapeType.Ellipsoid:

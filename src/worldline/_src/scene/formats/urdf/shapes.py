@@ -18,7 +18,7 @@ from worldline._src.scene.assets.rotations import from_rpy
 from worldline._src.scene.bodies import Inertia, Link
 from worldline._src.scene.contact import CollisionMask
 from worldline._src.scene.formats.xml import Attributes, Element, Log
-from worldline._src.scene.geometry import Geometry, ShapeType
+from worldline._src.scene.geometry import SHAPES, Geometry, ShapeType
 from worldline._src.scene.kinds import hint
 from worldline._src.scene.mass_properties import NOTHING, given_properties, is_physical
 from worldline._src.scene.materials import Material
@@ -27,7 +27,7 @@ from worldline._src.scene.world import World
 
 VISUAL_GROUP: Final = 2
 COLLISION_GROUP: Final = 3
-_SHAPES: Final = ("box", "cylinder", "sphere", "capsule", "mesh")
+_SHAPES: Final = tuple(facts.urdf for facts in SHAPES.values() if facts.urdf is not None)
 _INERTIA: Final = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
 

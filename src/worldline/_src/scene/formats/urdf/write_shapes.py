@@ -17,7 +17,7 @@ from worldline._src.scene.formats.rigid import (
     unit,
 )
 from worldline._src.scene.formats.write_losses import WriteLosses
-from worldline._src.scene.geometry import Geometry, GeomVisualAttrs, ShapeType
+from worldline._src.scene.geometry import SHAPES, Geometry, GeomVisualAttrs, ShapeType
 from worldline._src.scene.poses import Pose
 from worldline._src.scene.vectors import Array
 from worldline._src.scene.world import World
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from lxml.etree import _Element as XmlElement
 
 SUFFIXES: Final = (".stl", ".obj", ".dae", ".glb", ".gltf", ".ply", ".off")
-_SHAPES: Final = (ShapeType.Box, ShapeType.Cylinder, ShapeType.Sphere, ShapeType.Capsule, ShapeType.Mesh)
 _MOMENTS: Final = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
 
@@ -123,7 +122,7 @@ class ShapeWriter:
             self._rest(role)
 
     def _can_say(self, geom: Geometry, path: str) -> bool:
-        if geom.shape not in _SHAPES:
+        if SHAPES[geom.shape].urdf is None:
             self.notes.left_out(path, f"URDF has no such shape as a {geom.shape.name}")
             return False
         if geom.shape is ShapeType.Mesh and self.meshes.reference(geom.mesh or "") is None:
@@ -154,7 +153,7 @@ class ShapeWriter:
             if geom.shape is ShapeType.Capsule:
                 self.notes.kept(role.path, "a <capsule> is not known to every reader of URDF")
             sizes = {"radius": finite(size[0]), "length": finite(2.0 * size[1])}
-            child(holder, geom.shape.name.lower(), sizes)
+            child(holder, SHAPES[geom.shape].urdf or "", sizes)
 
     def _material(self, element: XmlElement, look: GeomVisualAttrs) -> None:
         if look.material is None and look.color is None:
