@@ -25,6 +25,7 @@ from worldline._src.facade.world_joint import WorldJoint
 from worldline._src.kernels.constraints import contact_log
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.equality_rows import BROKEN, EFFORT, NO_MOTOR
+from worldline._src.kernels.constraints.laws import HARDNESS
 from worldline._src.scene.closures import ProjectionPolicy
 from worldline._src.scene.validate import movable_links
 from worldline._src.spatial.poses import Array
@@ -117,16 +118,17 @@ class StepReport:
             is less). Newton's method: M (a - a_smooth) - J^T f as an acceleration, or the error of Coulomb's
             law in friction times slip, whichever is more. Sequential impulses: largest change of a contact's
             velocity in the last sweep, over gravity times time step. Boxed problems: largest slack of a row
-            that its bounds do not explain. None of them depends on the unit of mass.
+            that its bounds do not explain. None of them depends on the unit of mass. Of steps that are solved
+            for positions and for velocities it is the larger of both.
         unmet: names of hard constraints that miss the velocity they ask for by more than gravity makes in a
             step, as they contradict each other or hold against what cannot move: closures, joints of the
             World, equality constraints, limits, and pairs of bodies ("a, b") for contacts. Their forces are
             the least-squares compromise.
         iterations: most iterations that an island took: Newton steps, sweeps or pivots.
         islands: groups of bodies that were solved apart.
-        unconverged_islands: how many of them have a residual above 0.01.
+        unconverged_islands: how many of them have a residual above 0.01, in positions or in velocities.
         substituted_islands: solutions by another method, because the one asked for did not converge: Newton's
-            method after pivoting, sequential impulses after Newton's method.
+            method after pivoting, sequential impulses or sweeps over rows after Newton's method.
         methods: islands by the method that solved them: "newton", "sequential-impulse", "boxed-lcp". Islands
             that sleep or have no rows are in none.
         rows: constraint rows of all islands.
@@ -310,12 +312,13 @@ def _unmet(world: World, runtime: Runtime) -> tuple[str, ...]:
     count = int(column["counter"][t.ALL_ROWS])
     kind, which = column["row_of"][:count].T
     missed = np.abs(column["missed"][:count]) > column["option"][t.GRAVITY]
-    if not missed.any():
+    unmet = _unmet_impulses(runtime, which[kind == t.OF_CONTACT])
+    if not missed.any() and not unmet.size:
         return ()
     hard = {name: column[f"{name}_law"][:, t.KIND] == t.HARD for name in ("equality", "limit")}
     ties = which[missed & np.isin(kind, (t.OF_EQUALITY, t.OF_BOUND))]
     limits = which[missed & (kind == t.OF_LIMIT)]
-    contacts = np.unique(which[missed & (kind == t.OF_CONTACT)])
+    contacts = np.union1d(which[missed & (kind == t.OF_CONTACT)], unmet)
     names = [constraints.equalities[k].label for k in ties[hard["equality"][ties]].tolist()]
     names += _dof_names(runtime, column["limit_dof"][limits[hard["limit"][limits]]])
     if contacts.size and constraints.hits is not None:
@@ -326,6 +329,23 @@ def _unmet(world: World, runtime: Runtime) -> tuple[str, ...]:
                 ", ".join("world" if body is None else body.name for body in (who[b - 1] for b in pair))
             )
     return tuple(dict.fromkeys(names))
+
+
+def _unmet_impulses(runtime: Runtime, rowed: np.ndarray) -> np.ndarray:
+    """Contacts of islands without rows whose regularizers take off more than gravity; `rowed` have rows."""
+    constraints = runtime.constraints
+    if constraints is None or constraints.hits is None:
+        return np.zeros(0, np.int64)
+    column = constraints.column
+    count = int(column["counter"][t.CONTACT_COUNT])
+    pushing = column["contact_row"][:count, 0] >= 0
+    pushing &= column["bounce"][:count] >= 0.0
+    pushing[rowed] = False
+    contacts = np.flatnonzero(pushing)
+    ends = constraints.hits.column["contact_id"][contacts, 2:4]
+    weights = column["body_invweight"][ends, 0].sum(axis=1)
+    missed = column["contact_force"][contacts, 0] * HARDNESS * weights
+    return contacts[missed > column["option"][t.GRAVITY]]
 
 
 def _clamped_efforts(runtime: Runtime) -> tuple[str, ...]:

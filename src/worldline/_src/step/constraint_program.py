@@ -170,7 +170,7 @@ class ConstraintProgram:
             impulses=(bool(many) and not rows) or bool(column["option"][t.STANDS_IN]),
             body_rows=bool(many) and rows,
             boxed=bool(column["option"][t.BOXED]),
-            swept=bool(column["option"][t.SWEPT]),
+            swept=bool(column["option"][t.SWEPT] or column["option"][t.SWEEPS_STAND_IN]),
             restitution=bool((laws[:, t.BOUNCINESS] > 0.0).any()),
             hard_contacts=bool((laws[:, t.KIND] == t.HARD).any()),
             no_slip=sizes["nslip"] > 0,

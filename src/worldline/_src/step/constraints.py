@@ -393,7 +393,8 @@ class Constraints(ConstraintProgram):
         """Whether steps read contacts of the last one: impulses start from them, and they hold sleepers."""
         many = 6 * np.count_nonzero(self.column["tree_link"]) > self.column["option"][t.FREE_COLUMNS]
         option = self.column["option"]
-        return self.sleeps or bool(many) or bool(option[t.STANDS_IN]) or bool(option[t.SWEPT])
+        asked = option[[t.STANDS_IN, t.SWEEPS_STAND_IN, t.SWEPT]].any()
+        return self.sleeps or bool(many) or bool(asked)
 
     def place_of(self, name: str) -> int:
         """Where a column of floats starts in the arena of rows."""
@@ -540,6 +541,9 @@ class Constraints(ConstraintProgram):
         numbers[t.BODY_ROWS] = float(wide)
         fails = not (wide or strict or swept) and bodies > 1
         numbers[t.STANDS_IN] = float(fails and bool((laws != t.IMPEDANCE).any()))
+        # all other islands of hard contacts have sweeps over rows to fall back on
+        others = wide or bodies < self.sizes["ntree"]
+        numbers[t.SWEEPS_STAND_IN] = float(others and not (strict or swept or self._is_soft))
         numbers[t.BUDGET], numbers[t.RESIDUAL_BOUND] = np.inf, _RESIDUAL
         numbers[t.SWEEPS] = max(self.option.constraint_solver_iterations, 1)
         self._lay_out_again(**self._solver_sizes())
@@ -567,7 +571,7 @@ class Constraints(ConstraintProgram):
         if numbers[t.BOXED]:
             rows = self.sizes["nrow"] if numbers[t.STRICT] else _BOXED_ROWS
         body_rows = self.has_large_islands and bool(numbers[t.BODY_ROWS])
-        swept = bool(numbers[t.SWEPT]) or body_rows
+        swept = bool(numbers[t.SWEPT]) or bool(numbers[t.SWEEPS_STAND_IN]) or body_rows
         pushed = (self.has_large_islands and not body_rows) or bool(numbers[t.STANDS_IN])
         pushes = self.sizes["ncontact"] if pushed else 0
         return {"nlcp": rows, "nlcp2": rows * (rows + 5), "npush": pushes, "npush3": 3 * pushes} | {

@@ -62,10 +62,16 @@ def _solve_for(phase, m, c, args, d):
     for k in range(a.shape[0]):
         a[k] = a_smooth[k]
         qfrc[k] = 0.0
-    counter[ALL_ROWS], counter[ACTIVE_LIMITS], counter[UNCONVERGED], counter[CONVERGED] = 0, 0, 0, 1
-    counter[SUBSTITUTED] = 0
+    # rows are those of the last pass; what is not solved counts whichever pass it is in
+    unsolved, substituted, residual = counter[UNCONVERGED], counter[SUBSTITUTED], links.option[RESIDUAL]
+    counter[ALL_ROWS], counter[ACTIVE_LIMITS], counter[UNCONVERGED], counter[SUBSTITUTED] = 0, 0, 0, 0
     links.option[PHASE], links.option[RESIDUAL] = phase, 0.0
     call_linked(program_view(m, c, args, d).program[AGAIN_LINK], m, c, args, d)
+    if phase == VELOCITY_PASS:
+        counter[UNCONVERGED] = max(counter[UNCONVERGED], unsolved)
+        counter[SUBSTITUTED] = max(counter[SUBSTITUTED], substituted)
+        links.option[RESIDUAL] = max(links.option[RESIDUAL], residual)
+    counter[CONVERGED] = 1 if counter[UNCONVERGED] == 0 else 0
 
 
 @stage

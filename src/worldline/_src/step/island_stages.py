@@ -29,7 +29,9 @@ from worldline._src.kernels.constraints.solve import (
     IslandRows,
     gather_accelerations,
     give_back,
+    record_contacts,
     record_residual,
+    record_rows,
 )
 from worldline._src.kernels.constraints.tables import (
     ALL_ROWS,
@@ -76,6 +78,7 @@ from worldline._src.kernels.constraints.tables import (
     STRICT,
     SUBSTITUTED,
     SWEEP_LINK,
+    SWEEPS_STAND_IN,
     SWEPT,
     TABLE,
     TREE_END,
@@ -215,8 +218,58 @@ def _reopen(m, c, args, d, unconverged, residual):
 
 
 @inline
+def _sweep_instead(m, c, args, d, unconverged):
+    """Solve the island at hand, on which Newton's method did not converge, by sweeps over its rows.
+
+    Of both solutions the one with the smaller residual stays. Returns the counter of its method.
+    """
+    tm, tc, td = trees_of(args, d)
+    program, rows = program_view(m, c, args, d).program, row_view(m, c, args, d)
+    solution, records = solve_view(m, c, args, d), record_view(m, c, args, d)
+    work, frames = work_view(m, c, args, d), contact_frame_view(m, c, args, d)
+    island, a = member_view(m, c, args, d), operand_view(tm, tc, td).a
+    counter, option, force = solution.counter, solution.option, solution.row_force
+    kept_force, kept_a, first = work.slack[1], work.vectors[6], option[RESIDUAL]
+
+    # keep what there is, then rows and accelerations as they were before the solve
+    for k in range(counter[ROWS]):
+        kept_force[k] = force[k]
+    for j in range(solution.island_a.shape[0]):
+        kept_a[j] = solution.island_a[j]
+    forget_rows(rows, solution, records)
+    for i in range(counter[CONTACT_FIRST], counter[CONTACT_END]):
+        k = island.contact_order[i]
+        row = frames.contact_row[k, 0]
+        if row >= 0 and frames.lift[k] >= 0.0:
+            rows.aref[row] += frames.lift[k]
+            frames.lift[k] = 0.0
+    for j in range(solution.island_a.shape[0]):
+        a[solution.column_dof[j]] = solution.island_smooth[j]
+    counter[UNCONVERGED], option[RESIDUAL] = unconverged, 0.0
+    call_linked(program[SWEEP_LINK], m, c, args, d)
+    method = BY_SWEEPS
+    if option[RESIDUAL] <= first:
+        counter[SUBSTITUTED] += 1
+    else:
+        forget_rows(rows, solution, records)
+        for k in range(counter[ROWS]):
+            force[k] = kept_force[k]
+        for j in range(solution.island_a.shape[0]):
+            solution.island_a[j] = kept_a[j]
+        notes = row_note_view(m, c, args, d)
+        record_rows(rows, solution, notes, work.vectors[7], records)
+        record_contacts(rows, IslandRows(island, rows, notes, frames), force, records.contact_force)
+        give_back(chain_view(tm, tc, td), solution, a)
+        counter[UNCONVERGED], option[RESIDUAL] = unconverged + 1, first
+        method = BY_NEWTON
+    return method
+
+
+@inline
 def solve_island(m, c, args, d):
     """Call the solver of the island at hand; Newton's method stands in where pivoting does not end.
+
+    Sweeps over rows stand in where that does not converge either.
 
     Returns the counter of the method that solved it.
     """
@@ -233,7 +286,11 @@ def solve_island(m, c, args, d):
     if not boxed:
         swept = option[SWEPT] != 0.0
         method = BY_SWEEPS if swept else BY_NEWTON
+        option[RESIDUAL] = 0.0
         call_linked(program[SWEEP_LINK if swept else SOLVE_LINK], m, c, args, d)
+        if counter[UNCONVERGED] > unconverged and option[SWEEPS_STAND_IN] != 0.0:
+            method = _sweep_instead(m, c, args, d, unconverged)
+        option[RESIDUAL] = max(option[RESIDUAL], residual)
         if option[SLIP_SWEEPS] > 0.0:
             call_linked(program[SLIP_LINK], m, c, args, d)
     return method
@@ -291,6 +348,7 @@ def find_islands(m, c, args, d):
             option[FREE_COLUMNS] < _NEVER
             or option[QUIET_TIME] < _NEVER
             or option[STANDS_IN] != 0.0
+            or option[SWEEPS_STAND_IN] != 0.0
             or option[SWEPT] != 0.0
         ):
             matching.match_contacts(pair, hits_of(args, d).contact, count, twin_view(m, c, args, d))

@@ -227,6 +227,7 @@ def _prepare(hits, trees, shapes, k, n, v, frames_out, bounces_out, contacts_out
     contacts_out.mu[n] = met.sliding if met.condim > 1 else 0.0
     row = 3 * n
     bounces_out.bounce[n] = impact.bounce if met.law.kind == HARD else -1.0
+    frames_out.bounce[k] = bounces_out.bounce[n]
     bounces_out.before[row] = impact.before
     if impact.bounce > SLOWEST * option[GRAVITY] * h:
         frames_out.counter[BOUNCED] |= BOUNCES

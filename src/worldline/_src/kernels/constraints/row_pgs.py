@@ -7,6 +7,8 @@ sliding friction: with A = J M^-1 J^T + R and c = J a_smooth - aref, rows are vi
 is set to what its row asks for within its bounds. It solves the problem that Newton's method solves, contacts
 of Coulomb's law without the lift of the convex cone.
 
+Where sweeps stand in for Newton's method, conjugate directions between them bring stiff islands further.
+
 Contacts start from the forces of the last step unless every solve starts from zero; other rows start from
 zero.
 """
@@ -38,12 +40,15 @@ from worldline._src.kernels.constraints.tables import (
     RESIDUAL_BOUND,
     ROWS,
     SWEEPS,
+    SWEPT,
 )
 
 TOLERANCE = 1e-7
 """Sweeps end when no acceleration along a row changes by more than this share of gravity."""
 MORE = 50
-"""Most sweeps, as a multiple of those that are asked for, of an island whose residual is above its bound."""
+"""Most sweeps, as a multiple of those that are asked for, of an island whose residual is above its bound,"""
+STAND_IN_MORE = 20
+"""and where sweeps stand in for another method: rows that contradict each other are not solved by more."""
 
 # rows of `sweep_row` and of `sweep_dual`
 FIRST, END, LIFTED = range(3)
@@ -101,6 +106,27 @@ def guess_forces(rows, island_rows, twins, cold, sweep_out, force_out):
                 _guess_contact(rows, frames, k, twins.last_force[twin], force_out)
 
 
+@inline
+def _go_on(problem, n, diagonal, last, before_io, direction_io, force_io, a_io):
+    """Forces go on along the conjugate direction of the last sweep, before_io the forces it began with.
+
+    See `body_ncg.py`; with r of the sweep in the measure of the diagonal, beta = r D r / last. Returns r D r.
+    """
+    square = 0.0
+    for k in range(n):
+        r = force_io[k] - before_io[k]
+        square += diagonal[k] * r * r
+    beta = square / last if square < last else 0.0
+    for k in range(n):
+        r = force_io[k] - before_io[k]
+        further = beta * direction_io[k] if beta > 0.0 else 0.0
+        direction_io[k] = r + further
+        if further != 0.0:
+            force_io[k] += further
+            push_row(problem, k, further, a_io)
+    return square
+
+
 @kernel
 def solve_swept(chain, held, twins, island_io, work_out, sweep_out, solution_out, records_out):
     """Accelerations of an island that satisfy its rows, by projected Gauss-Seidel; see `dual_pgs.py`.
@@ -142,11 +168,18 @@ def solve_swept(chain, held, twins, island_io, work_out, sweep_out, solution_out
     for k in range(n):
         push_row(problem, k, force[k], a)
     most, taken, moved = int(option[SWEEPS]), 0, 0.0
-    while taken < MORE * most:
+    stands_in = option[SWEPT] == 0.0
+    limit = (STAND_IN_MORE if stands_in else MORE) * most
+    before, direction, last = work_out.slack[2], work_out.slack[3], 0.0
+    while taken < limit:
+        for k in range(n):
+            before[k] = force[k]
         moved = sweep_rows(problem, n, 0.0, work, force, a)
         taken += 1
         if moved <= TOLERANCE * gravity or (taken >= most and moved <= option[RESIDUAL_BOUND] * gravity):
             break
+        if stands_in:
+            last = _go_on(problem, n, work.diagonal, last, before, direction, force, a)
     counter[ITERATIONS] = max(counter[ITERATIONS], taken)
     record_residual(moved / gravity, solution_out)
     record_rows(rows, solution_out, island_io.notes, work_out.vectors[7], records_out)

@@ -67,7 +67,9 @@ SWEPT, COLD, STRICT = range(26, 29)
 WAKE_SCALE = 29
 # 1 where contacts of large islands of free bodies need rows; see body_rows.py
 BODY_ROWS = 30
-OPTIONS = 31
+# 1 where sweeps over rows stand in for Newton's method
+SWEEPS_STAND_IN = 31
+OPTIONS = 32
 
 # bits of BOUNCED: a contact bounces; a contact wants another way than speed
 BOUNCES, PARTED = 1, 2
