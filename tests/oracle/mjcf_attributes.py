@@ -53,7 +53,11 @@ JOINT = {
     "frictionloss": case(".3"),
     "user": USER,
 }
+# time constants shorter than two steps are taken as two
+SHORT = ".003 1"
 JOINT_MORE = {
+    "solreflimit short": ("solreflimit", case(SHORT, range="-5 1")),
+    "solreffriction short": ("solreffriction", case(SHORT, frictionloss="9")),
     "stiffness polynomial": ("stiffness", case("5 3 2", springref="20")),
     "damping polynomial": ("damping", case(".5 .3 .2")),
 }
@@ -164,6 +168,7 @@ GEOM = {
 }
 AIR = GEOM_PLAIN.replace('qpos="0 0 .098', 'qpos="0 0 2')
 GEOM_MORE = {
+    "solref short": ("solref", case(SHORT)),
     "type box": ("type", case("box", size=".1 .12 .15")),
     "type capsule": ("type", case("capsule", size=".1 .12 .15")),
     # the points in which a cylinder touches are others
@@ -251,6 +256,8 @@ TENDON = {
     "armature": case(".1"),
 }
 TENDON_MORE = {
+    "solreflimit short": ("solreflimit", case(SHORT, range="-.01 .01")),
+    "solreffriction short": ("solreffriction", case(SHORT, frictionloss="50")),
     "stiffness polynomial": ("stiffness", case("5 3 2", springlength=".1")),
     "damping polynomial": ("damping", case(".05 .03 .02")),
 }
@@ -460,8 +467,8 @@ ELEMENTS: dict[str, tuple[str, dict[str, Case | NotTried], dict[str, tuple[str, 
     ),
     "/tendon/spatial/geom": (WRAP, {"geom": case("first"), "sidesite": case("side")}, {}),
     "/tendon/spatial/pulley": (PULLEY, {"divisor": case("3")}, {}),
-    "/equality/connect": (CONNECT, CONNECTED, {}),
-    "/equality/weld": (WELD, WELDED, {}),
+    "/equality/connect": (CONNECT, CONNECTED, {"solref short": ("solref", case(SHORT))}),
+    "/equality/weld": (WELD, WELDED, {"solref short": ("solref", case(SHORT))}),
     "/equality/joint": (
         JOINTS,
         EQUAL | {"joint1": case("l"), "joint2": case("l"), "polycoef": case(".1 .5 .2 .3 .1")},

@@ -39,7 +39,12 @@ from worldline._src.step import constraint_stages as s
 from worldline._src.step import island_stages as i
 from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_rows
 from worldline._src.step.constraint_program import ConstraintProgram
-from worldline._src.step.damping_clamp import clamp_damping, given_damping
+from worldline._src.step.damping_clamp import (
+    clamp_damping,
+    friction_with_time_constants,
+    given_damping,
+    guard_friction,
+)
 from worldline._src.step.inverse_weights import inverse_weights
 from worldline._src.step.missing import missing_parts
 from worldline._src.step.pack_actuators import (
@@ -220,6 +225,7 @@ class Constraints(ConstraintProgram):
         pack_trees(model, self.column, starts, ties, self._touched)
         self._fill_options(option)
         self._damping = given_damping(self.column)
+        self._timed_friction = friction_with_time_constants(model, rubbing)
         self.hits: CollisionArenas | None = None
         if kept:
             self._make_hits(kept, option)
@@ -638,6 +644,8 @@ class Constraints(ConstraintProgram):
         self.column["option"][t.STEP] = h
         self.column["option"][t.CONTACT_ROWS] = self._rows_a_contact
         clamp_damping(self.column, self._damping, self.option, h)
+        if not self.option.disable_reference_safety:
+            guard_friction(self.column, self._damping, self._timed_friction, h)
         gravity = max(float(np.linalg.norm(self.model.gravity)), 1.0)
         self.column["option"][t.GRAVITY] = gravity
         self.column["option"][t.SPEED_TOLERANCE] = _SWEEP_SHARE * gravity * h
