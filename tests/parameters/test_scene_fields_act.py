@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from listed_fields import CHECKS, SAME
 
 from worldline import msd
 from worldline import simulation as sx
@@ -147,86 +148,35 @@ def others(value: Any) -> list[Any]:
 STRUCTURE = (str, list, dict, Struct)
 """Names, references and containers: what is in them is changed one by one."""
 
-DRAWN = "seen in pictures and written to files"
-ELSEWHERE = "shown by the tables of simulation parameters, which go through the same field"
-OF_OTHERS = "read for other types of joints, whose tests change it"
-COMPILED = "read when meshes, fused links or masses are made; tests/scene changes it"
-NOISE = "the level of noise is for the user: readings have none, as in MuJoCo"
-LISTED = {
-    "Actuator": {"group": "SimulateOption.disabled_actuator_groups names it"},
-    "Range": {"upper": "of limits that no joint of this scene reaches"},
-    "CompileOptions": dict.fromkeys(
-        ("shape_fit", "inertia_source", "balance_inertia", "fuse_static"), COMPILED
+BELOW = {
+    "SimulateOption": (
+        "disable_limit",
+        "disable_control_clamp",
+        "disable_reference_safety",
+        "noslip_tolerance",
+        "safty_damping_clamp",
     ),
-    "EqualityJoint": {"break_torque": "joints that are held equal have a force alone"},
-    "ImpedanceSpring": {"direct": "decides where two laws meet"},
-    "Body": dict.fromkeys(("friction", "restitution"), "of shapes that RigidBody.add_collision_shape adds"),
-    "Link": {"disable_self_collision": "no links of this scene could touch", "may_fuse": COMPILED},
-    "Geometry": dict.fromkeys(("mesh_inertia", "fit_scale", "mesh_surface"), COMPILED),
-    "CollisionMask": dict.fromkeys(("collide_group", "collide_with"), "below"),
-    "PhysicsMaterial": {"density": COMPILED, "friction_rule": "below", "restitution_rule": "below"},
-    "GeomVisualAttrs": {"group": DRAWN},
-    "Inertia": dict.fromkeys(
-        ("is_checked", "has_own_moments", "has_own_pos"), "what was given, for the facade and writers"
-    ),
-    "Joint": dict.fromkeys(("axis2", "pitch", "euler_order"), OF_OTHERS)
-    | dict.fromkeys(("acceleration_limit", "effort_limit"), ELSEWHERE)
-    | {"actuator_gravcomp": "with Link.gravcomp", "group": DRAWN},
-    "ImpedanceDamping": dict.fromkeys(("damping", "direct"), "of dry friction that sticks"),
-    "Site": dict.fromkeys(("group", "shape"), DRAWN),
-    "Camera": dict.fromkeys(
-        ("depth_only", "znear", "zfar", "track_position_speed", "track_rotation_speed"), DRAWN
-    ),
-    "Light": dict.fromkeys(("cast_shadows", "direction", "position", "active"), DRAWN),
-    **{
-        f"{kind}Sensor": {"noise": NOISE}
-        for kind in (
-            "Frame",
-            "Joint",
-            "Subtree",
-            "Actuator",
-            "Tendon",
-            "Distance",
-            "CameraProjection",
-            "World",
-        )
-    },
-    "SimulateOption": {
-        "convex_strategy": "all ways to make a hull make the same hull",
-        "compute_energy": "energies can be read at any time",
-        "disable_limit": "below",
-        "disable_control_clamp": "below",
-        "disable_reference_safety": "below",
-        "noslip_tolerance": "below",
-        "safty_damping_clamp": "below",
-    },
-    "SimulationPolicy": dict.fromkeys(
-        ("contact_gradient_mode", "accelerator", "strict_solver_resolution"), ELSEWHERE
-    )
-    | {"free_spin_turn": "of bodies that turn fast and are no balls; tests of free spin change it"},
-    "MultibodyOptions": dict.fromkeys(("integration_family", "variational_tolerance"), ELSEWHERE),
-    "DeactivationOptions": dict.fromkeys(
-        (
-            "enabled",
-            "linear_speed_threshold",
-            "angular_speed_threshold",
-            "generalized_speed_threshold",
-            "time_until_sleep",
-            "disturbance_force_threshold",
-        ),
-        ELSEWHERE,
-    ),
-    "DivergenceOptions": dict.fromkeys(("action", "limit"), ELSEWHERE),
-    "JointTendon": {"group": DRAWN},
-    "SpatialTendon": dict.fromkeys(("group", "width"), DRAWN)
-    | {"margin": "of limits, which this tendon has not"},
-    "LoopClosure": {"kinematics": ELSEWHERE, "allow_collision": ELSEWHERE},
-    "FrameRef": {"orientation": "a distance has no axes"},
-    "JointCoupler": dict.fromkeys(("joint_dof", "reference_dof"), "joints of this scene have one freedom"),
-    "WorldJoint": {"break_torque": "balls bear no torque"},
-    "ProjectionPolicy": dict.fromkeys(("linear_stiffness", "angular_stiffness"), ELSEWHERE),
 }
-LISTED["JointSensor"] = LISTED["JointSensor"] | {"cutoff": "above what the joint reaches"}
+"""Fields that tests below this one try."""
+LISTED: dict[str, set[str]] = {}
+for _kind, _name in (*CHECKS, *SAME, *((kind, name) for kind, names in BELOW.items() for name in names)):
+    LISTED.setdefault(_kind, set()).add(_name)
+
+
+@pytest.mark.parametrize("field", CHECKS, ids=".".join)
+def test_a_field_with_a_scene_of_its_own_acts(field):
+    observe, usual, other = CHECKS[field]
+    first, again, second = (repr(observe(value)) for value in (usual, usual, other))
+    assert first == again, "the observable is not repeatable"
+    assert first != second, "accepted and ignored"
+
+
+@pytest.mark.parametrize("field", SAME, ids=".".join)
+def test_a_field_that_chooses_between_equals_changes_nothing(field):
+    observe, usual, other = SAME[field]
+    assert repr(observe(usual)) == repr(observe(other))
+
+
 OUTSIDE = ("visual", "assets", "free_camera", "statistic", "custom")
 """Parts of a scene that pictures and compilers of meshes read."""
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from worldline._src.drawing.items import SHOWN_GROUPS, Items
-from worldline._src.errors import ArgumentError, NotFoundError, nearest_name
+from worldline._src.errors import ArgumentError, CapabilityError, NotFoundError, nearest_name
 from worldline._src.facade import values
 from worldline._src.facade.values import VectorLike
 from worldline._src.scene.cameras import Camera, PositionTrack, RotationTrack
@@ -191,6 +191,9 @@ def _scene_camera(world: World, index: int) -> Camera:
 def _of_scene(world: World, index: int, bodies: Array) -> View:
     runtime = world._live()
     model, camera = runtime.model, _scene_camera(world, index)
+    for name in ("track_position_speed", "track_rotation_speed"):
+        if getattr(camera, name):
+            raise CapabilityError(f"camera '{camera.name}': {name} is not available, cameras follow at once")
     table = model.cameras
     assert table is not None
     body, local = int(table.body[index]), table.xform[index]

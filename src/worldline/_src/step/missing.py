@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from worldline._src.model.constraint_tables import EqualityKind
 from worldline._src.model.model import Model
 from worldline._src.model.tables import BiasKind, GainKind
 from worldline._src.scene.options import SimulateOption
@@ -23,6 +24,7 @@ def missing_parts(model: Model, option: SimulateOption) -> list[str]:
         if not option.disable_equality:
             names = equality_on_quaternion(model)
             found += [f"joint equality '{name}' of a ball or free joint" for name in names]
+            found += _missing_breaks(model)
         found += unheld_joints(model)
     slides = option.override_friction
     if slides is not None and len(slides) == 5 and (slides[0] != slides[1] or slides[3] != slides[4]):
@@ -42,6 +44,15 @@ def missing_parts(model: Model, option: SimulateOption) -> list[str]:
                 "(fluidshape and fluidcoef in MJCF)"
             )
     return found
+
+
+def _missing_breaks(model: Model) -> list[str]:
+    """Torques that break what bears none: only welds do."""
+    table = model.equalities
+    if table is None:
+        return []
+    breaks = np.flatnonzero((table.break_torque > 0.0) & (table.kind != EqualityKind.WELD)).tolist()
+    return [f"break_torque of equality '{table.label[k]}', which bears no torque" for k in breaks]
 
 
 def _missing_actuators(model: Model, option: SimulateOption) -> list[str]:
