@@ -211,10 +211,10 @@ def test_every_shape_has_half_sizes():
     )
     assert [(geom.shape, geom.size) for geom in found["a"].geoms] == list(shapes.values())
     odd = model(
-        '<link name="a"><collision name="c"><geometry><cone><radius>1</radius></cone></geometry></collision>'
+        '<link name="a"><collision name="c"><geometry><polyline><height>1</height></polyline></geometry></collision>'
         "</link>"
     )
-    assert "no such shape as a cone" in str(odd.report) and not odd.report.is_exact
+    assert "no such shape as a polyline" in str(odd.report) and not odd.report.is_exact
 
 
 def test_shapes_without_a_mask_touch_those_with_one():

@@ -103,9 +103,6 @@ class CollisionBody(MassiveFrame):
             restitution: share of the closing speed that returns, 0 to 1, that of the body when None; pairs
                 use the larger.
 
-        Raises:
-            CapabilityError: cones, which a scene has no geom for; their convex hull will do.
-
         Example:
             >>> from worldline import simulation as sx
             >>> from worldline.collision import CollisionShape

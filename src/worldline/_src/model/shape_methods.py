@@ -63,6 +63,12 @@ class ShapeMethods:
         """A cylinder along z; see `add_shape_box`."""
         return self._add_shape(body, "Cylinder", (radius, half_height), options)
 
+    def add_shape_cone(
+        self, body: int, radius: float = 1.0, half_height: float = 0.5, **options: Unpack[ShapeOptions]
+    ) -> int:
+        """A cone along z, its base at -half_height and its apex at half_height; see `add_shape_box`."""
+        return self._add_shape(body, "Cone", (radius, half_height), options)
+
     def add_shape_ellipsoid(
         self, body: int, a: float = 1.0, b: float = 0.75, c: float = 0.5, **options: Unpack[ShapeOptions]
     ) -> int:

@@ -30,6 +30,8 @@ class ShapeType(SceneEnum):
     Mesh = auto()
     Plane = auto()
     Sphere = auto()
+    # Worldline's own
+    Cone = auto()
 
 
 class ShapeFacts(NamedTuple):
@@ -52,6 +54,7 @@ SHAPES: Final[dict[ShapeType, ShapeFacts]] = {
     ShapeType.Capsule: ShapeFacts(
         "CAPSULE", 2, "a radius and a half length > 0", "capsule", "capsule", "capsule"
     ),
+    ShapeType.Cone: ShapeFacts("CONE", 2, "a radius and a half length > 0", sdf="cone"),
     ShapeType.Cylinder: ShapeFacts(
         "CYLINDER", 2, "a radius and a half length > 0", "cylinder", "cylinder", "cylinder"
     ),
@@ -110,6 +113,7 @@ class Geometry(Struct):
     """A shape on a link, or on the world, with mass, contact parameters and looks.
 
     `size` holds half sizes: sphere (radius, -, -); capsule and cylinder (radius, half length, -) along z;
+    cone (radius, half length, -) with its apex at the upper end of z;
     box (half x, half y, half z); ellipsoid (semi-axes); plane (half x, half y, -). Meshes, height fields and
     infinite planes ignore it, and so does a primitive that names a mesh: it is fitted to that mesh.
 

@@ -28,7 +28,7 @@ from worldline._src.scene.vectors import Array
 
 # looking up a member of an enumeration takes Python ten times as long as looking up a name
 _SPHERE, _BOX, _CYLINDER = ShapeType.Sphere, ShapeType.Box, ShapeType.Cylinder
-_CAPSULE, _ELLIPSOID = ShapeType.Capsule, ShapeType.Ellipsoid
+_CAPSULE, _ELLIPSOID, _CONE = ShapeType.Capsule, ShapeType.Ellipsoid, ShapeType.Cone
 _SHELL: Final = 1.0e-6
 _THOMSEN: Final = 1.6075
 _MASSLESS: Final = (ShapeType.Plane, ShapeType.InfinitePlane, ShapeType.HField)
@@ -80,6 +80,8 @@ def shape_content(shape: ShapeType, size: Sequence[float], shell: bool = False) 
         return 2.0 * math.pi * a * (2.0 * b + a) if shell else 2.0 * math.pi * a * a * b
     if shape is _CAPSULE:
         return 4.0 * math.pi * a * (b + a) if shell else math.pi * a * a * (2.0 * b + 4.0 / 3.0 * a)
+    if shape is _CONE:
+        return math.pi * a * (a + math.hypot(a, 2.0 * b)) if shell else 2.0 / 3.0 * math.pi * a * a * b
     if shape is _ELLIPSOID:
         if not shell:
             return 4.0 / 3.0 * math.pi * a * b * c
@@ -88,8 +90,20 @@ def shape_content(shape: ShapeType, size: Sequence[float], shell: bool = False) 
     raise SceneError(f"given a {shape.name}; allowed: a primitive shape")
 
 
+def center_height(shape: ShapeType, size: Sequence[float], shell: bool = False) -> float:
+    """Where the centre of mass of a primitive is on its axis z, m; see `shape_content`."""
+    if shape is not _CONE:
+        return 0.0
+    a, b, _ = size
+    if not shell:
+        return -0.5 * b
+    # the mantle, at a third of the height, and the base
+    base = a / (a + math.hypot(a, 2.0 * b))
+    return -(1.0 - base) * b / 3.0 - base * b
+
+
 def shape_moments(shape: ShapeType, size: Sequence[float], shell: bool = False) -> Array:
-    """Moments of inertia of a primitive of mass 1 about its centre, m^2, (3,); see `shape_content`."""
+    """Moments of inertia of a primitive of mass 1 about its centre of mass, m^2, (3,)."""
     is_solid = shape not in _MASSLESS and shape_content(shape, size, shell) > 0.0
     xx, yy, zz = _mean_squares(shape, size, shell) if is_solid else (0.0, 0.0, 0.0)
     return np.array([yy + zz, xx + zz, xx + yy])
@@ -127,6 +141,13 @@ def _mean_squares(shape: ShapeType, size: Sequence[float], shell: bool) -> tuple
             across = (1.0 - ends) * a * a / 4.0 + ends * a * a / 5.0
             along = (1.0 - ends) * b * b / 3.0 + ends * (b * b + 0.75 * a * b + a * a / 5.0)
         return across, across, along
+    if shape is _CONE:
+        if not shell:
+            return 0.15 * a * a, 0.15 * a * a, 0.15 * b * b
+        base, center = a / (a + math.hypot(a, 2.0 * b)), center_height(shape, size, shell)
+        # on the mantle heights are spread with a variance of (2 b)^2 / 18
+        along = (1.0 - base) * (2.0 / 9.0 * b * b + (b / 3.0 + center) ** 2) + base * (b + center) ** 2
+        return a * a / 4.0, a * a / 4.0, along
     if not shell:
         return a * a / 5.0, b * b / 5.0, c * c / 5.0
     # the layer between two ellipsoids, written as sums so that nothing cancels
@@ -149,7 +170,8 @@ def primitive(
     if shape in _MASSLESS:
         return NOTHING
     total = density * shape_content(shape, size, shell) if mass is None else mass
-    return MassProperties(total, np.zeros(3), np.diag(total * shape_moments(shape, size, shell)))
+    center = np.array([0.0, 0.0, center_height(shape, size, shell)])
+    return MassProperties(total, center, np.diag(total * shape_moments(shape, size, shell)))
 
 
 def placed_primitive(
@@ -167,6 +189,8 @@ def placed_primitive(
         return NOTHING
     content = shape_content(shape, size, shell)
     total = density * content if mass is None else mass
+    if height := center_height(shape, size, shell):
+        position = position + height * np.array(z_axis(rotation))
     xx, yy, zz = _mean_squares(shape, size, shell) if content > 0.0 else (0.0, 0.0, 0.0)
     a, b, c = total * (yy + zz), total * (xx + zz), total * (xx + yy)
     if a == b == c:

@@ -24,6 +24,8 @@ from worldline._src.scene.formats.mjcf.write_sensors import write_sensors
 from worldline._src.scene.formats.mjcf.write_tendons import write_tendons
 from worldline._src.scene.formats.mjcf.write_visual import write_visual
 from worldline._src.scene.formats.mjcf.writing import Writing
+from worldline._src.scene.formats.shape_meshes import with_meshes
+from worldline._src.scene.geometry import SHAPES
 from worldline._src.scene.report import Report
 from worldline._src.scene.world import World
 
@@ -37,6 +39,7 @@ def write(world: World, *, file_path: Path | None, report: Report, files: dict[s
         report: Takes what the format cannot say, by path in the scene.
         files: Not needed: the format holds triangles and heights itself.
     """
+    world = with_meshes(world, lambda shape: SHAPES[shape].mjcf is not None, report)
     writing = Writing(world, report, file_path, files)
     write_compiler(writing)
     write_options(writing)
