@@ -63,7 +63,17 @@ _SCRATCH = (
     *("link", "program", "J", "aref", "D", "bound", "kind", "dim", "changed", "row_first", "row_end"),
     *("row_note", "row_residual", "row_active", "row_force", "row_impact", "bounce_force", "bounce_speed"),
     *("bounce_a", "M", "H", "L", "vectors", "cone_J", "cone_C", "slack", "base", "M_first", "M_end"),
-    *("H_first", "L_first", "last_id", "last_force", "last_point", "contact_twin", "slot"),
+    *(
+        "tree_block",
+        "contact_block",
+        "H_first",
+        "L_first",
+        "last_id",
+        "last_force",
+        "last_point",
+        "contact_twin",
+        "slot",
+    ),
 )
 """Columns of rows that only the stages of an evaluation use, beside those of solvers,"""
 _SOLVERS = ("lcp_", "push_", "slip_", "sweep_", "dual", "kept", "K", "sweeps", "row_lifted", "link_")
