@@ -191,9 +191,15 @@ def test_a_scene_is_not_changed_and_threads_can_be_asked_for():
     assert scene.to_msgpack() == before and reason(batch) == "as asked"
 
 
-def test_sensors_on_threads():
-    batch = thread_batch(3)
+@pytest.mark.parametrize("make", [lane_batch, thread_batch])
+def test_sensors_are_those_of_the_world_of_each_row(make):
+    batch = make(3)
     batch.joint_positions[1, 7] = 0.25
-    assert batch.sensor_values[:, 0].tolist() == [0.0, 0.25, 0.0]
+    angle, clock = batch.sensor_slices["angle"], batch.sensor_slices["clock"]
+    assert batch.sensor_values[:, angle].ravel().tolist() == [0.0, 0.25, 0.0]
     batch.step(10)
-    assert batch.sensor_values[:, 1] == pytest.approx(batch.time)
+    batch.reset([2])
+    batch.step(5)
+    assert batch.sensor_values[:, clock].ravel() == pytest.approx([0.03, 0.03, 0.01])
+    for w in range(3):
+        np.testing.assert_allclose(batch.sensor_values[w], batch.extract(w).sensors.values, atol=1e-15)

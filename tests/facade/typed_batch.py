@@ -63,7 +63,8 @@ def run(folder: Path) -> int:
         except NotImplementedError:
             pass
     readings: Array = sx.WorldBatch(world, 2, layout="threads").sensor_values
-    assert readings.shape == (2, 0)
+    where_read: dict[str, slice] = batch.sensor_slices
+    assert readings.shape == (2, 0) and not where_read and batch.sensor_values.shape == (3, 0)
     batch.step(5, controls=np.zeros((5, 3, 1)), threads=1, executor=None)
     batch.step_kinematics(2)
     failures: tuple[sx.StepFailure, ...] = batch.failures

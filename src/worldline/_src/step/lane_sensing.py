@@ -55,8 +55,8 @@ class LaneSensing:
         self._programs: dict[tuple[str, bool], Any] = {}
         self._rooms: dict[str, list[tuple[list[tuple[Any, ...]], Any]]] = {}
 
-    def values(self, threads: int, lanes: int | None) -> Array:
-        """Readings of every world, (worlds, numbers)."""
+    def values(self, threads: int, lanes: int | None, time: Array | None = None) -> Array:
+        """Readings of every world, (worlds, numbers), at the time of each, or of the batch when None."""
         sim = self.sim
         if self._off:
             return np.zeros((sim.worlds, self._size))
@@ -68,7 +68,7 @@ class LaneSensing:
             self._programs[key] = program_table(sensor_stages(plan), scalar)
         width = sim._state.shape[1]
         rows = np.empty((sim.worlds, width + self._size + 1))
-        rows[:, :width], rows[:, width:-1], rows[:, -1] = sim._state, 0.0, sim.time
+        rows[:, :width], rows[:, width:-1], rows[:, -1] = sim._state, 0.0, sim.time if time is None else time
         marks, run, limits = np.zeros((sim.worlds, MARKS)), lane_runner(scalar), np.zeros((2, 0))
 
         def chunk(low: int, high: int, many: int) -> None:

@@ -120,7 +120,7 @@ def unit_bytes(unit: Unit, full: bool) -> bytes:
             return head + persistence.to_bytes(unit.world)
         return head + msgspec.msgpack.encode(persistence._packed(unit.world, b""))
     sim = unit.sim
-    memory = {} if sim.constraints is None else remembered(sim.constraints)
+    memory = remembered(sim)
     return msgspec.msgpack.encode(
         _SavedSimulation(
             {name: _pack(array) for name, array in _own_arrays(sim).items()},

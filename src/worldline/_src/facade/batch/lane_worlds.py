@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from worldline._src.errors import CapabilityError, StepFailure
+from worldline._src.errors import StepFailure
 from worldline._src.facade.batch.layout_choice import LANES, lane_simulation
 from worldline._src.facade.batch.template import Template, arrays_of
 from worldline._src.facade.batch.workers import Workers
@@ -144,12 +144,8 @@ class LaneWorlds:
 
     def sensors(self) -> Array:
         """Readings of all sensors, (worlds, n)."""
-        read = getattr(self.sim, "sensor_values", None)
-        if read is None:
-            raise CapabilityError(
-                "sensors are not read in lanes; make the batch with layout='threads', or extract a world"
-            )
-        return read()
+        # clocks tell the time of their own world, which a reset sets back
+        return self.sim._sensing().values(1, None, self.time)
 
     # ---- copies
 

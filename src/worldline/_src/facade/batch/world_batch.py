@@ -227,8 +227,18 @@ class WorldBatch(BatchPart):
     @property
     @returns_read_only
     def sensor_values(self) -> Array:
-        """Readings of all sensors of this moment, (worlds, n), in the order of `World.sensors.values`."""
+        """Readings of all sensors of this moment, (worlds, n); `sensor_slices` says where each is.
+
+        They are in the order of `World.sensors.values`; NaN stands where a sensor cannot be read.
+        """
         return values.read_only(self._worlds.sensors())
+
+    @property
+    def sensor_slices(self) -> dict[str, slice]:
+        """Where the reading of every sensor is in a row of `sensor_values`, by name."""
+        if self._template.world is not None:
+            return {sensor.name: sensor.span for sensor in self._template.world.sensors}
+        return self._worlds.sim.sensor_slices if isinstance(self._worlds, LaneWorlds) else {}
 
     # ---- parameters
 
