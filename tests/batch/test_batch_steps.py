@@ -241,3 +241,30 @@ def test_errors_of_functions_reach_the_caller_when_all_worlds_are_done():
     with pytest.raises(KeyError, match="too far"):
         batch.step(2)
     assert batch.frame.tolist() == [2, 0, 2]
+
+
+@BOTH
+def test_an_interrupt_leaves_all_worlds_at_the_same_step(make, monkeypatch):
+    from worldline._src.facade.batch import thread_worlds
+    from worldline._src.step import lane_simulation
+
+    batch, other = make(3), make(3)
+    scatter(batch)
+    scatter(other)
+
+    def interrupted(work):
+        work()
+        raise KeyboardInterrupt
+
+    for module in (thread_worlds, lane_simulation):
+        monkeypatch.setattr(module, "uninterrupted", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        batch.step(1000, threads=2)
+    monkeypatch.undo()
+    done = int(batch.frame[0])
+    assert 0 < done < 1000 and batch.frame.tolist() == [done] * 3
+    other.step(done)
+    assert np.array_equal(batch.joint_positions, other.joint_positions)
+    batch.step(5)
+    other.step(5)
+    assert np.array_equal(batch.joint_positions, other.joint_positions)

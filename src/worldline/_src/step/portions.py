@@ -11,8 +11,8 @@ _CHUNK_SECONDS = 0.02
 """Compiled code returns to Python about this often, so that an interrupt is seen."""
 
 
-def portions(n: int) -> Iterator[int]:
-    """Cut `n` steps into portions of about `_CHUNK_SECONDS`, by how long the last one took."""
+def portions(n: int, seconds: float = _CHUNK_SECONDS) -> Iterator[int]:
+    """Cut `n` steps into portions of about so many seconds, by how long the last one took."""
     portion = 1
     while n > 0:
         started = time.perf_counter()
@@ -20,7 +20,7 @@ def portions(n: int) -> Iterator[int]:
         yield many
         n -= many
         spent = time.perf_counter() - started
-        if spent < 0.5 * _CHUNK_SECONDS:
-            portion *= 2 if spent > 0.1 * _CHUNK_SECONDS else 8
-        elif spent > 2.0 * _CHUNK_SECONDS:
+        if spent < 0.5 * seconds:
+            portion *= 2 if spent > 0.1 * seconds else 8
+        elif spent > 2.0 * seconds:
             portion = max(1, portion // 2)

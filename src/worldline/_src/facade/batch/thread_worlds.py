@@ -32,6 +32,8 @@ from worldline._src.step.simulation import Simulation
 
 _STATE = ("joint_positions", "joint_velocities", "activations")
 """What is written to a world by a step; everything else by the user, and by controllers."""
+_PORTION_SECONDS = 0.5
+"""An interrupt is seen about this often: a world whose data are at hand makes several steps at once."""
 _FREEZING = {
     DivergencePolicy.RAISE: DivergencePolicy.FREEZE,
     DivergencePolicy.CONTINUE: DivergencePolicy.CONTINUE,
@@ -225,21 +227,43 @@ class ThreadWorlds:
         def chunk(low: int, high: int, many: int) -> None:
             for i in range(low, high):
                 # what is reset makes no more steps of this call
-                if i not in errors and not (stops and i in self._failed):
-                    unit = self.units[i]
-                    try:
-                        unit.step(many)
-                    except BaseException as error:
-                        errors[i] = error
-                    if unit.sim.failure is not None and not before[i]:
-                        self._failed[i] = unit.sim.failure
-                    self._pull(i)
+                if i in errors or (stops and i in self._failed):
+                    continue
+                unit = self.units[i]
+                try:
+                    unit.step(many)
+                except BaseException as error:
+                    errors[i] = error
+                failure = unit.sim.failure
+                if failure is not None and not before[i]:
+                    self._failed[i] = failure
 
-        for many in portions(n):
-            uninterrupted(lambda many=many: workers.share(chunk, self.count, 1, many))
+        try:
+            for many in portions(n, _PORTION_SECONDS):
+                uninterrupted(lambda many=many: workers.share(chunk, self.count, 1, many))
+        finally:
+            self._pull_state()
         if errors:
             raise errors[min(errors)]
+        if not self._failed:
+            return ()
         return tuple(failure for failure in self.failures if failure.world in self._failed)
+
+    def _pull_state(self) -> None:
+        """Put what steps wrote into the rows: the state, or everything where functions or resets write."""
+        world = self.template.world
+        if self._failed or (world is not None and world.step_functions):
+            for i in range(self.count):
+                self._pull(i)
+            return
+        q, v, activations = (self.arrays[name] for name in _STATE)
+        for i, unit in enumerate(self.units):
+            sim = unit.sim
+            q[i], v[i] = sim.q, sim.v
+            if activations.shape[1]:
+                activations[i] = sim.activation
+        for name in _STATE:
+            self._known[name][...] = self.arrays[name]
 
     def tick(self, n: int) -> None:
         """Let time pass in which nothing moves."""
