@@ -326,7 +326,9 @@ def try_closure(name: str) -> None:
 
 
 def try_closure_kinematics(name: str) -> None:
-    closed(kinematics=sx.ClosureKinematicsPolicy[name])
+    closure = closed(kinematics=sx.ClosureKinematicsPolicy[name])
+    closure.frame_b.translation = (1, 2, 3)
+    assert (closure.compute_residual().norm < 1e-9) is (name == "PROJECT")
 
 
 def try_closure_dynamics(name: str) -> None:

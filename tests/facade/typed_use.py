@@ -147,6 +147,15 @@ def frames(world: sx.World, box: sx.RigidBody, tip: sx.Link) -> sx.LoopClosure:
         kinematics=sx.ClosureKinematicsPolicy.PROJECT,
         dynamics=sx.ClosureDynamicsPolicy.SOLVE,
     )
+    options = sx.ClosureProjectionOptions(held=None, weights={}, tolerance=1e-9, max_iterations=50)
+    world.closure_projection = options
+    chosen: tuple[float, int] = options.tolerance, options.max_iterations
+    assert chosen == (1e-9, 50) and options.held is None and not options.weights
+    report: sx.ClosureProjectionReport | None = world.closure_projection_report
+    if report is not None:
+        told: tuple[int, str] = report.rank, report.message
+        assert told and report.converged and report.iterations
+    world.closure_projection = sx.ClosureProjectionOptions()
     residual: sx.LoopClosureResidual = closure.compute_residual()
     assert residual.coordinates is sx.LoopClosureResidualCoordinates.WORLD
     assert relative.shape == (4, 4) and moving.shape == (3,) and not residual.force_available

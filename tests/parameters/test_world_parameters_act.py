@@ -318,16 +318,62 @@ POLICY = {
     "dynamics": Effect(
         closed, lambda c: put("runtime_policy", sx.LoopClosureRuntimePolicy(dynamics=RESIDUAL))(c), stepped(5)
     ),
-    "kinematics": Refused(
-        lambda: step_with(closed(), runtime_policy=sx.LoopClosureRuntimePolicy(kinematics=PROJECT)), "PROJECT"
+    "kinematics": Effect(
+        closed,
+        put("runtime_policy", sx.LoopClosureRuntimePolicy(kinematics=PROJECT)),
+        lambda c: c.compute_residual().norm,
     ),
 }
 CLOSURE = {
     "enabled": Effect(closed, put("enabled", False), stepped(5)),
     "dynamics": Effect(closed, put("dynamics", RESIDUAL), stepped(5)),
-    "kinematics": Refused(lambda: step_with(closed(), kinematics=PROJECT), "PROJECT"),
+    "kinematics": Effect(closed, put("kinematics", PROJECT), lambda c: c.compute_residual().norm),
     "runtime_policy": POLICY["enabled"],
 }
+
+
+def sliding():
+    """Two slides a metre apart whose closure is projected."""
+    world = sx.World()
+    ends = []
+    for name in ("a", "b"):
+        robot = world.add_multibody(name)
+        spec = sx.JointSpec(name="slide", type=sx.JointType.PRISMATIC, axis=(1, 0, 0))
+        ends.append(robot.add_link("link", robot.add_link("root"), spec))
+    world.multibodies["b"].joints["slide"].position = [1.0]
+    added = world.add_loop_closure(frame_a=ends[0], frame_b=ends[1], family=sx.LoopClosureFamily.POINT)
+    added.kinematics = PROJECT
+    return world
+
+
+def slid(world):
+    return [world.multibodies[name].joints["slide"].position[0] for name in ("a", "b")]
+
+
+def projection(**given):
+    """A closure that is projected as the options say; joints are named by their multibody."""
+
+    def change(world):
+        def joint(name):
+            return world.multibodies[name].joints["slide"]
+
+        options = dict(given)
+        if "held" in options:
+            options["held"] = [joint(name) for name in options["held"]]
+        if "weights" in options:
+            options["weights"] = {joint(name): weight for name, weight in options["weights"].items()}
+        world.closure_projection = sx.ClosureProjectionOptions(**options)
+
+    return Effect(sliding, change, slid)
+
+
+PROJECTION = {
+    "held": projection(held=["a"]),
+    "weights": projection(weights={"a": 3.0}),
+    "tolerance": projection(tolerance=2.0),
+    "max_iterations": projection(max_iterations=1),
+}
+WORLD["closure_projection"] = PROJECTION["held"]
 CLOSURES = {
     "enabled": Effect(
         lambda: closed()._world, lambda w: setattr(w.loop_closures, "enabled", [False]), stepped(5)
@@ -375,6 +421,7 @@ def test_tables_of_worlds_are_complete():
     complete(DEACTIVATION, settable(sx.DeactivationOptions) | arguments(sx.DeactivationOptions))
     complete(STEP, settable(sx.StepOptions) | arguments(sx.StepOptions))
     complete(WORLD, settable(sx.World))
+    complete(PROJECTION, settable(sx.ClosureProjectionOptions) | arguments(sx.ClosureProjectionOptions))
     complete(CLOSURE_SPEC, settable(sx.LoopClosureSpec) | arguments(sx.LoopClosureSpec))
     complete(POLICY, settable(sx.LoopClosureRuntimePolicy) | arguments(sx.LoopClosureRuntimePolicy))
     complete(CLOSURE, settable(sx.LoopClosure))
@@ -392,6 +439,7 @@ def test_tables_of_worlds_are_complete():
     LoopClosureRuntimePolicy=POLICY,
     LoopClosure=CLOSURE,
     LoopClosureCollection=CLOSURES,
+    ClosureProjectionOptions=PROJECTION,
     CollisionQueryOptions=QUERY,
 )
 def test_a_parameter_of_worlds_acts_or_is_refused(entry):

@@ -29,6 +29,7 @@ from worldline._src.facade.batch.selection import BatchSelection, BatchWorld
 from worldline._src.facade.batch.world_batch import WorldBatch
 from worldline._src.facade.body_options import LinkOptions, RigidBodyOptions
 from worldline._src.facade.capabilities import Capability, capabilities
+from worldline._src.facade.closure_projection import ClosureProjectionOptions, ClosureProjectionReport
 from worldline._src.facade.collections import (
     DofCollection,
     JointCollection,
@@ -144,6 +145,8 @@ __all__ = [
     "Choice",
     "ClosureDynamicsPolicy",
     "ClosureKinematicsPolicy",
+    "ClosureProjectionOptions",
+    "ClosureProjectionReport",
     "CollisionBody",
     "CollisionQueries",
     "CollisionQueryOptions",

@@ -122,9 +122,7 @@ def feature_groups() -> tuple[FeatureGroup, ...]:
         _group("equality constraints", EqualityConstraintSet._fields),
         _group("sensors", sensors),
         _group("loop closures", LoopClosureFamily),
-        _group(
-            "kinematics of loop closures", ClosureKinematicsPolicy, (ClosureKinematicsPolicy.RESIDUAL_ONLY,)
-        ),
+        _group("kinematics of loop closures", ClosureKinematicsPolicy, tuple(ClosureKinematicsPolicy)),
         _group("dynamics of loop closures", ClosureDynamicsPolicy),
         _group("integrators of scenes", IntegratorMethod),
         _group("solvers of scenes", SolverType),

@@ -63,7 +63,7 @@ class Handle(CopiedWithWorld, KnownNames):
             self._refuse()
         world = self._world
         runtime = world._runtime
-        if runtime is None or runtime.guard.busy:
+        if runtime is None or runtime.guard.busy or runtime.sim.unsettled:
             return world._reach()
         return runtime
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from worldline._src.errors import ArgumentError
-from worldline._src.facade import values
+from worldline._src.facade import closure_projection, values
 from worldline._src.facade.copying import Address
 from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.frame import Frame
@@ -107,7 +107,8 @@ class LoopClosureRuntimePolicy(Options):
 
     Args:
         enabled: whether the policies apply.
-        kinematics: what a kinematics update does about the closure.
+        kinematics: what a kinematics update does about the closure: PROJECT moves joints that are not held
+            until it is closed, whenever coordinates were written; see `World.closure_projection`.
         dynamics: what a step does: SOLVE keeps it closed, RESIDUAL_ONLY leaves it open to be measured, which
             `StepReport.notes` tells.
 
@@ -157,6 +158,12 @@ class LoopClosureResidual(NamedTuple):
     solved."""
     torque: Array | None
     """Torque of the last step on A about its endpoint, world axes [N m], (3,); None like the force."""
+    converged: bool | None = None
+    """Whether the last projection closed it; None when it is not projected, as the next two."""
+    iterations: int | None = None
+    """Iterations of the last projection."""
+    tolerance: float | None = None
+    """Largest residual that the last projection allowed [m or rad]."""
 
     @property
     def force_available(self) -> bool:
@@ -256,11 +263,18 @@ class LoopClosure(Handle):
             self._world._topology_changed()
         else:
             self._world._configuration_changed()
+            if self._world._runtime is not None:
+                closure_projection.watch(self._world, self._world._runtime)
 
     @property
     def _is_solved(self) -> bool:
         """Whether a step keeps the closure closed."""
         return self._closure.enabled and self._closure.dynamics is described.ClosureDynamicsPolicy.Solve
+
+    @property
+    def _is_projected(self) -> bool:
+        """Whether coordinates that are written are moved so that the closure is closed."""
+        return self._closure.enabled and self._closure.kinematics is described.ClosureKinematicsPolicy.Project
 
     def _change(self, **fields: Any) -> None:
         policy = self.runtime_policy
@@ -313,7 +327,9 @@ class LoopClosure(Handle):
             value = np.array([float(np.linalg.norm(gap)) - spec.distance])
         else:
             value = np.concatenate([gap, _tilt(values.matrix_of(B)[:3, :3].T @ values.matrix_of(A)[:3, 2])])
-        wrench = self._wrench()
+        wrench, report = self._wrench(), self._world._projection_report
+        projected = self._is_projected
+        known = report if projected else None
         return LoopClosureResidual(
             value=values.read_only(value),
             norm=float(np.linalg.norm(value)),
@@ -321,9 +337,12 @@ class LoopClosure(Handle):
             rotation=values.read_only(rotation),
             coordinates=LoopClosureResidualCoordinates.WORLD,
             enabled=self._closure.enabled,
-            active=self._is_solved,
+            active=self._is_solved or projected,
             force=None if wrench is None else wrench[:3],
             torque=None if wrench is None else wrench[3:],
+            converged=None if known is None else known.converged,
+            iterations=None if known is None else known.iterations,
+            tolerance=None if known is None else known.tolerance,
         )
 
     def _wrench(self) -> Array | None:

@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from worldline._src.errors import SceneError, WorldlineError
-from worldline._src.facade import loading
+from worldline._src.facade import closure_projection, loading
 from worldline._src.facade.checked_file import FileKind, from_checked, read_checked, to_checked, write_checked
 from worldline._src.facade.checkpoint import handles, kill_handles
 from worldline._src.facade.exclusive import exclusive
@@ -61,6 +61,7 @@ def save(world: World, path: str | PathLike[str]) -> None:
     """See `World.save_binary`; the file appears whole or not at all."""
     world._require_no_edit("save_binary")
     world._functions.require_none("a file")
+    closure_projection.require_default(world, "a file")
     write_checked(path, _KIND, _encoded(world, Path(path)))
 
 
@@ -68,6 +69,7 @@ def to_bytes(world: World) -> bytes:
     """What `save` would write, as bytes."""
     world._require_no_edit("pickling a World")
     world._functions.require_none("a pickle")
+    closure_projection.require_default(world, "a pickle")
     return to_checked(_KIND, _encoded(world, None))
 
 
@@ -88,6 +90,7 @@ def clone_world(world: World) -> World:
     _apply(made, _packed(world, b""))
     made.step_profiling_enabled = world.step_profiling_enabled
     made._functions.take_over(world._functions)
+    closure_projection.take_over(made, world)
     return made
 
 

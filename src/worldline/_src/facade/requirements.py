@@ -22,7 +22,6 @@ from worldline._src.facade.capabilities import (
 from worldline._src.facade.kinds import (
     ActuatorType,
     ClosureDynamicsPolicy,
-    ClosureKinematicsPolicy,
     ComputeAcceleratorPolicy,
     ContactSolverMethod,
     RigidBodySolver,
@@ -60,20 +59,8 @@ def _refuse(row: int, what: str) -> None:
     raise CapabilityError(f"{ROWS[row]}: {what}")
 
 
-def require_kinematics(world: World) -> None:
-    """No enabled closure asks a kinematics update for what it cannot do."""
-    for closure in world._loop_closures.values():
-        policy = closure.runtime_policy
-        if policy.enabled and policy.kinematics is ClosureKinematicsPolicy.PROJECT:
-            raise UnavailableStage(
-                f"{ROWS[FEATURES]}: loop closure '{closure.name}' asks for PROJECT, there is no projection "
-                "stage; disable it or use RESIDUAL_ONLY"
-            )
-
-
 def require_step(world: World) -> None:
     """Everything that is asked of a step is available; otherwise an error that names the row."""
-    require_kinematics(world)
     options = world._options
     if options.rigid_body_solver is RigidBodySolver.IPC:
         _refuse(CONSTRAINTS, "rigid_body_solver IPC (barrier method) is not available")

@@ -20,6 +20,7 @@ from numpy.typing import DTypeLike
 
 from worldline._src.errors import ArgumentError, BusyError, OperationError
 from worldline._src.facade import (
+    closure_projection,
     construction,
     edit,
     loading,
@@ -190,6 +191,9 @@ class World(
         self._loop_closures: dict[str, LoopClosure] = {}
         self._sensors: dict[str, Sensor] = {}
         self._markers: dict[int, Marker] = {}
+        self._closure_projection = closure_projection.ClosureProjectionOptions()
+        self._projection: closure_projection.Kept | None = None
+        self._projection_report: closure_projection.ClosureProjectionReport | None = None
         self._touching: list[step_report.Touch] | None = None
         """Pairs that touched before the topology changed, until the World is compiled again."""
         self._ended: list[step_report.ContactEvent] = []
@@ -393,7 +397,6 @@ class World(
     def validate_topology(self) -> None:
         """Check everything that entering simulation mode checks, and change nothing."""
         self._live()
-        requirements.require_kinematics(self)
 
     def enter_simulation_mode(self) -> None:
         """End design mode: check everything, compile, and remember the state that `reset` returns to."""
@@ -572,16 +575,19 @@ class World(
 
     def _live(self) -> Runtime:
         runtime = self._runtime
-        if runtime is None or runtime.guard.busy:
+        if runtime is None or runtime.guard.busy or runtime.sim.unsettled:
             return self._reach()
         return runtime
 
     def _reach(self) -> Runtime:
-        """The compiled side where it is not at hand: to be made, or in use by another thread."""
+        """The compiled side where it is not at hand: to be made, to be projected, or in use by a thread."""
         runtime = self._runtime
         if runtime is None:
-            return self._compile()
-        runtime.guard.wait()
+            runtime = self._compile()
+        else:
+            runtime.guard.wait()
+        if runtime.sim.unsettled:
+            closure_projection.settle(self, runtime)
         return runtime
 
     def _require_current(self, runtime: Runtime) -> None:
@@ -619,6 +625,7 @@ class World(
             made.restore(self._carried)
             self._carried = None
         self._runtime = made
+        closure_projection.watch(self, made)
         if self._functions.all:
             self._functions.attach(made)
         step_report.carry_contacts(self)

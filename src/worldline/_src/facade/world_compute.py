@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast, overload
 import numpy as np
 
 from worldline._src.errors import OperationError
-from worldline._src.facade import requirements, values
+from worldline._src.facade import values
 from worldline._src.facade.executors import ComputeExecutor, ComputeGraph, require_executor
 from worldline._src.facade.frame_rows import FrameRows
 from worldline._src.facade.kinds import WorldSyncStage, member
@@ -126,7 +126,6 @@ class WorldCompute(KnownNames):
         world = cast("World", self)
         if not world._simulating:
             raise OperationError("sync needs simulation mode; enter_simulation_mode() or step() first")
-        requirements.require_kinematics(world)
         runtime = world._live()
         runtime.sim.fresh_poses()
         runtime.sim.fresh_velocities()

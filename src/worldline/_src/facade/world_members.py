@@ -13,7 +13,6 @@ from worldline._src.facade import (
     jobs,
     keyframes,
     queries,
-    requirements,
     sensors,
     state_binding,
     state_vectors,
@@ -342,7 +341,6 @@ class WorldMembers(KnownNames):
         world._require_no_edit("a step")
         if not world._simulating:
             world.enter_simulation_mode()
-        requirements.require_kinematics(world)
         runtime: Runtime = world._live()
         with runtime.guard:
             (runtime.tick if self._recorder is None else lambda k: self._replay._tick(runtime, k))(count)

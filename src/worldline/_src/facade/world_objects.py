@@ -7,7 +7,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from worldline._src.errors import ArgumentError
+from worldline._src.facade import closure_projection as projection
 from worldline._src.facade import marker, values
+from worldline._src.facade.closure_projection import ClosureProjectionOptions, ClosureProjectionReport
 from worldline._src.facade.collections import LoopClosureCollection, NamedCollection, RigidBodyCollection
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
 from worldline._src.facade.known_names import KnownNames
@@ -33,6 +35,9 @@ class WorldObjects(KnownNames):
         _loop_closures: dict[str, LoopClosure]
         _sensors: dict[str, Sensor]
         _markers: dict[int, Marker]
+        _closure_projection: ClosureProjectionOptions
+        _projection: projection.Kept | None
+        _projection_report: ClosureProjectionReport | None
 
     @property
     def rigid_bodies(self) -> RigidBodyCollection:
@@ -48,6 +53,36 @@ class WorldObjects(KnownNames):
     def loop_closures(self) -> LoopClosureCollection:
         """All loop closures in construction order."""
         return LoopClosureCollection("loop closure", lambda: self._loop_closures)
+
+    @property
+    def closure_projection(self) -> ClosureProjectionOptions:
+        """How closures with the policy PROJECT are closed; a copy, assign it back to change it.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> world.closure_projection = sx.ClosureProjectionOptions(tolerance=1e-8)
+            >>> world.closure_projection.tolerance
+            1e-08
+        """
+        return self._closure_projection.copy()
+
+    @closure_projection.setter
+    def closure_projection(self, value: ClosureProjectionOptions) -> None:
+        world = cast("World", self)
+        if not isinstance(value, ClosureProjectionOptions):
+            raise values.ShapeError(f"closure_projection must be ClosureProjectionOptions, got {value!r}")
+        projection.require_joints(world, value)
+        world._require_idle()
+        self._closure_projection, self._projection = value.copy(), None
+        if world._runtime is not None:
+            projection.watch(world, world._runtime)
+
+    @property
+    def closure_projection_report(self) -> ClosureProjectionReport | None:
+        """What the last projection of closures did, up to date; None when there was none."""
+        cast("World", self)._live()
+        return self._projection_report
 
     @property
     def frames(self) -> NamedCollection[FixedFrame | FreeFrame]:

@@ -10,27 +10,16 @@ from typing import Any
 import numpy as np
 
 from worldline._src.errors import ArgumentError, OperationError, nearest_name
-from worldline._src.facade import values
+from worldline._src.facade.closure_projection import closure_row, frame_of
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.joint import Joint
-from worldline._src.facade.kinds import LoopClosureFamily
-from worldline._src.facade.link import Link
 from worldline._src.facade.loop_closure import LoopClosure
 from worldline._src.facade.multibody import Multibody
-from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.world import World
 from worldline._src.model.model import Model
-from worldline._src.spatial.poses import IDENTITY, Array, compose, transform
-from worldline._src.step import ik_problem as ik
+from worldline._src.spatial.poses import IDENTITY, Array
 from worldline._src.step.evaluate import is_count
 from worldline._src.step.ik_problem import TaskRow
-
-CLOSURE_KINDS = {
-    LoopClosureFamily.RIGID: ik.POSE,
-    LoopClosureFamily.POINT: ik.POSITION,
-    LoopClosureFamily.DISTANCE: ik.DISTANCE,
-    LoopClosureFamily.AXIS: ik.AXIS,
-}
 
 
 class Subject:
@@ -109,15 +98,7 @@ class WorldSubject(Subject):
     def frame(self, given: Any, what: str) -> tuple[int, Array]:
         if not isinstance(given, Frame):
             raise ArgumentError(f"{what} must be a frame, body or link of the World, got {given!r}")
-        pose, base = IDENTITY.copy(), given
-        while not (base.is_world or isinstance(base, (RigidBody, Link))):
-            pose = compose(values.pose_of(base.local_transform, what), pose)
-            base = base.parent_frame
-        if base.is_world:
-            return -1, pose
-        self._require_mine(base, what)
-        base._require_alive()
-        return self._runtime.body(base._link), pose
+        return frame_of(self.world, self._runtime, given, what)
 
     def _require_mine(self, handle: Any, what: str) -> None:
         if handle._world is not self.world:
@@ -143,7 +124,7 @@ class WorldSubject(Subject):
             raise ArgumentError(f"a closure task needs a loop closure of the World, got {given!r}")
         self._require_mine(given, "closure of a task")
         given._require_alive()
-        return closure_row(given, self)
+        return closure_row(self.world, self._runtime, given)
 
     def apply(self, q: Array) -> None:
         self.world._require_idle()
@@ -152,19 +133,6 @@ class WorldSubject(Subject):
             raise OperationError("the World was compiled anew since its inverse kinematics was solved")
         runtime.sim.q[:] = q
         runtime.sim.written()
-
-
-def closure_row(closure: LoopClosure, subject: WorldSubject) -> TaskRow:
-    """A closure as rows between its two ends."""
-    spec = closure._spec
-    a, X_a = subject.frame(spec.frame_a, "frame_a")
-    b, X_b = subject.frame(spec.frame_b, "frame_b")
-    X_a = compose(X_a, values.pose_of(spec.offset_a, "offset_a"))
-    X_b = compose(X_b, values.pose_of(spec.offset_b, "offset_b"))
-    kind = CLOSURE_KINDS[spec.family]
-    return TaskRow(
-        kind, a, transform(X_a, "offset_a"), b, transform(X_b, "offset_b"), own=(spec.distance, 0.0)
-    )
 
 
 def subject_of(given: Any) -> Subject:

@@ -149,15 +149,23 @@ class IkProblem:
         tasks: what is asked; at most one of them a posture and one a polygon.
         low: least coordinate of every degree of freedom, (nv,); used where a coordinate is a plain number.
         high: largest coordinate.
+        scale: unit of the steps of every degree of freedom, (nv,); a larger one moves more, 1 by default.
     """
 
     def __init__(
-        self, model: Model, columns: Sequence[int], tasks: Sequence[TaskRow], low: Array, high: Array
+        self,
+        model: Model,
+        columns: Sequence[int],
+        tasks: Sequence[TaskRow],
+        low: Array,
+        high: Array,
+        scale: Array | None = None,
     ) -> None:
         require_articulations(model, "inverse kinematics")
         self.model, self.tasks = model, tuple(tasks)
         self.columns = np.array(columns, np.int64)
         self._index = _index_of(model)
+        self.scale = np.ones(len(self.columns)) if scale is None else scale[self.columns]
         for kind, what in ((POSTURE, "posture"), (POLYGON, "balance")):
             if sum(task.kind == kind for task in tasks) > 1:
                 raise ArgumentError(f"inverse kinematics takes at most one {what} task")
@@ -233,6 +241,7 @@ class IkProblem:
         put("span", span)
         put("middle", np.clip(centre, low, high))
         put("stride", _strides(n))
+        put("scale", self.scale)
         put("target", np.array([task.target for task in self.tasks]))
         return numbers
 
@@ -281,7 +290,7 @@ class IkProblem:
         out = np.empty((len(q), size))
         job = _Job(ik_stages.inverse_kinematics_rows, self._args, np.zeros(NOPTION), "r", 1, 1)
         self._run(job, (q, self._goals(targets), np.zeros(n)), out)
-        return out[:, :rows].copy(), out[:, rows:].reshape(len(q), rows, n).copy()
+        return out[:, :rows].copy(), out[:, rows:].reshape(len(q), rows, n) / self.scale
 
     def _goals(self, targets: Array | None) -> Array:
         return np.array([task.target for task in self.tasks]) if targets is None else targets

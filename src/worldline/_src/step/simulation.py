@@ -208,6 +208,7 @@ class Simulation:
         self._index = self._constant = np.zeros(0)
         self._reads: dict[str, tuple[Any, tuple[Any, ...]]] = {}
         self._poses_fresh = self._twists_fresh = False
+        self.projects = self.unsettled = False  # closures to be projected; what was written waits for it
         self._stages: tuple[Stage, ...] | None = None
         self.schedule: tuple[tuple[Stage, int], ...] = ()
         """The stages of a step with the set of arenas each runs on, as last prepared."""
@@ -248,11 +249,13 @@ class Simulation:
     def written(self) -> None:
         """Coordinates were written: poses and velocities of bodies are out of date."""
         self._poses_fresh = self._twists_fresh = self.stepped = self.frozen = False
+        self.unsettled = self.projects
         self.wake()
 
     def velocities_written(self) -> None:
         """Velocities were written: velocities of bodies are out of date."""
         self._twists_fresh = self.stepped = self.frozen = False
+        self.unsettled = self.projects
         self.wake()
 
     def wake(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from worldline._src.errors import ShapeError
+from worldline._src.facade.closure_projection import require_no_projection
 from worldline._src.facade.runtime import Runtime
 from worldline._src.facade.world import World
 from worldline._src.model.model import Model
@@ -40,6 +41,7 @@ class Template:
         else:
             raise ShapeError(f"a batch is made of a World, a scene or a Model, got {source!r}")
         if self.world is not None:
+            require_no_projection(self.world, "a batch")
             # refuses what a step of the World does not have, by name
             self.sim = self.world._ready().sim
             self.world._remember()

@@ -104,12 +104,12 @@ def _move(mechanism, problem, limit, work_io):
     step, move, q = work_io.step, work_io.move, work_io.q
     largest = constant(0.0, limit)
     for j in range(step.shape[0]):
-        largest = maximum(largest, maximum(step[j], -step[j]))
+        largest = maximum(largest, maximum(step[j], -step[j]) * problem.scale[j])
     share = minimum(constant(1.0, limit), limit / maximum(largest, constant(1e-300, limit)))
     for d in range(move.shape[0]):
         move[d] = constant(0.0, limit)
     for j in range(step.shape[0]):
-        move[problem.velocity[j]] = share * step[j]
+        move[problem.velocity[j]] = share * step[j] * problem.scale[j]
     integrate(mechanism.tree, work_io.q_kept, move, 1.0, q)
     _into_bounds(problem, work_io)
 

@@ -299,6 +299,8 @@ def evaluate(mechanism, problem, work_io):
 
     cost = constant(0.0, worst)
     for i in range(J.shape[0]):
+        for j in range(J.shape[1]):
+            J[i, j] = J[i, j] * problem.scale[j]
         cost = cost + 0.5 * work_io.r[i] * work_io.r[i]
     work_io.scratch[0] = cost
     work_io.scratch[1] = worst

@@ -81,6 +81,8 @@ class Problem(NamedTuple):
     middle: Any
     stride: Any
     """Step of the additive recurrence that makes starts."""
+    scale: Any
+    """How willingly a column moves: the unit of its steps."""
     seed: Any
     start: Any
     option: Any
@@ -117,6 +119,7 @@ def layout(nq: int, nv: int, columns: int, rows: int, tasks: int, edges: int) ->
         "span": columns,
         "middle": columns,
         "stride": columns,
+        "scale": columns,
         "option": NOPTION,
         "q_kept": nq,
         "r": rows,
@@ -164,8 +167,8 @@ def problem_view(args, d, q, nv):
     edge = matrix(d, at, edges, 3)
     at += 3 * edges
     low, high, span = vector(d, at, n), vector(d, at + n, n), vector(d, at + 2 * n, n)
-    middle, stride = vector(d, at + 3 * n, n), vector(d, at + 4 * n, n)
-    at += 5 * n
+    middle, stride, scale = vector(d, at + 3 * n, n), vector(d, at + 4 * n, n), vector(d, at + 5 * n, n)
+    at += 6 * n
     option = vector(d, at, NOPTION)
     at += NOPTION
     q_kept = vector(d, at, nq)
@@ -205,6 +208,7 @@ def problem_view(args, d, q, nv):
         span,
         middle,
         stride,
+        scale,
         seed,
         start,
         option,

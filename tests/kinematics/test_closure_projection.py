@@ -1,0 +1,356 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Closures that are projected: given the driven joints the others follow, against closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from worldline import math as wmath
+from worldline import simulation as sx
+from worldline._src.errors import ArgumentError, OperationError
+
+PROJECT = sx.ClosureKinematicsPolicy.PROJECT
+Z = (0, 0, 1)
+
+
+def shift(x=0.0, y=0.0, z=0.0):
+    return wmath.make_transform(np.eye(3), [x, y, z])
+
+
+def hinge(name, at=None, axis=Z):
+    return sx.JointSpec(name=name, axis=axis, transform_to_parent=shift(*(at or ())))
+
+
+def projected(world, **given):
+    """Add a closure that is projected and not solved."""
+    closure = world.add_loop_closure(**given)
+    closure.runtime_policy = sx.LoopClosureRuntimePolicy(
+        True, PROJECT, sx.ClosureDynamicsPolicy.RESIDUAL_ONLY
+    )
+    return closure
+
+
+def slider_crank(r=0.15, length=0.35):
+    """Crank and rod in the plane of x and y, the end of the rod on the x axis by a slider."""
+    world = sx.World()
+    crank_slider = world.add_multibody("mechanism")
+    base = crank_slider.add_link("base")
+    crank = crank_slider.add_link("crank", base, hinge("crank"))
+    rod = crank_slider.add_link("rod", crank, hinge("rod", (r,)))
+    spec = sx.JointSpec(name="slide", type=sx.JointType.PRISMATIC, axis=(1, 0, 0))
+    slider = crank_slider.add_link("slider", base, spec)
+    closure = projected(
+        world,
+        name="pin",
+        frame_a=rod,
+        frame_b=slider,
+        offset_a=shift(length),
+        family=sx.LoopClosureFamily.POINT,
+    )
+    crank_slider.joints["slide"].position = [r + length]
+    world.closure_projection = sx.ClosureProjectionOptions(held=[crank_slider.joints["crank"]])
+    return world, crank_slider, closure
+
+
+def test_a_slider_crank_follows_its_crank_all_round():
+    r, length = 0.15, 0.35
+    world, robot, closure = slider_crank(r, length)
+    for angle in np.linspace(0, 4 * np.pi, 97):
+        robot.joints["crank"].position = [angle]
+        wanted = r * np.cos(angle) + np.sqrt(length**2 - (r * np.sin(angle)) ** 2)
+        assert robot.joints["slide"].position[0] == pytest.approx(wanted, abs=1e-9)
+        assert robot.joints["crank"].position[0] == angle
+        assert closure.compute_residual().norm < 1e-10
+    at_sixty = np.deg2rad(60)
+    robot.joints["crank"].position = [at_sixty]
+    assert robot.links["slider"].translation[0] == pytest.approx(0.4, abs=1e-10), "fresh reads of links"
+    report = world.closure_projection_report
+    assert report.converged and report.rank == 2 and report.rows == 3, (
+        "one of three rows is redundant in a plane"
+    )
+    assert report.tolerance == 1e-10 and report.iterations > 0 and report.closures == ("pin",)
+
+
+def test_velocities_follow_as_well():
+    r, length, angle, speed = 0.15, 0.35, np.deg2rad(60), 10.0
+    world, robot, _ = slider_crank(r, length)
+    robot.joints["crank"].position = [angle]
+    robot.joints["crank"].velocity = [speed]
+    assert robot.joints["slide"].velocity[0] == pytest.approx(-1.5988161301, abs=1e-9)
+    assert robot.joints["crank"].velocity[0] == speed
+    assert robot.links["slider"].linear_velocity[0] == pytest.approx(-1.5988161301, abs=1e-9)
+    assert world.frame == 0
+
+
+def five_bar(a=0.3, b=0.5, base=0.4):
+    """Two arms of two links with shoulders at 0 and `base`, joined at their ends."""
+    world = sx.World()
+    ends = []
+    for name, x in (("left", 0.0), ("right", base)):
+        arm = world.add_multibody(name)
+        root = arm.add_link("root")
+        upper = arm.add_link("upper", root, hinge("shoulder", (x,)))
+        ends.append(arm.add_link("lower", upper, hinge("elbow", (a,))))
+    left, right = world.multibodies["left"], world.multibodies["right"]
+    left.joints.position, right.joints.position = [2.2, -1.4], [0.9, 1.4]
+    projected(
+        world,
+        name="tip",
+        frame_a=ends[0],
+        frame_b=ends[1],
+        offset_a=shift(b),
+        offset_b=shift(b),
+        family=sx.LoopClosureFamily.POINT,
+    )
+    world.closure_projection = sx.ClosureProjectionOptions(
+        held=[left.joints["shoulder"], right.joints["shoulder"]]
+    )
+    return world, left, right, ends[0]
+
+
+def five_bar_tip(p, q, a=0.3, b=0.5, base=0.4):
+    """The upper of the two points where circles of radius b about the elbows meet."""
+    A = a * np.array([np.cos(p), np.sin(p)])
+    B = np.array([base, 0]) + a * np.array([np.cos(q), np.sin(q)])
+    middle, d = 0.5 * (A + B), B - A
+    h = np.sqrt(b**2 - 0.25 * d @ d)
+    return middle + h * np.array([-d[1], d[0]]) / np.linalg.norm(d)
+
+
+def test_a_five_bar_follows_its_two_cranks_on_one_branch():
+    world, left, right, lower = five_bar()
+    rng = np.random.default_rng(0)
+    p, q = 2.2, 0.9
+    for _ in range(200):
+        p, q = np.clip(p + rng.uniform(-0.3, 0.3), 1.6, 3.0), np.clip(q + rng.uniform(-0.3, 0.3), 0.1, 1.5)
+        left.joints["shoulder"].position = [p]
+        right.joints["shoulder"].position = [q]
+        tip = (lower.transform @ [0.5, 0, 0, 1])[:2]
+        np.testing.assert_allclose(tip, five_bar_tip(p, q), atol=1e-9)
+        assert world.closure_projection_report.converged
+
+
+def test_a_large_jump_of_the_driven_joints_stays_on_the_branch():
+    _, left, right, lower = five_bar()
+    for p, q in ((3.0, 0.2), (1.7, 1.5), (2.9, 1.4), (1.6, 0.1)):
+        left.joints["shoulder"].position = [p]
+        right.joints["shoulder"].position = [q]
+        tip = (lower.transform @ [0.5, 0, 0, 1])[:2]
+        np.testing.assert_allclose(tip, five_bar_tip(p, q), atol=1e-9)
+
+
+def test_what_cannot_be_closed_is_reported_and_stays_as_written():
+    world, left, right, _ = five_bar(b=0.45)
+    closure = world.loop_closures["tip"]
+    left.joints["shoulder"].position = [2.6]
+    assert closure.compute_residual().converged is True
+    followers = left.joints["elbow"].position[0], right.joints["elbow"].position[0]
+    # the elbows are further apart than twice 0.45 m
+    gap = np.hypot(0.7 - 0.3 * np.cos(2.6), 0.3 * np.sin(2.6)) - 0.9
+    right.joints["shoulder"].position = [0.0]
+    report = world.closure_projection_report
+    assert gap > 0.05 and not report.converged and report.residual == pytest.approx(gap, rel=1e-3)
+    assert "'tip'" in report.message and "stayed as they were written" in report.message
+    assert left.joints["shoulder"].position[0] == 2.6 and right.joints["shoulder"].position[0] == 0.0
+    assert (left.joints["elbow"].position[0], right.joints["elbow"].position[0]) == followers
+    residual = closure.compute_residual()
+    assert residual.converged is False and residual.active and residual.norm > gap
+    assert residual.tolerance == 1e-10 and residual.iterations == report.iterations > 0
+    # and it closes again where it can
+    right.joints["shoulder"].position = [0.9]
+    assert world.closure_projection_report.converged and closure.compute_residual().norm < 1e-10
+
+
+def test_a_singular_pose_is_closed_and_its_rank_is_told():
+    world, left, right, _ = five_bar()
+    assert world.closure_projection_report.rank == 2
+    # links of 0.5 m stretched out between elbows 1 m apart
+    left.joints["shoulder"].position = [np.pi]
+    right.joints["shoulder"].position = [0.0]
+    report = world.closure_projection_report
+    assert report.converged
+    assert np.linalg.norm(world.loop_closures["tip"].compute_residual().value) < 1e-10
+
+
+def test_sync_ticks_and_replay_project():
+    world, robot, closure = slider_crank()
+    world.enter_simulation_mode()
+    robot.joints["crank"].position = [0.7]
+    world.sync(sx.WorldSyncStage.KINEMATICS)
+    assert closure.compute_residual().norm < 1e-10
+    world.replay_recording_enabled = True
+    places = []
+    for k in range(20):
+        robot.joints["crank"].position = [0.7 + 0.1 * k]
+        world.step_kinematics()
+        places.append(robot.joints["slide"].position[0])
+    assert world.frame == 20
+    last = world.state_vector
+    for k in (3, 11, 19):
+        world.restore_replay_frame(world.replay_frame_count - 20 + k)
+        assert robot.joints["slide"].position[0] == places[k], "frames are closed and stay as they are"
+        assert closure.compute_residual().norm < 1e-10
+    np.testing.assert_array_equal(world.state_vector, last)
+
+
+def test_weights_say_who_gives_way():
+    def ends(weights):
+        world = sx.World()
+        moved = []
+        for name in ("a", "b"):
+            robot = world.add_multibody(name)
+            spec = sx.JointSpec(name="slide", type=sx.JointType.PRISMATIC, axis=(1, 0, 0))
+            moved.append(robot.add_link("link", robot.add_link("root"), spec))
+        joints = [world.multibodies[name].joints["slide"] for name in ("a", "b")]
+        joints[1].position = [1.0]
+        projected(world, name="c", frame_a=moved[0], frame_b=moved[1], family=sx.LoopClosureFamily.POINT)
+        world.closure_projection = sx.ClosureProjectionOptions(
+            weights=dict(zip(joints, weights, strict=True)) if weights else {}
+        )
+        return joints[0].position[0], joints[1].position[0]
+
+    np.testing.assert_allclose(ends(None), [0.5, 0.5], atol=1e-9)
+    # the one of weight 3 moves a third of the other
+    np.testing.assert_allclose(ends((3.0, 1.0)), [0.25, 0.25], atol=1e-9)
+
+
+def test_joints_that_are_driven_are_held_by_default():
+    world, robot, closure = slider_crank()
+    world.closure_projection = sx.ClosureProjectionOptions()
+    robot.joints["crank"].actuator_type = sx.ActuatorType.LOCKED
+    robot.joints["crank"].position = [1.1]
+    assert robot.joints["crank"].position[0] == 1.1 and closure.compute_residual().norm < 1e-10
+    robot.joints["crank"].actuator_type = sx.ActuatorType.FORCE
+    robot.joints["crank"].position = [1.3]
+    assert robot.joints["crank"].position[0] != 1.3 and closure.compute_residual().norm < 1e-10
+
+
+def test_limits_of_followers_hold():
+    world, robot, closure = slider_crank()
+    robot.joints["crank"].position = [1.1]
+    before = robot.joints["slide"].position[0]
+    robot.joints["slide"].set_position_limits([0.3], [0.45])
+    robot.joints["crank"].position = [0.0]
+    assert not world.closure_projection_report.converged, "the slider would be at 0.5"
+    assert robot.joints["slide"].position[0] == before
+    robot.joints["crank"].position = [1.2]
+    assert world.closure_projection_report.converged and closure.compute_residual().norm < 1e-10
+
+
+def stewart():
+    """A platform on six legs, each a universal joint and a slide, tied to it by points."""
+    world = sx.World()
+    rng = np.arange(6)
+    foot = np.stack(
+        [np.cos(rng * np.pi / 3 + 0.2 * (-1) ** rng), np.sin(rng * np.pi / 3 + 0.2 * (-1) ** rng)], 1
+    )
+    top = 0.6 * np.stack(
+        [np.cos(rng * np.pi / 3 - 0.3 * (-1) ** rng), np.sin(rng * np.pi / 3 - 0.3 * (-1) ** rng)], 1
+    )
+    platform = world.add_rigid_body("platform", position=(0, 0, 1.0))
+    legs = []
+    for k in range(6):
+        leg = world.add_multibody(f"leg_{k}")
+        root = leg.add_link("root")
+        first = leg.add_link("first", root, hinge("first", (*foot[k], 0.0), (1, 0, 0)))
+        second = leg.add_link("second", first, hinge("second", None, (0, 1, 0)))
+        spec = sx.JointSpec(name="slide", type=sx.JointType.PRISMATIC, axis=(0, 0, 1))
+        rod = leg.add_link("rod", second, spec)
+        reach = np.array([*top[k], 1.0]) - [*foot[k], 0.0]
+        length = np.linalg.norm(reach)
+        # R_x(a) R_y(b) z = (sin b, -sin a cos b, cos a cos b)
+        leg.joints.position = [np.arctan2(-reach[1], reach[2]), np.arcsin(reach[0] / length), length]
+        projected(
+            world,
+            name=f"ball_{k}",
+            frame_a=rod,
+            frame_b=platform,
+            offset_b=shift(*top[k]),
+            family=sx.LoopClosureFamily.POINT,
+        )
+        legs.append(leg)
+    slides = [leg.joints["slide"] for leg in legs]
+    world.closure_projection = sx.ClosureProjectionOptions(held=slides)
+    return world, platform, slides, foot, top
+
+
+def test_a_stewart_platform_goes_where_its_legs_say():
+    world, platform, slides, foot, top = stewart()
+    rng = np.random.default_rng(1)
+    for _ in range(25):
+        p = np.array([0, 0, 1.0]) + rng.uniform(-0.15, 0.15, 3)
+        R = wmath.so3_exp(rng.uniform(-0.2, 0.2, 3))
+        # lengths by the inverse kinematics, which is a closed form
+        lengths = [np.linalg.norm(p + R @ [*top[k], 0.0] - [*foot[k], 0.0]) for k in range(6)]
+        for slide, length in zip(slides, lengths, strict=True):
+            slide.position = [length]
+        np.testing.assert_allclose(platform.translation, p, atol=1e-8)
+        np.testing.assert_allclose(platform.rotation, R, atol=1e-8)
+        assert [slide.position[0] for slide in slides] == lengths
+    report = world.closure_projection_report
+    assert report.converged and report.rank == 18
+
+
+def test_policies_can_be_switched_at_any_time():
+    _, robot, closure = slider_crank()
+    robot.joints["crank"].position = [0.5]
+    assert closure.compute_residual().norm < 1e-10
+    closure.kinematics = sx.ClosureKinematicsPolicy.RESIDUAL_ONLY
+    robot.joints["crank"].position = [0.9]
+    open_ = closure.compute_residual()
+    assert open_.norm > 0.01 and open_.converged is None and not open_.active
+    closure.kinematics = PROJECT
+    assert closure.compute_residual().norm < 1e-10
+    closure.enabled = False
+    robot.joints["crank"].position = [1.2]
+    assert closure.compute_residual().norm > 0.01
+
+
+def test_steps_solve_what_projection_closed():
+    world, robot, closure = slider_crank()
+    for link in robot.links[1:]:
+        link.mass, link.inertia = 1.0, np.eye(3) * 0.01
+    closure.dynamics = sx.ClosureDynamicsPolicy.SOLVE
+    robot.joints["crank"].position = [0.8]
+    one = world.clone()
+    world.step(n=50)
+    for _ in range(50):
+        one.step()
+        one.multibodies["mechanism"].joints.position  # noqa: B018 - reads between steps change nothing
+    np.testing.assert_array_equal(world.state_vector, one.state_vector)
+    assert one.closure_projection.held[0] is one.multibodies["mechanism"].joints["crank"]
+
+
+def test_a_batch_refuses_what_it_does_not_project():
+    world, _, closure = slider_crank()
+    with pytest.raises(NotImplementedError, match="'pin' asks for PROJECT"):
+        sx.WorldBatch(world, 2)
+    closure.enabled = False
+    assert len(sx.WorldBatch(world, 2)) == 2
+
+
+def test_options_are_checked_and_files_refuse_to_lose_them(tmp_path):
+    world, robot, _ = slider_crank()
+    other, stranger, _ = slider_crank()
+    for make, words in (
+        (lambda: sx.ClosureProjectionOptions(held=["crank"]), "held"),
+        (lambda: sx.ClosureProjectionOptions(weights={robot.joints[0]: -1.0}), "weight"),
+        (lambda: sx.ClosureProjectionOptions(tolerance=0.0), "tolerance"),
+        (lambda: sx.ClosureProjectionOptions(max_iterations=0), "max_iterations"),
+        (
+            lambda: setattr(
+                world, "closure_projection", sx.ClosureProjectionOptions(held=stranger.joints[0])
+            ),
+            "another World",
+        ),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            make()
+    with pytest.raises(TypeError):
+        world.closure_projection = 3
+    with pytest.raises(OperationError, match="closure_projection"):
+        world.save_binary(tmp_path / "w.bin")
+    other.closure_projection = sx.ClosureProjectionOptions()
+    other.save_binary(tmp_path / "w.bin")
