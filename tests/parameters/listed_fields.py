@@ -277,7 +277,9 @@ def slow(axis: str, value: float) -> Any:
     world = sx.World.from_scene(scene)
     ball = world.rigid_bodies[0]
     if axis == "generalized_speed_threshold":
-        scene = put(hinge(joint='range="-90 90"'), f"{POLICY}.deactivation", scene.simulate_option.policy.deactivation)
+        scene = put(
+            hinge(joint='range="-90 90"'), f"{POLICY}.deactivation", scene.simulate_option.policy.deactivation
+        )
         scene.simulate_option.gravity = [0.0, 0.0, 0.0]
         world = sx.World.from_scene(scene)
         world.multibodies[0].joints[0].velocity = [0.05]

@@ -92,9 +92,11 @@ def _arenas(sim: Simulation) -> list[np.ndarray]:
 
 def _program(sim: Simulation) -> tuple[list[tuple[Stage, int]], list[tuple[Any, ...]]]:
     """Stages from the state to accelerations, and the sets of arenas they run on."""
+    # prepares the step where none was made yet, and with it the sets
+    plan = forward_plan(sim)
     sets = list(sim.sets)
     sets[MULTIBODY] = (*forward_trees(sim)[:3], sim.data)
-    return forward_stages(forward_plan(sim)), sets
+    return forward_stages(plan), sets
 
 
 def forward_plan(sim: Simulation) -> StepPlan:
