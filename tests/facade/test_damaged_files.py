@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import worldline
-from worldline import msd
+from worldline import ArgumentError, msd
 from worldline import simulation as sx
 from worldline._src.scene.formats.atomic_write import atomic_file
 from worldline.collision import CollisionShape
@@ -145,3 +145,23 @@ def test_a_file_that_is_written_has_the_usual_permissions(world, tmp_path):
 def test_what_is_no_regular_file_is_written_directly():
     with atomic_file("/dev/null") as path:
         assert str(path) == "/dev/null"
+
+
+PATHS = {
+    "save_binary": lambda world, path: world.save_binary(path),
+    "load_binary": lambda world, path: world.load_binary(path),
+    "save": lambda world, path: world.recording.save(path),
+    "to_csv": lambda world, path: world.recording.to_csv(path),
+    "to_npz": lambda world, path: world.recording.to_npz(path),
+    "to_html": lambda world, path: world.recording.to_html(path),
+    "load": lambda world, path: sx.Recording.load(path),
+    "from_file": lambda world, path: sx.World.from_file(path),
+    "to_file": lambda world, path: world.to_scene().to_file(path),
+}
+
+
+@pytest.mark.parametrize("path", ["a\0b.xml", "\ud800.xml", 3.5], ids=["NUL", "surrogate", "number"])
+@pytest.mark.parametrize("call", PATHS)
+def test_paths_that_no_file_has_are_refused(world, call, path):
+    with pytest.raises(ArgumentError):
+        PATHS[call](world, path)

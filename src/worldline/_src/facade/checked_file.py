@@ -14,7 +14,7 @@ import struct
 from typing import BinaryIO, NamedTuple
 
 from worldline._src.errors import WorldlineError, unreadable
-from worldline._src.scene.formats.atomic_write import atomic_file
+from worldline._src.scene.formats.atomic_write import atomic_file, path_text
 
 _HEADER = struct.Struct("<8sIQ32s")
 
@@ -49,7 +49,7 @@ def read_checked(path: str | os.PathLike[str], kind: FileKind) -> bytes:
     Raises:
         WorldlineError: of the class of the kind: another file, another version, cut short, or damaged.
     """
-    where = os.fspath(path)
+    where = path_text(path)
     try:
         with open(where, "rb") as stream:
             return _read(stream, os.fstat(stream.fileno()).st_size, kind, where)

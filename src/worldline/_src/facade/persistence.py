@@ -10,7 +10,6 @@ compiled at. Nothing in it is code, and everything is checked before anything of
 
 from __future__ import annotations
 
-import os
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,7 @@ from worldline._src.facade.runtime import BodyState, JointState, Runtime, Snapsh
 from worldline._src.model.checks import UPDATABLE
 from worldline._src.scene.assets.embedding import embed_assets
 from worldline._src.scene.formats import load
+from worldline._src.scene.formats.atomic_write import path_text
 from worldline._src.scene.joints import FreeJoint, Joint
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def save(world: World, path: str | PathLike[str]) -> None:
     world._require_no_edit("save_binary")
     world._functions.require_none("a file")
     closure_projection.require_default(world, "a file")
-    write_checked(path, _KIND, _encoded(world, Path(path)))
+    write_checked(path, _KIND, _encoded(world, Path(path_text(path))))
 
 
 def to_bytes(world: World) -> bytes:
@@ -155,7 +155,7 @@ def _state(runtime: Runtime, snapshot: Snapshot) -> dict[str, bytes]:
 def restore(world: World, path: str | PathLike[str]) -> None:
     """See `World.load_binary`."""
     world._require_no_edit("load_binary")
-    where = os.fspath(path)
+    where = path_text(path)
     saved = _decoded(read_checked(where, _KIND), where)
     # a World of its own first: only when all of it stands does the caller's World change
     made = type(world).__new__(type(world))

@@ -23,7 +23,7 @@ from worldline._src.facade.checked_file import FileKind, from_checked, read_chec
 from worldline._src.facade.frame_rows import STEPS_SINCE, bad_settings
 from worldline._src.facade.recording_parts import Continuations, SensorReadings
 from worldline._src.facade.replay_layout import Layout, Table
-from worldline._src.scene.formats.atomic_write import atomic_file
+from worldline._src.scene.formats.atomic_write import atomic_file, path_text
 from worldline._src.spatial.poses import Array
 
 _COMMENT, _DIGEST = b"sha256=", hashlib.sha256().digest_size
@@ -126,7 +126,7 @@ def write_npz(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) ->
 
 def read_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     """The arrays of an archive that `write_npz` wrote."""
-    where = os.fspath(path)
+    where = path_text(path)
     try:
         with open(where, "rb") as stream:
             content = stream.read()

@@ -15,6 +15,22 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from worldline._src.errors import ArgumentError
+
+
+def path_text(path: str | os.PathLike[str]) -> str:
+    """A path as text, refused when no file system can have it."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise ArgumentError(f"a path must be text or a path object, got {path!r}")
+    text = os.fsdecode(path)
+    try:
+        bad = b"\0" in os.fsencode(text)
+    except UnicodeEncodeError:
+        bad = True
+    if bad:
+        raise ArgumentError(f"a path must not contain NUL characters or unpaired surrogates, got {text!r}")
+    return text
+
 
 @contextmanager
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
@@ -24,7 +40,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     block ends. When the block raises, a full disk included, it is deleted and the target is as it was. A
     target that is no regular file, such as a pipe, is written directly.
     """
-    target = Path(path)
+    target = Path(path_text(path))
     if target.exists() and not target.is_file():
         yield target
         return

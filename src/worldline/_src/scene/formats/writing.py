@@ -24,7 +24,7 @@ from worldline._src.errors import ArgumentError, CapabilityError, UnsupportedFor
 from worldline._src.progress import slow
 from worldline._src.scene.base import clone
 from worldline._src.scene.formats import native
-from worldline._src.scene.formats.atomic_write import write_atomically
+from worldline._src.scene.formats.atomic_write import path_text, write_atomically
 from worldline._src.scene.formats.markup import check_texts
 from worldline._src.scene.formats.native import JSON_SUFFIXES, MSGPACK_SUFFIXES
 from worldline._src.scene.hints import hint
@@ -56,7 +56,7 @@ def to_file(
     strict: bool = False,
 ) -> Report:
     """Writes a scene, in the format of the suffix unless one is named; see `World.to_file`."""
-    target = Path(path)
+    target = Path(path_text(path))
     chosen = _format_of(target) if format is None else _allowed(format, FORMATS)
     _check_defaults(chosen, defaults)
     with slow(f"writing {target.name}"):
