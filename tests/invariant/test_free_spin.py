@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
@@ -101,7 +103,7 @@ def test_rows_of_states_step_like_a_world():
     rng = np.random.default_rng(4)
     speeds = rng.normal(size=(4, model.joint_dof_count)) * 20.0
     state = model.state()
-    rows = type(state)(**{name: np.repeat(x[None], 4, axis=0) for name, x in vars(state).items()})
+    rows = type(state)(**{f.name: np.repeat(getattr(state, f.name)[None], 4, axis=0) for f in fields(state)})
     rows.joint_qd[:] = speeds
     wm.step(model, rows, steps=20, dt=0.01, lanes=4)
     for k in range(4):

@@ -162,3 +162,13 @@ def test_an_empty_model():
     state = model.state()
     assert state.joint_q.shape == (0,)
     assert state.body_q.shape == (0, 7)
+
+
+def test_misspelt_arrays_are_refused():
+    model = driven(1)
+    for holder in (model.state(), model.control()):
+        with pytest.raises(AttributeError, match="joint_qs"):
+            holder.joint_qs = np.zeros(7)
+        again = pickle.loads(pickle.dumps(copy.deepcopy(holder)))
+        for name in STATE if isinstance(holder, State) else CONTROL:
+            np.testing.assert_array_equal(getattr(again, name), getattr(holder, name))

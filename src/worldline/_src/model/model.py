@@ -32,7 +32,7 @@ UNLIMITED_SPEED = 1e6
 """A velocity limit from here on is none [m/s or rad/s]; degrees of freedom of a builder start with it."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class State:
     """What must be saved to continue: generalized and maximal coordinates.
 
@@ -71,7 +71,7 @@ class State:
             getattr(self, f.name)[...] = getattr(other, f.name)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Control:
     """What drives the joints, one number per degree of freedom (the layout of joint_qd)."""
 
