@@ -231,8 +231,12 @@ def test_a_frozen_world_goes_on_when_it_is_written():
     worlds.reset([8])
     assert not worlds.failures and not worlds.frozen.any()
     assert (worlds.q[8] == 0.0).all() and worlds.frame == 60
-    for bad in ([11], [-1], [0.5]):
-        with pytest.raises(ValueError, match="worlds must be indices from 0 to 10"):
+    for bad, words in (
+        ([11], "indices from 0 to 10"),
+        ([-1], "indices from 0 to 10"),
+        ([0.5], "whole numbers"),
+    ):
+        with pytest.raises(ValueError, match=f"worlds must be {words}"):
             worlds.reset(bad)
 
 
