@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-import _thread
+import os
 import pickle
+import signal
 import threading
 
 import numpy as np
@@ -299,7 +300,8 @@ def test_an_interrupt_leaves_time_and_state_of_all_worlds_at_one_step(threads):
     worlds = wm.LaneSimulation(hinge_model(), count, time_step=0.01)
     worlds.v[:] = 1.0
     worlds.step(1, threads=threads)
-    timer = threading.Timer(0.3, _thread.interrupt_main)
+    # a signal, as Ctrl-C sends it, wakes a thread that waits; _thread.interrupt_main does not
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         while True:
@@ -311,6 +313,23 @@ def test_an_interrupt_leaves_time_and_state_of_all_worlds_at_one_step(threads):
     before = worlds.frame
     worlds.step(10, threads=threads)
     assert worlds.frame == before + 10
+
+
+@pytest.mark.parametrize("stage", ["_prepare_calls", "_enter_arenas"])
+def test_an_interrupt_while_a_step_is_prepared_leaves_it_to_be_prepared_again(stage, monkeypatch):
+    simulation, other = wm.Simulation(hinge_model(), 0.01), wm.Simulation(hinge_model(), 0.01)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(wm.Simulation, stage, interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            simulation.step(3)
+    assert simulation.frame == 0
+    simulation.step(3)
+    other.step(3)
+    np.testing.assert_array_equal(simulation.q, other.q)
 
 
 # ---- arrays

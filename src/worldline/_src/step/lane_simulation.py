@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,19 +113,23 @@ class _Room(NamedTuple):
 def uninterrupted(work: Callable[[], None]) -> None:
     """Do work in a thread of its own; an interrupt of this one is raised when the work is done."""
     failed: list[BaseException] = []
+    # an interrupted Thread.join() takes a thread for ended that still runs
+    done = Event()
 
     def run() -> None:
         try:
             work()
         except BaseException as error:
             failed.append(error)
+        finally:
+            done.set()
 
     thread, interrupt = Thread(target=run, name="worldline steps in lanes"), None
-    while thread.ident is None or thread.is_alive():
+    while not done.is_set():
         try:
             if thread.ident is None:
                 thread.start()
-            thread.join()
+            done.wait()
         except KeyboardInterrupt as error:
             interrupt = error
     if failed:

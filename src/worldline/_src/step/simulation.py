@@ -393,12 +393,13 @@ class Simulation:
             self.constraints.connect(
                 self._index, self._constant, self.data, view["dof_mobile"], self.time_step
             )
-        self._stages = tuple(stage for stage, _ in program)
         self.schedule = tuple(program)
         self._prepare_calls(plan)
         self._resume[0] = 0
         self._advance = runner.advancer() if self.profiler is None else self.profiler.advance
         self._enter_arenas()
+        # last: an interrupt before leaves a step to be prepared again
+        self._stages = tuple(stage for stage, _ in program)
 
     def _prepare_calls(self, plan: StepPlan) -> None:
         """Get ready to call functions of the user where the step returns for them."""
