@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inverse kinematics of Worlds and Models: tasks, limits, methods, and reports of what cannot be met."""
 
+from worldline._src.kinematics.differential import DifferentialIk
 from worldline._src.kinematics.results import IkResult, MethodReport, TaskReport
 from worldline._src.kinematics.solve import IkBatch, solve_ik, solve_ik_batch
 from worldline._src.kinematics.tasks import (
@@ -22,6 +23,7 @@ __all__ = [
     "CenterOfMassTask",
     "ClosureTask",
     "CouplingTask",
+    "DifferentialIk",
     "IkBatch",
     "IkResult",
     "LookAtTask",

@@ -15,6 +15,7 @@ from worldline._src.facade.frame import Frame
 from worldline._src.facade.joint import Joint
 from worldline._src.facade.loop_closure import LoopClosure
 from worldline._src.facade.multibody import Multibody
+from worldline._src.facade.runtime import Runtime
 from worldline._src.facade.world import World
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import IDENTITY, Array
@@ -87,13 +88,13 @@ class ModelSubject(Subject):
 class WorldSubject(Subject):
     """A World: frames, bodies, links and joints by their handles."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, runtime: Runtime | None = None) -> None:
         self.world = world
-        self._runtime = world._live()
+        self._runtime = world._live() if runtime is None else runtime
         self.model = self._runtime.model
 
     def coordinates(self) -> Array:
-        return self.world._live().sim.q.copy()
+        return self._runtime.sim.q.copy()
 
     def frame(self, given: Any, what: str) -> tuple[int, Array]:
         if not isinstance(given, Frame):

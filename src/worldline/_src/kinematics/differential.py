@@ -1,0 +1,199 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Differential inverse kinematics: joint velocities that lead tasks to their goals, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from worldline._src.errors import ArgumentError, OperationError
+from worldline._src.facade.step_functions import WorldStepContext
+from worldline._src.kinematics.box_least_squares import box_least_squares
+from worldline._src.kinematics.problems import row_of
+from worldline._src.kinematics.solve import Question
+from worldline._src.kinematics.subjects import Subject, WorldSubject, subject_of
+from worldline._src.kinematics.tasks import Task
+from worldline._src.spatial.poses import Array, numbers
+from worldline._src.step.dynamics import integrate
+
+
+class DifferentialIk:
+    """A controller that leads tasks to their goals within bounds of position, velocity and acceleration.
+
+    Each call solves one small quadratic program: velocities v that minimize |J v + gain r|^2 + damping
+    |v|^2, where r are the weighted residuals of the tasks. As a controller of a World it writes target
+    velocities, and target positions one time step ahead, of the joints that may move; their actuators follow
+    what they follow.
+
+    Args:
+        subject: a World or a Model.
+        tasks: what is asked, traded off by weights; goals can be changed by `set_task`.
+        joints: what may move, as in `solve_ik`.
+        gain: share of an error that is removed in a second [1/s]; with 1 / time_step in one step.
+        damping: what a velocity costs: larger is slower and calmer near singular poses.
+        limits: whether limits of joint positions hold.
+        max_velocity: largest velocity, a number or one a degree of freedom of the model [m/s or rad/s]; the
+            limits of the model hold as well.
+        max_acceleration: largest acceleration [m/s^2 or rad/s^2]; joints then brake in time before their
+            limits.
+
+    Example:
+        >>> import numpy as np
+        >>> from worldline import kinematics as wk
+        >>> from worldline import simulation as sx
+        >>> world = sx.World(gravity=(0, 0, 0), time_step=0.01)
+        >>> robot = world.add_multibody("robot")
+        >>> spec = sx.JointSpec(name="slide", type=sx.JointType.PRISMATIC, axis=(1, 0, 0))
+        >>> cart = robot.add_link("cart", robot.add_link("root"), spec, mass=1.0)
+        >>> robot.joints["slide"].actuator_type = sx.ActuatorType.VELOCITY
+        >>> goal = wk.PositionTask(cart, (0.4, 0, 0))
+        >>> world.add_controller("ik", wk.DifferentialIk(world, goal, gain=20.0, max_velocity=1.0))
+        >>> world.step(n=100)
+        >>> robot.joints["slide"].position.round(6).tolist()
+        [0.4]
+    """
+
+    def __init__(
+        self,
+        subject: Any,
+        tasks: Sequence[Task] | Task,
+        *,
+        joints: Any = None,
+        gain: float = 10.0,
+        damping: float = 1e-6,
+        limits: bool = True,
+        max_velocity: ArrayLike | None = None,
+        max_acceleration: ArrayLike | None = None,
+    ) -> None:
+        self._tasks = [tasks] if isinstance(tasks, Task) else list(tasks)
+        self._joints, self._limits = joints, limits
+        self._gain, self._damping = _positive(gain, "gain"), _positive(damping, "damping")
+        self._build(subject_of(subject))
+        nv = self._question.subject.model.joint_dof_count
+        self._velocity = _bound(max_velocity, nv, "max_velocity")
+        self._acceleration = _bound(max_acceleration, nv, "max_acceleration")
+
+    def _build(self, subject: Subject) -> None:
+        self._question = Question(subject, self._tasks, self._joints, None, self._limits)
+        self._problem = self._question.problem()
+        self._columns = self._problem.columns
+        self._plain = self._problem.coordinate_of(self._columns)
+        self._targets = np.array([row.target for row in self._question.rows])
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks as they are now."""
+        return tuple(self._tasks)
+
+    def set_task(self, index: int, task: Task) -> None:
+        """Put a task of the same kind, on the same frames, in the place of another: a moving goal."""
+        if not 0 <= index < len(self._tasks):
+            raise ArgumentError(f"there are {len(self._tasks)} tasks, got index {index!r}")
+        question = self._question
+        row, old = row_of(question.subject, task, question.start), question.rows[index]
+        same = type(task) is type(self._tasks[index]) and (row.kind, row.a, row.b) == (old.kind, old.a, old.b)
+        if not same or row.weight != old.weight or not np.array_equal(row.X_a, old.X_a):
+            raise ArgumentError(
+                f"set_task changes the goal of a task; kind, frames and weights stay: {self._tasks[index]!r}"
+            )
+        if row.posture is not None or row.edges is not None or row.own != old.own:
+            raise ArgumentError(
+                "set_task changes goals of frames and of the centre of mass; make a new controller"
+            )
+        self._tasks[index] = task
+        self._targets[index] = row.target
+
+    def velocity(self, q: ArrayLike, time_step: float, last: ArrayLike | None = None) -> Array:
+        """Velocities of the whole model, (joint_dof_count,), zero where nothing may move.
+
+        Args:
+            q: coordinates, (joint_coord_count,).
+            time_step: until the next call [s].
+            last: velocities of the call before, (joint_dof_count,), for bounds of acceleration; zero when
+                None.
+        """
+        model, columns = self._question.subject.model, self._columns
+        at = numbers(np.asarray(q), (model.joint_coord_count,), "q")
+        h = _positive(time_step, "time_step")
+        before = np.zeros(model.joint_dof_count)
+        if last is not None:
+            before = numbers(np.asarray(last), (model.joint_dof_count,), "last")
+        r, J = (part[0] for part in self._problem.evaluate(at[None], self._targets[None]))
+        low, high = self._bounds(at, h, before[columns])
+        made = np.zeros(model.joint_dof_count)
+        made[columns] = box_least_squares(J, -self._gain * r, self._damping, low, high)
+        return made
+
+    def _bounds(self, q: Array, h: float, before: Array) -> tuple[Array, Array]:
+        """Least and largest velocity of the columns; bounds of position come first, then velocity,
+        acceleration."""
+        model, columns, plain = self._question.subject.model, self._columns, self._plain >= 0
+        top = self._velocity[columns]
+        least = np.maximum(-top, model.joint_velocity_lower[columns])
+        most = np.minimum(top, model.joint_velocity_limit[columns])
+        limit = self._acceleration[columns]
+        low = np.clip(before - limit * h, least, most)
+        high = np.clip(before + limit * h, least, most)
+        # limits of position: what can be braked within the room that is left
+        at = np.where(plain, q[self._plain], 0.0)
+        above = np.where(plain, self._question.high[columns] - at, np.inf)
+        below = np.where(plain, at - self._question.low[columns], np.inf)
+        up, down = _braking_speed(above, limit, h), _braking_speed(below, limit, h)
+        low, high = np.minimum(low, up), np.minimum(high, up)
+        return np.maximum(low, -down), np.maximum(high, -down)
+
+    def __call__(self, step: WorldStepContext) -> None:
+        """Command the joints of a World for the next step: what `World.add_controller` calls."""
+        subject = self._question.subject
+        if not isinstance(subject, WorldSubject) or step._world is not subject.world:
+            raise OperationError(
+                "differential inverse kinematics commands the World it was made for, no other"
+            )
+        if step._runtime is not subject._runtime:
+            # the World was compiled anew: the same tasks, at other indices
+            self._build(WorldSubject(subject.world, step._runtime))
+        model, columns = self._question.subject.model, self._columns
+        v = self.velocity(step.q, step.time_step, step.v_target)
+        step.v_target[columns] = v[columns]
+        ahead = integrate(model, step.q, v * step.time_step)
+        for j in self._moving_joints():
+            part = slice(int(model.joint_q_start[j]), int(model.joint_q_start[j + 1]))
+            step.q_target[part] = ahead[part]
+
+    def _moving_joints(self) -> list[int]:
+        starts = self._question.subject.model.joint_qd_start
+        return sorted({int(np.searchsorted(starts, d, side="right")) - 1 for d in self._columns})
+
+
+def _braking_speed(room: Array, limit: Array, h: float) -> Array:
+    """Largest velocity of the next step from which a joint stops within `room` by steps of -limit * h.
+
+    With n whole steps of braking after it and v = (n + f) limit h the way is (n + 1) (n / 2 + f) limit h^2.
+    """
+    room = np.maximum(room, 0.0)
+    brakes = np.isfinite(limit) & np.isfinite(room)
+    unit = np.where(brakes, limit, 1.0) * h
+    ways = np.where(brakes, room, 0.0) / (unit * h)
+    n = np.floor(0.5 * (np.sqrt(1.0 + 8.0 * ways) - 1.0))
+    return np.where(brakes, (n + ways / (n + 1.0) - 0.5 * n) * unit, room / h)
+
+
+def _positive(value: Any, what: str) -> float:
+    made = float(numbers(value, (), f"{what} of differential inverse kinematics"))
+    if made <= 0.0:
+        raise ArgumentError(f"{what} of differential inverse kinematics must be positive, got {made}")
+    return made
+
+
+def _bound(value: ArrayLike | None, count: int, what: str) -> Array:
+    """A bound a degree of freedom; infinite when None."""
+    if value is None:
+        return np.full(count, np.inf)
+    made = np.asarray(value, np.float64)
+    if made.shape not in ((), (count,)) or np.isnan(made).any() or (made <= 0.0).any():
+        raise ArgumentError(f"{what} must be a positive number or {count} of them, got {value!r}")
+    return np.broadcast_to(made, (count,)).copy()
