@@ -31,6 +31,9 @@ METHODS: tuple[str, ...] = get_args(Method)
 _DAMPING = 1e-2
 """Damping of damped least squares, as a share of the largest residual."""
 
+_STALLED = 8
+"""Steps of damped least squares without progress after which it gives up."""
+
 
 class IkBatch(NamedTuple):
     """Solutions of many targets."""
@@ -75,7 +78,10 @@ class Question:
 
     def errors(self, problem: IkProblem, q: Array) -> Array:
         """Norms of the residuals of all tasks at q, without weights."""
-        residual = problem.evaluate(q[None])[0][0]
+        return self.norms(problem, problem.evaluate(q[None])[0][0])
+
+    def norms(self, problem: IkProblem, residual: Array) -> Array:
+        """Norms of weighted residuals (rows,) by task, without weights."""
         made, at = [], 0
         for row, count in zip(problem.tasks, problem.row_counts, strict=True):
             weight = _row_weights(row, count, self.columns)
@@ -245,14 +251,15 @@ def _damped_least_squares(question: Question, problem: IkProblem, iterations: in
     plain = problem.coordinate_of(columns)
     low, high = question.low[columns], question.high[columns]
     q = _clipped(question.start, plain, low, high)
-    best, best_ratio = q, np.inf
+    best, best_ratio, stalled = q, np.inf, 0
     for count in range(iterations):
         r, J = (part[0] for part in problem.evaluate(q[None]))
-        ratio = question.ratio(question.errors(problem, q))
+        ratio = question.ratio(question.norms(problem, r))
+        stalled = 0 if ratio < 0.99 * best_ratio else stalled + 1
         if ratio < best_ratio:
             best, best_ratio = q, ratio
-        if ratio <= 1.0:
-            return q, count
+        if ratio <= 1.0 or stalled > _STALLED:
+            return best, count
         damping = _DAMPING * float(r @ r) + 1e-12
         free = np.ones(len(columns), bool)
         step = np.zeros(len(columns))
