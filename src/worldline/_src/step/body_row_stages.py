@@ -163,13 +163,13 @@ def solve_body_rows(m, c, args, d):
                 trace,
             ),
             twin_view(m, c, args, d),
+            work_view(m, c, args, d),
             IslandRows(
                 member_view(m, c, args, d),
                 row_view(m, c, args, d),
                 row_note_view(m, c, args, d),
                 contact_frame_view(m, c, args, d),
             ),
-            work_view(m, c, args, d),
             BodyRowWork(
                 sweep_view(m, c, args, d),
                 slip_view(m, c, args, d).slip_work,

@@ -50,12 +50,12 @@ def keep_mass(M, t, block_out):
         trace += M[i, i]
         for j in range(SIDE):
             block_out[t, MASS + SIDE * i + j] = M[i, j]
-    invert_block(block_out, t, MASS, INVERSE_MASS)
+    invert_block(t, MASS, INVERSE_MASS, block_out)
     return trace
 
 
 @kernel
-def invert_block(block_io, t, given, at):
+def invert_block(t, given, at, block_io):
     """Inverse of a symmetric positive matrix of body `t` by Cholesky's factors; both (6, 6)."""
     M, L = block_io[t, given : given + SQUARE], block_io[t, at : at + SQUARE]
     # L of M = L L^T in the lower triangle

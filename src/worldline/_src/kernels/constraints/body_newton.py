@@ -146,7 +146,7 @@ def _assemble(trees, island_rows, jar, weight, work_out):
                         local[j] = weight[k] * rows.J[k, j]
                     _add_product(rows.J, k, local, a, b, c, block, between)
     for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
-        invert_block(block, island.island_tree[i], HESSIAN, INVERSE_HESSIAN)
+        invert_block(island.island_tree[i], HESSIAN, INVERSE_HESSIAN, block)
 
 
 @inline
@@ -175,7 +175,7 @@ def _dot(x, y, n):
 
 
 @kernel
-def _direction(trees, island_rows, work_out, gradient, p_out):
+def _direction(trees, island_rows, gradient, work_out, p_out):
     """p of H p = -gradient, by preconditioned conjugate gradients [Hestenes, Stiefel 1952]."""
     island, n = island_rows.members, gradient.shape[0]
     r, z, s, Hs = work_out.vectors[4], work_out.vectors[5], work_out.vectors[6], work_out.vectors[7]
@@ -253,7 +253,7 @@ def body_newton(trees, island_rows, a_smooth, options, work_out, force_out, a_io
 
         # direction and exact line search
         _assemble(trees, island_rows, jar, weight, work_out)
-        _direction(trees, island_rows, work_out, gradient, p)
+        _direction(trees, island_rows, gradient, work_out, p)
         _times_block(trees, island, MASS, p, Mp)
         _row_motions(trees, island_rows, p, work_out.local, jv)
         slope, bend = _dot(p, Ma, nv), _dot(p, Mp, nv)

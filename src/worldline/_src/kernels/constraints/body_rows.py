@@ -250,7 +250,7 @@ def _impact_speeds(solve, h, a, speed_out):
 
 
 @kernel
-def _limit_restitution(solve, option, work_out, scratch, force_io, a_io):
+def _limit_restitution(solve, option, scratch, work_out, force_io, a_io):
     """Cut restitution down where contacts gain energy by it; see `restitution.py`.
 
     Returns the share that is left, and how much slacks moved in the last sweep, 0 when there was none.
@@ -321,7 +321,7 @@ def _is_soft(island_rows):
 
 
 @kernel
-def _solve_hard(solve, twins, work_out, slack, solution_out):
+def _solve_hard(solve, twins, slack, work_out, solution_out):
     """Sweeps from the forces of the last step, then the bound of restitution; records the residual."""
     counter, option, island_rows = solution_out.counter, solution_out.option, solve.island_rows
     force, a = solution_out.row_force, solution_out.island_a
@@ -340,7 +340,7 @@ def _solve_hard(solve, twins, work_out, slack, solution_out):
     if counter[BOUNCED] == BOUNCES or (
         counter[BOUNCED] == BOUNCES | PARTED and option[PHASE] != POSITION_PASS
     ):
-        share, again = _limit_restitution(solve, option, work_out, slack, force, a)
+        share, again = _limit_restitution(solve, option, slack, work_out, force, a)
         moved = max(moved, again)
         if share < 1.0 and counter[BOUNCED] != BOUNCES:
             counter[HELD_BACK] = 1
@@ -351,7 +351,7 @@ def _solve_hard(solve, twins, work_out, slack, solution_out):
 
 
 @kernel
-def _solve_soft(solve, work_out, newton_work, solution_out):
+def _solve_soft(solve, newton_work, work_out, solution_out):
     """Newton's method from the accelerations of the last step; records the residual."""
     counter, option = solution_out.counter, solution_out.option
     options = NewtonOptions(
@@ -373,7 +373,7 @@ def _solve_soft(solve, work_out, newton_work, solution_out):
 
 
 @kernel
-def solve_body_rows(trees, twins, island_io, scratch, work_out, solution_out, records_out):
+def solve_body_rows(trees, twins, scratch, island_io, work_out, solution_out, records_out):
     """Contacts of an island of free bodies: forces, and accelerations from the smooth ones, by columns.
 
     `island_io` has rows of twelve columns. scratch: `WorkView` of the same width. Contacts of the impedance
@@ -402,10 +402,10 @@ def solve_body_rows(trees, twins, island_io, scratch, work_out, solution_out, re
     solve = Solve(trees, island_io, dual, work, local)
     if _is_soft(island_io):
         newton_work = BodyNewtonWork(work_out.vectors, scratch.slack, work_out.between, scratch.cone_C, local)
-        _solve_soft(solve, work_out, newton_work, solution_out)
+        _solve_soft(solve, newton_work, work_out, solution_out)
         counter[BY_NEWTON] += 1
     else:
-        _solve_hard(solve, twins, work_out, scratch.slack, solution_out)
+        _solve_hard(solve, twins, scratch.slack, work_out, solution_out)
         counter[BY_SWEEPS] += 1
     record_body_rows(trees, island_io, force, solution_out.column_dof, counter, records_out)
     record_contacts(rows, island_io, force, records_out.contact_force)
