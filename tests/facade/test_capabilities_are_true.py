@@ -96,7 +96,7 @@ def test_solvers_that_are_not_there():
 
 def test_execution():
     row = MATRIX["execution shape"]
-    assert row.available == ("single world", "kinematics-only", "homogeneous batch of arrays")
+    assert row.available == ("single world", "kinematics-only", "batch of one description", "rollout")
     world, robot = arm()
     moves(world)
     robot.joints[0].position = [0.3]
@@ -107,6 +107,11 @@ def test_execution():
     worlds = wm.LaneSimulation(model, 3)
     worlds.step(3)
     assert worlds.q.shape == (3, 1) and worlds.v.all()
+    batch = sx.WorldBatch(world, 3)
+    batch.step(3)
+    assert batch.joint_velocities.shape == (3, 1) and batch.joint_velocities.all()
+    run = sx.state.rollout(world, {"joint_positions": np.array([[0.1], [0.2]])}, steps=4)
+    assert run.joint_positions.shape == (2, 5, 1) and run.joint_positions[:, -1].all()
     strict = sx.World(
         compute_accelerator_policy=sx.ComputeAcceleratorPolicy.PREFER_ACCELERATED,
         strict_solver_resolution=True,

@@ -111,9 +111,10 @@ def capabilities() -> tuple[Capability, ...]:
         ),
         Capability(
             ROWS[EXECUTION],
-            ("single world", "kinematics-only", "homogeneous batch of arrays"),
-            ("rollout", "accelerator"),
-            "batches through worldline.model.step; PREFER_ACCELERATED falls back to the processor",
+            ("single world", "kinematics-only", "batch of one description", "rollout"),
+            ("batch of several descriptions", "accelerator"),
+            "batches through WorldBatch, rollouts through state.rollout; PREFER_ACCELERATED falls back to "
+            "the processor",
         ),
         Capability(
             ROWS[DERIVATIVES],
