@@ -279,6 +279,14 @@ class NotFoundError(WorldlineError, KeyError):
         return str(self.args[0]) if self.args else ""
 
 
+def refuse_unknown_attribute(given: object, name: str, known: Iterable[str]) -> None:
+    """Raise for a public attribute that an object of the package does not have; a user's subclass may."""
+    if name[0] == "_" or name in known or not type(given).__module__.startswith("worldline."):
+        return
+    public = [other for other in {*known, *dir(type(given))} if other[0] != "_"]
+    raise AttributeError(f"{type(given).__name__} has no attribute '{name}'{nearest_name(name, public)}")
+
+
 def nearest_name(name: str, candidates: Iterable[str]) -> str:
     """A hint such as "; did you mean 'elbow'?", empty when nothing is close."""
     close = difflib.get_close_matches(name, list(candidates), n=1)

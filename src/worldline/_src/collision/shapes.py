@@ -19,7 +19,7 @@ from worldline._src.collision.geometry import (
     surface_geometry,
 )
 from worldline._src.collision.transforms import pose_of_matrix
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, refuse_unknown_attribute
 from worldline._src.kernels.narrowphase import tables
 from worldline._src.scene.assets.cache import AssetCache
 from worldline._src.spatial.poses import (
@@ -80,6 +80,11 @@ class CollisionShape:
         self._points = np.zeros((0, 3))
         self._triangles = np.zeros((0, 3), np.int64)
         self._base = 0.0
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name[0] != "_":
+            refuse_unknown_attribute(self, name, dir(type(self)))
+        object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         return f"CollisionShape.{self._label}"

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from typing_extensions import Unpack
 
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, refuse_unknown_attribute
 from worldline._src.model.assemble import assemble
 from worldline._src.model.builder_shapes import ShapeConfig, add_shape_table
 from worldline._src.model.checks import check_angle_limits, check_body, check_least, flag
@@ -69,6 +69,14 @@ class BuilderIndex(int):
         return int, (int(self),)
 
 
+_WRITABLE = frozenset(
+    (
+        *("gravity", "links", "joints", "articulations", "shapes", "world_count"),
+        *("joint_q", "joint_qd", "joint_f"),
+    )
+)
+
+
 class ModelBuilder(ShapeMethods):
     """Collects links, joints and articulations and turns them into a `Model`.
 
@@ -105,6 +113,10 @@ class ModelBuilder(ShapeMethods):
             "articulation": set(),
             "shape": set(),
         }
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        refuse_unknown_attribute(self, name, _WRITABLE)
+        object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         return (

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, refuse_unknown_attribute
 from worldline._src.model.compile import Arenas, compile_arenas, fill_constants
 from worldline._src.model.constraint_tables import (
     Closures,
@@ -279,6 +279,7 @@ class Model:
             raise AttributeError(
                 f"arrays of a Model are read-only; change them with Model.update({name}=...)"
             )
+        refuse_unknown_attribute(self, name, _NAMES)
         object.__setattr__(self, name, value)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -431,6 +432,7 @@ class Model:
             self.inertia_scratch.clear()
 
 
+_NAMES = frozenset(f.name for f in fields(Model))
 _DEFAULTS = {f.name: f.default for f in fields(Model) if f.default is not MISSING}
 _FACTORIES = {f.name: f.default_factory for f in fields(Model) if f.default_factory is not MISSING}
 _REQUIRED = frozenset(f.name for f in fields(Model) if f.init) - _DEFAULTS.keys() - _FACTORIES.keys()

@@ -40,6 +40,8 @@ _WORDS = {
     "boxed": "a boxed problem as the solver of contacts",
     "no_slip": "sweeps against slip (noslip_iterations)",
 }
+_ENOUGH = 10
+"""Iterations within which Newton's method of a World converges; lanes solve to the end whatever is asked."""
 
 
 class LayoutChoice(NamedTuple):
@@ -70,6 +72,10 @@ def obstacles(template: Template) -> tuple[str, ...]:
     for name in StepPlan._fields:
         if getattr(plan, name) and name not in _SHARED | _OTHERWISE:
             found.append(_WORDS.get(name, name.replace("_", " ")))
+    option = template.model.option
+    if plan.rows and option is not None and option.constraint_solver_iterations < _ENOUGH:
+        count = option.constraint_solver_iterations
+        found.append(f"at most {count} iterations of the solver, where a World may stop before it converges")
     if runtime is not None and world is not None:
         if len(runtime.mocap):
             found.append("mocap bodies, which every world places by itself")
