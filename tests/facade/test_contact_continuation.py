@@ -136,7 +136,7 @@ def test_sleepers_stay_asleep_and_keep_their_contacts(way, tmp_path):
 
 def test_contacts_that_do_not_fit_are_refused():
     world = resting()
-    memory = remembered(world._live().constraints)
+    memory = remembered(world._live().sim)
     wrong = {**memory, "contact_id": memory["contact_id"] + 7}
     assert recall(world._live().sim, wrong) == "contact_id"
     assert recall(world._live().sim, {"tree_quiet": np.zeros(5)}) == "tree_quiet"

@@ -20,6 +20,9 @@ ROBOT = """<mujoco><worldbody><body name="a"><joint name="j1" axis="0 1 0" dampi
   <keyframe><key name="home" qpos="0.1 0.2 0.3"/></keyframe></mujoco>"""
 
 
+TWO_AXES = (sx.JointType.UNIVERSAL, sx.JointType.PLANAR)
+
+
 def arm(world, types=(sx.JointType.REVOLUTE,) * 3):
     robot = world.add_multibody("arm")
     link = None
@@ -27,7 +30,10 @@ def arm(world, types=(sx.JointType.REVOLUTE,) * 3):
         pose = np.eye(4)
         pose[0, 3] = 0.5
         axis = ((0, 1, 0), (0, 0, 1), (1, 0, 0))[k % 3]
-        spec = sx.JointSpec(name=f"j{k}", type=kind, axis=axis, axis2=(1, 1, 1), transform_to_parent=pose)
+        axes = {"axis": axis, "axis2": (1, 1, 1)} if kind in TWO_AXES else {"axis": axis}
+        if kind in (sx.JointType.SPHERICAL, sx.JointType.FLOATING):
+            axes = {}
+        spec = sx.JointSpec(name=f"j{k}", type=kind, transform_to_parent=pose, **axes)
         link = robot.add_link(f"l{k}", parent=link, joint=spec, center_of_mass=(0.2, 0.1, 0.0))
     return robot
 

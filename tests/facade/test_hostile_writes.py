@@ -135,6 +135,7 @@ CALLS: dict[tuple[str, str], tuple[Any, ...]] = {
     ("chain", "set_effort_limits"): (-1.0, 1.0),
     ("dof", "set_velocity_limits"): (-1.0, 1.0),
     ("dof", "set_effort_limits"): (-1.0, 1.0),
+    ("multibody", "set_ground_contact"): ((0.0, 0.0, 1.0), (0.0, 0.0, 0.0), 1e3, 0.5, 1e-3, 1.0, 0),
     ("link", "apply_force"): ((0.0, 0.0, 1.0), (0.0, 0.0, 0.0)),
     ("link", "apply_torque"): ((0.0, 0.0, 1.0),),
     ("body", "apply_force"): ((0.0, 0.0, 1.0),),

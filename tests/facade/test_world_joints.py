@@ -281,7 +281,6 @@ def test_limits_of_a_spec_hold_between_bodies_and_other_data_is_refused():
     other = sx.World()
     body = other.add_rigid_body("body")
     for wrong, words in (
-        (sx.JointSpec(damping_coefficient=1.0), "damping_coefficient"),
         (sx.JointSpec(limit_margin=0.1), "limit_margin"),
         (sx.JointSpec(type=sx.JointType.FIXED, position_upper_limits=0.0), "position limits"),
         (sx.JointSpec(position_lower_limits=1.0, position_upper_limits=0.0), "must not exceed"),

@@ -206,7 +206,7 @@ def test_what_a_reader_returns_is_validated(reader: dict[str, Any]) -> None:
 def test_a_format_without_reader_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     from worldline._src.scene.formats import load
 
-    monkeypatch.setattr(load, "_TEXT_FORMATS", ("usd",))
+    monkeypatch.setattr(load, "TEXT_FORMATS", ("usd",))
     with pytest.raises(NotImplementedError, match="reading USD is not part of this build"):
         msd.from_str("", format="usd")
 

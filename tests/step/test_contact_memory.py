@@ -60,7 +60,7 @@ def test_every_column_is_kept_and_put_back():
     before = columns(world)
     assert len(before["contact"]) == 8 and (before["contact_force"][:, 0] > 0.0).any()
     assert (before["tree_quiet"] != 0.0).any() or (before["tree_group"] >= 0).any()
-    memory = remembered(world._live().constraints)
+    memory = remembered(world._live().sim)
     assert memory.keys() == {*ROWS, *COLLISION, *SLEEP}
     spoil(world)
     # copies: what was spoilt is not in them
@@ -72,9 +72,9 @@ def test_every_column_is_kept_and_put_back():
 
 def test_without_sleep_there_is_nothing_to_keep_of_it():
     world = falling(sleeps=False)
-    assert remembered(world._live().constraints) == {}
+    assert remembered(world._live().sim) == {}
     world.step(n=14)
-    memory = remembered(world._live().constraints)
+    memory = remembered(world._live().sim)
     assert memory.keys() == {*ROWS, *COLLISION}
     # memory of a World whose sleep was on: what is awake stays awake
     group = world._live().constraints.column["tree_group"]
@@ -86,7 +86,7 @@ def test_without_sleep_there_is_nothing_to_keep_of_it():
 def test_contacts_of_fewer_numbers_leave_no_others():
     """A frame without contacts, after one with some."""
     world = falling()
-    empty = remembered(world._live().constraints)
+    empty = remembered(world._live().sim)
     assert empty.keys() == set(SLEEP)
     world.step(n=14)
     assert recall(world._live().sim, empty) is None
@@ -107,7 +107,7 @@ def test_contacts_between_what_is_not_there_are_refused(side):
     world = falling()
     world.step(n=14)
     constraints = world._live().constraints
-    memory = remembered(constraints)
+    memory = remembered(world._live().sim)
     end = len(constraints.column["shape_condim"]) if side < 2 else len(constraints.column["body_link"])
     for wrong in (end, -1):
         ids = memory["contact_id"].copy()
@@ -121,7 +121,7 @@ def test_contacts_between_what_is_not_there_are_refused(side):
 def test_columns_of_other_shapes_are_refused(name):
     world = falling()
     world.step(n=14)
-    memory = remembered(world._live().constraints)
+    memory = remembered(world._live().sim)
     refused(world, name if name != "contact" else "contact_row", memory | {name: memory[name][:-1]})
     if memory[name].ndim > 1:
         refused(world, name, memory | {name: memory[name][:, :-1]})
@@ -132,7 +132,7 @@ def test_columns_of_other_shapes_are_refused(name):
 @pytest.mark.parametrize("name", SLEEP)
 def test_sleepers_of_another_model_are_refused(name):
     world = falling()
-    memory = remembered(world._live().constraints)
+    memory = remembered(world._live().sim)
     refused(world, name, memory | {name: memory[name][:-1]})
 
 
@@ -150,7 +150,7 @@ def test_unknown_columns_are_refused():
 def test_room_grows_for_a_contact_more_than_it_has(monkeypatch):
     world = falling()
     world.step(n=14)
-    memory, before = remembered(world._live().constraints), columns(world)
+    memory, before = remembered(world._live().sim), columns(world)
     monkeypatch.setattr(laid_out, "_CONTACT_ROOM", -100000)
     monkeypatch.setattr(
         runtime, "Constraints", partial(Constraints, room=Room(contacts=len(memory["contact"]) - 1))

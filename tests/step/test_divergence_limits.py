@@ -104,7 +104,6 @@ def test_a_number_has_the_name_of_the_child_of_its_joint():
             "first",
         ]
     simulation = Simulation(model)
-    assert [simulation.dof_body(d) for d in (0, 5, 6)] == ["second", "second", "first"]
     simulation.v[6] = 1e12
     with pytest.raises(StepFailure, match="'first'"):
         simulation.step(1)

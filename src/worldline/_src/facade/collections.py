@@ -218,6 +218,11 @@ class WorldJointCollection(NamedCollection["WorldJoint"]):
     effort_upper_limits = PerFreedom("effort_upper_limits", "[N or N m]", settable=False)
     velocity_lower_limits = PerFreedom("velocity_lower_limits", "[m/s or rad/s]", settable=False)
     velocity_upper_limits = PerFreedom("velocity_upper_limits", "[m/s or rad/s]", settable=False)
+    spring_stiffness = PerFreedom("spring_stiffness", "[N/m or N m/rad]")
+    rest_position = PerFreedom("rest_position", "Where springs rest [m or rad]")
+    damping_coefficient = PerFreedom("damping_coefficient", "[N s/m or N m s/rad]")
+    coulomb_friction = PerFreedom("coulomb_friction", "Largest dry friction [N or N m]")
+    armature = PerFreedom("armature", "Inertia of rotors [kg or kg m^2]")
 
     def set_effort_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
         """Both limits of efforts [N or N m], each one number for all freedoms or (num_dofs,)."""

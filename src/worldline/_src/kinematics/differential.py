@@ -24,10 +24,10 @@ from worldline._src.step.dynamics import integrate
 class DifferentialIk:
     """A controller that leads tasks to their goals within bounds of position, velocity and acceleration.
 
-    Each call solves one small quadratic program: velocities v that minimize |J v + gain r|^2 + damping
-    |v|^2, where r are the weighted residuals of the tasks. As a controller of a World it writes target
-    velocities, and target positions one time step ahead, of the joints that may move; their actuators follow
-    what they follow.
+    Each call solves one small quadratic program for velocities v: the least squares of J v + gain r, where r
+    are the weighted residuals of the tasks, plus damping times the squares of v. As a controller of a World
+    it writes target velocities, and target positions one time step ahead, of the joints that may move; their
+    actuators follow what they follow.
 
     Args:
         subject: a World or a Model.

@@ -279,8 +279,8 @@ def _lone(view: dict[str, np.ndarray]) -> np.ndarray:
     lone = (view["link_kind"] == code.FREE) & (view["link_parent"] == 0) & (view["link_leaf"] == 1)
     J, com = view["link_inertia"], view["link_com"]
     round_ = (J[:, :3] == J[:, :1]).all(axis=1) & ~J[:, 3:].any(axis=1) & ~com.any(axis=1)
-    # as shares of the largest moment, whose cube may be beyond a float64
-    xx, yy, zz, xy, xz, yz = (J / np.maximum(J[:, :3].max(axis=1, keepdims=True), 1e-300)).T
+    # as shares of the largest entry, whose cube may be beyond a float64
+    xx, yy, zz, xy, xz, yz = (J / np.maximum(np.abs(J).max(axis=1, keepdims=True), 1e-300)).T
     det = xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz)
     lone &= ~round_ & (det > 0.0) & (view["link_mass"] > 0.0)
     own = (view["dof_armature"] != 0.0) | np.isfinite(view["dof_velocity_limit"])

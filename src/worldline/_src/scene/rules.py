@@ -190,7 +190,7 @@ def _spring(spring: DistanceSpring, probe: Probe, path: str) -> None:
 
 
 def _ground_contact(contact: GroundContact, probe: Probe, path: str) -> None:
-    if not np.linalg.norm(contact.plane_normal) > 0.0:
+    if not np.any(contact.plane_normal):
         given = str(contact.plane_normal.tolist())
         probe.reject(f"{path}.plane_normal", given, "a vector with a direction")
 
