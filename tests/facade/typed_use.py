@@ -153,8 +153,8 @@ def frames(world: sx.World, box: sx.RigidBody, tip: sx.Link) -> sx.LoopClosure:
     assert chosen == (1e-9, 50) and options.held is None and not options.weights
     report: sx.ClosureProjectionReport | None = world.closure_projection_report
     if report is not None:
-        told: tuple[int, str] = report.rank, report.message
-        assert told and report.converged and report.iterations
+        outcome: tuple[int, str] = report.rank, report.message
+        assert outcome and report.converged and report.iterations
     world.closure_projection = sx.ClosureProjectionOptions()
     residual: sx.LoopClosureResidual = closure.compute_residual()
     assert residual.coordinates is sx.LoopClosureResidualCoordinates.WORLD

@@ -68,10 +68,10 @@ def _left(world: sx.World) -> dict[str, bytes]:
         found |= {name: column[name] for name in COLUMNS}
         found |= {name: column[name][:rows] for name in BY_ROW}
         found |= {name: column[name][:contacts] for name in BY_CONTACT}
-        if constraints.hits is not None:
-            hits = constraints.hits.column
-            found |= {name: hits[name][:contacts] for name in ("contact", "contact_id")}
-            found["poses"] = hits["shape_X_W"]
+        if constraints.collision is not None:
+            collision = constraints.collision.column
+            found |= {name: collision[name][:contacts] for name in ("contact", "contact_id")}
+            found["poses"] = collision["shape_X_W"]
     return {name: np.ascontiguousarray(numbers).tobytes() for name, numbers in found.items()}
 
 

@@ -246,7 +246,7 @@ def rules(field: str, value: Any) -> Any:
 
 
 def hulls(value: Any) -> Any:
-    """The hull of a mesh, which is one whoever makes it."""
+    """The hull of a mesh, the same from every maker of hulls."""
     scene = put(MASSES, "simulate_option.convex_strategy", value)
     shapes = msd.build(scene).shapes
     return len(shapes)

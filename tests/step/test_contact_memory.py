@@ -40,7 +40,7 @@ def columns(world):
     constraints = world._live().constraints
     count = int(constraints.column["counter"][t.CONTACT_COUNT])
     made = {name: constraints.column[name][:count].copy() for name in ROWS}
-    made |= {name: constraints.hits.column[name][:count].copy() for name in COLLISION}
+    made |= {name: constraints.collision.column[name][:count].copy() for name in COLLISION}
     return made | {name: constraints.column[name].copy() for name in SLEEP}
 
 
@@ -50,7 +50,7 @@ def spoil(world):
     for name in (*ROWS, *SLEEP):
         constraints.column[name][:] = 77
     for name in COLLISION:
-        constraints.hits.column[name][:] = 77
+        constraints.collision.column[name][:] = 77
     constraints.column["counter"][t.CONTACT_COUNT] = 0
 
 

@@ -181,12 +181,12 @@ def test_growing_in_the_middle_of_many_steps_changes_no_bit(name, scarce, monkey
 
 def test_every_array_of_a_large_island_grows(scarce):
     grown = SCENES["newton"]()
-    before, pairs = dict(sizes(grown)), grown._live().constraints.hits.sizes["npair"]
+    before, pairs = dict(sizes(grown)), grown._live().constraints.collision.sizes["npair"]
     grown.step(300)
     after = sizes(grown)
     for name in ("ncontact", "nrow", "njacobian", "nsquare", "nslot"):
         assert after[name] > before[name], name
-    assert grown._live().constraints.hits.sizes["npair"] > pairs
+    assert grown._live().constraints.collision.sizes["npair"] > pairs
 
 
 def test_growth_in_a_profiled_step_changes_no_bit(scarce, monkeypatch):

@@ -65,7 +65,7 @@ def test_room_for_contacts_grows_where_one_has_none(begun, grown, begin_with):
     assert sizes(world)["ncontact"] == begun
     world.step()
     assert sizes(world)["ncontact"] == grown
-    assert world._live().constraints.hits.sizes["ncontact"] >= grown
+    assert world._live().constraints.collision.sizes["ncontact"] >= grown
     report = world.step_report()
     assert report.contacts == 8 and report.dropped_contacts == 0
 
@@ -131,9 +131,9 @@ def test_room_for_pairs_grows_with_those_of_grown_bounds(begin_with, monkeypatch
     monkeypatch.setattr(arenas, "PAIRS_A_SHAPE", 0)
     begin_with(contacts=100, jacobian=10**6, square=10**6)
     world = boxes(20, lift=0.004)
-    assert world._live().constraints.hits.sizes["npair"] == 16
+    assert world._live().constraints.collision.sizes["npair"] == 16
     world.step()
-    collision = world._live().constraints.hits
+    collision = world._live().constraints.collision
     assert collision.column["counter"][narrowphase.PAIRS] == 0
     assert 20 <= collision.column["counter"][narrowphase.FAT] <= collision.sizes["npair"]
 

@@ -132,9 +132,9 @@ def contacts_of(world: World) -> Contacts:
     """Points, normals and forces of the contacts of the last step."""
     constraints = world._live().constraints
     rows = touching(constraints)
-    if constraints is None or constraints.hits is None or not rows:
+    if constraints is None or constraints.collision is None or not rows:
         return Contacts(*np.zeros((3, 0, 3)))
-    hit = constraints.hits.column["contact"][[k for k, _ in rows]]
+    hit = constraints.collision.column["contact"][[k for k, _ in rows]]
     return Contacts(hit[:, 0:3].copy(), hit[:, 3:6].copy(), np.array([force for _, force in rows]))
 
 

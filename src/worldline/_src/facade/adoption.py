@@ -61,16 +61,16 @@ def adopt(
     `onto` are links of the description that now hang on a link with a handle.
     """
     made = Adopted([], [], [], [], [])
-    for told in multibodies:
+    for robot in multibodies:
         # multibodies without links, and the order of all
-        _multibody(world, told.name, made)
+        _multibody(world, robot.name, made)
     for body in bodies:
         _adopt_body(world, body, made)
     for parent, top in onto:
         made.links.extend(adopt_links(parent._multibody, parent._body, top, parent))
-    for told in multibodies:
-        _put_in_order(world._multibodies[told.name], told.links)
-        world._multibodies[told.name]._ground = told.ground
+    for robot in multibodies:
+        _put_in_order(world._multibodies[robot.name], robot.links)
+        world._multibodies[robot.name]._ground = robot.ground
     _adopt_grounds(world)
     for frame in frames:
         _adopt_frame(world, frame, made)

@@ -120,11 +120,11 @@ def last_contacts(world: World) -> list[Contact]:
     runtime = world._live()
     constraints = runtime.constraints
     touching = _touching(constraints)
-    if constraints is None or constraints.hits is None or not touching:
+    if constraints is None or constraints.collision is None or not touching:
         return []
     who = owners(world, runtime)
-    hit, ids = constraints.hits.column["contact"], constraints.hits.column["contact_id"]
-    placed = constraints.hits.column["shape_X_W"]
+    hit, ids = constraints.collision.column["contact"], constraints.collision.column["contact_id"]
+    placed = constraints.collision.column["shape_X_W"]
     made = []
     for k, force in touching:
         rows = constraints.shapes[ids[k, 0:2]]
@@ -157,19 +157,19 @@ def contact_summary(runtime: Runtime) -> tuple[int, float]:
     """Number of contacts of the last step and the deepest overlap [m]."""
     constraints = runtime.constraints
     touching = _touching(constraints)
-    if constraints is None or constraints.hits is None or not touching:
+    if constraints is None or constraints.collision is None or not touching:
         return 0, 0.0
-    depth = constraints.hits.column["contact"][[k for k, _ in touching], 6]
+    depth = constraints.collision.column["contact"][[k for k, _ in touching], 6]
     return len(touching), max(float(depth.max()), 0.0)
 
 
 def _touching(constraints: Constraints | None) -> list[tuple[int, Array]]:
     """Contacts of the last step that overlap or push, with their forces."""
-    if constraints is None or constraints.hits is None:
+    if constraints is None or constraints.collision is None:
         return []
     column = constraints.column
     count = int(column["counter"][t.CONTACT_COUNT])
-    rows, depth = column["contact_row"][:count], constraints.hits.column["contact"][:count, 6]
+    rows, depth = column["contact_row"][:count], constraints.collision.column["contact"][:count, 6]
     found = []
     for k in np.flatnonzero(rows[:, 0] >= 0).tolist():
         force = column["contact_force"][k, :3] @ column["frame"][k].reshape(3, 3)

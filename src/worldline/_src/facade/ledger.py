@@ -164,13 +164,13 @@ def _rows(runtime: Runtime, q: Array, mean: Array) -> tuple[Array, float, float]
     contact = correction = 0.0
     touching = int(column["counter"][t.CONTACT_COUNT])
     if touching:
-        assert constraints.hits is not None
+        assert constraints.collision is not None
         twists = _body_motion(runtime, q, mean)
         for k in np.flatnonzero(column["contact_row"][:touching, 0] >= 0).tolist():
             axes = column["frame"][k].reshape(3, 3)
             force, torque = column["contact_force"][k, :3] @ axes, column["contact_force"][k, 3:] @ axes
-            point = constraints.hits.column["contact"][k, :3]
-            bodies = constraints.hits.column["contact_id"][k, 2:4].tolist()
+            point = constraints.collision.column["contact"][k, :3]
+            bodies = constraints.collision.column["contact_id"][k, 2:4].tolist()
             for body, sign in zip(bodies, (-1.0, 1.0), strict=True):
                 if body > 0:
                     w, u, center = twists[body - 1]

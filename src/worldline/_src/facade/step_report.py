@@ -321,9 +321,9 @@ def _unmet(world: World, runtime: Runtime) -> tuple[str, ...]:
     contacts = np.union1d(which[missed & (kind == t.OF_CONTACT)], unmet)
     names = [constraints.equalities[k].label for k in ties[hard["equality"][ties]].tolist()]
     names += _dof_names(runtime, column["limit_dof"][limits[hard["limit"][limits]]])
-    if contacts.size and constraints.hits is not None:
+    if contacts.size and constraints.collision is not None:
         who = owners(world, runtime).body
-        pairs = constraints.hits.column["contact_id"][contacts[column["bounce"][contacts] >= 0.0], 2:4]
+        pairs = constraints.collision.column["contact_id"][contacts[column["bounce"][contacts] >= 0.0], 2:4]
         for pair in pairs.tolist():
             names.append(
                 ", ".join("world" if body is None else body.name for body in (who[b - 1] for b in pair))
@@ -334,7 +334,7 @@ def _unmet(world: World, runtime: Runtime) -> tuple[str, ...]:
 def _unmet_impulses(runtime: Runtime, rowed: np.ndarray) -> np.ndarray:
     """Contacts of islands without rows whose regularizers take off more than gravity; `rowed` have rows."""
     constraints = runtime.constraints
-    if constraints is None or constraints.hits is None:
+    if constraints is None or constraints.collision is None:
         return np.zeros(0, np.int64)
     column = constraints.column
     count = int(column["counter"][t.CONTACT_COUNT])
@@ -342,7 +342,7 @@ def _unmet_impulses(runtime: Runtime, rowed: np.ndarray) -> np.ndarray:
     pushing &= column["bounce"][:count] >= 0.0
     pushing[rowed] = False
     contacts = np.flatnonzero(pushing)
-    ends = constraints.hits.column["contact_id"][contacts, 2:4]
+    ends = constraints.collision.column["contact_id"][contacts, 2:4]
     weights = column["body_invweight"][ends, 0].sum(axis=1)
     missed = column["contact_force"][contacts, 0] * HARDNESS * weights
     return contacts[missed > column["option"][t.GRAVITY]]

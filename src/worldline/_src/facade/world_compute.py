@@ -238,15 +238,19 @@ class WorldCompute(KnownNames):
         world = cast("World", self)
         runtime = world._live()
         arenas, constraints = runtime.model.arenas, runtime.constraints
-        rows = hits = 0
+        rows = collision = 0
         if constraints is not None:
             block = constraints.block
             rows = block.nbytes
-            if constraints.hits is not None:
-                found = constraints.hits
-                hits = sum(x.nbytes for x in (found.m, found.c, found.args, found.d))
+            if constraints.collision is not None:
+                found = constraints.collision
+                collision = sum(x.nbytes for x in (found.m, found.c, found.args, found.d))
         frames = world._replay._frame_total()
         width = FrameRows(runtime).capture(world).nbytes if frames else 0
         return WorldMemoryDiagnostics(
-            arenas.index.nbytes + arenas.constant.nbytes, runtime.sim.data.nbytes, rows, hits, frames * width
+            arenas.index.nbytes + arenas.constant.nbytes,
+            runtime.sim.data.nbytes,
+            rows,
+            collision,
+            frames * width,
         )

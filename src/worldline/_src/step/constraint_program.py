@@ -63,7 +63,7 @@ class ConstraintProgram:
     """Sizes of the columns."""
     column: dict[str, Any]
     """Columns by name."""
-    hits: CollisionArenas | None
+    collision: CollisionArenas | None
     """The collision tables; None without shapes."""
     sleeps: bool
     """Whether islands may fall asleep."""
@@ -120,7 +120,7 @@ class ConstraintProgram:
         column = self.column
         bounds = column["equality_number"][:, 9:11]
         hard = self.stops_hard
-        if self.hits is not None:
+        if self.collision is not None:
             laws = np.concatenate([column["shape_law"], column["pair_law"]])
             hard |= bool((laws[:, t.KIND] != t.IMPEDANCE).any())
         return hard or bool((np.abs(bounds) < _OPEN).any())
@@ -141,7 +141,7 @@ class ConstraintProgram:
         Damping of joints and drives is taken at the end of the step when `damped`, all that `answers` to
         speeds when `speeds`.
         """
-        column, sizes, touches = self.column, self.sizes, self.hits is not None
+        column, sizes, touches = self.column, self.sizes, self.collision is not None
         laws = np.concatenate([column["shape_law"], column["pair_law"]])
         # never called where no island can be large enough
         many = 6 * np.count_nonzero(column["tree_link"]) > column["option"][t.FREE_COLUMNS]

@@ -226,9 +226,9 @@ class Constraints(ConstraintProgram):
         self._fill_options(option)
         self._damping = given_damping(self.column)
         self._timed_friction = friction_with_time_constants(model, rubbing)
-        self.hits: CollisionArenas | None = None
+        self.collision: CollisionArenas | None = None
         if kept:
-            self._make_hits(kept, option)
+            self._make_collision(kept, option)
 
     # ---- layout
 
@@ -312,8 +312,8 @@ class Constraints(ConstraintProgram):
         """What the last step that was SHORT of room needs."""
         counter = self.column["counter"]
         contacts = pairs = 0
-        if self.hits is not None:
-            found = self.hits.column["counter"]
+        if self.collision is not None:
+            found = self.collision.column["counter"]
             contacts, pairs = int(found[CONTACTS]), int(max(found[PAIRS], found[FAT]))
         return Room(contacts, pairs, int(counter[t.JACOBIAN_NEED]), int(counter[t.SQUARE_NEED]))
 
@@ -334,17 +334,17 @@ class Constraints(ConstraintProgram):
         self.sizes = self.sizes | self._dense_sizes(jacobian, square)
         grown, self.sizes = self.sizes | self._solver_sizes(), sizes
         self._lay_out_again(**grown)
-        if self.hits is not None:
-            self.hits.make_room(pairs=needed.pairs, contacts=max(needed.contacts, contacts))
-            self._connect_hits()
+        if self.collision is not None:
+            self.collision.make_room(pairs=needed.pairs, contacts=max(needed.contacts, contacts))
+            self._connect_collision()
         self.column["link"][t.SHORT] = 0
 
-    def _connect_hits(self) -> None:
+    def _connect_collision(self) -> None:
         """Tell the stages where the arenas of collision are."""
-        if self.hits is not None:
+        if self.collision is not None:
             link = self.column["link"]
-            link[t.HIT_M], link[t.HIT_C] = address_of(self.hits.m), address_of(self.hits.c)
-            link[t.HIT_ARGS], link[t.HIT_D] = address_of(self.hits.args), address_of(self.hits.d)
+            link[t.HIT_M], link[t.HIT_C] = address_of(self.collision.m), address_of(self.collision.c)
+            link[t.HIT_ARGS], link[t.HIT_D] = address_of(self.collision.args), address_of(self.collision.d)
 
     def _tree_rows(self) -> np.ndarray:
         """Most rows that every tree brings to its island beside those of contacts, (trees,)."""
@@ -387,12 +387,12 @@ class Constraints(ConstraintProgram):
     def refresh(self) -> None:
         """Masses or kinds of bodies changed: what rows and pair filters know of them is taken again."""
         self._fill_bodies()
-        if self.hits is not None:
-            fixed = self.hits.column["body_fixed"]
+        if self.collision is not None:
+            fixed = self.collision.column["body_fixed"]
             told = [row.fixed for row in body_rows(self.model)]
             if not np.array_equal(fixed != 0, told):
                 fixed[:] = told
-                self.hits.column["tree_root"][BUILT] = 0
+                self.collision.column["tree_root"][BUILT] = 0
 
     @property
     def remembers(self) -> bool:
@@ -471,10 +471,10 @@ class Constraints(ConstraintProgram):
         self.sleeps = False
         self.sleep(None)
 
-    def _make_hits(self, kept: list, option: SimulateOption) -> None:
+    def _make_collision(self, kept: list, option: SimulateOption) -> None:
         rows, families = [row for _, row in kept], self._families
         contacts = self.sizes["ncontact"]
-        self.hits = CollisionArenas(
+        self.collision = CollisionArenas(
             rows,
             body_rows(self.model, parents=not option.disable_parent_filter),
             ignored=excluded_keys(self.model, rows),
@@ -482,7 +482,9 @@ class Constraints(ConstraintProgram):
             pairs=self._room.pairs,
             contacts=contacts,
         )
-        set_links(tuple(sorted({link for f in families for link in FAMILY_LINKS.get(f, ())})), self.hits.args)
+        set_links(
+            tuple(sorted({link for f in families for link in FAMILY_LINKS.get(f, ())})), self.collision.args
+        )
 
     def _needed_soon(self) -> list[Stage]:
         """What steps will call, roughly in the order of how long it takes to compile.
@@ -504,7 +506,7 @@ class Constraints(ConstraintProgram):
 
         Those that bounce must be seen in the step in which they touch.
         """
-        if self.hits is None:
+        if self.collision is None:
             return
         laws = self.column["shape_law"]
         hard = laws[:, t.KIND] == t.HARD
@@ -513,7 +515,7 @@ class Constraints(ConstraintProgram):
         reach = np.where(bounces, ahead, _REACH)
         own, override = self.column["shape_contact"][:, 0], self.option.override_contact_margin
         margin = pair_reach(self.model, self.shapes, own, override)
-        self.hits.column["shape_margin"][:] = margin + np.where(hard, reach, 0.0)
+        self.collision.column["shape_margin"][:] = margin + np.where(hard, reach, 0.0)
 
     def choose(self, method: SolverMethod, strict: bool = False) -> None:
         """Solve islands by a method from the next step on.
@@ -625,8 +627,11 @@ class Constraints(ConstraintProgram):
     def sets(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
         """The arenas of rows, then those of collision."""
         block = self.block
-        hits = block if self.hits is None else self.hits
-        return [(block.m, block.c, block.args, block.d), (hits.m, hits.c, hits.args, hits.d)]
+        collision = block if self.collision is None else self.collision
+        return [
+            (block.m, block.c, block.args, block.d),
+            (collision.m, collision.c, collision.args, collision.d),
+        ]
 
     def connect(
         self, index: np.ndarray, constant: np.ndarray, data: np.ndarray, mobile: Array, h: float
@@ -640,7 +645,7 @@ class Constraints(ConstraintProgram):
         order_rows(self.column, self._touched)
         self.column["tree_rows"][:] = self._tree_rows()
         link[t.TREE_M], link[t.TREE_C], link[t.TREE_D] = map(address_of, (index, constant, data))
-        self._connect_hits()
+        self._connect_collision()
         self.column["option"][t.STEP] = h
         self.column["option"][t.CONTACT_ROWS] = self._rows_a_contact
         clamp_damping(self.column, self._damping, self.option, h)

@@ -94,12 +94,14 @@ class ContactLog:
 
     def take(self) -> None:
         """Take the pairs that touched from the contacts that the constraints hold; there are no events."""
-        column, hits = self._constraints.column, self._constraints.hits
-        assert hits is not None
+        column, collision = self._constraints.column, self._constraints.collision
+        assert collision is not None
         count = int(column["counter"][t.CONTACT_COUNT])
-        touching = (hits.column["contact"][:count, 6] >= 0.0) | (column["contact_force"][:count, 0] != 0.0)
+        touching = (collision.column["contact"][:count, 6] >= 0.0) | (
+            column["contact_force"][:count, 0] != 0.0
+        )
         touching &= column["contact_row"][:count, 0] >= 0
-        ids = np.sort(hits.column["contact_id"][:count][touching][:, 2:4], axis=1)
+        ids = np.sort(collision.column["contact_id"][:count][touching][:, 2:4], axis=1)
         self.forget()
         self.set_pairs(list(dict.fromkeys((a, b) for a, b in ids.tolist())))
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from worldline._src.step.simulation import Simulation
 
 _CONTACTS = ("contact_row", "contact_force", "frame")
-_HITS = ("contact", "contact_id")
+_COLLISION = ("contact", "contact_id")
 _DUAL = "ground_dual"
 _SLEEP = ("tree_group", "tree_quiet", "dof_kept")
 
@@ -36,9 +36,9 @@ def remembered(sim: Simulation) -> dict[str, Array]:
     column = constraints.column
     made = duals | {name: column[name].astype(np.float64) for name in _SLEEP if constraints.sleeps}
     count = int(column["counter"][t.CONTACT_COUNT])
-    if constraints.hits is not None and count:
+    if constraints.collision is not None and count:
         made |= {name: column[name][:count].astype(np.float64) for name in _CONTACTS}
-        made |= {name: constraints.hits.column[name][:count].astype(np.float64) for name in _HITS}
+        made |= {name: constraints.collision.column[name][:count].astype(np.float64) for name in _COLLISION}
     return made
 
 
@@ -51,7 +51,7 @@ def unfit(sim: Simulation, memory: Mapping[str, Array]) -> str | None:
     constraints = sim.constraints
     if constraints is None:
         return next(iter(memory), None)
-    column, hits = constraints.column, constraints.hits
+    column, collision = constraints.column, constraints.collision
     places = _places(constraints)
     count = len(memory["contact"]) if "contact" in memory else 0
     for name, given in memory.items():
@@ -59,9 +59,9 @@ def unfit(sim: Simulation, memory: Mapping[str, Array]) -> str | None:
         wanted = None if place is None else (place.shape[0] if name in _SLEEP else count, *place.shape[1:])
         if place is None or given.shape != wanted:
             return name
-        if name not in _SLEEP and not set(_CONTACTS + _HITS) <= memory.keys():
+        if name not in _SLEEP and not set(_CONTACTS + _COLLISION) <= memory.keys():
             return name
-    if hits is not None and count:
+    if collision is not None and count:
         shapes, bodies = len(column["shape_condim"]), len(column["body_link"])
         ids = memory["contact_id"]
         if (ids[:, :4] < 0).any() or (ids[:, :2] >= shapes).any() or (ids[:, 2:4] >= bodies).any():
@@ -100,8 +100,10 @@ def recall(sim: Simulation, memory: Mapping[str, Array]) -> str | None:
 
 def _places(constraints: Constraints) -> dict[str, Array]:
     """The columns that memory is of, by name."""
-    column, hits = constraints.column, constraints.hits
+    column, collision = constraints.column, constraints.collision
     made = {name: column[name] for name in _SLEEP}
-    if hits is not None:
-        made |= {name: column[name] for name in _CONTACTS} | {name: hits.column[name] for name in _HITS}
+    if collision is not None:
+        made |= {name: column[name] for name in _CONTACTS} | {
+            name: collision.column[name] for name in _COLLISION
+        }
     return made

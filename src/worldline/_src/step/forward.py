@@ -85,8 +85,8 @@ def _arenas(sim: Simulation) -> list[np.ndarray]:
     blocks = [sim.data]
     if sim.constraints is not None:
         blocks += [sim.constraints.block.args, sim.constraints.block.d]
-        if sim.constraints.hits is not None:
-            blocks += [sim.constraints.hits.args, sim.constraints.hits.d]
+        if sim.constraints.collision is not None:
+            blocks += [sim.constraints.collision.args, sim.constraints.collision.d]
     return blocks
 
 

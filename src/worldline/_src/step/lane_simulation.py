@@ -384,7 +384,7 @@ class LaneSimulation:
 
     def arenas(self, scalar: str) -> list[tuple[np.ndarray, ...]]:
         """New arenas for a group of worlds: of trees, of rows, and of collision where there are shapes."""
-        width, block, hits = SCALARS[scalar][1], self.constraints.block, self.constraints.hits
+        width, block, collision = SCALARS[scalar][1], self.constraints.block, self.constraints.collision
 
         def spread(numbers: np.ndarray) -> np.ndarray:
             wide = aligned_zeros(len(numbers) * width)
@@ -395,10 +395,10 @@ class LaneSimulation:
         args, rows = block.args.copy(), spread(block.d)
         sets = [(self._index, self._constant, WITH_GRAVITY, trees), (block.m, block.c, args, rows)]
         args[t.TREE_D] = address_of(trees)
-        if hits is not None:
-            own, found = hits.args.copy(), spread(hits.d)
+        if collision is not None:
+            own, found = collision.args.copy(), spread(collision.d)
             args[t.HIT_ARGS], args[t.HIT_D] = address_of(own), address_of(found)
-            sets.append((hits.m, hits.c, own, found))
+            sets.append((collision.m, collision.c, own, found))
         return sets
 
     # ---- sensors
@@ -658,23 +658,24 @@ class LaneSimulation:
         raise OperationError("a LaneSimulation shares no arrays; copy.deepcopy gives a clone")
 
     @between_steps
+    def _constants(self) -> tuple[Array, ...]:
+        """Constants of rows and of collision, which copies take over."""
+        block, collision = self.constraints.block, self.constraints.collision
+        return (block.c, block.d, *((collision.c, collision.d) if collision else ()))
+
     def __getstate__(self) -> dict[str, Any]:
         state = {name: vars(self)[name] for name in _SETTINGS}
         state |= {name: vars(self)[name].copy() for name in _NUMBERS}
-        block, hits = self.constraints.block, self.constraints.hits
-        state["constants"] = [x.copy() for x in (block.c, block.d, *((hits.c, hits.d) if hits else ()))]
+        state["constants"] = [x.copy() for x in self._constants()]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({name: state[name] for name in _SETTINGS})
         self._start()
-        vars(self)["_last_failures"] = state["_last_failures"]
-        vars(self)["_frozen_rows"] = state["_frozen_rows"]
+        vars(self).update({name: state[name] for name in ("_last_failures", "_frozen_rows")})
         for name in _NUMBERS:
             vars(self)[name][:] = state[name]
-        block, hits = self.constraints.block, self.constraints.hits
-        arenas = (block.c, block.d, *((hits.c, hits.d) if hits else ()))
-        for mine, given in zip(arenas, state["constants"], strict=True):
+        for mine, given in zip(self._constants(), state["constants"], strict=True):
             mine[:] = given
 
 

@@ -239,7 +239,9 @@ class SensorTables:
         frame = self._object(k)
         if word in _ACCELERATIONS:
             if reference not in _AXES:
-                raise CapabilityError("accelerations are told in world axes or in those of the object itself")
+                raise CapabilityError(
+                    "accelerations are measured in world axes or in those of the object itself"
+                )
             self._add("acceleration", (at, _ACCELERATIONS[word], frame, _AXES[reference]))
         elif word in _VELOCITIES:
             axes, other = _AXES.get(reference, t.OTHER_AXES), -1
@@ -247,7 +249,7 @@ class SensorTables:
                 other = self._reference(k)
             self._add("velocity", (at, _VELOCITIES[word], frame, axes, other))
         elif reference is ObjectKind.LOCAL:
-            raise CapabilityError("where a frame is cannot be told in the frame itself; name a reference")
+            raise CapabilityError("a frame has no position in itself; name a reference")
         else:
             other = -1 if reference is ObjectKind.NONE else self._reference(k)
             self._add("pose", (at, _POSES[word], frame, other, 0), *np.zeros(6))
@@ -366,7 +368,7 @@ class SensorTables:
 
     @property
     def _touches(self) -> bool:
-        return self._constraints is not None and self._constraints.hits is not None
+        return self._constraints is not None and self._constraints.collision is not None
 
     def _contact(self, k: int) -> None:
         table, match = self.table, self.table.contact_match[k].tolist()

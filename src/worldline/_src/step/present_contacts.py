@@ -63,10 +63,10 @@ def contacts_of(sim: Simulation, body_f: Array, world: int = 0) -> ContactRows:
         body_f: torques, then forces at centres of mass, that act now, world axes, (body_count, 6).
         world: its index in the result.
     """
-    if sim.constraints is None or sim.constraints.hits is None:
+    if sim.constraints is None or sim.constraints.collision is None:
         return no_contacts()
     with forward(sim, body_f):
-        constraints, hits = sim.constraints, sim.constraints.hits
+        constraints, collision = sim.constraints, sim.constraints.collision
         column, count = constraints.column, int(constraints.column["counter"][t.CONTACT_COUNT])
         axes = column["frame"][:count].reshape(-1, 3, 3)
         force = np.einsum("ki,kij->kj", column["contact_force"][:count, :3], axes)
@@ -74,8 +74,8 @@ def contacts_of(sim: Simulation, body_f: Array, world: int = 0) -> ContactRows:
         made = column["contact_row"][:count, 0] >= 0
         return _rows(
             np.full(count, world),
-            hits.column["contact_id"][:count],
-            hits.column["contact"][:count],
+            collision.column["contact_id"][:count],
+            collision.column["contact"][:count],
             force,
             constraints.shapes,
             made,
@@ -101,7 +101,7 @@ def _rows(
 
 def contacts_in_lanes(sim: LaneSimulation) -> ContactRows:
     """Contacts of all worlds as they stand."""
-    if sim.constraints.hits is None:
+    if sim.constraints.collision is None:
         return no_contacts()
     scalar = choose_scalar(None, sim.worlds)
     width, run = SCALARS[scalar][1], lane_runner(scalar)
@@ -123,9 +123,9 @@ def contacts_in_lanes(sim: LaneSimulation) -> ContactRows:
 def _of_group(sim: LaneSimulation, sets: list[Any], state: Array, low: int, width: int) -> ContactRows:
     """Contacts of the worlds of one group, from the arenas they were evaluated in."""
     constraints = sim.constraints
-    assert constraints.hits is not None
+    assert constraints.collision is not None
     worlds, count = len(state), constraints.sizes["ncontact"]
-    contact = _column(constraints.hits, h, "contact", sets[COLLISION], width)[:worlds, :count]
+    contact = _column(constraints.collision, h, "contact", sets[COLLISION], width)[:worlds, :count]
     frame = _column(constraints.block, t, "frame", sets[CONSTRAINT], width)[:worlds]
     mu = _column(constraints.block, t, "mu", sets[CONSTRAINT], width)[:worlds]
     rows = _column(constraints.block, t, "contact_row", sets[CONSTRAINT], width)
@@ -146,7 +146,7 @@ def _of_group(sim: LaneSimulation, sets: list[Any], state: Array, low: int, widt
             if j < 3:
                 force[:, k, j] = mu[:, k, j - 1] * (up - down)
     force = np.einsum("wki,wkij->wkj", force, frame.reshape(worlds, -1, 3, 3))
-    ids = np.tile(constraints.hits.column["contact_id"][:count], (worlds, 1))
+    ids = np.tile(constraints.collision.column["contact_id"][:count], (worlds, 1))
     return _rows(
         np.repeat(np.arange(low, low + worlds), len(rows)),
         ids,

@@ -53,7 +53,7 @@ _SLEEP = ("counter", "tree_quiet", "dof_kept")
 """and that a step leaves for the next;"""
 _CONTACTS = ("contact_row", "contact_force", "frame")
 """the same for every contact, of the rows,"""
-_HITS = ("contact", "contact_id")
+_COLLISION = ("contact", "contact_id")
 """and of the collision tables; see `contact_memory.py`."""
 _NO_ROWS = np.zeros((0, 5), np.int64)
 ONCE, CONTACT, ROW, PAIR = range(4)
@@ -185,14 +185,14 @@ class Copy:
         self.results = _Runs(self._results(sim)) if self.goes_on else None
         """and what it takes over."""
         self._stages, self._data = sim.stages, sim.data
-        hits = None if sim.constraints is None else sim.constraints.hits
-        self._found = None if hits is None else hits.d
+        collision = None if sim.constraints is None else sim.constraints.collision
+        self._found = None if collision is None else collision.d
         self._block = None if sim.constraints is None else sim.constraints.block
 
     def _copy_constraints(self, sim: Simulation) -> tuple[list[_Run], list[_Run]]:
         constraints = sim.constraints
         assert constraints is not None
-        block, hits = constraints.block, constraints.hits
+        block, collision = constraints.block, constraints.collision
         args, d = block.args.copy(), aligned_zeros(len(block.d))
         d[:] = block.d
         self.args = args
@@ -205,20 +205,22 @@ class Copy:
 
         inputs = [run(name) for name in _COLUMNS]
         copies = [*inputs, *(run(name) for name in _SLEEP)]
-        if hits is not None:
-            own, found = hits.args.copy(), aligned_zeros(len(hits.d))
-            found[:] = hits.d
+        if collision is not None:
+            own, found = collision.args.copy(), aligned_zeros(len(collision.d))
+            found[:] = collision.d
             args[rows.HIT_ARGS], args[rows.HIT_D] = address_of(own), address_of(found)
-            self.sets[COLLISION] = (hits.m, hits.c, own, found)
+            self.sets[COLLISION] = (collision.m, collision.c, own, found)
             copies += [run(name, CONTACT) for name in _CONTACTS]
-            copies += [_Run(hits.column[name], self._hit(hits, name), CONTACT) for name in _HITS]
+            copies += [
+                _Run(collision.column[name], self._hit(collision, name), CONTACT) for name in _COLLISION
+            ]
         counter = np.zeros_like(constraints.column["counter"])
         left = _Run(constraints.column["counter"], counter)
         self._untouched += [left, *(run(name) for name in _SLEEP[1:])]
         copies.append(left)
         self._counter = self._column("counter")
-        self._hit_counter = None if hits is None else self._hit(hits, "counter")
-        self._most_pairs = 0 if hits is None else hits.sizes["npair"]
+        self._hit_counter = None if collision is None else self._hit(collision, "counter")
+        self._most_pairs = 0 if collision is None else collision.sizes["npair"]
         # parameters; options are left out, as evaluations write to some
         first = int(block.m[rows.TABLE.slot["option"]])
         for part in (slice(0, first), slice(first + rows.OPTIONS, None)):
@@ -235,9 +237,9 @@ class Copy:
         arena = self.sets[CONSTRAINT][2 if rows.TABLE.by_name[name].space == "args" else 3]
         return arena[begin : begin + old.size].reshape(old.shape)
 
-    def _hit(self, hits: CollisionArenas, name: str) -> np.ndarray:
+    def _hit(self, collision: CollisionArenas, name: str) -> np.ndarray:
         """A column of the copy of the collision tables."""
-        begin, old = int(hits.m[_HIT_SLOT[name]]), hits.column[name]
+        begin, old = int(collision.m[_HIT_SLOT[name]]), collision.column[name]
         arena = self.sets[COLLISION][2 if _HIT_TABLE.by_name[name].space == "args" else 3]
         return arena[begin : begin + old.size].reshape(old.shape)
 
@@ -262,13 +264,13 @@ class Copy:
             if column.space in ("args", "d") and name not in _SCRATCH and not name.startswith(_SOLVERS):
                 by = _COUNTED.get(str(column.shape[0]), ONCE)
                 made.append(_Run(self._column(name), self.constraints.column[name], by))
-        hits = self.constraints.hits
-        if hits is not None:
-            made += [_Run(self._hit(hits, name), hits.column[name]) for name in _FOUND]
-            made += [_Run(self._hit(hits, name), hits.column[name], CONTACT) for name in _HITS]
-            made.append(_Run(self._hit(hits, "pair"), hits.column["pair"], PAIR))
+        collision = self.constraints.collision
+        if collision is not None:
+            made += [_Run(self._hit(collision, name), collision.column[name]) for name in _FOUND]
+            made += [_Run(self._hit(collision, name), collision.column[name], CONTACT) for name in _COLLISION]
+            made.append(_Run(self._hit(collision, "pair"), collision.column["pair"], PAIR))
             count = slice(0, PAIRS + 1)
-            made.append(_Run(self._hit(hits, "counter")[count], hits.column["counter"][count]))
+            made.append(_Run(self._hit(collision, "counter")[count], collision.column["counter"][count]))
         return made
 
     def give(self) -> None:
@@ -292,8 +294,8 @@ class Copy:
         constraints = self.constraints
         if constraints is None:
             return True
-        hits = constraints.hits
-        return self._block is constraints.block and (hits is None or self._found is hits.d)
+        collision = constraints.collision
+        return self._block is constraints.block and (collision is None or self._found is collision.d)
 
     def take(self) -> None:
         """Take over state, inputs, and what the last step left for the next."""

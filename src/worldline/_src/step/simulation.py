@@ -157,7 +157,7 @@ class Simulation:
     def _lay_out(self, h: float) -> None:
         """Arrays at the start of the model, and the tables of the loop over steps."""
         model, constraints = self.model, self.constraints
-        touches = constraints is not None and constraints.hits is not None
+        touches = constraints is not None and constraints.collision is not None
         self.contact_log = ContactLog(constraints) if constraints is not None and touches else None
         """Pairs of bodies that begin or cease to touch; None without shapes."""
         self.drive = drives_of(model)

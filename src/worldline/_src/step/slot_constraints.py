@@ -161,16 +161,16 @@ class SlotConstraints(Constraints):
             rows[q, : _slot_count(int(self._types[a]), int(self._types[b]))] = count[q]
         return rows.reshape(-1)
 
-    def _make_hits(self, kept: list, option: SimulateOption) -> None:
+    def _make_collision(self, kept: list, option: SimulateOption) -> None:
         rows, pairs = [row for _, row in kept], self._pairs
-        self.hits = CollisionArenas(
+        self.collision = CollisionArenas(
             rows,
             body_rows(self.model, parents=not option.disable_parent_filter),
             pairs=len(pairs),
             contacts=SLOTS * len(pairs),
             slots=SLOTS * len(pairs),
         )
-        column = self.hits.column
+        column = self.collision.column
         column["pair"][: len(pairs)] = pairs
         column["counter"][PAIRS] = len(pairs)
         each = np.repeat(pairs, SLOTS, axis=0)
