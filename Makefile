@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 BENCH_STAMP := $(VENV)/.installed-bench
 TEST_MODELS := gymnasium dm_control example-robot-data
 
-.PHONY: help demo view test golden tables bench docs lint format clean
+.PHONY: help demo view test golden tables bench docs lint wheel format clean
 
 help:
 	@echo "make demo    run the main job on bundled data"
@@ -18,6 +18,7 @@ help:
 	@echo "make bench   print the comparison tables"
 	@echo "make docs    build the documentation into build/docs"
 	@echo "make lint    format, lint and type-check"
+	@echo "make wheel   build wheels into dist, with machine code and without"
 
 # the demo needs the package alone, so that a first look does not wait for test tools and other engines
 $(RUN_STAMP): pyproject.toml
@@ -63,6 +64,13 @@ lint: $(STAMP)
 	$(BIN)/ruff format $(RUFF_FORMAT_FLAGS) .
 	$(BIN)/ruff check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
+
+# the first has the machine code of every kernel, the second is for all other systems
+wheel: $(STAMP)
+	$(BIN)/python packaging/machine_code.py build/machine_code
+	WORLDLINE_MACHINE_CODE=build/machine_code $(BIN)/python -m pip wheel --quiet --no-deps -w dist .
+	$(BIN)/python -m pip wheel --quiet --no-deps -w dist .
+	ls -lh dist
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from worldline._src import compile_ahead
-from worldline._src.jit import DISABLED, Stage
+from worldline._src import compile_ahead, kernel_cache
+from worldline._src.jit import DISABLED, Unit
+from worldline._src.kernels import program
+from worldline._src.kinds import float64
 
 pytestmark = pytest.mark.skipif(DISABLED, reason="there is no compiler")
 
@@ -38,20 +40,20 @@ def last_of_four(m, c, args, d):
 """
 PROGRAM = """
 import time
-import numba
 import numpy as np
 import four_stages as f
 from worldline._src import compile_ahead
 from worldline._src.kernels.program import caller
+from worldline._src.kinds import float64
 {before}
 stages = (f.first_of_four, f.second_of_four, f.third_of_four, f.last_of_four)
 compile_ahead.compile_ahead(stages)
 print("asked", len(f.first_of_four.elsewhere))
 end = time.monotonic() + {patience}
-while not all(stage.is_compiled(numba.float64) for stage in stages) and time.monotonic() < end:
+while not all(stage.is_compiled(float64) for stage in stages) and time.monotonic() < end:
     time.sleep(0.05)
-print("cached", sum(stage.is_compiled(numba.float64) for stage in stages))
-addresses = np.array([stage.address(numba.float64) for stage in stages], np.int64)
+print("cached", sum(stage.is_compiled(float64) for stage in stages))
+addresses = np.array([stage.address(float64) for stage in stages], np.int64)
 numbers = np.zeros(4)
 caller()(addresses, np.zeros(1, np.int64), np.zeros(1), np.zeros(1, np.int64), numbers)
 print("ran", numbers.tolist(), len(f.first_of_four.elsewhere))
@@ -95,14 +97,41 @@ def test_what_others_fail_at_is_compiled_here(tmp_path, fault):
     assert run(tmp_path, "3", fault, patience=1.0) == ["asked 4", "cached 0", "ran [1.0, 2.0, 3.0, 4.0] 0"]
 
 
-def test_a_stage_is_compiled_and_answered_by_its_name(monkeypatch):
+def test_a_unit_is_compiled_and_answered_by_its_line(monkeypatch):
     asked = []
-    monkeypatch.setattr(Stage, "address", lambda self, scalar: asked.append((self.name, str(scalar))))
+    monkeypatch.setattr(kernel_cache, "is_cached", lambda function, variant: False)
+    monkeypatch.setattr(Unit, "compile", lambda self: asked.append((self.function.__name__, self.variant)))
     answers = io.StringIO()
     module = "worldline._src.kernels.broadphase.aabb"
-    compile_ahead.serve(io.StringIO(f"{module} place\n{module} place\n"), answers)
-    assert asked == [("place", "float64")] * 2
-    assert answers.getvalue() == "place\nplace\n"
+    entry = program._call.unit()
+    lines = f"{module} place float64\n{module} place lanes4\n{program.__name__} _call {entry.variant}\n"
+    compile_ahead.serve(io.StringIO(lines), answers)
+    assert asked == [("place", "float64"), ("place", "lanes4"), ("_call", entry.variant)]
+    assert answers.getvalue() == lines
+    # what is in the cache is not compiled again
+    monkeypatch.setattr(kernel_cache, "is_cached", lambda function, variant: True)
+    compile_ahead.serve(io.StringIO(lines), io.StringIO())
+    assert len(asked) == 3
+
+
+def test_all_of_a_list_is_compiled_by_others(tmp_path, monkeypatch):
+    (tmp_path / "four_stages.py").write_text(STAGES)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("WORLDLINE_CACHE_DIR", str(tmp_path / "cache"))
+    import four_stages
+
+    units = [
+        getattr(four_stages, f"{name}_of_four").unit(float64) for name in ("first", "second", "third", "last")
+    ]
+    done = []
+    compile_ahead.compile_all(units, 2, lambda unit: done.append(unit.label))
+    assert sorted(done) == sorted(unit.label for unit in units)
+    assert all(unit.is_ready() for unit in units)
+    # a process that fails leaves it to this one
+    monkeypatch.setattr(compile_ahead, "_SERVE", "raise SystemExit(3)")
+    monkeypatch.setenv("WORLDLINE_CACHE_DIR", str(tmp_path / "other"))
+    compile_ahead.compile_all(units, 2)
+    assert all(unit.is_ready() for unit in units)
 
 
 @pytest.mark.parametrize(("told", "expected"), [("", 1), ("3", 3), ("many", 1), ("0", 0), ("-2", 1)])

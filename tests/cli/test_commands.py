@@ -339,8 +339,10 @@ def test_doctor_is_well_here():
     assert found["self-check"]["good"] and "0.0e+00" in found["self-check"]["value"]
     for what in (
         "python",
-        "numba",
+        "numba (optional)",
         "processor",
+        "machine code",
+        "still to compile",
         "threads",
         "compile cache",
         "cache size",
@@ -362,7 +364,7 @@ def test_doctor_sees_a_cache_that_cannot_be_written(tmp_path):
     assert done.returncode == 1, done.stderr
     found = {finding["what"]: finding for finding in json.loads(done.stdout)["findings"]}
     assert not found["compile cache"]["good"] and "WORLDLINE_CACHE_DIR" in found["compile cache"]["advice"]
-    assert not found["compiler"]["good"] and found["self-check"]["good"]
+    assert not found["compiled code"]["good"] and found["self-check"]["good"]
 
 
 # ---- all of them

@@ -83,7 +83,8 @@ def run_dual(model, program, values, slopes, args):
     out = np.empty(2 * int(table[9]))
     data = new_arena(model, "dual")
     stages, run = compiled(program, "dual"), runner.runner("dual")
-    run(stages, model.arenas.index, model.arenas.constant, args, data, table, *pairs, out, 0, 1, 0)
+    span = np.array([0, 1, 0])
+    run(stages, model.arenas.index, model.arenas.constant, args, data, table, *pairs, out, span)
     return out[0::2].reshape(plan_shape), out[1::2].reshape(plan_shape)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from worldline._src.jit import entry
-from worldline._src.scalar.dual import DUAL
+from worldline._src.kinds import DUAL
 from worldline._src.scalar.lanes import LANES4
 from worldline._src.scalar.memory import aligned_zeros, pointer_as, vector
 from worldline._src.scalar.trigonometry import atan2, sincos

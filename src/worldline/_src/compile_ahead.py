@@ -16,18 +16,20 @@ from __future__ import annotations
 
 import importlib
 import os
-import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterable
-from typing import IO
+from collections.abc import Callable, Iterable, Sequence
+from typing import IO, TYPE_CHECKING
 
-import numba
-
-from worldline._src.jit import DISABLED, Stage
+from worldline._src import kernel_cache
+from worldline._src.jit import DISABLED, Entry, Stage, Unit
 from worldline._src.kernel_cache import cache_usable
-from worldline._src.progress import say
+from worldline._src.kinds import SCALARS, Kind, float64
+from worldline._src.progress import compilations, one_line
+
+if TYPE_CHECKING:
+    import subprocess
 
 _FEWEST = 3
 """Stages for which it is worth to start a process, which takes two seconds."""
@@ -39,10 +41,10 @@ _workers = 0
 
 
 class _Task:
-    """A stage to be compiled elsewhere."""
+    """A unit to be compiled elsewhere."""
 
-    def __init__(self, stage: Stage) -> None:
-        self.stage = stage
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
         self.done = threading.Event()
 
     def settle(self) -> None:
@@ -50,11 +52,9 @@ class _Task:
         with _lock:
             if self in _waiting:
                 _waiting.remove(self)
+                compilations.expect(-1)
                 return
-        if not self.done.wait(0.2):
-            say(f"worldline: {self.stage.name} is being compiled on another processor ...", end="")
-            self.done.wait()
-            say(" done")
+        self.done.wait()
 
 
 def jobs() -> int:
@@ -63,20 +63,22 @@ def jobs() -> int:
     return int(told) if told.isdigit() else 1
 
 
-def compile_ahead(stages: Iterable[Stage]) -> None:
-    """Let other processes compile stages for one world, the first of the list first; returns at once."""
+def compile_ahead(stages: Iterable[Stage], scalar: Kind = float64) -> None:
+    """Let other processes compile stages for a scalar, the first of the list first; returns at once."""
     global _workers
-    if DISABLED or jobs() < 2 or not cache_usable():
+    if DISABLED or jobs() < 2:
         return
-    missing = [stage for stage in dict.fromkeys(stages) if not stage.is_compiled(numba.float64)]
-    if len(missing) < _FEWEST:
+    missing = [stage for stage in dict.fromkeys(stages) if not stage.is_compiled(scalar)]
+    if len(missing) < _FEWEST or not cache_usable():
         return
+    one_line()
     with _lock:
         for stage in missing:
-            if (stage, numba.float64) not in Stage.elsewhere:
-                task = _Task(stage)
-                Stage.elsewhere[stage, numba.float64] = task.settle
+            if (stage, scalar) not in Stage.elsewhere:
+                task = _Task(stage.unit(scalar))
+                Stage.elsewhere[stage, scalar] = task.settle
                 _waiting.append(task)
+                compilations.expect(1)
         wanted = min(jobs() - 1, len(_waiting)) - _workers
         _workers += max(wanted, 0)
     for _ in range(wanted):
@@ -93,10 +95,11 @@ def _work() -> None:
             if not _waiting:
                 break
             task = _waiting.popleft()
-        if not _compiled(process, task.stage):
+        if not _compiled(process, task.unit):
             # whatever became of it, the process that needs the stage compiles it
             process.kill()
             process = None
+        compilations.advance()
         task.done.set()
     with _lock:
         _workers -= 1
@@ -108,6 +111,8 @@ def _work() -> None:
 def _started() -> subprocess.Popen[str] | None:
     """A process that compiles what it reads; None where programs may not start others."""
     beside = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "WORLDLINE_COMPILE_JOBS": "1"}
+    import subprocess
+
     try:
         return subprocess.Popen(
             [sys.executable, "-c", _SERVE],
@@ -121,24 +126,74 @@ def _started() -> subprocess.Popen[str] | None:
         return None
 
 
-def _compiled(process: subprocess.Popen[str], stage: Stage) -> bool:
-    """Whether a process has compiled a stage."""
+def _compiled(process: subprocess.Popen[str], unit: Unit) -> bool:
+    """Whether a process has compiled a unit."""
     assert process.stdin is not None and process.stdout is not None
+    order = f"{unit.function.__module__} {unit.function.__name__} {unit.variant}"
     try:
-        process.stdin.write(f"{stage.function.__module__} {stage.name}\n")
+        process.stdin.write(f"{order}\n")
         process.stdin.flush()
-        return process.stdout.readline().strip() == stage.name
+        return process.stdout.readline().strip() == order
     except OSError:
         return False
 
 
 def serve(orders: IO[str] | None = None, answers: IO[str] | None = None) -> None:
-    """Compile the stages that lines name, module and name, and answer each with its name."""
+    """Compile the units that lines name, by module, function and variant, and answer each with its line."""
     for line in orders or sys.stdin:
-        module, name = line.split()
+        module, name, variant = line.split()
         importlib.import_module(module)
-        Stage.registry[name].address(numba.float64)
-        print(name, file=answers or sys.stdout, flush=True)
+        unit = _unit(module, name, variant)
+        if not kernel_cache.is_cached(unit.function, unit.variant):
+            unit.compile()
+        print(line.strip(), file=answers or sys.stdout, flush=True)
+
+
+def _unit(module: str, name: str, variant: str) -> Unit:
+    """A unit by its name."""
+    if variant in SCALARS:
+        return Stage.registry[name].unit(SCALARS[variant])
+    entries = (one.unit() for one in Entry.registry if (one.__module__, one.__name__) == (module, name))
+    return next(unit for unit in entries if unit.variant == variant)
+
+
+def compile_all(units: Sequence[Unit], jobs: int, report: Callable[[Unit], None] = lambda unit: None) -> None:
+    """Compile units into the cache with several processes, the largest first; `report` follows each."""
+    waiting = deque(sorted(units, key=_size, reverse=True))
+    lock, left = threading.Lock(), []
+
+    def work() -> None:
+        process = _started()
+        while True:
+            with lock:
+                if not waiting:
+                    break
+                unit = waiting.popleft()
+            if process is None or not _compiled(process, unit):
+                left.append(unit)
+                compilations.expect(-1)
+            else:
+                report(unit)
+                compilations.advance()
+        if process is not None:
+            process.communicate()
+
+    one_line()
+    compilations.expect(len(units))
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(jobs, len(units)))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    # whatever became of the others, an error of the compiler is to be seen here
+    for unit in left:
+        unit.compile()
+        report(unit)
+
+
+def _size(unit: Unit) -> int:
+    """How much source a unit is made from, which goes with the time to compile it."""
+    return sum(len(kernel_cache.SOURCES.text(path)) for path in kernel_cache.SOURCES.of(unit.function))
 
 
 def _forget() -> None:

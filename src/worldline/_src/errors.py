@@ -22,6 +22,7 @@ changed nothing.
         StepFailure                    a step that diverged
           BatchFailure                 steps of a batch in which worlds diverged
         LayoutError                    a replay frame that does not fit the World any more
+        MachineCodeError               machine code that is damaged, or missing where nothing can compile it
       CapabilityError (NotImplementedError)
         UnavailableStage (OperationError)
         UnknownCapabilityError (ArgumentError)
@@ -32,7 +33,6 @@ changed nothing.
 
 from __future__ import annotations
 
-import difflib
 import errno
 import math
 import os
@@ -67,6 +67,10 @@ class OperationError(WorldlineError, RuntimeError):
 
 class BusyError(OperationError):
     """Another thread, or a step job, is inside the World; one thread at a time may use it."""
+
+
+class MachineCodeError(OperationError):
+    """Machine code of the package is damaged, or kernels must be compiled and there is no compiler."""
 
 
 class CapabilityError(WorldlineError, NotImplementedError):
@@ -289,6 +293,8 @@ def refuse_unknown_attribute(given: object, name: str, known: Iterable[str]) -> 
 
 def nearest_name(name: str, candidates: Iterable[str]) -> str:
     """A hint such as "; did you mean 'elbow'?", empty when nothing is close."""
+    import difflib
+
     close = difflib.get_close_matches(name, list(candidates), n=1)
     return f"; did you mean '{close[0]}'?" if close else ""
 

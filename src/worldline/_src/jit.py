@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The one place that calls the compiler.
+"""Compiled functions, and where their machine code comes from.
 
 Five kinds of compiled function, by how they are reached:
 
@@ -10,83 +10,71 @@ Five kinds of compiled function, by how they are reached:
 - `@stage`: an entry point `stage(m, c, args, d)` over four arenas (model integers, model constants,
   call arguments, data of one world or one lane group). Compiled and cached alone, once per scalar, and
   called through its address, so that a program of stages never compiles a stage twice.
-- `@entry`: a function Python calls with arrays.
+- `@entry`: a function Python calls with arrays and numbers.
 
-All of them share one set of floating-point flags. `contract`, `nsz` and `arcp` keep the results of one
-world and of a lane equal bit for bit; anything that may reorder sums would not. None of them may
-allocate: they are compiled without the memory manager, so an allocation is a compile error.
-
-Compiled code is kept on disk under a hash of the sources it depends on; see `kernel_cache.py`.
+All of them are plain functions until machine code is needed. It is taken from the package where that has it
+for the present sources (`machine_code.py`), from the cache on disk otherwise (`kernel_cache.py`), and
+compiled as the last resort (`compiler.py`), which is the only one of the three that imports the compiler.
 """
 
 from __future__ import annotations
 
-import contextlib
-import time
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+import ctypes
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple, overload
 
-import numba
-from numba.core import config as numba_config
-from numba.core import event as numba_event
+import numpy as np
 
-from worldline._src.kernel_cache import KernelCache, cache_usable
-from worldline._src.progress import say
+from worldline._src import kernel_cache, machine_code
+from worldline._src.errors import MachineCodeError
+from worldline._src.helpers import DISABLED, F, inline, kernel, outline
+from worldline._src.kinds import Kind
+from worldline._src.operands import DTYPES, FAILED, REFUSED, described, flatten, parsed
+from worldline._src.operands import variant as variant_of
+from worldline._src.progress import compiling
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-FASTMATH = {"contract", "nsz", "arcp"}
-"""Floating-point freedoms given to the compiler, the same for every scalar."""
-
-DISABLED: bool = bool(numba_config.DISABLE_JIT)
-"""True when kernels run as plain Python (environment variable NUMBA_DISABLE_JIT=1)."""
-
-OPTIONS: dict[str, Any] = {
-    "fastmath": FASTMATH,
-    "error_model": "numpy",
-    "nogil": True,
-    "_nrt": False,
-}
-_NO_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-INLINE_OPTIONS: dict[str, Any] = {**OPTIONS, **_NO_WRAPPERS, "forceinline": True}
+__all__ = ["DISABLED", "Entry", "Stage", "Unit", "entry", "inline", "kernel", "outline", "stage"]
 
 
-def inline(function: F) -> F:
-    """Compile a small helper; its code is merged into every caller."""
-    return numba.njit(**INLINE_OPTIONS)(function)
+class Unit(NamedTuple):
+    """A function that is compiled alone, for certain types: what machine code is kept for."""
 
+    function: Callable[..., Any]
+    variant: str
+    label: str
+    make: Callable[[Any], Any]
 
-def outline(function: F) -> F:
-    """Compile a helper that stays a function of its own: for large code called from several places."""
-    return numba.njit(**OPTIONS, **_NO_WRAPPERS)(function)
+    def is_ready(self) -> bool:
+        """Whether machine code is in the package or in the cache, so that nothing has to be compiled."""
+        packaged = machine_code.package().holds(self.function, self.variant)
+        return packaged or kernel_cache.is_cached(self.function, self.variant)
 
+    def obtain(self) -> kernel_cache.Code:
+        """Machine code: from the package, from the cache, or compiled now."""
+        found = machine_code.package().load(self.function, self.variant)
+        return found or kernel_cache.load(self.function, self.variant) or self.compile()
 
-def kernel(function: F) -> F:
-    """Compile an algorithm over views; its code is merged into the stage that runs it."""
-    return numba.njit(**INLINE_OPTIONS)(function)
+    def compile(self) -> kernel_cache.Code:
+        """Machine code made now, and put into the cache."""
+        if kernel_cache.compiler_version() is None:
+            raise MachineCodeError(
+                f"{self.label} has to be compiled for this processor, and the compiler is not installed: "
+                "pip install 'worldline[compiler]'"
+            )
+        with compiling(self.label):
+            from worldline._src import compiler
 
-
-def entry(function: F, **options: Any) -> F:
-    """Compile a function that Python calls; cached on disk."""
-    if DISABLED:
-        return function
-    compiled = numba.njit(**OPTIONS, **options)(function)
-    if cache_usable():
-        compiled._cache = KernelCache(function)
-    return compiled
-
-
-def _signature(scalar: Any) -> tuple[Any, ...]:
-    """Types of the arenas of a stage."""
-    pointer = numba.types.CPointer
-    return pointer(numba.int64), pointer(numba.float64), pointer(numba.int64), pointer(scalar)
+            made = self.make(compiler)
+            kernel_cache.save(self.function, self.variant, made.image, made.symbol, made.result)
+        return kernel_cache.Code(made.address, made.result, made.owner, "compiler")
 
 
 class Stage:
     """A compiled step `(m, c, args, d)` that is called through its address.
 
-    `address(scalar)` compiles it for a scalar when that has not happened on this machine, loads it from
-    the cache otherwise, and keeps it alive. Called directly, it runs as plain Python.
+    `address(scalar)` finds its machine code for a scalar, compiles it when there is none, and keeps it alive.
+    Called directly, it runs as plain Python.
     """
 
     registry: dict[str, Stage] = {}  # noqa: RUF012 - the list of all stages, filled on import
@@ -97,8 +85,7 @@ class Stage:
         self.function = function
         self.name = function.__name__
         self.doc = (function.__doc__ or "").strip()
-        self._address: dict[Any, int] = {}
-        self._dispatcher = entry(function, **_NO_WRAPPERS)
+        self._code: dict[Kind, kernel_cache.Code] = {}
         Stage.registry[self.name] = self
 
     def __call__(self, m: Any, c: Any, args: Any, d: Any) -> None:
@@ -107,28 +94,28 @@ class Stage:
     def __repr__(self) -> str:
         return f"Stage({self.name})"
 
-    def is_compiled(self, scalar: Any) -> bool:
-        """Whether `address` need not call the compiler: the code is here, or in the cache on disk."""
-        if scalar in self._address:
-            return True
-        cache = getattr(self._dispatcher, "_cache", None)
-        return isinstance(cache, KernelCache) and cache.holds(_signature(scalar))
+    def is_compiled(self, scalar: Kind) -> bool:
+        """Whether `address` need not call the compiler: the code is here, in the package or in the cache."""
+        return scalar in self._code or self.unit(scalar).is_ready()
 
-    def address(self, scalar: Any) -> int:
+    def unit(self, scalar: Kind) -> Unit:
+        """What machine code of this stage is kept for."""
+        return Unit(
+            self.function,
+            scalar.name,
+            f"{self.name} for {scalar}",
+            lambda compiler: compiler.compile_stage(self.function, scalar),
+        )
+
+    def address(self, scalar: Kind) -> int:
         """The address of this stage's machine code for `scalar`."""
-        known = self._address.get(scalar)
-        if known is not None:
-            return known
-        settle = Stage.elsewhere.pop((self, scalar), None)
-        if settle is not None:
-            settle()
-        signature = _signature(scalar)
-        with announced(f"{self.name} for {scalar}"):
-            self._dispatcher.compile(signature)
-        compiled = self._dispatcher.overloads[signature]
-        address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
-        self._address[scalar] = address
-        return address
+        known = self._code.get(scalar)
+        if known is None:
+            settle = Stage.elsewhere.pop((self, scalar), None)
+            if settle is not None:
+                settle()
+            known = self._code[scalar] = self.unit(scalar).obtain()
+        return known.address
 
 
 def stage(function: Callable[..., None]) -> Stage:
@@ -136,33 +123,177 @@ def stage(function: Callable[..., None]) -> Stage:
     return Stage(function)
 
 
-class _CompileLine(numba_event.Listener):
-    """Writes one line when the compiler really starts, and how long it took."""
+# ---- functions that Python calls
 
-    def __init__(self, what: str) -> None:
-        self.what = what
-        self.started: float | None = None
-
-    def on_start(self, event: Any) -> None:
-        if self.started is None:
-            self.started = time.perf_counter()
-            say(f"worldline: compiling {self.what} (once per machine) ...", end="")
-
-    def on_end(self, event: Any) -> None:
-        pass
-
-    def close(self) -> None:
-        if self.started is not None:
-            say(f" {time.perf_counter() - self.started:.1f} s")
+_LAYOUT = np.array(
+    [
+        object.__basicsize__,  # bytes of the header of an object
+        tuple.__basicsize__,  # where the items of a tuple begin
+        id(np.ndarray),
+        *(id(np.dtype(one)) for one in DTYPES),
+    ],
+    np.int64,
+)
+_LAYOUT_ADDRESS = _LAYOUT.ctypes.data
+_CELLS = 12
+"""Numbers that a result may have."""
+_NUMBERS = {"float64": ctypes.c_double, "int64": ctypes.c_int64, "boolean": ctypes.c_int64}
 
 
-@contextlib.contextmanager
-def announced(what: str) -> Iterator[None]:
-    """Show a line while something compiles inside; silent when the cache has it."""
-    line = _CompileLine(what)
-    numba_event.register("numba:compile", line)
-    try:
-        yield
-    finally:
-        numba_event.unregister("numba:compile", line)
-        line.close()
+class Entry:
+    """A compiled function that Python calls with C-contiguous arrays of float64 or int64 and with numbers.
+
+    With a signature the types are known; without one they are taken from the operands of each call, which
+    costs a few microseconds. An array of another type is a TypeError.
+    """
+
+    registry: list[Entry] = []  # noqa: RUF012 - entries with a signature, filled on import
+
+    def __init__(
+        self, function: Callable[..., Any], signature: str | tuple[Any, ...] | None, label: str
+    ) -> None:
+        self.py_func = function
+        self.label = label or function.__name__
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self.__module__ = function.__module__
+        self._calls: dict[Any, Callable[..., Any]] = {}
+        self._call: Callable[..., Any] | None = None
+        self.operands: tuple[Any, ...] | None = None
+        if signature is not None:
+            self.operands = parsed(signature)
+            Entry.registry.append(self)
+
+    def __call__(self, *operands: Any) -> Any:
+        call = self._call
+        if call is None:
+            call = self._find(operands)
+        return call(*operands)
+
+    def __repr__(self) -> str:
+        return f"Entry({self.__name__})"
+
+    def ready(self) -> Callable[..., Any]:
+        """The function itself, with machine code from the package, from the cache, or compiled now."""
+        if self._call is None:
+            assert self.operands is not None, "types come from the operands of a call"
+            self._call = _caller(self, self.unit().obtain(), self.operands)
+        return self._call
+
+    def unit(self, kinds: tuple[Any, ...] | None = None) -> Unit:
+        """What machine code is kept for; `kinds` are the types of operands where there is no signature."""
+        types = kinds or self.operands
+        assert types is not None, "types come from the operands of a call"
+        return Unit(
+            self.py_func,
+            variant_of(types),
+            self.label,
+            lambda compiler: compiler.compile_entry(self.py_func, types),
+        )
+
+    def _find(self, operands: tuple[Any, ...]) -> Callable[..., Any]:
+        """What makes a call with these operands."""
+        if self.operands is not None:
+            return self.ready()
+        kinds = tuple(described(one) for one in operands)
+        if kinds not in self._calls:
+            self._calls[kinds] = _caller(self, self.unit(kinds).obtain(), kinds)
+        return self._calls[kinds]
+
+
+def _caller(entry: Entry, code: Any, kinds: tuple[Any, ...]) -> Callable[..., Any]:
+    """A Python function that calls machine code and returns its result.
+
+    The code finds arrays in the tuple of operands; numbers are passed beside it. Other threads run meanwhile.
+    """
+    flat = flatten(kinds)
+    paths = [path for path, name in flat if "[" not in name]
+    types = [_NUMBERS[name] for _, name in flat if "[" not in name]
+    converters = [float if one is ctypes.c_double else operator.index for one in types]
+    base = (ctypes.c_int64, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    call = ctypes.CFUNCTYPE(*base, *types)(code.address)
+    call.code = code  # the code lives as long as what calls it
+    layout, count, last = ctypes.c_void_p(_LAYOUT.ctypes.data), len(kinds), len(kinds) - len(paths)
+    integer = code.result == "i"
+    bound, whole, read = REFUSED + len(flat), code.result in ("", "i", "b"), _reader(code.result)
+
+    def general(*operands: Any) -> Any:
+        """Results and numbers of any form."""
+        if len(operands) != count:
+            raise TypeError(f"{entry.__name__} takes {count} operands, got {len(operands)}")
+        cell = None if whole else (ctypes.c_int64 * _CELLS)()
+        values = [_at(operands, path) for path in paths]
+        numbers = [convert(x) for convert, x in zip(converters, values, strict=True)]
+        value = call(layout, operands, cell, *numbers)
+        if value < bound:
+            _raise(entry, value, flat, operands)
+        return read(value, cell)
+
+    def fast(*operands: Any) -> Any:
+        """The same for results without a cell and numbers that come last, kept short."""
+        if len(operands) != count:
+            return general(*operands)
+        try:
+            value = call(layout, operands, None, *operands[last:])
+        except ctypes.ArgumentError:
+            return general(*operands)
+        if value < bound:
+            _raise(entry, value, flat, operands)
+        return value if integer else read(value, None)
+
+    return fast if whole and paths == [(k,) for k in range(last, count)] else general
+
+
+def _raise(entry: Entry, value: int, flat: list[Any], operands: tuple[Any, ...]) -> None:
+    if value == FAILED:
+        raise RuntimeError(f"compiled code of {entry.__name__} failed")
+    path, wanted = flat[value - REFUSED]
+    given = _at(operands, path)
+    got = f"{given.dtype} of shape {given.shape}" if isinstance(given, np.ndarray) else type(given).__name__
+    raise TypeError(f"operand {path[0]} of {entry.__name__} must be a contiguous array {wanted}, got {got}")
+
+
+def _at(operands: tuple[Any, ...], path: tuple[int, ...]) -> Any:
+    """An operand by its position, also in tuples."""
+    for k in path:
+        operands = operands[k]
+    return operands
+
+
+def _reader(result: str) -> Callable[[int, Any], Any]:
+    """What makes a result from the returned whole number and the cell, by its form."""
+    if result == "":
+        return lambda value, cell: None
+    if result == "i":
+        return lambda value, cell: value
+    if result == "b":
+        return lambda value, cell: value != 0
+
+    def read(value: int, cell: Any) -> Any:
+        doubles = (ctypes.c_double * _CELLS).from_buffer(cell)
+        parts = (
+            doubles[k] if letter == "f" else cell[k] != 0 if letter == "b" else cell[k]
+            for k, letter in enumerate(result.strip("()"))
+        )
+        return tuple(parts) if result.startswith("(") else next(parts)
+
+    return read
+
+
+@overload
+def entry(function: F) -> F: ...
+@overload
+def entry(*, signature: str | tuple[Any, ...], label: str = "") -> Callable[[F], F]: ...
+def entry(function: Any = None, *, signature: str | tuple[Any, ...] | None = None, label: str = "") -> Any:
+    """A function that Python calls; see `Entry`.
+
+    >>> from worldline._src.jit import entry
+    >>> @entry(signature="float64[::1] int64")
+    ... def first(x, n):
+    ...     return x[n]
+    """
+
+    def made(function: Callable[..., Any]) -> Any:
+        return function if DISABLED else Entry(function, signature, label)
+
+    return made(function) if function is not None else made

@@ -8,29 +8,32 @@ source compile twice. Here a function is kept under a hash of every source its m
 on: its own file, the files of the names it uses, what those import, and the scalars and value types,
 which take part through operators and are always counted. Equal sources share compiled code wherever
 they lie; an edit recompiles the stages that can see it and no others.
+
+A file here is the object code of one function, with a checksum. It is loaded without the compiler proper: the
+part of it that places object code in memory is enough.
 """
 
 from __future__ import annotations
 
-import ast
 import functools
 import hashlib
+import importlib.util
+import json
 import os
 import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType
-from typing import Any
-
-import numba
-from numba.core import caching
+from typing import Any, NamedTuple
 
 from worldline._src.progress import say
 
 PACKAGE = "worldline._src"
-ALWAYS = ("jit.py", "kernel_cache.py", "scalar", "spatial")
+ALWAYS = ("compiler.py", "helpers.py", "kinds.py", "operands.py", "scalar", "spatial")
 """Sources every kernel depends on without naming them: flags, and the operators of scalars and values."""
+NEVER = ("jit.py",)
+"""What kernels import and what does not change their code: it finds machine code, and calls it."""
 
 _IMPORT = re.compile(rf"^\s*from {re.escape(PACKAGE)}\.([\w.]+) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 _COMMENT = re.compile(r"#[^\n]*")
@@ -102,7 +105,7 @@ class Sources:
                 for item in names.strip("()").split(","):
                     name, _, alias = item.strip().partition(" as ")
                     found = self.path(f"{module}.{name}") or source
-                    if name and found is not None:
+                    if name and found is not None and found not in self.never:
                         known[alias.strip() or name] = found
             self._imports[path] = known
         return known
@@ -121,6 +124,10 @@ class Sources:
                         left.append(path)
             self._behind[start] = frozenset(seen)
         return self._behind[start]
+
+    @functools.cached_property
+    def never(self) -> frozenset[Path]:
+        return frozenset(self.root / name for name in NEVER)
 
     @functools.cached_property
     def always(self) -> frozenset[Path]:
@@ -159,6 +166,8 @@ class Sources:
         known = self._assigned.get(path)
         if known is None:
             known = {}
+            import ast
+
             for node in ast.parse(self.text(path)).body:
                 if isinstance(node, ast.Assign | ast.AnnAssign):
                     used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
@@ -169,18 +178,21 @@ class Sources:
 
     def fingerprint(self, function: Callable[..., Any]) -> str:
         """A hash of the compiler and of every source `function` depends on."""
-        digest = hashlib.sha256(f"{sys.version_info[:2]} {numba.__version__}".encode())
-        for each in sorted(self._digest(path) for path in self.of(function)):
+        digest = hashlib.sha256(f"{sys.version_info[:2]} {compiler_version()}".encode())
+        for each in sorted(self.digest(path) for path in self.of(function)):
             digest.update(each)
         return digest.hexdigest()[:16]
 
-    def _digest(self, path: Path) -> bytes:
+    def label(self, path: Path) -> str:
+        """The name of a file within the package; its last part for files elsewhere."""
+        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.name
+
+    def digest(self, path: Path) -> bytes:
         """A hash of one file and of its place in the package."""
         known = self._digests.get(path)
         if known is None:
-            inside = path.is_relative_to(self.root)
-            label = path.relative_to(self.root).as_posix() if inside else path.name
-            known = self._digests[path] = hashlib.sha256(f"{label} {self.text(path)}".encode()).digest()
+            named = f"{self.label(path)} {self.text(path)}"
+            known = self._digests[path] = hashlib.sha256(named.encode()).digest()
         return known
 
 
@@ -195,36 +207,96 @@ def _names(code: CodeType) -> Iterator[str]:
 SOURCES = Sources(Path(__file__).parent)
 
 
-class _ByContent(caching._CacheLocator):  # the compiler's own name for what finds a cache
-    """Finds the cache of a function by the content of its sources."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._fingerprint = SOURCES.fingerprint(function)
-        self._line = function.__code__.co_firstlineno
-
-    def get_cache_path(self) -> str:
-        return str(cache_folder() / self._fingerprint)
-
-    def get_source_stamp(self) -> str:
-        return self._fingerprint
-
-    def get_disambiguator(self) -> str:
-        return str(self._line)
-
-    @classmethod
-    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _ByContent:
-        return cls(py_func)
+@functools.cache
+def compiler_version() -> str | None:
+    """What tells versions of the compiler apart, found without importing it; None without a compiler."""
+    versions = []
+    for package in ("numba", "llvmlite"):
+        found = importlib.util.find_spec(package)
+        if found is None or found.origin is None:
+            return None
+        versions.append(Path(found.origin).with_name("_version.py").read_text())
+    return hashlib.sha256("".join(versions).encode()).hexdigest()
 
 
-class _Results(caching.CompileResultCacheImpl):
-    _locator_classes = [_ByContent]  # noqa: RUF012 - declared so by the compiler
+@functools.cache
+def target() -> str:
+    """The processor that code is compiled for: this one, or the one that NUMBA_CPU_NAME names."""
+    from llvmlite import binding
+
+    given = os.environ.get("NUMBA_CPU_NAME")
+    name, features = given or binding.get_host_cpu_name(), os.environ.get("NUMBA_CPU_FEATURES")
+    if features is None:
+        features = "" if given else binding.get_host_cpu_features().flatten()
+    return f"{name}-{hashlib.sha256(features.encode()).hexdigest()[:8]}"
 
 
-class KernelCache(caching.FunctionCache):
-    """The disk cache of one kernel, in the place of the compiler's own."""
+class Code(NamedTuple):
+    """Machine code in memory: address, form of its result, what keeps it alive, where it came from."""
 
-    _impl_class = _Results
+    address: int
+    result: str
+    owner: Any
+    origin: str
 
-    def holds(self, signature: tuple[Any, ...]) -> bool:
-        """Whether there is code for these types on disk; not whether it is for this processor."""
-        return any(key[0] == signature for key in self._cache_file._load_index())
+
+def _file(function: Callable[..., Any], variant: str) -> Path:
+    """Where the object code of a function is kept; `variant` says for which types."""
+    name = f"{function.__name__}-{function.__code__.co_firstlineno}.{variant}.{target()}.code"
+    return cache_folder() / SOURCES.fingerprint(function) / name
+
+
+def is_cached(function: Callable[..., Any], variant: str) -> bool:
+    """Whether there is object code for this processor on disk."""
+    return cache_usable() and compiler_version() is not None and _file(function, variant).is_file()
+
+
+def save(function: Callable[..., Any], variant: str, image: bytes, symbol: str, result: str) -> None:
+    """Keep object code on disk: a line about it, the code, a checksum of both; whole or not at all."""
+    if not cache_usable():
+        return
+    path = _file(function, variant)
+    head = json.dumps({"symbol": symbol, "result": result}).encode() + b"\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    import tempfile
+
+    made, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    with os.fdopen(made, "wb") as file:
+        file.write(head + image + hashlib.sha256(head + image).digest())
+    os.replace(temporary, path)
+
+
+def read(function: Callable[..., Any], variant: str) -> tuple[bytes, str, str] | None:
+    """Object code, symbol and form of the result as they were saved; None without, or when damaged."""
+    if not is_cached(function, variant):
+        return None
+    content = _file(function, variant).read_bytes()
+    content, checksum = content[:-32], content[-32:]
+    if hashlib.sha256(content).digest() != checksum:
+        return None
+    head, image = content.split(b"\n", 1)
+    about = json.loads(head)
+    return image, about["symbol"], about["result"]
+
+
+def load(function: Callable[..., Any], variant: str) -> Code | None:
+    """Machine code from the cache, placed in memory; None when it has to be compiled."""
+    kept = read(function, variant)
+    if kept is None:
+        return None
+    image, symbol, result = kept
+    address, owner = _placed(image, symbol)
+    return Code(address, result, owner, "cache")
+
+
+def _placed(image: bytes, symbol: str) -> tuple[int, Any]:
+    """The address of a symbol of object code that is placed in memory, and what keeps it there."""
+    from llvmlite import binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    machine = binding.Target.from_default_triple().create_target_machine(jit=True)
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+    engine.add_object_file(binding.ObjectFileRef.from_data(image))
+    engine.finalize_object()
+    return engine.get_function_address(symbol), engine

@@ -42,6 +42,87 @@ def say(text: str, end: str = "\n") -> None:
         print(text, end=end, file=sys.stderr, flush=True)
 
 
+def _on_terminal() -> bool:
+    return sys.stderr.isatty()
+
+
+class Bar:
+    """One line for many pieces of work: a bar, how many are done, and the time left.
+
+    Drawn anew on a terminal; elsewhere a line when work begins and one when all of it is done. More may come
+    while there is some; when all is done the line ends, and the next piece begins another.
+    """
+
+    WIDTH = 30
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self._lock = threading.Lock()
+        self._total = self._done = self._drawn = 0
+        self._start = 0.0
+
+    def expect(self, count: int) -> None:
+        """So many pieces more are to be done, or fewer where `count` is negative."""
+        with self._lock:
+            if count > 0 and self._total == 0:
+                self._start = time.perf_counter()
+                if not _on_terminal():
+                    say(f"worldline: {self.what} ...")
+            self._total += count
+            self._draw()
+
+    def advance(self) -> None:
+        """One piece is done."""
+        with self._lock:
+            self._done += 1
+            self._draw()
+
+    def _draw(self) -> None:
+        seconds = time.perf_counter() - self._start
+        if self._done >= self._total:
+            if self._done:
+                text = f"worldline: {self.what}: {self._done} in {seconds:.0f} s"
+                say(f"\r{text.ljust(self._drawn)}" if self._drawn else text)
+            self._total = self._done = self._drawn = 0
+        elif _on_terminal():
+            filled = self.WIDTH * self._done // self._total
+            bar = "#" * filled + "." * (self.WIDTH - filled)
+            left = seconds * (self._total - self._done) / self._done if self._done else 0.0
+            rest = f", about {left:.0f} s left" if self._done else ""
+            text = f"worldline: {self.what} [{bar}] {self._done} of {self._total}{rest}"
+            say(f"\r{text.ljust(self._drawn)}", end="")
+            self._drawn = max(self._drawn, len(text))
+
+
+compilations = Bar("compiling kernels (once per machine)")
+"""What this process and those beside it compile; see `one_line`."""
+_one_line = False
+
+
+def one_line() -> None:
+    """From now on, show all that is compiled on one line, as several processes compile at a time."""
+    global _one_line
+    _one_line = True
+
+
+@contextlib.contextmanager
+def compiling(what: str) -> Iterator[None]:
+    """Say that something is compiled here, and how long it took."""
+    if _one_line:
+        compilations.expect(1)
+        try:
+            yield
+        finally:
+            compilations.advance()
+        return
+    say(f"worldline: compiling {what} (once per machine) ...", end="")
+    start = time.perf_counter()
+    try:
+        yield
+    finally:
+        say(f" {time.perf_counter() - start:.1f} s")
+
+
 def _watch() -> None:
     global _watched
     idle = 0

@@ -24,6 +24,23 @@ if TYPE_CHECKING:
 WALKER = Path(__file__).with_name("data") / "walker.xml"
 """The bundled robot; see the note at the top of the file."""
 
+STAGES = """
+solve_rows solve_free_bodies narrow_convex solve_islands contact_rows solve_velocities
+solve_manifold solve_gjk solve_epa refresh_poses total_momentum kinetic_energy spring_displacements
+potential_energy com_position limit_rows gather_mass guess_from_last actuator_forces
+add_passive_forces begin_rows place_bodies place broad narrow_sort narrow_round narrow_flat
+narrow_ball check_contacts find_islands check_islands damp_implicitly log_contacts mass_of_island
+limit_energy keep_smooth correct_positions compensate_gravity center_forces unpack_state
+runge_kutta_first runge_kutta_second runge_kutta_third runge_kutta_last pack_state body_poses
+inverse_dynamics subtract_passive_forces forward_dynamics mass_matrix
+""".split()
+"""Stages of the scenes, slow ones first; those of the first world are compiled where it runs."""
+LANE_STAGES = """
+body_poses positions link_velocities no_wrenches inverse_dynamics spring_displacements
+subtract_passive_forces add_passive_forces forward_dynamics composites mass_matrix
+""".split()
+"""Stages of the batch."""
+
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
@@ -47,6 +64,7 @@ def demo(
 
     console = Console()
     console.print("[bold]Worldline demo[/bold]; the first run compiles kernels, once per machine.\n")
+    _compile_ahead()
     _first_world(console)
     falls(console, seconds, pieces, output)
     _arm(console, seconds)
@@ -55,6 +73,18 @@ def demo(
     _batch(console, worlds)
     if output is None:
         console.print("\n`worldline demo -o replays` writes pages that replay what fell in a browser")
+
+
+def _compile_ahead() -> None:
+    """Let other processors compile what the scenes need, while this one goes on with the first."""
+    from worldline._src.compile_ahead import compile_ahead
+    from worldline._src.jit import Stage
+    from worldline._src.scalar.lanes import LANES4, LANES8, native_width
+    from worldline._src.step import constraints, dynamics  # noqa: F401 - they define the stages
+
+    compile_ahead(Stage.registry[name] for name in STAGES)
+    lanes = LANES8 if native_width() == 8 else LANES4
+    compile_ahead((Stage.registry[name] for name in LANE_STAGES), lanes)
 
 
 def _first_world(console: Console) -> None:

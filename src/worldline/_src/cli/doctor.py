@@ -19,8 +19,9 @@ from rich.markup import escape
 from worldline import __version__
 from worldline._src.cli import common
 
-NEEDED = ("numpy", "numba", "scipy", "msgspec", "lxml", "trimesh", "typer", "rich")
+NEEDED = ("numpy", "scipy", "msgspec", "lxml", "trimesh", "typer", "rich")
 OPTIONAL = {
+    "numba": ("compiler", "the compiler, for kernels that did not come with the package"),
     "viser": ("viewer", "the web viewer"),
     "gymnasium": ("rl", "environments for reinforcement learning"),
     "ray": ("distributed", "rollouts on many machines"),
@@ -53,7 +54,7 @@ def doctor(as_json: common.AsJson = False) -> None:
       worldline doctor
       worldline doctor --json > report.json     attach this to a bug report
     """
-    findings = [*_python(), *_processor(), *_cache(), *_packages(), _self_check()]
+    findings = [*_python(), *_processor(), *_machine_code(), *_cache(), *_packages(), _self_check()]
     bad = [finding for finding in findings if not finding.good]
     if as_json:
         common.write_json({"good": not bad, "findings": [finding._asdict() for finding in findings]})
@@ -88,24 +89,49 @@ def _python() -> Iterator[Finding]:
     from worldline._src.jit import DISABLED
 
     yield Finding(
-        "compiler",
+        "compiled code",
         "off (NUMBA_DISABLE_JIT is set)" if DISABLED else "on",
         not DISABLED,
-        "unset NUMBA_DISABLE_JIT; without the compiler everything is hundreds of times slower",
+        "unset NUMBA_DISABLE_JIT; plain Python is hundreds of times slower",
     )
 
 
 def _processor() -> Iterator[Finding]:
-    import llvmlite.binding as llvm
-
+    from worldline._src.processor import flags, levels
     from worldline._src.scalar.lanes import native_width
 
-    features = llvm.get_host_cpu_features()
-    wide = [name for name in ("sse4.2", "avx", "avx2", "fma", "avx512f", "neon", "sve") if features.get(name)]
-    yield Finding("processor", f"{llvm.get_host_cpu_name()}, {' '.join(wide) or 'no vector features found'}")
+    wide = [name for name in ("sse4_2", "avx", "avx2", "fma", "avx512f", "asimd", "sve") if name in flags()]
+    level = levels()[0] if levels() else platform.machine()
+    yield Finding("processor", f"{level}, {' '.join(wide) or 'no vector features found'}")
     yield Finding("lanes", f"{native_width()} worlds per instruction")
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     yield Finding("threads", f"{usable} usable of {os.cpu_count()} processors")
+
+
+def _machine_code() -> Iterator[Finding]:
+    """Where kernels come from, and what would still be compiled."""
+    from worldline._src import machine_code
+    from worldline._src.cli.compile_units import missing, scalars, units
+    from worldline._src.errors import MachineCodeError
+    from worldline._src.jit import DISABLED
+    from worldline._src.kernel_cache import compiler_version
+
+    if DISABLED:
+        return
+    try:
+        package = machine_code.package()
+        package.check()
+    except MachineCodeError as error:
+        yield Finding("machine code", "damaged", False, str(error))
+        return
+    came = "none came with the package: kernels are compiled on this machine"
+    if package.level:
+        came = f"{len(package)} functions for {package.level}, in {package.folder}"
+    yield Finding("machine code", came)
+    left = {scalar: (len(missing(scalar)), len(units(scalar))) for scalar in scalars()}
+    text = ", ".join(f"{count} of {total} for {scalar}" for scalar, (count, total) in left.items() if count)
+    good = not text or compiler_version() is not None
+    yield Finding("still to compile", text or "nothing", good, "pip install 'worldline[compiler]'")
 
 
 def _cache() -> Iterator[Finding]:

@@ -4,47 +4,32 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import time
-from concurrent.futures import ProcessPoolExecutor
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
+
+from worldline._src.cli import common
+
+if TYPE_CHECKING:
+    from worldline._src.jit import Unit
 
 
-def compile_scalar(scalar: str) -> float:
-    """Compile all programs for one scalar in this process; returns the seconds it took."""
-    from worldline._src.kernels.program import caller
-    from worldline._src.step import lane_simulation, programs, runner, stepping
-    from worldline._src.step.constraints import all_stages
-    from worldline._src.step.evaluate import compiled, stage_addresses
-
-    start = time.perf_counter()
-    runner.runner(scalar)
-    if scalar == "float":
-        caller()
-        runner.advancer()
-        stage_addresses(all_stages())
-    for program in (*programs.ALL, *stepping.PROGRAMS):
-        if scalar == "float" or not program.one_by_one:
-            compiled(program, scalar)
-    lane_simulation.compile_all(scalar)
-    return time.perf_counter() - start
-
-
-def warm(jobs: int | None = None) -> dict[str, float]:
-    """Compile for one world and for lanes, in parallel where there are processors for it."""
+def to_compile() -> list[Unit]:
+    """What is not compiled yet, for one world and for the lanes that this processor prefers."""
+    from worldline._src.cli.compile_units import missing
     from worldline._src.scalar.lanes import native_width
 
-    scalars = [f"lanes{native_width()}", "float"]
-    jobs = min(jobs or os.cpu_count() or 1, len(scalars))
-    if jobs == 1:
-        return {scalar: compile_scalar(scalar) for scalar in scalars}
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        return dict(zip(scalars, pool.map(compile_scalar, scalars), strict=True))
+    return [unit for scalar in ("float", f"lanes{native_width()}") for unit in missing(scalar)]
+
+
+def warm(jobs: int | None = None, report: Callable[[Unit], None] = lambda unit: None) -> None:
+    """Compile for one world and for lanes, on all processors or on `jobs` of them."""
+    from worldline._src.compile_ahead import compile_all
+
+    compile_all(to_compile(), jobs or os.cpu_count() or 1, report)
 
 
 def warmup(
@@ -57,20 +42,12 @@ def warmup(
       worldline warmup
       WORLDLINE_CACHE_DIR=/opt/kernels worldline warmup     for a container
     """
+    from worldline._src.compile_ahead import compile_all
     from worldline._src.kernel_cache import cache_folder
 
-    console = Console()
+    console = common.results()
     start = time.perf_counter()
-    with console.status("compiling kernels (once per machine) ..."):
-        previous = os.environ.get("WORLDLINE_QUIET")
-        os.environ["WORLDLINE_QUIET"] = "1"
-        try:
-            times = warm(jobs)
-        finally:
-            if previous is None:
-                del os.environ["WORLDLINE_QUIET"]
-            else:
-                os.environ["WORLDLINE_QUIET"] = previous
-    for scalar, seconds in times.items():
-        console.print(f"{scalar:>8}: {seconds:.1f} s")
-    console.print(f"kernels ready after {time.perf_counter() - start:.1f} s in {cache_folder()}")
+    units = to_compile()
+    compile_all(units, jobs or os.cpu_count() or 1)
+    seconds = time.perf_counter() - start
+    console.print(f"{len(units)} kernels compiled, all ready after {seconds:.1f} s in {cache_folder()}")

@@ -7,11 +7,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import float64
 
-from worldline._src.jit import DISABLED, Stage, announced, entry
+from worldline._src.jit import DISABLED, Stage, entry
 from worldline._src.kernels.narrowphase.links import LINKED
 from worldline._src.kernels.program import caller
+from worldline._src.kinds import float64
 from worldline._src.spatial.rotation import Quat, quat_to_matrix
 
 _programs: dict[tuple[Stage, ...], Any] = {}
@@ -34,17 +34,12 @@ def set_links(links: tuple[int, ...], args: Any) -> None:
         args[k] = LINKED[k].address(float64)
 
 
-@entry
-def _fill_poses(poses, X_out):
+@entry(signature="float64[:,::1] float64[:,::1]", label="poses of collision objects")
+def fill_poses(poses, X_out):
+    """Poses of position and unit quaternion, (n, 7), as position and rotation matrix, (n, 12)."""
     for k in range(poses.shape[0]):
         R = quat_to_matrix(Quat(poses[k, 3], poses[k, 4], poses[k, 5], poses[k, 6]))
         X_out[k, 0], X_out[k, 1], X_out[k, 2] = poses[k, 0], poses[k, 1], poses[k, 2]
         X_out[k, 3], X_out[k, 4], X_out[k, 5] = R.xx, R.xy, R.xz
         X_out[k, 6], X_out[k, 7], X_out[k, 8] = R.yx, R.yy, R.yz
         X_out[k, 9], X_out[k, 10], X_out[k, 11] = R.zx, R.zy, R.zz
-
-
-def fill_poses(poses: Any, X_out: Any) -> None:
-    """Poses of position and unit quaternion, (n, 7), as position and rotation matrix, (n, 12)."""
-    with announced("poses of collision objects"):
-        _fill_poses(poses, X_out)

@@ -10,14 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from worldline._src.jit import DISABLED, announced, entry
+from worldline._src.jit import DISABLED, entry
 from worldline._src.scalar.memory import call_stage, pointer
 
-_SIGNATURE = "(int64[::1], int64[::1], float64[::1], int64[::1], float64[::1])"
-_ready: list[Any] = []
 
-
-@entry
+@entry(signature="int64[::1] int64[::1] float64[::1] int64[::1] float64[::1]", label="the call of a program")
 def _call(program, m, c, args, d):
     for k in range(program.shape[0]):
         call_stage(program[k], pointer(m), pointer(c), pointer(args), pointer(d))
@@ -30,11 +27,4 @@ def _call_python(program, m, c, args, d):
 
 def caller() -> Any:
     """The compiled function (program, m, c, args, d) that runs a program once on arenas with its operands."""
-    if not _ready:
-        run: Any = _call_python
-        if not DISABLED:
-            run = _call
-            with announced("the call of a program"):
-                run.compile(_SIGNATURE)
-        _ready.append(run)
-    return _ready[0]
+    return _call_python if DISABLED else _call.ready()

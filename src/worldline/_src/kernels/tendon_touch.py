@@ -10,7 +10,10 @@ from worldline._src.spatial.rotation import load_mat3
 from worldline._src.spatial.vec3 import Vec3, load_vec3, store_vec3
 
 
-@entry
+@entry(
+    signature="float64[:,::1] float64[:,::1] float64 boolean boolean float64[:,::1]",
+    label="tendons around shapes",
+)
 def tendon_touch(points, R_W, radius, cylinder, sided, touch_out):
     """The length on the shape [m], and its ends in touch_out, (2, 3); -1 where the tendon passes freely.
 

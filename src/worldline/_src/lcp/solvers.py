@@ -16,7 +16,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from worldline._src.errors import ArgumentError, CapabilityError
-from worldline._src.jit import announced
 from worldline._src.kernels.lcp.problem import BAD_DIAGONAL, LIMIT_REACHED, RAY, SINGULAR
 from worldline._src.lcp import entries
 from worldline._src.lcp.problem import LcpKind, LcpProblem, numbers_of
@@ -117,7 +116,6 @@ class LcpSolver:
     category: ClassVar[str]
     supports_boxed: ClassVar[bool] = True
     supports_friction_index: ClassVar[bool] = True
-    used: ClassVar[bool] = False  # whether this process has its machine code already
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -153,12 +151,7 @@ class LcpSolver:
         x = _start(problem, guess)
         code, iterations = 0, 0
         if len(problem):
-            if type(self).used:
-                code, iterations = self._run(problem, x, options)
-            else:
-                with announced(f"the {self.name} method"):
-                    code, iterations = self._run(problem, x, options)
-                type(self).used = True
+            code, iterations = self._run(problem, x, options)
         return self._finish(problem, x, int(code), int(iterations), options.tolerance)
 
     def _run(self, problem: LcpProblem, x_io: np.ndarray, options: LcpOptions) -> tuple[int, int]:

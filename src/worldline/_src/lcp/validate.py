@@ -37,7 +37,7 @@ class LcpValidation(NamedTuple):
 def measure(problem: LcpProblem, x: np.ndarray) -> tuple[Measure, np.ndarray]:
     """Residuals and slack of `x`."""
     w = np.empty(len(problem))
-    return entries.measure(problem.arrays(), x, w), w
+    return Measure(*entries.measure(problem.arrays(), x, w)), w
 
 
 def validate(problem: LcpProblem, x: Any, tolerance: float = 1e-8) -> LcpValidation:

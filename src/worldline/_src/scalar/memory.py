@@ -4,128 +4,49 @@
 
 A stage receives four pointers. `vector` and `matrix` turn an offset into a contiguous array of the
 pointer's element type without touching reference counts. As plain Python the pointers are flat NumPy
-arrays and the views are slices of them.
+arrays and the views are slices of them; compiled forms are in `lowering/memory.py`.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-from numba.np import arrayobj
 
 from worldline._src.jit import DISABLED
 
 
-def _view(context, builder, kind, base, offset, shape):
-    """An array structure over foreign memory: no owner, no reference count."""
-    array = arrayobj.make_array(kind)(context, builder)
-    size = context.get_constant(types.intp, _item_size(context, kind.dtype))
-    strides = [size]
-    for extent in reversed(shape[1:]):
-        strides.insert(0, builder.mul(strides[0], extent))
-    arrayobj.populate_array(
-        array,
-        data=builder.gep(base, [offset]),
-        shape=shape,
-        strides=strides,
-        itemsize=size,
-        meminfo=None,
-    )
-    return array._getvalue()
-
-
-def _item_size(context, dtype) -> int:
-    return context.get_abi_sizeof(context.get_data_type(dtype))
-
-
-@intrinsic
-def _vector(typingctx, arena, offset, count):
-    if not isinstance(arena, types.CPointer):
-        return None
-    kind = types.Array(arena.dtype, 1, "C")
-
-    def codegen(context, builder, sig, args):
-        return _view(context, builder, kind, args[0], args[1], [args[2]])
-
-    return kind(arena, types.intp, types.intp), codegen
-
-
-@intrinsic
-def _matrix(typingctx, arena, offset, rows, columns):
-    if not isinstance(arena, types.CPointer):
-        return None
-    kind = types.Array(arena.dtype, 2, "C")
-
-    def codegen(context, builder, sig, args):
-        return _view(context, builder, kind, args[0], args[1], [args[2], args[3]])
-
-    return kind(arena, types.intp, types.intp, types.intp), codegen
-
-
-def _vector_slice(arena, offset, count):
+def vector(arena, offset, count):
+    """The `count` elements from `offset` on, as a 1-D array."""
     return arena[offset : offset + count]
 
 
-def _matrix_slice(arena, offset, rows, columns):
+def matrix(arena, offset, rows, columns):
+    """`rows * columns` elements from `offset` on, as a 2-D array."""
     # a matrix with a capacity has rows past the end of its arena that no stage looks at
     rows = min(rows, (arena.size - offset) // max(columns, 1))
     return arena[offset : offset + rows * columns].reshape(rows, columns)
 
 
-vector = _vector_slice if DISABLED else _vector
-"""vector(arena, offset, count): the `count` elements from `offset` on, as a 1-D array."""
-
-matrix = _matrix_slice if DISABLED else _matrix
-"""matrix(arena, offset, rows, columns): `rows * columns` elements from `offset` on, as a 2-D array."""
+def pointer(array):
+    """The address of an array's first element, typed by its elements; as plain Python the array."""
+    return array
 
 
-@intrinsic
-def pointer(typingctx, array):
-    """The address of an array's first element, typed by its elements."""
-    kind = types.CPointer(array.dtype)
-
-    def codegen(context, builder, sig, args):
-        return arrayobj.make_array(array)(context, builder, args[0]).data
-
-    return kind(array), codegen
-
-
-@intrinsic
-def pointer_as(typingctx, array, scalar):
-    """The address of an array's first element, seen as another scalar.
-
-    `scalar` is a Numba type passed as a literal class, e.g. `LANES4`.
-    """
-    kind = types.CPointer(scalar.instance_type)
-
-    def codegen(context, builder, sig, args):
-        data = arrayobj.make_array(array)(context, builder, args[0]).data
-        return builder.bitcast(data, context.get_data_type(scalar.instance_type).as_pointer())
-
-    return kind(array, scalar), codegen
-
-
-@intrinsic
-def _address_as(typingctx, address, scalar):
-    kind = types.CPointer(scalar.instance_type)
-
-    def codegen(context, builder, sig, args):
-        return builder.inttoptr(args[0], context.get_data_type(scalar.instance_type).as_pointer())
-
-    return kind(types.int64, scalar), codegen
+def pointer_as(array, scalar):
+    """The address of an array's first element, seen as another scalar, e.g. `LANES4`."""
+    return array
 
 
 _known_blocks: dict[int, np.ndarray] = {}
 
 
-def _block_at(address, scalar):
+def address_as(address, scalar):
+    """An integer as the address of elements of a scalar, e.g. `int64`."""
     return _known_blocks[int(address)]
 
 
-address_as = _block_at if DISABLED else _address_as
-"""address_as(address, scalar): an integer as the address of elements of a Numba type."""
+def address_like(address, arena):
+    """An integer as the address of elements of the kind that `arena` holds."""
+    return _known_blocks[int(address)]
 
 
 def address_of(block: np.ndarray) -> int:
@@ -136,90 +57,22 @@ def address_of(block: np.ndarray) -> int:
     return address
 
 
-@intrinsic
-def call_stage(typingctx, address, m, c, args, d):
-    """Call a stage through the address of its machine code."""
-    kinds = (m, c, args, d)
-
-    def codegen(context, builder, sig, values):
-        convention = context.call_conv
-        function_type = convention.get_function_type(types.none, kinds)
-        callee = builder.inttoptr(values[0], function_type.as_pointer())
-        convention.call_function(builder, callee, types.none, kinds, values[1:])
-        return context.get_dummy_value()
-
-    return types.none(types.int64, *kinds), codegen
+def call_stage(address, m, c, args, d):
+    """Call a stage through the address of its machine code; as plain Python the address is the stage."""
+    address(m, c, args, d)
 
 
-def _transposed(builder, rows):
-    """The transpose of a square of vectors, in log2(n) rounds of exchanging half blocks."""
-    n = len(rows)
-    h = 1
-    while h < n:
-        keep = [lane if not lane & h else n + lane - h for lane in range(n)]
-        swap = [lane + h if not lane & h else n + lane for lane in range(n)]
-        for i in range(n):
-            if not i & h:
-                a, b = rows[i], rows[i + h]
-                rows[i] = _shuffle(builder, a, b, keep)
-                rows[i + h] = _shuffle(builder, a, b, swap)
-        h *= 2
-    return rows
-
-
-def _shuffle(builder, a, b, lanes):
-    mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
-    return builder.shuffle_vector(a, b, mask)
-
-
-def _rows(context, builder, array, start, stride, width):
-    """Addresses of `width` vectors in a 1-D array of doubles, `stride` elements apart."""
-    kind = ir.VectorType(ir.DoubleType(), width).as_pointer()
-    rows = []
-    for _ in range(width):
-        rows.append(builder.bitcast(builder.gep(array.data, [start]), kind))
-        start = builder.add(start, stride)
-    return rows
-
-
-@intrinsic
-def gather_block(typingctx, lanes, at, array, start, stride):
-    """Move a square block from one row per world into lanes.
+def gather_block(lanes, at, array, start, stride):
+    """Move a square block from one row per world into lanes; compiled code only.
 
     Element `at + k` of the lanes gets element `start + lane * stride + k` of the array in every lane.
     """
-    width = lanes.dtype.width
-
-    def codegen(context, builder, sig, args):
-        source = arrayobj.make_array(array)(context, builder, args[2])
-        # rows of the caller's arrays have no special alignment
-        addresses = _rows(context, builder, source, args[3], args[4], width)
-        rows = [builder.load(address, align=8) for address in addresses]
-        for k, row in enumerate(_transposed(builder, rows)):
-            index = builder.add(args[1], ir.Constant(args[1].type, k))
-            builder.store(row, builder.gep(args[0], [index]))
-        return context.get_dummy_value()
-
-    return types.none(lanes, types.intp, array, types.intp, types.intp), codegen
+    raise NotImplementedError("there are no lanes in plain Python")
 
 
-@intrinsic
-def scatter_block(typingctx, lanes, at, array, start, stride):
+def scatter_block(lanes, at, array, start, stride):
     """Move a square block from lanes back to one row per world; the inverse of `gather_block`."""
-    width = lanes.dtype.width
-
-    def codegen(context, builder, sig, args):
-        target = arrayobj.make_array(array)(context, builder, args[2])
-        rows = []
-        for k in range(width):
-            index = builder.add(args[1], ir.Constant(args[1].type, k))
-            rows.append(builder.load(builder.gep(args[0], [index])))
-        addresses = _rows(context, builder, target, args[3], args[4], width)
-        for row, address in zip(_transposed(builder, rows), addresses, strict=True):
-            builder.store(row, address, align=8)
-        return context.get_dummy_value()
-
-    return types.none(lanes, types.intp, array, types.intp, types.intp), codegen
+    raise NotImplementedError("there are no lanes in plain Python")
 
 
 def aligned_zeros(count: int) -> np.ndarray:

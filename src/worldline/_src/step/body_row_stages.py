@@ -9,8 +9,6 @@ contact or one body at a time, as if it were the island, so that a row has the c
 
 from __future__ import annotations
 
-from numba import int64
-
 from worldline._src.jit import inline, stage
 from worldline._src.kernels.constraints import body_rows
 from worldline._src.kernels.constraints.body_blocks import BODY_COLUMNS, SIDE, FreeTrees, keep_mass
@@ -49,6 +47,7 @@ from worldline._src.kernels.constraints.tables import (
     work_view,
 )
 from worldline._src.kernels.narrowphase import tables as hits
+from worldline._src.kinds import int64
 from worldline._src.model.views import chain_view, control_view, inertia_view, operand_view
 from worldline._src.scalar.memory import address_as, matrix
 from worldline._src.step.island_stages import call_linked

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from numba import int64
-
 from worldline._src.jit import inline, stage
 from worldline._src.kernels import actuation, body_matrices
 from worldline._src.kernels.constraints import contact_rows as contacts
@@ -40,6 +38,7 @@ from worldline._src.kernels.constraints.tables import (
     work_view,
 )
 from worldline._src.kernels.narrowphase import tables as hits
+from worldline._src.kinds import int64
 from worldline._src.model.views import (
     acceleration_view,
     articulated_view,
@@ -55,7 +54,7 @@ from worldline._src.model.views import (
     step_view,
     tree_view,
 )
-from worldline._src.scalar.memory import address_as, matrix
+from worldline._src.scalar.memory import address_as, matrix, pointer
 from worldline._src.step.reaching import Bodies, address_like, hits_of, trees_of
 
 _BODY_X, _NBODY = hits.SLOT["body_X_W"], hits.SLOT["nbody"]
@@ -242,5 +241,5 @@ def damp_implicitly(m, c, args, d):
         if is_damped(damped, first, first + n):
             m[_COLUMNS], m[_WIDTH] = n, padded_columns(n)
             at = trees.tree_mass_at[t]
-            M = trees.tree_mass[at : at + n * n].reshape(n, n)
+            M = matrix(pointer(trees.tree_mass), at, n, n)
             damp_tree(damped, M, first, n, h, work_view(m, c, args, d), a)

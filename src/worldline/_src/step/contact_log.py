@@ -7,12 +7,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import float64, int64
 
 from worldline._src.jit import stage
 from worldline._src.kernels.constraints import contact_log as log
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.tables import CONTACT_COUNT, contact_frame_view, twin_view
+from worldline._src.kinds import float64, int64
 from worldline._src.scalar.columns import Block
 from worldline._src.scalar.memory import address_as, address_of
 from worldline._src.step.reaching import hits_of

@@ -126,6 +126,18 @@ def centroidal_derivatives(model: Model, q: VectorLike, qd: VectorLike) -> Centr
     return CentroidalDerivatives(*_columns(model, programs.MOMENTUM, (q, qd), (6,), NO_ARGS))
 
 
+PROGRAMS = (
+    programs.INVERSE_DYNAMICS,
+    programs.FORWARD_DYNAMICS,
+    *programs.RELIEVED.values(),
+    programs.LINK_VELOCITIES,
+    programs.LINK_ACCELERATIONS,
+    programs.MOMENTUM,
+    programs.INTEGRATE,
+)
+"""Programs that are differentiated: those that run in dual numbers."""
+
+
 def _columns(
     model: Model, program: Program, operands: tuple[Any, ...], shape: tuple[int, ...], args: np.ndarray
 ) -> list[Array]:
@@ -171,5 +183,6 @@ def _slopes(model: Model, program: Program, rows: list[Array], count: int, args:
     data = new_arena(model, "dual")
     stages, run = compiled(program, "dual"), runner.runner("dual")
     every = (1 << len(rows)) - 1
-    run(stages, arenas.index, arenas.constant, args, data, table, *flat, out.reshape(-1), 0, count, every)
+    span = np.array((0, count, every), np.int64)
+    run(stages, arenas.index, arenas.constant, args, data, table, *flat, out.reshape(-1), span)
     return out[..., 1]

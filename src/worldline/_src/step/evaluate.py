@@ -8,27 +8,30 @@ import contextlib
 import math
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from numba import float64
 
 from worldline._src.errors import ArgumentError
 from worldline._src.jit import DISABLED, Stage
+from worldline._src.kinds import DUAL, LANES4, LANES8, float64
 from worldline._src.model.fields import BY_NAME, extent
 from worldline._src.model.model import Model
-from worldline._src.scalar.dual import DUAL
-from worldline._src.scalar.lanes import LANES4, LANES8, native_width
+from worldline._src.scalar.lanes import native_width
 from worldline._src.scalar.memory import aligned_zeros
 from worldline._src.spatial.poses import Array
 from worldline._src.step import runner
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 _F64 = np.dtype(np.float64)
 NO_ARGS = np.zeros(4, np.int64)
 WITH_GRAVITY = np.array([1, 0, 0, 0], np.int64)
 _UNUSED = (np.zeros(0),) * 4
+_ONE = np.array([0, 1, runner.CHECK])
+"""What is run in the usual call: one world, whose operands are checked."""
 _SINGULAR = 1e-6
 """A mass matrix of unit diagonal whose Cholesky factor has a smaller diagonal entry has no inverse."""
 
@@ -327,9 +330,8 @@ def evaluate(
             data = stock.pop()
         except IndexError:
             data = new_arena(model, scalar, plan.size)
-        bad = run(
-            stages, arenas[0], constants, args, data, plan.table, x0, x1, x2, x3, flat, low, high, flags
-        )
+        span = _ONE if (low, high, flags) == (0, 1, runner.CHECK) else np.array((low, high, flags), np.int64)
+        bad = run(stages, arenas[0], constants, args, data, plan.table, x0, x1, x2, x3, flat, span)
         stock.append(data)
         return bad
 
@@ -352,6 +354,8 @@ def in_threads(chunk: Any, count: int, threads: int, width: int, flags: int) -> 
     threads = int(threads) or os.cpu_count() or 1
     pool = _pools.get(threads)
     if pool is None:
+        from concurrent.futures import ThreadPoolExecutor
+
         pool = _pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="worldline")
     size = -(-max(count, 1) // (threads * width)) * width
     jobs = [pool.submit(chunk, low, min(low + size, count), flags) for low in range(0, count, size)]

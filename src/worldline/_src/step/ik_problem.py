@@ -327,9 +327,8 @@ class IkProblem:
             at = (base + self._layout["option"][0]) * width
             data[at : at + NOPTION * width] = np.repeat(job.option, width)
             index, constant = arenas.index, arenas.constant
-            bad = run(
-                program, index, constant, job.args, data, table, *flat, none, result, low, high, flags
-            )  # fmt: skip
+            span = np.array((low, high, flags), np.int64)
+            bad = run(program, index, constant, job.args, data, table, *flat, none, result, span)
             stock.append(data)
             return bad
 

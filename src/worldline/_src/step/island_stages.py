@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from numba import float64, int64
-
 from worldline._src.jit import DISABLED, Stage, inline, stage
 from worldline._src.kernels.constraints import boxed, islands, matching, row_pgs, sleeping
 from worldline._src.kernels.constraints import free_bodies as free
@@ -112,6 +110,7 @@ from worldline._src.kernels.constraints.tables import (
     work_view,
 )
 from worldline._src.kernels.narrowphase import tables as hits
+from worldline._src.kinds import float64, int64
 from worldline._src.model.views import (
     chain_view,
     control_view,

@@ -13,15 +13,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import float64, int64
 
-from worldline._src.jit import DISABLED, Stage, announced, entry, inline, outline
-from worldline._src.scalar.lanes import LANES4, LANES8
+from worldline._src.jit import DISABLED, Stage, entry, inline, outline
+from worldline._src.kinds import LANES4, LANES8, float64, int64
 from worldline._src.scalar.memory import (
     address_as,
     address_of,
     call_stage,
     gather_block,
+    pointer,
     scatter_block,
     vector,
 )
@@ -35,6 +35,8 @@ STATUS, FRAME, QUANTITY, INDEX, VALUE, STEPS, MODE = range(7)
 """Columns of the marks of a world: status, the step that diverged first, quantity, index and value of its
 first number beyond a limit, steps made, 1 where steps that diverged are kept while they are finite."""
 MARKS = 7
+_SIGNATURE = 5 * "int64[:,::1] " + 4 * "float64[:,::1] " + 3 * "int64 "
+
 NOTED, FROZEN = 1.0, 2.0
 """Statuses beside 0: a step diverged and was kept; the world is at the last state before it diverged."""
 
@@ -132,18 +134,18 @@ def _settle(sets, state, checks, limits, width, marks_io):
         mark[STEPS] += 1.0
 
 
-@entry
+@entry(signature=_SIGNATURE, label="the loop over steps of worlds (float)")
 def _advance_float(program, sets, state, inputs, checks, limits, x, u, marks, low, high, steps):
     """One world after the other; see `_advance_lanes`."""
     for w in range(low, high):
         for p in range(state.shape[0]):
             at, n = state[p, _AT], state[p, _COUNT]
             d = vector(address_as(sets[state[p, _SET], 3], float64), 0, at + n)
-            _spread(d, 1, at, n, x.reshape(-1), state[p, _START], x.shape[1], w, high - 1, 0)
+            _spread(d, 1, at, n, vector(pointer(x), 0, x.size), state[p, _START], x.shape[1], w, high - 1, 0)
         for p in range(inputs.shape[0]):
             at, n = inputs[p, _AT], inputs[p, _COUNT]
             d = vector(address_as(sets[inputs[p, _SET], 3], float64), 0, at + n)
-            _spread(d, 1, at, n, u.reshape(-1), inputs[p, _START], u.shape[1], w, high - 1, 0)
+            _spread(d, 1, at, n, vector(pointer(u), 0, u.size), inputs[p, _START], u.shape[1], w, high - 1, 0)
         for _ in range(steps):
             _save(sets, state, 1)
             for k in range(program.shape[0]):
@@ -159,7 +161,7 @@ def _advance_float(program, sets, state, inputs, checks, limits, x, u, marks, lo
         for p in range(state.shape[0]):
             at, n = state[p, _AT], state[p, _COUNT]
             d = vector(address_as(sets[state[p, _SET], 3], float64), 0, at + n)
-            _collect(d, 1, at, n, x.reshape(-1), state[p, _START], x.shape[1], w, high - 1, 0)
+            _collect(d, 1, at, n, vector(pointer(x), 0, x.size), state[p, _START], x.shape[1], w, high - 1, 0)
 
 
 @inline
@@ -167,7 +169,7 @@ def _in(sets, parts, x, scalar, width, w, last):
     """Copy rows of `width` worlds into their arenas; whole squares are transposed in registers."""
     for p in range(parts.shape[0]):
         address, at, n, start = sets[parts[p, _SET], 3], parts[p, _AT], parts[p, _COUNT], parts[p, _START]
-        done, flat = 0, x.reshape(-1)
+        done, flat = 0, vector(pointer(x), 0, x.size)
         if w + width - 1 <= last:
             while done + width <= n:
                 data = address_as(address, scalar)
@@ -182,7 +184,7 @@ def _out(sets, parts, x, scalar, width, w, last):
     """The inverse of `_in`."""
     for p in range(parts.shape[0]):
         address, at, n, start = sets[parts[p, _SET], 3], parts[p, _AT], parts[p, _COUNT], parts[p, _START]
-        done, flat = 0, x.reshape(-1)
+        done, flat = 0, vector(pointer(x), 0, x.size)
         if w + width - 1 <= last:
             while done + width <= n:
                 data = address_as(address, scalar)
@@ -222,12 +224,12 @@ def _advance_lanes(
         _out(sets, state, x, scalar, width, w, high - 1)
 
 
-@entry
+@entry(signature=_SIGNATURE, label="the loop over steps of worlds (lanes4)")
 def _advance_lanes4(program, sets, state, inputs, checks, limits, x, u, marks, low, high, steps):
     _advance_lanes(program, sets, state, inputs, checks, limits, x, u, marks, low, high, steps, LANES4, 4)
 
 
-@entry
+@entry(signature=_SIGNATURE, label="the loop over steps of worlds (lanes8)")
 def _advance_lanes8(program, sets, state, inputs, checks, limits, x, u, marks, low, high, steps):
     _advance_lanes(program, sets, state, inputs, checks, limits, x, u, marks, low, high, steps, LANES8, 8)
 
@@ -261,23 +263,12 @@ def _settle_python(sets, checks, limits, mark):
     mark[STEPS] += 1.0
 
 
-_TABLE, _ROWS = "int64[:, ::1]", "float64[:, ::1]"
-_SIGNATURE = f"({', '.join([_TABLE] * 5 + [_ROWS] * 4 + ['int64'] * 3)})"
-_RUNNERS = {"float": _advance_float, "lanes4": _advance_lanes4, "lanes8": _advance_lanes8}
-_ready: dict[str, Any] = {}
+RUNNERS = {"float": _advance_float, "lanes4": _advance_lanes4, "lanes8": _advance_lanes8}
 
 
 def lane_runner(scalar: str) -> Any:
     """The compiled loop for a scalar; compiled on first use and announced then."""
-    run = _ready.get(scalar)
-    if run is None:
-        run = _advance_python
-        if not DISABLED:
-            run = _RUNNERS[scalar]
-            with announced(f"the loop over steps of worlds ({scalar})"):
-                run.compile(_SIGNATURE)
-        _ready[scalar] = run
-    return run
+    return _advance_python if DISABLED else RUNNERS[scalar].ready()
 
 
 def program_table(program: Sequence[tuple[Stage, int]], scalar: str) -> Any:

@@ -24,7 +24,6 @@ from worldline._src.errors import (
     StepFailure,
 )
 from worldline._src.jit import Stage
-from worldline._src.kernels.broadphase.every_pair import every_pair
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.model.checks import positive_number, whole_numbers
 from worldline._src.model.compile import constant_views
@@ -53,7 +52,6 @@ from worldline._src.step.evaluate import (
     is_count,
     new_arena,
     require_inertia,
-    stage_addresses,
 )
 from worldline._src.step.lane_runner import (
     FRAME,
@@ -71,7 +69,7 @@ from worldline._src.step.lane_runner import (
 from worldline._src.step.lane_sensing import LaneSensing
 from worldline._src.step.portions import portions
 from worldline._src.step.scene_semantics import drives_of, require_available, require_trees, semantics_of
-from worldline._src.step.slot_constraints import SENSOR_STAGES, STAGES, SlotConstraints
+from worldline._src.step.slot_constraints import SlotConstraints
 from worldline._src.step.step_table import CONSTRAINT, MULTIBODY, StepPlan, stages_of
 from worldline._src.step.stepping import (
     IMPLICIT_FAMILIES,
@@ -690,11 +688,3 @@ _SETTINGS = (
 )
 _NUMBERS = ("_state", "_inputs", "_marks", "_index", "_constant", "_data", "_start_row")
 """What a clone takes over: settings, and arrays without addresses."""
-
-
-def compile_all(scalar: str) -> None:
-    """Compile the loop and every stage of steps in lanes, for one scalar; those of trees are others'."""
-    lane_runner(scalar)
-    stage_addresses((*STAGES, *SENSOR_STAGES), scalar)
-    if scalar == "float":
-        stage_addresses((every_pair,), scalar)

@@ -10,32 +10,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from numba import float64, int64, types
-from numba.extending import intrinsic
-
-from worldline._src.jit import DISABLED, inline
+from worldline._src.jit import inline
 from worldline._src.kernels.constraints.tables import HIT_ARGS, HIT_D, HIT_M, TREE_C, TREE_D, TREE_M
 from worldline._src.kernels.narrowphase.tables import SLOT
-from worldline._src.scalar.memory import address_as, matrix, vector
+from worldline._src.kinds import float64, int64
+from worldline._src.scalar.memory import address_as, address_like, matrix, vector
 
 _CONTACT, _CONTACT_ID = SLOT["contact"], SLOT["contact_id"]
 _COUNTER, _NCONTACT = SLOT["counter"], SLOT["ncontact"]
 _SHAPE_TYPE, _SHAPE_X, _NSHAPE = SLOT["shape_type"], SLOT["shape_X_W"], SLOT["nshape"]
-
-
-@intrinsic
-def _address_like(typingctx, address, arena):
-    if not isinstance(arena, types.CPointer):
-        return None
-
-    def codegen(context, builder, sig, args):
-        return builder.inttoptr(args[0], args[1].type)
-
-    return arena(types.int64, arena), codegen
-
-
-address_like = address_as if DISABLED else _address_like
-"""address_like(address, arena): an integer as the address of elements of the kind that `arena` holds."""
 
 
 class Bodies(NamedTuple):

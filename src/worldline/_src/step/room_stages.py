@@ -10,8 +10,6 @@ enough room from the beginning.
 
 from __future__ import annotations
 
-from numba import int64
-
 from worldline._src.jit import stage
 from worldline._src.kernels.constraints import islands
 from worldline._src.kernels.constraints.body_blocks import BODY_COLUMNS
@@ -32,6 +30,7 @@ from worldline._src.kernels.constraints.tables import (
     tree_room_view,
 )
 from worldline._src.kernels.narrowphase import tables as hits
+from worldline._src.kinds import int64
 from worldline._src.scalar.memory import address_as, matrix, vector
 from worldline._src.step.island_stages import are_free, has_pair_columns
 

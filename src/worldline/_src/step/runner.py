@@ -13,12 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import float64, int64
 
-from worldline._src.jit import DISABLED, announced, entry, inline, outline
+from worldline._src.jit import DISABLED, entry, inline, outline
 from worldline._src.kernels.constraints.tables import SHORT
-from worldline._src.scalar.dual import DUAL
-from worldline._src.scalar.lanes import LANES4, LANES8
+from worldline._src.kinds import DUAL, LANES4, LANES8, float64, int64
 from worldline._src.scalar.memory import (
     address_as,
     call_stage,
@@ -35,6 +33,10 @@ _EXPONENT = 0x7FF0000000000000
 
 CHECK = 16
 """Flag of a run: look for operands that are not finite first; bits 0 to 3 mark operands by world."""
+
+_FLOATS, _INTS = "float64[::1] ", "int64[::1] "
+_RUN = 2 * _INTS + _FLOATS + _INTS + _FLOATS + _INTS + 5 * _FLOATS + _INTS
+_TABLE, _ROWS = "int64[:,::1] ", "float64[:,::1] "
 
 
 @outline
@@ -69,7 +71,7 @@ def _first_bad(table, x0, x1, x2, x3):
     return -1
 
 
-@entry
+@entry(signature=_INTS + 4 * _FLOATS, label="the check of operands")
 def _first_bad_entry(table, x0, x1, x2, x3):
     return _first_bad(table, x0, x1, x2, x3)
 
@@ -94,12 +96,14 @@ def _copy_in(d, offset, x, n, by_world, w):
             d[offset + k] = x[start + k]
 
 
-@entry
-def _run_float(program, m, c, args, d, table, x0, x1, x2, x3, out, low, high, flags):
+@entry(signature=_RUN, label="the loop over worlds (float)")
+def _run_float(program, m, c, args, d, table, x0, x1, x2, x3, out, span):
     """One world after the other.
 
-    table: offsets of the four operands and of the result, then how many numbers each has.
+    table: offsets of the four operands and of the result, then how many numbers each has. span: the first
+    world, the one after the last, and flags; an array, since numbers cost more in a call from Python.
     """
+    low, high, flags = span[0], span[1], span[2]
     if flags & CHECK:
         bad = _first_bad(table, x0, x1, x2, x3)
         if bad >= 0:
@@ -158,22 +162,25 @@ def _run_lanes(program, m, c, args, data, d, table, x0, x1, x2, x3, out, low, hi
     return -1
 
 
-@entry
-def _run_lanes4(program, m, c, args, d, table, x0, x1, x2, x3, out, low, high, flags):
+@entry(signature=_RUN, label="the loop over worlds (lanes4)")
+def _run_lanes4(program, m, c, args, d, table, x0, x1, x2, x3, out, span):
     data = pointer_as(d, LANES4)
+    low, high, flags = span[0], span[1], span[2]
     return _run_lanes(program, m, c, args, data, d, table, x0, x1, x2, x3, out, low, high, flags, 4)
 
 
-@entry
-def _run_lanes8(program, m, c, args, d, table, x0, x1, x2, x3, out, low, high, flags):
+@entry(signature=_RUN, label="the loop over worlds (lanes8)")
+def _run_lanes8(program, m, c, args, d, table, x0, x1, x2, x3, out, span):
     data = pointer_as(d, LANES8)
+    low, high, flags = span[0], span[1], span[2]
     return _run_lanes(program, m, c, args, data, d, table, x0, x1, x2, x3, out, low, high, flags, 8)
 
 
-@entry
-def _run_dual(program, m, c, args, d, table, x0, x1, x2, x3, out, low, high, flags):
+@entry(signature=_RUN, label="the loop over worlds (dual)")
+def _run_dual(program, m, c, args, d, table, x0, x1, x2, x3, out, span):
     """Operands and result alternate value and slope: a number is two doubles of one world."""
     data = pointer_as(d, DUAL)
+    low, high, flags = span[0], span[1], span[2]
     n = 2 * table[9]
     for w in range(low, high):
         _copy_in(d, 2 * table[0], x0, 2 * table[5], flags & 1, w)
@@ -241,7 +248,10 @@ def _good(sets, checks, limits):
     return good
 
 
-@entry
+@entry(
+    signature=4 * _TABLE + _ROWS + 2 * _FLOATS + _INTS + "int64",
+    label="the loop over steps",
+)
 def _advance(program, sets, keep, checks, limits, clock, record, resume, n):
     """Up to `n` steps of one world in place; returns how many were good.
 
@@ -335,8 +345,9 @@ def _advance_python(program, sets, keep, checks, limits, clock, record, resume, 
     return n
 
 
-def _run_python(program, m, c, args, d, table, x0, x1, x2, x3, out, low, high, flags):
+def _run_python(program, m, c, args, d, table, x0, x1, x2, x3, out, span):
     """The same loop as plain Python, for tracing and debugging; program is a tuple of stages."""
+    low, high, flags = span.tolist()
     if flags & CHECK:
         bad = first_bad(table, x0, x1, x2, x3)
         if bad >= 0:
@@ -354,44 +365,22 @@ def _run_python(program, m, c, args, d, table, x0, x1, x2, x3, out, low, high, f
     return -1
 
 
-_FLOATS, _INTS = "float64[::1]", "int64[::1]"
-_SIGNATURE = "({}, int64, int64, int64)".format(
-    ", ".join([_INTS, _INTS, _FLOATS, _INTS, _FLOATS, _INTS, *[_FLOATS] * 5])
-)
-_CHECK_SIGNATURE = f"({', '.join([_INTS, *[_FLOATS] * 4])})"
 RUNNERS = {
     "float": _run_float,
     "lanes4": _run_lanes4,
     "lanes8": _run_lanes8,
     "dual": _run_dual,
 }
-_TABLE, _ROWS = "int64[:, ::1]", "float64[:, ::1]"
-_ADVANCE_SIGNATURE = f"({', '.join([*[_TABLE] * 4, _ROWS, _FLOATS, _FLOATS, _INTS])}, int64)"
-_ready: dict[str, Any] = {}
 
 
 def advancer() -> Any:
     """The compiled loop over steps of one world; compiled on first use and announced then."""
-    run = _ready.get("advance")
-    if run is None:
-        run = _advance_python
-        if not DISABLED:
-            run = _advance
-            with announced("the loop over steps"):
-                run.compile(_ADVANCE_SIGNATURE)
-        _ready["advance"] = run
-    return run
+    return _advance_python if DISABLED else _advance.ready()
 
 
 def runner(name: str) -> Any:
     """The compiled loop for a scalar; compiled on first use and announced then."""
-    run = _ready.get(name)
-    if run is None:
-        run = _run_python
-        if not DISABLED:
-            run = RUNNERS[name]
-            with announced(f"the loop over worlds ({name})"):
-                run.compile(_SIGNATURE)
-                _first_bad_entry.compile(_CHECK_SIGNATURE)
-        _ready[name] = run
-    return run
+    if DISABLED:
+        return _run_python
+    _first_bad_entry.ready()
+    return RUNNERS[name].ready()

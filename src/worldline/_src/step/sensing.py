@@ -17,16 +17,16 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import int64
 
 from worldline._src.collision.arenas import Arenas as CollisionArenas
 from worldline._src.errors import CapabilityError, OperationError
-from worldline._src.jit import DISABLED, Stage, announced, entry
+from worldline._src.jit import DISABLED, Stage, entry
 from worldline._src.kernels.constraints import tables as rows
 from worldline._src.kernels.constraints.equality_rows import ON
 from worldline._src.kernels.narrowphase.tables import PAIRS
 from worldline._src.kernels.narrowphase.tables import SLOT as _HIT_SLOT
 from worldline._src.kernels.narrowphase.tables import TABLE as _HIT_TABLE
+from worldline._src.kinds import int64
 from worldline._src.scalar.memory import address_as, address_of, aligned_zeros, vector
 from worldline._src.spatial.poses import Array
 from worldline._src.step import runner
@@ -82,7 +82,7 @@ _FOUND = ("body_X_W", "shape_X_W", "box")
 """Columns of the collision tables that an evaluation leaves, beside contacts and pairs."""
 
 
-@entry
+@entry(signature="int64[:,::1] int64[::1]", label="copies of arenas")
 def _copy_runs(runs, counts):
     """Copy runs of 8-byte numbers: address, address of the copy, how many a piece, which count of pieces."""
     for r in range(runs.shape[0]):
@@ -92,7 +92,7 @@ def _copy_runs(runs, counts):
             new[k] = old[k]
 
 
-@entry
+@entry(signature="int64[:,::1]", label="comparisons of arenas")
 def _same_runs(runs):
     """Whether runs of numbers have the bits of their copies."""
     differs = 0
@@ -105,11 +105,10 @@ def _same_runs(runs):
 
 
 def _compile_runs() -> None:
-    """Compile what copies and compares arenas, announced."""
+    """Compile what copies and compares arenas."""
     if not DISABLED:
-        with announced("copies of arenas"):
-            _copy_runs.compile("(int64[:, ::1], int64[::1])")  # type: ignore[attr-defined]
-            _same_runs.compile("(int64[:, ::1],)")  # type: ignore[attr-defined]
+        _copy_runs.ready()  # type: ignore[attr-defined]
+        _same_runs.ready()  # type: ignore[attr-defined]
 
 
 class _Run(NamedTuple):

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from numba import float64, int64
-
 from worldline._src.jit import inline, stage
 from worldline._src.kernels import body_matrices, centroidal, configuration
 from worldline._src.kernels.constraints.rows import CONE
@@ -38,6 +36,7 @@ from worldline._src.kernels.constraints.tables import (
 from worldline._src.kernels.narrowphase import tables as hits
 from worldline._src.kernels.sensors import contacts, efforts, frames, rays, subtrees
 from worldline._src.kernels.sensors import tables as t
+from worldline._src.kinds import float64, int64
 from worldline._src.model.views import (
     acceleration_view,
     articulated_view,

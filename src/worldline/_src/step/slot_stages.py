@@ -8,8 +8,6 @@ are no islands and that all worlds share one list of rows.
 
 from __future__ import annotations
 
-from numba import int64
-
 from worldline._src.jit import stage
 from worldline._src.kernels.constraints import slot_solve as solving
 from worldline._src.kernels.constraints.damping import Damped
@@ -34,6 +32,7 @@ from worldline._src.kernels.constraints.tables import (
     work_view,
 )
 from worldline._src.kernels.narrowphase import tables as hits
+from worldline._src.kinds import int64
 from worldline._src.model.views import (
     articulated_view,
     chain_view,

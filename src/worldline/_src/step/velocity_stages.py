@@ -27,6 +27,7 @@ from worldline._src.model.views import (
     passive_view,
     step_view,
 )
+from worldline._src.scalar.memory import matrix, pointer
 from worldline._src.step.reaching import trees_of
 
 _COLUMNS, _WIDTH = TABLE.slot["ncolumn"], TABLE.slot["width"]
@@ -50,5 +51,5 @@ def damp_velocities(m, c, args, d):
         if needs_damping(damped, answering, first, first + n):
             m[_COLUMNS], m[_WIDTH] = n, padded_columns(n)
             at, work = trees.tree_mass_at[t], work_view(m, c, args, d)
-            M = trees.tree_mass[at : at + n * n].reshape(n, n)
+            M = matrix(pointer(trees.tree_mass), at, n, n)
             damp_tree_velocities(damped, answering, M, first, n, h, work, a)

@@ -125,7 +125,10 @@ def _partition(box, order, start, end, axis, last_bin):
     return i
 
 
-@entry
+@entry(
+    signature="float64[:,::1] int64[::1] int64[::1] float64[::1] int64[:,::1] float64[:,::1]",
+    label="trees of triangles",
+)
 def build_tree(box, order, stack, work, node_index_out, node_box_out):
     """Build the tree over `box` (n, 6); `order`, 0 to n - 1, is rearranged. Returns the number of nodes."""
     n = order.shape[0]

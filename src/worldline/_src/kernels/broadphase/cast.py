@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from worldline._src.jit import DISABLED, announced, entry, inline, outline
+from worldline._src.jit import DISABLED, entry, inline, outline
 from worldline._src.kernels.broadphase.bvh import inverse_of, ray_box
 from worldline._src.kernels.broadphase.tree import (
     CHILD_A,
@@ -105,7 +105,11 @@ def _cast(m, c, args, d, start, end, only, out, normal_out, hit_out):
         hit_out[k, 0], hit_out[k, 1] = s, tri
 
 
-@entry
+@entry(
+    signature="int64[::1] float64[::1] int64[::1] float64[::1] float64[:,::1] float64[:,::1] int64 "
+    "float64[::1] float64[:,::1] int64[:,::1]",
+    label="rays",
+)
 def _cast_entry(m, c, args, d, start, end, only, out, normal_out, hit_out):
     _cast(pointer(m), pointer(c), pointer(args), pointer(d), start, end, only, out, normal_out, hit_out)
 
@@ -115,5 +119,4 @@ def cast_rays(m: Any, c: Any, args: Any, d: Any, start: Any, end: Any, only: int
     if DISABLED:
         _cast(m, c, args, d, start, end, only, *outs)
         return
-    with announced("rays"):
-        _cast_entry(m, c, args, d, start, end, only, *outs)
+    _cast_entry(m, c, args, d, start, end, only, *outs)

@@ -26,6 +26,7 @@ from worldline._src.kernels.constraints.solve import (
 from worldline._src.kernels.constraints.tables import GRAVITY, ITERATIONS, ROWS
 from worldline._src.kernels.lcp.dantzig import dantzig
 from worldline._src.kernels.lcp.problem import INFINITY, Problem, bounds_of, slack
+from worldline._src.scalar.memory import matrix, pointer
 from worldline._src.scalar.ops import sqrt
 
 TOLERANCE = 1e-9
@@ -142,7 +143,7 @@ def solve_boxed(chain, held, island_io, work_out, boxed_out, solution_out, recor
 
     # the problem, column by column
     problem = Problem(
-        boxed_out.lcp_A[: n * n].reshape(n, n),
+        matrix(pointer(boxed_out.lcp_A), 0, n, n),
         boxed_out.lcp_b[:n],
         boxed_out.lcp_lo[:n],
         boxed_out.lcp_hi[:n],
@@ -164,7 +165,7 @@ def solve_boxed(chain, held, island_io, work_out, boxed_out, solution_out, recor
 
     # forces
     force, state = solution_out.row_force[:n], boxed_out.lcp_state[:n]
-    work = boxed_out.lcp_work[: (n + 5) * n].reshape(n + 5, n)
+    work = matrix(pointer(boxed_out.lcp_work), 0, n + 5, n)
     _code, pivots = dantzig(problem, TOLERANCE * largest, PIVOTS * n, work, state, force)
     slack(problem, force, work[n])
     residual = _residual(problem, force, work[n]) / solution_out.option[GRAVITY]

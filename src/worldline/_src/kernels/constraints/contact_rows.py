@@ -57,6 +57,7 @@ from worldline._src.kernels.constraints.tables import (
 )
 from worldline._src.kernels.narrowphase.tables import CAPSULE, PLANE
 from worldline._src.kernels.narrowphase.values import select
+from worldline._src.scalar.memory import matrix, pointer
 from worldline._src.scalar.ops import absolute, any_of, constant, maximum, minimum, sqrt, where
 from worldline._src.scalar.packed import PACK
 from worldline._src.scalar.wide_rows import copy_row, spread_rows
@@ -322,7 +323,7 @@ def contact_rows(hits, bodies, shapes, island, moving, rows_out, notes_out, fram
             continue
         normal = Vec3(hits.contact[k, 3], hits.contact[k, 4], hits.contact[k, 5])
         set_frame(normal, first_tangent(hits, a, b, normal), k, frame)
-        axes = frame[k].reshape(3, 3)
+        axes = matrix(pointer(frame[k]), 0, 3, 3)
         point = Vec3(hits.contact[k, 0], hits.contact[k, 1], hits.contact[k, 2])
         body_a, body_b = hits.contact_id[k, 2], hits.contact_id[k, 3]
         clear_rows(base, 0, condim)

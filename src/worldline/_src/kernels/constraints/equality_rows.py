@@ -68,6 +68,7 @@ from worldline._src.kernels.constraints.tables import (
 )
 from worldline._src.kernels.places import place_position, place_rotation
 from worldline._src.kernels.velocities import classical_acceleration
+from worldline._src.scalar.memory import matrix, pointer
 from worldline._src.scalar.ops import absolute, clamp, maximum, nearest, sqrt
 from worldline._src.scalar.trigonometry import atan2
 from worldline._src.spatial.motion import (
@@ -487,7 +488,7 @@ def _equality(equality, held, bodies, moving, k, rows_out, notes_out):
     kind, n = equality.equality_kind[k], counter[ROWS]
     count = ROW_COUNT[kind]
     clear_rows(rows_out.J, n, count)
-    moved, axes = count, equality.equality_axes[k].reshape(6, 7)
+    moved, axes = count, matrix(pointer(equality.equality_axes[k]), 0, 6, 7)
     axes[0, 6] = 0.0
     if kind == JOINT or kind == TENDON:
         A_move = _follow(equality, held.tendon, k, moving.q, bodies.column, rows_out.J, residual, n)
@@ -653,7 +654,7 @@ def equality_forces(force, frame, equality_io):
         if kind == JOINT or kind == TENDON:
             wrench[k, 0] = force[n]
         else:
-            axes = equality_io.equality_axes[k].reshape(6, 7)
+            axes = matrix(pointer(equality_io.equality_axes[k]), 0, 6, 7)
             for r in range(ROW_COUNT[kind]):
                 for j in range(6):
                     wrench[k, j] += force[n + r] * axes[r, j]

@@ -7,6 +7,7 @@ from __future__ import annotations
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.tables import TREE_END, TREE_FIRST
 from worldline._src.kernels.links import link_inertia
+from worldline._src.scalar.memory import matrix, pointer
 from worldline._src.spatial.inertia import add_inertia, load_inertia, momentum, store_inertia
 from worldline._src.spatial.motion import load_motion, power
 
@@ -76,7 +77,7 @@ def tree_masses(dof, inertia, pos, crb, trees_out):
     link, above, armature, S = dof.dof_link, dof.dof_parent, inertia.dof_armature, pos.dof_S
     for t in range(trees_out.tree_mass_at.shape[0]):
         at, first, n = trees_out.tree_mass_at[t], trees_out.tree_dof[t], _size(trees_out, t)
-        M = trees_out.tree_mass[at : at + n * n].reshape(n, n)
+        M = matrix(pointer(trees_out.tree_mass), at, n, n)
         for d in range(first, trees_out.tree_dof[t + 1]):
             # momentum of the subtree moving along column d, then its work on every column above
             F = momentum(load_inertia(crb, link[d]), load_motion(S, d))
@@ -100,7 +101,7 @@ def gather_mass(chain, island, trees, M_out):
     for k in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
         t = island.island_tree[k]
         at, first, n = trees.tree_mass_at[t], trees.tree_dof[t], _size(trees, t)
-        M = trees.tree_mass[at : at + n * n].reshape(n, n)
+        M = matrix(pointer(trees.tree_mass), at, n, n)
         for d in range(first, trees.tree_dof[t + 1]):
             if mobile[d] != 0.0:
                 i = column[d]

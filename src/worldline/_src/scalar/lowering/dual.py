@@ -16,9 +16,9 @@ from numba.core import cgutils
 from numba.core.datamodel import models
 from numba.core.typeconv.castgraph import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, lower_cast, register_model
+from numba.extending import lower_builtin, lower_cast, register_model
 
-from worldline._src.jit import FASTMATH
+from worldline._src.compiler import FASTMATH
 
 _FLAGS = tuple(sorted(FASTMATH))
 _NUMBERS = (types.Float, types.Integer)
@@ -143,33 +143,3 @@ for _operation, _symbol in (
     (operator.eq, "=="),
 ):
     _register_comparison(_operation, _symbol)
-
-
-@intrinsic
-def dual(typingctx, value, slope):
-    """A dual number from its value and its slope."""
-
-    def codegen(context, builder, sig, args):
-        return make(context, builder, *args)
-
-    return DUAL(types.float64, types.float64), codegen
-
-
-@intrinsic
-def value_of(typingctx, x):
-    """The value of a dual number."""
-
-    def codegen(context, builder, sig, args):
-        return parts(context, builder, args[0])[0]
-
-    return (types.float64(DUAL), codegen) if isinstance(x, DualType) else None
-
-
-@intrinsic
-def slope_of(typingctx, x):
-    """The slope of a dual number."""
-
-    def codegen(context, builder, sig, args):
-        return parts(context, builder, args[0])[1]
-
-    return (types.float64(DUAL), codegen) if isinstance(x, DualType) else None

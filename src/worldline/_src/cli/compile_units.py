@@ -1,0 +1,57 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that is ever compiled: stages and loops of every scalar."""
+
+from __future__ import annotations
+
+from worldline._src.jit import Entry, Unit
+from worldline._src.scalar.lanes import native_width
+
+WIDTHS = {"x86-64-v3": (4,), "x86-64-v4": (4, 8)}
+"""Lanes that levels of processors can use."""
+
+
+def scalars(level: str | None = None) -> tuple[str, ...]:
+    """Names of the scalars that run on a level of processors, or on this one."""
+    widths = WIDTHS[level] if level else sorted({4, native_width()})
+    return ("float", *(f"lanes{width}" for width in widths), "dual")
+
+
+def units(scalar: str) -> list[Unit]:
+    """What has to be compiled for a scalar, so that nothing else ever is."""
+    from worldline._src.collision import scene  # noqa: F401 - has entries, as those below
+    from worldline._src.kernels import tendon_touch  # noqa: F401
+    from worldline._src.kernels.broadphase.every_pair import every_pair
+    from worldline._src.lcp import entries  # noqa: F401
+    from worldline._src.step import (
+        derivatives,
+        ik_stages,
+        lane_runner,
+        programs,
+        runner,
+        sensing,  # noqa: F401
+        slot_constraints,
+        stepping,
+    )
+    from worldline._src.step.constraints import all_stages
+    from worldline._src.step.evaluate import SCALARS
+
+    wanted = [*programs.ALL, *stepping.PROGRAMS] if scalar != "dual" else derivatives.PROGRAMS
+    wanted = [program for program in wanted if scalar == "float" or not program.one_by_one]
+    stages = [stage for program in wanted for stage in program.stages]
+    loops = {*runner.RUNNERS.items(), *lane_runner.RUNNERS.items()}
+    found = [loop for name, loop in loops if name == scalar]
+    if scalar == "float":
+        others = {loop for name, loop in loops if name != scalar}
+        found = [one for one in Entry.registry if one not in others]
+        stages += [*all_stages(), every_pair]
+    if scalar != "dual":
+        stages += [*slot_constraints.STAGES, *slot_constraints.SENSOR_STAGES]
+        stages += [ik_stages.inverse_kinematics, ik_stages.inverse_kinematics_rows]
+    kind = SCALARS[scalar][0]
+    return [*(one.unit() for one in found), *(stage.unit(kind) for stage in dict.fromkeys(stages))]
+
+
+def missing(scalar: str) -> list[Unit]:
+    """What would still be compiled on this machine."""
+    return [unit for unit in units(scalar) if not unit.is_ready()]

@@ -1,0 +1,48 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The scalars that kernels are compiled for, by name; nothing here needs the compiler.
+
+Kernels name them where they take the address of elements (`address_as(address, int64)`), and stages where
+their machine code is asked for (`stage.address(LANES4)`). The compiler turns each into its own type when it
+meets one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class Kind:
+    """A scalar: its name, and how many doubles one of them is."""
+
+    resolve: Callable[[Kind], Any]
+    """The compiler's type of a kind; set when the compiler is loaded."""
+
+    def __init__(self, name: str, label: str, doubles: int) -> None:
+        self.name = name
+        self.label = label
+        self.doubles = doubles
+
+    def __repr__(self) -> str:
+        return self.label
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What the compiler makes of a kind that a kernel names."""
+        return Kind.resolve(self)
+
+
+float64 = Kind("float64", "float64", 1)
+"""One double: a number of one world."""
+int64 = Kind("int64", "int64", 1)
+"""A whole number of a table."""
+LANES4 = Kind("lanes4", "4 lanes", 4)
+"""One double from each of 4 worlds, as one machine vector."""
+LANES8 = Kind("lanes8", "8 lanes", 8)
+"""One double from each of 8 worlds."""
+DUAL = Kind("dual", "dual", 2)
+"""A value and its derivative along one direction."""
+
+SCALARS = {kind.name: kind for kind in (float64, LANES4, LANES8, DUAL)}
+"""What the data arena of a stage may hold."""

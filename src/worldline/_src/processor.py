@@ -1,0 +1,51 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""What the processor can do, found without the compiler."""
+
+from __future__ import annotations
+
+import functools
+import platform
+import re
+
+LEVELS = {
+    "x86-64-v4": "avx512f avx512bw avx512cd avx512dq avx512vl",
+    "x86-64-v3": "avx avx2 bmi1 bmi2 f16c fma abm movbe",
+}
+"""Levels of processors, highest first, and the features each adds to the next."""
+
+
+@functools.cache
+def flags() -> frozenset[str]:
+    """Features of the processor, by the names Linux uses; empty where they cannot be found."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            # one processor's entry is enough, and the file is long where there are many
+            text = file.read(1 << 14)
+    except OSError:
+        return _from_compiler()
+    found = re.search(r"^(?:flags|Features)\s*:\s*(.*)$", text, re.MULTILINE)
+    return frozenset(found[1].split()) if found else frozenset()
+
+
+def _from_compiler() -> frozenset[str]:
+    """The same as the compiler names them, for systems without a list of their own."""
+    try:
+        from llvmlite import binding
+    except ImportError:
+        return frozenset()
+    names = {"bmi": "bmi1", "lzcnt": "abm"}
+    return frozenset(names.get(k, k) for k, there in binding.get_host_cpu_features().items() if there)
+
+
+@functools.cache
+def levels() -> tuple[str, ...]:
+    """Levels whose machine code runs here, highest first."""
+    if platform.machine().lower() not in ("x86_64", "amd64"):
+        return ()
+    found: list[str] = []
+    for level in reversed(LEVELS):
+        if not flags() >= set(LEVELS[level].split()):
+            break
+        found.insert(0, level)
+    return tuple(found)

@@ -1,0 +1,191 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled forms of `scalar/memory.py`: array views without an owner or a reference count."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import types
+from numba.np import arrayobj
+
+from worldline._src.compiler import lowers
+from worldline._src.scalar import memory
+
+
+def _view(context, builder, kind, base, offset, shape):
+    """An array structure over foreign memory: no owner, no reference count."""
+    array = arrayobj.make_array(kind)(context, builder)
+    size = context.get_constant(types.intp, _item_size(context, kind.dtype))
+    strides = [size]
+    for extent in reversed(shape[1:]):
+        strides.insert(0, builder.mul(strides[0], extent))
+    arrayobj.populate_array(
+        array,
+        data=builder.gep(base, [offset]),
+        shape=shape,
+        strides=strides,
+        itemsize=size,
+        meminfo=None,
+    )
+    return array._getvalue()
+
+
+def _item_size(context, dtype) -> int:
+    return context.get_abi_sizeof(context.get_data_type(dtype))
+
+
+@lowers(memory.vector)
+def _vector(typingctx, arena, offset, count):
+    if not isinstance(arena, types.CPointer):
+        return None
+    kind = types.Array(arena.dtype, 1, "C")
+
+    def codegen(context, builder, sig, args):
+        return _view(context, builder, kind, args[0], args[1], [args[2]])
+
+    return kind(arena, types.intp, types.intp), codegen
+
+
+@lowers(memory.matrix)
+def _matrix(typingctx, arena, offset, rows, columns):
+    if not isinstance(arena, types.CPointer):
+        return None
+    kind = types.Array(arena.dtype, 2, "C")
+
+    def codegen(context, builder, sig, args):
+        return _view(context, builder, kind, args[0], args[1], [args[2], args[3]])
+
+    return kind(arena, types.intp, types.intp, types.intp), codegen
+
+
+@lowers(memory.pointer)
+def _pointer(typingctx, array):
+    """The address of an array's first element, typed by its elements."""
+    kind = types.CPointer(array.dtype)
+
+    def codegen(context, builder, sig, args):
+        return arrayobj.make_array(array)(context, builder, args[0]).data
+
+    return kind(array), codegen
+
+
+@lowers(memory.pointer_as)
+def _pointer_as(typingctx, array, scalar):
+    """The address of an array's first element, seen as another scalar.
+
+    `scalar` is a Numba type passed as a literal class, e.g. `LANES4`.
+    """
+    kind = types.CPointer(scalar.instance_type)
+
+    def codegen(context, builder, sig, args):
+        data = arrayobj.make_array(array)(context, builder, args[0]).data
+        return builder.bitcast(data, context.get_data_type(scalar.instance_type).as_pointer())
+
+    return kind(array, scalar), codegen
+
+
+@lowers(memory.address_as)
+def _address_as(typingctx, address, scalar):
+    kind = types.CPointer(scalar.instance_type)
+
+    def codegen(context, builder, sig, args):
+        return builder.inttoptr(args[0], context.get_data_type(scalar.instance_type).as_pointer())
+
+    return kind(types.int64, scalar), codegen
+
+
+@lowers(memory.address_like)
+def _address_like(typingctx, address, arena):
+    if not isinstance(arena, types.CPointer):
+        return None
+
+    def codegen(context, builder, sig, args):
+        return builder.inttoptr(args[0], args[1].type)
+
+    return arena(types.int64, arena), codegen
+
+
+@lowers(memory.call_stage)
+def _call_stage(typingctx, address, m, c, args, d):
+    """Call a stage through the address of its machine code."""
+    kinds = (m, c, args, d)
+
+    def codegen(context, builder, sig, values):
+        convention = context.call_conv
+        function_type = convention.get_function_type(types.none, kinds)
+        callee = builder.inttoptr(values[0], function_type.as_pointer())
+        convention.call_function(builder, callee, types.none, kinds, values[1:])
+        return context.get_dummy_value()
+
+    return types.none(types.int64, *kinds), codegen
+
+
+def _transposed(builder, rows):
+    """The transpose of a square of vectors, in log2(n) rounds of exchanging half blocks."""
+    n = len(rows)
+    h = 1
+    while h < n:
+        keep = [lane if not lane & h else n + lane - h for lane in range(n)]
+        swap = [lane + h if not lane & h else n + lane for lane in range(n)]
+        for i in range(n):
+            if not i & h:
+                a, b = rows[i], rows[i + h]
+                rows[i] = _shuffle(builder, a, b, keep)
+                rows[i + h] = _shuffle(builder, a, b, swap)
+        h *= 2
+    return rows
+
+
+def _shuffle(builder, a, b, lanes):
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
+    return builder.shuffle_vector(a, b, mask)
+
+
+def _rows(context, builder, array, start, stride, width):
+    """Addresses of `width` vectors in a 1-D array of doubles, `stride` elements apart."""
+    kind = ir.VectorType(ir.DoubleType(), width).as_pointer()
+    rows = []
+    for _ in range(width):
+        rows.append(builder.bitcast(builder.gep(array.data, [start]), kind))
+        start = builder.add(start, stride)
+    return rows
+
+
+@lowers(memory.gather_block)
+def _gather_block(typingctx, lanes, at, array, start, stride):
+    """Move a square block from one row per world into lanes.
+
+    Element `at + k` of the lanes gets element `start + lane * stride + k` of the array in every lane.
+    """
+    width = lanes.dtype.width
+
+    def codegen(context, builder, sig, args):
+        source = arrayobj.make_array(array)(context, builder, args[2])
+        # rows of the caller's arrays have no special alignment
+        addresses = _rows(context, builder, source, args[3], args[4], width)
+        rows = [builder.load(address, align=8) for address in addresses]
+        for k, row in enumerate(_transposed(builder, rows)):
+            index = builder.add(args[1], ir.Constant(args[1].type, k))
+            builder.store(row, builder.gep(args[0], [index]))
+        return context.get_dummy_value()
+
+    return types.none(lanes, types.intp, array, types.intp, types.intp), codegen
+
+
+@lowers(memory.scatter_block)
+def _scatter_block(typingctx, lanes, at, array, start, stride):
+    """Move a square block from lanes back to one row per world; the inverse of `gather_block`."""
+    width = lanes.dtype.width
+
+    def codegen(context, builder, sig, args):
+        target = arrayobj.make_array(array)(context, builder, args[2])
+        rows = []
+        for k in range(width):
+            index = builder.add(args[1], ir.Constant(args[1].type, k))
+            rows.append(builder.load(builder.gep(args[0], [index])))
+        addresses = _rows(context, builder, target, args[3], args[4], width)
+        for row, address in zip(_transposed(builder, rows), addresses, strict=True):
+            builder.store(row, address, align=8)
+        return context.get_dummy_value()
+
+    return types.none(lanes, types.intp, array, types.intp, types.intp), codegen
