@@ -13,7 +13,6 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +22,8 @@ from worldline._src.facade.known_names import KnownNames
 from worldline._src.step.execution_profile import ComputeExecutionProfile, ComputeNodeExecutionProfile
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
     from worldline._src.facade.world import World
 
 
@@ -215,6 +216,8 @@ class ParallelExecutor(ComputeExecutor):
         """Do the work of a graph; the first error is raised once what had begun is done."""
         if len(graph) < self._threshold or self._workers == 1:
             return SequentialExecutor().run(graph)
+        from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+
         if self._pool is None or self._process != os.getpid():
             # threads do not live on in a forked process
             self._numbers, self._lock, self._process = {}, threading.Lock(), os.getpid()

@@ -9,7 +9,6 @@ the start of the job. All results become visible together, when the job is done,
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import os
 import threading
@@ -219,6 +218,8 @@ def start_step(world: World, n: int) -> StepJob:
 
 async def step_async(world: World, n: int) -> int:
     """Step without holding up the event loop; cancelling the task stops at the end of a step."""
+    import asyncio
+
     job = start_step(world, step_count(n, "step_async"))
     loop = asyncio.get_running_loop()
     finished = loop.create_future()

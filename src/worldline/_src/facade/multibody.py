@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -656,6 +655,8 @@ class Multibody(MultibodyTerms, Freezing):
         return float(dynamics.potential_energy(model, q))
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         from worldline._src.facade.notebook import multibody_html
 
         return multibody_html(self) if self.is_valid else escape(repr(self))

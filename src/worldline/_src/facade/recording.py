@@ -8,7 +8,6 @@ what it takes to simulate on from a frame bit for bit. `recording_file.py` is it
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -128,6 +127,8 @@ class Recording(KnownNames):
         names += [f"{name}[{k}]" for name, x in arrays.items() for k in range(x.shape[1])]
         rows = np.concatenate([np.zeros((len(self), 0)), *arrays.values()], axis=1)
         with atomic_file(path) as partial, open(partial, "w", newline="", encoding="utf-8") as file:
+            import csv
+
             writer = csv.writer(file)
             writer.writerow(names)
             for time, frame, row in zip(

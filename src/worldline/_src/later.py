@@ -1,0 +1,35 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Names of a public module that are imported when they are first used."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+PACKAGE = "worldline._src"
+
+
+def later(module: str, homes: dict[str, str]) -> Callable[[str], Any]:
+    """The `__getattr__` of a public module, which imports names from their homes when they are asked for.
+
+    `homes`: modules below `worldline._src`, or "numpy", and the names that are taken from each; those of ""
+    are modules below the public one.
+    """
+    found = {name: home for home, names in homes.items() for name in names.split()}
+
+    def load(name: str) -> Any:
+        home = found.get(name)
+        if home is None:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        if home == "":
+            value = importlib.import_module(f"{module}.{name}")
+        else:
+            full = home if home == "numpy" else f"{PACKAGE}.{home}"
+            value = getattr(importlib.import_module(full), name)
+        setattr(sys.modules[module], name, value)
+        return value
+
+    return load
