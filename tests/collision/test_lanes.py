@@ -70,7 +70,7 @@ def random_poses(rng):
 @pytest.mark.parametrize(("scalar", "run"), [(LANES4, run4), (LANES8, run8)], ids=["4", "8"])
 def test_lanes_have_the_bits_of_one_world(scalar, run):
     rng = np.random.default_rng(4)
-    width = scalar.width
+    width = scalar.doubles
     for _ in range(20):
         made = [world(random_poses(rng)) for _ in range(width)]
         alone = []

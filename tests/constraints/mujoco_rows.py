@@ -15,7 +15,7 @@ import mujoco
 import numpy as np
 
 from worldline._src.jit import entry
-from worldline._src.kernels.constraints.newton import NewtonOptions, NewtonWork
+from worldline._src.kernels.constraints.newton import NewtonOptions, NewtonStats, NewtonWork
 from worldline._src.kernels.constraints.newton import newton as newton_kernel
 from worldline._src.kernels.constraints.rows import CONE, EQUALITY, FRICTION, UNILATERAL, Rows
 from worldline._src.scalar.memory import aligned_zeros
@@ -163,7 +163,7 @@ def solve_newton(problem: Recorded, guess=None, options: NewtonOptions = EXACT):
     a = np.array(problem.a_guess if guess is None else guess)
     force = block(problem.rows.aref.shape[0])
     stats = newton(problem.M, problem.a_smooth, problem.rows, problem.n, options, work, force, a)
-    return a, force[: problem.n], stats
+    return a, force[: problem.n], NewtonStats(*stats)
 
 
 def fallen(model: mujoco.MjModel, seed: int, steps: int) -> mujoco.MjData:

@@ -173,8 +173,12 @@ def _call(operands: tuple[Any, ...], values: Any, scope: dict[str, Any]) -> str:
         if isinstance(one, str):
             parts.append(next(values))
         else:
-            scope[one[0].__name__] = one[0]
-            parts.append(f"{one[0].__name__}({_call(one[1], values, scope)})")
+            kind, inside = one[0], _call(one[1], values, scope)
+            if kind is tuple:
+                parts.append(f"({inside},)")
+            else:
+                scope[kind.__name__] = kind
+                parts.append(f"{kind.__name__}({inside})")
     return ", ".join(parts)
 
 
@@ -259,7 +263,7 @@ def _put(results: list[str]) -> Any:
 
     @intrinsic
     def put(typingctx, cell, result):
-        parts = list(result.types) if isinstance(result, types.BaseTuple) else [result]
+        parts = list(getattr(result, "types", (result,)))
         letters = "".join(_letter(part) for part in parts)
         results[:] = [f"({letters})" if isinstance(result, types.BaseTuple) else letters]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,14 +47,14 @@ class Helper:
 
 def inline(function: F) -> F:
     """A small helper; its code is merged into every caller."""
-    return function if DISABLED else Helper(function, merged=True)
+    return function if DISABLED else cast("F", Helper(function, merged=True))
 
 
 def outline(function: F) -> F:
     """A helper that stays a function of its own: for large code called from several places."""
-    return function if DISABLED else Helper(function, merged=False)
+    return function if DISABLED else cast("F", Helper(function, merged=False))
 
 
 def kernel(function: F) -> F:
     """An algorithm over views; its code is merged into the stage that runs it."""
-    return function if DISABLED else Helper(function, merged=True)
+    return function if DISABLED else cast("F", Helper(function, merged=True))

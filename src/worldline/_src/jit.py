@@ -211,7 +211,7 @@ def _caller(entry: Entry, code: Any, kinds: tuple[Any, ...]) -> Callable[..., An
     types = [_NUMBERS[name] for _, name in flat if "[" not in name]
     converters = [float if one is ctypes.c_double else operator.index for one in types]
     base = (ctypes.c_int64, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    call = ctypes.CFUNCTYPE(*base, *types)(code.address)
+    call: Any = ctypes.CFUNCTYPE(*base, *types)(code.address)
     call.code = code  # the code lives as long as what calls it
     layout, count, last = ctypes.c_void_p(_LAYOUT.ctypes.data), len(kinds), len(kinds) - len(paths)
     integer = code.result == "i"
@@ -226,7 +226,7 @@ def _caller(entry: Entry, code: Any, kinds: tuple[Any, ...]) -> Callable[..., An
         numbers = [convert(x) for convert, x in zip(converters, values, strict=True)]
         value = call(layout, operands, cell, *numbers)
         if value < bound:
-            _raise(entry, value, flat, operands)
+            return general(*_usual(entry, value, flat, operands))
         return read(value, cell)
 
     def fast(*operands: Any) -> Any:
@@ -238,19 +238,40 @@ def _caller(entry: Entry, code: Any, kinds: tuple[Any, ...]) -> Callable[..., An
         except ctypes.ArgumentError:
             return general(*operands)
         if value < bound:
-            _raise(entry, value, flat, operands)
+            return general(*_usual(entry, value, flat, operands))
         return value if integer else read(value, None)
 
     return fast if whole and paths == [(k,) for k in range(last, count)] else general
 
 
-def _raise(entry: Entry, value: int, flat: list[Any], operands: tuple[Any, ...]) -> None:
+def _usual(entry: Entry, value: int, flat: list[Any], operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Operands that compiled code refused, as it takes them; an error where they are none of its types.
+
+    It knows types by their addresses. Arrays that were unpickled have types of their own, equal to the usual.
+    """
     if value == FAILED:
         raise RuntimeError(f"compiled code of {entry.__name__} failed")
     path, wanted = flat[value - REFUSED]
     given = _at(operands, path)
+    usual = _with_usual_types(operands)
+    if _at(usual, path) is not given:
+        return usual
     got = f"{given.dtype} of shape {given.shape}" if isinstance(given, np.ndarray) else type(given).__name__
     raise TypeError(f"operand {path[0]} of {entry.__name__} must be a contiguous array {wanted}, got {got}")
+
+
+def _with_usual_types(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Views of the arrays whose type is equal to one of NumPy's own but is another object."""
+    made = []
+    for given in operands:
+        if isinstance(given, tuple):
+            given = _with_usual_types(given)
+        elif isinstance(given, np.ndarray):
+            for usual in map(np.dtype, DTYPES):
+                if given.dtype == usual and given.dtype is not usual:
+                    given = given.view(usual)
+        made.append(given)
+    return tuple(made)
 
 
 def _at(operands: tuple[Any, ...], path: tuple[int, ...]) -> Any:

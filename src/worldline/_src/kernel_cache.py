@@ -151,7 +151,7 @@ class Sources:
             if name in seen:
                 continue
             seen.add(name)
-            helper = function.__globals__.get(name)
+            helper: Any = function.__globals__.get(name)
             helper = getattr(helper, "py_func", helper)
             if name in imports:
                 found |= self.behind(imports[name])

@@ -35,7 +35,8 @@ def _from_compiler() -> frozenset[str]:
     except ImportError:
         return frozenset()
     names = {"bmi": "bmi1", "lzcnt": "abm"}
-    return frozenset(names.get(k, k) for k, there in binding.get_host_cpu_features().items() if there)
+    found = binding.get_host_cpu_features().items()
+    return frozenset(str(names.get(k, k)) for k, there in found if there)
 
 
 @functools.cache

@@ -102,12 +102,15 @@ class Arenas:
     def _lay_out(self) -> None:
         """Fresh arenas of the present sizes; what was in the columns is kept."""
         block = TABLE.lay_out(self.sizes)
-        previous: dict[str, Any] = getattr(self, "column", {})
+        previous: dict[str, Any] | None = getattr(self, "column", None)
         self.m, self.c, self.args, self.d = block.m, block.c, block.args, block.d
         self.column: dict[str, Any] = block.column
-        for name, old in previous.items():
-            rows = min(len(old), len(self.column[name]))
-            self.column[name][:rows] = old[:rows]
+        if previous is None:
+            return
+        for name in block.names:
+            old, new = previous[name], self.column[name]
+            rows = min(len(old), len(new))
+            new[:rows] = old[:rows]
 
     def make_room(self, *, pairs: int = 0, contacts: int = 0) -> None:
         """Grow the tables of pairs and contacts, at least doubling what is too small."""

@@ -11,7 +11,7 @@ so that the branch is kept.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -51,7 +51,9 @@ _RANK = 1e-9
 def _held(value: Any) -> tuple[Joint, ...] | None:
     if value is None:
         return None
-    joints = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
+    joints: tuple[Any, ...] = (value,)
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        joints = tuple(value)
     for joint in joints:
         if not isinstance(joint, Joint):
             raise ArgumentError(f"held of a closure projection must be joints, got {joint!r}")
@@ -176,7 +178,7 @@ def frame_of(world: World, runtime: Runtime, given: Frame, what: str) -> tuple[i
     if base._world is not world:
         raise ArgumentError(f"{what} is of another World: {base!r}")
     base._require_alive()
-    return runtime.body(base._link), pose
+    return runtime.body(cast("Link | RigidBody", base)._link), pose
 
 
 def closure_row(world: World, runtime: Runtime, closure: LoopClosure) -> TaskRow:

@@ -285,7 +285,7 @@ def _damped_least_squares(question: Question, problem: IkProblem, iterations: in
     return best, iterations
 
 
-def _clipped(q: Array, plain: Array, low: Array, high: Array) -> Array:
+def _clipped(q: Array, plain: np.ndarray, low: Array, high: Array) -> Array:
     """Coordinates with those of columns moved into their bounds."""
     made, chosen = q.copy(), plain >= 0
     made[plain[chosen]] = np.clip(q[plain[chosen]], low[chosen], high[chosen])

@@ -182,7 +182,7 @@ class LookAtTask(Task):
     axis: Any = (0.0, 0.0, 1.0)
     reference: FrameLike | None = None
     origin: Any = (0.0, 0.0, 0.0)
-    weight: float = 1.0
+    weight: Any = 1.0
 
     def __post_init__(self) -> None:
         self._check()
@@ -229,7 +229,7 @@ class BalanceTask(Task):
 
     polygon: Any
     margin: float = 0.0
-    weight: float = 1.0
+    weight: Any = 1.0
     edges: Array = field(init=False, repr=False)
     """Outward normals and offsets of the edges, (n, 3)."""
 
@@ -305,7 +305,7 @@ class CouplingTask(Task):
     other: Any = None
     ratio: float = 1.0
     offset: float = 0.0
-    weight: float = 1.0
+    weight: Any = 1.0
 
     def __post_init__(self) -> None:
         self._check()
@@ -327,7 +327,7 @@ class ClosureTask(Task):
     """
 
     closure: Any
-    weight: float = 1.0
+    weight: Any = 1.0
 
     def __post_init__(self) -> None:
         self._check()

@@ -64,31 +64,43 @@ class Table:
         return Block(self, sizes)
 
 
+class ColumnViews(dict[str, Any]):
+    """Columns of a block by name, each cut from its arena when first asked for."""
+
+    def __init__(self, block: Block, table: Table, extents: dict[str, tuple[int, tuple[int, ...]]]) -> None:
+        self._arenas = {"m": block.m, "c": block.c, "args": block.args, "d": block.d}
+        self._table, self._extents = table, extents
+
+    def __missing__(self, name: str) -> Any:
+        at, shape = self._extents[name]
+        arena = self._arenas[self._table.by_name[name].space]
+        view = self[name] = arena[at : at + math.prod(shape)].reshape(shape)
+        return view
+
+
 class Block:
     """Four arenas and the columns in them as arrays; flat where the capacity is less than the shape."""
 
     def __init__(self, table: Table, sizes: dict[str, int]) -> None:
         ends = {"m": table.header, "c": 0, "args": 0, "d": 0}
-        places = {}
+        extents: dict[str, tuple[int, tuple[int, ...]]] = {}
         for column in table.columns:
             shape = tuple(s if isinstance(s, int) else sizes[s] for s in column.shape)
             if column.capacity is not None and math.prod(shape) > sizes[column.capacity]:
                 shape = (sizes[column.capacity],)
-            places[column.name] = (ends[column.space], shape)
+            extents[column.name] = (ends[column.space], shape)
             # whole cache lines, so that rows of machine vectors do not straddle more than they must
             ends[column.space] += -(-math.prod(shape) // 8) * 8
         self.sizes = sizes
+        self.names = tuple(table.by_name)
         self.m = np.zeros(max(ends["m"], 1), np.int64)
         self.c = aligned_zeros(max(ends["c"], 1))
         self.args = np.zeros(max(ends["args"], 1), np.int64)
         self.d = aligned_zeros(max(ends["d"], 1))
-        blocks = {"m": self.m, "c": self.c, "args": self.args, "d": self.d}
-        self.m[: len(table.sizes)] = [sizes[name] for name in table.sizes]
-        self.column: dict[str, Any] = {}
-        for column in table.columns:
-            at, shape = places[column.name]
-            self.m[table.slot[column.name]] = at
-            self.column[column.name] = blocks[column.space][at : at + math.prod(shape)].reshape(shape)
+        offsets = [extents[column.name][0] for column in table.columns]
+        header = [*(sizes[name] for name in table.sizes), *offsets]
+        self.m[: len(header)] = header
+        self.column: dict[str, Any] = ColumnViews(self, table, extents)
 
     @property
     def nbytes(self) -> int:
@@ -97,8 +109,8 @@ class Block:
 
     def take(self, other: Block) -> None:
         """Copy what both have of every column of `other`, a block of the same table with other sizes."""
-        for name, old in other.column.items():
-            new = self.column[name]
+        for name in self.names:
+            old, new = other.column[name], self.column[name]
             if new.ndim != old.ndim:
                 new, old = new.reshape(-1), old.reshape(-1)
             common = tuple(slice(min(a, b)) for a, b in zip(new.shape, old.shape, strict=True))

@@ -21,7 +21,9 @@ NO_POSE: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 """The identity as plain numbers."""
 
 
-def numbers(value: VectorLike, shape: tuple[int, ...], what: str) -> Array:
+def numbers(
+    value: VectorLike | float | Sequence[Sequence[float]], shape: tuple[int, ...], what: str
+) -> Array:
     """A finite float array of the wanted shape, or an ArgumentError that says what came instead."""
     if type(value) is np.ndarray and value.shape == shape and value.dtype == np.float64 and value.size < 10:
         # plain floats: on arrays this small NumPy's overhead is ten times the arithmetic
@@ -40,6 +42,8 @@ def float_array(value: Any, what: str, wanted: str = "numbers") -> Array:
     if np.ma.is_masked(value):
         raise ArgumentError(f"{what} must not have masked entries; fill them first, got {value!r}")
     try:
+        if np.iscomplexobj(value):
+            raise ArgumentError(f"{what} must be real, got complex numbers {value!r}")
         return np.array(value, dtype=np.float64)
     except OverflowError:
         raise ArgumentError(f"{what} must be within the range of a float64, got larger numbers") from None

@@ -125,9 +125,9 @@ class IkSolutions(NamedTuple):
     """Half the sum of squares of weighted residuals there."""
     error: Array
     """Largest ratio of error to tolerance of a task that must be met."""
-    iterations: Array
-    restarts: Array
-    solved: Array
+    iterations: np.ndarray
+    restarts: np.ndarray
+    solved: np.ndarray
     """Whether all tasks that must be met are met."""
 
 
@@ -180,7 +180,7 @@ class IkProblem:
         self._args = self._pack_integers(sizes)
         self._stock: dict[str, list[np.ndarray]] = {}
 
-    def coordinate_of(self, dofs: Array) -> np.ndarray:
+    def coordinate_of(self, dofs: np.ndarray) -> np.ndarray:
         """Coordinates of degrees of freedom that are plain numbers, -1 for the others."""
         return self._index.coordinate[dofs]
 
@@ -304,7 +304,8 @@ class IkProblem:
         # offsets of operands and result, then how many numbers each has
         table = np.full(10, -1, np.int64)
         table[4], table[8], table[9] = base + self._layout[job.result][0], 0, out.shape[1]
-        flat, flags = [], 0
+        flat: list[Any] = []
+        flags = 0
         for k, (name, value) in enumerate(zip(_OPERANDS, operands, strict=True)):
             offset, size = self._layout[name]
             table[k], table[5 + k] = base + offset, size
@@ -335,7 +336,8 @@ class IkProblem:
         if job.threads == 1:
             bad = chunk(0, len(out), flags | runner.CHECK)
         else:
-            bad = runner.first_bad(table, *flat, none)
+            first_bad: Any = runner.first_bad
+            bad = first_bad(table, *flat, none)
             if bad < 0:
                 in_threads(chunk, len(out), job.threads, width, flags)
         if bad >= 0:

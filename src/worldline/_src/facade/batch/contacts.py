@@ -74,5 +74,5 @@ def batch_contacts(rows: ContactRows) -> BatchContacts:
         rows.force,
     )
     for column in made:
-        column.setflags(False)
+        column.setflags(write=False)
     return made

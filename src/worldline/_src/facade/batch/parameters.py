@@ -108,7 +108,7 @@ def parameters_of(world: World) -> dict[str, Parameter]:
                 continue
             before = f"multibodies.{robot.name}.joints.{joint.name}."
             made |= {before + name: _property(joint._path(), name) for name in _JOINT}
-            made |= {before + name: _limit(joint._path(), upper) for upper, name in enumerate(_LIMITS)}
+            made |= {before + name: _limit(joint._path(), k > 0) for k, name in enumerate(_LIMITS)}
     for name in _geoms(world):
         made[f"shapes.{name}.friction"] = _friction(name)
     for index, actuator in enumerate(world._scene.actuators):

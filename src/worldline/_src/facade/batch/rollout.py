@@ -227,7 +227,8 @@ def _trajectory(batch: WorldBatch, n: int, out: RolloutTrajectory | None, sensor
     if sensors:
         shapes["sensor_values"] = (worlds, n + 1, batch.sensor_values.shape[1])
     if out is None:
-        return RolloutTrajectory(**{name: np.zeros(shape) for name, shape in shapes.items()})
+        made: dict[str, Any] = {name: np.zeros(shape) for name, shape in shapes.items()}
+        return RolloutTrajectory(**made)
     if not isinstance(out, RolloutTrajectory):
         raise ShapeError(f"out of rollout must be a RolloutTrajectory, got {out!r}")
     for name, shape in shapes.items():

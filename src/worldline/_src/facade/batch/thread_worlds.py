@@ -377,4 +377,4 @@ class ThreadWorlds:
 
 def _any_in_row(flags: np.ndarray) -> np.ndarray:
     """Whether any flag of a row is set, (rows,)."""
-    return flags.any(axis=tuple(range(1, flags.ndim)))
+    return np.asarray(flags.any(axis=tuple(range(1, flags.ndim))))
