@@ -19,6 +19,7 @@ SOURCE = Path(worldline.__file__).parent / "_src"
 CHAINS = (
     (
         "errors",
+        "masked",
         "progress",
         "kernel_cache",
         "processor",
@@ -40,6 +41,7 @@ CHAINS = (
     ),
     (
         "errors",
+        "masked",
         "progress",
         "kernel_cache",
         "processor",
@@ -58,11 +60,12 @@ CHAINS = (
         "facade",
         "cli",
     ),
-    ("errors", "progress", "scene", "model", "step", "facade", "drawing", "render", "cli"),
-    ("errors", "spatial", "kernels", "model", "step", "facade", "drawing", "render"),
-    ("errors", "scene", "model", "step", "facade", "drawing", "viewer", "cli"),
+    ("errors", "masked", "progress", "scene", "model", "step", "facade", "drawing", "render", "cli"),
+    ("errors", "masked", "spatial", "kernels", "model", "step", "facade", "drawing", "render"),
+    ("errors", "masked", "scene", "model", "step", "facade", "drawing", "viewer", "cli"),
     (
         "errors",
+        "masked",
         "progress",
         "kernel_cache",
         "processor",
@@ -82,6 +85,7 @@ CHAINS = (
     ),
     (
         "errors",
+        "masked",
         "progress",
         "kernel_cache",
         "processor",
@@ -100,9 +104,9 @@ CHAINS = (
         "facade",
         "cli",
     ),
-    ("errors", "progress", "scene", "collision", "step", "facade"),
-    ("errors", "spatial", "math", "kinematics"),
-    ("errors", "kernels", "model", "step", "facade", "kinematics"),
+    ("errors", "masked", "progress", "scene", "collision", "step", "facade"),
+    ("errors", "masked", "spatial", "math", "kinematics"),
+    ("errors", "masked", "kernels", "model", "step", "facade", "kinematics"),
 )
 FORBIDDEN = (
     ("kernels", "model"),

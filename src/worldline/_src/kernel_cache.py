@@ -76,19 +76,22 @@ class Sources:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._paths: dict[str, Path | None] = {}
         self._imports: dict[Path, dict[str, Path]] = {}
         self._behind: dict[Path, frozenset[Path]] = {}
         self._assigned: dict[Path, dict[str, set[str]]] = {}
         self._text: dict[Path, str] = {}
         self._digests: dict[Path, bytes] = {}
+        self._combined: dict[Callable[..., Any], bytes] = {}
 
     def path(self, module: str) -> Path | None:
         """The file of a module named below the package, None when there is none."""
-        base = self.root.joinpath(*module.split("."))
-        for path in (base.with_suffix(".py"), base / "__init__.py"):
-            if path.is_file():
-                return path
-        return None
+        if module not in self._paths:
+            base = os.path.join(self.root, *module.split("."))
+            files = (f"{base}.py", os.path.join(base, "__init__.py"))
+            found = next((path for path in files if os.path.isfile(path)), None)
+            self._paths[module] = None if found is None else Path(found)
+        return self._paths[module]
 
     def text(self, path: Path) -> str:
         if path not in self._text:
@@ -102,9 +105,10 @@ class Sources:
             known = {}
             for module, names in _IMPORT.findall(_COMMENT.sub("", self.text(path))):
                 source = self.path(module)
+                is_package = source is None or source.name == "__init__.py"
                 for item in names.strip("()").split(","):
                     name, _, alias = item.strip().partition(" as ")
-                    found = self.path(f"{module}.{name}") or source
+                    found = (self.path(f"{module}.{name}") if is_package else None) or source
                     if name and found is not None and found not in self.never:
                         known[alias.strip() or name] = found
             self._imports[path] = known
@@ -178,10 +182,12 @@ class Sources:
 
     def fingerprint(self, function: Callable[..., Any]) -> str:
         """A hash of the compiler and of every source `function` depends on."""
-        digest = hashlib.sha256(f"{sys.version_info[:2]} {compiler_version()}".encode())
-        for each in sorted(self.digest(path) for path in self.of(function)):
-            digest.update(each)
-        return digest.hexdigest()[:16]
+        known = self._combined.get(function)
+        if known is None:
+            each = sorted(self.digest(path) for path in self.of(function))
+            known = self._combined[function] = b"".join(each)
+        compiler = f"{sys.version_info[:2]} {compiler_version()}".encode()
+        return hashlib.sha256(compiler + known).hexdigest()[:16]
 
     def label(self, path: Path) -> str:
         """The name of a file within the package; its last part for files elsewhere."""

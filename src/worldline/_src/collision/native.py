@@ -25,6 +25,7 @@ from worldline._src.collision.scene import NativeScene
 from worldline._src.errors import ArgumentError
 from worldline._src.kernels.narrowphase.dispatch import pair_family
 from worldline._src.kernels.narrowphase.tables import SKIP
+from worldline._src.masked import has_masked_entries
 from worldline._src.spatial.poses import VectorLike
 
 _NO_POINT = np.zeros(3)
@@ -67,7 +68,7 @@ class NativeDetector(CollisionDetector):
         return _contacts(scene, rows, ids, groups)
 
     def distances(self, group: CollisionGroup, pairs: PairsLike) -> PairDistances:
-        if np.ma.is_masked(pairs):
+        if has_masked_entries(pairs):
             raise ArgumentError("pairs must not have masked entries; fill them first")
         wanted = np.asarray(pairs)
         if wanted.ndim != 2 or wanted.shape[1] != 2 or not np.issubdtype(wanted.dtype, np.integer):

@@ -21,6 +21,7 @@ from worldline._src.collision.geometry import (
 from worldline._src.collision.transforms import pose_of_matrix
 from worldline._src.errors import ArgumentError, refuse_unknown_attribute
 from worldline._src.kernels.narrowphase import tables
+from worldline._src.masked import has_masked_entries
 from worldline._src.scene.assets.cache import AssetCache
 from worldline._src.spatial.poses import (
     IDENTITY,
@@ -383,7 +384,7 @@ def _points(value: PointsLike, what: str) -> Array:
 
 
 def _corners(value: TrianglesLike, count: int) -> np.ndarray:
-    if np.ma.is_masked(value):
+    if has_masked_entries(value):
         raise ArgumentError("the triangles of a mesh must not have masked entries; fill them first")
     try:
         given = np.asarray(value)

@@ -16,6 +16,7 @@ import numpy as np
 from worldline._src.errors import ArgumentError, ShapeError
 from worldline._src.facade import values
 from worldline._src.facade.values import VectorLike
+from worldline._src.masked import has_masked_entries
 from worldline._src.spatial.poses import Array
 
 
@@ -90,7 +91,7 @@ def _flags(value: Any) -> np.ndarray | None:
         given = np.asarray(value)
     except ValueError:
         return None
-    return given if given.dtype == bool and not np.ma.is_masked(value) else None
+    return given if given.dtype == bool and not has_masked_entries(value) else None
 
 
 class PerFreedom:

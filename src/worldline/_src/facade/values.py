@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from worldline._src.collision.transforms import pose_of_matrix
 from worldline._src.errors import ArgumentError, ShapeError
+from worldline._src.masked import has_masked_entries
 from worldline._src.model.checks import check_body
 from worldline._src.scene.bodies import LEAST_INERTIA
 from worldline._src.scene.texts import unwritable
@@ -80,7 +81,7 @@ def _number(value: Any, what: str) -> float:
 
 def array(value: Any, what: str) -> Array:
     """Numbers of any shape as float64; texts, flags and complex numbers are not numbers."""
-    if np.ma.is_masked(value):
+    if has_masked_entries(value):
         raise ArgumentError(f"{what} must not have masked entries; fill them first, got {value!r}")
     try:
         made = np.asarray(value)

@@ -12,6 +12,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.kernels.lcp import problem as arrays
+from worldline._src.masked import has_masked_entries
 
 
 class LcpKind(enum.Enum):
@@ -148,7 +149,7 @@ def _kind(low: np.ndarray, high: np.ndarray, index: np.ndarray) -> LcpKind:
 
 def numbers_of(name: str, given: Any) -> np.ndarray:
     """Real numbers as a new array."""
-    if np.ma.is_masked(given):
+    if has_masked_entries(given):
         raise ArgumentError(f"{name} must not have masked entries; fill them first")
     try:
         if np.iscomplexobj(given):

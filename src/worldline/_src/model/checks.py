@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from worldline._src.errors import ArgumentError, nearest_name
+from worldline._src.masked import has_masked_entries
 from worldline._src.model.kinds import QUATERNION_JOINTS
 from worldline._src.scene.bodies import LEAST_INERTIA, has_small_moment
 from worldline._src.spatial.poses import Array, VectorLike, float_array, numbers
@@ -100,7 +101,7 @@ def positive_number(value: Any, what: str) -> float:
 
 def whole_numbers(value: Any, what: str) -> np.ndarray:
     """Whole numbers in one dimension as a new int64 array."""
-    if np.ma.is_masked(value):
+    if has_masked_entries(value):
         raise ArgumentError(f"{what} must not have masked entries; fill them first, got {value!r}")
     try:
         made = np.array(value if isinstance(value, np.ndarray) else list(value))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from worldline._src.errors import ArgumentError, NotFoundError
+from worldline._src.masked import has_masked_entries
 from worldline._src.model.kinds import JointType
 from worldline._src.model.model import Control, Model, State
 from worldline._src.spatial.poses import Array, float_array
@@ -198,7 +199,7 @@ class ArticulationView:
         shape = (self.model.world_count, len(self.articulations))
         if mask is None:
             return np.ones(shape, bool)
-        if np.ma.is_masked(mask):
+        if has_masked_entries(mask):
             raise ArgumentError("mask must not have masked entries itself; fill them first")
         given = np.asarray(mask)
         if given.dtype == np.bool_ and given.shape == shape[:1]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from worldline._src.masked import is_masked_array
 from worldline._src.scene.contexts import Probe, Rejected, Source, Writer
 from worldline._src.scene.kinds import FAILED, Kind, describe
 from worldline._src.scene.vectors import Array, IntArray, TableLike, VectorLike
@@ -19,7 +20,7 @@ from worldline._src.scene.vectors import Array, IntArray, TableLike, VectorLike
 
 def _numbers(value: Any, kinds: str) -> np.ndarray | None:
     """A NumPy array of numbers from nested sequences, None for anything else."""
-    if isinstance(value, str | bytes | dict | np.ma.MaskedArray):
+    if isinstance(value, str | bytes | dict) or is_masked_array(value):
         return None
     try:
         array = np.asarray(value)

@@ -19,6 +19,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from worldline._src.masked import is_masked_array
 from worldline._src.scene.contexts import Probe, Rejected, Source, Writer
 from worldline._src.scene.hints import hint  # noqa: F401  readers of formats look for it here
 
@@ -46,7 +47,7 @@ def describe(value: object) -> str:
     """A value in a few words, for messages."""
     if value is None:
         return "None"
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked_array(value):
         return f"a masked array of shape {value.shape}"
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape} and type {value.dtype}"
@@ -139,7 +140,7 @@ class Kind(Generic[S, T]):
 
 def is_list(value: object) -> bool:
     """Whether a value can be gone through entry by entry; text, maps, masked arrays and scalars cannot."""
-    if isinstance(value, str | bytes | Mapping | np.ma.MaskedArray) or not isinstance(value, Iterable):
+    if isinstance(value, str | bytes | Mapping) or is_masked_array(value) or not isinstance(value, Iterable):
         return False
     return not (isinstance(value, np.ndarray) and value.ndim == 0)
 
@@ -170,7 +171,7 @@ def to_float(value: Any) -> float | None:
         return value
     if isinstance(value, bool | np.bool_):
         return None
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked_array(value):
         return None
     if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "fiu":
         value = value.item()

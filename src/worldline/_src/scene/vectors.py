@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from worldline._src.masked import is_masked_array
 from worldline._src.scene.contexts import Probe, Source, Writer
 from worldline._src.scene.kinds import REAL, Kind, Real, describe, short_repr, to_float
 
@@ -25,7 +26,7 @@ _DOUBLE = np.dtype(np.float64)
 
 def _floats(value: Any) -> list[float] | None:
     """A flat sequence of real numbers as a list, None for anything else."""
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked_array(value):
         # its data would count where the mask says that there is none
         return None
     if isinstance(value, np.ndarray) or hasattr(value, "__array__"):

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from worldline._src.errors import ArgumentError
+from worldline._src.masked import has_masked_entries
 from worldline._src.model.checks import whole_numbers
 from worldline._src.model.kinds import BodyFlags
 from worldline._src.model.model import Model
@@ -31,7 +32,7 @@ def selected_articulations(model: Model, mask: Any, indices: Any) -> np.ndarray:
     count = model.articulation_count
     chosen = np.ones(count, bool)
     if mask is not None:
-        if np.ma.is_masked(mask):
+        if has_masked_entries(mask):
             raise ArgumentError("mask must not have masked entries itself; fill them first")
         chosen = np.asarray(mask)
         if chosen.dtype != np.bool_ or chosen.ndim not in (1, 2) or chosen.shape[-1] != count:

@@ -16,6 +16,7 @@ from enum import Enum
 import numpy as np
 
 from worldline._src.errors import ArgumentError, StepFailure, UnknownCapabilityError, nearest_name
+from worldline._src.masked import has_masked_entries
 from worldline._src.model.model import Model
 from worldline._src.scene.policies import DivergenceAction
 
@@ -69,7 +70,7 @@ ACTIONS = {
 def checked_limit(value: float) -> float:
     """A divergence limit: positive, or infinite."""
     try:
-        number = float("nan") if np.ma.is_masked(value) else float(value)
+        number = float("nan") if has_masked_entries(value) else float(value)
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not number > 0.0 or isinstance(value, bool):

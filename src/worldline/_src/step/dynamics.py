@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from worldline._src.errors import ArgumentError
+from worldline._src.masked import has_masked_entries
 from worldline._src.model.checks import flag
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
 from worldline._src.model.model import Model
@@ -453,7 +454,7 @@ def interpolate(
     Returns:
         Shape ([worlds,] joint_coord_count).
     """
-    if np.ma.is_masked(fraction):
+    if has_masked_entries(fraction):
         raise ArgumentError(f"fraction must not have masked entries; fill them first, got {fraction!r}")
     try:
         part = np.asarray(fraction)

@@ -16,7 +16,9 @@ import numpy as np
 from worldline._src.errors import ArgumentError
 from worldline._src.jit import DISABLED, Stage
 from worldline._src.kinds import DUAL, LANES4, LANES8, float64
+from worldline._src.masked import has_masked_entries
 from worldline._src.model.fields import BY_NAME, extent
+from worldline._src.model.kinds import QUATERNION_JOINTS
 from worldline._src.model.model import Model
 from worldline._src.scalar.lanes import native_width
 from worldline._src.scalar.memory import aligned_zeros
@@ -145,16 +147,15 @@ def require_inertia(model: Model, what: str, kinematic_too: bool) -> None:
 
 
 def _look_for_inertia(model: Model, what: str, kinematic_too: bool) -> None:
-    from worldline._src.step.dynamics import random_configuration
     from worldline._src.step.tree_masses import tree_masses
 
     held = np.repeat(model.body_kinematic[model.joint_child], np.diff(model.joint_qd_start))
     d = -1
-    for seed in range(3):
+    for attempt in range(3):
         if not (held.size and (kinematic_too or not held.all())):
             return
         d = -1
-        for first, M in tree_masses(model, random_configuration(model, seed, within_limits=False)):
+        for first, M in tree_masses(model, _generic_configuration(model, attempt)):
             dofs = np.flatnonzero(~held[first : first + len(M)] | kinematic_too)
             _require_finite(model, what, M, first)
             if dofs.size and (worst := _massless_dof(M[np.ix_(dofs, dofs)])) >= 0:
@@ -166,6 +167,16 @@ def _look_for_inertia(model: Model, what: str, kinematic_too: bool) -> None:
         f"{what}: joint '{_joint_of(model, d)}' moves nothing that has inertia (degree of freedom {d}, alone "
         "or with others); give its links mass and inertia above 1e-24 kg and kg m^2, or the joint armature"
     )
+
+
+def _generic_configuration(model: Model, attempt: int) -> Array:
+    """Coordinates without a pattern, others for each attempt: multiples of the golden ratio, modulo one."""
+    k = np.arange(1, model.joint_coord_count + 1)
+    q = 2.0 * np.mod((k + 100 * attempt) * 0.6180339887498949, 1.0) - 1.0
+    for j in np.flatnonzero(np.isin(model.joint_type, list(QUATERNION_JOINTS))):
+        last = int(model.joint_q_start[j + 1])
+        q[last - 4 : last] /= np.linalg.norm(q[last - 4 : last])
+    return q
 
 
 def _massless_dof(M: Array) -> int:
@@ -219,7 +230,7 @@ def compiled(program: Program, scalar: str) -> Any:
 def _operand(value: Any, core: tuple[int, ...], what: str) -> tuple[Array, int]:
     """One operand as flat contiguous numbers, and its number of worlds, -1 for no world dimension."""
     if type(value) is not np.ndarray:
-        if np.ma.is_masked(value):
+        if has_masked_entries(value):
             raise ArgumentError(f"{what} must not have masked entries; fill them first")
         try:
             value = np.array(value)
