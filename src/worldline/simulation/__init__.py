@@ -341,3 +341,8 @@ __all__ = [
     "render",
     "view",
 ]
+
+
+def __dir__() -> list[str]:
+    """Everything public, for completion and for the reference, also what was not imported yet."""
+    return sorted({*globals(), *__all__})
