@@ -123,6 +123,79 @@ def pair_queries(console: Console) -> None:
     console.print(table)
 
 
+_CURVED = {
+    "ellipsoid": ('type="ellipsoid" size="0.3 0.4 0.5"', CollisionShape.ellipsoid((0.3, 0.4, 0.5))),
+    "cylinder": ('type="cylinder" size="0.3 0.5"', CollisionShape.cylinder(0.3, 0.5)),
+    "box": ('type="box" size="0.3 0.4 0.5"', CollisionShape.box((0.3, 0.4, 0.5))),
+}
+
+
+def _hull_points() -> np.ndarray:
+    """200 points on an ellipsoid: a scanned part, roughly."""
+    x = np.random.default_rng(1).normal(size=(200, 3))
+    return x / np.linalg.norm(x, axis=1)[:, None] * (0.3, 0.4, 0.5)
+
+
+def curved_contacts(console: Console, count: int = 100) -> None:
+    """Contacts of overlapping and of nearly touching pairs: all stages of ours, all of `mj_collision`."""
+    import mujoco
+
+    table = Table(title="contacts of convex pairs, broad and narrow phase, one thread, us a pair")
+    for column in ("pair", "ours", "MuJoCo", "MuJoCo / ours"):
+        table.add_column(column, justify="right")
+    points = _hull_points()
+    hull = ('type="mesh" mesh="hull"', CollisionShape.convex(points))
+    kinds = {**_CURVED, "hull": hull}
+    vertices = " ".join(map(repr, points.ravel().tolist()))
+    rng = np.random.default_rng(0)
+    for a, b in [
+        ("ellipsoid", "ellipsoid"),
+        ("ellipsoid", "hull"),
+        ("ellipsoid", "box"),
+        ("cylinder", "cylinder"),
+        ("cylinder", "hull"),
+        ("hull", "hull"),
+    ]:
+        for gap, label in ((0.55, "overlapping"), (1.05, "apart or touching")):
+            middle = np.stack(
+                [4.0 * (np.arange(count) % 10), 4.0 * (np.arange(count) // 10), np.zeros(count)], 1
+            )
+            aside = rng.normal(size=(count, 3))
+            aside *= 0.7 * gap / np.linalg.norm(aside, axis=1)[:, None]
+            q = rng.normal(size=(2 * count, 4))
+            q /= np.linalg.norm(q, axis=1)[:, None]
+            positions = np.stack([middle, middle + aside], axis=1).reshape(-1, 3)
+            bodies = "".join(
+                f'<body pos="{" ".join(map(repr, x))}" quat="{" ".join(map(repr, r))}"><freejoint/>'
+                f'<geom {kinds[a if k % 2 == 0 else b][0]} mass="1"/></body>'
+                for k, (x, r) in enumerate(zip(positions.tolist(), q.tolist(), strict=True))
+            )
+            model = mujoco.MjModel.from_xml_string(
+                f'<mujoco><asset><mesh name="hull" vertex="{vertices}"/></asset>'
+                f"<worldbody>{bodies}</worldbody></mujoco>"
+            )
+            data = mujoco.MjData(model)
+            mujoco.mj_kinematics(model, data)
+            mujoco.mj_comPos(model, data)
+            native = NativeDetector()
+            group = native.create_group()
+            for _ in range(count):
+                group.add(kinds[a][1])
+                group.add(kinds[b][1])
+            # of ours the scalar of a quaternion comes last
+            group.poses = np.hstack([positions, q[:, 1:], q[:, :1]])
+            scene = native.scene(group)
+            scene.contacts()
+            jobs = {
+                "ours": lambda s=scene: s._run(place, broad, *s.narrow),
+                "mujoco": lambda m=model, d=data: mujoco.mj_collision(m, d),
+            }
+            best = best_of(jobs, rounds=60, least=0.0)
+            ours, theirs = (1e6 * best[name] / count for name in ("ours", "mujoco"))
+            table.add_row(f"{a}-{b}, {label}", f"{ours:.2f}", f"{theirs:.2f}", f"{theirs / ours:.2f}")
+    console.print(table)
+
+
 def wavy_mesh(cells: int) -> CollisionShape:
     """A bumpy sheet of 2 cells^2 triangles over 10 m."""
     x = np.linspace(-5.0, 5.0, cells + 1)
@@ -220,6 +293,7 @@ def pile_share(console: Console, count: int = 1000) -> None:
 def run(console: Console) -> None:
     """All of them."""
     pair_queries(console)
+    curved_contacts(console)
     rays(console)
     broad_phase(console)
     pile_share(console)

@@ -15,7 +15,7 @@ import numpy as np
 
 from worldline._src.collision.geometry import GeometryData
 from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
-from worldline._src.kernels.narrowphase.tables import TABLE
+from worldline._src.kernels.narrowphase.tables import START_CELLS, TABLE
 from worldline._src.spatial.poses import Array, rotation
 
 PAIRS_A_SHAPE = 32
@@ -182,6 +182,7 @@ def _joined(geometry: Sequence[GeometryData]) -> dict[str, np.ndarray]:
     table = np.zeros((len(geometry), 8), np.int64)
     vertex = face = tri = node = 0
     face_start, near_start = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)]
+    start = np.zeros((len(geometry), START_CELLS), np.int64)
     corners, nears, tris, across = [], [], [], []
     corner = near = 0
     for k, g in enumerate(geometry):
@@ -193,6 +194,8 @@ def _joined(geometry: Sequence[GeometryData]) -> dict[str, np.ndarray]:
         corners.append(g.face_corner + vertex)
         near_start.append(g.near_start[1:] + near)
         nears.append(g.near + vertex)
+        if len(g.start):
+            start[k] = g.start + vertex
         tris.append(g.tri + np.array([vertex, vertex, vertex, 0]))
         across.append(np.where(g.tri_across < 0, -1, g.tri_across + vertex))
         corner, near = corner + len(g.face_corner), near + len(g.near)
@@ -206,6 +209,7 @@ def _joined(geometry: Sequence[GeometryData]) -> dict[str, np.ndarray]:
         "face_corner": _stack(corners, (0,), np.int64),
         "near_start": np.concatenate(near_start),
         "near": _stack(nears, (0,), np.int64),
+        "start": start,
         "tri": _stack(tris, (0, 4), np.int64),
         "tri_across": _stack(across, (0, 3), np.int64),
         "tri_edge": _stack([g.tri_edge for g in geometry], (0, 9)),

@@ -9,12 +9,14 @@ the neighbours of every vertex.
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.kernels.broadphase.bvh import BUILD_STACK, BUILD_WORK, build_tree
+from worldline._src.kernels.narrowphase.tables import START_SIDE
 from worldline._src.scene.assets.cache import AssetCache, NoCache, content_key
 from worldline._src.scene.assets.hfields import grid_triangles
 from worldline._src.scene.assets.hulls import convex_hull
@@ -32,6 +34,7 @@ _HULL_ARRAYS = (
     "face_corner",
     "near_start",
     "near",
+    "start",
 )
 
 
@@ -46,6 +49,7 @@ class GeometryData(NamedTuple):
     face_corner: np.ndarray = _NO_INTS
     near_start: np.ndarray = _NO_INTS
     near: np.ndarray = _NO_INTS
+    start: np.ndarray = _NO_INTS
     tri: np.ndarray = np.zeros((0, 4), np.int64)
     tri_across: np.ndarray = np.zeros((0, 3), np.int64)
     tri_edge: Array = np.zeros((0, 9))
@@ -77,12 +81,30 @@ def hull_geometry(points: Array, cache: AssetCache | None = None) -> GeometryDat
         vertices, centre, half = centred(mesh.vertices)
         triangles = mesh.triangles.astype(np.int64)
         faces, planes = _polygons(vertices, triangles)
-        start = np.cumsum([0, *(len(face) for face in faces)])
+        face_start = np.cumsum([0, *(len(face) for face in faces)])
         near_start, near = _neighbours(len(vertices), triangles)
-        made = GeometryData(centre, half, vertices, planes, start, np.concatenate(faces), near_start, near)
+        made = GeometryData(
+            *(centre, half, vertices, planes, face_start, np.concatenate(faces), near_start, near),
+            start=np.argmax(vertices @ _cell_directions().T, axis=0),
+        )
         return {name: getattr(made, name) for name in _HULL_ARRAYS}
 
-    return GeometryData(**(cache or NoCache()).fetch("hull_geometry", content_key(points), make))
+    return GeometryData(**(cache or NoCache()).fetch("hull_tables", content_key(points), make))
+
+
+@functools.cache
+def _cell_directions() -> Array:
+    """The middle of every cell of directions, in the order of `direction_cell`, (START_CELLS, 3)."""
+    middles = (np.arange(START_SIDE) + 0.5) * (2.0 / START_SIDE) - 1.0
+    u, v = (grid.ravel() for grid in np.meshgrid(middles, middles, indexing="ij"))
+    ones = np.ones_like(u)
+    faces = []
+    for axis in range(3):
+        for sign in (1.0, -1.0):
+            # the face along `axis`, then the two axes after it in cyclic order
+            columns = {axis: sign * ones, (axis + 1) % 3: u, (axis + 2) % 3: v}
+            faces.append(np.stack([columns[k] for k in range(3)], axis=1))
+    return np.concatenate(faces)
 
 
 def _neighbours(count: int, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

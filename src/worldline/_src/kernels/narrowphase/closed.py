@@ -23,6 +23,7 @@ from worldline._src.kernels.narrowphase.manifold import (
     put_candidate,
 )
 from worldline._src.kernels.narrowphase.round import round_contacts, round_round
+from worldline._src.kernels.narrowphase.support import CLIMB, hull_support
 from worldline._src.kernels.narrowphase.tables import (
     BALL,
     BOX,
@@ -39,10 +40,26 @@ from worldline._src.kernels.narrowphase.tables import (
     VERTEX_COUNT,
     VERTEX_FIRST,
 )
-from worldline._src.kernels.narrowphase.values import add_scaled, load_axis, load_position, load_rotation
+from worldline._src.kernels.narrowphase.values import (
+    across,
+    add_scaled,
+    load_axis,
+    load_position,
+    load_rotation,
+    negative,
+    unit_or,
+)
 from worldline._src.scalar.ops import where
 from worldline._src.spatial.rotation import rotate, rotate_back
-from worldline._src.spatial.vec3 import add, dot, load_vec3, scale, sub
+from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, scale, sub
+
+_TILT = 0.1
+_SLANT = _TILT * 0.7071067811865476
+_SIDES = (
+    *((0.0, 0.0), (_TILT, 0.0), (_SLANT, _SLANT), (0.0, _TILT), (-_SLANT, _SLANT)),
+    *((-_TILT, 0.0), (-_SLANT, -_SLANT), (0.0, -_TILT), (_SLANT, -_SLANT)),
+)
+"""Directions a large hull is tilted to, as slopes along two axes of the plane, to find what it rests on."""
 
 
 @inline
@@ -113,10 +130,49 @@ def _put_height(work, k, n, candidate, margin):
 
 
 @inline
+def _put_vertex(work, found, first, k, p, R, n, v, h):
+    """Keep vertex `k` at height `h` as a candidate, unless it is one; returns how many there are."""
+    feature = float(k - first)
+    for c in range(found):
+        if work[CANDIDATE + CANDIDATE_ROW * c + 4] == feature:
+            return found
+    put_candidate(work, found, add_scaled(add(p, rotate(R, v)), n, -0.5 * h), -h, feature)
+    return found + 1
+
+
+@inline
+def _low_hull_vertices(geoms, g, n, p, R, margin, work):
+    """The lowest vertex of a large hull and, where they are below the margin, the lowest when it is tilted.
+
+    Tilted a little to eight sides, so that the points span what rests on the plane; returns how many of them
+    are kept, and the lowest with its height.
+    """
+    first, count = geoms.geom[g, VERTEX_FIRST], geoms.geom[g, VERTEX_COUNT]
+    d, height = rotate_back(R, n), dot(n, p)
+    lowest = load_vec3(geoms.vertex, hull_support(geoms, first, count, g, negative(d)))
+    low = height + dot(d, lowest)
+    found = 0
+    if low <= margin:
+        x = unit_or(across(d), Vec3(1.0, 0.0, 0.0))
+        y = cross(d, x)
+        for side in range(9):
+            # straight down first
+            i, j = _SIDES[side]
+            k = hull_support(geoms, first, count, g, add_scaled(add_scaled(negative(d), x, i), y, j))
+            v = load_vec3(geoms.vertex, k)
+            h = height + dot(d, v)
+            if h <= margin:
+                found = _put_vertex(work, found, first, k, p, R, n, v, h)
+    return keep_four(work, 0, found), add(p, rotate(R, lowest)), low
+
+
+@inline
 def _vertices_below(shapes, geoms, b, n, p, R, margin, work):
     """Vertices of a hull or a mesh below the margin, four at most once there are many; and the lowest."""
     g = shapes.shape_geom[b]
     first, count = geoms.geom[g, VERTEX_FIRST], geoms.geom[g, VERTEX_COUNT]
+    if shapes.shape_type[b] == HULL and count > CLIMB:
+        return _low_hull_vertices(geoms, g, n, p, R, margin, work)
     d, height = rotate_back(R, n), dot(n, p)
     found, lowest, low = 0, first, 1e300
     for k in range(first, first + count):

@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 from worldline._src.jit import inline
 from worldline._src.kernels.narrowphase.box_box import box_axes, box_corner_points, box_edge_points
 from worldline._src.kernels.narrowphase.capsule_box import capsule_box
+from worldline._src.kernels.narrowphase.curved import FAILED, REFINED, is_curved
 from worldline._src.kernels.narrowphase.gjk import APART, BEYOND, PROVEN, closest_points
 from worldline._src.kernels.narrowphase.links import (
+    CURVED_LINK,
     EPA_LINK,
     GJK_LINK,
     MANIFOLD_LINK,
@@ -22,12 +24,15 @@ from worldline._src.kernels.narrowphase.links import (
     load3,
     load_found,
     load_status,
+    put_found,
     put_limit,
     put_normal,
     put_position,
     put_problem,
+    put_tolerances,
 )
 from worldline._src.kernels.narrowphase.manifold import CANDIDATE, CANDIDATE_ROW, put_candidate
+from worldline._src.kernels.narrowphase.support import core_box
 from worldline._src.kernels.narrowphase.tables import DISTANCE_MODE
 from worldline._src.kernels.narrowphase.values import Closest, add_scaled, unit_or
 from worldline._src.scalar.ops import absolute, sqrt
@@ -37,6 +42,10 @@ WITNESS = 16383.0
 """Feature of a contact that comes from the closest points and not from faces."""
 
 
+_PROVEN, _PROVEN_DEEP = 1.0e-13, 1.0e-8
+"""Where GJK ends, over the distance, and EPA, over the extent of A - B."""
+_NEARLY, _NEARLY_DEEP = 1.0e-6, 1.0e-6
+"""The same for curved shapes, where Newton's method finds the rest."""
 _POLISH = 32
 """Steps of polishing, at most."""
 _CLEAR = 1.0e-3
@@ -128,13 +137,29 @@ def _polished(arena, work, p, found, extent):
 @inline
 def convex_closest(arena, work, A, B, p, limit):
     """Closest points of the two shapes of the problem, in A's frame; farther than `limit` they are 1e300."""
-    radius = A.radius + B.radius
+    radius, curved = A.radius + B.radius, is_curved(A) or is_curved(B)
     put_limit(work, limit + radius)
+    put_tolerances(work, _NEARLY if curved else _PROVEN, _NEARLY_DEEP if curved else _PROVEN_DEEP)
     call_link(GJK_LINK, arena.m, arena.c, arena.args, arena.d)
     status, _, extent = load_status(work)
+    refined = FAILED
+    if status == APART and curved:
+        a, b, v = closest_points(work)
+        length = sqrt(dot(v, v))
+        put_found(work, Closest(length, scale(v, -1.0 / length), a, b))
+        call_link(CURVED_LINK, arena.m, arena.c, arena.args, arena.d)
+        refined, _, _ = load_status(work)
+        if refined == FAILED:
+            put_tolerances(work, _PROVEN, _PROVEN_DEEP)
+            call_link(GJK_LINK, arena.m, arena.c, arena.args, arena.d)
+            status, _, extent = load_status(work)
     if status == BEYOND:
         return nothing(1e300, Vec3(0.0, 0.0, 1.0))
-    if status == APART:
+    if refined == REFINED:
+        found = load_found(work)
+        normal, a, b = found.normal, found.point_a, found.point_b
+        distance = found.distance - radius
+    elif status == APART:
         a, b, v = closest_points(work)
         length = sqrt(dot(v, v))
         normal = scale(v, -1.0 / length)
@@ -144,7 +169,14 @@ def convex_closest(arena, work, A, B, p, limit):
         found = load_found(work)
         miss = add_scaled(sub(found.point_a, found.point_b), found.normal, found.distance)
         if dot(miss, miss) > (1e-10 * extent) ** 2:
-            found = _polished(arena, work, p, found, extent)
+            if curved:
+                call_link(CURVED_LINK, arena.m, arena.c, arena.args, arena.d)
+                refined, _, _ = load_status(work)
+            if refined == REFINED:
+                found = load_found(work)
+            else:
+                put_tolerances(work, _PROVEN, _PROVEN_DEEP)
+                found = _polished(arena, work, p, found, extent)
         normal, a, b = found.normal, found.point_a, found.point_b
         distance = found.distance - radius
     return Closest(distance, normal, add_scaled(a, normal, A.radius), add_scaled(b, normal, -B.radius))
@@ -189,6 +221,11 @@ def convex_pair(arena, work, A, B, row_a, row_b, R, p, margin, mode):
 
     The normal of the Closest is that of all candidates.
     """
+    if mode != DISTANCE_MODE:
+        # an axis between the boxes around the shapes spares most pairs that do not touch the search
+        gap, normal, _ = box_axes(core_box(A), core_box(B), R, p, margin)
+        if gap > margin:
+            return 0, nothing(gap, normal)
     put_problem(work, A, B, R, p, row_a, row_b)
     found = convex_closest(arena, work, A, B, p, margin)
     if found.distance > margin:

@@ -11,10 +11,18 @@ from __future__ import annotations
 from worldline._src.jit import inline, kernel, stage
 from worldline._src.kernels.narrowphase.closed import ball_pairs, flat_pairs, round_pairs
 from worldline._src.kernels.narrowphase.convex import Arena, box_pair, capsule_box_pair, convex_pair
+from worldline._src.kernels.narrowphase.curved import solve_curved
 from worldline._src.kernels.narrowphase.emit import emit_closest, emit_contact, ordered, pair_margin
 from worldline._src.kernels.narrowphase.epa import solve_epa
 from worldline._src.kernels.narrowphase.gjk import solve_gjk
-from worldline._src.kernels.narrowphase.links import EPA_LINK, GJK_LINK, LINKED, MANIFOLD_LINK, load3
+from worldline._src.kernels.narrowphase.links import (
+    CURVED_LINK,
+    EPA_LINK,
+    GJK_LINK,
+    LINKED,
+    MANIFOLD_LINK,
+    load3,
+)
 from worldline._src.kernels.narrowphase.manifold import CANDIDATE, CANDIDATE_ROW, solve_manifold
 from worldline._src.kernels.narrowphase.support import load_convex
 from worldline._src.kernels.narrowphase.surface import surface_pairs
@@ -185,7 +193,10 @@ FAMILY_STAGES = {
 }
 """The stage of every family that has one."""
 
-FAMILY_LINKS = {CONVEX: (GJK_LINK, EPA_LINK, MANIFOLD_LINK), SURFACE: (GJK_LINK, EPA_LINK, MANIFOLD_LINK)}
+_CONVEX_LINKS = (GJK_LINK, EPA_LINK, MANIFOLD_LINK, CURVED_LINK)
+FAMILY_LINKS = {CONVEX: _CONVEX_LINKS, SURFACE: _CONVEX_LINKS}
 """The links a family calls; the others call none."""
 
-LINKED.update({GJK_LINK: solve_gjk, EPA_LINK: solve_epa, MANIFOLD_LINK: solve_manifold})
+LINKED.update(
+    {GJK_LINK: solve_gjk, EPA_LINK: solve_epa, MANIFOLD_LINK: solve_manifold, CURVED_LINK: solve_curved}
+)

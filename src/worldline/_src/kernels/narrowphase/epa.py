@@ -13,15 +13,18 @@ from worldline._src.jit import inline, kernel, outline, stage
 from worldline._src.kernels.narrowphase.gjk import (
     FROM_A,
     FROM_B,
+    OVERLAP,
     SIMPLEX,
     difference_support,
     triangle_weights,
 )
 from worldline._src.kernels.narrowphase.links import (
     load3,
+    load_depth_tolerance,
     load_problem,
     load_status,
     put_found,
+    put_status,
     store3,
 )
 from worldline._src.kernels.narrowphase.tables import hull_view, work_view
@@ -36,14 +39,12 @@ _FACE = _POINT + 9 * MAX_POINTS
 _EDGE = 3 * 256
 _FLAT = 1.0e-11
 """Thickness over extent of A - B below which it counts as flat."""
-_PROVEN = 1.0e-8
-"""Gap over extent between the closest face and its support plane at which the search ends."""
 
 
 @outline
-def _support(A, B, R, p, hulls, work, iwork, d):
+def _support(A, B, R, p, hulls, work, d):
     # called from several places, and not merged into each
-    return difference_support(A, B, R, p, hulls, work, iwork, d)
+    return difference_support(A, B, R, p, hulls, work, d)
 
 
 @inline
@@ -80,7 +81,7 @@ def _add_face(work, iwork, f, i, j, k):
 
 
 @outline
-def _first_tetrahedron(A, B, R, p, hulls, work, iwork, n, extent):
+def _first_tetrahedron(A, B, R, p, hulls, work, n, extent):
     """Four points of A - B with volume, begun with the simplex of GJK.
 
     Returns (points found, normal): with fewer than four, A - B is flat and the normal is across it.
@@ -107,7 +108,7 @@ def _first_tetrahedron(A, B, R, p, hulls, work, iwork, n, extent):
         if dot(u, u) <= (_FLAT * extent) ** 2:
             n = 1
     if n < 1:
-        a, b = _support(A, B, R, p, hulls, work, iwork, Vec3(1.0, 0.0, 0.0))
+        a, b = _support(A, B, R, p, hulls, work, Vec3(1.0, 0.0, 0.0))
         _add_point(work, 0, a, b)
         n = 1
     o = _load_point(work, 0)
@@ -117,7 +118,7 @@ def _first_tetrahedron(A, B, R, p, hulls, work, iwork, n, extent):
         for k in range(6):
             s = 1.0 if k % 2 == 0 else -1.0
             d = Vec3(s if k < 2 else 0.0, s if 2 <= k < 4 else 0.0, s if k >= 4 else 0.0)
-            a, b = _support(A, B, R, p, hulls, work, iwork, d)
+            a, b = _support(A, B, R, p, hulls, work, d)
             w = sub(sub(a, b), o)
             if dot(w, w) > best:
                 best = dot(w, w)
@@ -139,7 +140,7 @@ def _first_tetrahedron(A, B, R, p, hulls, work, iwork, n, extent):
             s = 0.0 if k % 3 == 0 else (0.8660254037844386 if k % 3 == 1 else -0.8660254037844386)
             f = 1.0 if k < 3 else -1.0
             d = add_scaled(scale(x, f * c), y, s)
-            a, b = _support(A, B, R, p, hulls, work, iwork, d)
+            a, b = _support(A, B, R, p, hulls, work, d)
             m = cross(u, sub(sub(a, b), o))
             if dot(m, m) > best:
                 best = dot(m, m)
@@ -152,7 +153,7 @@ def _first_tetrahedron(A, B, R, p, hulls, work, iwork, n, extent):
     # a fourth, away from the plane
     best = _FLAT * extent
     for k in range(2):
-        a, b = _support(A, B, R, p, hulls, work, iwork, m if k == 0 else negative(m))
+        a, b = _support(A, B, R, p, hulls, work, m if k == 0 else negative(m))
         h = dot(m, sub(sub(a, b), o))
         h = h if h > 0.0 else -h
         if h > best:
@@ -207,7 +208,7 @@ def epa(hulls, space_io):
     work, iwork = space_io.work, space_io.iwork
     A, B, R, p = load_problem(work)
     _, n, extent = load_status(work)
-    points, m = _first_tetrahedron(A, B, R, p, hulls, work, iwork, n, extent)
+    points, m = _first_tetrahedron(A, B, R, p, hulls, work, n, extent)
     a0, b0 = load3(work, _POINT + 3), load3(work, _POINT + 6)
     if points < 4:
         put_found(work, _flat_answer(work, points, m))
@@ -218,14 +219,14 @@ def epa(hulls, space_io):
     turn = dot(
         cross(sub(_load_point(work, 1), o), sub(_load_point(work, 2), o)), sub(_load_point(work, 3), o)
     )
-    i, j = (1, 2) if turn < 0.0 else (2, 1)
+    i, j, k = (1, 2, 0) if turn < 0.0 else (2, 1, 0)
     _add_face(work, iwork, 0, 0, i, j)
     _add_face(work, iwork, 1, 0, j, 3)
     _add_face(work, iwork, 2, j, i, 3)
     _add_face(work, iwork, 3, i, 0, 3)
     faces = 4
 
-    slack = 1e-15 * extent
+    slack, tolerance = 1e-15 * extent, load_depth_tolerance(work)
     depth, normal, point_a, point_b = 1e300, Vec3(0.0, 0.0, 1.0), a0, b0
     for _ in range(MAX_POINTS):
         best = 0
@@ -234,14 +235,15 @@ def epa(hulls, space_io):
                 best = f
         normal_f = load3(work, _FACE + 4 * best)
         height = work[_FACE + 4 * best + 3]
-        a, b = _support(A, B, R, p, hulls, work, iwork, normal_f)
+        a, b = _support(A, B, R, p, hulls, work, normal_f)
         w = sub(a, b)
         reach = dot(normal_f, w)
         # the support plane is a translation that separates for sure; keep the shortest. An early face may
         # lie in the plane of the last: only the last has the origin's foot inside
-        proven = reach - height <= _PROVEN * extent
+        proven = reach - height <= tolerance * extent
         if reach < depth or (proven and reach <= depth + 1e-9 * extent):
             depth, normal = reach, normal_f
+            i, j, k = iwork[3 * best], iwork[3 * best + 1], iwork[3 * best + 2]
             point_a, point_b = _face_points(work, iwork, best, normal_f, height)
         if proven or points == MAX_POINTS:
             break
@@ -253,6 +255,11 @@ def epa(hulls, space_io):
             _add_face(work, iwork, left + e, iwork[_EDGE + 2 * e], iwork[_EDGE + 2 * e + 1], points)
         faces = left + edges
         points += 1
+    # the corners of that face, as GJK leaves its simplex
+    for e, corner in enumerate((i, j, k)):
+        store3(work, FROM_A + 3 * e, load3(work, _POINT + 9 * corner + 3))
+        store3(work, FROM_B + 3 * e, load3(work, _POINT + 9 * corner + 6))
+    put_status(work, OVERLAP, 3, extent)
     put_found(work, Closest(-depth, normal, point_a, point_b))
 
 

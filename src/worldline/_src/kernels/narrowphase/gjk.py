@@ -12,12 +12,13 @@ from __future__ import annotations
 from worldline._src.jit import inline, kernel, outline, stage
 from worldline._src.kernels.narrowphase.links import (
     load3,
+    load_distance_tolerance,
     load_limit,
     load_problem,
     put_status,
     store3,
 )
-from worldline._src.kernels.narrowphase.support import HINT, support
+from worldline._src.kernels.narrowphase.support import support
 from worldline._src.kernels.narrowphase.tables import hull_view, work_view
 from worldline._src.kernels.narrowphase.values import TINY, add_scaled, negative
 from worldline._src.scalar.ops import maximum, sqrt
@@ -26,8 +27,6 @@ from worldline._src.spatial.vec3 import Vec3, add, cross, dot, scale, sub
 
 APART, BEYOND, OVERLAP = 0, 1, 2
 _STEPS = 96
-_PROVEN = 1.0e-13
-"""Relative gap between the distance and its proven lower bound at which the search ends."""
 _IDLE = 6
 """Steps without a better bound after which rounding has the last word."""
 _TOUCHING = 1.0e-22
@@ -39,10 +38,10 @@ SIMPLEX, FROM_A, FROM_B, WEIGHT, NEAREST, PROVEN, POINT_A, POINT_B = 0, 12, 24, 
 
 
 @inline
-def difference_support(A, B, R, p, hulls, work, iwork, d):
+def difference_support(A, B, R, p, hulls, work, d):
     """Support points of A and of B, both in A's frame, for A - B along `d`."""
-    a = support(A, hulls, work, iwork, HINT, d)
-    b = add(p, rotate(R, support(B, hulls, work, iwork, HINT + 1, negative(rotate_back(R, d)))))
+    a = support(A, hulls, work, d)
+    b = add(p, rotate(R, support(B, hulls, work, negative(rotate_back(R, d)))))
     return a, b
 
 
@@ -259,15 +258,15 @@ def _known(work, n, w):
 
 
 @kernel
-def gjk(hulls, space_io):
+def gjk(hulls, work_io):
     """Closest points of the cores of A and B of the problem.
 
     Leaves how it ended, the points in the simplex and the extent of A - B. APART: see `closest_points`.
     BEYOND: farther than the limit. OVERLAP: the simplex holds the origin, or nearly.
     """
-    work, iwork = space_io.work, space_io.iwork
+    work = work_io
     A, B, R, p = load_problem(work)
-    limit = load_limit(work)
+    limit, tolerance = load_limit(work), load_distance_tolerance(work)
     v = negative(p)
     if dot(v, v) < TINY:
         v = Vec3(1.0, 0.0, 0.0)
@@ -276,7 +275,7 @@ def gjk(hulls, space_io):
     n, extent, idle = 0, 0.0, 0
     status = APART
     for _ in range(_STEPS):
-        a, b = difference_support(A, B, R, p, hulls, work, iwork, negative(v))
+        a, b = difference_support(A, B, R, p, hulls, work, negative(v))
         w = sub(a, b)
         extent = maximum(extent, dot(w, w))
         if n > 0:
@@ -289,7 +288,7 @@ def gjk(hulls, space_io):
             if proven > limit:
                 status = BEYOND
                 break
-            slack = _PROVEN * least + 1e-16 * sqrt(extent)
+            slack = tolerance * least + 1e-16 * sqrt(extent)
             if least - proven <= slack or idle > _IDLE or _known(work, n, w):
                 break
         store3(work, SIMPLEX + 3 * n, w)
@@ -328,4 +327,4 @@ def closest_points(work):
 @stage
 def solve_gjk(m, c, args, d):
     """Problem -> status, simplex and weights."""
-    gjk(hull_view(m, c, args, d), work_view(m, c, args, d))
+    gjk(hull_view(m, c, args, d), work_view(m, c, args, d).work)

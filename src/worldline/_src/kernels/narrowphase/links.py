@@ -16,12 +16,13 @@ from worldline._src.scalar.memory import call_stage
 from worldline._src.spatial.rotation import Mat3
 from worldline._src.spatial.vec3 import Vec3
 
-GJK_LINK, EPA_LINK, MANIFOLD_LINK = range(3)
+GJK_LINK, EPA_LINK, MANIFOLD_LINK, CURVED_LINK = range(4)
 LINKED: dict[int, Stage] = {}
 """The stage of every link; filled where the stages are defined."""
 
-# the problem: two convex shapes, the pose of the second in the first, a bound, rows of geom
-_A, _B, _R, _P, _LIMIT, _ROWS, _NORMAL = 5600, 5607, 5614, 5623, 5626, 5627, 5629
+# the problem: two convex shapes, the pose of the second in the first, a bound, rows of geom,
+# a normal, tolerances
+_A, _B, _R, _P, _LIMIT, _ROWS, _NORMAL, _TOLERANCE = 5600, 5608, 5616, 5625, 5628, 5629, 5631, 5634
 # the outcome: status or count, points of the simplex, extent; distance, normal, points
 _STATUS, _POINTS, _EXTENT, _FOUND = 5640, 5641, 5642, 5643
 
@@ -59,11 +60,13 @@ def _put_convex(work, at, shape):
     work[at + 4] = shape.radius
     work[at + 5] = shape.first
     work[at + 6] = shape.count
+    work[at + 7] = shape.row
 
 
 @inline
 def _load_convex(work, at):
-    return Convex(int(work[at]), load3(work, at + 1), work[at + 4], int(work[at + 5]), int(work[at + 6]))
+    first, count, row = int(work[at + 5]), int(work[at + 6]), int(work[at + 7])
+    return Convex(int(work[at]), load3(work, at + 1), work[at + 4], first, count, row)
 
 
 @inline
@@ -112,6 +115,23 @@ def put_limit(work, limit):
 @inline
 def load_limit(work):
     return work[_LIMIT]
+
+
+@inline
+def put_tolerances(work, distance, depth):
+    """Where searches end: GJK's gap over the distance, EPA's gap over the extent of A - B."""
+    work[_TOLERANCE] = distance
+    work[_TOLERANCE + 1] = depth
+
+
+@inline
+def load_distance_tolerance(work):
+    return work[_TOLERANCE]
+
+
+@inline
+def load_depth_tolerance(work):
+    return work[_TOLERANCE + 1]
 
 
 @inline

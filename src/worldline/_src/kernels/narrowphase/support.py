@@ -18,12 +18,13 @@ from worldline._src.kernels.narrowphase.tables import (
     ELLIPSOID,
     HULL,
     SPHERE,
+    START_SIDE,
     TYPE_COUNT,
     VERTEX_COUNT,
     VERTEX_FIRST,
 )
 from worldline._src.kernels.narrowphase.values import TINY
-from worldline._src.scalar.ops import sqrt, where
+from worldline._src.scalar.ops import absolute, sqrt, where
 from worldline._src.spatial.vec3 import Vec3
 
 LOOSE = TYPE_COUNT
@@ -32,18 +33,16 @@ LOOSE = TYPE_COUNT
 CLIMB = 32
 """Hulls with more vertices are climbed from neighbour to neighbour instead of searched."""
 
-HINT = 1280
-"""Offset in the integer work space of the vertices the last climbs ended at."""
-
 
 class Convex(NamedTuple):
-    """A convex core: type, sizes, radius around it, and its vertices where it has some."""
+    """A convex core: type, sizes, radius around it; of hulls the row of geom and the vertices."""
 
     kind: Any
     size: Any
     radius: Any
     first: Any
     count: Any
+    row: Any
 
 
 @inline
@@ -56,16 +55,54 @@ def load_convex(shapes, geom, i):
         radius = size.x
     first = 0
     count = 0
+    row = shapes.shape_geom[i]
     if kind == HULL:
-        g = shapes.shape_geom[i]
-        first = geom[g, VERTEX_FIRST]
-        count = geom[g, VERTEX_COUNT]
-    return Convex(kind, size, radius, first, count)
+        first = geom[row, VERTEX_FIRST]
+        count = geom[row, VERTEX_COUNT]
+    return Convex(kind, size, radius, first, count, row)
 
 
 @inline
-def hull_support(hulls, first, count, d, iwork, hint):
-    """The vertex of a hull farthest along `d`, by number."""
+def core_box(shape):
+    """Half sizes of the box around a shape that is not loose vertices, radius included."""
+    kind, size = shape.kind, shape.size
+    if kind == BOX or kind == ELLIPSOID or kind == HULL:
+        return size
+    if kind == CAPSULE:
+        return Vec3(size.x, size.x, size.y + size.x)
+    if kind == SPHERE:
+        return Vec3(size.x, size.x, size.x)
+    return Vec3(size.x, size.x, size.y)
+
+
+@inline
+def _cell(x):
+    """The cell of a coordinate from -1 to 1 on a face of the cube of directions; NaN counts as -1."""
+    return max(0, min(START_SIDE - 1, int((x + 1.0) * (0.5 * START_SIDE))))
+
+
+@inline
+def direction_cell(d):
+    """The cell of a direction on the cube around the origin: by face, then along its two sides."""
+    x, y, z = absolute(d.x), absolute(d.y), absolute(d.z)
+    main, u, v, face = d.z, d.x, d.y, 4
+    if x >= y and x >= z:
+        main, u, v, face = d.x, d.y, d.z, 0
+    elif y >= z:
+        main, u, v, face = d.y, d.z, d.x, 2
+    length = absolute(main)
+    k = 1.0 / where(length > 0.0, length, 1.0)
+    if main < 0.0:
+        face += 1
+    return (face * START_SIDE + _cell(u * k)) * START_SIDE + _cell(v * k)
+
+
+@inline
+def hull_support(hulls, first, count, row, d):
+    """The vertex of a hull farthest along `d`, by number.
+
+    Climbing starts at the vertex that is farthest in the middle of the cell of `d`, a few edges away.
+    """
     vertex = hulls.vertex
     best = first
     if count <= CLIMB:
@@ -76,8 +113,7 @@ def hull_support(hulls, first, count, d, iwork, hint):
                 reach = value
                 best = k
         return best
-    if first <= iwork[hint] < first + count:
-        best = iwork[hint]
+    best = hulls.start[row, direction_cell(d)]
     reach = vertex[best, 0] * d.x + vertex[best, 1] * d.y + vertex[best, 2] * d.z
     # every step goes strictly up, so there are fewer steps than vertices
     for _ in range(count):
@@ -90,12 +126,17 @@ def hull_support(hulls, first, count, d, iwork, hint):
                 best = k
         if best == here:
             break
-    iwork[hint] = best
     return best
 
 
 @inline
-def support(shape, hulls, work, iwork, hint, d):
+def cone_apex(size, rho, z):
+    """Whether the apex of a cone is its farthest point in a direction: `rho` across, `z` along its axis."""
+    return size.y * z > size.x * rho - size.y * z
+
+
+@inline
+def support(shape, hulls, work, d):
     """The farthest point of a convex core along `d` (any length), in the shape's frame."""
     kind, size = shape.kind, shape.size
     if kind == BOX:
@@ -109,7 +150,7 @@ def support(shape, hulls, work, iwork, hint, d):
     if kind == SPHERE:
         return Vec3(0.0, 0.0, 0.0)
     if kind == HULL:
-        k = hull_support(hulls, shape.first, shape.count, d, iwork, hint)
+        k = hull_support(hulls, shape.first, shape.count, shape.row, d)
         return Vec3(hulls.vertex[k, 0], hulls.vertex[k, 1], hulls.vertex[k, 2])
     if kind == LOOSE:
         best = shape.first
@@ -135,7 +176,7 @@ def support(shape, hulls, work, iwork, hint, d):
     if rho <= 1e-75:
         x, y = size.x, 0.0
     if kind == CONE:
-        if size.y * d.z > size.x * rho - size.y * d.z:
+        if cone_apex(size, rho, d.z):
             return Vec3(0.0, 0.0, size.y)
         return Vec3(x, y, -size.y)
     return Vec3(x, y, where(d.z < 0.0, -size.y, size.y))

@@ -39,7 +39,7 @@ from worldline._src.kernels.narrowphase.manifold import (
     keep_four,
     put_candidate,
 )
-from worldline._src.kernels.narrowphase.support import HINT, LOOSE, Convex, load_convex, support
+from worldline._src.kernels.narrowphase.support import LOOSE, Convex, load_convex, support
 from worldline._src.kernels.narrowphase.tables import (
     DISTANCE_MODE,
     HFIELD,
@@ -88,7 +88,7 @@ def load_triangle(surfaces, t, prism, depth, work, at):
         store3(work, at + 3 * k, Vec3(x, y, z))
         if prism:
             store3(work, at + 9 + 3 * k, Vec3(x, y, depth))
-    return Convex(LOOSE, Vec3(0.0, 0.0, 0.0), 0.0, at, 6 if prism else 3)
+    return Convex(LOOSE, Vec3(0.0, 0.0, 0.0), 0.0, at, 6 if prism else 3, -1)
 
 
 @inline
@@ -177,9 +177,9 @@ def _thin_out(work, iwork, held):
 
 
 @inline
-def _put_foot(work, iwork, surfaces, A, t, R, p, n, limit):
+def _put_foot(work, surfaces, A, t, R, p, n, limit):
     """The lowest point of A against the normal `n`, when it is above triangle `t`; returns how many."""
-    low = add_scaled(support(A, surfaces, work, iwork, HINT, n), n, A.radius)
+    low = add_scaled(support(A, surfaces, work, n), n, A.radius)
     a = load_vec3(surfaces.vertex, surfaces.tri[t, 0])
     b = load_vec3(surfaces.vertex, surfaces.tri[t, 1])
     c = load_vec3(surfaces.vertex, surfaces.tri[t, 2])
@@ -192,7 +192,7 @@ def _put_foot(work, iwork, surfaces, A, t, R, p, n, limit):
 
 
 @inline
-def triangle_pair(arena, work, iwork, A, B, row_a, surfaces, t, ground, R, p, limit, mode):
+def triangle_pair(arena, work, A, B, row_a, surfaces, t, ground, R, p, limit, mode):
     """Contacts of A and triangle `t` of a surface, B: (count of candidates, Closest), as `convex_pair`."""
     put_problem(work, A, B, R, p, row_a, -1)
     found = convex_closest(arena, work, A, B, p, limit)
@@ -216,7 +216,7 @@ def triangle_pair(arena, work, iwork, A, B, row_a, surfaces, t, ground, R, p, li
     if verdict != REPLACED:
         return with_witness(work, count, turned, sqrt(dot(p, p))), turned
     if count == 0:
-        count = _put_foot(work, iwork, surfaces, A, t, R, p, normal, limit)
+        count = _put_foot(work, surfaces, A, t, R, p, normal, limit)
     return count, turned
 
 
@@ -258,7 +258,7 @@ def walk_surface(arena, A, row_a, surfaces, g, R, p, space, limit, ground, mode,
             B = load_triangle(surfaces, t, prism, ground, work, LOOSE_B)
             bound = reach if mode == DISTANCE_MODE and best.distance > 0.0 else limit
             found_count, found = triangle_pair(
-                arena, work, iwork, A, B, row_a, surfaces, t, ground, R, p, bound, mode
+                arena, work, A, B, row_a, surfaces, t, ground, R, p, bound, mode
             )
             # what no triangle takes for a contact is kept too, lest an overlap has none at all
             if (mode == DISTANCE_MODE or found_count == 0) and found.distance < best.distance:

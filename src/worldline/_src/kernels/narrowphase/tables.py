@@ -43,6 +43,10 @@ CONTACT_MODE, DISTANCE_MODE = 0, 1
 # columns of `geom`
 VERTEX_FIRST, VERTEX_COUNT, FACE_FIRST, FACE_COUNT, TRI_FIRST, TRI_COUNT, NODE_FIRST, NODE_COUNT = range(8)
 
+START_SIDE = 4
+START_CELLS = 6 * START_SIDE * START_SIDE
+"""Cells of directions on the faces of a cube: along a side of a face, and in all."""
+
 WORK = 6144
 IWORK = 2048
 """Work space of the narrow phase, in numbers; offsets into it are constants of the modules that use it."""
@@ -87,6 +91,9 @@ COLUMNS = (
     Column("face_corner", "m", ("ncorner",), "Vertices of faces, counter-clockwise from outside."),
     Column("near_start", "m", ("nvertex1",), "First neighbour of a vertex, and the end of the last."),
     Column("near", "m", ("nnear",), "Vertices that share an edge of a hull or of a surface."),
+    Column(
+        "start", "m", ("ngeom", START_CELLS), "The farthest vertex of a hull for each cell of directions."
+    ),
     Column("tri", "m", ("ntri", 4), "Vertices of a triangle, in tree order, and its number as given."),
     Column("tri_across", "m", ("ntri", 3), "Third corner of the triangle beyond each edge, -1 at a border."),
     Column("node_index", "m", ("nnode", 2), "First child node, or first triangle and how many."),
@@ -145,9 +152,9 @@ PlaceView, place_view = TABLE.view(
     "body_X_W",
 )
 PlacedView, placed_view = TABLE.view("PlacedView", "shape_X_W", "box", "shape_margin")
-HullView, hull_view = TABLE.view("HullView", "vertex", "near_start", "near")
+HullView, hull_view = TABLE.view("HullView", "vertex", "near_start", "near", "start")
 FaceView, face_view = TABLE.view("FaceView", "geom", "vertex", "face_plane", "face_start", "face_corner")
-GeomView, geom_view = TABLE.view("GeomView", "geom", "vertex", "face_plane")
+GeomView, geom_view = TABLE.view("GeomView", "geom", "vertex", "face_plane", "near_start", "near", "start")
 SurfaceView, surface_view = TABLE.view(
     "SurfaceView",
     "geom",
@@ -159,6 +166,7 @@ SurfaceView, surface_view = TABLE.view(
     "tri_across",
     "near_start",
     "near",
+    "start",
 )
 FilterView, filter_view = TABLE.view(
     "FilterView",
