@@ -166,8 +166,13 @@ class MassiveFrame(Frame):
         share = values.real(value, f"{self._kind()} gravity compensation")
         shares = np.array(runtime.model.body_gravcomp)
         shares[b] = share
+        model = runtime.model
+        before, forces = model.is_relieved, model.joint_forces
         runtime.update(body_gravcomp=shares)
         self._link.gravcomp = share
+        if model.is_relieved != before and forces is not None and forces.actuated_gravcomp.any():
+            # which joints compensate by their actuators is settled when the description is compiled
+            self._world._topology_changed()
 
     def _follows_shapes(self) -> bool:
         """Whether the inertia is that of shapes scaled to the mass: nobody gave one, and there are shapes."""

@@ -41,6 +41,8 @@ _DESCRIBED = {
 """Array of the model, and its field in a JointDof."""
 _LOWER = {"joint_velocity_limit": "joint_velocity_lower", "joint_effort_limit": "joint_effort_lower"}
 """Upper limits and lower ones."""
+_IN_ROWS = frozenset(("joint_limit_lower", "joint_friction", "joint_velocity_limit"))
+"""Arrays that rows of a step are made of."""
 _FREE = {"joint_stiffness", "joint_damping", "joint_friction", "joint_armature"}
 
 
@@ -227,8 +229,12 @@ def _write(joint: Joint, changes: dict[str, Array]) -> None:
     _leave_alike(dofs)
     if driven:
         _set_modes(joint, runtime, dofs)
-    if {"joint_limit_lower", "joint_friction", "joint_velocity_limit"} & set(changes):
-        # which rows there are is settled when the description is compiled
+    _rows_changed(joint, runtime, changes)
+
+
+def _rows_changed(joint: Joint, runtime: Runtime, changes: dict[str, Array]) -> None:
+    """Limits and friction go into the rows there are; where others are needed the World is compiled anew."""
+    if not _IN_ROWS.isdisjoint(changes) and not runtime.take_joint_rows(changes):
         joint._world._topology_changed()
 
 
@@ -263,8 +269,7 @@ def _write_free(joint: Joint, runtime: Runtime, given: FreeJoint, changes: dict[
     for name, numbers in changes.items():
         runtime.update_dofs(name, given, numbers)
         setattr(given, _DESCRIBED[name], float(numbers[0]))
-    if "joint_friction" in changes:
-        joint._world._topology_changed()
+    _rows_changed(joint, runtime, changes)
 
 
 def _own_dofs(joint: Joint, runtime: Runtime) -> list[JointDof]:

@@ -8,7 +8,7 @@ handles never notice. Parameters are written to both, the description and the mo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakMethod, ref
@@ -335,14 +335,22 @@ class Runtime:
         """Change parameter arrays of the model; what was derived from them is made again when needed."""
         with self.guard:
             self.model.update(**arrays)
-            self.parameters_changed()
+            self.parameters_changed(arrays)
 
-    def parameters_changed(self) -> None:
-        """The model's numbers changed: prepare again, and let poses be computed again."""
+    def parameters_changed(self, names: Iterable[str]) -> None:
+        """Arrays of the model were replaced: the next step takes them over, poses are computed again."""
         self.version += 1
         self._submodels.clear()
-        self.sim.reconfigure()
+        self.sim.parameters_changed(names)
         self.sim.written()
+
+    def take_joint_rows(self, names: Collection[str]) -> bool:
+        """Limits or dry friction of joints were updated; False where the next step needs other rows."""
+        with self.guard:
+            if self.constraints is None or not self.constraints.take_joint_rows(names):
+                return False
+            self.sim.parameters_changed(("time_step",))
+            return True
 
     def update_dofs(self, name: str, joint: Joint | FreeJoint, numbers: Array) -> None:
         """Change one parameter of a joint's degrees of freedom in the model."""
@@ -394,7 +402,7 @@ class Runtime:
     def set_target_modes(self, joint: Joint | FreeJoint, modes: list[TargetMode]) -> None:
         """Which targets the drives of a joint follow."""
         self.model.set_actuator_modes(self.v_slice(joint), [MODES[mode] for mode in modes])
-        self.parameters_changed()
+        self.parameters_changed(("joint_act_mode",))
 
     def set_body_kind(self, body: Body) -> None:
         """Static and kinematic bodies are not moved by forces; static ones not by their velocity either."""
@@ -405,7 +413,8 @@ class Runtime:
         held = body.kind is not BodyKind.Dynamic
         if bool(self.model.body_kinematic[b]) != held:
             self.model.set_kinematic(b, held)
-            self.parameters_changed()
+            self.parameters_changed(("body_flags",))
+            self.sim.reconfigure()
         if body.kind is BodyKind.Static:
             self.sim.v[dofs] = 0.0
             self.sim.velocities_written()

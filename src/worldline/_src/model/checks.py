@@ -241,33 +241,36 @@ def check_update(model: Model, arrays: dict[str, Any]) -> dict[str, np.ndarray]:
             # limits that are alike in both directions stay so
             old = getattr(model, lower)
             checked[lower] = np.where(old == -getattr(model, upper), -checked[upper], old)
-    lower = checked.get("joint_limit_lower", model.joint_limit_lower)
-    upper = checked.get("joint_limit_upper", model.joint_limit_upper)
-    empty = (lower > upper) | (lower == np.inf) | (upper == -np.inf)
-    if empty.any():
-        d = int(np.flatnonzero(empty)[0])
-        raise ArgumentError(
-            f"no position is between limits {lower[d]} and {upper[d]} of degree of freedom {d}"
-        )
     if "joint_limit_lower" in checked or "joint_limit_upper" in checked:
+        lower = checked.get("joint_limit_lower", model.joint_limit_lower)
+        upper = checked.get("joint_limit_upper", model.joint_limit_upper)
+        empty = (lower > upper) | (lower == np.inf) | (upper == -np.inf)
+        if empty.any():
+            d = int(np.flatnonzero(empty)[0])
+            raise ArgumentError(
+                f"no position is between limits {lower[d]} and {upper[d]} of degree of freedom {d}"
+            )
         for j in np.flatnonzero(np.isin(model.joint_type, list(QUATERNION_JOINTS))).tolist():
             d = int(model.joint_qd_start[j + 1])
             check_angle_limits(lower[d - 3 : d], upper[d - 3 : d], f"joint '{model.joint_label[j]}'")
-    near, far = checked.get("joint_distance", model.joint_distance).T
-    if ((far >= 0.0) & (near > far)).any():
-        j = int(np.flatnonzero((far >= 0.0) & (near > far))[0])
-        raise ArgumentError(f"smallest distance {near[j]} of joint '{model.joint_label[j]}' exceeds {far[j]}")
+    if "joint_distance" in checked:
+        near, far = checked["joint_distance"].T
+        if ((far >= 0.0) & (near > far)).any():
+            j = int(np.flatnonzero((far >= 0.0) & (near > far))[0])
+            raise ArgumentError(
+                f"smallest distance {near[j]} of joint '{model.joint_label[j]}' exceeds {far[j]}"
+            )
     if "body_mass" in checked or "body_inertia" in checked:
         mass = checked.get("body_mass", model.body_mass)
         inertia = checked.get("body_inertia", model.body_inertia)
         # impossible moments that a file gave stay where nobody changes them
-        changed = (inertia != model.body_inertia).any(axis=(1, 2)) | (mass == 0.0)
-        for b, label in enumerate(model.body_label):
-            _check_mass(float(mass[b]), f"body '{label}'")
-            if changed[b]:
-                check_body(float(mass[b]), inertia[b], f"body '{label}'")
-            if changed[b] or mass[b] != model.body_mass[b]:
-                check_least(float(mass[b]), inertia[b], f"body '{label}'")
+        changed = (inertia != model.body_inertia).any(axis=(1, 2))
+        for b in np.flatnonzero(changed | (mass != model.body_mass)).tolist():
+            what = f"body '{model.body_label[b]}'"
+            _check_mass(float(mass[b]), what)
+            if changed[b] or mass[b] == 0.0:
+                check_body(float(mass[b]), inertia[b], what)
+            check_least(float(mass[b]), inertia[b], what)
         if "body_inertia" in checked:
             checked["body_inertia"] = 0.5 * (inertia + inertia.transpose(0, 2, 1))
     return checked

@@ -10,6 +10,7 @@ anchors of children are moved into it here, once, so that the kernels turn about
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -172,11 +173,65 @@ def _fill_tree(model: Model, tree: np.ndarray, arenas: Arenas) -> None:
     view["link_first"][list(first.values())] = 1
 
 
-def fill_constants(model: Model, arenas: Arenas) -> None:
-    """Write everything that may change without changing the topology; all links at once."""
-    view = constant_views(arenas)
+def fill_constants(model: Model, arenas: Arenas, changed: Collection[str] | None = None) -> None:
+    """Write everything that may change without changing the topology; all links at once.
+
+    `changed` are the arrays of the model that did change: what follows from them is written, and nothing
+    else. All of them when None.
+    """
+    view, every = constant_views(arenas), changed is None
+    names = frozenset(() if changed is None else changed)
+    moved = every or not names.isdisjoint(_POSES)
+    if moved:
+        _fill_poses(model, view)
+    if moved or not names.isdisjoint(_INERTIAS):
+        _fill_inertias(model, view)
+    for name, field in _COPIED.items():
+        if every or name in names:
+            view[field][:] = getattr(model, name)
+    if every or not names.isdisjoint(_DRIVES):
+        _fill_drives(model, view)
+    if every or "body_gravcomp" in names:
+        view["link_gravcomp"][1:] = model.body_gravcomp[view["link_body"][1:]]
+    if every or "body_flags" in names:
+        kinematic = model.body_kinematic[view["link_body"][view["dof_link"]]]
+        view["dof_mobile"][:] = np.where(kinematic | (view["dof_link"] == 0), 0.0, 1.0)
+    if every:
+        view["dof_axis"][:] = model.joint_axis
+        view["solver_options"][:] = DEFAULT_SOLVER
+        view["spin_turn"][:] = 0.0 if model.option is None else model.option.policy.free_spin_turn
+    if moved:
+        _fill_ground(model, view)
+    if moved or not names.isdisjoint(_SPINS):
+        view["link_lone"][:] = _lone(view)
+
+
+_POSES = frozenset(("joint_X_p", "joint_X_c"))
+"""Arrays of a model that say where joints are."""
+_INERTIAS = frozenset(("body_mass", "body_com", "body_inertia"))
+_DRIVES = frozenset(("joint_act_mode", "joint_target_ke", "joint_target_kd"))
+_COPIED = {
+    "joint_pitch": "dof_pitch",
+    "body_com": "body_com",
+    "joint_armature": "dof_armature",
+    "joint_damping": "dof_damping",
+    "joint_stiffness": "dof_stiffness",
+    "joint_spring_ref": "q_rest",
+    "gravity": "gravity",
+    "joint_effort_limit": "dof_effort_limit",
+    "joint_effort_lower": "dof_effort_lower",
+    "joint_velocity_limit": "dof_velocity_limit",
+    "joint_velocity_lower": "dof_velocity_lower",
+}
+"""Arrays of a model whose numbers the kernels read as they are, and the fields that hold them."""
+_SPINS = _INERTIAS | {"body_flags", "joint_armature", "joint_velocity_limit", "joint_velocity_lower"}
+"""Arrays that decide which free bodies turn by themselves; see `_lone`."""
+
+
+def _fill_poses(model: Model, view: ConstantViews) -> None:
+    """Where joints and bodies are in the frames of kernel links."""
     tree = np.flatnonzero(model.joint_articulation >= 0)
-    body, parent = view["link_body"][1:], view["link_parent"][1:]
+    parent = view["link_parent"][1:]
     starts, ends = model.joint_qd_start[tree], model.joint_qd_start[tree + 1]
     X_p, X_c = model.joint_X_p[tree], model.joint_X_c[tree]
     eye = np.eye(3)
@@ -218,36 +273,25 @@ def fill_constants(model: Model, arenas: Arenas) -> None:
     view["link_R_child"][1:] = R_child.reshape(-1, 9)
     view["link_p_child"][1:] = p_child
 
+
+def _fill_inertias(model: Model, view: ConstantViews) -> None:
+    """Masses, centres of mass and moments of inertia in the frames of kernel links."""
+    body = view["link_body"][1:]
+    R_post = view["link_R_post"][1:].reshape(-1, 3, 3)
     inertia = R_post @ model.body_inertia[body] @ R_post.transpose(0, 2, 1)
     view["link_mass"][1:] = model.body_mass[body]
-    view["link_gravcomp"][1:] = model.body_gravcomp[body]
-    view["link_com"][1:] = p_post + turned(R_post, model.body_com[body])
+    view["link_com"][1:] = view["link_p_post"][1:] + turned(R_post, model.body_com[body])
     view["link_inertia"][1:] = inertia[:, [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
-    view["dof_mobile"][:] = np.where(model.body_kinematic[view["link_body"][view["dof_link"]]], 0.0, 1.0)
-    view["dof_mobile"][view["dof_link"] == 0] = 0.0
 
-    view["dof_axis"][:] = model.joint_axis
-    view["dof_pitch"][:] = model.joint_pitch
-    view["body_com"][:] = model.body_com
-    view["dof_armature"][:] = model.joint_armature
-    view["dof_damping"][:] = model.joint_damping
-    view["dof_stiffness"][:] = model.joint_stiffness
-    view["q_rest"][:] = model.joint_spring_ref
-    view["gravity"][:] = model.gravity
+
+def _fill_drives(model: Model, view: ConstantViews) -> None:
+    """Gains of drives, zero for targets that they do not follow."""
     mode = model.joint_act_mode
     follows = (mode == ActuatorMode.POSITION) | (mode == ActuatorMode.POSITION_VELOCITY)
     view["dof_target_ke"][:] = np.where(follows, model.joint_target_ke, 0.0)
     view["dof_target_kd"][:] = np.where(follows | (mode == ActuatorMode.VELOCITY), model.joint_target_kd, 0.0)
     # a pure position drive damps the motion itself; the others lead to the target velocity
     view["dof_follows_velocity"][:] = mode != ActuatorMode.POSITION
-    view["dof_effort_limit"][:] = model.joint_effort_limit
-    view["dof_effort_lower"][:] = model.joint_effort_lower
-    view["dof_velocity_limit"][:] = model.joint_velocity_limit
-    view["dof_velocity_lower"][:] = model.joint_velocity_lower
-    view["solver_options"][:] = DEFAULT_SOLVER
-    _fill_ground(model, view)
-    view["link_lone"][:] = _lone(view)
-    view["spin_turn"][:] = 0.0 if model.option is None else model.option.policy.free_spin_turn
 
 
 def _fill_ground(model: Model, view: dict[str, np.ndarray]) -> None:
@@ -277,6 +321,8 @@ def _lone(view: dict[str, np.ndarray]) -> np.ndarray:
     is moved by others keeps none.
     """
     lone = (view["link_kind"] == code.FREE) & (view["link_parent"] == 0) & (view["link_leaf"] == 1)
+    if not lone.any():
+        return lone
     J, com = view["link_inertia"], view["link_com"]
     round_ = (J[:, :3] == J[:, :1]).all(axis=1) & ~J[:, 3:].any(axis=1) & ~com.any(axis=1)
     # as shares of the largest entry, whose cube may be beyond a float64

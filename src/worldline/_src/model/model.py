@@ -395,10 +395,7 @@ class Model:
             raise ArgumentError(f"body must be 0 to {self.body_count - 1}, got {body!r}")
         flags = np.array(self.body_flags)
         flags[body] = BodyFlags.KINEMATIC if follows else BodyFlags.DYNAMIC
-        vars(self)["body_flags"] = flags
-        fill_constants(self, self.arenas)
-        self._lock()
-        self.scratch.clear()
+        self._replace(body_flags=flags)
         self.inertia_scratch.clear()
 
     def set_actuator_modes(self, dofs: slice, modes: Sequence[ActuatorMode]) -> None:
@@ -408,10 +405,7 @@ class Model:
             row[dofs] = [ActuatorMode(mode) for mode in modes]
         except (TypeError, ValueError, IndexError, OverflowError) as error:
             raise ArgumentError(f"{dofs!r} of the degrees of freedom have no modes {modes!r}") from error
-        vars(self)["joint_act_mode"] = row
-        fill_constants(self, self.arenas)
-        self._lock()
-        self.scratch.clear()
+        self._replace(joint_act_mode=row)
 
     def update(self, **arrays: Any) -> None:
         """Replace parameter arrays, all or none: `model.update(joint_armature=..., gravity=...)`.
@@ -421,15 +415,20 @@ class Model:
         """
         from worldline._src.model.checks import INERTIAL, check_update
 
-        vars(self).update(check_update(self, arrays))
-        self._relieved = bool(self.body_gravcomp.any())
-        if "arenas" in vars(self):
-            fill_constants(self, self.arenas)
-        self._lock()
-        # programs were laid out for bodies that could be moved; look again
-        self.scratch.clear()
+        self._replace(**check_update(self, arrays))
         if not INERTIAL.isdisjoint(arrays):
             self.inertia_scratch.clear()
+
+    def _replace(self, **arrays: np.ndarray) -> None:
+        """Put checked arrays into the places of others, and what kernels read of them into the arenas."""
+        for array in arrays.values():
+            array.setflags(write=False)
+        vars(self).update(arrays)
+        self._relieved = bool(self.body_gravcomp.any())
+        if "arenas" in vars(self):
+            fill_constants(self, self.arenas, arrays)
+        # programs were laid out for bodies that could be moved; look again
+        self.scratch.clear()
 
 
 _NAMES = frozenset(f.name for f in fields(Model))

@@ -9,6 +9,7 @@ and actuators become rows of their own columns. What a scene asks for and no sta
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, FAMILY_STA
 from worldline._src.kernels.narrowphase.links import LINKED
 from worldline._src.kernels.narrowphase.tables import CONTACTS, FAT, PAIRS, SKIP
 from worldline._src.kernels.transmissions import ADHESION, LINEAR
+from worldline._src.model.checks import INERTIAL
 from worldline._src.model.kinds import JointType
 from worldline._src.model.model import Model
 from worldline._src.model.tables import ActivationKind
@@ -46,9 +48,11 @@ from worldline._src.step.damping_clamp import (
     guard_friction,
 )
 from worldline._src.step.inverse_weights import inverse_weights
+from worldline._src.step.joint_rows import JointRows
 from worldline._src.step.missing import missing_parts
 from worldline._src.step.pack_actuators import (
     actuator_holds,
+    has_muscles,
     pack_actuators,
     settle_muscles,
     working_actuators,
@@ -61,9 +65,8 @@ from worldline._src.step.pack_equalities import (
     pack_equalities,
     pack_equality_inertias,
 )
-from worldline._src.step.pack_joints import law_rows, pack_friction, pack_limits, position_limits
+from worldline._src.step.pack_joints import pack_friction, pack_limits
 from worldline._src.step.pack_motors import (
-    limited_speeds,
     mimic_couplers,
     pack_medium,
     pack_motors,
@@ -72,6 +75,7 @@ from worldline._src.step.pack_motors import (
 )
 from worldline._src.step.pack_overrides import override_contacts
 from worldline._src.step.pack_pairs import pack_pairs, pair_keys, pair_reach
+from worldline._src.step.pack_shapes import pack_shapes
 from worldline._src.step.pack_tendons import (
     pack_tendon_inertias,
     pack_tendons,
@@ -84,7 +88,7 @@ from worldline._src.step.pack_trees import pack_trees, tree_starts, tree_ties
 from worldline._src.step.room import Room
 from worldline._src.step.step_table import TABLE, StepPlan, called_stages
 
-_CLOSED_FORMS = (ActivationKind.FILTER_EXACT, ActivationKind.CURRENT)
+_CLOSED_FORMS = np.array([ActivationKind.FILTER_EXACT, ActivationKind.CURRENT], np.int64)
 """Activations that move by tau (1 - exp(-h / tau)) times their rate."""
 
 _CONTACT_ROOM = 64
@@ -153,9 +157,8 @@ class Constraints(ConstraintProgram):
         self.shapes = np.array([k for k, _ in kept], np.int64)
         """Rows of `Model.shapes` in the order of the collision tables."""
         pairs = pair_keys(model, self.shapes)
-        limited = [] if off or option.disable_limit else position_limits(model)
-        rubbing = none if off or option.disable_frictionloss else np.flatnonzero(model.joint_friction > 0.0)
-        speeds = none if off or option.disable_limit else limited_speeds(model)
+        self._joint_rows = JointRows.of(model, option)
+        limited, rubbing, speeds = self._joint_rows
         mimics = none if off or option.disable_equality else mimic_couplers(model)
         servos = none if servos is None else servos
         self.servos = servos
@@ -204,7 +207,7 @@ class Constraints(ConstraintProgram):
         self._families = _families(kept)
         # measuring the model below compiles too
         compile_ahead(self._needed_soon())
-        self._fill_shapes()
+        pack_shapes(model, self.column, self.shapes, option)
         pack_pairs(model, self.column, pairs, option.override_contact_margin)
         override_contacts(option, self.column)
         pack_limits(model, self.column, limited)
@@ -229,6 +232,27 @@ class Constraints(ConstraintProgram):
         self.collision: CollisionArenas | None = None
         if kept:
             self._make_collision(kept, option)
+
+    def take_joint_rows(self, names: Collection[str]) -> bool:
+        """Take over limits and dry friction of joints; False where the model needs other rows than before.
+
+        `names` are the arrays of the model that changed. The time step must be set again afterwards, since it
+        bounds dampers.
+        """
+        rows = JointRows.of(
+            self.model, self.option, None if "joint_limit_lower" in names else self._joint_rows
+        )
+        # ranges of lengths of muscles may be those of joints
+        if not rows.is_like(self._joint_rows) or has_muscles(self.model):
+            return False
+        self._joint_rows = rows
+        if "joint_friction" in names:
+            pack_friction(self.model, self.column, rows.rubbing)
+            self._damping["friction_law"] = self.column["friction_law"][:, 1].copy()
+        if len(names) > 1 or "joint_friction" not in names:
+            pack_limits(self.model, self.column, rows.limits)
+            self._damping["limit_law"] = self.column["limit_law"][:, t.DAMPING].copy()
+        return True
 
     # ---- layout
 
@@ -431,29 +455,6 @@ class Constraints(ConstraintProgram):
         pack_medium(self.model, self.column, self.option)
         settle_muscles(self.model, self.block, self.actuators)
 
-    def _fill_shapes(self) -> None:
-        shapes = self.model.shapes
-        if shapes is None or not len(self.shapes):
-            return
-        rows = self.shapes
-        column = self.column
-        column["shape_priority"][:] = shapes.priority[rows]
-        column["shape_condim"][:] = shapes.condim[rows]
-        column["shape_rule"][:, 0] = shapes.friction_rule[rows]
-        column["shape_rule"][:, 1] = shapes.restitution_rule[rows]
-        column["shape_friction"][:] = shapes.friction[rows]
-        column["shape_law"][:] = law_rows(shapes.force)[rows]
-        column["shape_contact"][:, 0] = shapes.margin[rows]
-        column["shape_contact"][:, 1] = shapes.gap[rows]
-        column["shape_contact"][:, 2] = shapes.mix[rows]
-        bouncing = np.isfinite(shapes.restitution[rows])
-        column["shape_law"][bouncing, t.BOUNCINESS] = shapes.restitution[rows][bouncing]
-        share = self.option.policy.contact.error_reduction
-        if share is not None:
-            column["shape_law"][column["shape_law"][:, t.KIND] == t.HARD, t.ERP] = share
-        if self.option.friction_model == 0:
-            column["shape_condim"][:] = 1
-
     def _fill_options(self, option: SimulateOption) -> None:
         numbers = self.column["option"]
         numbers[t.RATIO] = option.impedance_ratio
@@ -646,19 +647,42 @@ class Constraints(ConstraintProgram):
         self.column["tree_rows"][:] = self._tree_rows()
         link[t.TREE_M], link[t.TREE_C], link[t.TREE_D] = map(address_of, (index, constant, data))
         self._connect_collision()
-        self.column["option"][t.STEP] = h
         self.column["option"][t.CONTACT_ROWS] = self._rows_a_contact
-        clamp_damping(self.column, self._damping, self.option, h)
-        if not self.option.disable_reference_safety:
-            guard_friction(self.column, self._damping, self._timed_friction, h)
+        self._set_time_step(h)
+
+    def parameters_changed(self, names: Collection[str], h: float, damping_time: float) -> None:
+        """Take over arrays of the model that were replaced, or "time_step".
+
+        For those that leave stages, rows and what is prescribed as they are; see `connect` and `prepare`.
+        """
+        if not INERTIAL.isdisjoint(names):
+            self._fill_bodies()
+        if "time_step" in names:
+            self.prepare(self.step_plan, damping_time=damping_time)
+            self._set_time_step(h)
+        elif "gravity" in names:
+            self._set_gravity(h)
+
+    def _set_gravity(self, h: float) -> None:
+        """What gravity does in a step, which residuals and tolerances are measured by."""
         gravity = max(float(np.linalg.norm(self.model.gravity)), 1.0)
         self.column["option"][t.GRAVITY] = gravity
         self.column["option"][t.SPEED_TOLERANCE] = _SWEEP_SHARE * gravity * h
+
+    def _set_time_step(self, h: float) -> None:
+        """All that depends on the time step."""
+        self.column["option"][t.STEP] = h
+        clamp_damping(self.column, self._damping, self.option, h)
+        if not self.option.disable_reference_safety:
+            guard_friction(self.column, self._damping, self._timed_friction, h)
+        self._set_gravity(h)
         self._set_reach(h)
         # filters and currents have a closed form over a step; all else takes its rate for the whole step
-        kind, time = self.column["act_kind"][:, 2], np.maximum(self.column["act_number"][:, 20], 1e-15)
-        exact = time * -np.expm1(-h / time)
-        self.column["act_blend"][:] = np.where(np.isin(kind, _CLOSED_FORMS), exact, h)
+        exact = (self.column["act_kind"][:, 2, None] == _CLOSED_FORMS).any(axis=1)
+        self.column["act_blend"][:] = h
+        if exact.any():
+            time = np.maximum(self.column["act_number"][exact, 20], 1e-15)
+            self.column["act_blend"][exact] = time * -np.expm1(-h / time)
 
 
 def _families(kept: list) -> list[int]:

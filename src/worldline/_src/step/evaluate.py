@@ -139,7 +139,7 @@ def _require_finite(model: Model, what: str, M: Array, first: int) -> None:
 
 
 def require_inertia(model: Model, what: str, kinematic_too: bool) -> None:
-    """The mass matrix must have an inverse; one generic position shows that it has."""
+    """The mass matrix must have an inverse; one position shows that it has, the start or a generic one."""
     key = ("has inertia", kinematic_too)
     if key not in model.inertia_scratch:
         _look_for_inertia(model, what, kinematic_too)
@@ -147,15 +147,17 @@ def require_inertia(model: Model, what: str, kinematic_too: bool) -> None:
 
 
 def _look_for_inertia(model: Model, what: str, kinematic_too: bool) -> None:
+    from worldline._src.step.inverse_weights import start_masses
     from worldline._src.step.tree_masses import tree_masses
 
     held = np.repeat(model.body_kinematic[model.joint_child], np.diff(model.joint_qd_start))
     d = -1
-    for attempt in range(3):
+    for attempt in range(-1, 3):
         if not (held.size and (kinematic_too or not held.all())):
             return
         d = -1
-        for first, M in tree_masses(model, _generic_configuration(model, attempt)):
+        generic = None if attempt < 0 else _generic_configuration(model, attempt)
+        for first, M in start_masses(model).masses if generic is None else tree_masses(model, generic):
             dofs = np.flatnonzero(~held[first : first + len(M)] | kinematic_too)
             _require_finite(model, what, M, first)
             if dofs.size and (worst := _massless_dof(M[np.ix_(dofs, dofs)])) >= 0:

@@ -9,20 +9,24 @@ with the pose; this estimate does not, which keeps the meaning of their paramete
 from __future__ import annotations
 
 from itertools import takewhile
+from typing import NamedTuple
 
 import numpy as np
 
+from worldline._src.kernels.inverse_inertia import inverse_inertias
+from worldline._src.model.compile import constant_views
 from worldline._src.model.kinds import JointType
 from worldline._src.model.model import Model
-from worldline._src.spatial.poses import Array
-from worldline._src.step.jacobians import jacobian
-from worldline._src.step.tree_masses import tree_masses
+from worldline._src.spatial.poses import Array, turned
+from worldline._src.step.tree_masses import measure_trees
 
 _ROUNDING = 1e-24
 """What is left of a motion that joints do not allow, as a share of the other: that of rotation by that of
 translation [m^2], or the other way round. A radius of gyration of a nanometre is 1e-18."""
 _WIDE = 1e12
 """Ratio of inertias from which on the mass matrix is scaled before it is inverted."""
+_REGULAR = 1e-6
+"""Least diagonal entry of the Cholesky factor of a mass matrix of unit diagonal that has an inverse."""
 _FLOATING = (int(JointType.FREE), int(JointType.DISTANCE))
 """Joint types that let a body move in every way."""
 _HERE = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
@@ -42,16 +46,32 @@ def _blocks(M: Array) -> list[tuple[int, int]]:
 def _inverse(M: Array) -> Array:
     """The pseudo-inverse of a mass matrix, whatever the units of its degrees of freedom are."""
     inertia = np.diagonal(M)
-    if inertia.min() <= 0.0 or inertia.max() <= _WIDE * inertia.min():
-        return np.asarray(np.linalg.pinv(M, hermitian=True), np.float64)
-    scale = 1.0 / np.sqrt(inertia)
-    return np.linalg.pinv(M * np.outer(scale, scale), hermitian=True) * np.outer(scale, scale)
+    if inertia.min() > 0.0:
+        scale = 1.0 / np.sqrt(inertia)
+        scales = np.outer(scale, scale)
+        unit = M * scales
+        if _is_regular(unit):
+            return np.linalg.inv(unit) * scales
+        if inertia.max() > _WIDE * inertia.min():
+            return np.linalg.pinv(unit, hermitian=True) * scales
+    return np.asarray(np.linalg.pinv(M, hermitian=True), np.float64)
+
+
+def _is_regular(unit: Array) -> bool:
+    """Whether a mass matrix of unit diagonal has an inverse, by its Cholesky factor."""
+    try:
+        return bool(np.linalg.cholesky(unit).diagonal().min() > _REGULAR)
+    except np.linalg.LinAlgError:
+        return False
 
 
 def _inverse_of_tree(M: Array, held: np.ndarray) -> Array:
     """The inverse of the mass matrix of a tree, zero for what is held."""
+    blocks = _blocks(M)
+    if len(blocks) == 1 and not held.any() and np.isfinite(M).all():
+        return _inverse(M)
     inverse = np.zeros(M.shape)
-    for start, end in _blocks(M):
+    for start, end in blocks:
         free = start + np.flatnonzero(~held[start:end])
         # inertia beyond double precision has no inverse: a step refuses it by name, compiling does not
         if free.size and np.isfinite(M[np.ix_(free, free)]).all():
@@ -61,33 +81,36 @@ def _inverse_of_tree(M: Array, held: np.ndarray) -> Array:
 
 
 class InverseMass:
-    """Inverse of the mass matrix at `q`, tree by tree; zero where bodies are held or nothing has inertia."""
+    """Inverse of `tree_masses`, tree by tree; zero where bodies are held or nothing has inertia."""
 
-    def __init__(self, model: Model, q: Array) -> None:
+    def __init__(self, model: Model, masses: list[tuple[int, Array]]) -> None:
         held = np.repeat(model.body_kinematic[model.joint_child], np.diff(model.joint_qd_start))
         self._starts: list[int] = []
         self._blocks: list[Array] = []
         known: dict[tuple[bytes, bytes], Array] = {}
-        for first, M in tree_masses(model, q):
+        for first, M in masses:
             still = held[first : first + len(M)]
             # equal bodies are many in large worlds
             key = M.tobytes(), still.tobytes()
-            if key not in known:
-                known[key] = _inverse_of_tree(M, still)
+            block = known.get(key)
+            if block is None:
+                block = known[key] = _inverse_of_tree(M, still)
             self._starts.append(first)
-            self._blocks.append(known[key])
+            self._blocks.append(block)
 
     @property
     def diagonal(self) -> Array:
         """(joint_dof_count,)"""
         return np.concatenate([np.zeros(0), *(np.diagonal(block) for block in self._blocks)])
 
-    def of(self, dofs: np.ndarray) -> Array:
-        """Rows and columns of degrees of freedom of one tree."""
-        if not dofs.size:
-            return np.zeros((0, 0))
-        k = int(np.searchsorted(self._starts, dofs[0], side="right")) - 1
-        return self._blocks[k][np.ix_(dofs - self._starts[k], dofs - self._starts[k])]
+    @property
+    def blocks(self) -> tuple[Array, np.ndarray]:
+        """All blocks in one array, and of each degree of freedom its first, their number and the block."""
+        sizes = [len(block) for block in self._blocks]
+        begins = np.cumsum([0, *(size * size for size in sizes)])[:-1]
+        table = np.column_stack([self._starts, sizes, begins]).astype(np.int64).reshape(-1, 3)
+        flat = np.concatenate([np.zeros(0), *(block.ravel() for block in self._blocks)])
+        return flat, np.repeat(table, sizes, axis=0)
 
     def times(self, x: Array) -> Array:
         """M^-1 x for one vector, or for each row of several, (..., joint_dof_count)."""
@@ -113,37 +136,68 @@ def inverse_weights(model: Model) -> tuple[Array, Array]:
     return known
 
 
-def _inverse_weights(model: Model) -> tuple[Array, Array]:
-    nv = model.joint_dof_count
-    bodies = np.zeros((model.body_count, 2))
-    if nv == 0:
-        return np.zeros(0), bodies
-    q = np.array(model.joint_q)
-    for j in np.flatnonzero(np.isin(model.joint_type, _FLOATING)).tolist():
-        # where a free body starts makes no difference but rounding; so a saved world goes on bit for bit
-        q[model.joint_q_start[j] : model.joint_q_start[j + 1]] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
-    inverse = InverseMass(model, q)
-    dofs = inverse.diagonal
-    starts = model.joint_qd_start.tolist()
-    for kind, start, end in zip(model.joint_type.tolist(), starts[:-1], starts[1:], strict=True):
-        if kind in _FLOATING:
-            dofs[start : start + 3] = dofs[start : start + 3].mean()
-            dofs[start + 3 : end] = dofs[start + 3 : end].mean()
-        elif kind == JointType.BALL:
-            dofs[start:end] = dofs[start:end].mean()
+class StartMasses(NamedTuple):
+    """What `measure_trees` gives at the start position."""
 
+    masses: list[tuple[int, Array]]
+    data: Array
+
+
+def start_masses(model: Model) -> StartMasses:
+    """Mass matrices at the start, with free bodies at the origin; measured once per model."""
+    known = model.inertia_scratch.get("start_masses")
+    if known is None:
+        q = np.array(model.joint_q)
+        for j in _joints_of(model, *_FLOATING):
+            # where a free body starts makes no difference but rounding; so a saved world goes on bit for bit
+            q[model.joint_q_start[j] : model.joint_q_start[j + 1]] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+        known = model.inertia_scratch["start_masses"] = StartMasses(*measure_trees(model, q))
+    return known
+
+
+def _joints_of(model: Model, *types: int) -> list[int]:
+    """Joints of some types."""
+    return [j for j, kind in enumerate(model.joint_type.tolist()) if kind in types]
+
+
+def _inverse_weights(model: Model) -> tuple[Array, Array]:
+    bodies = np.zeros((model.body_count, 2))
+    if model.joint_dof_count == 0:
+        return np.zeros(0), bodies
+    start = start_masses(model)
+    inverse = InverseMass(model, start.masses)
+    dofs = inverse.diagonal
+    for j in _joints_of(model, *_FLOATING, int(JointType.BALL)):
+        begin, end = model.joint_qd_start[j : j + 2].tolist()
+        for first in range(begin, end, 3):
+            dofs[first : first + 3] = dofs[first : first + 3].mean()
+
+    A = _of_centres(model, inverse, start.data)
+    bodies[:, ::-1] = A.reshape(-1, 2, 3).mean(axis=2)
+    small = (bodies < _ROUNDING * bodies[:, ::-1]) & (bodies != 0.0)
     joint_of = dict(zip(model.joint_child.tolist(), range(model.joint_count), strict=True))
-    for b in range(model.body_count):
-        joints = _joints_up(model, joint_of, b)
-        J = jacobian(model, q, b, model.body_com[b])
-        moving = np.flatnonzero(J.any(axis=0))
-        A = np.einsum("ri,ij,rj->r", J[:, moving], inverse.of(moving), J[:, moving])
-        bodies[b] = A[3:].mean(), A[:3].mean()
-        if not _floats(model, joints):
-            bodies[b] = np.where(bodies[b] < _ROUNDING * bodies[b, ::-1], 0.0, bodies[b])
-        if _only_slides(model, b, joints):
+    for b in np.flatnonzero(small.any(axis=1)).tolist():
+        if not _floats(model, _joints_up(model, joint_of, b)):
+            bodies[b, small[b]] = 0.0
+    for j in _joints_of(model, int(JointType.PRISMATIC)):
+        b = int(model.joint_child[j])
+        if _only_slides(model, b, _joints_up(model, joint_of, b)):
             bodies[b] = 1.0 / model.body_mass[b], 0.0
     return dofs, bodies
+
+
+def _of_centres(model: Model, inverse: InverseMass, data: Array) -> Array:
+    """Inverse inertias of all centres of mass: three angular rows, three linear ones, (body_count, 6)."""
+    view, sizes, at = constant_views(model.arenas), model.arenas.sizes, model.arenas.offsets
+    link, nlink, nv = view["body_link"], sizes["nlink"], sizes["nv"]
+    R = data[at["link_R"] :][: 9 * nlink].reshape(nlink, 3, 3)
+    centre = data[at["link_p"] :][: 3 * nlink].reshape(nlink, 3) + turned(R, view["link_com"])
+    last = np.where(link > 0, view["link_last"][link], -1)
+    flat, place = inverse.blocks
+    made = np.zeros((model.body_count, 6))
+    S = data[at["dof_S"] :][: 6 * nv].reshape(nv, 6)
+    inverse_inertias(last, view["dof_parent"], place, S, centre[link], flat, made)
+    return made
 
 
 def _floats(model: Model, joints: list[int]) -> bool:

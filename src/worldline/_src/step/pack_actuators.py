@@ -17,6 +17,7 @@ from worldline._src.step import force_element_stages as s
 from worldline._src.step.inverse_weights import InverseMass
 from worldline._src.step.pack_anchors import Places, measure
 from worldline._src.step.pack_joints import Columns, joint_of_dofs, scalar_coordinates
+from worldline._src.step.tree_masses import tree_masses
 
 JOINT_TARGETS = (TargetKind.JOINT, TargetKind.JOINT_IN_PARENT)
 
@@ -133,6 +134,14 @@ def pack_actuators(
         column["act_span"][row] = span
 
 
+def has_muscles(model: Model) -> bool:
+    """Whether any actuator is a muscle."""
+    table = model.actuators
+    if table is None:
+        return False
+    return bool((table.gain_kind == GainKind.MUSCLE).any() or (table.bias_kind == BiasKind.MUSCLE).any())
+
+
 def settle_muscles(model: Model, block: Block, working: np.ndarray) -> None:
     """Strongest forces that a muscle leaves to be found: its scale over the acceleration a unit force makes.
 
@@ -147,7 +156,7 @@ def settle_muscles(model: Model, block: Block, working: np.ndarray) -> None:
     if not muscle.any():
         return
     measure(model, block, np.asarray(model.joint_q), (s.anchor_poses, s.tendon_lengths, s.transmissions))
-    inverse = InverseMass(model, np.array(model.joint_q))
+    inverse = InverseMass(model, tree_masses(model, np.array(model.joint_q)))
     for row in np.flatnonzero(muscle).tolist():
         if not np.isfinite(numbers[row, 36:38]).all():
             numbers[row, 36:38] = muscle_range(model, int(working[row]))

@@ -81,8 +81,11 @@ def link_pose(model: Model, body: int, X: Array) -> tuple[int, Array]:
 
 def measure(
     model: Model, block: Block, q: Array, measures: tuple[Stage, ...], before: tuple[Stage, ...] = ()
-) -> None:
-    """Run stages of the arenas of rows once, at some coordinates and at rest; `before` are those of trees."""
+) -> Array:
+    """Run stages of the arenas of rows once, at some coordinates and at rest; `before` are those of trees.
+
+    Returns the data arena of the trees.
+    """
     arenas, data = model.arenas, new_arena(model, "float", model.arenas.step_size)
     start = arenas.offsets["q"]
     data[start : start + arenas.sizes["nq"]] = q
@@ -91,3 +94,4 @@ def measure(
     link = block.column["link"]
     link[t.TREE_M], link[t.TREE_C], link[t.TREE_D] = map(address_of, (arenas.index, arenas.constant, data))
     run(stage_addresses(measures), block.m, block.c, block.args, block.d)
+    return data

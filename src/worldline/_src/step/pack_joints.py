@@ -29,6 +29,11 @@ class Limit(NamedTuple):
     upper: float
     joint: int
 
+    @property
+    def place(self) -> tuple[int, int, int, int]:
+        """What its row is known by: all but the ends."""
+        return self.dof, self.coordinate, self.kind, self.joint
+
 
 def position_limits(model: Model) -> list[Limit]:
     """Position limits of a model, by degree of freedom.

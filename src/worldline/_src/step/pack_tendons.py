@@ -20,6 +20,7 @@ from worldline._src.step import force_element_stages as s
 from worldline._src.step.inverse_weights import InverseMass
 from worldline._src.step.pack_anchors import Places, measure
 from worldline._src.step.pack_joints import Columns, law_rows
+from worldline._src.step.tree_masses import tree_masses
 
 _Node = tuple[int, int, int, float]
 
@@ -126,5 +127,5 @@ def pack_tendon_inertias(model: Model, column: Columns, moment: Array) -> None:
     """Inverse inertias that tendons see at the start, from their moments there."""
     if len(moment):
         # of the same pose: how a free body turned at the start is not all the same to what pulls at it
-        inverse = InverseMass(model, np.array(model.joint_q))
+        inverse = InverseMass(model, tree_masses(model, np.array(model.joint_q)))
         column["tendon_bound"][:, 3] = np.einsum("ki,ki->k", inverse.times(moment), moment)

@@ -183,7 +183,7 @@ class Copy:
         """the stage it goes on with, 0 where steps have other stages than evaluations,"""
         self.results = _Runs(self._results(sim)) if self.goes_on else None
         """and what it takes over."""
-        self._stages, self._data = sim.stages, sim.data
+        self._preparations, self._data = sim.preparations, sim.data
         collision = None if sim.constraints is None else sim.constraints.collision
         self._found = None if collision is None else collision.d
         self._block = None if sim.constraints is None else sim.constraints.block
@@ -288,7 +288,8 @@ class Copy:
 
     def is_of(self, sim: Simulation) -> bool:
         """Whether the arenas of the step are still those that were copied."""
-        if self._stages is not sim.stages or self._data is not sim.data:
+        _ = sim.stages
+        if self._preparations != sim.preparations or self._data is not sim.data:
             return False
         constraints = self.constraints
         if constraints is None:

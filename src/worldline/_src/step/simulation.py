@@ -10,7 +10,7 @@ freedom as prescribed or damping as inertia where the model does not.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,11 +25,10 @@ from worldline._src.model.compile import constant_views
 from worldline._src.model.fields import BY_NAME, extent
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
-from worldline._src.step import runner
+from worldline._src.step import runner, simulation_copies
 from worldline._src.step.array_views import ArrayView, numbers_of
 from worldline._src.step.constraints import Constraints
 from worldline._src.step.contact_log import ContactLog
-from worldline._src.step.contact_memory import recall, remembered
 from worldline._src.step.divergence import (
     ACCELERATION,
     ACTIVATION,
@@ -206,6 +205,11 @@ class Simulation:
         self._record = np.zeros(5)
         self._keeps_going = False
         self._index = self._constant = np.zeros(0)
+        self._constants = constant_views(model.arenas)
+        self._changed: set[str] = set()
+        self._needs: tuple[StepPlan, bool, bool] | None = None
+        self.preparations = 0
+        """How often steps were prepared, or took over other parameters."""
         self._reads: dict[str, tuple[Any, tuple[Any, ...]]] = {}
         self._poses_fresh = self._twists_fresh = False
         self.projects = self.unsettled = False  # closures to be projected; what was written waits for it
@@ -320,7 +324,7 @@ class Simulation:
     @time_step.setter
     def time_step(self, value: float) -> None:
         self._h[0] = positive_number(value, "time_step")
-        self.reconfigure()
+        self.parameters_changed(("time_step",))
 
     @property
     def frame(self) -> int:
@@ -358,48 +362,86 @@ class Simulation:
         return self.family in IMPLICIT_FAMILIES
 
     def reconfigure(self) -> None:
-        """The model, a drive or an option changed: prepare again before the next step."""
+        """A drive, an option or the kind of a body changed: prepare again before the next step."""
         self._stages = None
+
+    def parameters_changed(self, names: Iterable[str]) -> None:
+        """Arrays of the model were replaced, or "time_step": the next step takes over what follows of them.
+
+        Steps are prepared again only where they have other stages now, such as those of the first spring.
+        """
+        self._changed.update(names)
 
     @property
     def stages(self) -> tuple[Stage, ...]:
         """The stages of a step as they will run."""
-        if self._stages is None:
+        if self._stages is None or self._changed:
             self._prepare()
         assert self._stages is not None
         return self._stages
 
     def _prepare(self) -> None:
-        model = self.model
-        prescribed = self.drive >= drives.VELOCITY
-        require_inertia(model, "step", kinematic_too=False)
-        plan = self.plan()
+        """Get ready for steps: all of it, or what follows from parameters that changed."""
+        require_inertia(self.model, "step", kinematic_too=False)
+        if self._stages is None or self._needs != self._model_needs():
+            self._prepare_all()
+        else:
+            self._take_constants()
+            if self.constraints is not None:
+                self.constraints.parameters_changed(self._changed, self.time_step, self._damping_time)
+        self._changed.clear()
+        self.preparations += 1
+
+    def _prepare_all(self) -> None:
+        # an interrupt leaves a step to be prepared again
+        self._stages = None
+        arenas, plan = self.model.arenas, self.plan()
         program = stages_of(plan)
         if self.constraints is not None:
-            self.constraints.prepare(plan, damping_time=self.time_step if self.implicit else 0.0)
-        arenas = model.arenas._replace(index=model.arenas.index.copy(), constant=model.arenas.constant.copy())
-        view = constant_views(arenas)
-        view["dof_drive"][:] = self.drive
-        view["dof_mobile"][prescribed] = 0.0
-        view["link_lone"][view["dof_link"][prescribed]] = 0.0
-        if self.constraints is None:
-            adapt_constants(view, self.family, self.time_step, self.variational)
-        self.lone = tuple(
-            (i, int(view["link_v_start"][i])) for i in np.flatnonzero(view["link_lone"]).tolist()
-        )
-        self._index, self._constant = arenas.index, arenas.constant
+            self.constraints.prepare(plan, damping_time=self._damping_time)
+        arenas = arenas._replace(index=arenas.index.copy(), constant=arenas.constant.copy())
+        self._index, self._constant, self._constants = arenas.index, arenas.constant, constant_views(arenas)
+        self._take_constants()
         if self.constraints is not None:
             self.constraints.refresh()
-            self.constraints.connect(
-                self._index, self._constant, self.data, view["dof_mobile"], self.time_step
-            )
+            mobile = self._constants["dof_mobile"]
+            self.constraints.connect(self._index, self._constant, self.data, mobile, self.time_step)
         self.schedule = tuple(program)
         self._prepare_calls(plan)
         self._resume[0] = 0
         self._advance = runner.advancer() if self.profiler is None else self.profiler.advance
         self._enter_arenas()
-        # last: an interrupt before leaves a step to be prepared again
+        self._needs = self._model_needs()
         self._stages = tuple(stage for stage, _ in program)
+
+    def _take_constants(self) -> None:
+        """Take over the constants of the model, with those that a step has otherwise."""
+        view, arenas = self._constants, self.model.arenas
+        self._index[:], self._constant[:] = arenas.index, arenas.constant
+        view["dof_drive"][:] = self.drive
+        prescribed = self.drive >= drives.VELOCITY
+        if prescribed.any():
+            view["dof_mobile"][prescribed] = 0.0
+            view["link_lone"][view["dof_link"][prescribed]] = 0.0
+        if self.constraints is None:
+            adapt_constants(view, self.family, self.time_step, self.variational)
+        self.lone = tuple(
+            (i, int(view["link_v_start"][i])) for i in np.flatnonzero(view["link_lone"]).tolist()
+        )
+
+    @property
+    def _damping_time(self) -> float:
+        """The time step where damping is taken at the end of a step, else 0 [s]."""
+        return self.time_step if self.implicit else 0.0
+
+    def _model_needs(self) -> tuple[StepPlan, bool, bool]:
+        """All of the model's parameters that stages of a step depend on."""
+        model = self.model
+        prescribed = bool((self.drive >= drives.VELOCITY).any())
+        # without damping the end of a step is no different from its beginning
+        damped = bool(model.joint_damping.any() or model.joint_target_kd.any())
+        lopsided = self.constraints is not None and self.constraints.lopsided
+        return model_plan(model, wrenches=self.has_wrenches, prescribed=prescribed), damped, lopsided
 
     def _prepare_calls(self, plan: StepPlan) -> None:
         """Get ready to call functions of the user where the step returns for them."""
@@ -481,10 +523,8 @@ class Simulation:
 
     def plan(self) -> StepPlan:
         """What a step has to do, as things are now."""
-        prescribed = bool((self.drive >= drives.VELOCITY).any())
-        plan = of_family(
-            model_plan(self.model, wrenches=self.has_wrenches, prescribed=prescribed), self.family
-        )
+        plan, damped, _ = self._model_needs()
+        plan = of_family(plan, self.family)
         require_ground(self.model, self.family)
         plan = self.elements.planned(plan)
         if plan.variational and plan.force_elements:
@@ -494,8 +534,6 @@ class Simulation:
         if self.family is MultibodyIntegrationFamily.VARIATIONAL:
             parts = ", ".join(self.constraints.parts_needed)
             raise CapabilityError(f"integration family '{self.family.value}' does not have {parts}")
-        # without damping the end of a step is no different from its beginning
-        damped = bool(self.model.joint_damping.any() or self.model.joint_target_kd.any())
         speeds = self.family is MultibodyIntegrationFamily.IMPLICIT_VELOCITY and self.constraints.answers
         plan = self.constraints.plan(plan, damped=damped and self.implicit, speeds=speeds)
         return plan._replace(contact_log=self.contact_log is not None)
@@ -516,7 +554,7 @@ class Simulation:
             n = int(n)
         if n == 0:
             return
-        if self._stages is None:
+        if self._stages is None or self._changed:
             self._prepare()
         if self.frozen:
             self.clock[:2] += n
@@ -653,39 +691,7 @@ class Simulation:
 
     @between_steps
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = {
-            name: getattr(self, name) for name in ("model", "family", "variational", "_policy", "_limit")
-        }
-        state |= {"servos": self.servos, "drive": self.drive.copy(), "data": self.data.copy()}
-        state |= {"failure": self.failure, "frozen": self.frozen, "stepped": self.stepped}
-        state |= {"wrenches": self.has_wrenches, "control": self.control.copy()}
-        if self.constraints is not None:
-            column = self.constraints.column
-            state["columns"] = {name: column[name].copy() for name in _CLONED}
-            state["sleeps"] = self.constraints.sleeps
-            state["memory"] = remembered(self)
-        return state
+        return simulation_copies.state_of(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        names = ("model", "family", "variational", "_policy", "_limit", "servos")
-        vars(self).update({name: state[name] for name in names}, guard=ThreadGuard())
-        columns = state.get("columns")
-        self.constraints = None if columns is None else Constraints(self.model, self.servos)
-        self._lay_out(self.model.time_step)
-        self.data[:] = state["data"]
-        self.drive[:] = state["drive"]
-        self.has_wrenches = state["wrenches"]
-        self.control[:] = state["control"]
-        if self.constraints is not None and columns is not None:
-            for name, numbers in columns.items():
-                self.constraints.column[name][:] = numbers
-            self.constraints.sleeps = state["sleeps"]
-            lost = recall(self, state["memory"])
-            assert lost is None, f"{lost} of a Simulation fits its clone"
-            if self.contact_log is not None:
-                self.contact_log.take()
-        self.failure, self.frozen, self.stepped = state["failure"], state["frozen"], state["stepped"]
-
-
-_CLONED = ("option", "control", "activation", "equality_on", "equality_break", "dof_quiet")
-"""Columns of constraints that a clone takes over beside the memory of contacts and sleep."""
+        simulation_copies.restore(self, state)
