@@ -16,6 +16,7 @@ from weakref import WeakMethod, ref
 import numpy as np
 
 from worldline._src.facade.kinds import ActuatorType, ContactSolverMethod, actuator_type
+from worldline._src.facade.start_state import StartState
 from worldline._src.kernels import drives
 from worldline._src.model.model import Model
 from worldline._src.model.scene_trees import MODES
@@ -152,6 +153,7 @@ class Runtime:
         self.joint_commands = np.zeros((0, 3)) if loops is None else loops.command.copy()
         """Effort, velocity and acceleration of the joints between bodies; see `joints_commanded`."""
         self._once_set = False
+        self._start: StartState | None = None
         self._acted: Array | None = None
         self._submodels: dict[int, Submodel] = {}
         self.version = 0
@@ -407,6 +409,7 @@ class Runtime:
     def set_body_kind(self, body: Body) -> None:
         """Static and kinematic bodies are not moved by forces; static ones not by their velocity either."""
         self.version += 1
+        self._start = None
         if body.free is None or id(body.free) not in self.joint_index:
             return
         dofs, b = self.v_slice(body.free), self.body(body.link)
@@ -577,6 +580,28 @@ class Runtime:
         """Take over what a snapshot knows of objects that are still here; others keep their start."""
         with self.guard:
             self._restore(saved)
+
+    def reset(self, saved: Snapshot) -> None:
+        """What `restore` does, of the snapshot that the World always returns to."""
+        with self.guard:
+            start = self._start
+            if start is None or not start.is_of(self, saved):
+                self._restore(saved)
+                self._start = StartState(self, saved)
+                return
+            start.write()
+            self._once_set = start.pushes_once
+            if self.joint_commands.size:
+                self.joints_commanded()
+            if start.mocap is not None:
+                self.mocap[:] = start.mocap
+                self.place_mocap()
+            sim = self.sim
+            if start.pushes:
+                sim.forces_written()
+            if sim.contact_log is not None:
+                sim.contact_log.forget()
+            sim.written()
 
     def _restore(self, saved: Snapshot) -> None:
         sim = self.sim

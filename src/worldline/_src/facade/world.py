@@ -416,7 +416,7 @@ class World(
         self._require_no_edit("reset")
         if not self._simulating or self._initial is None:
             raise OperationError("reset needs simulation mode; enter_simulation_mode() or step() first")
-        self._live().restore(self._initial)
+        self._live().reset(self._initial)
         self._set_time(self._initial_time)
 
     def clear(self) -> None:

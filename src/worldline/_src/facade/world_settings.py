@@ -270,7 +270,7 @@ class WorldSettings(KnownNames):
     def _reset_diverged(self, runtime: Runtime) -> None:
         """What `reset` does, for a runtime that a step runs on."""
         assert self._initial is not None
-        runtime.restore(self._initial)
+        runtime.reset(self._initial)
         self._time_start, runtime.sim.clock[1] = self._initial_time, 0.0
 
     @property

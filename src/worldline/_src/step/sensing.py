@@ -13,23 +13,22 @@ begins with the stages of an evaluation, it takes over the results and goes on b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from worldline._src.collision.arenas import Arenas as CollisionArenas
 from worldline._src.errors import CapabilityError, OperationError
-from worldline._src.jit import DISABLED, Stage, entry
+from worldline._src.jit import Stage
 from worldline._src.kernels.constraints import tables as rows
 from worldline._src.kernels.constraints.equality_rows import ON
 from worldline._src.kernels.narrowphase.tables import PAIRS
 from worldline._src.kernels.narrowphase.tables import SLOT as _HIT_SLOT
 from worldline._src.kernels.narrowphase.tables import TABLE as _HIT_TABLE
-from worldline._src.kinds import int64
-from worldline._src.scalar.memory import address_as, address_of, aligned_zeros, vector
+from worldline._src.scalar.memory import address_of, aligned_zeros
 from worldline._src.spatial.poses import Array
 from worldline._src.step import runner
+from worldline._src.step.array_runs import CONTACT, ONCE, PAIR, ROW, Run, Runs, compile_runs
 from worldline._src.step.forward import forward, forward_plan, forward_trees
 from worldline._src.step.loop_operands import loop_operands
 from worldline._src.step.pack_sensors import Group, SensorTables, connected
@@ -56,8 +55,6 @@ _CONTACTS = ("contact_row", "contact_force", "frame")
 _COLLISION = ("contact", "contact_id")
 """and of the collision tables; see `contact_memory.py`."""
 _NO_ROWS = np.zeros((0, 5), np.int64)
-ONCE, CONTACT, ROW, PAIR = range(4)
-"""What pieces of arenas are counted by."""
 _COUNTED = {"ncontact": CONTACT, "nrow": ROW}
 _SCRATCH = (
     *("link", "program", "J", "aref", "D", "bound", "kind", "dim", "changed", "row_first", "row_end"),
@@ -82,69 +79,6 @@ _FOUND = ("body_X_W", "shape_X_W", "box")
 """Columns of the collision tables that an evaluation leaves, beside contacts and pairs."""
 
 
-@entry(signature="int64[:,::1] int64[::1]", label="copies of arenas")
-def _copy_runs(runs, counts):
-    """Copy runs of 8-byte numbers: address, address of the copy, how many a piece, which count of pieces."""
-    for r in range(runs.shape[0]):
-        n = runs[r, 2] * counts[runs[r, 3]]
-        old, new = vector(address_as(runs[r, 0], int64), 0, n), vector(address_as(runs[r, 1], int64), 0, n)
-        for k in range(n):
-            new[k] = old[k]
-
-
-@entry(signature="int64[:,::1]", label="comparisons of arenas")
-def _same_runs(runs):
-    """Whether runs of numbers have the bits of their copies."""
-    differs = 0
-    for r in range(runs.shape[0]):
-        n = runs[r, 2]
-        old, new = vector(address_as(runs[r, 0], int64), 0, n), vector(address_as(runs[r, 1], int64), 0, n)
-        for k in range(n):
-            differs |= old[k] ^ new[k]
-    return differs == 0
-
-
-def _compile_runs() -> None:
-    """Compile what copies and compares arenas."""
-    if not DISABLED:
-        _copy_runs.ready()  # type: ignore[attr-defined]
-        _same_runs.ready()  # type: ignore[attr-defined]
-
-
-class _Run(NamedTuple):
-    """A piece of an arena, and its copy."""
-
-    old: np.ndarray
-    new: np.ndarray
-    by: int = ONCE
-    """What its rows are counted by."""
-
-
-class _Runs:
-    """Pieces of arenas that are copied or compared together."""
-
-    def __init__(self, runs: Iterable[_Run]) -> None:
-        self.runs = [run for run in runs if run.old.size]
-        table = [
-            (address_of(a), address_of(b), a.size if by == ONCE else a[0].size, by) for a, b, by in self.runs
-        ]
-        self.table = np.array(table, np.int64).reshape(-1, 4)
-
-    def copy(self, counts: np.ndarray) -> None:
-        """Copy them all; `counts` are those of `ONCE`, `CONTACT`, `ROW` and `PAIR`."""
-        if not DISABLED:
-            _copy_runs(self.table, counts)
-            return
-        for old, new, by in self.runs:
-            new[: None if by == ONCE else counts[by]] = old[: None if by == ONCE else counts[by]]
-
-    def are_same(self) -> bool:
-        """Whether all have the bits of their copies."""
-        if not DISABLED:
-            return bool(_same_runs(self.table))
-        return all(a.tobytes() == b.tobytes() for a, b, _ in self.runs)
-
-
 class Copy:
     """The arenas of a step once more, for an evaluation that leaves those of the step alone."""
 
@@ -155,40 +89,40 @@ class Copy:
         self.sets: list[tuple[Any, ...]] = [(*trees[:3], data)] * (SENSOR + 3)
         self.data = data
         at = sim.model.arenas.offsets["body_f"]
-        forces = _Run(body_f, data[at : at + body_f.size])
+        forces = Run(body_f, data[at : at + body_f.size])
         data[:] = sim.data
         copies, inputs = [forces], [forces]
         self.counts = np.ones(4, np.int64)
         guess = np.zeros_like(sim.a)
-        self._untouched = [_Run(sim.a, guess), _Run(sim.body_f, forces.new)]
+        self._untouched = [Run(sim.a, guess), Run(sim.body_f, forces.new)]
         copies.append(self._untouched[0])
         for name in _INPUTS:
             view = sim._view(name)
             begin = sim.model.arenas.offsets[name]
-            inputs.append(_Run(view, data[begin : begin + view.size]))
+            inputs.append(Run(view, data[begin : begin + view.size]))
         begin = sim.model.arenas.offsets["a"]
-        copies += [*inputs[1:], _Run(sim.a, data[begin : begin + sim.a.size])]
+        copies += [*inputs[1:], Run(sim.a, data[begin : begin + sim.a.size])]
         begin = sim.model.arenas.offsets["ground_dual"]
-        copies.append(_Run(sim.ground_dual, data[begin : begin + sim.ground_dual.size]))
+        copies.append(Run(sim.ground_dual, data[begin : begin + sim.ground_dual.size]))
         self.constraints = sim.constraints
-        self.laws: list[_Run] = []
+        self.laws: list[Run] = []
         if sim.constraints is not None:
             more_copies, more_inputs = self._copy_constraints(sim)
             copies += more_copies
             inputs += more_inputs
-        self.copies, self.inputs = _Runs(copies), _Runs(inputs)
-        self.untouched = _Runs([*inputs[1:], *self._untouched])
+        self.copies, self.inputs = Runs(copies), Runs(inputs)
+        self.untouched = Runs([*inputs[1:], *self._untouched])
         """What must be as it was for the next step to go on from an evaluation,"""
         self.goes_on = self._prefix(sim)
         """the stage it goes on with, 0 where steps have other stages than evaluations,"""
-        self.results = _Runs(self._results(sim)) if self.goes_on else None
+        self.results = Runs(self._results(sim)) if self.goes_on else None
         """and what it takes over."""
         self._preparations, self._data = sim.preparations, sim.data
         collision = None if sim.constraints is None else sim.constraints.collision
         self._found = None if collision is None else collision.d
         self._block = None if sim.constraints is None else sim.constraints.block
 
-    def _copy_constraints(self, sim: Simulation) -> tuple[list[_Run], list[_Run]]:
+    def _copy_constraints(self, sim: Simulation) -> tuple[list[Run], list[Run]]:
         constraints = sim.constraints
         assert constraints is not None
         block, collision = constraints.block, constraints.collision
@@ -199,8 +133,8 @@ class Copy:
         args[rows.TREE_M], args[rows.TREE_C] = (address_of(x) for x in self.sets[MULTIBODY][:2])
         self.sets[CONSTRAINT] = (block.m, block.c, args, d)
 
-        def run(name: str, by: int = ONCE) -> _Run:
-            return _Run(constraints.column[name], self._column(name), by)
+        def run(name: str, by: int = ONCE) -> Run:
+            return Run(constraints.column[name], self._column(name), by)
 
         inputs = [run(name) for name in _COLUMNS]
         copies = [*inputs, *(run(name) for name in _SLEEP)]
@@ -211,10 +145,10 @@ class Copy:
             self.sets[COLLISION] = (collision.m, collision.c, own, found)
             copies += [run(name, CONTACT) for name in _CONTACTS]
             copies += [
-                _Run(collision.column[name], self._hit(collision, name), CONTACT) for name in _COLLISION
+                Run(collision.column[name], self._hit(collision, name), CONTACT) for name in _COLLISION
             ]
         counter = np.zeros_like(constraints.column["counter"])
-        left = _Run(constraints.column["counter"], counter)
+        left = Run(constraints.column["counter"], counter)
         self._untouched += [left, *(run(name) for name in _SLEEP[1:])]
         copies.append(left)
         self._counter = self._column("counter")
@@ -223,7 +157,7 @@ class Copy:
         # parameters; options are left out, as evaluations write to some
         first = int(block.m[rows.TABLE.slot["option"]])
         for part in (slice(0, first), slice(first + rows.OPTIONS, None)):
-            self.laws.append(_Run(block.c[part], block.c[part].copy()))
+            self.laws.append(Run(block.c[part], block.c[part].copy()))
         self._untouched += self.laws
         inputs += self.laws
         return copies, inputs
@@ -248,28 +182,28 @@ class Copy:
         same = list(sim.schedule[: len(evaluation)]) == evaluation and not self.plan.ground
         return len(evaluation) if same and self.constraints is not None and not len(sim.elements) else 0
 
-    def _results(self, sim: Simulation) -> list[_Run]:
+    def _results(self, sim: Simulation) -> list[Run]:
         """What an evaluation leaves for the rest of the step and for its readers; first what a step keeps."""
         assert self.constraints is not None
         at, sets = sim.model.arenas.offsets, sim.sets
         made = []
         for s, begin, n, other, kept in sim._keep.tolist():
-            made.append(_Run(sets[s][3][begin : begin + n], sets[other][3][kept : kept + n]))
+            made.append(Run(sets[s][3][begin : begin + n], sets[other][3][kept : kept + n]))
         for first, end in (("a", "wrench"), ("link_R", "q_start")):
             here = slice(at[first], at[end])
-            made.append(_Run(self.data[here], sim.data[here]))
+            made.append(Run(self.data[here], sim.data[here]))
         for column in rows.TABLE.columns:
             name = column.name
             if column.space in ("args", "d") and name not in _SCRATCH and not name.startswith(_SOLVERS):
                 by = _COUNTED.get(str(column.shape[0]), ONCE)
-                made.append(_Run(self._column(name), self.constraints.column[name], by))
+                made.append(Run(self._column(name), self.constraints.column[name], by))
         collision = self.constraints.collision
         if collision is not None:
-            made += [_Run(self._hit(collision, name), collision.column[name]) for name in _FOUND]
-            made += [_Run(self._hit(collision, name), collision.column[name], CONTACT) for name in _COLLISION]
-            made.append(_Run(self._hit(collision, "pair"), collision.column["pair"], PAIR))
+            made += [Run(self._hit(collision, name), collision.column[name]) for name in _FOUND]
+            made += [Run(self._hit(collision, name), collision.column[name], CONTACT) for name in _COLLISION]
+            made.append(Run(self._hit(collision, "pair"), collision.column["pair"], PAIR))
             count = slice(0, PAIRS + 1)
-            made.append(_Run(self._hit(collision, "counter")[count], collision.column["counter"][count]))
+            made.append(Run(self._hit(collision, "counter")[count], collision.column["counter"][count]))
         return made
 
     def give(self) -> None:
@@ -316,7 +250,7 @@ class Sensing:
     """
 
     def __init__(self, sim: Simulation) -> None:
-        _compile_runs()
+        compile_runs()
         self.sim = sim
         self.tables = SensorTables(sim.model, sim.constraints)
         start = self.tables.table.start

@@ -1,0 +1,49 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The state that `World.reset` leads to, as arrays of the compiled world.
+
+A snapshot is kept by object, so that it outlives the compiled world. The first reset of a compiled world
+restores it object by object and keeps copies of the arrays; later ones copy those back in one call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from worldline._src.kernels.constraints import tables as t
+from worldline._src.step.array_runs import Run, Runs
+
+if TYPE_CHECKING:
+    from worldline._src.facade.runtime import Runtime, Snapshot
+
+_FIELDS = ("q", "v", "a", "force", "q_target", "v_target", "a_target", "body_f", "clock", "ground_dual")
+_COUNTS = np.ones(4, np.int64)
+
+
+class StartState:
+    """Copies of what `Runtime.restore` writes, right after it wrote a snapshot."""
+
+    def __init__(self, runtime: Runtime, saved: Snapshot) -> None:
+        self._saved = saved
+        self._block = None if runtime.constraints is None else runtime.constraints.block
+        written = [getattr(runtime.sim, name) for name in _FIELDS]
+        written += [runtime.held, runtime.once, runtime.control, runtime.activation, runtime.joint_commands]
+        if runtime.constraints is not None:
+            column = runtime.constraints.column
+            written += [column["control"], column["equality_on"]]
+            written.append(column["counter"][t.CONTACT_COUNT : t.CONTACT_COUNT + 1])
+        # those that are not in an arena are arrays of their own, which are never replaced
+        self._runs = Runs(Run(array.copy(), array) for array in written)
+        self.pushes, self.pushes_once = bool(runtime.held.any()), bool(runtime.once.any())
+        self.mocap = saved.mocap if saved.mocap.size and saved.mocap.shape == runtime.mocap.shape else None
+
+    def is_of(self, runtime: Runtime, saved: Snapshot) -> bool:
+        """Whether these are the arrays of the runtime as it is now, and copies of this snapshot."""
+        block = None if runtime.constraints is None else runtime.constraints.block
+        return saved is self._saved and block is self._block
+
+    def write(self) -> None:
+        """Copy everything back."""
+        self._runs.copy(_COUNTS)
