@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -141,10 +142,22 @@ class CollisionDetector(abc.ABC):
         )
 
 
+def _numbers(value: VectorLike, what: str) -> Array:
+    """What `float_array` makes; quicker for arrays and for floats in a row."""
+    kind = type(value)
+    if kind is np.ndarray and value.dtype == np.float64:  # type: ignore[union-attr]
+        return value.copy()  # type: ignore[union-attr]
+    if (kind is tuple or kind is list) and all(type(x) is float for x in value):  # type: ignore[union-attr]
+        return np.array(value, dtype=np.float64)
+    return float_array(value, what)
+
+
 def rays_of(start: VectorLike, end: VectorLike) -> tuple[Array, Array]:
     """Starts and ends of rays as two arrays, (n, 3)."""
-    a = np.atleast_2d(float_array(start, "start of a ray"))
-    b = np.atleast_2d(float_array(end, "end of a ray"))
+    a, b = _numbers(start, "start of a ray"), _numbers(end, "end of a ray")
+    if a.shape == b.shape == (3,) and all(map(math.isfinite, (*a.tolist(), *b.tolist()))):
+        return a.reshape(1, 3), b.reshape(1, 3)
+    a, b = np.atleast_2d(a), np.atleast_2d(b)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != 3 or b.shape[1] != 3:
         raise ArgumentError(
             f"rays need starts and ends of 3 numbers each, got shapes {a.shape} and {b.shape}"

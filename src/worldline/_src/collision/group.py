@@ -67,6 +67,8 @@ class CollisionGroup:
         self._filter = CollisionFilter(self)
         self.version = 0
         """Counts changes of objects and filters; poses do not count."""
+        self.pose_version = 0
+        """Counts changes of poses."""
 
     def __repr__(self) -> str:
         return f"CollisionGroup({len(self._objects)} objects)"
@@ -161,6 +163,7 @@ class CollisionGroup:
             raise ArgumentError(f"poses[{row}] needs a quaternion (xyzw) that is not zero")
         given[:, 3:] /= lengths[:, None]
         self._poses = given
+        self.pose_version += 1
 
     def set_pose(self, index: int, value: VectorLike) -> None:
         """Move one object."""
@@ -168,6 +171,7 @@ class CollisionGroup:
         if not known or not 0 <= index < len(self):
             raise ArgumentError(f"index must be 0 to {len(self) - 1}, got {index!r}")
         self._poses[index] = transform(value, "pose")
+        self.pose_version += 1
 
     @property
     def pose_table(self) -> Array:

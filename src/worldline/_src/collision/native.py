@@ -21,7 +21,7 @@ from worldline._src.collision.results import (
     RaycastOption,
     RaycastResult,
 )
-from worldline._src.collision.scene import NativeScene
+from worldline._src.collision.scene import NativeScene, Rays
 from worldline._src.errors import ArgumentError
 from worldline._src.kernels.narrowphase.dispatch import pair_family
 from worldline._src.kernels.narrowphase.tables import SKIP
@@ -125,12 +125,10 @@ class NativeDetector(CollisionDetector):
         if option is not None and option.all_hits:
             return self._all_hits(group, a, b)
         if not len(group):
-            return _hits(
-                None, a, b, np.full(len(a), np.inf), np.zeros_like(a), np.full((len(a), 2), -1), group
-            )
+            none = Rays(np.full(len(a), np.inf), b, np.zeros_like(a), np.full((len(a), 2), -1))
+            return _hits(None, none, group)
         scene = self.scene(group)
-        share, normal, hit = scene.cast(a, b)
-        return _hits(scene, a, b, share, normal, hit, group)
+        return _hits(scene, scene.cast(a, b), group)
 
     def _all_hits(self, group: CollisionGroup, a: np.ndarray, b: np.ndarray) -> RaycastResult:
         """Every object on one ray, nearest first."""
@@ -138,15 +136,14 @@ class NativeDetector(CollisionDetector):
             raise ArgumentError(f"all_hits takes one ray at a time, got {len(a)}")
         scene = self.scene(group)
         parts = [scene.cast(a, b, only=k) for k in range(len(group))]
-        share = np.concatenate([p[0] for p in parts]) if parts else np.zeros(0)
-        hitting = np.flatnonzero(share <= 1.0)
-        order = hitting[np.argsort(share[hitting], kind="stable")]
-        normal = np.concatenate([p[1] for p in parts])[order] if parts else np.zeros((0, 3))
-        hit = np.concatenate([p[2] for p in parts])[order] if parts else np.zeros((0, 2), np.int64)
-        many = (len(order), 3)
-        return _hits(
-            scene, np.broadcast_to(a, many), np.broadcast_to(b, many), share[order], normal, hit, group
-        )
+        if not parts:
+            return _hits(
+                scene, Rays(np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 2), int)), group
+            )
+        every = Rays(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        hitting = np.flatnonzero(every.share <= 1.0)
+        order = hitting[np.argsort(every.share[hitting], kind="stable")]
+        return _hits(scene, Rays(*(column[order] for column in every)), group)
 
 
 def _contacts(scene: NativeScene | None, rows: np.ndarray, ids: np.ndarray, groups: tuple) -> CollisionResult:
@@ -228,17 +225,14 @@ def _reach(scene: NativeScene) -> float:
     return float(max(np.median(sides), 1e-6))
 
 
-def _hits(scene, a, b, share, normal, hit, group) -> RaycastResult:
-    missed = ~(share <= 1.0)
-    fraction = np.where(missed, np.inf, share)
-    points = a + (b - a) * np.where(missed, 1.0, share)[:, None]
-    shapes = hit[:, 0].copy()
-    objects = np.full(len(shapes), -1)
-    if scene is not None:
-        objects = np.where(missed, -1, scene.shape_body[np.maximum(shapes, 0)])
-        shapes = np.where(missed, -1, shapes - scene.first_shape[np.maximum(objects, 0)])
-    normals = np.where(missed[:, None], 0.0, normal)
-    return RaycastResult(fraction, points, normals, objects, shapes, np.where(missed, -1, hit[:, 1]), group)
+def _hits(scene: NativeScene | None, rays: Rays, group: CollisionGroup) -> RaycastResult:
+    shapes, triangles = rays.hit[:, 0].copy(), rays.hit[:, 1].copy()
+    objects = shapes.copy()
+    if scene is not None and len(shapes):
+        missed = shapes < 0
+        objects = np.where(missed, -1, scene.shape_body[shapes])
+        shapes -= np.where(missed, 0, scene.first_shape[objects])
+    return RaycastResult(rays.share, rays.point, rays.normal, objects, shapes, triangles, group)
 
 
 CollisionDetector.register("native", NativeDetector)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,15 @@ from worldline._src.kernels.narrowphase.tables import (
     SKIP,
 )
 from worldline._src.spatial.poses import Array
+
+
+class Rays(NamedTuple):
+    """Nearest hits of rays: shares of the way, points, normals, (shape, triangle); see `cast_rays`."""
+
+    share: Array
+    point: Array
+    normal: Array
+    hit: np.ndarray
 
 
 class NativeScene:
@@ -77,6 +86,7 @@ class NativeScene:
         families = sorted(present - {SKIP})
         self.narrow: tuple[Stage, ...] = (narrow_sort, *(FAMILY_STAGES[f] for f in families))
         self.links = tuple(sorted({link for f in families for link in FAMILY_LINKS.get(f, ())}))
+        self._cast_at: tuple[int, ...] | None = None
 
     def _shape_keys(self, pairs: Iterable[tuple[int, int]], count: int) -> list[int]:
         """Pairs of objects as keys of all their pairs of shapes."""
@@ -97,6 +107,7 @@ class NativeScene:
         run_stages(stages, a.m, a.c, a.args, a.d)
 
     def _place(self, margin: float) -> None:
+        self._cast_at = None
         column = self.arenas.column
         at = 0
         for group in self.groups:
@@ -145,11 +156,16 @@ class NativeScene:
         column = self.arenas.column
         return column["pair"][: int(column["counter"][PAIRS])]
 
-    def cast(self, start: Array, end: Array, only: int = -1) -> tuple[Array, Array, np.ndarray]:
-        """Nearest hits of rays: shares of the way, normals, (shape, triangle)."""
-        self.find_pairs()
+    def cast(self, start: Array, end: Array, only: int = -1) -> Rays:
+        """Nearest hits of rays of all objects, or of one alone."""
+        poses = tuple(group.pose_version for group in self.groups)
+        if poses != self._cast_at:
+            self.find_pairs()
+            self._cast_at = poses
         count = len(start)
-        outs: tuple[Any, Any, Any] = (np.empty(count), np.empty((count, 3)), np.empty((count, 2), np.int64))
+        outs = Rays(
+            np.empty(count), np.empty((count, 3)), np.empty((count, 3)), np.empty((count, 2), np.int64)
+        )
         a = self.arenas
         cast_rays(a.m, a.c, a.args, a.d, start, end, only, *outs)
         return outs

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from worldline._src.collision.detector import rays_of
 from worldline._src.collision.group import CollisionGroup
 from worldline._src.collision.native import NativeDetector
 from worldline._src.collision.results import CollisionOption, CollisionResult
@@ -135,6 +136,11 @@ class QueryScene:
         """Body of the model by object, -1 for the world."""
         self.place = np.array([self.who.index[k] for k, _ in rows], np.int64)
         """Place among the shapes of its body by object."""
+        self.owners = [self.who.body[b] for b in self.body.tolist()] + [None]
+        """Handle by object, and None behind the last."""
+        self.places = np.append(self.place, -1)
+        """`place` by object, and -1 behind the last."""
+        self._poses_seen = -1
         self.margins = contact_margins(model, np.array([k for k, _ in rows], np.int64))
         """Distances at which contact begins to push, as in a step."""
         reach = np.maximum(self.margins.shape, 0.0)
@@ -189,8 +195,11 @@ class QueryScene:
     def refresh(self) -> QueryScene:
         """Poses as they are now."""
         if len(self.group):
-            poses = np.vstack([self.runtime.sim.fresh_poses().reshape(-1, 7), IDENTITY])
-            self.group.poses = poses[self.body]
+            sim = self.runtime.sim
+            poses = sim.fresh_poses()
+            if sim.pose_evaluations != self._poses_seen:
+                self.group.poses = np.vstack([poses.reshape(-1, 7), IDENTITY])[self.body]
+                self._poses_seen = sim.pose_evaluations
         return self
 
 
@@ -312,13 +321,15 @@ def distance(world: World, a: BodyLike, b: BodyLike) -> BodyDistance:
 @exclusive
 def raycast(world: World, start: VectorLike, end: VectorLike) -> RayHits:
     """See `World.raycast`."""
-    scene = scene_of(world)
-    found = scene.detector.raycast(scene.group, start, end)
-    hit = found.objects >= 0
-    bodies = [scene.who.body[scene.body[k]] if k >= 0 else None for k in found.objects.tolist()]
-    places = np.full(len(hit), -1)
-    places[hit] = scene.place[found.objects[hit]]
-    return RayHits(found.fractions, found.points, found.normals, bodies, places)
+    scene, (a, b) = scene_of(world), rays_of(start, end)
+    if not len(scene.group):
+        nothing = [None] * len(a)
+        return RayHits(np.full(len(a), np.inf), b, np.zeros_like(a), nothing, np.full(len(a), -1))
+    found = scene.detector.scene(scene.group).cast(a, b)
+    # every object has one shape; a miss is -1, the last entry of both tables
+    shapes = found.hit[:, 0]
+    bodies = list(map(scene.owners.__getitem__, shapes.tolist()))
+    return RayHits(found.share, found.point, found.normal, bodies, scene.places[shapes])
 
 
 @dataclass(frozen=True, eq=False)

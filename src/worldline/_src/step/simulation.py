@@ -212,6 +212,8 @@ class Simulation:
         """How often steps were prepared, or took over other parameters."""
         self._reads: dict[str, tuple[Any, tuple[Any, ...]]] = {}
         self._poses_fresh = self._twists_fresh = False
+        self.pose_evaluations = 0
+        """How often `fresh_poses` had to compute poses: they are the same as long as it is."""
         self.projects = self.unsettled = False  # closures to be projected; what was written waits for it
         self._stages: tuple[Stage, ...] | None = None
         self.schedule: tuple[tuple[Stage, int], ...] = ()
@@ -279,6 +281,7 @@ class Simulation:
         if not self._poses_fresh:
             self._run(POSES)
             self._poses_fresh = True
+            self.pose_evaluations += 1
         if self.guard.busy:
             self.guard.wait()
         return self.body_q

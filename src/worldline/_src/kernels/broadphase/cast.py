@@ -8,13 +8,14 @@ hit wins; of equally near ones, the shape of the lower number.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from worldline._src.jit import DISABLED, entry, inline, outline
 from worldline._src.kernels.broadphase.bvh import inverse_of, ray_box
 from worldline._src.kernels.broadphase.tree import (
     CHILD_A,
     CHILD_B,
+    FEW,
     FIXED,
     FIXED_ROOT,
     LEAF,
@@ -26,15 +27,28 @@ from worldline._src.kernels.narrowphase.emit import load_size
 from worldline._src.kernels.narrowphase.rays import MISS, ray_shape
 from worldline._src.kernels.narrowphase.tables import (
     geom_view,
+    placed_view,
     shape_view,
     surface_view,
     tree_view,
     work_view,
 )
-from worldline._src.kernels.narrowphase.values import load_position, load_rotation
+from worldline._src.kernels.narrowphase.values import add_scaled, load_position, load_rotation
 from worldline._src.scalar.memory import pointer
 from worldline._src.spatial.rotation import rotate, rotate_back
 from worldline._src.spatial.vec3 import Vec3, load_vec3, store_vec3, sub
+
+INFINITE = float("inf")
+"""Share of the way at which a ray that misses hits."""
+
+
+class Views(NamedTuple):
+    """What rays are asked against: shapes, their geometry, their triangles, their boxes."""
+
+    shapes: Any
+    geoms: Any
+    surfaces: Any
+    box: Any
 
 
 @outline
@@ -49,20 +63,25 @@ def _ask(shapes, geoms, surfaces, s, o, d, limit, stack):
 
 
 @inline
-def _cast_one(shapes, geoms, surfaces, tree, stack, o, d, only):
-    """The nearest hit of one ray, or of one shape alone when `only` is one."""
+def _nearest(views, tree, stack, o, d, only):
+    """The nearest hit of one ray, or of one object alone when `only` is one.
+
+    Returns share, shape, triangle and normal; a MISS has no shape. Of few shapes all boxes are looked at, of
+    many those that the trees lead to.
+    """
     best, hit, triangle, normal = MISS, -1, -1, Vec3(0.0, 0.0, 0.0)
     inverse = inverse_of(d)
     root = tree.tree_root
-    planes = root[MOVING] + root[FIXED]
+    solids = root[MOVING] + root[FIXED]
+    next_shape = 0 if solids <= FEW else solids
     top = 0
-    for k in range(2):
-        start = root[MOVING_ROOT] if k == 0 else root[FIXED_ROOT]
-        if start >= 0:
-            stack[top] = start
-            top += 1
-    extra = 0
-    while top > 0 or extra < root[PLANES]:
+    if solids > FEW:
+        for k in range(2):
+            start = root[MOVING_ROOT] if k == 0 else root[FIXED_ROOT]
+            if start >= 0:
+                stack[top] = start
+                top += 1
+    while top > 0 or next_shape < solids + root[PLANES]:
         if top > 0:
             top -= 1
             node = stack[top]
@@ -81,42 +100,63 @@ def _cast_one(shapes, geoms, surfaces, tree, stack, o, d, only):
                 top += 2
                 continue
         else:
-            s = tree.tree_order[planes + extra]
-            extra += 1
-        if only >= 0 and shapes.shape_body[s] != only:
+            s = tree.tree_order[next_shape]
+            next_shape += 1
+        if only >= 0 and views.shapes.shape_body[s] != only:
             continue
         limit = best if best < 1.0 else 1.0
-        t, n, tri = _ask(shapes, geoms, surfaces, s, o, d, limit, stack)
+        if ray_box(views.box, s, o, inverse, limit) > 1e299:
+            continue
+        t, n, tri = _ask(views.shapes, views.geoms, views.surfaces, s, o, d, limit, stack)
         if t < best or (t == best and s < hit):
             best, hit, triangle, normal = t, s, tri, n
     return best, hit, triangle, normal
 
 
 @inline
-def _cast(m, c, args, d, start, end, only, out, normal_out, hit_out):
-    shapes, geoms = shape_view(m, c, args, d), geom_view(m, c, args, d)
-    surfaces, tree = surface_view(m, c, args, d), tree_view(m, c, args, d)
-    stack = work_view(m, c, args, d).iwork
+def _cast(m, c, args, d, rays, only, outs):
+    start, end = rays
+    out, point_out, normal_out, hit_out = outs
+    views = Views(
+        shape_view(m, c, args, d),
+        geom_view(m, c, args, d),
+        surface_view(m, c, args, d),
+        placed_view(m, c, args, d).box,
+    )
+    tree, stack = tree_view(m, c, args, d), work_view(m, c, args, d).iwork
     for k in range(start.shape[0]):
-        o = load_vec3(start, k)
-        t, s, tri, n = _cast_one(shapes, geoms, surfaces, tree, stack, o, sub(load_vec3(end, k), o), only)
-        out[k] = t
-        store_vec3(normal_out, k, n)
-        hit_out[k, 0], hit_out[k, 1] = s, tri
+        o, tip = load_vec3(start, k), load_vec3(end, k)
+        way = sub(tip, o)
+        t, s, tri, n = _nearest(views, tree, stack, o, way, only)
+        if t <= 1.0:
+            out[k] = t
+            store_vec3(point_out, k, add_scaled(o, way, t))
+            store_vec3(normal_out, k, n)
+            hit_out[k, 0], hit_out[k, 1] = s, tri
+        else:
+            out[k] = INFINITE
+            store_vec3(point_out, k, tip)
+            store_vec3(normal_out, k, Vec3(0.0, 0.0, 0.0))
+            hit_out[k, 0], hit_out[k, 1] = -1, -1
 
 
 @entry(
     signature="int64[::1] float64[::1] int64[::1] float64[::1] float64[:,::1] float64[:,::1] int64 "
-    "float64[::1] float64[:,::1] int64[:,::1]",
+    "float64[::1] float64[:,::1] float64[:,::1] int64[:,::1]",
     label="rays",
 )
-def _cast_entry(m, c, args, d, start, end, only, out, normal_out, hit_out):
-    _cast(pointer(m), pointer(c), pointer(args), pointer(d), start, end, only, out, normal_out, hit_out)
+def _cast_entry(m, c, args, d, start, end, only, out, point_out, normal_out, hit_out):
+    outs = (out, point_out, normal_out, hit_out)
+    _cast(pointer(m), pointer(c), pointer(args), pointer(d), (start, end), only, outs)
 
 
 def cast_rays(m: Any, c: Any, args: Any, d: Any, start: Any, end: Any, only: int, *outs: Any) -> None:
-    """Cast rays; `only` is a body that alone is asked, or -1. Outputs: share, normal, (shape, triangle)."""
+    """Cast rays; `only` is an object that alone is asked, or -1.
+
+    Outputs: share of the way, infinite for a miss; point, the end for a miss; normal, zero for a miss; shape
+    and triangle, -1 for a miss.
+    """
     if DISABLED:
-        _cast(m, c, args, d, start, end, only, *outs)
+        _cast(m, c, args, d, (start, end), only, outs)
         return
     _cast_entry(m, c, args, d, start, end, only, *outs)
