@@ -222,3 +222,33 @@ def test_controls_are_read_only() -> None:
         world.actuator_controls[0] = 1.0
     world.actuator_controls = [1.0]
     assert world.actuator_controls.tolist() == [1.0]
+
+
+def test_bulk_positions_and_transforms_have_the_bits_of_the_members() -> None:
+    """Joints that turn freely stand between others, and links of another multibody between the rows."""
+    world = sx.World()
+    robots = [world.add_multibody("first"), world.add_multibody("second")]
+    kinds = (sx.JointType.REVOLUTE, sx.JointType.SPHERICAL, sx.JointType.PRISMATIC, sx.JointType.FLOATING)
+    for robot in robots:
+        parent = None
+        for k, kind in enumerate((*kinds, *kinds)):
+            parent = robot.add_link(
+                f"l{k}", parent, sx.JointSpec(name=f"j{k}", type=kind), mass=1.0, inertia=(0.1, 0.2, 0.25)
+            )
+    rng = np.random.default_rng(3)
+    for robot in robots:
+        robot.joints.position = rng.uniform(-0.8, 0.8, robot.num_dofs)
+        robot.joints.velocity = rng.uniform(-0.5, 0.5, robot.num_dofs)
+    world.step(n=5)
+    for robot in robots:
+        for name in ("position", "target_position"):
+            members = np.concatenate([getattr(joint, name) for joint in robot.joints])
+            np.testing.assert_array_equal(getattr(robot.joints, name), members)
+        members = np.array([link.transform for link in robot.links])
+        np.testing.assert_array_equal(robot.links.transforms, members)
+        for array in (robot.joints.position, robot.links.transforms):
+            assert not array.flags.writeable
+        before = robot.joints.position
+        robot.joints.position = before + 0.125
+        assert not np.array_equal(robot.links.transforms, members), "reads are fresh"
+        np.testing.assert_array_equal(robot.joints.position[:1], before[:1] + 0.125)

@@ -19,6 +19,7 @@ from worldline._src.facade.bulk import PerFreedom, PerFreedomLimits, Stacked
 from worldline._src.facade.copying import NotCopied
 from worldline._src.facade.known_names import KnownNames, returns_read_only
 from worldline._src.facade.values import VectorLike
+from worldline._src.kernels.pose_matrices import pose_matrices
 from worldline._src.spatial.poses import Array
 
 if TYPE_CHECKING:
@@ -132,7 +133,9 @@ class LinkCollection(BodyCollection["Link"]):
         """Poses in the world frame, (len, 4, 4)."""
         runtime = self._owner._live()
         rows = self._owner._body_rows(runtime)
-        return values.read_only(_matrices(runtime.sim.fresh_poses()[rows].copy()))
+        poses, made = runtime.sim.fresh_poses(), np.empty((len(rows), 16))
+        pose_matrices(poses, rows, made)
+        return values.read_only(made.reshape(-1, 4, 4))
 
     @property
     @returns_read_only
@@ -234,30 +237,6 @@ class WorldJointCollection(NamedCollection["WorldJoint"]):
 
     def _bulk_joints(self) -> list[WorldJoint]:
         return list(self)
-
-
-def _matrices(poses: Array) -> Array:
-    """Many poses as 4x4 transforms."""
-    x, y, z, w = poses[:, 3], poses[:, 4], poses[:, 5], poses[:, 6]
-    made = np.zeros((len(poses), 4, 4))
-    made[:, 0, 0], made[:, 0, 1], made[:, 0, 2] = (
-        1 - 2 * (y * y + z * z),
-        2 * (x * y - w * z),
-        2 * (x * z + w * y),
-    )
-    made[:, 1, 0], made[:, 1, 1], made[:, 1, 2] = (
-        2 * (x * y + w * z),
-        1 - 2 * (x * x + z * z),
-        2 * (y * z - w * x),
-    )
-    made[:, 2, 0], made[:, 2, 1], made[:, 2, 2] = (
-        2 * (x * z - w * y),
-        2 * (y * z + w * x),
-        1 - 2 * (x * x + y * y),
-    )
-    made[:, :3, 3] = poses[:, :3]
-    made[:, 3, 3] = 1.0
-    return made
 
 
 class JointCollection(NamedCollection["Joint"]):

@@ -51,6 +51,10 @@ class _Layout(NamedTuple):
     """Degrees of freedom within the multibody's block, in construction order."""
     parts: list[tuple[slice, slice, bool]]
     """Coordinates and degrees of freedom of every joint within the multibody, and whether they differ."""
+    plain: tuple[np.ndarray | slice, np.ndarray | slice]
+    """Coordinates in the world, and degrees of freedom, of joints of which they are the same."""
+    turning: list[tuple[slice, slice]]
+    """The same of each joint of which they differ."""
     scalar: bool
 
 
@@ -367,6 +371,14 @@ class Multibody(MultibodyTerms, Freezing):
             v_rows += range(v.start, v.stop)
         bodies = np.array([runtime.body(link._link) for link in self._links.values()], np.int64)
         q_first, v_first = min(q_rows, default=0), min(v_rows, default=0)
+        plain: tuple[list[int], list[int]] = [], []
+        turning = []
+        for q, v, differs in parts:
+            if differs:
+                turning.append((slice(q_rows[q.start], q_rows[q.start] + q.stop - q.start), v))
+            else:
+                plain[0].extend(q_rows[q])
+                plain[1].extend(range(v.start, v.stop))
         known = _Layout(
             runtime,
             _rows(q_rows),
@@ -376,6 +388,8 @@ class Multibody(MultibodyTerms, Freezing):
             v_first,
             np.array(v_rows, np.int64) - v_first,
             parts,
+            (_rows(plain[0]), _rows(plain[1])),
+            turning,
             scalar=len(q_rows) == len(v_rows),
         )
         self._known = known
@@ -391,13 +405,13 @@ class Multibody(MultibodyTerms, Freezing):
         numbers = getattr(runtime.sim, name)
         if runtime.guard.busy:
             runtime.guard.wait()
-        q = numbers[where.q].copy()
         if where.scalar:
-            q.setflags(write=False)
-            return q
-        made = np.empty(self.num_dofs)
-        for part_q, part_v, turning in where.parts:
-            made[part_v] = from_coordinates(q[part_q]) if turning else q[part_q]
+            made = numbers[where.q].copy()
+        else:
+            made = np.empty(len(where.order))
+            made[where.plain[1]] = numbers[where.plain[0]]
+            for q, v in where.turning:
+                made[v] = from_coordinates(numbers[q])
         made.setflags(write=False)
         return made
 
