@@ -15,6 +15,7 @@ NAMES = (
     "tree_dynamics",
     "growth",
     "call_cost",
+    "python_calls",
     "start_up",
     "stepping",
     "sensors",

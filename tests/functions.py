@@ -69,6 +69,7 @@ FUNCTIONS: dict[str, Function] = {
 
 ELSEWHERE = {
     "balance_margin",
+    "bind",
     "body_regressor",
     "centroidal_derivatives",
     "constrained_dynamics",

@@ -21,6 +21,7 @@ from worldline._src.model.records import JointDofConfig
 from worldline._src.model.selection import ArticulationView
 from worldline._src.step.articulation_terms import eval_bias_forces, eval_jacobian, eval_mass_matrix
 from worldline._src.step.balance import balance_margin, support_polygon, zero_moment_point
+from worldline._src.step.binding import BoundCall, bind
 from worldline._src.step.constrained import ConstrainedDynamics, constrained_dynamics, delassus_matrix
 from worldline._src.step.coordinates import eval_fk, eval_ik
 from worldline._src.step.derivatives import (
@@ -86,6 +87,7 @@ __all__ = [
     "Axis",
     "BatchFailure",
     "BodyFlags",
+    "BoundCall",
     "CentroidalDerivatives",
     "ConstrainedDynamics",
     "Control",
@@ -108,6 +110,7 @@ __all__ = [
     "StepFailure",
     "balance_margin",
     "bias_forces",
+    "bind",
     "body_regressor",
     "center_of_mass",
     "center_of_mass_acceleration",

@@ -7,13 +7,13 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, CapabilityError
 from worldline._src.jit import DISABLED, Stage
 from worldline._src.kinds import DUAL, LANES4, LANES8, float64
 from worldline._src.masked import has_masked_entries
@@ -285,6 +285,59 @@ def is_count(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
+class Binding(NamedTuple):
+    """In the place of `out`: prepare a call instead of making it; see `binding.py`."""
+
+    arrays: tuple[np.ndarray, ...]
+    """Operands that calls read from."""
+    out: Array | None
+
+
+class Prepared(NamedTuple):
+    """A call that was checked: what to run with which operands."""
+
+    name: str
+    names: tuple[str, ...]
+    run: Any
+    call: tuple[Any, ...]
+    out: Array
+    check: Callable[[Model], object]
+    """Refuses a model that the program cannot evaluate."""
+
+
+def _prepare(
+    model: Model,
+    program: Program,
+    operands: tuple[Any, ...],
+    shape: tuple[int, ...],
+    binding: Binding,
+    args: np.ndarray,
+) -> Any:
+    """What `evaluate` would do for one world, to be done later with what is in the operands then."""
+    plan = _plan(model, program)
+    rows = []
+    for value, (name, core) in zip(operands, plan.cores, strict=True):
+        row, worlds = _operand(value, core, name)
+        if worlds >= 0:
+            raise ArgumentError(f"{name} must have shape {core} to be bound, got {np.shape(value)}")
+        if isinstance(value, np.ndarray) and not np.shares_memory(row, value) and row.size:
+            raise ArgumentError(f"{name} must be contiguous, aligned and writable to be bound")
+        rows.append(row)
+    if not all(any(given is value for value in operands) for given in binding.arrays):
+        raise CapabilityError(
+            f"{program.name} cannot be bound: it does not evaluate its operands as they are"
+        )
+    out = np.empty(shape) if binding.out is None else binding.out
+    _check_output(out, shape, rows, program.name)
+    scalar = "float"
+    x0, x1, x2, x3 = *rows, *_UNUSED[len(rows) :]
+    data, arenas = new_arena(model, scalar, plan.size), model.arenas
+    call = (compiled(program, scalar), arenas[0], arenas.constant, args, data, plan.table)
+    call = (*call, x0, x1, x2, x3, out.reshape(-1), _ONE)
+    names = tuple(name for name, _ in plan.cores)
+    return Prepared(program.name, names, runner.runner(scalar), call, out, lambda m: _plan(m, program))
+
+
 def evaluate(
     model: Model,
     program: Program,
@@ -300,6 +353,10 @@ def evaluate(
 
     `constant` takes the place of the model's constants, for programs that see them otherwise.
     """
+    if type(out) is Binding:
+        if threads != 1 or lanes is not None or constant is not None:
+            raise ArgumentError(f"{program.name} is bound to one world: it takes no threads and no lanes")
+        return _prepare(model, program, operands, shape, out, args)
     plan = model.scratch.get(program)
     if plan is None:
         plan = model.scratch[program] = _plan(model, program)
