@@ -153,3 +153,30 @@ def test_clone_of_a_world_steps_to_the_same_bits():
     twin.reset()
     world.reset()
     np.testing.assert_array_equal(twin.state_vector, world.state_vector)
+
+
+def test_clones_share_the_geometry_of_shapes_and_nothing_that_changes() -> None:
+    """Hulls are made once: a clone of a robot of meshes need not read them again."""
+    world = sx.World()
+    corners = 0.2 * np.random.default_rng(0).normal(size=(30, 3))
+    body = world.add_rigid_body("rock", position=(0, 0, 0.5))
+    body.add_collision_shape(CollisionShape.convex(corners))
+    world.add_ground_plane()
+    world.step(n=5)
+    twin = world.clone()
+    ours, theirs = world._live().constraints, twin._live().constraints
+    assert ours is not None and theirs is not None
+    for (k, row), (other, copied) in zip(ours._kept, theirs._kept, strict=True):
+        assert k == other and row.shape is copied.shape
+    assert not np.shares_memory(ours.block.c, theirs.block.c)
+    for each in (world, twin):
+        each.step(n=800)
+    np.testing.assert_array_equal(world._live().sim.q, twin._live().sim.q)
+    assert len(world.contacts) > 0
+    before = world._live().sim.q.copy()
+    with twin.edit():
+        twin.rigid_bodies["rock"].set_collision_shape(CollisionShape.sphere(0.1))
+    twin.step(n=100)
+    world.step(n=1)
+    np.testing.assert_allclose(world._live().sim.q, before, atol=1e-2)
+    assert world._live().constraints is ours

@@ -121,7 +121,9 @@ class Runtime:
         variational: VariationalOptions,
         method: ContactSolverMethod,
         strict: bool,
+        like: Runtime | None = None,
     ) -> None:
+        """`like`: the runtime of a World that this one is a clone of, for what both can share."""
         self.scene = scene
         self.guard = ThreadGuard("World", "World.clone")
         """Keeps threads apart; see `step/thread_guard.py`."""
@@ -129,7 +131,8 @@ class Runtime:
         self.model: Model = built.model
         self.link_body = built.trees.link_body
         self.joint_index = built.trees.joint_index
-        constraints = Constraints(self.model, self._servos())
+        shared = None if like is None or not _same_shapes(self.model, like.model) else like.constraints
+        constraints = Constraints(self.model, self._servos(), like=shared)
         self.missing = constraints.missing
         """What the description asks of a step that no stage does."""
         self.sim = Simulation(self.model, time_step, family, variational, constraints, self.guard)
@@ -631,3 +634,12 @@ class Runtime:
         for body in self.scene.hierarchy.bodies:
             if body.kind is BodyKind.Static:
                 self.set_body_kind(body)
+
+
+def _same_shapes(model: Model, other: Model) -> bool:
+    """Whether shapes of a model are those of another: the same kinds and sizes on the same bodies."""
+    a, b = model.shapes, other.shapes
+    if a is None or b is None or len(a) != len(b):
+        return False
+    columns = ("body", "kind", "flags", "margin", "group", "mask", "xform", "scale")
+    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in columns)

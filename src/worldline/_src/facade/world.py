@@ -178,6 +178,7 @@ class World(
         self._runtime: Runtime | None = None
         self._compiling = threading.Lock()
         self._carried: Snapshot | None = None
+        self._cloned: Runtime | None = None
         self._simulating = False
         self._checked = False
         self._editing = False
@@ -618,7 +619,9 @@ class World(
             variational_options(chosen),
             self._options.contact_solver_method,
             self._options.strict_solver_resolution,
+            self._cloned,
         )
+        self._cloned = None
         made.set_sleep(self._options.deactivation_options)
         self._set_divergence(made)
         if self._carried is not None:

@@ -25,9 +25,9 @@ from worldline._src.kernels.broadphase.tree import BUILT
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.impacts import SLOW
 from worldline._src.kernels.constraints.islands import LARGEST_DENSE
-from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, FAMILY_STAGES, narrow_sort, pair_family
+from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, FAMILY_STAGES, narrow_sort
 from worldline._src.kernels.narrowphase.links import LINKED
-from worldline._src.kernels.narrowphase.tables import CONTACTS, FAT, PAIRS, SKIP
+from worldline._src.kernels.narrowphase.tables import CONTACTS, FAT, PAIRS
 from worldline._src.kernels.transmissions import ADHESION, LINEAR
 from worldline._src.model.checks import INERTIAL
 from worldline._src.model.kinds import JointType
@@ -75,7 +75,7 @@ from worldline._src.step.pack_motors import (
 )
 from worldline._src.step.pack_overrides import override_contacts
 from worldline._src.step.pack_pairs import pack_pairs, pair_keys, pair_reach
-from worldline._src.step.pack_shapes import pack_shapes
+from worldline._src.step.pack_shapes import families_of, pack_shapes
 from worldline._src.step.pack_tendons import (
     pack_tendon_inertias,
     pack_tendons,
@@ -146,14 +146,23 @@ class Rest(NamedTuple):
 class Constraints(ConstraintProgram):
     """What holds, limits, drives and touches in one world."""
 
-    def __init__(self, model: Model, servos: np.ndarray | None = None, room: Room | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        servos: np.ndarray | None = None,
+        room: Room | None = None,
+        like: Constraints | None = None,
+    ) -> None:
         self.model = model
         option = model.option or made_by_code(SimulateOption())
         self.option = option
         self.missing = missing_parts(model, option)
         """What the model asks for that no stage does."""
         off, none = option.disable_constraints, np.zeros(0, np.int64)
-        kept = [] if off or option.disable_contacts else shape_rows(model)
+        shared = None if like is None else like._kept
+        kept = [] if off or option.disable_contacts else shape_rows(model) if shared is None else shared
+        # immutable: constraints of a clone have the same, which meshes would have to be read for otherwise
+        self._kept = kept
         self.shapes = np.array([k for k, _ in kept], np.int64)
         """Rows of `Model.shapes` in the order of the collision tables."""
         pairs = pair_keys(model, self.shapes)
@@ -204,7 +213,7 @@ class Constraints(ConstraintProgram):
             ntree=len(starts) - 1,
             ntie=len(ties),
         )
-        self._families = _families(kept)
+        self._families = families_of(kept)
         # measuring the model below compiles too
         compile_ahead(self._needed_soon())
         pack_shapes(model, self.column, self.shapes, option)
@@ -683,12 +692,6 @@ class Constraints(ConstraintProgram):
         if exact.any():
             time = np.maximum(self.column["act_number"][exact, 20], 1e-15)
             self.column["act_blend"][exact] = time * -np.expm1(-h / time)
-
-
-def _families(kept: list) -> list[int]:
-    """Kinds of pairs that shapes may form."""
-    types = sorted({int(row.shape.type) for _, row in kept})
-    return sorted({pair_family(a, b) for a in types for b in types} - {SKIP})
 
 
 def all_stages() -> tuple[Stage, ...]:

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from worldline._src.collision.arenas import ShapeRow
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.narrowphase.dispatch import pair_family
+from worldline._src.kernels.narrowphase.tables import SKIP
 from worldline._src.model.model import Model
 from worldline._src.scene.options import SimulateOption
 from worldline._src.step.pack_joints import Columns, law_rows
@@ -33,3 +36,9 @@ def pack_shapes(model: Model, column: Columns, rows: np.ndarray, option: Simulat
         column["shape_law"][column["shape_law"][:, t.KIND] == t.HARD, t.ERP] = share
     if option.friction_model == 0:
         column["shape_condim"][:] = 1
+
+
+def families_of(kept: list[tuple[int, ShapeRow]]) -> list[int]:
+    """Families of pairs that shapes may form."""
+    types = sorted({int(row.shape.type) for _, row in kept})
+    return sorted({pair_family(a, b) for a in types for b in types} - {SKIP})
