@@ -174,6 +174,7 @@ LAWS = {
     "None": '<motor joint="j" gear="5"/>',
     "Muscle": '<muscle joint="j" lengthrange="-1 1" force="300"/>',
     "Current": '<dcmotor joint="j" motorconst=".5" resistance=".1" inductance=".01"/>',
+    "Motor": '<dcmotor joint="j" motorconst=".5" resistance=".1" lugre="9 1 .1 .2 .5"/>',
     "Pid": '<pid joint="j" kp="20" ki="5" input="pos"/>',
     "PidDiscrete": '<plugin joint="j" plugin="mujoco.pid" actdim="1"><config key="kp" value="20"/><config key="ki" value="5"/></plugin>',
     "Fixed": '<general joint="j" gaintype="fixed" gainprm="5"/>',

@@ -49,6 +49,14 @@ ACTUATORS = {
     "motor": MOTOR.format('inductance="0.1" ctrlrange="-5 5"'),
     "motor with a time constant": MOTOR.format('inductance="0 0.02" saturation="0.3"'),
     "motor with a rate of current": MOTOR.format('inductance="0.1" saturation="0 0 5"'),
+    "motor that heats": MOTOR.format('thermal="2 0.05 0 0.004 25 30"'),
+    "motor that heats by a time constant": MOTOR.format('thermal="0 0.05 0.3 0.004" saturation="0.3"'),
+    "motor with friction": MOTOR.format('lugre="100 1 .1 .3 .5"'),
+    "motor with cogging": MOTOR.format('cogging=".3 6 .2" saturation="0.2"'),
+    "motor with all": MOTOR.format(
+        'inductance="0.1" cogging=".3 6 .2" lugre="100 1 .1 .3 .5" thermal="2 .05 0 .004 25 30" '
+        'saturation=".35 0 5" gear="2"'
+    ),
 }
 LAW = '<general name="a" joint="j" dyntype="{}" gainprm="5" {}/>'
 ACTIVATIONS = ACTUATORS | {
@@ -97,7 +105,9 @@ def test_controllers_move_as_in_mujoco(name: str, integrator: str) -> None:
 
 
 @pytest.mark.skipif(DISABLED, reason="lanes need the compiler")
-@pytest.mark.parametrize("name", ["plugin with all", "pid with all", "motor with a rate of current"])
+@pytest.mark.parametrize(
+    "name", ["plugin with all", "pid with all", "motor with a rate of current", "motor with all"]
+)
 def test_controllers_in_lanes_have_the_bits_of_a_world_alone(name: str) -> None:
     model = msd.build(msd.from_str(text_of(name)))
     several = LaneSimulation(model, 5)
@@ -169,6 +179,7 @@ WRONG = {
     "too many states": (plugin(2, kp=1, ki=4), "attribute 'actdim': given 2; allowed: 1"),
     "states of nothing": (plugin(1, kp=1), "attribute 'actdim': given 1; allowed: 0"),
     "an unknown gain": (plugin(0, kpp=1), "given the key 'kpp'; allowed: kp, ki, kd, imax, slewmax"),
+    "a motor that cannot heat": (MOTOR.format('thermal="2"'), "given resistance 2 and capacity 0; allowed"),
     "a negative rate of a pid": (PID.format('input="pos" slewmax="-1"'), "numbers >= 0"),
 }
 

@@ -89,6 +89,7 @@ def _names(contact: object) -> tuple[str, str]:
 def _stiffness(world: World) -> tuple[Array, Array, Array]:
     """Stiffness that each degree of freedom feels, damping of joints and drives, and that of actuators."""
     from worldline._src.model.tables import BiasKind, GainKind
+    from worldline._src.step.moments import row_of
 
     runtime = world._live()
     model = runtime.model
@@ -96,11 +97,12 @@ def _stiffness(world: World) -> tuple[Array, Array, Array]:
     driven = np.zeros_like(c)
     table = model.actuators
     if table is not None and runtime.constraints is not None:
-        moments = runtime.constraints.column["act_moment"]
+        column = runtime.constraints.column
         for row, u in enumerate(runtime.constraints.actuators.tolist()):
             if table.bias_kind[u] == BiasKind.AFFINE and table.gain_kind[u] != GainKind.MUSCLE:
-                gear = moments[row] ** 2
-                k, driven = k - gear * table.bias[u, 1], driven - gear * table.bias[u, 2]
+                dofs, moment = row_of(column, "act", row)
+                k[dofs] -= moment**2 * table.bias[u, 1]
+                driven[dofs] -= moment**2 * table.bias[u, 2]
     return k, c, driven
 
 

@@ -64,10 +64,12 @@ def adopt(
     for robot in multibodies:
         # multibodies without links, and the order of all
         _multibody(world, robot.name, made)
+    # once for all: walking the scene for every body would take the square of their number
+    names = scene_names(world)
     for body in bodies:
-        _adopt_body(world, body, made)
+        _adopt_body(world, body, made, names)
     for parent, top in onto:
-        made.links.extend(adopt_links(parent._multibody, parent._body, top, parent))
+        made.links.extend(adopt_links(parent._multibody, parent._body, top, parent, names))
     for robot in multibodies:
         _put_in_order(world._multibodies[robot.name], robot.links)
         world._multibodies[robot.name]._ground = robot.ground
@@ -105,14 +107,14 @@ def _multibody(world: World, name: str | None, made: Adopted) -> Multibody:
     return owner
 
 
-def _adopt_body(world: World, body: Body, made: Adopted) -> None:
+def _adopt_body(world: World, body: Body, made: Adopted, names: tuple[set[str], set[str]]) -> None:
     single = not body.link.children and body.multibody is None
     free = body.free is not None
     if body.role is BodyRole.RigidBody and not (free and not body.link.children):
         raise ArgumentError(
             f"body '{body.link.name}' cannot be a RigidBody, which is one link with a free joint"
         )
-    links, _ = scene_names(world)
+    links, _ = names
     if body.role is BodyRole.RigidBody or (body.role is BodyRole.Auto and single and free):
         wanted = None
         if body.link.name is not None:
@@ -122,6 +124,7 @@ def _adopt_body(world: World, body: Body, made: Adopted) -> None:
         )
         if body.link.name is None:
             body.link.name = unused(label, links)
+            links.add(body.link.name)
         handle = RigidBody(world, body, label)
         world._rigid_bodies[label] = handle
         made.rigid_bodies.append(handle)
@@ -133,12 +136,21 @@ def _adopt_body(world: World, body: Body, made: Adopted) -> None:
     elif owner not in made.multibodies:
         raise ArgumentError(f"a multibody named '{owner.name}' already exists")
     owner._bodies.append(body)
-    made.links.extend(adopt_links(owner, body, body.link, None))
+    made.links.extend(adopt_links(owner, body, body.link, None, names))
 
 
-def adopt_links(owner: Multibody, body: Body, top: SceneLink, parent: Link | None) -> list[Link]:
-    """Handles for a link, for all that hangs on it, and for their joints."""
-    in_scene, joints_in_scene = scene_names(owner._world)
+def adopt_links(
+    owner: Multibody,
+    body: Body,
+    top: SceneLink,
+    parent: Link | None,
+    names: tuple[set[str], set[str]] | None = None,
+) -> list[Link]:
+    """Handles for a link, for all that hangs on it, and for their joints.
+
+    `names` are those of links and joints of the scene, which grow by those that are given here.
+    """
+    in_scene, joints_in_scene = scene_names(owner._world) if names is None else names
     prefix = f"{owner.name}/" if body.multibody is not None else ""
     handles: dict[int, Link] = {}
     above = {id(child): link for link in top.walk() for child in link.children}

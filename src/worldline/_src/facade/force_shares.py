@@ -13,7 +13,7 @@ from worldline._src.kernels.constraints import tables as t
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array, rotations
-from worldline._src.step import dynamics
+from worldline._src.step import dynamics, moments
 from worldline._src.step.jacobians import jacobian
 
 if TYPE_CHECKING:
@@ -61,11 +61,11 @@ def force_shares(runtime: Runtime, q: Array) -> Shares:
         return Shares(*zeros)
     column, sizes = constraints.column, constraints.sizes
     made = Shares(*zeros)
-    moment = column["tendon_moment"]
+    nv = model.joint_dof_count
     if sizes["ntendon"]:
         drag = -column["tendon_spring"][:, 1] * column["tendon_size"][:, 1]
-        made.tendon_damping[:] = moment.T @ drag
-        made.tendon_springs[:] = moment.T @ (column["tendon_size"][:, 2] - drag)
+        made.tendon_damping[:] = moments.generalized(column, "tendon", drag, nv)
+        made.tendon_springs[:] = moments.generalized(column, "tendon", column["tendon_size"][:, 2] - drag, nv)
     if sizes["nspring"]:
         spring, drag = _spring_wrenches(runtime, q)
         made.springs[:] = generalized(model, q, spring)
@@ -97,7 +97,8 @@ def force_shares(runtime: Runtime, q: Array) -> Shares:
                 rows[mine] *= np.where(turned[dofs[which[mine]]], -1.0, 1.0)
             np.add.at(into, dofs[which[mine]], rows[mine])
         mine = kind == t.OF_TENDON_FRICTION
-        made.friction[:] += moment[which[mine]].T @ force[mine]
+        rubs = np.bincount(which[mine], force[mine], minlength=sizes["ntendon"])
+        made.friction[:] += moments.generalized(column, "tendon", rubs, nv)
     return made
 
 
@@ -154,19 +155,26 @@ def late_forces(runtime: Runtime, late: Array) -> tuple[Array, Array]:
     constraints = runtime.constraints
     if constraints is None:
         return np.zeros_like(late), np.zeros_like(late)
-    above = constant_views(runtime.model.arenas)["dof_parent"]
-    moves = np.eye(len(late), dtype=bool)
-    for d in range(len(late)):
-        if above[d] >= 0:
-            moves[d] |= moves[above[d]]
-    pairs = (moves | moves.T) & (runtime.sim.drive < drives.VELOCITY)[:, None]
-    column = constraints.column
+    above, column = constant_views(runtime.model.arenas)["dof_parent"], constraints.column
+    mobile = runtime.sim.drive < drives.VELOCITY
 
-    def answer(moment: Array, damping: Array) -> Array:
-        return (pairs * (moment.T @ (damping[:, None] * moment))) @ late
+    def answer(name: str, damping: Array) -> Array:
+        made, m = np.zeros_like(late), np.zeros_like(late)
+        for k in np.flatnonzero(damping).tolist():
+            dofs, moment = moments.row_of(column, name, k)
+            m[dofs] = moment
+            for i in dofs.tolist():
+                # pairs (i, j) with j at or above i: each feels the other
+                made[i] += damping[k] * m[i] * m[i] * late[i]
+                j = int(above[i])
+                while j >= 0:
+                    made[i] += damping[k] * m[i] * m[j] * late[j]
+                    made[j] += damping[k] * m[i] * m[j] * late[i]
+                    j = int(above[j])
+            m[dofs] = 0.0
+        return np.where(mobile, made, 0.0)
 
-    of_actuators = answer(column["act_moment"], column["act_damping"])
-    return of_actuators, answer(column["tendon_moment"], column["tendon_spring"][:, 1])
+    return answer("act", column["act_damping"]), answer("tendon", column["tendon_spring"][:, 1])
 
 
 def _spring_wrenches(runtime: Runtime, q: Array) -> tuple[Array, Array]:

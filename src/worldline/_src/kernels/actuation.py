@@ -10,6 +10,15 @@ with the step. Generic over the scalar: kinds and parameters are the model's, so
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
+from worldline._src.kernels.motors import (
+    CONSTANT,
+    CURRENT_RATE,
+    RESISTANCE,
+    TIME,
+    advance_motor,
+    mechanical_force,
+    motor_force,
+)
 from worldline._src.kernels.muscles import muscle_bias, muscle_gain, muscle_rate
 from worldline._src.kernels.transmissions import LINEAR
 from worldline._src.scalar.ops import absolute, clamp, constant, maximum, minimum, where
@@ -18,9 +27,8 @@ from worldline._src.scalar.ops import absolute, clamp, constant, maximum, minimu
 GAIN, BIAS, _DYNAMICS, CONTROL, FORCE, ACTIVATION, LENGTH = 0, 10, 20, 30, 32, 34, 36
 
 AFFINE, MUSCLE = 1, 2
-_INTEGRATOR, _MUSCLE_DYNAMICS, CURRENT, PID, PID_DISCRETE = 1, 4, 5, 6, 7
-# columns of act_number: parameters of a current, and of controllers of position
-TIME, CONSTANT, RESISTANCE, CURRENT_RATE = 20, 21, 22, 23
+_INTEGRATOR, _MUSCLE_DYNAMICS, CURRENT, PID, PID_DISCRETE, MOTOR = 1, 4, 5, 6, 7, 8
+# columns of act_number: parameters of controllers of position; those of a current are in motors.py
 _KP, _KI, _KD, _SLEWMAX, _IMAX = 20, 21, 22, 23, 24
 # columns of act_kind
 _FIRST, _SIZE, _HAS_INTEGRAL, _HAS_SETPOINT = 3, 5, 6, 7
@@ -69,7 +77,7 @@ def drive_of(act, u, control):
     if at >= 0:
         drive = act.activation[at]
         if act.act_kind[u, 4] != 0:
-            after = drive + act.activation_rate[at] * act.act_blend[u]
+            after = drive + act.activation_rate[at] * act.act_blend[u, 0]
             drive = within(act.act_number, u, ACTIVATION, after)
     return drive
 
@@ -77,7 +85,7 @@ def drive_of(act, u, control):
 @inline
 def _setpoint(act, u, at, control):
     """The setpoint at the end of the step, at most slewmax h from the last one, where `at` holds that one."""
-    h = act.act_blend[u]
+    h = act.act_blend[u, 0]
     before, reach = act.activation[at], act.act_number[u, _SLEWMAX] * h
     return clamp(control, before - reach, before + reach)
 
@@ -89,7 +97,7 @@ def _pid_force(act, u, control, length):
     s: setpoint, at most slewmax h from the last one. I: integral of s - length, which stops beyond imax.
     """
     kind, numbers, at = act.act_kind, act.act_number, act.act_kind[u, _FIRST]
-    per_step = 1.0 / act.act_blend[u]
+    per_step = 1.0 / act.act_blend[u, 0]
     setpoint = control
     if kind[u, _HAS_SETPOINT] != 0:
         setpoint = _setpoint(act, u, at, control)
@@ -116,7 +124,7 @@ def _pid_discrete_force(act, u, control, length, speed):
     I' = I + h e within -imax to imax: the integral at the end of the step.
     """
     kind, numbers, at = act.act_kind, act.act_number, act.act_kind[u, _FIRST]
-    h = act.act_blend[u]
+    h = act.act_blend[u, 0]
     per_step = 1.0 / h
     setpoint, place = control, at + kind[u, _HAS_INTEGRAL]
     if kind[u, _HAS_SETPOINT] != 0:
@@ -143,11 +151,11 @@ def actuator_forces(q, v, act_io, tau_io):
     for u in range(act.act_kind.shape[0]):
         low, high = act.act_span[u, 0], act.act_span[u, 1]
         length, rate = constant(0.0, v[0]), constant(0.0, v[0])
-        for d in range(low, high):
-            rate = rate + act.act_moment[u, d] * v[d]
+        for i in range(low, high):
+            rate = rate + act.act_moment[i] * v[act.act_dof[i]]
         if act.act_hold[u, 0] == LINEAR:
-            for d in range(low, high):
-                length = length + act.act_moment[u, d] * q[act.dof_q[d]]
+            for i in range(low, high):
+                length = length + act.act_moment[i] * q[act.dof_q[act.act_dof[i]]]
         else:
             length = act.act_size[u, 0]
         control = within(numbers, u, CONTROL, act.control[u])
@@ -156,6 +164,8 @@ def actuator_forces(q, v, act_io, tau_io):
             force = _pid_force(act, u, control, length)
         elif kind == PID_DISCRETE:
             force = _pid_discrete_force(act, u, control, length, rate)
+        elif kind == MOTOR:
+            force = motor_force(act, u, control, rate)
         else:
             if at >= 0:
                 act.activation_rate[at] = _activation_rate(
@@ -191,12 +201,18 @@ def actuator_forces(q, v, act_io, tau_io):
             share = allowed / where(pulls, total, constant(1.0, total))
             act.act_force[u] = where(pulls, act.act_force[u] * share, act.act_force[u])
 
+    # cogging and friction of motors are no part of what bounds of an actuator or tendon hold back
+    for u in range(act.act_kind.shape[0]):
+        if act.act_kind[u, 2] == MOTOR:
+            act.act_force[u] = act.act_force[u] + mechanical_force(act, u)
+
     # the sum on a degree of freedom has bounds of its own; gravity compensation that counts is in tau already
     for d in range(nv):
         act.act_sum[d] = act.act_relief[d]
     for u in range(act.act_kind.shape[0]):
-        for d in range(act.act_span[u, 0], act.act_span[u, 1]):
-            act.act_sum[d] = act.act_sum[d] + act.act_moment[u, d] * act.act_force[u]
+        for i in range(act.act_span[u, 0], act.act_span[u, 1]):
+            d = act.act_dof[i]
+            act.act_sum[d] = act.act_sum[d] + act.act_moment[i] * act.act_force[u]
     for d in range(nv):
         allowed = clamp(act.act_sum[d], act.dof_force_range[d, 0], act.dof_force_range[d, 1])
         act.act_sum[d] = allowed
@@ -205,17 +221,22 @@ def actuator_forces(q, v, act_io, tau_io):
 
 @kernel
 def advance_activations(act_io):
-    """Activations one step later, within their ranges."""
+    """Activations one step later, within their ranges; those of motors have none."""
     for u in range(act_io.act_kind.shape[0]):
+        if act_io.act_kind[u, 2] == MOTOR:
+            advance_motor(act_io, u)
+            continue
         first = act_io.act_kind[u, _FIRST]
         for at in range(first, first + act_io.act_kind[u, _SIZE]):
-            after = act_io.activation[at] + act_io.activation_rate[at] * act_io.act_blend[u]
+            after = act_io.activation[at] + act_io.activation_rate[at] * act_io.act_blend[u, 0]
             act_io.activation[at] = within(act_io.act_number, u, ACTIVATION, after)
 
 
 @kernel
 def start_activation_parts(act_io):
-    """Runge-Kutta: remember the activations at the start of a step, with no rates summed up yet."""
+    """Runge-Kutta: remember activations and rates of lengths of the start; no rates are summed up yet."""
+    for u in range(act_io.act_size.shape[0]):
+        act_io.act_size[u, 2] = act_io.act_size[u, 1]
     for at in range(act_io.activation.shape[0]):
         act_io.activation_start[at] = act_io.activation[at]
         act_io.activation_sum[at] = constant(0.0, act_io.activation[at])
@@ -244,3 +265,6 @@ def join_activation_parts(act_io):
             total = act_io.activation_sum[at] + act_io.activation_rate[at]
             act_io.activation_rate[at] = total * (1.0 / 6.0)
             act_io.activation[at] = act_io.activation_start[at]
+        if act_io.act_kind[u, 2] == MOTOR:
+            # bristles advance by the speed at the start, as in MuJoCo
+            act_io.act_size[u, 1] = act_io.act_size[u, 2]

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from worldline._src.jit import kernel
-from worldline._src.kernels.tendons import add_line_motion
+from worldline._src.kernels.tendons import add_line_motion, take_moments
 from worldline._src.kernels.transmissions import ADHESION
 from worldline._src.spatial.vec3 import Vec3, scale
 
@@ -13,13 +13,11 @@ from worldline._src.spatial.vec3 import Vec3, scale
 @kernel
 def adhesion_moments(dof, tree, pos, hits, shapes, body_link, act_io):
     """Moments of adhesive bodies: minus the mean of what their contacts do along their normals."""
-    act, moment, margin = act_io, act_io.act_moment, shapes.shape_contact
+    act, moment, margin = act_io, act_io.dof_moment, shapes.shape_contact
     for u in range(act.act_hold.shape[0]):
         if act.act_hold[u, 0] != ADHESION:
             continue
         body, count = act.act_hold[u, 1], 0
-        for d in range(moment.shape[1]):
-            moment[u, d] = 0.0
         for k in range(min(hits.counter[0], hits.contact.shape[0])):
             a, b = hits.contact_id[k, 2], hits.contact_id[k, 3]
             reach = margin[hits.contact_id[k, 0], 0] + margin[hits.contact_id[k, 1], 0]
@@ -27,8 +25,9 @@ def adhesion_moments(dof, tree, pos, hits, shapes, body_link, act_io):
                 count += 1
                 point = Vec3(hits.contact[k, 0], hits.contact[k, 1], hits.contact[k, 2])
                 normal = Vec3(hits.contact[k, 3], hits.contact[k, 4], hits.contact[k, 5])
-                add_line_motion(dof, tree, pos, body_link[b], point, normal, moment, u)
-                add_line_motion(dof, tree, pos, body_link[a], point, scale(normal, -1.0), moment, u)
-        for d in range(moment.shape[1]):
-            moment[u, d] *= -act.act_gear[u, 0] / max(count, 1)
+                add_line_motion(dof, tree, pos, body_link[b], point, normal, moment)
+                add_line_motion(dof, tree, pos, body_link[a], point, scale(normal, -1.0), moment)
+        take_moments(act.act_span, act.act_dof, u, moment, act.act_moment)
+        for i in range(act.act_span[u, 0], act.act_span[u, 1]):
+            act.act_moment[i] *= -act.act_gear[u, 0] / max(count, 1)
         act.act_size[u, 0] = 0.0

@@ -20,33 +20,41 @@ _SHORT = 1e-15
 
 
 @inline
-def add_line_motion(dof, tree, pos, link, point, direction, moment_io, k):
-    """Row `k` of moments grows by the velocity of a point of a link along a direction."""
+def add_line_motion(dof, tree, pos, link, point, direction, moment_io):
+    """Moments by degree of freedom grow by the velocity of a point of a link along a direction."""
     if link > 0:
         origin, root = pos.link_origin, tree.link_root[link]
         p = sub(point, Vec3(origin[root, 0], origin[root, 1], origin[root, 2]))
         d = dof.link_last[link]
         while d >= 0:
             S = load_motion(pos.dof_S, d)
-            moment_io[k, d] += dot(direction, add(S.lin, cross(S.ang, p)))
+            moment_io[d] += dot(direction, add(S.lin, cross(S.ang, p)))
             d = dof.dof_parent[d]
 
 
 @inline
-def _stretch(dof, tree, pos, k, link_a, a, link_b, b, share, moment_io):
-    """A straight stretch of tendon `k`: returns its length, and counts its ends."""
+def take_moments(span, dofs, k, scratch_io, moment_out):
+    """Moments of tendon or actuator `k` out of those by degree of freedom, which are zero afterwards."""
+    for i in range(span[k, 0], span[k, 1]):
+        moment_out[i] = scratch_io[dofs[i]]
+        scratch_io[dofs[i]] = 0.0
+
+
+@inline
+def _stretch(dof, tree, pos, link_a, a, link_b, b, share, moment_io):
+    """A straight stretch of a tendon: returns its length, and counts its ends."""
     u = sub(b, a)
     length = dot(u, u) ** 0.5
     if link_a != link_b and length > _SHORT:
         e = scale(u, share / length)
-        add_line_motion(dof, tree, pos, link_b, b, e, moment_io, k)
-        add_line_motion(dof, tree, pos, link_a, a, scale(e, -1.0), moment_io, k)
+        add_line_motion(dof, tree, pos, link_b, b, e, moment_io)
+        add_line_motion(dof, tree, pos, link_a, a, scale(e, -1.0), moment_io)
     return length * share
 
 
 @inline
 def _path_length(dof, tree, pos, tendon, places, k, moment_io):
-    """Length of tendon `k` along its path; its moments grow."""
+    """Length of tendon `k` along its path; moments by degree of freedom grow."""
     X, kind = places.place_X, tendon.node_kind
     j, end = tendon.tendon_path[k, 0], tendon.tendon_path[k, 1]
     total, share = 0.0, 1.0
@@ -81,10 +89,10 @@ def _path_length(dof, tree, pos, tendon, places, k, moment_io):
             length = lies.length
             if length >= 0.0:
                 total += length * share
-                total += _stretch(dof, tree, pos, k, link_a, p_a, link_c, lies.first, share, moment_io)
-                total += _stretch(dof, tree, pos, k, link_c, lies.last, link_b, p_b, share, moment_io)
+                total += _stretch(dof, tree, pos, link_a, p_a, link_c, lies.first, share, moment_io)
+                total += _stretch(dof, tree, pos, link_c, lies.last, link_b, p_b, share, moment_io)
         if length < 0.0:
-            total += _stretch(dof, tree, pos, k, link_a, p_a, link_b, p_b, share, moment_io)
+            total += _stretch(dof, tree, pos, link_a, p_a, link_b, p_b, share, moment_io)
         j += 2 if wraps else 1
     return total
 
@@ -93,20 +101,19 @@ def _path_length(dof, tree, pos, tendon, places, k, moment_io):
 def tendon_lengths(dof, tree, pos, places, q, v, tendon_io):
     """Lengths, their rates and moments of all tendons."""
     tendon, moment, size = tendon_io, tendon_io.tendon_moment, tendon_io.tendon_size
-    for k in range(moment.shape[0]):
+    for k in range(size.shape[0]):
+        low, high = tendon.tendon_span[k, 0], tendon.tendon_span[k, 1]
         length = 0.0
         if tendon.tendon_path[k, 0] == tendon.tendon_path[k, 1]:
-            for d in range(tendon.tendon_span[k, 0], tendon.tendon_span[k, 1]):
-                moment[k, d] = tendon.tendon_coefficient[k, d]
-                if moment[k, d] != 0.0:
-                    length += moment[k, d] * q[tendon.dof_q[d]]
+            for i in range(low, high):
+                moment[i] = tendon.tendon_coefficient[i]
+                length += moment[i] * q[tendon.dof_q[tendon.tendon_dof[i]]]
         else:
-            for d in range(moment.shape[1]):
-                moment[k, d] = 0.0
-            length = _path_length(dof, tree, pos, tendon, places, k, moment)
+            length = _path_length(dof, tree, pos, tendon, places, k, tendon.dof_moment)
+            take_moments(tendon.tendon_span, tendon.tendon_dof, k, tendon.dof_moment, moment)
         rate = 0.0
-        for d in range(tendon.tendon_span[k, 0], tendon.tendon_span[k, 1]):
-            rate += moment[k, d] * v[d]
+        for i in range(low, high):
+            rate += moment[i] * v[tendon.tendon_dof[i]]
         size[k, 0], size[k, 1] = length, rate
 
 
@@ -123,5 +130,5 @@ def tendon_forces(tendon_io, tau_io):
             force += spring[k, 0] * (spring[k, 3] - length)
         tendon.tendon_size[k, 2] = force
         if force != 0.0:
-            for d in range(tendon.tendon_span[k, 0], tendon.tendon_span[k, 1]):
-                tau_io[d] += tendon.tendon_moment[k, d] * force
+            for i in range(tendon.tendon_span[k, 0], tendon.tendon_span[k, 1]):
+                tau_io[tendon.tendon_dof[i]] += tendon.tendon_moment[i] * force

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.places import place_position, place_rotation
-from worldline._src.kernels.tendons import add_line_motion
+from worldline._src.kernels.tendons import add_line_motion, take_moments
 from worldline._src.spatial.motion import load_motion
 from worldline._src.spatial.rotation import (
     Quat,
@@ -32,11 +32,11 @@ LINEAR, BALL, FREE, TENDON, SITE, BETWEEN_SITES, SLIDER_CRANK, ADHESION = range(
 
 
 @inline
-def _turn_motion(dof, pos, link, axis, moment_io, u):
-    """Row `u` of moments grows by the angular velocity of a link about an axis."""
+def _turn_motion(dof, pos, link, axis, moment_io):
+    """Moments by degree of freedom grow by the angular velocity of a link about an axis."""
     d = dof.link_last[link] if link > 0 else -1
     while d >= 0:
-        moment_io[u, d] += dot(axis, load_motion(pos.dof_S, d).ang)
+        moment_io[d] += dot(axis, load_motion(pos.dof_S, d).ang)
         d = dof.dof_parent[d]
 
 
@@ -48,12 +48,12 @@ def _quaternion(q, at):
 @inline
 def _turning(act, u, q, push, turn):
     """Gear on a ball joint, or on the rotation of a free one; returns the length."""
-    d, at, moment = act.act_span[u, 0], act.act_hold[u, 1], act.act_moment
+    i, at, moment = act.act_span[u, 0], act.act_hold[u, 1], act.act_moment
     E = _quaternion(q, at)
     length = 0.0
     if act.act_hold[u, 0] == FREE:
-        moment[u, d], moment[u, d + 1], moment[u, d + 2] = push.x, push.y, push.z
-        d += 3
+        moment[i], moment[i + 1], moment[i + 2] = push.x, push.y, push.z
+        i += 3
     else:
         w = quat_to_rotation_vector(E)
         length = dot(w, turn)
@@ -61,26 +61,26 @@ def _turning(act, u, q, push, turn):
     if act.act_hold[u, 3] != 0:
         # given in the axes of the parent
         axis = rotate_back(quat_to_matrix(E), turn)
-    moment[u, d], moment[u, d + 1], moment[u, d + 2] = axis.x, axis.y, axis.z
+    moment[i], moment[i + 1], moment[i + 2] = axis.x, axis.y, axis.z
     return length
 
 
 @inline
 def _site_length(dof, tree, pos, places, act, u, push, turn):
     """Moments of a wrench on a site, or between a site and a reference; returns the length."""
-    X, a, b, moment = places.place_X, act.act_hold[u, 1], act.act_hold[u, 2], act.act_moment
+    X, a, b, moment = places.place_X, act.act_hold[u, 1], act.act_hold[u, 2], act.dof_moment
     p_a, link_a = place_position(X, a), places.place_link[a]
     if b < 0:
         R = place_rotation(X, a)
-        add_line_motion(dof, tree, pos, link_a, p_a, rotate(R, push), moment, u)
-        _turn_motion(dof, pos, link_a, rotate(R, turn), moment, u)
+        add_line_motion(dof, tree, pos, link_a, p_a, rotate(R, push), moment)
+        _turn_motion(dof, pos, link_a, rotate(R, turn), moment)
         return 0.0
     R, p_b, link_b = place_rotation(X, b), place_position(X, b), places.place_link[b]
     f, t = rotate(R, push), rotate(R, turn)
-    add_line_motion(dof, tree, pos, link_a, p_a, f, moment, u)
-    _turn_motion(dof, pos, link_a, t, moment, u)
-    add_line_motion(dof, tree, pos, link_b, p_b, scale(f, -1.0), moment, u)
-    _turn_motion(dof, pos, link_b, scale(t, -1.0), moment, u)
+    add_line_motion(dof, tree, pos, link_a, p_a, f, moment)
+    _turn_motion(dof, pos, link_a, t, moment)
+    add_line_motion(dof, tree, pos, link_b, p_b, scale(f, -1.0), moment)
+    _turn_motion(dof, pos, link_b, scale(t, -1.0), moment)
     # what moves both sites changes nothing between them
     i = dof.link_last[link_a] if link_a > 0 else -1
     j = dof.link_last[link_b] if link_b > 0 else -1
@@ -90,7 +90,7 @@ def _site_length(dof, tree, pos, places, act, u, push, turn):
         else:
             j = dof.dof_parent[j]
     while i >= 0 and i == j:
-        moment[u, i] = 0.0
+        moment[i] = 0.0
         i = dof.dof_parent[i]
         j = i
     away = quat_to_rotation_vector(matrix_to_quat(mat_mul(transpose(R), place_rotation(X, a))))
@@ -100,7 +100,7 @@ def _site_length(dof, tree, pos, places, act, u, push, turn):
 @inline
 def _crank_length(dof, tree, pos, places, act, u, rod, gear):
     """Length of a slider-crank along the z axis of its slider, and its moments."""
-    X, a, b, moment = places.place_X, act.act_hold[u, 1], act.act_hold[u, 2], act.act_moment
+    X, a, b, moment = places.place_X, act.act_hold[u, 1], act.act_hold[u, 2], act.dof_moment
     p_a, p_b, R = place_position(X, a), place_position(X, b), place_rotation(X, b)
     axis, arm = Vec3(R.xz, R.yz, R.zz), sub(p_a, p_b)
     along = dot(arm, axis)
@@ -112,9 +112,9 @@ def _crank_length(dof, tree, pos, places, act, u, rod, gear):
         share = 1.0 - along / root
         by_arm, by_axis = add(scale(axis, share), scale(arm, 1.0 / root)), scale(arm, share)
     link_a, link_b = places.place_link[a], places.place_link[b]
-    add_line_motion(dof, tree, pos, link_a, p_a, scale(by_arm, gear), moment, u)
-    add_line_motion(dof, tree, pos, link_b, p_b, scale(by_arm, -gear), moment, u)
-    _turn_motion(dof, pos, link_b, scale(cross(axis, by_axis), gear), moment, u)
+    add_line_motion(dof, tree, pos, link_a, p_a, scale(by_arm, gear), moment)
+    add_line_motion(dof, tree, pos, link_b, p_b, scale(by_arm, -gear), moment)
+    _turn_motion(dof, pos, link_b, scale(cross(axis, by_axis), gear), moment)
     return gear * length
 
 
@@ -126,8 +126,6 @@ def transmissions(dof, tree, pos, places, tendon, q, act_io):
         kind = act.act_hold[u, 0]
         if kind == LINEAR or kind == ADHESION:
             continue
-        for d in range(act.act_span[u, 0], act.act_span[u, 1]):
-            moment[u, d] = 0.0
         push, turn = Vec3(gear[u, 0], gear[u, 1], gear[u, 2]), Vec3(gear[u, 3], gear[u, 4], gear[u, 5])
         length = 0.0
         if kind == BALL:
@@ -137,10 +135,14 @@ def transmissions(dof, tree, pos, places, tendon, q, act_io):
         elif kind == TENDON:
             k = act.act_hold[u, 1]
             length = gear[u, 0] * tendon.tendon_size[k, 0]
-            for d in range(act.act_span[u, 0], act.act_span[u, 1]):
-                moment[u, d] = gear[u, 0] * tendon.tendon_moment[k, d]
+            # the degrees of freedom are those of the tendon
+            first = tendon.tendon_span[k, 0] - act.act_span[u, 0]
+            for i in range(act.act_span[u, 0], act.act_span[u, 1]):
+                moment[i] = gear[u, 0] * tendon.tendon_moment[first + i]
         elif kind == SLIDER_CRANK:
             length = _crank_length(dof, tree, pos, places, act, u, gear[u, 6], gear[u, 0])
+            take_moments(act.act_span, act.act_dof, u, act.dof_moment, moment)
         else:
             length = _site_length(dof, tree, pos, places, act, u, push, turn)
+            take_moments(act.act_span, act.act_dof, u, act.dof_moment, moment)
         act.act_size[u, 0] = length

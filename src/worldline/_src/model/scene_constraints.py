@@ -316,15 +316,19 @@ def _joint_spring(joint: Joint, option: SimulateOption) -> tuple[float, float, f
     return stiffness, joint.spring_damper.target_pos, 0.0 if option.disable_damping else given.d
 
 
-def tendon_table(world: World, index: SceneIndex, dofs: int) -> Tendons:
+def tendon_table(world: World, index: SceneIndex) -> Tendons:
     """Columns of all tendons, fixed ones first."""
     fixed, spatial = world.tendon_set.joint_tendons, world.tendon_set.spatial_tendons
     tendons = (*fixed, *spatial)
     joints = index.trees.builder.joints
-    coefficients = np.zeros((len(tendons), dofs))
-    for k, tendon in enumerate(fixed):
+    weights: list[list[tuple[int, float]]] = []
+    for tendon in fixed:
+        total: dict[int, float] = {}
         for node in tendon.joints:
-            coefficients[k, joints[index.joint[node.joint_name]].v_start] += node.weight
+            dof = joints[index.joint[node.joint_name]].v_start
+            total[dof] = total.get(dof, 0.0) + node.weight
+        weights.append(sorted((dof, weight) for dof, weight in total.items() if weight != 0.0))
+    sizes = [len(row) for row in weights] + [0] * len(spatial)
     nodes = [_path(tendon, index) for tendon in spatial]
     flat = [node for path in nodes for node in path]
     counts = [0] * len(fixed) + [len(path) for path in nodes]
@@ -332,7 +336,9 @@ def tendon_table(world: World, index: SceneIndex, dofs: int) -> Tendons:
     springs = [(0.0, 0.0) if t.spring is None else (t.spring.k, t.spring.d) for t in tendons]
     return Tendons(
         label=labels([t.name for t in tendons], "tendon"),
-        coefficients=coefficients,
+        coefficient_start=np.array([0, *np.cumsum(sizes, dtype=np.int64)], np.int64),
+        coefficient_dof=np.array([dof for row in weights for dof, _ in row], np.int64),
+        coefficient=_floats([weight for row in weights for _, weight in row]),
         spatial=np.array([False] * len(fixed) + [True] * len(spatial), bool),
         path_start=np.array([0, *np.cumsum(counts, dtype=np.int64)], np.int64),
         path_kind=np.array([node[0] for node in flat], np.int64),

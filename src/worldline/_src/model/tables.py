@@ -57,6 +57,7 @@ class ActivationKind(IntEnum):
     CURRENT = 5
     PID = 6
     PID_DISCRETE = 7
+    MOTOR = 8
 
 
 class Table(Lockable):
@@ -140,7 +141,11 @@ class Actuators(Table):
         """How many activations every actuator has, shape (n,)."""
         setpoint = np.where(self.activation_kind == ActivationKind.PID_DISCRETE, 2, 1)
         states = self.has_integral + setpoint * self.has_setpoint
-        return np.where(self._controls, states, self.activation_kind != ActivationKind.NONE)
+        # current, temperature, bristles of friction
+        inner = np.stack([self.activation[:, 0], self.activation[:, 4], self.gain[:, 3]], axis=1)
+        states = np.where(self.activation_kind == ActivationKind.MOTOR, (inner > 0.0).sum(axis=1), states)
+        several = self._controls | (self.activation_kind == ActivationKind.MOTOR)
+        return np.where(several, states, self.activation_kind != ActivationKind.NONE)
 
 
 @dataclass(eq=False)
@@ -175,8 +180,12 @@ class Tendons(Table):
     """Tendons: fixed ones first, whose length is a sum over joints, then those that run through space."""
 
     label: list[str]
-    coefficients: Array
-    """Length per coordinate, by degree of freedom, shape (n, joint_dof_count); zero for spatial tendons."""
+    coefficient_start: np.ndarray
+    """First coefficient of every tendon, then the number of them; spatial tendons have none."""
+    coefficient_dof: np.ndarray
+    """Degree of freedom of every coefficient, ascending in a tendon."""
+    coefficient: Array
+    """Length per coordinate of that degree of freedom, never zero."""
     spatial: np.ndarray
     """True for tendons that run over sites and shapes."""
     path_start: np.ndarray

@@ -49,6 +49,16 @@ class DynType(SceneEnum):
     - `PidDiscrete`: kp (s - length) + ki I' - kd speed with I' the integral at the end of the step, within
       -imax to imax. Activations are I (with ki), s and whether there is one (with slewmax): the first step
       takes the control as the setpoint. Implicit steps take this force as given at their start.
+
+    `Motor` is an electric motor with dynprm (tau, K, R, limit of di/dt, RT, C, alpha, Ta, T0) and gainprm (A,
+    N, phase, s0, s1, Fc, Fs, vs). Its force takes the place of gain * input: K times the current, within
+    forcerange, plus cogging A sin(N length + phase), minus friction s0 z + s1 z'. Its activations:
+
+    - T (with RT > 0), temperature above the ambient Ta [K]: dT/dt = (R' i^2 - T / RT) / C with the thermal
+      resistance RT [K/W], the heat capacity C [J/K] and R' = R (1 + alpha (T + Ta - T0));
+    - z (with s0 > 0), deflection of the bristles of dry friction: z' = speed - s0 |speed| / g z with
+      g = Fc + (Fs - Fc) exp(-(speed / vs)^2), the LuGre model;
+    - i (with tau > 0), the current: di/dt = ((control - K speed) / R' - i) / tau; without it the steady one.
     """
 
     Filter = auto()
@@ -59,6 +69,7 @@ class DynType(SceneEnum):
     Current = auto()
     Pid = auto()
     PidDiscrete = auto()
+    Motor = auto()
 
 
 class DampingType(SceneEnum):
@@ -164,6 +175,8 @@ def activation_count(actuator: Actuator) -> int:
     if law.dyntype in (DynType.Pid, DynType.PidDiscrete):
         _, integral_gain, _, slewmax, _ = law.dynprm[:5]
         return int(integral_gain != 0.0) + int(slewmax >= 0.0) + int(has_start(actuator))
+    if law.dyntype is DynType.Motor:
+        return sum(int(number > 0.0) for number in (law.dynprm[0], law.dynprm[4], law.gainprm[3]))
     return int(law.dyntype is not DynType.None_)
 
 

@@ -91,6 +91,7 @@ _ACTIVATIONS = {
     DynType.Current: ActivationKind.CURRENT,
     DynType.Pid: ActivationKind.PID,
     DynType.PidDiscrete: ActivationKind.PID_DISCRETE,
+    DynType.Motor: ActivationKind.MOTOR,
 }
 
 
@@ -189,7 +190,7 @@ def _add_tables(world: World, index: SceneIndex, library: AssetLibrary, model: M
     model.self_collision_root = quiet_subtrees(world, index, model.body_count)
     mocaps = [index.trees.link_body[id(body.link)] for body in hierarchy.bodies if body.mocap]
     model.mocap_bodies = np.array(mocaps, np.int64)
-    model.tendons = tendon_table(world, index, model.joint_dof_count)
+    model.tendons = tendon_table(world, index)
     objects = [index.trees.joints.get(j) for j in range(model.joint_count)]
     model.joint_forces = joint_forces(index, objects)
     model.joint_drive = joint_drives(objects, model.joint_qd_start)

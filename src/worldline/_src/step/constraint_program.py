@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from worldline._src.collision.arenas import Arenas as CollisionArenas
-from worldline._src.kernels.actuation import AFFINE, BIAS, CURRENT, GAIN, MUSCLE
+from worldline._src.kernels.actuation import AFFINE, BIAS, CURRENT, GAIN, MOTOR, MUSCLE
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.impacts import BOTH, POSITION_PASS
 from worldline._src.kernels.narrowphase.tables import BALL, CONVEX, FLAT, ROUND, SURFACE
@@ -84,7 +84,7 @@ class ConstraintProgram:
         kind, number = self.column["act_kind"], self.column["act_number"]
         gains = (kind[:, 0] == MUSCLE) | ((kind[:, 0] == AFFINE) & (number[:, GAIN + 2] != 0.0))
         biases = (kind[:, 1] == AFFINE) & (number[:, BIAS + 2] != 0.0)
-        currents = kind[:, 2] == CURRENT
+        currents = (kind[:, 2] == CURRENT) | (kind[:, 2] == MOTOR)
         return bool(gains.any() or biases.any() or currents.any() or self.column["tendon_spring"][:, 1].any())
 
     @property

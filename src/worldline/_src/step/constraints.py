@@ -50,6 +50,7 @@ from worldline._src.step.damping_clamp import (
 from worldline._src.step.inverse_weights import inverse_weights
 from worldline._src.step.joint_rows import JointRows
 from worldline._src.step.missing import missing_parts
+from worldline._src.step.moments import actuator_rows, entries, tendon_rows
 from worldline._src.step.pack_actuators import (
     actuator_holds,
     has_muscles,
@@ -88,7 +89,9 @@ from worldline._src.step.pack_trees import pack_trees, tree_starts, tree_ties
 from worldline._src.step.room import Room
 from worldline._src.step.step_table import TABLE, StepPlan, called_stages
 
-_CLOSED_FORMS = np.array([ActivationKind.FILTER_EXACT, ActivationKind.CURRENT], np.int64)
+_CLOSED_FORMS = np.array(
+    [ActivationKind.FILTER_EXACT, ActivationKind.CURRENT, ActivationKind.MOTOR], np.int64
+)
 """Activations that move by tau (1 - exp(-h / tau)) times their rate."""
 
 _CONTACT_ROOM = 64
@@ -182,6 +185,8 @@ class Constraints(ConstraintProgram):
         ends, held = spring_ends(model, places), actuator_holds(model, self.actuators, places)
         tendons = len(model.tendons or ()) if tendons_matter(model, option) else 0
         nodes = tendon_nodes(model, places) if tendons else []
+        tendon_dofs = tendon_rows(model, places, nodes) if tendons else []
+        actuator_dofs = actuator_rows(model, self.actuators, held, places, tendon_dofs)
         self.tendon_names: tuple[str, ...] = () if model.tendons is None else tuple(model.tendons.label)
         """Of tendons, in the order of their columns."""
         starts = tree_starts(model)
@@ -210,6 +215,8 @@ class Constraints(ConstraintProgram):
             nspring=len(ends),
             nbox=model.arenas.sizes["nlink"] if option.density > 0.0 or option.viscosity > 0.0 else 0,
             nu=len(self.actuators),
+            nactuated=entries(actuator_dofs),
+            nstretched=entries(tendon_dofs),
             ntree=len(starts) - 1,
             ntie=len(ties),
         )
@@ -228,8 +235,9 @@ class Constraints(ConstraintProgram):
         pack_motors(model, self.column, servos, mimics)
         self.column["speed_dof"][:] = speeds
         pack_springs(model, self.column, ends)
-        pack_actuators(model, self.column, self.actuators, held, not option.disable_control_clamp)
-        pack_tendons(model, self.column, nodes, option)
+        clamped = not option.disable_control_clamp
+        pack_actuators(model, self.column, self.actuators, held, actuator_dofs, clamped)
+        pack_tendons(model, self.column, nodes, tendon_dofs, option)
         settle_tendons(model, self.block)
         self._start_moment = self.column["tendon_moment"].copy()
         self._weights: tuple[Array, Array] | None = None
@@ -691,7 +699,7 @@ class Constraints(ConstraintProgram):
         self.column["act_blend"][:] = h
         if exact.any():
             time = np.maximum(self.column["act_number"][exact, 20], 1e-15)
-            self.column["act_blend"][exact] = time * -np.expm1(-h / time)
+            self.column["act_blend"][exact, 0] = time * -np.expm1(-h / time)
 
 
 def all_stages() -> tuple[Stage, ...]:

@@ -112,12 +112,23 @@ class InverseMass:
         flat = np.concatenate([np.zeros(0), *(block.ravel() for block in self._blocks)])
         return flat, np.repeat(table, sizes, axis=0)
 
-    def times(self, x: Array) -> Array:
-        """M^-1 x for one vector, or for each row of several, (..., joint_dof_count)."""
-        parts = (
-            x[..., i : i + len(block)] @ block for i, block in zip(self._starts, self._blocks, strict=True)
-        )
-        return np.concatenate([x[..., :0], *parts], axis=-1)
+    def times(self, dofs: np.ndarray, x: Array) -> Array:
+        """M^-1 x for a vector that is zero but for `dofs`, ascending: what it is in all trees of theirs."""
+        parts = [np.zeros(0)]
+        tree = np.searchsorted(self._starts, dofs, side="right") - 1
+        for k in np.unique(tree).tolist():
+            mine = tree == k
+            parts.append(x[mine] @ self._blocks[k][dofs[mine] - self._starts[k]])
+        return np.concatenate(parts)
+
+    def square(self, dofs: np.ndarray, x: Array) -> float:
+        """x M^-1 x for a vector that is zero but for `dofs`, ascending."""
+        total, tree = 0.0, np.searchsorted(self._starts, dofs, side="right") - 1
+        for k in np.unique(tree).tolist():
+            mine = tree == k
+            at = dofs[mine] - self._starts[k]
+            total += float(x[mine] @ self._blocks[k][np.ix_(at, at)] @ x[mine])
+        return total
 
 
 def inverse_weights(model: Model) -> tuple[Array, Array]:

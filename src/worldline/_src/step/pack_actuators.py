@@ -15,6 +15,7 @@ from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
 from worldline._src.step import force_element_stages as s
 from worldline._src.step.inverse_weights import InverseMass
+from worldline._src.step.moments import Rows, linear_moment, pack_rows, row_of
 from worldline._src.step.pack_anchors import Places, measure
 from worldline._src.step.pack_joints import Columns, joint_of_dofs, scalar_coordinates
 from worldline._src.step.tree_masses import tree_masses
@@ -27,20 +28,6 @@ def working_actuators(model: Model, option: SimulateOption) -> np.ndarray:
     if model.actuators is None:
         return np.zeros(0, np.int64)
     return np.flatnonzero(~np.isin(model.actuators.group, option.disabled_actuator_groups))
-
-
-def actuator_moment(model: Model, u: int) -> Array:
-    """How the length of an actuator changes with the degrees of freedom."""
-    table = model.actuators
-    assert table is not None
-    moment = np.zeros(model.joint_dof_count)
-    target = int(table.target[u])
-    if table.target_kind[u] in JOINT_TARGETS:
-        dofs = slice(int(model.joint_qd_start[target]), int(model.joint_qd_start[target + 1]))
-        moment[dofs] = table.gear[u, : dofs.stop - dofs.start]
-    elif table.target_kind[u] == TargetKind.TENDON and model.tendons is not None:
-        moment = table.gear[u, 0] * model.tendons.coefficients[target]
-    return moment
 
 
 def _hold(model: Model, u: int, places: Places) -> tuple[int, int, int, int]:
@@ -76,9 +63,10 @@ def pack_actuators(
     column: Columns,
     working: np.ndarray,
     held: list[tuple[int, int, int, int]],
+    rows: Rows,
     clamped: bool,
 ) -> None:
-    """Actuators that act; `clamped` keeps controls within their ranges."""
+    """Actuators that act, with the degrees of freedom of each; `clamped` keeps controls within ranges."""
     column["dof_force_range"][:] = (-np.inf, np.inf)
     if model.joint_forces is not None:
         joints = joint_of_dofs(model)
@@ -118,20 +106,10 @@ def pack_actuators(
         numbers[:, 30:32] = (-np.inf, np.inf)
     numbers[:, 32:34], numbers[:, 34:36] = table.force_range[working], table.activation_range[working]
     numbers[:, 36:38] = table.length_range[working]
-    nv = model.joint_dof_count
+    pack_rows(column, "act", rows)
     for row, u in enumerate(working.tolist()):
-        kind = held[row][0]
-        if kind == holds.LINEAR:
-            moment = actuator_moment(model, u)
-            column["act_moment"][row] = moment
-            moved = np.flatnonzero(moment)
-            span = (int(moved[0]), int(moved[-1]) + 1) if moved.size else (0, 0)
-        elif kind in (holds.BALL, holds.FREE):
-            j = int(table.target[u])
-            span = int(model.joint_qd_start[j]), int(model.joint_qd_start[j + 1])
-        else:
-            span = (0, nv)
-        column["act_span"][row] = span
+        if held[row][0] == holds.LINEAR:
+            row_of(column, "act", row)[1][:] = linear_moment(model, u)[1]
 
 
 def has_muscles(model: Model) -> bool:
@@ -160,7 +138,7 @@ def settle_muscles(model: Model, block: Block, working: np.ndarray) -> None:
     for row in np.flatnonzero(muscle).tolist():
         if not np.isfinite(numbers[row, 36:38]).all():
             numbers[row, 36:38] = muscle_range(model, int(working[row]))
-        felt = max(float(np.linalg.norm(inverse.times(column["act_moment"][row]))), 1e-15)
+        felt = max(float(np.linalg.norm(inverse.times(*row_of(column, "act", row)))), 1e-15)
         for at, given in ((2, table.gain), (12, table.bias)):
             force, scale = given[working[row], 2:4]
             numbers[row, at] = force if force >= 0.0 else scale / felt

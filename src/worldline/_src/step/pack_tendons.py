@@ -18,6 +18,7 @@ from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
 from worldline._src.step import force_element_stages as s
 from worldline._src.step.inverse_weights import InverseMass
+from worldline._src.step.moments import Rows, pack_rows
 from worldline._src.step.pack_anchors import Places, measure
 from worldline._src.step.pack_joints import Columns, law_rows
 from worldline._src.step.tree_masses import tree_masses
@@ -66,17 +67,16 @@ def tendon_nodes(model: Model, places: Places) -> list[_Node]:
     return nodes
 
 
-def pack_tendons(model: Model, column: Columns, nodes: list[_Node], option: SimulateOption) -> None:
-    """Everything but what depends on the length at the start."""
+def pack_tendons(
+    model: Model, column: Columns, nodes: list[_Node], rows: Rows, option: SimulateOption
+) -> None:
+    """Everything but what depends on the length at the start; `rows` are degrees of freedom of tendons."""
     table = model.tendons
     if table is None or not len(column["tendon_bound"]):
         return
     column["tendon_path"][:, 0], column["tendon_path"][:, 1] = table.path_start[:-1], table.path_start[1:]
-    column["tendon_span"][:] = (0, model.joint_dof_count)
-    for k in np.flatnonzero(~table.spatial).tolist():
-        moved = np.flatnonzero(table.coefficients[k])
-        column["tendon_span"][k] = (moved[0], moved[-1] + 1) if moved.size else (0, 0)
-    column["tendon_coefficient"][:] = table.coefficients
+    pack_rows(column, "tendon", rows)
+    column["tendon_coefficient"][: len(table.coefficient)] = table.coefficient
     limit = np.array(table.limit)
     if option.disable_limit or option.disable_constraints:
         limit[:] = (-np.inf, np.inf)
@@ -123,9 +123,11 @@ def settle_tendons(model: Model, block: Block) -> Array:
     return lengths
 
 
-def pack_tendon_inertias(model: Model, column: Columns, moment: Array) -> None:
-    """Inverse inertias that tendons see at the start, from their moments there."""
-    if len(moment):
-        # of the same pose: how a free body turned at the start is not all the same to what pulls at it
-        inverse = InverseMass(model, tree_masses(model, np.array(model.joint_q)))
-        column["tendon_bound"][:, 3] = np.einsum("ki,ki->k", inverse.times(moment), moment)
+def pack_tendon_inertias(model: Model, column: Columns, start: Array) -> None:
+    """Inverse inertias that tendons see at the start, from their moments there, as `tendon_moment`."""
+    if not len(column["tendon_bound"]):
+        return
+    # of the same pose: how a free body turned at the start is not all the same to what pulls at it
+    inverse = InverseMass(model, tree_masses(model, np.array(model.joint_q)))
+    for k, (low, high) in enumerate(column["tendon_span"].tolist()):
+        column["tendon_bound"][k, 3] = inverse.square(column["tendon_dof"][low:high], start[low:high])

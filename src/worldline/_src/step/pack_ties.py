@@ -15,6 +15,7 @@ import numpy as np
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
+from worldline._src.step.moments import coefficients
 from worldline._src.step.pack_anchors import Places
 from worldline._src.step.pack_equalities import Equality
 from worldline._src.step.pack_joints import Columns
@@ -54,7 +55,7 @@ def touched_trees(
         assert model.tendons is not None
         path = range(int(model.tendons.path_start[k]), int(model.tendons.path_start[k + 1]))
         over = trees.links([places.links[nodes[j][1]] for j in path])
-        found.append(sorted({*over, *trees.dofs(np.flatnonzero(model.tendons.coefficients[k]).tolist())}))
+        found.append(sorted({*over, *trees.dofs(coefficients(model.tendons, k)[0].tolist())}))
     held = []
     for equality in made:
         if equality.kind == t.JOINT:

@@ -297,13 +297,14 @@ def _follow(equality, tendon, k, q, column, J_io, residual_out, n):
             x = tendon.tendon_size[b, 0] - number[k, 6]
         value, slope = _polynomial(number, k, x)
         residual_out[n] = tendon.tendon_size[a, 0] - number[k, 5] - value
-        for d in range(tendon.tendon_moment.shape[1]):
-            entry = tendon.tendon_moment[a, d]
-            if b >= 0:
-                entry -= slope * tendon.tendon_moment[b, d]
-            # degrees of freedom outside the island have no column
-            if entry != 0.0:
-                J_io[n, column[d]] += entry
+        # degrees of freedom outside the island have no column, and no moment
+        for i in range(tendon.tendon_span[a, 0], tendon.tendon_span[a, 1]):
+            if tendon.tendon_moment[i] != 0.0:
+                J_io[n, column[tendon.tendon_dof[i]]] += tendon.tendon_moment[i]
+        if b >= 0:
+            for i in range(tendon.tendon_span[b, 0], tendon.tendon_span[b, 1]):
+                if tendon.tendon_moment[i] != 0.0:
+                    J_io[n, column[tendon.tendon_dof[i]]] -= slope * tendon.tendon_moment[i]
     return number[k, 8]
 
 

@@ -36,10 +36,10 @@ def _begin(tendon, k, column, sign, rows_out, notes_out, note):
         notes_out.counter[DROPPED] += 1
         return -1
     clear_rows(rows_out.J, n, 1)
-    for d in range(tendon.tendon_span[k, 0], tendon.tendon_span[k, 1]):
+    for i in range(tendon.tendon_span[k, 0], tendon.tendon_span[k, 1]):
         # degrees of freedom outside the island have no column, and no moment
-        if tendon.tendon_moment[k, d] != 0.0:
-            rows_out.J[n, column[d]] = sign * tendon.tendon_moment[k, d]
+        if tendon.tendon_moment[i] != 0.0:
+            rows_out.J[n, column[tendon.tendon_dof[i]]] = sign * tendon.tendon_moment[i]
     rows_out.dim[n], rows_out.bound[n], notes_out.row_residual[n] = 0, 0.0, 0.0
     notes_out.row_active[n] = 1.0
     notes_out.row_note[n, 0], notes_out.row_note[n, 1] = note, k

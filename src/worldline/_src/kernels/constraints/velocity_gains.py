@@ -16,21 +16,27 @@ from worldline._src.jit import inline, kernel
 from worldline._src.kernels.actuation import (
     AFFINE,
     BIAS,
-    CONSTANT,
     CONTROL,
     CURRENT,
-    CURRENT_RATE,
     FORCE,
     GAIN,
     LENGTH,
+    MOTOR,
     MUSCLE,
-    RESISTANCE,
-    TIME,
     current_rate,
     drive_of,
     within,
 )
 from worldline._src.kernels.constraints.damping import gather_tree, is_damped, settle_tree
+from worldline._src.kernels.motors import (
+    CONSTANT,
+    CURRENT_RATE,
+    RESISTANCE,
+    TIME,
+    bristle_damping,
+    motor_force,
+    motor_slope,
+)
 from worldline._src.kernels.muscles import muscle_slope
 
 _TENDON_DAMPING = 1
@@ -43,19 +49,34 @@ class Answering(NamedTuple):
     tendon: Any
 
 
+class _Moments(NamedTuple):
+    """Moments of tendons or actuators: their ranges, degrees of freedom and values; scratch by dof, zero."""
+
+    span: Any
+    dof: Any
+    value: Any
+    scratch: Any
+
+
 @inline
-def _is_bounded(act, u):
-    """Whether the force of an actuator, of all on its tendon, or of all on its only joint, is at a bound."""
-    force = act.act_force[u]
+def _is_bounded(act, u, force):
+    """Whether the force of an actuator or of all on its tendon is at a bound."""
     bounded = force <= act.act_number[u, FORCE] or force >= act.act_number[u, FORCE + 1]
     k = act.act_tendon[u]
     if k >= 0:
         total = act.tendon_sum[k]
         if total <= act.tendon_force_range[k, 0] or total >= act.tendon_force_range[k, 1]:
             bounded = True
-    d = act.act_span[u, 0]
-    if act.act_span[u, 1] - d == 1:
+    return bounded
+
+
+@inline
+def _is_joint_bounded(act, u):
+    """Whether the force of all actuators on the only joint of this one is at a bound."""
+    bounded, i = False, act.act_span[u, 0]
+    if act.act_span[u, 1] - i == 1:
         # of a force on several joints the others still feel the change
+        d = act.act_dof[i]
         if act.act_sum[d] <= act.dof_force_range[d, 0] or act.act_sum[d] >= act.dof_force_range[d, 1]:
             bounded = True
     return bounded
@@ -69,7 +90,7 @@ def _current_slope(act, u):
     rate, most = current_rate(numbers, u, control, speed, act.activation[at]), numbers[u, CURRENT_RATE]
     slope = -numbers[u, GAIN] * numbers[u, CONSTANT] / (numbers[u, RESISTANCE] * numbers[u, TIME])
     is_limited = most > 0.0 and abs(rate) >= most
-    return 0.0 if is_limited or act.act_kind[u, 4] == 0 else slope * act.act_blend[u]
+    return 0.0 if is_limited or act.act_kind[u, 4] == 0 else slope * act.act_blend[u, 0]
 
 
 @kernel
@@ -85,15 +106,25 @@ def actuator_damping(act_io):
         change = slope * drive_of(act, u, within(numbers, u, CONTROL, act.control[u]))
         if act.act_kind[u, 1] == AFFINE:
             change += numbers[u, BIAS + 2]
+        force = act.act_force[u]
         if act.act_kind[u, 2] == CURRENT:
             change += _current_slope(act, u)
-        act.act_damping[u] = 0.0 if _is_bounded(act, u) else -change
+        elif act.act_kind[u, 2] == MOTOR:
+            change += motor_slope(act, u)
+            force = motor_force(act, u, within(numbers, u, CONTROL, act.control[u]), act.act_size[u, 1])
+        if _is_bounded(act, u, force):
+            change = 0.0
+        if act.act_kind[u, 2] == MOTOR:
+            # bounds of the electric force hold back no friction
+            change -= bristle_damping(act, u)
+        act.act_damping[u] = 0.0 if _is_joint_bounded(act, u) else -change
 
 
 @inline
-def _reaches(span, k, first, end):
-    """Whether any degree of freedom from `first` to `end - 1` is in a span."""
-    return span[k, 0] < end and span[k, 1] > first
+def _reaches(span, dofs, k, first, end):
+    """Whether moments of `k` reach from below `end` to `first` or beyond."""
+    low, high = span[k, 0], span[k, 1]
+    return low < high and dofs[low] < end and dofs[high - 1] >= first
 
 
 @inline
@@ -102,24 +133,30 @@ def needs_damping(damped, answering, first, end):
     act, tendon = answering.act, answering.tendon
     found = is_damped(damped, first, end)
     for u in range(act.act_damping.shape[0]):
-        if act.act_damping[u] != 0.0 and _reaches(act.act_span, u, first, end):
+        if act.act_damping[u] != 0.0 and _reaches(act.act_span, act.act_dof, u, first, end):
             found = True
     for k in range(tendon.tendon_spring.shape[0]):
-        if tendon.tendon_spring[k, _TENDON_DAMPING] != 0.0 and _reaches(tendon.tendon_span, k, first, end):
-            found = True
+        if tendon.tendon_spring[k, _TENDON_DAMPING] != 0.0:
+            if _reaches(tendon.tendon_span, tendon.tendon_dof, k, first, end):
+                found = True
     return found
 
 
 @inline
-def _add_square(chain, moment, span, k, first, end, size, H_io):
+def _add_square(chain, moments, k, first, end, size, H_io):
     """H grows by size m^T m in its lower triangle, for pairs of which one moves the other."""
-    low = max(span[k, 0], first)
-    for i in range(low, min(span[k, 1], end)):
-        x = size * moment[k, i] * chain.dof_mobile[i]
-        j = i if x != 0.0 else -1
-        while j >= low:
-            H_io[i - first, j - first] += x * moment[k, j] * chain.dof_mobile[j]
+    low, high, m = moments.span[k, 0], moments.span[k, 1], moments.scratch
+    for i in range(low, high):
+        m[moments.dof[i]] = moments.value[i]
+    for i in range(low, high):
+        d = moments.dof[i]
+        x = size * m[d] * chain.dof_mobile[d] if first <= d < end else 0.0
+        j = d if x != 0.0 else -1
+        while j >= first:
+            H_io[d - first, j - first] += x * m[j] * chain.dof_mobile[j]
             j = chain.dof_parent[j]
+    for i in range(low, high):
+        m[moments.dof[i]] = 0.0
 
 
 @kernel
@@ -130,12 +167,14 @@ def damp_tree_velocities(damped, answering, M, first, n, h, work_out, a_io):
     """
     act, tendon, H = answering.act, answering.tendon, work_out.H
     gather_tree(damped, M, first, n, h, a_io, work_out)
+    of_actuators = _Moments(act.act_span, act.act_dof, act.act_moment, act.dof_moment)
+    of_tendons = _Moments(tendon.tendon_span, tendon.tendon_dof, tendon.tendon_moment, tendon.dof_moment)
     for u in range(act.act_damping.shape[0]):
         size = h * act.act_damping[u]
         if size != 0.0:
-            _add_square(damped.chain, act.act_moment, act.act_span, u, first, first + n, size, H)
+            _add_square(damped.chain, of_actuators, u, first, first + n, size, H)
     for k in range(tendon.tendon_spring.shape[0]):
         size = h * tendon.tendon_spring[k, _TENDON_DAMPING]
         if size != 0.0:
-            _add_square(damped.chain, tendon.tendon_moment, tendon.tendon_span, k, first, first + n, size, H)
+            _add_square(damped.chain, of_tendons, k, first, first + n, size, H)
     settle_tree(first, n, work_out, a_io)

@@ -3,8 +3,8 @@
 """Actuators that are more than a gain and a bias: several inputs, controllers, motors with a circuit.
 
 A scene's actuators have one input. A controller of position and speed is the sum of one of each, with the
-integral and the slew rate of the position, and a motor is affine in voltage and speed or follows its current;
-all come through exactly. What has further states is approximated or left out, and noted.
+integral and the slew rate of the position, and a motor is affine in voltage and speed or has states: current,
+temperature, friction. All come through exactly. What else there is is approximated or left out, and noted.
 """
 
 from __future__ import annotations
@@ -209,12 +209,12 @@ def _read_motor(a: Attributes, model: Actuator) -> Made:
         resistance = constant * voltage / stall
     inductance = a.reals("inductance", 1, 2, default=(0.0, 0.0)) or [0.0, 0.0]
     time = inductance[0] / resistance if inductance[0] and resistance > 0.0 else inductance[1]
-    activations = int(time > 0.0)
-    for name, states in (("thermal", 1), ("lugre", 1), ("cogging", 0), ("controller", 0)):
-        values = a.reals(name, 1, 6) or [0.0]
-        if any(values):
-            activations += states
-            log.approximated(element, f"attribute '{name}': only the steady circuit of the motor is kept")
+    cogging = a.reals("cogging", 1, 3, default=(0.0, 0.0, 0.0)) or [0.0, 0.0, 0.0]
+    bristles = a.reals("lugre", 1, 5, default=(0.0,) * 5) or [0.0] * 5
+    heat = _heat(a)
+    activations = int(time > 0.0) + int(heat[0] > 0.0) + int(bristles[0] > 0.0)
+    if any(a.reals("controller", 1, 6) or [0.0]):
+        log.approximated(element, "attribute 'controller': the motor has the voltage of its control")
     if inputs != ["voltage"]:
         log.left_out(element, f"a motor driven by {' '.join(inputs)[:40]}")
         return [], 0 if inputs == ["none"] else len(inputs), activations
@@ -228,18 +228,44 @@ def _read_motor(a: Attributes, model: Actuator) -> Made:
     if most > 0.0:
         model.forcerange = Range(-most, most)
     model.actuator_type = _affine(constant / resistance, 0.0, 0.0, -constant * constant / resistance)
-    if activations == 1 and time > 0.0:
+    change = max(0.0, change)
+    if heat[0] > 0.0 or bristles[0] > 0.0 or cogging[0]:
+        model.actuator_type = ActuatorType.general(
+            GeneralParam(
+                gainprm=[*cogging, *(bristles if bristles[0] > 0.0 else (0.0,) * 5), 0.0, 0.0],
+                dyntype=DynType.Motor,
+                dynprm=[time, constant, resistance, change, *heat, 0.0],
+                actearly=True,
+            )
+        )
+    elif time > 0.0:
         # di/dt = ((V - K speed) / R - i) / time; the torque is that of the current at the end of the step
         model.actuator_type = ActuatorType.general(
             GeneralParam(
                 gainprm=[constant, *(0.0,) * 9],
                 dyntype=DynType.Current,
-                dynprm=[time, constant, resistance, max(0.0, change), *(0.0,) * 6],
+                dynprm=[time, constant, resistance, change, *(0.0,) * 6],
                 actearly=True,
             )
         )
-    elif time > 0.0:
-        log.approximated(
-            element, "attribute 'inductance': besides other states only the steady circuit is kept"
-        )
     return [model], 1, activations
+
+
+def _heat(a: Attributes) -> list[float]:
+    """Thermal resistance, heat capacity, alpha, ambient and reference temperature; zeros where not modelled.
+
+    With a time constant the capacity follows from the resistance, or the resistance from the capacity.
+    """
+    given = a.reals("thermal", 1, 6, default=(0.0,) * 6) or [0.0] * 6
+    if not any(given):
+        return [0.0] * 5
+    resistance, capacity, time, alpha, reference, ambient = given
+    if time > 0.0 and resistance > 0.0:
+        capacity = time / resistance
+    elif time > 0.0 and capacity > 0.0:
+        resistance = time / capacity
+    if resistance <= 0.0 or capacity <= 0.0:
+        found = f"given resistance {resistance:g} and capacity {capacity:g}"
+        a.reject("thermal", f"{found}; allowed: numbers > 0, one of which may follow from a time constant")
+        return [0.0] * 5
+    return [resistance, capacity, alpha, ambient, reference]

@@ -36,7 +36,12 @@ _DYNAMICS: Final = {
     DynType.FilterExact: "filterexact",
     DynType.Muscle: "muscle",
 }
-_CONTROLLERS: Final = {DynType.Current: "dcmotor", DynType.Pid: "pid", DynType.PidDiscrete: "plugin"}
+_CONTROLLERS: Final = {
+    DynType.Current: "dcmotor",
+    DynType.Motor: "dcmotor",
+    DynType.Pid: "pid",
+    DynType.PidDiscrete: "plugin",
+}
 _ZEROS: Final = (0.0,) * 10
 _ONE: Final = (1.0,) + (0.0,) * 9
 _GEAR: Final = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -196,6 +201,18 @@ def _write_controller(writing: Writing, words: Words, actuator: Actuator, path: 
         words.real("motorconst", given[1])
         words.real("resistance", given[2])
         words.reals("inductance", [0.0, given[0]])
+        return tag
+    if law.dyntype is DynType.Motor:
+        if not law.actearly or any(bias):
+            writing.changed(path, "the force of a dcmotor follows its next current and has no bias")
+        time, constant, resistance, _, heat_resistance, capacity, alpha, ambient, reference = given[:9]
+        words.real("motorconst", constant)
+        words.real("resistance", resistance)
+        words.reals("inductance", [0.0, time], (0.0, 0.0))
+        words.reals("cogging", law.gainprm[:3].tolist(), (0.0, 0.0, 0.0))
+        words.reals("lugre", law.gainprm[3:8].tolist(), (0.0,) * 5)
+        if heat_resistance > 0.0:
+            words.reals("thermal", [heat_resistance, capacity, 0.0, alpha, reference, ambient])
         return tag
     stiffness, integral, _, slewmax, imax = given[:5]
     if law.dyntype is DynType.PidDiscrete:
