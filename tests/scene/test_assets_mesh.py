@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import random
@@ -415,6 +416,19 @@ def test_damaged_meshes_are_read_or_refused_with_their_file(name):
 
 
 @pytest.mark.skipif(mujoco is None, reason="needs mujoco")
+def test_nothing_is_printed_about_a_damaged_mesh(capfd):
+    text = stl_text(CUBE).decode()
+    assert "normal 0" in text
+    damaged = [
+        text.replace("normal 0", word, 1) for word in ("norml 0", "normal x", "normal", "normal 1e999")
+    ]
+    damaged += [text.replace("endfacet", "", 1), text.replace("vertex", "vertx", 1)]
+    for one in damaged:
+        with contextlib.suppress(SceneError):
+            read_mesh(one.encode(), ".stl", "m.stl")
+    assert capfd.readouterr() == ("", "")
+
+
 def test_quadrilaterals_are_split_as_in_compiled_models():
     for last in (b"2 2 1", b"0.9 0.9 1"):
         text = b"v 0 0 0\nv 1.5 0 0\nv " + last + b"\nv 0 1.5 0\nf 1 2 3 4\n"

@@ -36,9 +36,9 @@ from __future__ import annotations
 import errno
 import math
 import os
-from collections.abc import Iterable
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from functools import partial, wraps
+from typing import Any, NamedTuple
 
 
 class WorldlineError(Exception):
@@ -283,12 +283,69 @@ class NotFoundError(WorldlineError, KeyError):
         return str(self.args[0]) if self.args else ""
 
 
+_MADE_BY = {
+    "Model": "`ModelBuilder.finalize` or `worldline.msd.build`",
+    "World": "`worldline.simulation.World`",
+}
+
+
+def require_kind(given: object, kind: type, what: str, where: str) -> None:
+    """Raise for an argument that is not an object of a class of the package."""
+    if isinstance(given, kind):
+        return
+    found = type(given)
+    name = f"{found.__module__}.{found.__name__}".removeprefix("builtins.")
+    # where two public classes have one name, the module tells them apart
+    module = ".".join(part for part in kind.__module__.split(".") if part != "_src")
+    source = _MADE_BY.get(kind.__name__, f"of {module}")
+    if module.startswith("worldline.scene"):
+        source = "of `worldline.msd`"
+    raise ShapeError(f"{where}: given an object of {name} for '{what}'; allowed: a {kind.__name__}, {source}")
+
+
 def refuse_unknown_attribute(given: object, name: str, known: Iterable[str]) -> None:
     """Raise for a public attribute that an object of the package does not have; a user's subclass may."""
     if name[0] == "_" or name in known or not type(given).__module__.startswith("worldline."):
         return
     public = [other for other in {*known, *dir(type(given))} if other[0] != "_"]
     raise AttributeError(f"{type(given).__name__} has no attribute '{name}'{nearest_name(name, public)}")
+
+
+class FixedAttributes:
+    """Refuses public attributes beyond those that `__init__` makes; a subclass of a user may have its own."""
+
+    def __init__(self) -> None:
+        if type(self).__init__ is FixedAttributes.__init__:
+            self._fix_attributes()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in ("__init__", "__setstate__"):
+            if name in vars(cls):
+                setattr(cls, name, _fixing(vars(cls)[name], name))
+
+    def _fix_attributes(self) -> None:
+        """From now on nothing is added."""
+        self.__dict__["_attributes_are_fixed"] = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        made = self.__dict__
+        if name not in made and "_attributes_are_fixed" in made and not hasattr(type(self), name):
+            refuse_unknown_attribute(self, name, made)
+        object.__setattr__(self, name, value)
+
+
+def _fixing(make: Callable[..., None], name: str) -> Callable[..., None]:
+    """A method that makes an object and lets nothing be added from then on."""
+
+    @wraps(make)
+    def make_and_fix(self: FixedAttributes, *args: Any, **named: Any) -> None:
+        make(self, *args, **named)
+        # that of the class itself ends last
+        if getattr(type(self), name) is make_and_fix:
+            self._fix_attributes()
+
+    return make_and_fix
 
 
 def nearest_name(name: str, candidates: Iterable[str]) -> str:

@@ -23,11 +23,17 @@ from worldline._src.collision.results import (
     RaycastResult,
 )
 from worldline._src.collision.shapes import CollisionShape
-from worldline._src.errors import ArgumentError, CapabilityError, UnknownCapabilityError, nearest_name
+from worldline._src.errors import (
+    ArgumentError,
+    CapabilityError,
+    FixedAttributes,
+    UnknownCapabilityError,
+    nearest_name,
+)
 from worldline._src.spatial.poses import Array, VectorLike, float_array, numbers
 
 
-class CollisionDetector(abc.ABC):
+class CollisionDetector(FixedAttributes, abc.ABC):
     """Answers collision, distance and ray queries about groups of objects.
 
     A query reads the poses the objects have now and changes nothing.

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from worldline._src.errors import ArgumentError, OperationError
+from worldline._src.errors import ArgumentError, FixedAttributes, OperationError
 
 if TYPE_CHECKING:
     from worldline._src.collision.group import CollisionGroup, CollisionObject
 
 
-class CollisionFilter:
+class CollisionFilter(FixedAttributes):
     """The filter of one group.
 
     Example:

@@ -10,13 +10,13 @@ import numpy as np
 
 from worldline._src.collision.filters import CollisionFilter
 from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
-from worldline._src.errors import ArgumentError, OperationError
+from worldline._src.errors import ArgumentError, FixedAttributes, OperationError
 from worldline._src.spatial.poses import IDENTITY, Array, VectorLike, numbers, transform
 
 ALL_BITS = 0xFFFF_FFFF
 
 
-class CollisionObject:
+class CollisionObject(FixedAttributes):
     """One rigid object of a group: shapes that move together. Made by `CollisionGroup.add`."""
 
     def __init__(
@@ -49,7 +49,7 @@ class CollisionObject:
         self._group.set_pose(self.index, value)
 
 
-class CollisionGroup:
+class CollisionGroup(FixedAttributes):
     """A persistent set of objects. Made by `CollisionDetector.create_group`.
 
     Example:

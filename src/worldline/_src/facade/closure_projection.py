@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, OperationError, UnavailableStage
+from worldline._src.errors import ArgumentError, FixedAttributes, OperationError, UnavailableStage
 from worldline._src.facade import values
 from worldline._src.facade.copying import find
 from worldline._src.facade.frame import Frame
@@ -115,7 +115,7 @@ class ClosureProjectionOptions(Options):
         self.max_iterations = max_iterations
 
 
-class ClosureProjectionReport:
+class ClosureProjectionReport(FixedAttributes):
     """What the last projection did.
 
     Attributes:

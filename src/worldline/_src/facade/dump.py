@@ -11,6 +11,7 @@ from worldline._src.facade.body_state import MassiveFrame
 from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.joint import Joint
 from worldline._src.facade.link import Link
+from worldline._src.facade.world_kind import require_world
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
@@ -102,6 +103,7 @@ def dump_scene_json(world: World, *, indent: int | None = 2) -> str:
         >>> json.loads(sx.dump_scene_json(world))["flat_index"][0]
         {'name': 'box', 'kind': 'rigid_body', 'q': [0, 7], 'v': [0, 6]}
     """
+    require_world(world, "dump_scene_json")
     return json.dumps(scene_data(world), indent=indent)
 
 
@@ -120,6 +122,7 @@ def dump_scene_text(world: World) -> str:
             base: 1 kg
               hand: 1 kg, wrist REVOLUTE
     """
+    require_world(world, "dump_scene_text")
     mode = "simulation" if world.is_simulation_mode else "design"
     dofs = world.num_dofs + 6 * world.num_rigid_bodies
     lines = [f"world: {mode} mode, time {world.time:g} s, frame {world.frame}, {dofs} dofs"]

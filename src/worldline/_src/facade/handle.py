@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from worldline._src.errors import OperationError
 from worldline._src.facade.copying import Address, CopiedWithWorld
 from worldline._src.facade.known_names import KnownNames
+from worldline._src.facade.world_kind import require_world
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
@@ -27,6 +28,8 @@ class Handle(CopiedWithWorld, KnownNames):
     _gone: str
 
     def __init__(self, world: World) -> None:
+        if world is not None:  # that of the frame of all Worlds
+            require_world(world, type(self).__name__)
         self._world = world
         self._alive = True
         self._gone = ""

@@ -29,6 +29,7 @@ from worldline._src.facade.kinds import (
 from worldline._src.facade.known_names import returns_read_only
 from worldline._src.facade.runtime import MOTORS
 from worldline._src.facade.values import VectorLike
+from worldline._src.facade.world_kind import require_multibody
 from worldline._src.scene import rules
 from worldline._src.scene.joints import FreeJoint
 from worldline._src.scene.joints import Joint as SceneJoint
@@ -61,6 +62,7 @@ class Joint(mimic.Follower):
     """
 
     def __init__(self, multibody: Multibody, joint: SceneJoint | FreeJoint, child: Link, label: str) -> None:
+        require_multibody(multibody, type(self).__name__)
         super().__init__(multibody._world)
         self._multibody = multibody
         self._joint = joint

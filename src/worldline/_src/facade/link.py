@@ -14,6 +14,7 @@ from worldline._src.facade.copying import Address
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.shapes import CollisionBody
 from worldline._src.facade.values import TransformLike, VectorLike
+from worldline._src.facade.world_kind import require_multibody
 from worldline._src.scene.bodies import Body
 from worldline._src.scene.bodies import Link as SceneLink
 from worldline._src.spatial.poses import Array
@@ -39,6 +40,7 @@ class Link(CollisionBody):
     def __init__(
         self, multibody: Multibody, body: Body, link: SceneLink, parent: Link | None, label: str
     ) -> None:
+        require_multibody(multibody, type(self).__name__)
         super().__init__(multibody._world, link)
         self._label = label
         self._multibody = multibody

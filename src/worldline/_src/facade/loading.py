@@ -26,6 +26,7 @@ from worldline._src.facade.link import Link
 from worldline._src.facade.options import Options, Setting, WorldOptions, flag
 from worldline._src.facade.scene_state import STATE_KEYFRAME, read_state, take_state, write_state
 from worldline._src.facade.values import VectorLike
+from worldline._src.facade.world_kind import require_world
 from worldline._src.scene.assets.paths import PackageDirectory
 from worldline._src.scene.base import clone
 from worldline._src.scene.bodies import BodyRole
@@ -431,4 +432,5 @@ def add_world(
         read_options: how the file is read.
         prefix: put before every name that comes.
     """
+    require_world(world, "add_world")
     return add_scene(world, source, prefix=prefix, read_options=read_options)

@@ -20,6 +20,7 @@ from worldline._src.facade.loading import (
 from worldline._src.facade.options import Options, Setting, flag
 from worldline._src.facade.scene_state import take_state
 from worldline._src.facade.values import VectorLike
+from worldline._src.facade.world_kind import require_world
 from worldline._src.scene.bodies import Body, Inertia, Link
 from worldline._src.scene.contact import CollisionMask
 from worldline._src.scene.joints import FreeJoint, Joint, JointDof, JointType
@@ -66,6 +67,7 @@ def add_skeleton(world: World, *given: Any, **named: Any) -> Multibody:
         ...     sx.add_skeleton(world, str(file)).links.names
         ['base']
     """
+    require_world(world, "add_skeleton")
     world._require_design("adding a skeleton")
     source, read_options, options = _skeleton_arguments(given, named)
     if options is not None and not isinstance(options, SkeletonLoadOptions):
@@ -197,6 +199,7 @@ def build_multibody_from_skeleton(
         >>> sx.build_multibody_from_skeleton(sx.World(), scene, options).links.names
         ['base', 'tip']
     """
+    require_world(world, "build_multibody_from_skeleton")
     world._require_design("adding a skeleton")
     if options is not None and not isinstance(options, SkeletonToMultibodyOptions):
         raise values.ShapeError(f"options must be a SkeletonToMultibodyOptions, got {options!r}")

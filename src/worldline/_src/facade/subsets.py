@@ -18,6 +18,7 @@ from worldline._src.facade import bulk, values
 from worldline._src.facade.bulk import PerFreedom, PerFreedomLimits
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.values import VectorLike
+from worldline._src.facade.world_kind import require_multibody
 from worldline._src.spatial.poses import Array
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Group(KnownNames):
     """
 
     def __init__(self, multibody: Multibody, links: Iterable[Link], joints: Iterable[Joint]) -> None:
+        require_multibody(multibody, type(self).__name__)
         multibody._require_alive()
         self._multibody = multibody
         self._links = _members(links, multibody._links.values(), "link", multibody.name)
@@ -197,6 +199,7 @@ class Chain(Group):
     def __init__(
         self, multibody: Multibody, start: Link, target: Link, *, include_parent_joint: bool = False
     ) -> None:
+        require_multibody(multibody, type(self).__name__)
         way = _to_root(multibody, multibody._own(target))
         if multibody._own(start) not in way:
             raise ArgumentError(f"link '{target.name}' does not hang on link '{start.name}'")
@@ -212,6 +215,7 @@ class Branch(Group):
     """A link and all that hangs on it, and the joints between them; see `Chain` for the arguments."""
 
     def __init__(self, multibody: Multibody, start: Link, *, include_parent_joint: bool = False) -> None:
+        require_multibody(multibody, type(self).__name__)
         links = _below(multibody, multibody._own(start))
         super().__init__(
             multibody,
@@ -230,6 +234,7 @@ class Linkage(Group):
     """
 
     def __init__(self, multibody: Multibody, start: Link, targets: Iterable[Link]) -> None:
+        require_multibody(multibody, type(self).__name__)
         up = _to_root(multibody, multibody._own(start))
         links: list[Link] = []
         for target in values.several(targets, "targets of a linkage"):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from worldline._src.errors import ArgumentError, OperationError
+from worldline._src.errors import ArgumentError, FixedAttributes, OperationError
 from worldline._src.facade.step_functions import WorldStepContext
 from worldline._src.kinematics.box_least_squares import box_least_squares
 from worldline._src.kinematics.problems import row_of
@@ -21,7 +21,7 @@ from worldline._src.spatial.poses import Array, numbers
 from worldline._src.step.dynamics import integrate
 
 
-class DifferentialIk:
+class DifferentialIk(FixedAttributes):
     """A controller that leads tasks to their goals within bounds of position, velocity and acceleration.
 
     Each call solves one small quadratic program for velocities v: the least squares of J v + gain r, where r

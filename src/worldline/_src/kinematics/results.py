@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from worldline._src.errors import OperationError
+from worldline._src.errors import FixedAttributes, OperationError
 from worldline._src.kinematics.subjects import Subject
 from worldline._src.spatial.poses import Array
 
@@ -38,7 +38,7 @@ class MethodReport(NamedTuple):
     """Why it was accepted or not."""
 
 
-class IkResult:
+class IkResult(FixedAttributes):
     """The answer of `solve_ik`.
 
     Attributes:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, CapabilityError
+from worldline._src.errors import ArgumentError, CapabilityError, FixedAttributes
 from worldline._src.kernels.lcp.problem import BAD_DIAGONAL, LIMIT_REACHED, RAY, SINGULAR
 from worldline._src.lcp import entries
 from worldline._src.lcp.problem import LcpKind, LcpProblem, numbers_of
@@ -102,7 +102,7 @@ _FAULTS = {
 }
 
 
-class LcpSolver:
+class LcpSolver(FixedAttributes):
     """What all solvers have in common; use `Dantzig`, `Lemke`, `Pgs` or `Newton`.
 
     Attributes:

@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from functools import cached_property
-from typing import Any
+from functools import cached_property, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, refuse_unknown_attribute
+from worldline._src.errors import ArgumentError, refuse_unknown_attribute, require_kind
 from worldline._src.model.compile import Arenas, compile_arenas, fill_constants
 from worldline._src.model.constraint_tables import (
     Closures,
@@ -435,3 +435,19 @@ _NAMES = frozenset(f.name for f in fields(Model))
 _DEFAULTS = {f.name: f.default for f in fields(Model) if f.default is not MISSING}
 _FACTORIES = {f.name: f.default_factory for f in fields(Model) if f.default_factory is not MISSING}
 _REQUIRED = frozenset(f.name for f in fields(Model) if f.init) - _DEFAULTS.keys() - _FACTORIES.keys()
+
+
+P, R = ParamSpec("P"), TypeVar("R")
+
+
+def takes_model(function: Callable[Concatenate[Model, P], R]) -> Callable[Concatenate[Model, P], R]:
+    """A function whose first argument is a Model and refuses anything else by name."""
+    name = function.__name__
+
+    @wraps(function)
+    def checked(model: Model, *args: P.args, **named: P.kwargs) -> R:
+        if not isinstance(model, Model):
+            require_kind(model, Model, "model", name)
+        return function(model, *args, **named)
+
+    return checked

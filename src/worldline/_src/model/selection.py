@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, NotFoundError
+from worldline._src.errors import ArgumentError, FixedAttributes, NotFoundError, require_kind
 from worldline._src.masked import has_masked_entries
 from worldline._src.model.kinds import JointType
 from worldline._src.model.model import Control, Model, State
@@ -65,7 +65,7 @@ def _last_part(label: str) -> str:
     return label.rsplit("/", 1)[-1]
 
 
-class ArticulationView:
+class ArticulationView(FixedAttributes):
     """A selection of equal articulations, read and written as arrays of one stable shape.
 
     Arrays have the shape (worlds, articulations, n): the same logic runs on one robot or on thousands.
@@ -94,6 +94,7 @@ class ArticulationView:
         include_joint_types: Sequence[JointType] | None = None,
         exclude_joint_types: Sequence[JointType] | None = None,
     ) -> None:
+        require_kind(model, Model, "model", "ArticulationView")
         self.model = model
         self.articulations = sorted(_found(pattern, model.articulation_label, "articulation"))
         ranges = [self._range(a) for a in self.articulations]

@@ -25,6 +25,7 @@ from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import values
 from worldline._src.facade.copying import NotCopied
 from worldline._src.facade.known_names import KnownNames
+from worldline._src.facade.world_kind import require_world
 from worldline._src.facade.world_state import WorldState
 from worldline._src.render import light
 from worldline._src.render.pictures import Picture, buffer
@@ -86,6 +87,7 @@ class Renderer(NotCopied, KnownNames):
         groups: Sequence[int] = SHOWN_GROUPS,
         shadows: bool = True,
     ) -> None:
+        require_world(world, "Renderer")
         require_vtk()
         self._world = weakref.ref(world)
         self._asked = tuple(None if n is None else _pixels(n) for n in (width, height))
@@ -353,6 +355,7 @@ def render(
         >>> int(picture.mask("ball").sum()) > 1000  # doctest: +SKIP
         True
     """
+    require_world(world, "render")
     kept = _kept.by_world.setdefault(world, {})
     key = (width, height, tuple(groups), values.flag(shadows, "shadows"))
     if key not in kept:

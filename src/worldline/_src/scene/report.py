@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from worldline._src.errors import Problem, SceneError
+from worldline._src.errors import FixedAttributes, Problem, SceneError
 
 
 class Fate(enum.Enum):
@@ -76,7 +76,7 @@ class ReportEntry(NamedTuple):
         return f"{self.fate.value}: {Problem(self.path, self.message, self.file, self.line)}"
 
 
-class Report:
+class Report(FixedAttributes):
     """The notes of a reader, in the order it made them.
 
     Example:

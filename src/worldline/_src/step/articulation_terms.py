@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from worldline._src.errors import ArgumentError
-from worldline._src.model.model import Model
+from worldline._src.model.model import Model, takes_model
 from worldline._src.spatial.poses import Array, VectorLike
 from worldline._src.step import dynamics
 from worldline._src.step.coordinates import selected_articulations
@@ -45,6 +45,7 @@ def _hide(model: Model, terms: Array, worlds: tuple[int, ...], mask: Any, indice
     return terms
 
 
+@takes_model
 def eval_mass_matrix(model: Model, joint_q: VectorLike, mask: Any = None, indices: Any = None) -> Array:
     """Mass matrices by articulation.
 
@@ -75,6 +76,7 @@ def eval_mass_matrix(model: Model, joint_q: VectorLike, mask: Any = None, indice
     return _hide(model, out, worlds, mask, indices)
 
 
+@takes_model
 def eval_bias_forces(
     model: Model, joint_q: VectorLike, joint_qd: VectorLike, mask: Any = None, indices: Any = None
 ) -> Array:
@@ -92,6 +94,7 @@ def eval_bias_forces(
     return _hide(model, out, worlds, mask, indices)
 
 
+@takes_model
 def eval_jacobian(model: Model, joint_q: VectorLike, mask: Any = None, indices: Any = None) -> Array:
     """Jacobians of the links of every articulation at their origins; arguments as of `eval_mass_matrix`.
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from worldline._src.errors import ArgumentError
-from worldline._src.model.model import Model
+from worldline._src.model.model import Model, takes_model
 from worldline._src.spatial.poses import Array, VectorLike, float_array, numbers
 from worldline._src.step import regressors
 from worldline._src.step.dynamics import forward_kinematics, link_accelerations, link_velocities
@@ -26,6 +26,7 @@ PointsLike: TypeAlias = VectorLike | Sequence[VectorLike]
 _UP = (0.0, 0.0, 1.0)
 
 
+@takes_model
 def zero_moment_point(
     model: Model,
     q: VectorLike,

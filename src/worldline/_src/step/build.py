@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from worldline._src.errors import Problem, SceneError
+from worldline._src.errors import Problem, SceneError, require_kind
 from worldline._src.model.kinds import codes, rows_of_numbers
 from worldline._src.model.model import Model
 from worldline._src.model.scene_constraints import (
@@ -118,6 +118,7 @@ def build(world: World, *, library: AssetLibrary | None = None) -> Model:
         >>> msd.build(scene).joint_label
         ['hinge']
     """
+    require_kind(world, World, "world", "build")
     if world.compile_options.fuse_static:
         # merging relies on a sound scene
         world.validate()

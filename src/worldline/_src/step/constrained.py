@@ -17,7 +17,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.model.checks import positive_number
-from worldline._src.model.model import Model
+from worldline._src.model.model import Model, takes_model
 from worldline._src.spatial.poses import Array, VectorLike, float_array, numbers
 from worldline._src.step.dynamics import forward_dynamics, impulse_response
 from worldline._src.step.evaluate import is_count
@@ -39,6 +39,7 @@ class ConstrainedDynamics(NamedTuple):
     """Of the proximal method."""
 
 
+@takes_model
 def delassus_matrix(model: Model, q: VectorLike, jacobian: VectorLike) -> Array:
     """How rows move per unit of force on each: J M^-1 J^T, symmetric, (rows, rows).
 
@@ -60,6 +61,7 @@ def delassus_matrix(model: Model, q: VectorLike, jacobian: VectorLike) -> Array:
     return 0.5 * (made + made.T)
 
 
+@takes_model
 def constrained_dynamics(
     model: Model,
     q: VectorLike,

@@ -12,7 +12,7 @@ from worldline._src.errors import ArgumentError
 from worldline._src.masked import has_masked_entries
 from worldline._src.model.checks import whole_numbers
 from worldline._src.model.kinds import BodyFlags
-from worldline._src.model.model import Model
+from worldline._src.model.model import Model, takes_model
 from worldline._src.spatial.poses import Array
 from worldline._src.step import programs
 from worldline._src.step.evaluate import evaluate, is_count
@@ -74,6 +74,7 @@ def _require(array: Any, shape: tuple[int, ...], what: str, selected: np.ndarray
         raise ArgumentError(f"mask has {selected.shape[0]} worlds, but {what} has shape {shape}")
 
 
+@takes_model
 def eval_fk(
     model: Model,
     joint_q: Array,
@@ -119,6 +120,7 @@ def eval_fk(
     np.copyto(state.body_qd, twists, where=bodies)
 
 
+@takes_model
 def eval_ik(
     model: Model,
     state: BodyState,

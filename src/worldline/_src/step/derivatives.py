@@ -18,7 +18,7 @@ import numpy as np
 
 from worldline._src.errors import OperationError
 from worldline._src.jit import DISABLED
-from worldline._src.model.model import Model
+from worldline._src.model.model import Model, takes_model
 from worldline._src.spatial.poses import Array, VectorLike
 from worldline._src.step import programs, runner
 from worldline._src.step.evaluate import NO_ARGS, WITH_GRAVITY, Program, compiled, evaluate, new_arena
@@ -65,6 +65,7 @@ class CentroidalDerivatives(NamedTuple):
     """By velocities: the centroidal momentum matrix."""
 
 
+@takes_model
 def inverse_dynamics_derivatives(
     model: Model, q: VectorLike, qd: VectorLike, qdd: VectorLike
 ) -> InverseDynamicsDerivatives:
@@ -93,6 +94,7 @@ def inverse_dynamics_derivatives(
     return InverseDynamicsDerivatives(*_columns(model, program, (q, qd, qdd), shape, WITH_GRAVITY))
 
 
+@takes_model
 def forward_dynamics_derivatives(
     model: Model, q: VectorLike, qd: VectorLike, tau: VectorLike
 ) -> ForwardDynamicsDerivatives:
@@ -111,6 +113,7 @@ def forward_dynamics_derivatives(
     return ForwardDynamicsDerivatives(*_columns(model, program, (q, qd, tau), shape, WITH_GRAVITY))
 
 
+@takes_model
 def kinematics_derivatives(
     model: Model, q: VectorLike, qd: VectorLike, qdd: VectorLike
 ) -> KinematicsDerivatives:
@@ -121,6 +124,7 @@ def kinematics_derivatives(
     return KinematicsDerivatives(*velocities, *accelerations)
 
 
+@takes_model
 def centroidal_derivatives(model: Model, q: VectorLike, qd: VectorLike) -> CentroidalDerivatives:
     """Derivatives of `momentum`, angular, then linear, about the centre of mass."""
     return CentroidalDerivatives(*_columns(model, programs.MOMENTUM, (q, qd), (6,), NO_ARGS))

@@ -20,7 +20,7 @@ from worldline._src.errors import ArgumentError
 from worldline._src.masked import has_masked_entries
 from worldline._src.model.checks import flag
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
-from worldline._src.model.model import Model
+from worldline._src.model.model import Model, takes_model
 from worldline._src.spatial.poses import Array, VectorLike
 from worldline._src.step import programs
 from worldline._src.step.evaluate import WITH_GRAVITY, evaluate, is_count
@@ -36,6 +36,7 @@ def _zeros(model: Model, n: int) -> Array:
     return zeros
 
 
+@takes_model
 def forward_kinematics(
     model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
 ) -> Array:
@@ -57,6 +58,7 @@ def forward_kinematics(
     return evaluate(model, programs.FORWARD_KINEMATICS, (q,), shape, out, threads, lanes)
 
 
+@takes_model
 def link_velocities(
     model: Model,
     q: VectorLike,
@@ -75,6 +77,7 @@ def link_velocities(
     return evaluate(model, programs.LINK_VELOCITIES, (q, qd), shape, out, threads, lanes)
 
 
+@takes_model
 def link_accelerations(
     model: Model,
     q: VectorLike,
@@ -97,6 +100,7 @@ def link_accelerations(
     return evaluate(model, programs.LINK_ACCELERATIONS, operands, shape, out, threads, lanes)
 
 
+@takes_model
 def inverse_dynamics(
     model: Model,
     q: VectorLike,
@@ -135,6 +139,7 @@ def inverse_dynamics(
     return evaluate(model, program, operands, shape, out, threads, lanes, WITH_GRAVITY)
 
 
+@takes_model
 def bias_forces(
     model: Model,
     q: VectorLike,
@@ -159,6 +164,7 @@ def bias_forces(
     )
 
 
+@takes_model
 def coriolis_forces(
     model: Model,
     q: VectorLike,
@@ -174,6 +180,7 @@ def coriolis_forces(
     return evaluate(model, programs.BIAS_FORCES, operands, (nv,), out, threads, lanes)
 
 
+@takes_model
 def gravity_forces(
     model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
 ) -> Array:
@@ -192,6 +199,7 @@ def gravity_forces(
     )
 
 
+@takes_model
 def passive_forces(
     model: Model,
     q: VectorLike,
@@ -211,6 +219,7 @@ def passive_forces(
     return evaluate(model, program, (q, qd), shape, out, threads, lanes)
 
 
+@takes_model
 def forward_dynamics(
     model: Model,
     q: VectorLike,
@@ -249,6 +258,7 @@ def forward_dynamics(
     return evaluate(model, program, operands, shape, out, threads, lanes, WITH_GRAVITY)
 
 
+@takes_model
 def mass_matrix(
     model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
 ) -> Array:
@@ -257,6 +267,7 @@ def mass_matrix(
     return evaluate(model, programs.MASS_MATRIX, (q,), (nv, nv), out, threads, lanes)
 
 
+@takes_model
 def mass_matrix_inverse(
     model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
 ) -> Array:
@@ -265,6 +276,7 @@ def mass_matrix_inverse(
     return evaluate(model, programs.MASS_MATRIX_INVERSE, (q,), (nv, nv), out, threads, lanes)
 
 
+@takes_model
 def solve_mass_matrix(
     model: Model,
     q: VectorLike,
@@ -279,6 +291,7 @@ def solve_mass_matrix(
     return evaluate(model, programs.SOLVE_MASS_MATRIX, (q, rhs), shape, out, threads, lanes)
 
 
+@takes_model
 def impulse_response(
     model: Model,
     q: VectorLike,
@@ -297,6 +310,7 @@ def impulse_response(
     return evaluate(model, programs.IMPULSE_RESPONSE, (q, impulse), shape, out, threads, lanes)
 
 
+@takes_model
 def center_of_mass(
     model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
 ) -> Array:
@@ -304,6 +318,7 @@ def center_of_mass(
     return evaluate(model, programs.CENTER_OF_MASS, (q,), (3,), out, threads, lanes)
 
 
+@takes_model
 def center_of_mass_velocity(
     model: Model,
     q: VectorLike,
@@ -317,6 +332,7 @@ def center_of_mass_velocity(
     return evaluate(model, programs.CENTER_OF_MASS_VELOCITY, (q, qd), (3,), out, threads, lanes)
 
 
+@takes_model
 def center_of_mass_acceleration(
     model: Model,
     q: VectorLike,
@@ -332,6 +348,7 @@ def center_of_mass_acceleration(
     return evaluate(model, program, (q, qd, qdd), (3,), out, threads, lanes)
 
 
+@takes_model
 def center_of_mass_jacobian(
     model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
 ) -> Array:
@@ -340,6 +357,7 @@ def center_of_mass_jacobian(
     return evaluate(model, program, (q,), shape, out, threads, lanes)
 
 
+@takes_model
 def momentum(
     model: Model,
     q: VectorLike,
@@ -370,6 +388,7 @@ def momentum(
     return evaluate(model, programs.MOMENTUM, (q, qd), (6,), out, threads, lanes, args)
 
 
+@takes_model
 def centroidal_momentum_matrix(
     model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
 ) -> Array:
@@ -378,6 +397,7 @@ def centroidal_momentum_matrix(
     return evaluate(model, program, (q,), shape, out, threads, lanes)
 
 
+@takes_model
 def kinetic_energy(
     model: Model,
     q: VectorLike,
@@ -391,6 +411,7 @@ def kinetic_energy(
     return evaluate(model, programs.KINETIC_ENERGY, (q, qd), (), out, threads, lanes)
 
 
+@takes_model
 def potential_energy(
     model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
 ) -> Array:
@@ -398,6 +419,7 @@ def potential_energy(
     return evaluate(model, programs.POTENTIAL_ENERGY, (q,), (), out, threads, lanes)
 
 
+@takes_model
 def integrate(
     model: Model,
     q: VectorLike,
@@ -416,6 +438,7 @@ def integrate(
     return evaluate(model, programs.INTEGRATE, (q, displacement, _WHOLE), shape, out, threads, lanes)
 
 
+@takes_model
 def difference(
     model: Model,
     q0: VectorLike,
@@ -430,6 +453,7 @@ def difference(
     return evaluate(model, programs.DIFFERENCE, (q0, q1), shape, out, threads, lanes)
 
 
+@takes_model
 def interpolate(
     model: Model,
     q0: VectorLike,
@@ -465,6 +489,7 @@ def interpolate(
     return evaluate(model, programs.INTERPOLATE, (q0, q1, part), shape, out, threads, lanes)
 
 
+@takes_model
 def neutral(model: Model) -> Array:
     """The configuration with all axis coordinates zero and all orientations identity."""
     q = np.zeros(model.joint_coord_count)
@@ -474,6 +499,7 @@ def neutral(model: Model) -> Array:
     return q
 
 
+@takes_model
 def random_configuration(
     model: Model,
     rng: np.random.Generator | int | None = None,

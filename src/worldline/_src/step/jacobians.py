@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from worldline._src.errors import ArgumentError
-from worldline._src.model.model import Model
+from worldline._src.model.model import Model, takes_model
 from worldline._src.spatial.poses import Array, VectorLike
 from worldline._src.step import programs
 from worldline._src.step.evaluate import evaluate
@@ -42,6 +42,7 @@ def _last_dofs(model: Model) -> list[int]:
     return last
 
 
+@takes_model
 def jacobian(
     model: Model,
     q: VectorLike,
@@ -73,6 +74,7 @@ def jacobian(
     return evaluate(model, programs.JACOBIAN, (q, point), shape, out, threads, lanes, args)
 
 
+@takes_model
 def jacobian_derivative(
     model: Model,
     q: VectorLike,
@@ -107,6 +109,7 @@ def jacobian_derivative(
     return evaluate(model, programs.JACOBIAN_DERIVATIVE, (q, qd, point), shape, out, threads, lanes, args)
 
 
+@takes_model
 def jacobian_dot_times_v(
     model: Model,
     q: VectorLike,

@@ -20,8 +20,10 @@ from worldline._src.errors import (
     ArgumentError,
     BatchFailure,
     CapabilityError,
+    FixedAttributes,
     OperationError,
     StepFailure,
+    require_kind,
 )
 from worldline._src.jit import Stage
 from worldline._src.kernels.constraints import tables as t
@@ -136,7 +138,7 @@ def uninterrupted(work: Callable[[], None]) -> None:
         raise interrupt
 
 
-class LaneSimulation:
+class LaneSimulation(FixedAttributes):
     """Worlds of one model that step together, with contacts, limits, joint friction and actuators.
 
     A layout that is the same for all worlds takes the place of lists: every pair of shapes that may touch
@@ -217,6 +219,7 @@ class LaneSimulation:
         divergence_policy: DivergencePolicy | str | None = None,
         divergence_limit: float | None = None,
     ) -> None:
+        require_kind(model, Model, "model", "LaneSimulation")
         if not is_count(worlds) or worlds < 1:
             raise ArgumentError(f"worlds must be a positive count, got {worlds!r}")
         if sweeps is None:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, CapabilityError, StepFailure
+from worldline._src.errors import ArgumentError, CapabilityError, StepFailure, require_kind
 from worldline._src.model.checks import positive_number
 from worldline._src.model.compile import constant_views
 from worldline._src.model.kinds import JointDrive
-from worldline._src.model.model import Control, Model, State
+from worldline._src.model.model import Control, Model, State, takes_model
 from worldline._src.spatial.poses import Array
 from worldline._src.step.divergence import DivergencePolicy
 from worldline._src.step.evaluate import WITH_GRAVITY, evaluate, in_threads, is_count
@@ -35,6 +35,7 @@ _PORTION = 256
 """Steps of a program; a longer one would only be a longer list of addresses."""
 
 
+@takes_model
 def step(
     model: Model,
     state: State,
@@ -58,7 +59,8 @@ def step(
 
     Args:
         model: the model.
-        state: joint_q, joint_qd, joint_qdd and actuator_activation are advanced.
+        state: joint_q, joint_qd and actuator_activation are advanced, and joint_qdd, from which solvers of
+            constraints start: that of a model of trees alone, which has none, stays as it is.
         control: forces, targets and controls of actuators; those of the model when None.
         steps: how many steps to make.
         dt: time step [s]; the model's own when None.
@@ -87,6 +89,9 @@ def step(
         >>> state.joint_qd.round(3).tolist()
         [0.0, 0.0, -0.981, 0.0, 0.0, 0.0]
     """
+    require_kind(state, State, "state", "step")
+    if control is not None:
+        require_kind(control, Control, "control", "step")
     if not is_count(steps) or steps < 0:
         raise ArgumentError(f"steps must be a non-negative step count, got {steps!r}")
     h = positive_number(model.time_step if dt is None else dt, "dt")

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from worldline._src.errors import ArgumentError
-from worldline._src.model.model import Model
+from worldline._src.model.model import Model, takes_model
 from worldline._src.spatial.poses import Array, VectorLike, float_array
 from worldline._src.step.dynamics import forward_kinematics, link_accelerations, link_velocities
 from worldline._src.step.jacobians import jacobian
@@ -24,6 +24,7 @@ PARAMETERS = 10
 """Inertial parameters of a body."""
 
 
+@takes_model
 def inertial_parameters(model: Model) -> Array:
     """Mass [kg], first moments [kg m], inertia xx, xy, yy, xz, yz, zz about the origin [kg m^2].
 
@@ -79,6 +80,7 @@ def body_regressor(velocity: VectorLike, acceleration: VectorLike) -> Array:
     return made
 
 
+@takes_model
 def joint_torque_regressor(model: Model, q: VectorLike, qd: VectorLike, qdd: VectorLike) -> Array:
     """Generalized forces that give accelerations, per unit of the inertial parameters of all bodies.
 
@@ -118,6 +120,7 @@ def joint_torque_regressor(model: Model, q: VectorLike, qd: VectorLike, qdd: Vec
     return made
 
 
+@takes_model
 def kinetic_energy_regressor(model: Model, q: VectorLike, qd: VectorLike) -> Array:
     """Kinetic energy per unit of the inertial parameters of all bodies, ([worlds,] 10 body_count).
 
@@ -132,6 +135,7 @@ def kinetic_energy_regressor(model: Model, q: VectorLike, qd: VectorLike) -> Arr
     return made.reshape(*made.shape[:-2], -1)
 
 
+@takes_model
 def potential_energy_regressor(model: Model, q: VectorLike) -> Array:
     """Energy in the gravity field per unit of the inertial parameters, ([worlds,] 10 body_count).
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from worldline._src.model.model import Model
+from worldline._src.model.model import Model, takes_model
 from worldline._src.spatial.poses import Array, VectorLike
 from worldline._src.step.derivatives import InverseDynamicsDerivatives, inverse_dynamics_derivatives
 from worldline._src.step.dynamics import integrate, inverse_dynamics
@@ -38,6 +38,7 @@ class InverseDynamicsSecondDerivatives(NamedTuple):
     """By displacement j and acceleration k: derivatives of the mass matrix."""
 
 
+@takes_model
 def inverse_dynamics_second_derivatives(
     model: Model, q: VectorLike, qd: VectorLike, qdd: VectorLike
 ) -> InverseDynamicsSecondDerivatives:

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, CapabilityError, OperationError, StepFailure
+from worldline._src.errors import (
+    ArgumentError,
+    CapabilityError,
+    FixedAttributes,
+    OperationError,
+    StepFailure,
+    require_kind,
+)
 from worldline._src.jit import Stage
 from worldline._src.kernels import drives
 from worldline._src.kernels.constraints.equality_rows import BROKEN, ON
@@ -65,7 +72,7 @@ if TYPE_CHECKING:
     from worldline._src.step.profiling import StepProfiler
 
 
-class Simulation:
+class Simulation(FixedAttributes):
     """One world of a model that steps in place, by the rules of the scene the model was built from.
 
     What is left out of the arguments is what the scene asks for: time step, integration family, solver of
@@ -134,6 +141,7 @@ class Simulation:
         divergence_policy: DivergencePolicy | str | None = None,
         divergence_limit: float | None = None,
     ) -> None:
+        require_kind(model, Model, "model", "Simulation")
         asked = semantics_of(model)
         h = positive_number(model.time_step if time_step is None else time_step, "time_step")
         self.family = asked.family if family is None else MultibodyIntegrationFamily.of(family)

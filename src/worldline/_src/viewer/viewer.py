@@ -14,6 +14,7 @@ from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
 from worldline._src.facade.copying import NotCopied
 from worldline._src.facade.known_names import KnownNames
+from worldline._src.facade.world_kind import require_world
 from worldline._src.viewer.server import LOOPBACK
 from worldline._src.viewer.session import Session
 
@@ -180,6 +181,7 @@ def view(
         ...     viewer.step(100)
         ...     viewer.seek(0)
     """
+    require_world(world, "view")
     rate = values.positive(fps, "fps")
     if not 0 < values.count(port, "port") < 65536:
         raise ArgumentError(f"a port is 1 to 65535, got {port}")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from worldline._src.errors import CapabilityError, NotFoundError, nearest_name
+from worldline._src.errors import CapabilityError, FixedAttributes, NotFoundError, nearest_name
 from worldline._src.facade import values
 from worldline._src.facade.copying import Address, find
 from worldline._src.facade.world import World
@@ -117,7 +117,7 @@ def parameters_of(world: World) -> dict[str, Parameter]:
     return made
 
 
-class BatchParameters:
+class BatchParameters(FixedAttributes):
     """Parameters of the worlds of a batch by name, each an array with the world as its first dimension.
 
     Reading gives a read-only copy; assignment writes, and a value of the shape of one world serves all.

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import re
 import struct
+import threading
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
@@ -174,7 +177,7 @@ def _read_with_trimesh(data: bytes, suffix: str, where: str) -> dict[str, Mesh]:
     promised = _promised(data, kind, where)
     try:
         # it warns about looks that nobody asked for; broken numbers are found by the checks afterwards
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _silence(trimesh.util.log):
             warnings.simplefilter("ignore")
             scene = trimesh.load_scene(
                 io.BytesIO(data),
@@ -201,6 +204,21 @@ def _read_with_trimesh(data: bytes, suffix: str, where: str) -> dict[str, Mesh]:
             f"the file has {vertices} vertices and {triangles} triangles"
         )
     return parts
+
+
+@contextmanager
+def _silence(logger: logging.Logger) -> Iterator[None]:
+    """Let a logger say nothing about what this thread does; without handlers it would be printed."""
+    me = threading.get_ident()
+
+    def is_other(record: logging.LogRecord) -> bool:
+        return record.thread != me
+
+    logger.addFilter(is_other)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_other)
 
 
 _ARCHIVES: Final = {"zip", "tar.gz", "tar.bz2", "bz2", "3dxml", "3mf", "xaml", "dxf", "svg"}
