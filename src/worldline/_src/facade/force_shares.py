@@ -97,7 +97,8 @@ def force_shares(runtime: Runtime, q: Array) -> Shares:
                 rows[mine] *= np.where(turned[dofs[which[mine]]], -1.0, 1.0)
             np.add.at(into, dofs[which[mine]], rows[mine])
         mine = kind == t.OF_TENDON_FRICTION
-        rubs = np.bincount(which[mine], force[mine], minlength=sizes["ntendon"])
+        rubs = np.zeros(sizes["ntendon"])
+        np.add.at(rubs, which[mine], force[mine])
         made.friction[:] += moments.generalized(column, "tendon", rubs, nv)
     return made
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -437,17 +437,17 @@ _FACTORIES = {f.name: f.default_factory for f in fields(Model) if f.default_fact
 _REQUIRED = frozenset(f.name for f in fields(Model) if f.init) - _DEFAULTS.keys() - _FACTORIES.keys()
 
 
-P, R = ParamSpec("P"), TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def takes_model(function: Callable[Concatenate[Model, P], R]) -> Callable[Concatenate[Model, P], R]:
+def takes_model(function: F) -> F:
     """A function whose first argument is a Model and refuses anything else by name."""
     name = function.__name__
 
     @wraps(function)
-    def checked(model: Model, *args: P.args, **named: P.kwargs) -> R:
+    def checked(model: Model, *args: Any, **named: Any) -> Any:
         if not isinstance(model, Model):
             require_kind(model, Model, "model", name)
         return function(model, *args, **named)
 
-    return checked
+    return cast("F", checked)

@@ -129,6 +129,6 @@ def owners(column: Columns, name: str) -> np.ndarray:
 
 def generalized(column: Columns, name: str, forces: Array, dofs: int) -> Array:
     """moment^T forces of "act" or "tendon", (dofs,)."""
-    return np.bincount(
-        column[f"{name}_dof"], column[f"{name}_moment"] * forces[owners(column, name)], minlength=dofs
-    )
+    made = np.zeros(dofs)
+    np.add.at(made, column[f"{name}_dof"], column[f"{name}_moment"] * forces[owners(column, name)])
+    return made
