@@ -112,6 +112,36 @@ def step_of(world):
     return world.step_report()
 
 
+def test_a_jam_that_is_not_solved_names_the_pair_that_approaches_fastest():
+    world = spheres_in_bin(Method.AUTOMATIC, friction=1.0)
+    for _ in range(80):
+        world.step()
+        report = world.step_report()
+        if not report.converged:
+            break
+        assert report.worst == ""
+    assert report.residual > 0.01 and not report.unmet
+    assert f"approach fastest: {report.worst}" in str(report)
+
+    def speed(contact):
+        """n . (v_b - v_a) at the point, from positions and velocities of spheres."""
+        ends = [
+            body.linear_velocity + np.cross(body.angular_velocity, contact.point - body.translation)
+            for body in (contact.body_a, contact.body_b)
+            if body is not None
+        ]
+        first, second = ends if len(ends) == 2 else (np.zeros(3), ends[0])
+        return contact.normal @ (second - first)
+
+    slowest = min((c for c in world.contacts if c.force @ c.normal > 0.0), key=speed)
+    names = [world_name(body) for body in (slowest.body_a, slowest.body_b)]
+    assert report.worst == ", ".join(names) and speed(slowest) < 0.0
+
+
+def world_name(body):
+    return "world" if body is None else body.name
+
+
 def test_a_settled_pile_of_boxes_converges():
     world = boxes_in_bin()
     world.step(n=1000)

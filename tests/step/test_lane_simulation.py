@@ -156,6 +156,21 @@ REFUSED = {
         </mujoco>""",
         "a medium",
     ),
+    "solves that end early": (
+        """<mujoco><option tolerance="0.1"/><worldbody><geom type="plane" size="1 1 1"/>
+        <body pos="0 0 1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>""",
+        "solves that end early .constraint_solver_tolerance above 0.01.",
+    ),
+    "a line search of few steps": (
+        """<mujoco><option ls_iterations="2"/><worldbody><geom type="plane" size="1 1 1"/>
+        <body pos="0 0 1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>""",
+        "line searches that end early .line_search_iterations below 3",
+    ),
+    "a rough line search": (
+        """<mujoco><option ls_tolerance=".2"/><worldbody><geom type="plane" size="1 1 1"/>
+        <body pos="0 0 1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>""",
+        "line_search_tolerance above 0.1",
+    ),
     "an actuator of a site": (
         """<mujoco><worldbody><body><freejoint/><geom size=".1"/><site name="s"/></body></worldbody>
         <actuator><general site="s" gear="0 0 1 0 0 0"/></actuator></mujoco>""",

@@ -28,7 +28,7 @@ from worldline._src.kernels.constraints.equality_rows import BROKEN, EFFORT, NO_
 from worldline._src.kernels.constraints.laws import HARDNESS
 from worldline._src.scene.closures import ProjectionPolicy
 from worldline._src.scene.validate import movable_links
-from worldline._src.spatial.poses import Array
+from worldline._src.spatial.poses import Array, rotations
 from worldline._src.step.pack_equalities import Owner
 from worldline._src.step.pack_motors import motor_efforts
 
@@ -124,6 +124,8 @@ class StepReport:
             step, as they contradict each other or hold against what cannot move: closures, joints of the
             World, equality constraints, limits, and pairs of bodies ("a, b") for contacts. Their forces are
             the least-squares compromise.
+        worst: where to look when a step has not converged and `unmet` is empty: the pair of bodies in contact
+            ("a, b") that approaches fastest after the step; empty otherwise, and without contacts.
         iterations: most iterations that an island took: Newton steps, sweeps or pivots.
         islands: groups of bodies that were solved apart.
         unconverged_islands: how many of them have a residual above 0.01, in positions or in velocities.
@@ -153,6 +155,7 @@ class StepReport:
     converged: bool
     residual: float
     unmet: tuple[str, ...]
+    worst: str
     iterations: int
     islands: int
     unconverged_islands: int
@@ -188,6 +191,8 @@ class StepReport:
         ):
             if names:
                 lines.append(f"{what}: {', '.join(names)}")
+        if self.worst:
+            lines.append(f"approach fastest: {self.worst}")
         if self.dropped_contacts:
             lines.append(f"no room for {self.dropped_contacts} contacts")
         if self.dropped_contact_events:
@@ -208,12 +213,14 @@ def step_report(world: World) -> StepReport:
         counter = runtime.constraints.column["counter"]
         residual = float(runtime.constraints.column["option"][t.RESIDUAL])
         unmet = _unmet(world, runtime)
+    solved = bool(counter[t.CONVERGED])
     touching, deepest = contact_summary(runtime)
     return StepReport(
         frame=world.frame,
-        converged=bool(counter[t.CONVERGED]) and not counter[t.DROPPED] and not unmet,
+        converged=solved and not counter[t.DROPPED] and not unmet,
         residual=residual,
         unmet=unmet,
+        worst="" if solved or unmet else _fastest_approach(world, runtime),
         iterations=int(counter[t.ITERATIONS]),
         islands=int(counter[t.ISLANDS]),
         unconverged_islands=int(counter[t.UNCONVERGED]),
@@ -329,6 +336,28 @@ def _unmet(world: World, runtime: Runtime) -> tuple[str, ...]:
                 ", ".join("world" if body is None else body.name for body in (who[b - 1] for b in pair))
             )
     return tuple(dict.fromkeys(names))
+
+
+def _fastest_approach(world: World, runtime: Runtime) -> str:
+    """The pair in contact whose bodies approach fastest: n . (v_b - v_a) at the point is least."""
+    constraints, model = runtime.constraints, runtime.model
+    if constraints is None or constraints.collision is None:
+        return ""
+    column = constraints.collision.column
+    count = int(constraints.column["counter"][t.CONTACT_COUNT])
+    pushing = np.flatnonzero(constraints.column["contact_force"][:count, 0] > 0.0)
+    if not pushing.size:
+        return ""
+    # the world in front, which does not move
+    X, V = runtime.sim.fresh_poses(), runtime.sim.fresh_velocities()
+    centers = np.vstack([np.zeros(3), X[:, :3] + np.einsum("bij,bj->bi", rotations(X), model.body_com)])
+    twists = np.vstack([np.zeros(6), V])
+    points, normals = column["contact"][pushing, :3], column["contact"][pushing, 3:6]
+    ends = column["contact_id"][pushing, 2:4]
+    speeds = [twists[k, :3] + np.cross(twists[k, 3:], points - centers[k]) for k in ends.T]
+    pair = ends[np.argmin(np.einsum("ki,ki->k", normals, speeds[1] - speeds[0]))].tolist()
+    who = owners(world, runtime).body
+    return ", ".join("world" if body is None else body.name for body in (who[k - 1] for k in pair))
 
 
 def _unmet_impulses(runtime: Runtime, rowed: np.ndarray) -> np.ndarray:

@@ -168,8 +168,8 @@ class LaneSimulation(FixedAttributes):
         sweeps: most passes of Gauss-Seidel over the rows of a step; `constraint_solver_iterations` of the
             scene when None, 100 without a scene.
         tolerance: passes end when no acceleration along a row changes by more than this share of gravity. It
-            is a measure of its own: `constraint_solver_tolerance` of a scene is that of Newton's method in a
-            `Simulation`.
+            is a measure of its own: tolerances and line searches of a scene are those of Newton's method in a
+            `Simulation`, which lanes solve to the end; settings that end it early are refused.
         divergence_policy: what happens to worlds that diverge; as the scene says when None.
         divergence_limit: largest coordinate, velocity, acceleration and activation, SI units; as the scene
             says when None, which is 1e10 unless it says otherwise.

@@ -37,6 +37,10 @@ MOST_ROWS = 4096
 MOST_COLUMNS = 48
 """Degrees of freedom up to which Newton's method is tried; it factors a matrix of them."""
 
+_LOOSEST, _FEWEST, _ROUGHEST = 0.01, 3, 0.1
+"""Tolerance of Newton's method, steps and tolerance of its line search: beyond them a World stops where lanes
+do not, so that both would move differently. Within them both find the solution."""
+
 _LANES = (
     "fixed",
     "drives",
@@ -203,10 +207,26 @@ class SlotConstraints(Constraints):
             found.append("a boxed problem as the solver of contacts")
         if self.asked is SolverMethod.NEWTON and policy.strict_solver_resolution:
             found.append("Newton's method alone (policy.strict_solver_resolution)")
+        found += self._early_ends()
         if (drives_of(self.model) >= VELOCITY).any():
             found.append("joints that follow a velocity or an acceleration, or are locked")
         if found:
             raise CapabilityError(f"steps in lanes do not have {', '.join(found)}; step worlds one at a time")
+
+    def _early_ends(self) -> list[str]:
+        """Settings that end Newton's method of a World far from the solution, which lanes go on to."""
+        option, newton = self.option, self.asked is not SolverMethod.SEQUENTIAL_IMPULSE
+        if not (newton and self.sizes["nrow"]):
+            return []
+        found = []
+        if option.constraint_solver_tolerance > _LOOSEST:
+            found.append(f"solves that end early (constraint_solver_tolerance above {_LOOSEST})")
+        if option.line_search_iterations < _FEWEST or option.line_search_tolerance > _ROUGHEST:
+            found.append(
+                f"line searches that end early (line_search_iterations below {_FEWEST}, or "
+                f"line_search_tolerance above {_ROUGHEST})"
+            )
+        return found
 
     # ---- what a step runs
 
