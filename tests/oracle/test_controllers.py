@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from worldline import msd
 from worldline import simulation as sx
 from worldline._src.errors import SceneError
 from worldline._src.jit import DISABLED
+from worldline._src.scalar.exponential import exp_of_negative
 from worldline.model import LaneSimulation
 
 mujoco = pytest.importorskip("mujoco")
@@ -228,3 +231,33 @@ def test_runge_kutta_activations_in_lanes_have_the_bits_of_a_world_alone(name: s
         one.step(50)
         assert np.array_equal(one.q[0], several.q[w]) and np.array_equal(one.v[0], several.v[w])
         assert np.array_equal(one.activation[0], several.activation[w])
+
+
+def test_a_motor_that_acts_late_has_the_current_at_the_start_of_a_step() -> None:
+    """K i(0) = 0 in the first step; the next current K i(h) where it acts early."""
+    voltage, constant, resistance, time, h = 3.0, 0.5, 2.0, 0.05, 0.002
+    scene = msd.from_str(
+        MODEL.format(
+            integrator="Euler", actuator=MOTOR.format('lugre="100 1 .1 .3 .5" inductance="0.1"'), more=""
+        )
+    )
+    law = scene.actuators[0].actuator_type.value
+    forces = []
+    for early in (True, False):
+        law.actearly = early
+        world = sx.World.from_scene(scene)
+        world.actuator_controls = [voltage]
+        world.step()
+        forces.append(float(world._live().constraints.column["act_force"][0]))
+        # the state is the same: di/dt = (V / R - i) / time at rest
+        current = voltage / resistance * -np.expm1(-h / time)
+        assert world.actuator_activations[1] == pytest.approx(current, rel=1e-12)
+    assert forces == pytest.approx([constant * current, 0.0], abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    "x", [0.0, -1e-300, -1e-9, -0.3, -0.35, -0.6931471805599453, -1.0, -9.5, -40.0, -87.9]
+)
+def test_the_exponential_of_kernels_is_exact(x: float) -> None:
+    assert exp_of_negative(x) == pytest.approx(math.exp(x), rel=3e-16, abs=0.0)
+    assert exp_of_negative(-500.0) == exp_of_negative(-88.0) < 1e-38
