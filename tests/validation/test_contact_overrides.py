@@ -44,6 +44,29 @@ def test_one_friction_for_all_contacts():
     assert world.rigid_bodies["box"].linear_velocity[0] == pytest.approx(4.0 - 0.5 * 0.25 * G, rel=1e-6)
 
 
+@pytest.mark.parametrize("rule", ["Maximum", "Minimum", "Average", "GeometricMean", "Product"])
+def test_one_friction_whatever_the_rules_of_shapes(rule):
+    world = sx.World()
+    world.add_ground_plane(friction=0.9)
+    box(world, position=(1, 0, 0.1), friction=0.4, linear_velocity=(4, 0, 0))
+    scene = world.to_scene()
+    shapes = all_geoms(scene)
+    assert len(shapes) == 2
+    for geom in shapes:
+        geom.physics_material.friction_rule = msd.CombineRule[rule]
+    scene.simulate_option.override_friction = [0.25, 0.0, 0.0]
+    world = sx.World.from_scene(scene)
+    world.step(n=500)
+    assert world.rigid_bodies["box"].linear_velocity[0] == pytest.approx(4.0 - 0.5 * 0.25 * G, rel=1e-6)
+
+
+def all_geoms(scene):
+    return [
+        *scene.hierarchy.geoms,
+        *(g for body in scene.hierarchy.bodies for link in body.link.walk() for g in link.geoms),
+    ]
+
+
 def test_one_margin_for_all_contacts():
     world = overridden(override_contact_margin=0.02)
     world.step(n=2000)
