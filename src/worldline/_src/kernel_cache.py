@@ -32,8 +32,8 @@ from worldline._src.progress import say
 PACKAGE = "worldline._src"
 ALWAYS = ("compiler.py", "helpers.py", "kinds.py", "operands.py", "scalar", "spatial")
 """Sources every kernel depends on without naming them: flags, and the operators of scalars and values."""
-NEVER = ("jit.py",)
-"""What kernels import and what does not change their code: it finds machine code, and calls it."""
+NEVER = ("jit.py", "spatial/poses.py")
+"""What does not change the code of kernels: what finds machine code and calls it, and NumPy on poses."""
 
 _IMPORT = re.compile(rf"^\s*from {re.escape(PACKAGE)}\.([\w.]+) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 _COMMENT = re.compile(r"#[^\n]*")
@@ -139,7 +139,7 @@ class Sources:
         for name in ALWAYS:
             path = self.root / name
             found.update(path.rglob("*.py") if path.is_dir() else [path])
-        return frozenset(found)
+        return frozenset(found - self.never)
 
     def of(self, function: Callable[..., Any]) -> frozenset[Path]:
         """Every source the machine code of `function` can depend on."""

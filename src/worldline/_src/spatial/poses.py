@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldline._src.errors import ArgumentError
+from worldline._src.masked import has_masked_entries
 
 Array: TypeAlias = NDArray[np.float64]
 VectorLike: TypeAlias = Sequence[float] | Array
@@ -39,7 +40,7 @@ def numbers(
 
 def float_array(value: Any, what: str, wanted: str = "numbers") -> Array:
     """Numbers as a new float64 array; what is no number, too large for one or masked is refused."""
-    if np.ma.is_masked(value):
+    if has_masked_entries(value):
         raise ArgumentError(f"{what} must not have masked entries; fill them first, got {value!r}")
     try:
         if np.iscomplexobj(value):
