@@ -19,6 +19,7 @@ NAMES = (
     "start_up",
     "stepping",
     "sensors",
+    "derivatives",
     "contact_scenes",
     "many_robots",
     "lanes",

@@ -121,9 +121,17 @@ def test_execution():
 
 
 def test_derivatives():
-    assert MATRIX["differentiability"].available == ()
-    with pytest.raises(NotImplementedError, match="differentiable"):
-        sx.World(differentiable=True).step()
+    row = MATRIX["differentiability"]
+    assert row.available == ("analytic", "autodiff", "finite-difference checked")
+    world = sx.World(differentiable=True)
+    world.add_rigid_body("box", mass=1.0)
+    world.step()
+    assert world.check_derivatives().largest_error < 1e-8
+    assert world.get_step_derivatives().provenance["state_jacobian"] is sx.Provenance.DUAL
+    assert row.unavailable == ("complementarity-aware", "pre-contact-surrogate")
+    for mode in row.unavailable:
+        with pytest.raises(NotImplementedError, match="contact_gradient_mode"):
+            sx.World(differentiable=True, contact_gradient_mode=sx.ContactGradientMode(mode)).step()
 
 
 # ---- features that are no member of an enumeration

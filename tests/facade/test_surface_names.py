@@ -18,7 +18,6 @@ SURFACE = json.loads((Path(__file__).parents[1] / "data" / "simulation_surface.j
 FUNCTIONS = SURFACE.pop("__functions__")
 
 DEFORMABLES = "deformable bodies"
-DERIVATIVES = "derivatives of a World"
 WAITING_CLASSES = {
     "DeformableObstaclePolicy": DEFORMABLES,
     "DeformableSolverDiagnostics": DEFORMABLES,
@@ -35,9 +34,6 @@ WAITING_CLASSES = {
     "DeformableSceneBodyInfo": DEFORMABLES,
     "DeformableSceneInfo": DEFORMABLES,
     "DeformableSceneDiagnostics": DEFORMABLES,
-    "PhysicalParameter": DERIVATIVES,
-    "StepDerivatives": DERIVATIVES,
-    "StepGradient": DERIVATIVES,
 }
 WAITING_FUNCTIONS = {
     "load_deformable_scene": DEFORMABLES,
@@ -58,10 +54,6 @@ WAITING_MEMBERS = {
     "World.get_deformable_body": DEFORMABLES,
     "World.has_deformable_body": DEFORMABLES,
     "World.configure_deformable_solver": DEFORMABLES,
-    "World.num_differentiable_parameters": DERIVATIVES,
-    "World.get_step_derivatives": DERIVATIVES,
-    "World.apply_step_vjp": DERIVATIVES,
-    "World.add_differentiable_parameter": DERIVATIVES,
     "WorldStepStageProfile.accelerated_backend_enabled": "left out: `acceleration` says it in public words",
 }
 READ_ONLY_BY_DESIGN = {"WorldJoint.position", "WorldJoint.velocity", "WorldJoint.acceleration"}

@@ -226,9 +226,10 @@ def test_unmet_requests_name_their_row_before_the_first_step(what, simulating):
     assert world.frame == frame and world.is_simulation_mode is simulating
 
 
-def test_a_differentiable_world_is_refused_by_its_row():
-    world = sx.World(differentiable=True)
-    with pytest.raises(NotImplementedError, match="differentiability"):
+def test_a_gradient_mode_that_is_not_there_is_refused_by_its_row():
+    mode = sx.ContactGradientMode.COMPLEMENTARITY_AWARE
+    world = sx.World(differentiable=True, contact_gradient_mode=mode)
+    with pytest.raises(NotImplementedError, match="differentiability: contact_gradient_mode COMPLEMENTARITY"):
         world.step()
 
 

@@ -138,7 +138,26 @@ def of_loading() -> list[object]:
     return [reading.sdf_default_root_joint_type, first.links.names, second.links.names, chosen, names]
 
 
+def of_derivatives() -> list[object]:
+    """Derivatives of a step."""
+    world = sx.World(differentiable=True)
+    box = world.add_rigid_body("box", mass=1.0)
+    world.add_differentiable_parameter(box, sx.PhysicalParameter.MASS, lower_bound=0.1, upper_bound=2.0)
+    world.step()
+    made: sx.StepDerivatives = world.get_step_derivatives()
+    back: sx.StepGradient = world.apply_step_vjp(made.state_jacobian[0])
+    check: sx.DerivativeCheck = world.check_derivatives(step=1e-6)
+    origin: sx.Provenance = made.provenance["state_jacobian"]
+    names: list[tuple[str, ...]] = [made.state_names, made.control_names, made.parameter_names]
+    errors: list[float] = [check.largest_error, *check.errors.values()]
+    sizes: list[int] = [made.control_jacobian.size, made.parameter_jacobian.size, back.state.size]
+    count: int = world.num_differentiable_parameters
+    kinks: tuple[str, ...] = check.changed + check.worst
+    forth = world.apply_step_jvp(back.state, back.control)
+    return [origin, names, errors, sizes, count, kinks, forth]
+
+
 def run() -> int:
     """All of it."""
     world = sx.World()
-    return len(of_shapes() + of_bodies(world) + of_executors(world) + of_loading())
+    return len(of_shapes() + of_bodies(world) + of_executors(world) + of_loading() + of_derivatives())

@@ -46,6 +46,7 @@ if _typing.TYPE_CHECKING:
     )
     from worldline._src.facade.contacts import Contact, ContactForce
     from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
+    from worldline._src.facade.derivatives import DerivativeCheck, Provenance, StepDerivatives, StepGradient
     from worldline._src.facade.dump import dump_scene_json, dump_scene_text
     from worldline._src.facade.end_effector import EndEffector
     from worldline._src.facade.executors import ComputeExecutor, ParallelExecutor, SequentialExecutor
@@ -67,6 +68,7 @@ if _typing.TYPE_CHECKING:
         LoopClosureFamily,
         LoopClosureResidualCoordinates,
         ModelFormat,
+        PhysicalParameter,
         RigidBodySolver,
         RootJointType,
         UpdatePolicy,
@@ -123,6 +125,7 @@ if _typing.TYPE_CHECKING:
     from worldline._src.step.stepping import MultibodyIntegrationFamily
     from worldline._src.viewer.viewer import Viewer, view
     from worldline.simulation import compute as compute
+    from worldline.simulation import diff as diff
     from worldline.simulation import rendering as rendering
     from worldline.simulation import sensors as sensors
     from worldline.simulation import state as state
@@ -148,6 +151,7 @@ else:
             ),
             "facade.contacts": "Contact ContactForce",
             "facade.degree_of_freedom": "DegreeOfFreedom",
+            "facade.derivatives": "DerivativeCheck Provenance StepDerivatives StepGradient",
             "facade.dump": "dump_scene_json dump_scene_text",
             "facade.end_effector": "EndEffector",
             "facade.executors": "ComputeExecutor ParallelExecutor SequentialExecutor",
@@ -161,7 +165,7 @@ else:
             "facade.kinds": (
                 "ActuatorType ClosureDynamicsPolicy ClosureKinematicsPolicy ComputeAcceleratorPolicy "
                 "ContactGradientMode ContactSolverMethod JointType LoopClosureFamily "
-                "LoopClosureResidualCoordinates ModelFormat RigidBodySolver RootJointType "
+                "LoopClosureResidualCoordinates ModelFormat PhysicalParameter RigidBodySolver RootJointType "
                 "UpdatePolicy WorldSyncStage"
             ),
             "facade.ledger": "EnergyLedger",
@@ -199,7 +203,7 @@ else:
             "step.simulation": "StepFailure",
             "step.stepping": "MultibodyIntegrationFamily",
             "viewer.viewer": "Viewer view",
-            "": "compute rendering sensors state",
+            "": "compute diff rendering sensors state",
         },
     )
 
@@ -241,6 +245,7 @@ __all__ = [
     "ContactSolverMethod",
     "DeactivationOptions",
     "DegreeOfFreedom",
+    "DerivativeCheck",
     "DivergencePolicy",
     "DofCollection",
     "EndEffector",
@@ -281,7 +286,9 @@ __all__ = [
     "Normal",
     "PairForce",
     "ParallelExecutor",
+    "PhysicalParameter",
     "Picture",
+    "Provenance",
     "Randomization",
     "Randomized",
     "RayHit",
@@ -308,8 +315,10 @@ __all__ = [
     "SkeletonToMultibodyOptions",
     "StateSpace",
     "StateVariable",
+    "StepDerivatives",
     "StepFailure",
     "StepFunction",
+    "StepGradient",
     "StepJob",
     "StepMetrics",
     "StepOptions",

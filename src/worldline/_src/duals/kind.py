@@ -12,7 +12,7 @@ import importlib
 from pathlib import Path
 
 from worldline._src.jit import Stage
-from worldline._src.kernel_cache import SOURCES
+from worldline._src.kernel_cache import SOURCES, compiler_version
 from worldline._src.kinds import Kind
 
 DIRECTIONS = 7
@@ -29,8 +29,8 @@ DUAL7 = Kind(f"dual7-{_DIGEST}", "dual of 7 directions", DOUBLES)
 
 def dual_address(stage: Stage) -> int:
     """The address of a stage's machine code for dual numbers, compiled when there is none."""
-    if not stage.is_compiled(DUAL7):
-        # tells the compiler what the scalar is
+    if compiler_version() is not None and not stage.is_compiled(DUAL7):
+        # tells the compiler what the scalar is; without one the stage is refused by name
         importlib.import_module(_LOWERING)
     return stage.address(DUAL7)
 

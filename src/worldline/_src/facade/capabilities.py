@@ -118,9 +118,13 @@ def capabilities() -> tuple[Capability, ...]:
         ),
         Capability(
             ROWS[DERIVATIVES],
-            (),
             ("analytic", "autodiff", "finite-difference checked"),
-            "a World that is differentiable is refused",
+            ("complementarity-aware", "pre-contact-surrogate"),
+            "of the state after a step of one World, on its active set: dual numbers through all stages, "
+            "implicit differentiation of rows that Newton's method solved; parameters by differences. "
+            "Refused by name: the variational family, implicit velocity, deep overlap of hard contacts, "
+            "contacts of surfaces, and of cylinders, cones and ellipsoids with each other, sleeping, "
+            "functions of the user, batches",
         ),
     )
 

@@ -112,11 +112,35 @@ class ContactSolverMethod(Enum):
 
 
 class ContactGradientMode(Enum):
-    """Which derivative of contact a differentiable world returns."""
+    """Which derivative of contact a differentiable world returns; ANALYTIC is what there is."""
 
     ANALYTIC = "analytic"
+    """That of the step as it was made: contacts and rows that push, stick or slide go on doing so."""
     COMPLEMENTARITY_AWARE = "complementarity-aware"
     PRE_CONTACT_SURROGATE = "pre-contact-surrogate"
+
+
+class PhysicalParameter(Enum):
+    """A parameter that derivatives of a step are taken against, and what it belongs to."""
+
+    MASS = "mass"
+    """Of a link or rigid body [kg]."""
+    CENTER_OF_MASS = "center-of-mass"
+    """Of a link or rigid body, in its frame [m], three numbers."""
+    INERTIA = "inertia"
+    """Diagonal of the rotational inertia of a link or rigid body about its centre of mass [kg m^2]."""
+    FRICTION = "friction"
+    """Of the shapes of a link or rigid body; not available."""
+    DAMPING = "damping"
+    """Of every degree of freedom of a joint [N s/m or N m s/rad]."""
+    STIFFNESS = "stiffness"
+    """Of the spring of every degree of freedom of a joint [N/m or N m/rad]."""
+    ARMATURE = "armature"
+    """Inertia added to every degree of freedom of a joint [kg or kg m^2]."""
+    POSITION_GAIN = "position-gain"
+    """Of the drive of every degree of freedom of a joint [N/m or N m/rad]."""
+    VELOCITY_GAIN = "velocity-gain"
+    """Of the drive of every degree of freedom of a joint [N s/m or N m s/rad]."""
 
 
 class ComputeAcceleratorPolicy(Enum):

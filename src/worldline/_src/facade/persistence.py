@@ -91,6 +91,7 @@ def clone_world(world: World) -> World:
     _apply(made, _packed(world, b""))
     made.step_profiling_enabled = world.step_profiling_enabled
     made._functions.take_over(world._functions)
+    made._parameters = list(world._parameters)
     closure_projection.take_over(made, world)
     return made
 

@@ -23,11 +23,13 @@ from worldline._src.facade.kinds import (
     ActuatorType,
     ClosureDynamicsPolicy,
     ComputeAcceleratorPolicy,
+    ContactGradientMode,
     ContactSolverMethod,
     RigidBodySolver,
 )
 from worldline._src.facade.mimic import couplers_of
 from worldline._src.facade.runtime import DRIVES
+from worldline._src.step.step_derivatives import StepTangent, refused
 from worldline._src.step.stepping import MultibodyIntegrationFamily, available_families, missing_ground
 
 if TYPE_CHECKING:
@@ -64,8 +66,6 @@ def require_step(world: World) -> None:
     options = world._options
     if options.rigid_body_solver is RigidBodySolver.IPC:
         _refuse(CONSTRAINTS, "rigid_body_solver IPC (barrier method) is not available")
-    if options.differentiable:
-        _refuse(DERIVATIVES, "differentiable worlds are not available")
     family = options.multibody_options.integration_family
     if family not in available_families():
         _refuse(INTEGRATION, f"integration family '{family.value}' is not available")
@@ -75,6 +75,8 @@ def require_step(world: World) -> None:
     _require_scene(world)
     if options.strict_solver_resolution:
         _require_no_substitution(world)
+    if options.differentiable:
+        _require_derivatives(world)
 
 
 def _require_no_substitution(world: World) -> None:
@@ -84,6 +86,24 @@ def _require_no_substitution(world: World) -> None:
                 f"{row.row}: {row.option} asks for '{row.requested}', and strict_solver_resolution allows no "
                 f"other: {row.reason}"
             )
+
+
+def _require_derivatives(world: World) -> None:
+    """What a step of this World does can be differentiated; from now on its steps are."""
+    mode = world._options.contact_gradient_mode
+    if mode is not ContactGradientMode.ANALYTIC:
+        _refuse(DERIVATIVES, f"contact_gradient_mode {mode.name} is not available")
+    if described := world._scene.differentiable_parameters:
+        what = f"{described[0].parameter.name} of link '{described[0].link}'"
+        _refuse(
+            DERIVATIVES,
+            f"differentiable_parameters of a scene ({what}): add_differentiable_parameter adds them",
+        )
+    runtime = world._live()
+    if found := refused(runtime.sim.plan()):
+        _refuse(DERIVATIVES, f"a differentiable World cannot have {', '.join(found)}")
+    if runtime.tangent is None:
+        runtime.tangent = StepTangent(runtime.sim)
 
 
 def _require_no_closures(world: World) -> None:
@@ -172,15 +192,15 @@ def resolved_configuration(world: World) -> tuple[ResolvedOption, ...]:
             DERIVATIVES,
             "differentiable",
             str(options.differentiable),
-            "" if options.differentiable else "False",
-            "derivatives of a step are not available" if options.differentiable else "as asked",
+            str(options.differentiable),
+            "as asked",
         ),
         _option(
             DERIVATIVES,
             "contact_gradient_mode",
             options.contact_gradient_mode.value,
-            "none",
-            "only a differentiable World takes derivatives",
+            ContactGradientMode.ANALYTIC.value if options.differentiable else "none",
+            "exact on the active set" if options.differentiable else "only a differentiable World takes them",
         ),
     )
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from worldline._src.facade.queries import QueryScene
     from worldline._src.facade.sensor_values import Readings
     from worldline._src.facade.state_space import StateSpace
+    from worldline._src.step.step_derivatives import StepTangent
 
 DRIVES = {
     ActuatorType.FORCE: drives.FORCE,
@@ -155,6 +156,8 @@ class Runtime:
         loops = self.model.loop_joints
         self.joint_commands = np.zeros((0, 3)) if loops is None else loops.command.copy()
         """Effort, velocity and acceleration of the joints between bodies; see `joints_commanded`."""
+        self.tangent: StepTangent | None = None
+        """Derivatives of the last step; None where nobody may ask for them."""
         self._once_set = False
         self._start: StartState | None = None
         self._acted: Array | None = None
@@ -494,6 +497,18 @@ class Runtime:
 
     def step(self, n: int) -> None:
         """Make `n` steps; what was applied once acts in the first."""
+        tangent = self.tangent
+        if tangent is None:
+            self._step(n)
+            return
+        if n > 1:
+            self._step(n - 1)
+        tangent.keep(self.held + self.once if self._once_set else None)
+        self._step(1)
+        if self.sim.failure is None and not self.sim.frozen:
+            tangent.stepped()
+
+    def _step(self, n: int) -> None:
         self._acted = None
         if not self._once_set:
             self.sim.take_steps(n)

@@ -70,6 +70,7 @@ from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.facade.world_compute import WorldCompute
 from worldline._src.facade.world_contacts import WorldContacts
 from worldline._src.facade.world_copies import WorldCopies
+from worldline._src.facade.world_derivatives import WorldDerivatives
 from worldline._src.facade.world_members import WorldMembers
 from worldline._src.facade.world_objects import WorldObjects
 from worldline._src.facade.world_settings import WorldSettings
@@ -93,13 +94,14 @@ class World(
     WorldConnections,
     WorldCompute,
     WorldCopies,
+    WorldDerivatives,
 ):
     """A simulated world.
 
     Args:
         time_step: [s], positive.
         gravity: [m/s^2], (3,); (0, 0, -9.81) when None.
-        differentiable: whether steps can be derived.
+        differentiable: whether derivatives of steps may be asked for; see `get_step_derivatives`.
         rigid_body_solver: method for free rigid bodies.
         multibody_options: how multibodies are integrated.
         contact_solver_method: how constraints are solved.
@@ -170,6 +172,7 @@ class World(
         """An empty world in design mode."""
         self._start_members()
         self._start_compute()
+        self._start_derivatives()
         self._start_connections()
         self._options = options
         self._functions = StepFunctions(self)

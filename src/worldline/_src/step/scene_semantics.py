@@ -125,7 +125,9 @@ def require_available(model: Model) -> None:
     if option.policy.rigid_body_solver is policies.RigidBodySolver.Barrier:
         raise CapabilityError("a step does not have rigid_body_solver Barrier")
     if option.policy.differentiable:
-        raise CapabilityError("a step does not have derivatives, which policy.differentiable asks for")
+        raise CapabilityError(
+            "steps of arrays do not have derivatives, which policy.differentiable asks for; a World has"
+        )
 
 
 def require_trees(model: Model, what: str) -> None:

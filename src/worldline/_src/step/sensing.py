@@ -97,7 +97,7 @@ class Copy:
         self._untouched = [Run(sim.a, guess), Run(sim.body_f, forces.new)]
         copies.append(self._untouched[0])
         for name in _INPUTS:
-            view = sim._view(name)
+            view = sim.field(name)
             begin = sim.model.arenas.offsets[name]
             inputs.append(Run(view, data[begin : begin + view.size]))
         begin = sim.model.arenas.offsets["a"]

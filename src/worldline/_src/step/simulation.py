@@ -170,29 +170,29 @@ class Simulation(FixedAttributes):
         self.drive = drives_of(model)
         """What every degree of freedom makes of its command; kernels/drives.py."""
         self.data = new_arena(model, "float", model.arenas.step_size)
-        self.q = self._view("q")
-        self.v = self._view("v")
-        self.a = self._view("a")
-        self.tau = self._view("tau")
-        self.force = self._view("force")
-        self.q_target = self._view("q_target")
-        self.v_target = self._view("v_target")
-        self.a_target = self._view("a_target")
-        self.body_f = self._view("body_f")
-        self.body_q = self._view("body_q")
-        self.body_qd = self._view("body_qd")
-        self.clock = self._view("clock")
+        self.q = self.field("q")
+        self.v = self.field("v")
+        self.a = self.field("a")
+        self.tau = self.field("tau")
+        self.force = self.field("force")
+        self.q_target = self.field("q_target")
+        self.v_target = self.field("v_target")
+        self.a_target = self.field("a_target")
+        self.body_f = self.field("body_f")
+        self.body_q = self.field("body_q")
+        self.body_qd = self.field("body_qd")
+        self.clock = self.field("clock")
         self.control = np.zeros(0 if model.actuators is None else len(model.actuators))
         self._unused_activation = np.zeros(model.activation_count)
-        self.solver_report = self._view("solver_report")
+        self.solver_report = self.field("solver_report")
         """Of the last variational step: iterations, 1 if not solved, the last correction of velocities."""
-        self._h = self._view("time_step")
+        self._h = self.field("time_step")
         self._h[0] = h
-        self.start_q, self.start_v = self._view("q_start"), self._view("v_start")
+        self.start_q, self.start_v = self.field("q_start"), self.field("v_start")
         """The state that the last step began with."""
         self.lone: tuple[tuple[int, int], ...] = ()
         """Link and first velocity of the free bodies that `kernels/free_spin.py` turns."""
-        self.spin = self._view("link_spin")
+        self.spin = self.field("link_spin")
         """Momentum that the last step took out of the axes of these, by link."""
         self.stepped = False
         """Whether the state is what the last step led to."""
@@ -205,7 +205,7 @@ class Simulation(FixedAttributes):
         self.q[:], self.v[:] = model.joint_q, model.joint_qd
         self.q_target[:], self.v_target[:] = start_targets(model)
         self.force[:] = model.joint_f
-        self.ground_dual = self._view("ground_dual")
+        self.ground_dual = self.field("ground_dual")
         """Dual force of points on the ground [N], and steps since it was updated, (points, 2)."""
         self._saved = np.zeros(model.joint_dof_count + model.activation_count + self.ground_dual.size)
         self._resume = np.zeros(1, np.int64)
@@ -253,7 +253,8 @@ class Simulation(FixedAttributes):
     def activation(self, value: Any) -> None:
         self.activation[:] = numbers_of(value, self.activation.shape, "Simulation.activation")
 
-    def _view(self, name: str) -> Array:
+    def field(self, name: str) -> Array:
+        """A field of the model's data arena, by its name in `model/fields.py`; a view."""
         shape = extent(BY_NAME[name].shape, self.model.arenas.sizes)
         start = self.model.arenas.offsets[name]
         return self.data[start : start + math.prod(shape)].reshape(shape)
@@ -382,6 +383,11 @@ class Simulation(FixedAttributes):
         Steps are prepared again only where they have other stages now, such as those of the first spring.
         """
         self._changed.update(names)
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether the stages of the last step are those of the next."""
+        return self._stages is not None
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -657,7 +663,7 @@ class Simulation(FixedAttributes):
         """Which body and quantity was the first to diverge, and when; forgets the record of it."""
         frame, self._record[0] = int(self._record[0]), 0.0
         if self.family is MultibodyIntegrationFamily.VARIATIONAL and self.solver_report[1] != 0.0:
-            largest = int(np.argmax(np.abs(self._view("dof_gap"))))
+            largest = int(np.argmax(np.abs(self.field("dof_gap"))))
             return StepFailure(failed_body(self.model, VELOCITY, largest), "solution", frame, outcome=outcome)
         return failure_of(self.model, self._record[1:4], frame, outcome=outcome)
 

@@ -1,0 +1,413 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Derivatives of the last step of a World as matrices with names, and their comparison with differences.
+
+State is that of `World.state_space()`, its derivatives are tangents of it (`state.difference`); controls are
+those of `World.control_space()`. Where numbers come from stands in `step/step_derivatives.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from worldline._src.errors import CapabilityError, NotFoundError, OperationError
+from worldline._src.facade import persistence, state_vectors, values
+from worldline._src.facade.kinds import PhysicalParameter
+from worldline._src.spatial.poses import Array
+from worldline._src.step.step_derivatives import Outcome, Seeds, StepTangent, replayed_from
+
+if TYPE_CHECKING:
+    from worldline._src.facade.joint import Joint
+    from worldline._src.facade.link import Link
+    from worldline._src.facade.rigid_body import RigidBody
+    from worldline._src.facade.runtime import Runtime
+    from worldline._src.facade.state_space import StateSpace
+    from worldline._src.facade.world import World
+
+_DIFFERENCE = 1e-6
+"""Step of differences by a parameter, relative to it or to one, whichever is more."""
+_KINK = 0.01
+"""Difference of one-sided and central differences, relative to the column, beyond which there is a kink."""
+
+
+class Provenance(Enum):
+    """Where a number of a derivative comes from."""
+
+    ANALYTIC = "analytic"
+    """A formula: implicit differentiation of the solved rows."""
+    DUAL = "dual"
+    """Dual numbers through the stages of the step: exact to rounding."""
+    FINITE_DIFFERENCE = "finite difference"
+    """Central differences of steps."""
+    UNSUPPORTED = "unsupported"
+    """Not known; such numbers are not returned."""
+
+
+class StepGradient(NamedTuple):
+    """The gradient of a loss by what a step began with; see `World.apply_step_vjp`."""
+
+    state: Array
+    """By the state, on its tangent, (tangent dimension,)."""
+    control: Array
+    """By the controls, (control dimension,)."""
+
+
+@dataclass(frozen=True)
+class StepDerivatives:
+    """Derivatives of the state after a step; see `World.get_step_derivatives`.
+
+    Attributes:
+        state_jacobian: by the state before it, (n, n) with n the dimension of the tangent.
+        control_jacobian: by the controls, (n, control dimension).
+        parameter_jacobian: by the parameters of `add_differentiable_parameter`, (n, their numbers).
+        state_names: of rows, and of the columns of `state_jacobian`.
+        control_names, parameter_names: of the columns of the others.
+        provenance: where each part comes from.
+    """
+
+    state_jacobian: Array
+    control_jacobian: Array
+    parameter_jacobian: Array
+    state_names: tuple[str, ...]
+    control_names: tuple[str, ...]
+    parameter_names: tuple[str, ...]
+    provenance: Mapping[str, Provenance] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __repr__(self) -> str:
+        n, m, p = len(self.state_names), len(self.control_names), len(self.parameter_names)
+        return f"StepDerivatives({n} tangents by {n} tangents, {m} controls, {p} parameters)"
+
+
+class DerivativeCheck(NamedTuple):
+    """Derivatives of a step beside central differences; see `World.check_derivatives`."""
+
+    largest_error: float
+    """Largest difference of an entry, over the largest entry of its column or one, whichever is more."""
+    worst: tuple[str, str]
+    """Row and column of it."""
+    changed: tuple[str, ...]
+    """Columns whose differences cross a change of the active set or another kink, which are left out."""
+    errors: Mapping[str, float]
+    """Largest error by column."""
+
+
+class Parameter(NamedTuple):
+    """A parameter that derivatives are taken against, by the names of what it belongs to."""
+
+    owner: tuple[str, ...]
+    """Name of a rigid body, or of a multibody and of its link or joint."""
+    parameter: PhysicalParameter
+    lower: float | None
+    upper: float | None
+
+
+class _Numbers(NamedTuple):
+    """The numbers of a parameter: array of the model, where they are in it, and their names."""
+
+    array: str
+    rows: tuple[tuple[int, ...], ...]
+    names: list[str]
+
+
+class _Layout(NamedTuple):
+    """Where tangents and controls of a World are among those of its model."""
+
+    tangent: np.ndarray
+    """Row of every number of the tangent: displacements, velocities, activations of the model."""
+    state_names: tuple[str, ...]
+    fields: dict[str, tuple[np.ndarray, np.ndarray]]
+    """By field of `Seeds`: columns of controls, and the numbers of the model they are."""
+    control_names: tuple[str, ...]
+
+
+def require_tangent(world: World) -> StepTangent:
+    """Derivatives of the last step; refuses a World that has none."""
+    if not world.is_differentiable:
+        raise OperationError("this World takes no derivatives; make it with World(differentiable=True)")
+    runtime = world._live()
+    if runtime.tangent is None:
+        raise OperationError("there is no last step to differentiate; step first")
+    return runtime.tangent
+
+
+def get_step_derivatives(world: World) -> StepDerivatives:
+    """See `World.get_step_derivatives`."""
+    tangent, layout = require_tangent(world), _layout(world)
+    A, B = _jacobians(world, tangent, layout)
+    parameters = [numbers_of(world, one) for one in world._parameters]
+    P = _by_parameters(world, tangent, parameters)[layout.tangent]
+    names = tuple(name for one in parameters for name in one.names)
+    return StepDerivatives(
+        A, B, P, layout.state_names, layout.control_names, names, _provenance(world, parameters)
+    )
+
+
+def apply_step_vjp(world: World, loss_gradient: Array) -> StepGradient:
+    """See `World.apply_step_vjp`."""
+    tangent, layout = require_tangent(world), _layout(world)
+    g = values.dof_vector(loss_gradient, len(layout.state_names), "d_loss_d_next_state")
+    A, B = _jacobians(world, tangent, layout)
+    return StepGradient(g @ A, g @ B)
+
+
+def apply_step_jvp(world: World, state: Array, control: Array | None) -> Array:
+    """See `World.apply_step_jvp`."""
+    tangent, layout = require_tangent(world), _layout(world)
+    x = values.dof_vector(state, len(layout.state_names), "state tangent")
+    u = np.zeros(len(layout.control_names))
+    if control is not None:
+        u = values.dof_vector(control, len(u), "control tangent")
+    return _columns(world, tangent, layout, x[None], u[None])[:, 0]
+
+
+def jacobians(world: World) -> tuple[Array, Array]:
+    """Derivatives of the last step by state and by controls."""
+    return _jacobians(world, require_tangent(world), _layout(world))
+
+
+def _jacobians(world: World, tangent: StepTangent, layout: _Layout) -> tuple[Array, Array]:
+    n, m = len(layout.state_names), len(layout.control_names)
+    whole = _columns(world, tangent, layout, np.eye(n + m)[:, :n], np.eye(n + m)[:, n:])
+    return whole[:, :n], whole[:, n:]
+
+
+def _columns(world: World, tangent: StepTangent, layout: _Layout, x: Array, u: Array) -> Array:
+    """Derivatives along rows of tangents `x` and controls `u`, (tangent dimension, rows)."""
+    made = tangent.differentiate(_seeds(world, layout, x, u))
+    return np.concatenate(made)[layout.tangent]
+
+
+def _seeds(world: World, layout: _Layout, x: Array, u: Array) -> Seeds:
+    model, sim = world._live().model, world._live().sim
+    nv, na = model.joint_dof_count, len(sim.activation)
+    whole = np.zeros((len(x), 2 * nv + na))
+    whole[:, layout.tangent] = x
+    seeds = {
+        "displacement": whole[:, :nv],
+        "velocity": whole[:, nv : 2 * nv],
+        "activation": whole[:, 2 * nv :],
+    }
+    sizes = {"force": nv, "body_f": 6 * model.body_count}
+    if sim.constraints is not None:
+        sizes["control"] = len(sim.constraints.actuators)
+    for name, (columns, rows) in layout.fields.items():
+        count = sizes[name]
+        seeds[name] = np.zeros((len(u), count))
+        seeds[name][:, rows] = u[:, columns]
+    return Seeds(**seeds)
+
+
+def _layout(world: World) -> _Layout:
+    """Where tangents and controls are; kept until a parameter or the topology changes."""
+    runtime, tangent = world._live(), require_tangent(world)
+    if tangent.layout is None or tangent.layout[0] != runtime.version:
+        tangent.layout = runtime.version, _new_layout(world, runtime)
+    return tangent.layout[1]
+
+
+def _new_layout(world: World, runtime: Runtime) -> _Layout:
+    model = runtime.model
+    nv, tangent, names = model.joint_dof_count, [], []
+    states = state_vectors.own_space(world, control=False, rigid_only=False)
+    activations = 2 * nv
+    for variable in states.variables:
+        owner, _, quantity = variable.name.rpartition(".")
+        if quantity == "activation":
+            rows = np.array([activations])
+            activations += 1
+        else:
+            rows = _dofs(world, runtime, owner) + (0 if quantity in ("pose", "q") else nv)
+        tangent.append(rows)
+        names += _numbered(variable.name, len(rows))
+    controls = state_vectors.own_space(world, control=True, rigid_only=False)
+    return _Layout(
+        np.concatenate([np.zeros(0, np.int64), *tangent]),
+        tuple(names),
+        _control_fields(world, runtime, controls),
+        tuple(name for v in controls.variables for name in _numbered(v.name, v.dimension)),
+    )
+
+
+def _numbered(name: str, count: int) -> list[str]:
+    return [name] if count == 1 else [f"{name}[{k}]" for k in range(count)]
+
+
+def _dofs(world: World, runtime: Runtime, owner: str) -> np.ndarray:
+    """Degrees of freedom of a rigid body or of a multibody, in the order of its variables."""
+    body = world._rigid_bodies.get(owner)
+    if body is not None:
+        assert body._body.free is not None, "rigid bodies move freely"
+        slices = [runtime.v_slice(body._body.free)]
+    else:
+        slices = [runtime.v_slice(joint._joint) for joint in world._multibodies[owner]._joints.values()]
+    return np.concatenate([np.zeros(0, np.int64), *(np.arange(s.start, s.stop) for s in slices)])
+
+
+def _control_fields(
+    world: World, runtime: Runtime, controls: StateSpace
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    found: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {"force": [], "body_f": [], "control": []}
+    acting = [] if runtime.constraints is None else runtime.constraints.actuators.tolist()
+    actuator = 0
+    for variable in controls.variables:
+        owner, _, quantity = variable.name.rpartition(".")
+        columns = np.arange(variable.start_index, variable.start_index + variable.dimension)
+        if quantity == "force":
+            found["force"].append((columns, _dofs(world, runtime, owner)))
+        elif quantity == "wrench":
+            start = 6 * runtime.body(world._rigid_bodies[owner]._link)
+            found["body_f"].append((columns, np.arange(start, start + 6)))
+        else:
+            if actuator in acting:
+                found["control"].append((columns, np.array([acting.index(actuator)])))
+            actuator += 1
+    return {
+        name: (np.concatenate([c for c, _ in parts]), np.concatenate([r for _, r in parts]))
+        for name, parts in found.items()
+        if parts
+    }
+
+
+def _provenance(world: World, parameters: list[_Numbers]) -> Mapping[str, Provenance]:
+    constraints = world._live().constraints
+    made = {
+        "state_jacobian": Provenance.DUAL,
+        "control_jacobian": Provenance.DUAL,
+        "parameter_jacobian": Provenance.FINITE_DIFFERENCE if parameters else Provenance.UNSUPPORTED,
+    }
+    if constraints is not None and constraints.constrains:
+        made["constraint solve"] = Provenance.ANALYTIC
+        if constraints.collision is not None:
+            made["contact geometry"] = Provenance.DUAL
+    return MappingProxyType(made)
+
+
+# ---- parameters
+
+_OF_BODY = {
+    PhysicalParameter.MASS: ("body_mass", ((),)),
+    PhysicalParameter.CENTER_OF_MASS: ("body_com", ((0,), (1,), (2,))),
+    PhysicalParameter.INERTIA: ("body_inertia", ((0, 0), (1, 1), (2, 2))),
+}
+_OF_JOINT = {
+    PhysicalParameter.DAMPING: "joint_damping",
+    PhysicalParameter.STIFFNESS: "joint_stiffness",
+    PhysicalParameter.ARMATURE: "joint_armature",
+    PhysicalParameter.POSITION_GAIN: "joint_target_ke",
+    PhysicalParameter.VELOCITY_GAIN: "joint_target_kd",
+}
+
+
+def parameter_of(
+    world: World,
+    owner: RigidBody | Link | Joint,
+    parameter: PhysicalParameter,
+    lower: float | None,
+    upper: float | None,
+) -> Parameter:
+    """A parameter of a body or of a joint of the World; refuses those that have no derivatives."""
+    path = next((path for path, handle in _owners(world, parameter) if handle is owner), None)
+    if path is None:
+        raise CapabilityError(
+            f"derivatives by {parameter.name} of {owner!r} are not available; links and rigid bodies of this "
+            f"World have {', '.join(p.name for p in _OF_BODY)}, joints of its multibodies "
+            f"{', '.join(p.name for p in _OF_JOINT)}"
+        )
+    return Parameter(path, parameter, lower, upper)
+
+
+def _owners(world: World, parameter: PhysicalParameter) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """What may have a parameter, by its names."""
+    if parameter in _OF_BODY:
+        for name, body in world._rigid_bodies.items():
+            yield (name,), body
+    for name, robot in world._multibodies.items():
+        parts = robot._links if parameter in _OF_BODY else robot._joints if parameter in _OF_JOINT else {}
+        for part, handle in parts.items():
+            yield (name, part), handle
+
+
+def numbers_of(world: World, one: Parameter) -> _Numbers:
+    """Where the numbers of a parameter are in the model; raises when its owner is gone."""
+    runtime = world._live()
+    handle = next((handle for path, handle in _owners(world, one.parameter) if path == one.owner), None)
+    base = f"{'.'.join(one.owner)}.{one.parameter.value}"
+    if handle is None:
+        raise NotFoundError(f"'{base}' is a differentiable parameter, but its owner is no longer here")
+    if one.parameter in _OF_BODY:
+        array, parts = _OF_BODY[one.parameter]
+        rows = tuple((runtime.body(handle._link), *part) for part in parts)
+    else:
+        dofs = runtime.v_slice(handle._joint)
+        array, rows = _OF_JOINT[one.parameter], tuple((d,) for d in range(dofs.start, dofs.stop))
+    return _Numbers(array, rows, _numbered(base, len(rows)))
+
+
+def _by_parameters(world: World, tangent: StepTangent, parameters: list[_Numbers]) -> Array:
+    """Central differences of the last step by parameters, made on a copy of the World."""
+    sim = world._live().sim
+    size = 2 * world._live().model.joint_dof_count + len(sim.activation)
+    columns: list[Array] = []
+    twin = persistence.clone_world(world)._live() if parameters else None
+    for one in parameters:
+        for row in one.rows:
+            assert twin is not None
+            start = np.array(getattr(twin.model, one.array))
+            h = _DIFFERENCE * max(1.0, abs(float(start[row])))
+            # numbers that must not be negative are differenced from above where they are zero
+            central = start[row] > h or one.array == "body_com"
+            ends: list[Outcome] = []
+            for shift in (-h, h) if central else (0.0, h, 2.0 * h):
+                moved = start.copy()
+                moved[row] += shift
+                twin.update(**{one.array: moved})
+                ends.append(replayed_from(twin.sim, tangent.kept))
+            twin.update(**{one.array: start})
+            if central:
+                columns.append(tangent.difference(*ends) / (2.0 * h))
+            else:
+                near, far = (tangent.difference(ends[0], end) for end in ends[1:])
+                columns.append((4.0 * near - far) / (2.0 * h))
+    return np.array(columns).reshape(-1, size).T
+
+
+# ---- comparison with differences
+
+
+def check_derivatives(world: World, step: float) -> DerivativeCheck:
+    """See `World.check_derivatives`."""
+    tangent, layout = require_tangent(world), _layout(world)
+    h = values.positive(step, "step")
+    n, m = len(layout.state_names), len(layout.control_names)
+    A, B = _jacobians(world, tangent, layout)
+    exact, names = np.concatenate([A, B], axis=1), (*layout.state_names, *layout.control_names)
+    still = tangent.replayed(Seeds())
+    errors: dict[str, float] = {}
+    changed, largest, worst = [], 0.0, (names[0] if names else "", names[0] if names else "")
+    for k, name in enumerate(names):
+        e = np.zeros((1, n + m))
+        e[0, k] = h
+        ends = [
+            tangent.replayed(_seeds(world, layout, s * e[:, :n], s * e[:, n:]))
+            for s in (-2.0, -1.0, 1.0, 2.0)
+        ]
+        # of fourth order: (8 (f(h) - f(-h)) - (f(2 h) - f(-2 h))) / 12 h
+        near, far = tangent.difference(ends[1], ends[2]), tangent.difference(ends[0], ends[3])
+        column = (8.0 * near - far)[layout.tangent] / (12.0 * h)
+        scale = max(1.0, float(np.abs(column).max(initial=0.0)))
+        forward = tangent.difference(still, ends[2])[layout.tangent] / h
+        bent = float(np.abs(forward - column).max(initial=0.0)) > _KINK * scale
+        if bent or any(end.active_set != still.active_set for end in ends):
+            changed.append(name)
+            continue
+        off = np.abs(column - exact[:, k]) / scale
+        errors[name] = float(off.max(initial=0.0))
+        if errors[name] > largest:
+            largest, worst = errors[name], (layout.state_names[int(np.argmax(off))], name)
+    return DerivativeCheck(largest, worst, tuple(changed), MappingProxyType(errors))

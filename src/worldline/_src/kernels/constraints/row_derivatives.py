@@ -1,0 +1,283 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Implicit derivatives of the accelerations that satisfy constraint rows, in dual numbers.
+
+At the solution the gradient of the cost of `newton.py` vanishes,
+
+    g(a, x) = M (a - a_smooth) - J^T f(J a - aref) = 0,
+
+where M, J, aref, a_smooth and the laws of f depend on the state x. Hence da/dx = -H^-1 dg/dx with a held,
+and H = M + J^T W J the Hessian of the active set. The gradient in dual numbers has dg/dx in its derivatives,
+so one Newton step from the solution, with one factorisation for all directions, gives da/dx; its value
+part takes off what the solver left.
+
+Contacts that obey Coulomb's law have the slip of the solution taken off their normal target (`coulomb.py`).
+With it the slack of the normal is r_0 + |mu r_t|, and the matrix is no longer symmetric: every such contact
+adds (J^T W e_0) (d|mu r_t| / da).
+"""
+
+from __future__ import annotations
+
+from worldline._src.duals.kind import value_of
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels.constraints.cone import (
+    OPEN,
+    SLIDING,
+    STICKING,
+    cone_measures,
+    sliding_forces,
+    sliding_hessian,
+)
+from worldline._src.kernels.constraints.coulomb import slip_norm
+from worldline._src.kernels.constraints.jacobians import hide_held
+from worldline._src.kernels.constraints.row_forces import plain_zone
+from worldline._src.kernels.constraints.rows import CONE
+from worldline._src.kernels.constraints.solve import gather_accelerations, give_back
+from worldline._src.kernels.constraints.tables import CONTACT_END, CONTACT_FIRST, OF_CONTACT, ROWS
+from worldline._src.kinds import float64
+from worldline._src.scalar.memory import matrix, pointer_as, vector
+from worldline._src.scalar.ops import constant, sqrt
+
+SLIDING_CONE = -1.0
+"""Weight of rows that bring a block of their own to the Hessian."""
+
+
+@inline
+def _span(notes, k, width):
+    """Columns in which row `k` may have entries."""
+    if notes.row_note[k, 0] == OF_CONTACT:
+        return notes.row_first[k], notes.row_end[k]
+    return 0, width
+
+
+@inline
+def _slacks(rows, notes, n, a, slack_out):
+    """J a - aref, with the acceleration held: derivatives are those of J and aref."""
+    for k in range(n):
+        total = -rows.aref[k]
+        first, end = _span(notes, k, a.shape[0])
+        for j in range(first, min(end, a.shape[0])):
+            total = total + value_of(a[j]) * rows.J[k, j]
+        slack_out[k] = total
+
+
+@inline
+def _forces(rows, n, slack, force_out, weight_out):
+    """Forces of all rows, and the weight of each in the Hessian; SLIDING_CONE for those of a sliding cone."""
+    k = 0
+    while k < n:
+        if rows.kind[k] == CONE:
+            end = k + rows.dim[k]
+            zone, N, T = cone_measures(rows, k, slack)
+            for j in range(k, end):
+                force_out[j] = constant(0.0, slack[j])
+                weight_out[j] = 0.0
+                if zone == STICKING:
+                    force_out[j] = -(rows.D[j] * slack[j])
+                    weight_out[j] = value_of(rows.D[j])
+            if zone != STICKING and zone != OPEN:
+                for j in range(k, end):
+                    weight_out[j] = SLIDING_CONE
+                sliding_forces(rows, k, slack, N, T, force_out)
+            k = end
+        else:
+            spring, push = plain_zone(rows, k, slack[k])
+            force_out[k], weight_out[k] = constant(0.0, slack[k]) + push, 0.0
+            if spring:
+                force_out[k], weight_out[k] = -(rows.D[k] * slack[k]), value_of(rows.D[k])
+            k += 1
+
+
+@inline
+def _gradient(M, rows, notes, n, a, smooth, force, weight, g_out):
+    """M (a - a_smooth) - J^T f. A force may be zero and its derivatives not, unless its row does not act."""
+    columns = a.shape[0]
+    for i in range(columns):
+        total = constant(0.0, g_out[i])
+        for j in range(columns):
+            total = total + M[i, j] * (a[j] - smooth[j])
+        g_out[i] = total
+    for k in range(n):
+        if weight[k] != 0.0 or force[k] != 0.0:
+            first, end = _span(notes, k, columns)
+            for j in range(first, min(end, columns)):
+                g_out[j] = g_out[j] - rows.J[k, j] * force[k]
+
+
+@inline
+def _add_cone(rows, k, slack, cone_C, columns, H_io):
+    """H += J^T C J of a sliding cone."""
+    zone, N, T = cone_measures(rows, k, slack)
+    if zone == SLIDING:
+        sliding_hessian(rows, k, slack, N, T, cone_C)
+        for r in range(rows.dim[k]):
+            for s in range(rows.dim[k]):
+                C = value_of(cone_C[r, s])
+                for i in range(columns):
+                    x = C * value_of(rows.J[k + r, i])
+                    if x != 0.0:
+                        for j in range(i + 1):
+                            H_io[i, j] += x * value_of(rows.J[k + s, j])
+
+
+@inline
+def _hessian(M, rows, notes, n, slack, weight, cone_C, H_out):
+    """M + J^T W J, the lower triangle, as plain numbers."""
+    columns = H_out.shape[0]
+    for i in range(columns):
+        for j in range(i + 1):
+            H_out[i, j] = value_of(M[i, j])
+    for k in range(n):
+        if weight[k] > 0.0:
+            first, end = _span(notes, k, columns)
+            for i in range(first, min(end, columns)):
+                x = weight[k] * value_of(rows.J[k, i])
+                if x != 0.0:
+                    for j in range(first, i + 1):
+                        H_out[i, j] += x * value_of(rows.J[k, j])
+        elif weight[k] < 0.0 and rows.dim[k] > 0:
+            _add_cone(rows, k, slack, cone_C, columns, H_out)
+
+
+@inline
+def _lift(island, frames, rows, slack_io):
+    """Add its slip to the normal slack of every contact that obeys Coulomb's law; returns how many do."""
+    count = 0
+    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
+        k = island.contact_order[i]
+        first, condim = frames.contact_row[k, 0], frames.contact_row[k, 1]
+        if first >= 0 and frames.lift[k] >= 0.0:
+            slack_io[first] = slack_io[first] + slip_norm(rows, first, condim, slack_io)
+            count += 1
+    return count
+
+
+@inline
+def _add_lift(rows, first, condim, slack, weight, cone_C, u_out, n_out, H_io):
+    """H += (J^T W e_0) (d|mu r_t| / da) of one contact, the whole matrix."""
+    columns = u_out.shape[0]
+    slip = value_of(slip_norm(rows, first, condim, slack))
+    if slip > 0.0 and weight[first] != 0.0:
+        for i in range(columns):
+            u_out[i] = weight[first] * value_of(rows.J[first, i])
+            n_out[i] = 0.0
+        if weight[first] < 0.0:
+            _, N, T = cone_measures(rows, first, slack)
+            sliding_hessian(rows, first, slack, N, T, cone_C)
+            for i in range(columns):
+                u_out[i] = 0.0
+                for r in range(condim):
+                    u_out[i] += value_of(cone_C[r, 0]) * value_of(rows.J[first + r, i])
+        for r in range(first + 1, first + condim):
+            mu = value_of(rows.bound[r])
+            pull = mu * mu * value_of(slack[r]) / slip
+            for i in range(columns):
+                n_out[i] += pull * value_of(rows.J[r, i])
+        for i in range(columns):
+            for j in range(columns):
+                H_io[i, j] += u_out[i] * n_out[j]
+
+
+@inline
+def _add_lifts(island, frames, rows, slack, weight, work_out, H_io):
+    """The whole matrix with what Coulomb's law adds, from the lower triangle of H."""
+    columns = H_io.shape[0]
+    for i in range(columns):
+        for j in range(i):
+            H_io[j, i] = H_io[i, j]
+    u = vector(pointer_as(work_out.vectors[1], float64), 0, columns)
+    n = vector(pointer_as(work_out.vectors[2], float64), 0, columns)
+    for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
+        k = island.contact_order[i]
+        first, condim = frames.contact_row[k, 0], frames.contact_row[k, 1]
+        if first >= 0 and frames.lift[k] >= 0.0:
+            _add_lift(rows, first, condim, slack, weight, work_out.cone_C, u, n, H_io)
+
+
+@inline
+def _eliminate(H_io, x_io):
+    """x = H^-1 x by elimination with partial pivoting; plain numbers in H, dual numbers in x."""
+    n = H_io.shape[0]
+    for k in range(n):
+        best = k
+        for i in range(k + 1, n):
+            if abs(H_io[i, k]) > abs(H_io[best, k]):
+                best = i
+        if best != k:
+            for j in range(n):
+                H_io[k, j], H_io[best, j] = H_io[best, j], H_io[k, j]
+            x_io[k], x_io[best] = x_io[best], x_io[k]
+        for i in range(k + 1, n):
+            factor = H_io[i, k] / H_io[k, k]
+            if factor != 0.0:
+                for j in range(k + 1, n):
+                    H_io[i, j] -= factor * H_io[k, j]
+                x_io[i] = x_io[i] - factor * x_io[k]
+    for i in range(n - 1, -1, -1):
+        y = x_io[i]
+        for j in range(i + 1, n):
+            y = y - H_io[i, j] * x_io[j]
+        x_io[i] = y / H_io[i, i]
+
+
+@inline
+def _solve(H_io, x_io):
+    """x = H^-1 x by Cholesky's method, lower triangle; plain numbers in H, dual numbers in x."""
+    n = H_io.shape[0]
+    for k in range(n):
+        total = H_io[k, k]
+        for j in range(k):
+            total -= H_io[k, j] * H_io[k, j]
+        inverse = 1.0 / sqrt(total)
+        H_io[k, k] = inverse
+        for i in range(k + 1, n):
+            total = H_io[i, k]
+            for j in range(k):
+                total -= H_io[i, j] * H_io[k, j]
+            H_io[i, k] = total * inverse
+    for i in range(n):
+        y = x_io[i]
+        for j in range(i):
+            y = y - H_io[i, j] * x_io[j]
+        x_io[i] = y * H_io[i, i]
+    for i in range(n - 1, -1, -1):
+        y = x_io[i] * H_io[i, i]
+        x_io[i] = y
+        for j in range(i):
+            x_io[j] = x_io[j] - H_io[i, j] * y
+
+
+@kernel
+def differentiate_rows(chain, held, island_io, work_out, solution_out, a_io):
+    """Accelerations of an island in dual numbers, from the smooth ones in a_io; see the module.
+
+    The solution is in solution_out.a_last, without derivatives; the mass matrix in solution_out.M.
+    O(n^3 / 6 + rows n^2 / 2) for plain numbers, O(n^2 + rows n) for dual numbers.
+    """
+    rows, notes = island_io.rows, island_io.notes
+    n = solution_out.counter[ROWS]
+    gather_accelerations(a_io, solution_out)
+    smooth, a = solution_out.island_smooth, solution_out.island_a
+    columns = a.shape[0]
+    hide_held(solution_out.column_dof[:columns], chain.dof_mobile, held, n, rows.J, rows.aref)
+
+    # slacks and forces at the solution
+    slack, force = work_out.slack[0], solution_out.row_force
+    weight = vector(pointer_as(work_out.slack[1], float64), 0, n)
+    _slacks(rows, notes, n, a, slack)
+    lifted = _lift(island_io.members, island_io.frames, rows, slack)
+    _forces(rows, n, slack, force, weight)
+
+    # a - H^-1 g
+    g = work_out.vectors[0]
+    _gradient(solution_out.M, rows, notes, n, a, smooth, force, weight, g)
+    H = matrix(pointer_as(work_out.H, float64), 0, columns, columns)
+    _hessian(solution_out.M, rows, notes, n, slack, weight, work_out.cone_C, H)
+    if lifted > 0:
+        _add_lifts(island_io.members, island_io.frames, rows, slack, weight, work_out, H)
+        _eliminate(H, g)
+    else:
+        _solve(H, g)
+    for i in range(columns):
+        a[i] = a[i] - g[i]
+    give_back(chain, solution_out, a_io)

@@ -1,0 +1,90 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Derivatives over many steps, against differences and against each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from worldline import msd
+from worldline import simulation as sx
+
+gymnasium = pytest.importorskip("gymnasium")
+ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
+CHEETAH = ASSETS / "half_cheetah.xml"
+
+
+def cheetah() -> sx.World:
+    """On its feet."""
+    scene = msd.from_file(CHEETAH)
+    scene.simulate_option.policy.differentiable = True
+    scene.simulate_option.constraint_solver_tolerance = 1e-15
+    world = sx.World.from_scene(scene)
+    world.step(n=60)
+    return world
+
+
+def final(world: sx.World, start: sx.state.WorldState, controls: np.ndarray) -> np.ndarray:
+    world.set_state(start)
+    for row in controls:
+        control = world.get_control(world.control_space())
+        control.vector = row
+        world.set_control(control)
+        world.step()
+    return world.state_vector.copy()
+
+
+def test_a_rollout_of_200_steps_through_contacts_against_differences():
+    world, rng = cheetah(), np.random.default_rng(4)
+    start = world.get_state(world.state_space())
+    size = world.control_space().dimension
+    controls = 0.1 * rng.normal(size=(200, size))
+    run = sx.diff.rollout(world, controls)
+    assert world.compute_step_metrics().active_contact_count > 0
+    # half_cheetah has no rotations in space: tangents are differences of vectors
+    g = rng.normal(size=start.tangent_dimension)
+    back = run.vjp(g)
+    for _ in range(3):
+        x, u = rng.normal(size=start.tangent_dimension), rng.normal(size=controls.shape)
+        h = 1e-8
+        ends = [final(world, sx.state.integrate(start, s * h * x), controls + s * h * u) for s in (-1.0, 1.0)]
+        difference = g @ (ends[1] - ends[0]) / (2.0 * h)
+        product = float(back.state @ x + np.sum(back.controls * u))
+        assert product == pytest.approx(difference, rel=1e-4)
+        forth = run.jvp(x, u)
+        assert g @ forth[-1] == pytest.approx(product, rel=1e-9)
+
+
+def test_losses_of_all_states_and_checkpoints():
+    world, rng = cheetah(), np.random.default_rng(5)
+    controls = 0.1 * rng.normal(size=(11, world.control_space().dimension))
+    before = world.state_vector.copy()
+    run = sx.diff.rollout(world, controls)
+    after = world.state_vector.copy()
+    np.testing.assert_array_equal(run.states[[0, -1]], [before, after])
+    weights = rng.normal(size=(12, world.get_state(world.state_space()).tangent_dimension))
+    back = run.vjp(weights)
+    x, u = rng.normal(size=weights.shape[1]), rng.normal(size=controls.shape)
+    forth = run.jvp(x, u)
+    product = float(back.state @ x + np.sum(back.controls * u))
+    assert np.sum(weights * forth) == pytest.approx(product, rel=1e-10)
+    # the World is where its steps led to
+    np.testing.assert_array_equal(world.state_vector, after)
+
+
+def test_what_a_rollout_is_given_is_checked():
+    with pytest.raises(RuntimeError, match="differentiable=True"):
+        sx.diff.rollout(sx.World(), np.zeros((3, 0)))
+    world = sx.World(differentiable=True)
+    world.add_rigid_body("box")
+    with pytest.raises(ValueError, match="shape \\(steps, 6\\)"):
+        sx.diff.rollout(world, np.zeros((3, 2)))
+    assert world.frame == 0
+    run = sx.diff.rollout(world, np.zeros((3, 6)))
+    with pytest.raises(ValueError, match="d_loss_d_states"):
+        run.vjp(np.zeros((2, 12)))
+    with pytest.raises(ValueError, match="control tangents"):
+        run.jvp(np.zeros(12), np.zeros((2, 6)))

@@ -1,0 +1,221 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Derivatives of one step against central differences: forces, rows, contacts and integrators of every kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from worldline import msd
+from worldline import simulation as sx
+
+METHODS = {
+    "pyramids": 'cone="pyramidal"',
+    "cones": 'cone="elliptic"',
+    "runge-kutta": 'integrator="RK4"',
+    "implicit": 'integrator="implicitfast"',
+}
+PLANE = '<geom type="plane" size="5 5 .1"/>'
+
+
+def body(geom: str, place: str) -> str:
+    return f'<body pos="{place}"><freejoint/><geom {geom}/></body>'
+
+
+ARM = """<body><joint name="a" axis="0 1 0" range="-20 10" limited="true" frictionloss=".3" damping=".1"
+    stiffness="2" armature=".01"/><geom type="capsule" fromto="0 0 0 .4 0 0" size=".04" contype="0" conaffinity="0"/>
+  <body pos=".4 0 0"><joint name="b" type="ball" range="0 30" limited="true" damping=".05"/>
+    <geom type="capsule" fromto="0 0 0 .4 0 0" size=".04" contype="0" conaffinity="0"/>
+    <body pos=".4 0 0"><joint name="c" type="slide" axis="1 0 0" range="-.01 .05" limited="true"/>
+      <geom type="sphere" size=".05" mass="1" contype="0" conaffinity="0"/></body></body></body>"""
+LOOP = """<body name="x"><joint name="a" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 .4 0 0" size=".04" {0}/>
+  <body pos=".4 0 0"><joint name="b" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 .4 0 0" size=".04" {0}/>
+    <body name="y" pos=".4 0 0"><joint name="c" axis="0 1 0"/>
+      <geom type="capsule" fromto="0 0 0 .4 0 0" size=".04" {0}/></body></body></body>
+  <body name="z" pos="0 1 0"><freejoint/><geom type="box" size=".1 .1 .1" {0}/></body>
+  <body name="w" pos="0 1 .3"><freejoint/><geom type="box" size=".1 .1 .1" {0}/></body>"""
+PULLED = """<site name="o" pos="0 0 1"/>
+  <geom name="g" type="cylinder" size=".05 .2" pos=".3 0 .5" euler="90 0 0" contype="0" conaffinity="0"/>
+  <body><joint name="a" axis="0 1 0" damping=".1"/><geom type="capsule" fromto="0 0 0 .4 0 0" size=".04" {0}/>
+  <site name="p" pos=".3 0 .05"/><body pos=".4 0 0"><joint name="b" axis="0 1 0"/>
+    <geom type="capsule" fromto="0 0 0 .4 0 0" size=".04" {0}/><site name="r" pos=".3 0 .05"/></body></body>"""
+APART = 'contype="0" conaffinity="0"'
+
+SCENES = {
+    "spheres": PLANE
+    + "".join(
+        body(f'type="sphere" size=".1" condim="{dim}" friction=".6 .02 .01"', f"{0.19 * k} .0{k} .095")
+        for k, dim in enumerate((3, 4, 6, 1))
+    ),
+    "capsules": PLANE
+    + body('type="capsule" size=".1 .2"', "0 0 .29")
+    + body('type="capsule" size=".1 .2" euler="90 3 0"', ".15 0 .095"),
+    "box": PLANE + body('type="box" size=".1 .2 .15"', "0 0 .148"),
+    "ball on box": PLANE
+    + body('type="box" size=".1 .2 .15"', "0 0 .148")
+    + body('type="sphere" size=".1"', ".02 .03 .395"),
+    "box on box": PLANE
+    + body('type="box" size=".2 .2 .15"', "0 0 .148")
+    + body('type="box" size=".1 .1 .1"', ".02 .03 .395"),
+    "edge on box": PLANE
+    + body('type="box" size=".2 .2 .15"', "0 0 .148")
+    + body('type="box" size=".1 .1 .1" euler="45 30 0"', ".02 .03 .452"),
+    "capsule on box": PLANE
+    + body('type="box" size=".2 .2 .15"', "0 0 .148")
+    + body('type="capsule" size=".1 .1" euler="90 3 0"', ".02 .03 .395"),
+    "ellipsoid": PLANE + body('type="ellipsoid" size=".1 .2 .15"', "0 0 .148"),
+    "arm": (
+        ARM,
+        '<actuator><motor joint="a" gear="3"/><position joint="c" kp="50"/>'
+        '<general joint="a" dyntype="filter" dynprm=".05" gainprm="2"/>'
+        '<general joint="c" dyntype="integrator" biastype="affine" biasprm="0 -3 0"/></actuator>',
+    ),
+    "equalities": (
+        LOOP.format(APART),
+        '<equality><connect body1="y" body2="world" anchor=".3 0 0"/>'
+        '<joint joint1="a" joint2="b" polycoef="0.1 .5 .2 0 0"/><weld body1="z" body2="w"/></equality>',
+    ),
+    "tendons": (
+        PULLED.format(APART),
+        '<tendon><spatial name="t" stiffness="20" damping=".5" range="0 1.1" limited="true" frictionloss=".2">'
+        '<site site="o"/><site site="p"/><site site="r"/></spatial>'
+        '<fixed name="f" stiffness="3"><joint joint="a" coef="1"/><joint joint="b" coef="-.5"/></fixed>'
+        '<spatial name="u"><site site="o"/><geom geom="g"/><site site="p"/></spatial></tendon>'
+        '<actuator><motor tendon="u" gear="2"/></actuator>',
+    ),
+    "medium": (body('type="box" size=".1 .2 .3"', "0 0 1"), "", 'density="100" viscosity=".1"'),
+}
+REFUSED = {("tendons", "implicit")}
+"""Forces that depend on rates are taken at the end of the step by that family."""
+
+
+def differentiable(text: str) -> sx.World:
+    scene = msd.from_str(text, format="mjcf")
+    scene.simulate_option.policy.differentiable = True
+    return sx.World.from_scene(scene)
+
+
+def world_of(scene: str, method: str) -> sx.World:
+    parts = SCENES[scene]
+    bodies, more, option = (parts, "", "") if isinstance(parts, str) else (*parts, "", "")[:3]
+    return differentiable(
+        f"<mujoco><option {METHODS[method]} {option}/><worldbody>{bodies}</worldbody>{more}</mujoco>"
+    )
+
+
+def disturb(world: sx.World, rng: np.random.Generator, size: float = 1e-3) -> None:
+    state = world.get_state(world.state_space())
+    world.set_state(sx.state.integrate(state, size * rng.normal(size=state.tangent_dimension)))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scene", SCENES)
+def test_derivatives_are_those_of_central_differences(scene, method):
+    world, rng = world_of(scene, method), np.random.default_rng(3)
+    if (scene, method) in REFUSED:
+        with pytest.raises(NotImplementedError, match="implicit-velocity"):
+            world.step()
+        return
+    compared = 0
+    for turn in range(4):
+        world.step(n=25)
+        if turn % 2 == 0:
+            disturb(world, rng)
+            world.step()
+        check = world.check_derivatives()
+        assert check.largest_error < 1e-6, check.worst
+        compared += len(check.errors)
+        assert np.isfinite(world.get_step_derivatives().state_jacobian).all()
+    # most columns are smooth where they are looked at
+    assert compared > 0.9 * 4 * len(world.get_step_derivatives().state_names)
+
+
+gymnasium = pytest.importorskip("gymnasium")
+ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
+
+
+@pytest.mark.parametrize("robot", ["hopper", "half_cheetah", "ant", "humanoid", "walker2d"])
+def test_robots_in_contact(robot):
+    scene = msd.from_file(ASSETS / f"{robot}.xml")
+    scene.simulate_option.policy.differentiable = True
+    # what the solver leaves undone is noise of the differences
+    scene.simulate_option.constraint_solver_tolerance = 1e-15
+    world, rng, touched = sx.World.from_scene(scene), np.random.default_rng(1), 0
+    world.actuator_controls = 0.3 * rng.uniform(-1.0, 1.0, len(world.actuator_controls))
+    for _ in range(4):
+        world.step(n=50)
+        check = world.check_derivatives()
+        assert check.largest_error < 1e-7, check.worst
+        touched += world.compute_step_metrics().active_contact_count
+    assert touched > 0
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_trees_with_drives_springs_and_damping(seed):
+    rng = np.random.default_rng(seed)
+    world = sx.World(time_step=0.002, differentiable=True)
+    family = list(sx.MultibodyIntegrationFamily)[seed % 3]
+    world.multibody_options = sx.MultibodyOptions(integration_family=family)
+    robot, parent = world.add_multibody("robot"), None
+    for k in range(6):
+        kind = [sx.JointType.REVOLUTE, sx.JointType.SPHERICAL, sx.JointType.PRISMATIC][rng.integers(3)]
+        axis = {} if kind is sx.JointType.SPHERICAL else {"axis": rng.normal(size=3)}
+        spec = sx.JointSpec(name=f"j{k}", type=kind, **axis)
+        inertia = np.diag(rng.uniform(0.05, 0.1, 3))
+        parent = robot.add_link(
+            f"l{k}",
+            parent=parent,
+            joint=spec,
+            mass=rng.uniform(0.5, 2.0),
+            inertia=inertia,
+            center_of_mass=rng.uniform(-0.2, 0.2, 3),
+        )
+        joint = robot.joints[f"j{k}"]
+        joint.damping_coefficient = rng.uniform(0.0, 1.0, joint.num_dofs)
+        joint.spring_stiffness = rng.uniform(0.0, 5.0, joint.num_dofs)
+    disturb(world, rng, 0.5)
+    world.step(n=3)
+    check = world.check_derivatives()
+    assert check.largest_error < 1e-7 and not check.changed, check.worst
+
+
+def test_hard_contacts_obey_coulomb_at_rest_and_sliding():
+    for velocity in ((0.0, 0.0, 0.0), (1.0, 0.3, 0.0)):
+        world = sx.World(time_step=0.002, differentiable=True)
+        ground = world.add_rigid_body("ground", position=(0, 0, -0.5))
+        ground.is_static = True
+        ground.set_collision_shape(sx.CollisionShape.box((5, 5, 0.5)))
+        box = world.add_rigid_body("box", mass=2, position=(0, 0, 0.5))
+        box.set_collision_shape(sx.CollisionShape.box((0.2, 0.2, 0.5)))
+        box.linear_velocity = velocity
+        for _ in range(3):
+            world.step(n=30)
+            check = world.check_derivatives()
+            assert check.largest_error < 1e-6, check.worst
+            # contacts that close exactly have a kink along what moves the ground or the box through them
+            assert len(check.errors) >= 24
+            assert world.compute_step_metrics().active_contact_count > 0
+
+
+def test_touching_resting_and_coincident_shapes_have_finite_derivatives():
+    for height in (0.1, 0.1 - 1e-12, 0.0, 0.05):
+        ball = body('type="sphere" size=".1"', f"0 0 {height}")
+        box = body('type="box" size=".1 .1 .1"', f"1 0 {height}")
+        world = differentiable(f"<mujoco><worldbody>{PLANE}{ball}{ball}{box}</worldbody></mujoco>")
+        for _ in range(3):
+            world.step()
+            made = world.get_step_derivatives()
+            assert np.isfinite(made.state_jacobian).all() and np.isfinite(made.control_jacobian).all()
+
+
+@pytest.mark.parametrize("geom", ['type="cylinder" size=".1 .1"', 'type="ellipsoid" size=".1 .12 .1"'])
+def test_curved_shapes_on_each_other_are_refused_where_they_touch(geom):
+    low, high = body(geom, "0 0 1"), body(f'{geom} euler="70 10 0"', ".02 .03 1.17")
+    world = differentiable(f"<mujoco><worldbody>{low}{high}</worldbody></mujoco>")
+    world.step()
+    assert world.compute_step_metrics().active_contact_count > 0
+    with pytest.raises(NotImplementedError, match="touch and are another pair"):
+        world.get_step_derivatives()
