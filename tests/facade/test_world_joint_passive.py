@@ -11,6 +11,7 @@ import pytest
 
 from worldline import ArgumentError, SceneError, UnknownCapabilityError, model, msd
 from worldline import simulation as sx
+from worldline._src.facade.force_shares import force_shares
 
 REVOLUTE, PRISMATIC = sx.JointType.REVOLUTE, sx.JointType.PRISMATIC
 PARAMETERS = {
@@ -236,3 +237,17 @@ def test_lanes_refuse_joints_between_bodies_by_name():
     world, _ = made("semi-implicit", REVOLUTE, False, **PARAMETERS["all"])
     with pytest.raises(Exception, match="joints between bodies"):
         model.LaneSimulation(msd.build(world.to_scene()), 4)
+
+
+def test_shares_of_forces_have_the_sign_of_the_spring_and_the_damper():
+    """A body on a prismatic joint along y at 0.2 with 3 m/s: -k (y - rest) and -d v on its y."""
+    world, joint = made("semi-implicit", PRISMATIC, False, spring_stiffness=30.0, damping_coefficient=0.5)
+    runtime = world._live()
+    runtime.sim.q[1], runtime.sim.v[1] = 0.2, 3.0
+    runtime.sim.written()
+    assert joint.position[0] == pytest.approx(0.2)
+    q = runtime.sim.q.copy()
+    world.step()
+    shares = force_shares(runtime, q)
+    assert shares.springs[1] == pytest.approx(-30.0 * 0.2, rel=1e-6)
+    assert shares.damping[1] == pytest.approx(-0.5 * 3.0, rel=1e-2)

@@ -9,8 +9,10 @@ import pytest
 
 from worldline import msd
 from worldline import simulation as sx
+from worldline._src.facade.force_shares import late_forces
 from worldline._src.step import moments
-from worldline.model import LaneSimulation
+from worldline._src.step.inverse_weights import InverseMass
+from worldline.model import LaneSimulation, mass_matrix
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -117,3 +119,40 @@ def test_moments_of_distant_trees_are_those_of_mujoco(between):
         assert mine == pytest.approx(dense[u], abs=1e-12), u
         # only what can move the sites, tendons or joints that are held
         assert len(dofs) <= 11
+
+
+CHAIN = """<mujoco><option integrator="implicitfast"><flag contact="disable"/></option><worldbody>{bodies}</worldbody>
+  <tendon><fixed name="t" damping="2"><joint joint="a" coef="1"/><joint joint="b" coef="-2"/><joint joint="c" coef=".5"/>
+  <joint joint="d" coef="3"/></fixed></tendon><actuator><general tendon="t" biastype="affine" biasprm="0 0 -1.5" gear="2"/>
+  <general joint="b" biastype="affine" biasprm="0 0 -.7" gear="-3"/></actuator></mujoco>"""
+BODIES = """<body><joint name="a" axis="0 1 0"/><geom size=".1" pos=".3 0 0"/><body pos=".5 0 0"><joint name="b" axis="0 1 0"/>
+  <geom size=".1" pos=".3 0 0"/></body><body pos="0 .5 0"><joint name="c" axis="0 0 1"/><geom size=".1" pos=".3 0 0"/></body></body>
+  <body pos="0 3 0"><joint name="d" axis="0 1 0"/><geom size=".1" pos=".3 0 0"/></body>"""
+
+
+def test_late_forces_are_those_of_pairs_of_which_one_moves_the_other():
+    """Q late with Q = pairs * sum of d m^T m: a moves b and c, which do not move each other, and d is apart."""
+    world = sx.World.from_scene(msd.from_str(CHAIN.format(bodies=BODIES)))
+    world.step()
+    late = np.array([0.3, -0.8, 1.1, 0.5])
+    pairs = np.array([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1.0]])
+    tendon = np.array([1.0, -2.0, 0.5, 3.0])
+    joint = np.array([0.0, -3.0, 0.0, 0.0])
+    of_actuators, of_tendons = late_forces(world._live(), late)
+    squares = 1.5 * np.outer(2 * tendon, 2 * tendon) + 0.7 * np.outer(joint, joint)
+    assert of_actuators == pytest.approx((pairs * squares) @ late)
+    assert of_tendons == pytest.approx((pairs * 2.0 * np.outer(tendon, tendon)) @ late)
+
+
+def test_inverse_inertia_over_several_trees():
+    """x M^-1 x and M^-1 x of sparse vectors, beside the inverse of the whole mass matrix."""
+    model = msd.build(msd.from_str(CHAIN.format(bodies=BODIES)))
+    q = np.array([0.3, -0.5, 0.7, 0.2])
+    inverse, M = InverseMass(model, q), mass_matrix(model, q)
+    for dofs in ([0, 1, 2, 3], [1, 3], [2], []):
+        x = np.zeros(4)
+        x[dofs] = np.arange(1.0, 1.0 + len(dofs))
+        given = np.array(dofs, np.int64), x[dofs]
+        assert inverse.square(*given) == pytest.approx(x @ np.linalg.solve(M, x))
+        # zero in trees without any of them, which are left out
+        assert np.linalg.norm(inverse.times(*given)) == pytest.approx(np.linalg.norm(np.linalg.solve(M, x)))
