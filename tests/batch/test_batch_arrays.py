@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from batch_scenes import BOXES, hard_world, lane_batch, robot, scatter, thread_batch
 
-from worldline import ArgumentError, CapabilityError, NotFoundError, OperationError, ShapeError
+from worldline import ArgumentError, CapabilityError, NotFoundError, OperationError, ShapeError, msd
 from worldline import simulation as sx
 
 BOTH = pytest.mark.parametrize("make", [lane_batch, thread_batch])
@@ -288,3 +288,32 @@ def test_hard_contacts_carry_the_weight_too():
     batch = sx.WorldBatch(hard_world(), 2)
     batch.step(3000)
     assert batch.contacts.force[:, 2] == pytest.approx(2 * 9.81, rel=1e-6)
+
+
+def ball_scene():
+    """A ball on a floor, with a keyframe high above it."""
+    text = """<mujoco><worldbody><geom type="plane" size="5 5 .1"/>
+      <body name="ball" pos="0 0 .1"><freejoint/><geom size=".1"/></body></worldbody>
+      <keyframe><key name="high" qpos="0 0 2 1 0 0 0"/></keyframe></mujoco>"""
+    return msd.from_str(text, format="mjcf")
+
+
+@pytest.mark.parametrize("layout", ["lanes", "threads"])
+def test_contacts_of_some_worlds_are_those_of_the_batch(layout):
+    batch = sx.WorldBatch(ball_scene(), 11, layout=layout)
+    batch.joint_positions[:, 2] = np.where(np.arange(11) % 3, 0.095, 0.3)
+    batch.step(2)
+    whole, which = batch.contacts, [7, 2, 3, 10]
+    part = batch.select(which).contacts
+    assert part.count == 3 and whole.count == 7
+    for row, world in enumerate(which):
+        for a, b in zip(part.of_world(row)[1:], whole.of_world(world)[1:], strict=True):
+            np.testing.assert_array_equal(a, b)
+        for a, b in zip(batch.worlds[world].contacts[1:], whole.of_world(world)[1:], strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_a_keyframe_leads_worlds_on_threads_too():
+    batch = sx.WorldBatch(ball_scene(), 3, layout="threads")
+    batch.reset([1], keyframe="high")
+    assert batch.joint_positions[:, 2].tolist() == [0.1, 2.0, 0.1]

@@ -466,9 +466,9 @@ class LaneSimulation(FixedAttributes):
         limits = limits_of(self._checks, np.inf)
         return self._state_parts, self._input_parts, self._checks, np.stack([limits, limits])
 
-    def rows(self, low: int, high: int) -> tuple[Array, Array]:
+    def rows(self, which: np.ndarray) -> tuple[Array, Array]:
         """Copies of the rows of state and inputs of some worlds."""
-        return self._state[low:high].copy(), self._inputs[low:high].copy()
+        return self._state[which], self._inputs[which]
 
     def kept_of(self, state: Array) -> Array:
         """The part of rows of state that holds forces of constraint rows."""

@@ -99,62 +99,75 @@ def _rows(
     )
 
 
-def contacts_in_lanes(sim: LaneSimulation) -> ContactRows:
-    """Contacts of all worlds as they stand."""
-    if sim.constraints.collision is None:
+def contacts_in_lanes(sim: LaneSimulation, which: np.ndarray) -> ContactRows:
+    """Contacts of some worlds as they stand; `which` has their indices, of which `world` is the position."""
+    collision = sim.constraints.collision
+    if collision is None or not len(which):
         return no_contacts()
     scalar = choose_scalar(None, sim.worlds)
     width, run = SCALARS[scalar][1], lane_runner(scalar)
     # the plan of a step, of which only the evaluation runs
     sim.stages(wrenches=bool(sim.body_f.any()))
     program = program_table(forward_stages(sim.constraints.step_plan), scalar)
-    tables = sim.row_tables
-    found = []
+    tables, constraints = sim.row_tables, sim.constraints
+    count, total = constraints.sizes["ncontact"], len(which)
+    contact, frame = np.empty((total, count, 7)), np.empty((total, count, 9))
+    mu, kept = np.empty((total, *constraints.column["mu"].shape)), np.empty((total, sim.kept.shape[1]))
+    first, condim, cone = (np.empty((total, count), np.int64) for _ in range(3))
     with sim.room(scalar) as room:
-        for low in range(0, sim.worlds, width):
-            high = min(low + width, sim.worlds)
-            state, inputs = sim.rows(low, high)
-            marks = np.zeros((high - low, MARKS))
-            run(program, room.table, *tables, state, inputs, marks, 0, high - low, 1)
-            found.append(_of_group(sim, room.sets, state, low, width))
-    return joined(found)
-
-
-def _of_group(sim: LaneSimulation, sets: list[Any], state: Array, low: int, width: int) -> ContactRows:
-    """Contacts of the worlds of one group, from the arenas they were evaluated in."""
-    constraints = sim.constraints
-    assert constraints.collision is not None
-    worlds, count = len(state), constraints.sizes["ncontact"]
-    contact = _column(constraints.collision, h, "contact", sets[COLLISION], width)[:worlds, :count]
-    frame = _column(constraints.block, t, "frame", sets[CONSTRAINT], width)[:worlds]
-    mu = _column(constraints.block, t, "mu", sets[CONSTRAINT], width)[:worlds]
-    rows = _column(constraints.block, t, "contact_row", sets[CONSTRAINT], width)
-    kinds = _column(constraints.block, t, "kind", sets[CONSTRAINT], width)
-    kept, at = sim.kept_of(state), constraints.column["contact_kept"]
-    force = np.zeros((worlds, len(rows), 3))
-    for k in np.flatnonzero(rows[:, 0] >= 0).tolist():
-        first, condim = rows[k]
-        forces = kept[:, at[k] :]
-        if condim == 1 or kinds[first] == CONE:
-            most = min(condim, 3)
-            force[:, k, :most] = forces[:, :most]
-            continue
-        # edges of a pyramid: normal force is their sum, friction the difference of opposite ones times mu
-        for j in range(1, condim):
-            up, down = forces[:, 2 * j - 2], forces[:, 2 * j - 1]
-            force[:, k, 0] += up + down
-            if j < 3:
-                force[:, k, j] = mu[:, k, j - 1] * (up - down)
-    force = np.einsum("wki,wkij->wkj", force, frame.reshape(worlds, -1, 3, 3))
-    ids = np.tile(constraints.collision.column["contact_id"][:count], (worlds, 1))
+        columns = [
+            _column(collision, h, "contact", room.sets[COLLISION], width)[:, :count],
+            _column(constraints.block, t, "frame", room.sets[CONSTRAINT], width).reshape(width, -1, 9),
+            _column(constraints.block, t, "mu", room.sets[CONSTRAINT], width),
+        ]
+        rows = _column(constraints.block, t, "contact_row", room.sets[CONSTRAINT], width)
+        kinds = _column(constraints.block, t, "kind", room.sets[CONSTRAINT], width)
+        for low in range(0, total, width):
+            group = which[low : low + width]
+            state, inputs = sim.rows(group)
+            marks, span = np.zeros((len(group), MARKS)), slice(low, low + len(group))
+            run(program, room.table, *tables, state, inputs, marks, 0, len(group), 1)
+            for made, column in zip((contact, frame, mu), columns, strict=True):
+                made[span] = column[: len(group)]
+            first[span], condim[span] = rows[:count, 0], rows[:count, 1]
+            cone[span], kept[span] = kinds[rows[:count, 0]] == CONE, sim.kept_of(state)
+    force = _forces(constraints.column["contact_kept"], kept, mu, np.where(first >= 0, condim, 0), cone)
+    force = np.einsum("wki,wkij->wkj", force, frame.reshape(total, count, 3, 3))
     return _rows(
-        np.repeat(np.arange(low, low + worlds), len(rows)),
-        ids,
+        np.repeat(np.arange(total), count),
+        np.tile(collision.column["contact_id"][:count], (total, 1)),
         contact.reshape(-1, 7),
         force.reshape(-1, 3),
         constraints.shapes,
-        np.tile(rows[:, 0] >= 0, worlds),
+        (first >= 0).ravel(),
     )
+
+
+def _forces(at: np.ndarray, kept: Array, mu: Array, condim: np.ndarray, cone: np.ndarray) -> Array:
+    """Forces of contacts in their frames from the forces of their rows, (worlds, contacts, 3).
+
+    at: first row of every contact in `kept`; condim: directions of every contact, 0 where it has no rows;
+    cone: whether rows are directions of an elliptic cone, and not edges of a pyramid.
+    """
+    made = np.zeros((*condim.shape, 3))
+    for k in np.flatnonzero(condim.any(axis=0)).tolist():
+        for dim in np.unique(condim[:, k]).tolist():
+            for round_ in (False, True):
+                worlds = np.flatnonzero((condim[:, k] == dim) & (cone[:, k] == round_))
+                if not dim or not len(worlds):
+                    continue
+                forces = kept[worlds, at[k] :]
+                if dim == 1 or round_:
+                    most = min(dim, 3)
+                    made[worlds, k, :most] = forces[:, :most]
+                    continue
+                # edges of a pyramid: normal force is their sum, friction mu times differences of opposites
+                for j in range(1, dim):
+                    up, down = forces[:, 2 * j - 2], forces[:, 2 * j - 1]
+                    made[worlds, k, 0] += up + down
+                    if j < 3:
+                        made[worlds, k, j] = mu[worlds, k, j - 1] * (up - down)
+    return made
 
 
 def _column(block: Any, tables: Any, name: str, arenas: Any, width: int) -> np.ndarray:

@@ -138,9 +138,9 @@ class LaneWorlds:
         model, q, v = self.template.model, self.sim.q[which], self.sim.v[which]
         return dynamics.kinetic_energy(model, q, v), dynamics.potential_energy(model, q)
 
-    def contacts(self) -> ContactRows:
-        """Contacts of the present state."""
-        return contacts_in_lanes(self.sim)
+    def contacts(self, which: np.ndarray) -> ContactRows:
+        """Contacts of the present state of some worlds, by their position in `which`."""
+        return contacts_in_lanes(self.sim, which)
 
     def sensors(self) -> Array:
         """Readings of all sensors, (worlds, n)."""

@@ -15,6 +15,7 @@ import numpy as np
 from worldline._src.errors import ArgumentError, ShapeError
 from worldline._src.facade import values
 from worldline._src.facade.batch import handles
+from worldline._src.facade.batch.contacts import BatchContacts, batch_contacts
 from worldline._src.facade.batch.fields import FIELDS, Field
 from worldline._src.facade.batch.parameters import BatchParameters
 from worldline._src.facade.collections import NamedCollection
@@ -101,6 +102,16 @@ class BatchPart(KnownNames):
         """World axes [rad/s], ([worlds,] body_count, 3)."""
         twists = self._batch._worlds.velocities(self._which)
         return values.read_only(self._leading(twists[..., :3].copy()))
+
+    @property
+    def contacts(self) -> BatchContacts:
+        """Contacts of the present state of these worlds, with the forces that act there now.
+
+        They are up to date after every write, and no step is made: forces are those that the present state,
+        commands and forces on bodies lead to. A World has the contacts of its last step instead. The world
+        of a contact is its row here: its index in a batch, its position in a selection.
+        """
+        return batch_contacts(self._batch._worlds.contacts(self._which))
 
     @property
     @returns_read_only

@@ -326,14 +326,14 @@ class ThreadWorlds:
             made[1, k] = dynamics.potential_energy(sim.model, q)
         return made[0], made[1]
 
-    def contacts(self) -> ContactRows:
-        """Contacts of the present state."""
+    def contacts(self, which: np.ndarray) -> ContactRows:
+        """Contacts of the present state of some worlds, by their position in `which`."""
         found = []
-        for i in range(self.count):
+        for k, i in enumerate(which.tolist()):
             unit = self._fresh(i)
             runtime = unit.runtime
             acting = unit.sim.body_f.copy() if runtime is None else runtime.held + runtime.once
-            found.append(contacts_of(unit.sim, acting, i))
+            found.append(contacts_of(unit.sim, acting, k))
         return joined(found)
 
     def sensors(self) -> Array:

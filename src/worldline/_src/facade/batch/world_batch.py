@@ -23,7 +23,6 @@ from worldline._src.errors import (
 from worldline._src.facade import requirements, values
 from worldline._src.facade.batch import checkpoints
 from worldline._src.facade.batch.array_fields import LiveField
-from worldline._src.facade.batch.contacts import BatchContacts, batch_contacts
 from worldline._src.facade.batch.lane_worlds import LaneWorlds
 from worldline._src.facade.batch.layout_choice import AUTOMATIC, LANES, LayoutChoice, choose_layout
 from worldline._src.facade.batch.objects import objects_of
@@ -214,15 +213,6 @@ class WorldBatch(BatchPart):
 
     def _write(self, name: str, rows: Array) -> None:
         self._array(name)[...] = rows
-
-    @property
-    def contacts(self) -> BatchContacts:
-        """Contacts of the present state in all worlds, with the forces that act there now.
-
-        They are up to date after every write, and no step is made: forces are those that the present state,
-        commands and forces on bodies lead to. A World has the contacts of its last step instead.
-        """
-        return batch_contacts(self._worlds.contacts())
 
     @property
     @returns_read_only
@@ -538,7 +528,7 @@ class WorldBatch(BatchPart):
         return {
             field: np.broadcast_to(numbers, (len(which), *np.shape(numbers)))
             for field, numbers in rows.items()
-            if field == "time" or field in self._worlds.arrays
+            if field == "time" or self._has(field)
         }
 
     # ---- files
