@@ -18,7 +18,7 @@ from worldline._src.errors import CapabilityError
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "worldline" / "_src"
-NEEDS = {"viewing.md": ("viser", "vtkmodules", "PIL")}
+NEEDS = {"viewing.md": ("viser", "vtkmodules", "PIL"), "learn.md": ("gymnasium",)}
 """Packages beyond the core that a page is about."""
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 

@@ -10,6 +10,7 @@ Public modules, loaded when they are first used:
 - `worldline.collision`: shapes, contacts, distances and rays without a world;
 - `worldline.lcp`: linear complementarity problems and their solvers;
 - `worldline.kinematics`: inverse kinematics of worlds and models;
+- `worldline.envs`: learning environments for Gymnasium (needs the extra `learn`);
 - `worldline.math`: rotations, quaternions, Euler angles, and the groups SO(3) and SE(3).
 
 All errors are here: `worldline.WorldlineError` and the classes that derive from it.
@@ -90,9 +91,12 @@ __all__ = [
 
 _MODULES = frozenset({"collision", "kinematics", "lcp", "math", "model", "msd", "simulation"})
 
+_EXTRAS = frozenset({"envs"})
+"""Modules that need more packages than the library does."""
+
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
+    if name in _MODULES or name in _EXTRAS:
         return importlib.import_module(f"worldline.{name}")
     raise AttributeError(f"module 'worldline' has no attribute '{name}'")
 

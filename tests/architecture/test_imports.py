@@ -111,6 +111,8 @@ CHAINS = (
     ("errors", "masked", "progress", "scene", "collision", "step", "facade"),
     ("errors", "masked", "spatial", "math", "kinematics"),
     ("errors", "masked", "kernels", "model", "step", "facade", "kinematics"),
+    ("errors", "masked", "spatial", "model", "step", "facade", "drawing", "render", "envs"),
+    ("errors", "masked", "scene", "model", "step", "facade", "drawing", "render", "envs"),
 )
 FORBIDDEN = (
     ("kernels", "model"),
@@ -126,6 +128,8 @@ FORBIDDEN = (
     ("facade", "kinematics"),
     ("render", "viewer"),
     ("viewer", "render"),
+    ("facade", "envs"),
+    ("cli", "envs"),
 )
 
 

@@ -23,7 +23,7 @@ NEEDED = ("numpy", "scipy", "msgspec", "lxml", "trimesh", "typer", "rich")
 OPTIONAL = {
     "numba": ("compiler", "the compiler, for kernels that did not come with the package"),
     "viser": ("viewer", "the web viewer"),
-    "gymnasium": ("rl", "environments for reinforcement learning"),
+    "gymnasium": ("learn", "environments for reinforcement learning"),
     "ray": ("distributed", "rollouts on many machines"),
     "matplotlib": ("plot", "Recording.plot"),
     "coacd": ("mesh", "convex decomposition of meshes"),

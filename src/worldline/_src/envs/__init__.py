@@ -1,0 +1,3 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Learning environments over one `WorldBatch`."""

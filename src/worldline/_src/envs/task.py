@@ -1,0 +1,132 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""What a learning task is: a scene, where episodes start, what is observed, rewarded and ended.
+
+A task computes on all worlds of a batch at once. Arrays have the world as their first dimension.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from worldline._src.errors import ArgumentError
+from worldline._src.facade.batch.world_batch import WorldBatch
+from worldline._src.scene.formats.load import from_file
+from worldline._src.scene.world import World as Scene
+from worldline._src.spatial.poses import Array
+
+ASSETS = Path(__file__).parents[2] / "assets"
+"""Scene files of the robots."""
+Reading = dict[str, Array]
+"""Quantities of some worlds by name, one row each."""
+
+
+class Outcome(NamedTuple):
+    """What a step of the worlds led to."""
+
+    reward: Array
+    """(worlds,)."""
+    terminated: np.ndarray
+    """Whether the episode ended by the rules of the task, (worlds,)."""
+    info: Mapping[str, Array]
+    """Parts of the reward and positions by name, one row a world."""
+
+
+@dataclass(kw_only=True)
+class Task(ABC):
+    """A task on the worlds of a batch; its fields are the options that an environment takes.
+
+    Args:
+        frame_skip: steps of the simulation in one step of the environment.
+    """
+
+    scene_file: ClassVar[str]
+    """Name of the scene in the folder of assets."""
+    episode_steps: ClassVar[int]
+    """Steps of the environment after which an episode is cut off."""
+    reward_threshold: ClassVar[float | None] = None
+    """Reward of an episode at which the task counts as solved."""
+    camera: ClassVar[str | None] = "track"
+    """Camera of the scene that pictures are taken with."""
+
+    frame_skip: int = 5
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.frame_skip, int) or self.frame_skip < 1:
+            raise ArgumentError(f"frame_skip must be a positive whole number, got {self.frame_skip!r}")
+
+    # ---- the worlds
+
+    def scene(self) -> Scene:
+        """The scene that every world starts from."""
+        return from_file(ASSETS / self.scene_file)
+
+    def begin(self, batch: WorldBatch) -> None:
+        """Take over the worlds; called once."""
+        self.batch = batch
+        self.start_q, self.start_v = batch.joint_positions[0].copy(), batch.joint_velocities[0].copy()
+
+    @property
+    def dt(self) -> float:
+        """Duration of a step of the environment [s]."""
+        return self.frame_skip * self.batch.time_step
+
+    @property
+    def action_bounds(self) -> tuple[Array, Array]:
+        """Smallest and largest action."""
+        actuators = self.batch.model.actuators
+        assert actuators is not None
+        return actuators.control_range[:, 0], actuators.control_range[:, 1]
+
+    def controls(self, actions: Array) -> Array:
+        """Controls of the actuators for actions."""
+        return actions
+
+    # ---- episodes
+
+    @abstractmethod
+    def start(self, world: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Coordinates and velocities at which an episode of a world starts, drawn from `rng`."""
+
+    @abstractmethod
+    def place(self) -> Array:
+        """What rewards compare before and after a step, such as positions, (worlds, n)."""
+
+    @abstractmethod
+    def read(self, which: np.ndarray) -> Reading:
+        """Quantities of some worlds as they stand, for the functions below."""
+
+    @abstractmethod
+    def observation(self, reading: Reading) -> Array:
+        """What is observed, (worlds, n)."""
+
+    @abstractmethod
+    def outcome(self, before: Array, reading: Reading, actions: Array) -> Outcome:
+        """Rewards and ends of episodes of all worlds; `before` is what `place` gave before the step."""
+
+    def reset_info(self, reading: Reading) -> Mapping[str, Array]:
+        """What an environment tells of a start, by name."""
+        return {}
+
+    def acted(self, actions: Array) -> None:  # noqa: B027 # a task may do nothing
+        """Called after a step with the actions it took."""
+
+
+def option_names(kind: type[Task]) -> tuple[str, ...]:
+    """Names of the options of a task."""
+    return tuple(field.name for field in fields(kind))
+
+
+def of_options(kind: type[Task], options: Mapping[str, Any]) -> Task:
+    """A task with options by name, or an error that names those it does not have."""
+    unknown = sorted(set(options) - set(option_names(kind)))
+    if unknown:
+        known = ", ".join(option_names(kind))
+        raise ArgumentError(f"{kind.__name__} has no option '{unknown[0]}'; it has {known}")
+    return kind(**options)
