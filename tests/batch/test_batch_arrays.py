@@ -317,3 +317,36 @@ def test_a_keyframe_leads_worlds_on_threads_too():
     batch = sx.WorldBatch(ball_scene(), 3, layout="threads")
     batch.reset([1], keyframe="high")
     assert batch.joint_positions[:, 2].tolist() == [0.1, 2.0, 0.1]
+
+
+@BOTH
+def test_mass_and_centre_of_a_multibody_are_those_of_the_world_alone(make):
+    batch = started(make)
+    robots = batch.multibodies["trunk"]
+    assert robots.mass.shape == (4,) and robots.center_of_mass.shape == (4, 3)
+    for w in range(batch.num_worlds):
+        alone, mine = batch.extract(w).multibodies["trunk"], batch.worlds[w].multibodies["trunk"]
+        assert mine.mass == pytest.approx(alone.mass, rel=1e-14)
+        np.testing.assert_allclose(mine.center_of_mass, alone.center_of_mass, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(
+            mine.center_of_mass_velocity, alone.center_of_mass_velocity, rtol=0, atol=1e-12
+        )
+        np.testing.assert_allclose(
+            mine.links["shin"].rotation, alone.links["shin"].rotation, rtol=0, atol=1e-14
+        )
+        np.testing.assert_array_equal(robots.center_of_mass[w], mine.center_of_mass)
+
+
+def test_masses_that_differ_between_worlds_move_the_centre():
+    batch = thread_batch(2)
+    batch.parameters["multibodies.trunk.links.shin.mass"] = [0.6, 2.6]
+    robots = batch.multibodies["trunk"]
+    assert np.ptp(robots.mass) == pytest.approx(2.0)
+    assert robots.center_of_mass[1, 2] < robots.center_of_mass[0, 2]
+
+
+@BOTH
+def test_sensors_of_some_worlds(make):
+    batch = started(make)
+    np.testing.assert_array_equal(batch.select([3, 1]).sensor_values, batch.sensor_values[[3, 1]])
+    np.testing.assert_array_equal(batch.worlds[2].sensor_values, batch.sensor_values[2])

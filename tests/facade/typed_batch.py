@@ -101,6 +101,8 @@ def run(folder: Path) -> int:
     ball.linear_velocity, ball.angular_velocity = (0, 0, 0), (0, 0, 0)
     ball.force, ball.torque = (0, 0, -1.0), (0, 0, 0)
     found: sx.BatchContacts = batch.contacts
+    coordinates: Array = batch.articulation_array("joint_q")
+    assert coordinates is batch.joint_positions
     where: list[Array] = [found.point, found.normal, found.force, found.net_forces(3, count)]
     who: list[NDArray[np.int64]] = [found.world, found.body_a, found.body_b, found.shape_a, found.shape_b]
     assert found.count == 3 == len(found.depth) and len(where) + len(who) == 9

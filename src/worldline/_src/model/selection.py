@@ -7,17 +7,31 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, FixedAttributes, NotFoundError, require_kind
+from worldline._src.errors import ArgumentError, FixedAttributes, NotFoundError, nearest_name, require_kind
 from worldline._src.masked import has_masked_entries
 from worldline._src.model.kinds import JointType
 from worldline._src.model.model import Control, Model, State
 from worldline._src.spatial.poses import Array, float_array
 
+
+class ArticulationSource(Protocol):
+    """Worlds of one model that are no State, such as a batch."""
+
+    def articulation_array(self, name: str) -> Array:
+        """An array of a State or Control by name with the world as its first dimension, to be written."""
+        ...
+
+
+Holder = State | Control | ArticulationSource
 Pattern = str | re.Pattern[str] | Sequence[str | re.Pattern[str]] | Sequence[int]
+_PER_COORDINATE = ("joint_q", "joint_spring_ref")
+_PER_JOINT = ("joint_type", "joint_parent", "joint_child", "joint_X_p", "joint_X_c", "joint_distance")
+_FIXED = ("joint_type", "joint_parent", "joint_child")
+"""Attributes that describe the layout, which nobody writes."""
 _MADE_UP = re.compile(r"joint_\d{3,}")
 
 
@@ -69,7 +83,9 @@ class ArticulationView(FixedAttributes):
     """A selection of equal articulations, read and written as arrays of one stable shape.
 
     Arrays have the shape (worlds, articulations, n): the same logic runs on one robot or on thousands.
-    Writing changes the State (or Control) given; `eval_fk` brings body poses up to date when you say so.
+    Writing changes the State (or Control) given; `eval_fk` brings body poses up to date when you say so. A
+    `WorldBatch` of the model may stand in the place of both: worlds are those of the batch then, and poses
+    and velocities of links are up to date by themselves.
 
     Args:
         model: the model.
@@ -80,6 +96,20 @@ class ArticulationView(FixedAttributes):
         exclude_links: links to leave out, by the last part of their label.
         include_joint_types: only joints of these types; None for all.
         exclude_joint_types: no joints of these types.
+
+    Example:
+        >>> from worldline import msd, simulation as sx
+        >>> from worldline.model import ArticulationView
+        >>> scene = msd.from_str(
+        ...     "<mujoco><worldbody><body name='bob'><joint name='hinge' axis='0 1 0' armature='0.1'/>"
+        ...     "<geom size='0.1' pos='0 0 -1'/></body></worldbody></mujoco>", format="mjcf")
+        >>> batch = sx.WorldBatch(scene, 3)
+        >>> view = ArticulationView(batch.model, "bob")
+        >>> view.set_dof_positions(batch, [[[0.1]], [[0.2]], [[0.3]]])
+        >>> view.flat(view.get_dof_positions(batch)).tolist()
+        [[0.1], [0.2], [0.3]]
+        >>> view.get_attribute("joint_armature", batch.model).tolist()
+        [[[0.1]]]
     """
 
     def __init__(
@@ -121,6 +151,7 @@ class ArticulationView(FixedAttributes):
 
         self._roots = np.array([r[0] for r in ranges])
         self._single = not (model.joint_parent[first[1:]] < 0).any()
+        self._joints = np.array([[r[k] for k in joints] for r in ranges], np.int64)
         self._q = self._columns(ranges, joints, model.joint_q_start)
         self._v = self._columns(ranges, joints, model.joint_qd_start)
         self._bodies = np.array([[model.joint_child[r[k]] for k in links] for r in ranges], np.int64)
@@ -166,8 +197,12 @@ class ArticulationView(FixedAttributes):
         """Coordinates of the selected joints of one articulation."""
         return self._q.shape[1]
 
-    def _rows(self, holder: State | Control, name: str) -> Array:
-        """An array of a State or Control with a world dimension, sharing its memory."""
+    def _rows(self, holder: Holder, name: str) -> Array:
+        """An array of a State, Control or batch with a world dimension, sharing its memory."""
+        if not isinstance(holder, (State, Control)) and hasattr(holder, "articulation_array"):
+            if getattr(holder, "model", None) is not self.model:
+                raise ArgumentError(f"{holder!r} is not of this view's model")
+            return holder.articulation_array(name)
         array, one = getattr(holder, name, None), getattr(self.model, name).shape
         shape = one if self.model.world_count == 1 else (self.model.world_count, *one)
         if not isinstance(array, np.ndarray) or array.shape != shape:
@@ -175,13 +210,13 @@ class ArticulationView(FixedAttributes):
             raise ArgumentError(f"{name} must be of this view's model, of shape {shape}, got {got}")
         return array[None] if self.model.world_count == 1 else array
 
-    def _get(self, holder: State | Control, name: str, columns: np.ndarray) -> Array:
+    def _get(self, holder: Holder, name: str, columns: np.ndarray) -> Array:
         return self._rows(holder, name)[:, columns]
 
-    def _set(self, holder: State | Control, name: str, columns: np.ndarray, values: Any, mask: Any) -> None:
+    def _set(self, holder: Holder, name: str, columns: np.ndarray, values: Any, mask: Any) -> None:
         rows = self._rows(holder, name)
-        given = self._given(values, (self.model.world_count, *columns.shape, *rows.shape[2:]), name)
-        chosen = self._mask(mask)
+        given = self._given(values, (len(rows), *columns.shape, *rows.shape[2:]), name)
+        chosen = self._mask(mask, len(rows))
         present = rows[:, columns]
         wide = chosen.reshape(*chosen.shape, *(1,) * (present.ndim - 2))
         rows[:, columns] = np.where(wide, given, present)
@@ -196,8 +231,8 @@ class ArticulationView(FixedAttributes):
         except ValueError as error:
             raise ArgumentError(f"values for {what} must have shape {shape}, got {given.shape}") from error
 
-    def _mask(self, mask: Any) -> np.ndarray:
-        shape = (self.model.world_count, len(self.articulations))
+    def _mask(self, mask: Any, worlds: int) -> np.ndarray:
+        shape = (worlds, len(self.articulations))
         if mask is None:
             return np.ones(shape, bool)
         if has_masked_entries(mask):
@@ -209,35 +244,35 @@ class ArticulationView(FixedAttributes):
             return given
         raise ArgumentError(f"mask must be booleans of shape {shape[:1]} or {shape}, got {given.shape}")
 
-    def get_dof_positions(self, state: State) -> Array:
+    def get_dof_positions(self, state: State | ArticulationSource) -> Array:
         """Coordinates of the selected joints, a copy, shape (worlds, articulations, coordinates)."""
         return self._get(state, "joint_q", self._q)
 
-    def set_dof_positions(self, state: State, values: Any, mask: Any = None) -> None:
+    def set_dof_positions(self, state: State | ArticulationSource, values: Any, mask: Any = None) -> None:
         """Write coordinates of the selected joints; `mask` by world or by articulation."""
         self._set(state, "joint_q", self._q, values, mask)
 
-    def get_dof_velocities(self, state: State) -> Array:
+    def get_dof_velocities(self, state: State | ArticulationSource) -> Array:
         """Velocities of the selected joints, a copy, shape (worlds, articulations, dofs)."""
         return self._get(state, "joint_qd", self._v)
 
-    def set_dof_velocities(self, state: State, values: Any, mask: Any = None) -> None:
+    def set_dof_velocities(self, state: State | ArticulationSource, values: Any, mask: Any = None) -> None:
         """Write velocities of the selected joints."""
         self._set(state, "joint_qd", self._v, values, mask)
 
-    def get_dof_forces(self, control: Control) -> Array:
+    def get_dof_forces(self, control: Control | ArticulationSource) -> Array:
         """Generalized forces of the selected joints, a copy."""
         return self._get(control, "joint_f", self._v)
 
-    def set_dof_forces(self, control: Control, values: Any, mask: Any = None) -> None:
+    def set_dof_forces(self, control: Control | ArticulationSource, values: Any, mask: Any = None) -> None:
         """Write generalized forces of the selected joints."""
         self._set(control, "joint_f", self._v, values, mask)
 
-    def get_link_transforms(self, state: State) -> Array:
+    def get_link_transforms(self, state: State | ArticulationSource) -> Array:
         """Poses of the selected links, a copy, shape (worlds, articulations, links, 7)."""
         return self._get(state, "body_q", self._bodies)
 
-    def get_link_velocities(self, state: State) -> Array:
+    def get_link_velocities(self, state: State | ArticulationSource) -> Array:
         """Velocities of the selected links as State.body_qd has them, a copy."""
         return self._get(state, "body_qd", self._bodies)
 
@@ -250,7 +285,7 @@ class ArticulationView(FixedAttributes):
         starts = self.model.joint_q_start[self._roots]
         return starts[:, None] + np.arange(7)
 
-    def get_root_transforms(self, state: State) -> Array:
+    def get_root_transforms(self, state: State | ArticulationSource) -> Array:
         """Pose of every root, a copy, shape (worlds, articulations, 7).
 
         Floating roots keep it in their coordinates; others in the model, as the pose of the root joint.
@@ -259,12 +294,13 @@ class ArticulationView(FixedAttributes):
         if self._floating():
             return self._get(state, "joint_q", columns)
         poses = self.model.joint_X_p[self._roots]
-        return np.repeat(poses[None], self.model.world_count, axis=0)
+        return np.repeat(poses[None], len(self._rows(state, "joint_q")), axis=0)
 
-    def set_root_transforms(self, state: State, values: Any, mask: Any = None) -> None:
+    def set_root_transforms(self, state: State | ArticulationSource, values: Any, mask: Any = None) -> None:
         """Move the roots. Floating roots change the state; others change the model for all worlds."""
         columns = self._root_columns()
-        given = self._given(values, (self.model.world_count, *columns.shape), "root transforms").copy()
+        worlds = len(self._rows(state, "joint_q"))
+        given = self._given(values, (worlds, *columns.shape), "root transforms").copy()
         lengths = np.linalg.norm(given[..., 3:], axis=-1, keepdims=True)
         if (lengths < 1e-12).any():
             raise ArgumentError("root transforms need quaternions (xyzw) that are not zero")
@@ -273,12 +309,109 @@ class ArticulationView(FixedAttributes):
         if self._floating():
             self._set(state, "joint_q", columns, given, mask)
             return
-        chosen = self._mask(mask)
+        if not isinstance(state, State):
+            raise ArgumentError(
+                "roots that are not floating are part of the model, which worlds of a batch share; move them "
+                "in the World that the batch is made of"
+            )
+        chosen = self._mask(mask, worlds)
         if not (chosen == chosen[:1]).all() or not (given == given[:1]).all():
             raise ArgumentError("roots that are not floating are part of the model: move all worlds alike")
         poses = np.array(self.model.joint_X_p)
         poses[self._roots[chosen[0]]] = given[0][chosen[0]]
         self.model.update(joint_X_p=poses)
+
+    def _root_velocity_columns(self) -> np.ndarray:
+        if not self._single:
+            raise ArgumentError("these articulations have several roots; read velocities joint by joint")
+        if not self._floating():
+            raise ArgumentError("roots that are not floating have no velocity of their own")
+        return self.model.joint_qd_start[self._roots][:, None] + np.arange(6)
+
+    def get_root_velocities(self, state: State | ArticulationSource) -> Array:
+        """Velocity of every floating root, a copy, shape (worlds, articulations, 6).
+
+        Linear velocity of the origin, world axes [m/s], then angular velocity, axes of the root [rad/s], as
+        `State.joint_qd` has them.
+        """
+        return self._get(state, "joint_qd", self._root_velocity_columns())
+
+    def set_root_velocities(self, state: State | ArticulationSource, values: Any, mask: Any = None) -> None:
+        """Write velocities of floating roots, as `get_root_velocities` gives them."""
+        self._set(state, "joint_qd", self._root_velocity_columns(), values, mask)
+
+    # ---- attributes by name
+
+    def _attribute_columns(self, name: str) -> np.ndarray:
+        """Rows of an array of the model, a State or a Control that belong to the selection."""
+        if name.startswith("body_"):
+            return self._bodies
+        if name in _PER_JOINT:
+            return self._joints
+        if name in _PER_COORDINATE:
+            return self._q
+        array = getattr(self.model, name, None) if name.startswith("joint_") else None
+        if isinstance(array, np.ndarray) and array.shape[:1] == (self.model.joint_dof_count,):
+            return self._v
+        known = (n for n in vars(self.model) if n.startswith(("joint_", "body_")))
+        there = [n for n in known if isinstance(getattr(self.model, n), np.ndarray)]
+        raise NotFoundError(f"articulations have no attribute {name!r}{nearest_name(name, there)}")
+
+    def get_attribute(self, name: str, source: Model | Holder) -> Array:
+        """Any array of a Model, State, Control or batch for the selection, a copy.
+
+        Arrays by degree of freedom have the shape (worlds, articulations, dofs, ...), those by joint or body
+        one row a joint or link in place of dofs. Arrays of a Model have one world.
+
+        Args:
+            name: such as "joint_armature", "body_mass" or "joint_q".
+            source: where the array is.
+        """
+        columns = self._attribute_columns(name)
+        if isinstance(source, Model):
+            self._require_model(source)
+            return getattr(source, name)[columns][None]
+        return self._get(source, name, columns)
+
+    def set_attribute(self, name: str, target: Model | Holder, values: Any, mask: Any = None) -> None:
+        """Write an array of a Model, State, Control or batch for the selection, as `get_attribute` gives it.
+
+        A Model that is written serves all its worlds alike; see `Model.update`.
+        """
+        columns = self._attribute_columns(name)
+        if not isinstance(target, Model):
+            self._set(target, name, columns, values, mask)
+            return
+        self._require_model(target)
+        if name in _FIXED:
+            raise ArgumentError(f"{name} describes the layout of the model and cannot be written")
+        whole = np.array(getattr(target, name))
+        given = self._given(values, (1, *columns.shape, *whole.shape[1:]), name)[0]
+        chosen = self._mask(mask, 1)[0]
+        wide = chosen.reshape(-1, *(1,) * (given.ndim - 1))
+        whole[columns] = np.where(wide, given, whole[columns])
+        target.update(**{name: whole})
+
+    def _require_model(self, model: Model) -> None:
+        if model is not self.model:
+            raise ArgumentError("the model is not that of this view")
+
+    # ---- rows of instances
+
+    @staticmethod
+    def flat(values: Array) -> Array:
+        """An array (worlds, articulations, ...) with one row an instance; a view where strides allow."""
+        return values.reshape(-1, *values.shape[2:])
+
+    def instances(self, worlds: int | None = None) -> np.ndarray:
+        """World and articulation of every row of `flat`, (worlds * articulations, 2).
+
+        Args:
+            worlds: how many there are; those of the model when None.
+        """
+        count = self.model.world_count if worlds is None else worlds
+        world, row = np.divmod(np.arange(count * len(self.articulations)), len(self.articulations))
+        return np.stack([world, np.array(self.articulations)[row]], axis=1)
 
     def is_scalar(self) -> bool:
         """True when no selected joint has a quaternion, so positions line up with velocities."""

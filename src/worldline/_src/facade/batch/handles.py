@@ -205,6 +205,12 @@ class BatchLink(_Bodies):
 
     @property
     @returns_read_only
+    def rotation(self) -> Array:
+        """Orientation as a matrix, ([worlds,] 3, 3)."""
+        return self._of(_matrices(self._poses())[..., :3, :3])
+
+    @property
+    @returns_read_only
     def linear_velocity(self) -> Array:
         """Velocity of the origin, world axes [m/s], ([worlds,] 3)."""
         return self._of(self._twists()[..., 3:])
@@ -257,7 +263,19 @@ class BatchLinks(NamedCollection[BatchLink]):
 
 
 class BatchMultibody(_Handle):
-    """A multibody of all worlds of a batch, or of some; see `WorldBatch.multibodies`."""
+    """A multibody of all worlds of a batch, or of some; see `WorldBatch.multibodies`.
+
+    Example:
+        >>> from worldline import msd, simulation as sx
+        >>> scene = msd.from_str(
+        ...     "<mujoco><worldbody><body name='bob'><joint name='hinge' axis='0 1 0'/>"
+        ...     "<geom size='0.1' pos='0 0 -1'/></body></worldbody></mujoco>", format="mjcf")
+        >>> batch = sx.WorldBatch(scene, 2)
+        >>> bob = batch.multibodies["bob"]
+        >>> bob.joints["hinge"].position = [[0.0], [1.0]]
+        >>> bob.center_of_mass.round(3).tolist()
+        [[0.0, 0.0, -1.0], [-0.841, 0.0, -0.54]]
+    """
 
     def __init__(self, part: BatchPart, name: str, rows: MultibodyRows) -> None:
         super().__init__(part, name)
@@ -277,6 +295,41 @@ class BatchMultibody(_Handle):
     def num_dofs(self) -> int:
         """Number of degrees of freedom."""
         return self.joints.num_dofs
+
+    def _masses(self) -> tuple[np.ndarray, Array, Array]:
+        """Bodies of the links, and their masses and centres of mass in every world."""
+        bodies = np.array(list(self._rows.links.values()), np.int64)
+        models = self._part._batch._worlds.models(self._part._which)
+        mass = np.array([model.body_mass[bodies] for model in models])
+        return bodies, mass, np.array([model.body_com[bodies] for model in models])
+
+    @property
+    @returns_read_only
+    def mass(self) -> Array:
+        """Of all links [kg], ([worlds])."""
+        return values.read_only(np.array(self._part._leading(self._masses()[1].sum(axis=1))))
+
+    @property
+    @returns_read_only
+    def center_of_mass(self) -> Array:
+        """Of all links, world frame [m], ([worlds,] 3)."""
+        bodies, mass, com = self._masses()
+        poses = self._part._batch._worlds.poses(self._part._which)[:, bodies]
+        at = poses[..., :3] + np.einsum("wbij,wbj->wbi", _matrices(poses)[..., :3, :3], com)
+        made = np.einsum("wb,wbi->wi", mass, at) / mass.sum(axis=1)[:, None]
+        return values.read_only(self._part._leading(made))
+
+    @property
+    @returns_read_only
+    def center_of_mass_velocity(self) -> Array:
+        """Velocity of the centre of mass of all links, world axes [m/s], ([worlds,] 3)."""
+        bodies, mass, com = self._masses()
+        poses = self._part._batch._worlds.poses(self._part._which)[:, bodies]
+        twists = self._part._batch._worlds.velocities(self._part._which)[:, bodies]
+        arm = np.einsum("wbij,wbj->wbi", _matrices(poses)[..., :3, :3], com)
+        each = twists[..., 3:] + np.cross(twists[..., :3], arm)
+        made = np.einsum("wb,wbi->wi", mass, each) / mass.sum(axis=1)[:, None]
+        return values.read_only(self._part._leading(made))
 
 
 class BatchRigidBody(BatchLink):

@@ -14,6 +14,7 @@ from worldline._src.facade.batch.layout_choice import LANES, lane_simulation
 from worldline._src.facade.batch.template import Template, arrays_of
 from worldline._src.facade.batch.workers import Workers
 from worldline._src.facade.world import World
+from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
 from worldline._src.step import dynamics
 from worldline._src.step.divergence import DivergencePolicy
@@ -124,6 +125,10 @@ class LaneWorlds:
         return made
 
     # ---- reading
+
+    def models(self, which: np.ndarray) -> list[Model]:
+        """The models of some worlds; all have the same."""
+        return [self.template.model] * len(which)
 
     def poses(self, which: np.ndarray) -> Array:
         """Position and xyzw of every body, (worlds, body_count, 7)."""

@@ -115,6 +115,16 @@ class BatchPart(KnownNames):
 
     @property
     @returns_read_only
+    def sensor_values(self) -> Array:
+        """Readings of all sensors of this moment, ([worlds,] n).
+
+        `WorldBatch.sensor_slices` says where each is. They are in the order of `World.sensors.values`; NaN
+        stands where a sensor cannot be read.
+        """
+        return values.read_only(self._leading(self._batch._worlds.sensors()[self._which]))
+
+    @property
+    @returns_read_only
     def kinetic_energy(self) -> Array:
         """Of everything that moves [J], ([worlds])."""
         return values.read_only(np.array(self._leading(self._batch._worlds.energies(self._which)[0])))

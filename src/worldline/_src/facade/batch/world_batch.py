@@ -36,14 +36,20 @@ from worldline._src.facade.batch.workers import Workers, workers_of
 from worldline._src.facade.capabilities import CONSTRAINTS, EXECUTION, ROWS
 from worldline._src.facade.executors import ComputeExecutor
 from worldline._src.facade.fingerprint import digest, model_parts
-from worldline._src.facade.known_names import returns_read_only
 from worldline._src.facade.requirements import ResolvedOption
 from worldline._src.facade.world import World
 from worldline._src.kernels import drives
 from worldline._src.model.model import Model
-from worldline._src.spatial.poses import Array
+from worldline._src.spatial.poses import Array, rotations
 from worldline._src.step.divergence import DivergencePolicy
 
+_ARTICULATION_ARRAYS = {
+    "joint_q": "joint_positions",
+    "joint_qd": "joint_velocities",
+    "joint_f": "joint_forces",
+    "joint_target_vel": "velocity_targets",
+}
+"""Arrays of a State or Control and what a batch calls them."""
 _STATE = ("joint_positions", "joint_velocities", "activations")
 """What `reset(state=...)` takes beside the inputs."""
 
@@ -214,14 +220,26 @@ class WorldBatch(BatchPart):
     def _write(self, name: str, rows: Array) -> None:
         self._array(name)[...] = rows
 
-    @property
-    @returns_read_only
-    def sensor_values(self) -> Array:
-        """Readings of all sensors of this moment, (worlds, n); `sensor_slices` says where each is.
+    def articulation_array(self, name: str) -> Array:
+        """The array that an `ArticulationView` means by a name of a State or Control.
 
-        They are in the order of `World.sensors.values`; NaN stands where a sensor cannot be read.
+        `joint_q`, `joint_qd`, `joint_f` and `joint_target_vel` are the state and commands, to be written;
+        `body_q` and `body_qd` are computed from them.
         """
-        return values.read_only(self._worlds.sensors())
+        if name in _ARTICULATION_ARRAYS:
+            return self._array(_ARTICULATION_ARRAYS[name])
+        if name == "body_q":
+            return self.body_poses
+        if name == "body_qd":
+            # velocity of the centre of mass: that of the origin and what turning adds
+            poses, omega = self.body_poses, self.body_angular_velocities
+            turned = rotations(poses.reshape(-1, 7)).reshape(*poses.shape[:2], 3, 3)
+            arm = np.einsum("wbij,bj->wbi", turned, self.model.body_com)
+            linear: Any = self.body_linear_velocities + np.cross(omega, arm)
+            made = np.concatenate([linear, omega], axis=-1)
+            return values.read_only(made)
+        there = ", ".join([*_ARTICULATION_ARRAYS, "body_q", "body_qd"])
+        raise CapabilityError(f"a batch has no array '{name}' for articulations; it has {there}")
 
     @property
     def sensor_slices(self) -> dict[str, slice]:
