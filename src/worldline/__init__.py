@@ -10,6 +10,7 @@ Public modules, loaded when they are first used:
 - `worldline.collision`: shapes, contacts, distances and rays without a world;
 - `worldline.lcp`: linear complementarity problems and their solvers;
 - `worldline.kinematics`: inverse kinematics of worlds and models;
+- `worldline.distributed`: rollouts on a Ray cluster (needs the extra `distributed`);
 - `worldline.envs`: learning environments for Gymnasium (needs the extra `learn`);
 - `worldline.math`: rotations, quaternions, Euler angles, and the groups SO(3) and SE(3).
 
@@ -91,7 +92,7 @@ __all__ = [
 
 _MODULES = frozenset({"collision", "kinematics", "lcp", "math", "model", "msd", "simulation"})
 
-_EXTRAS = frozenset({"envs"})
+_EXTRAS = frozenset({"distributed", "envs"})
 """Modules that need more packages than the library does."""
 
 

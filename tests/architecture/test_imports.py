@@ -113,6 +113,7 @@ CHAINS = (
     ("errors", "masked", "kernels", "model", "step", "facade", "kinematics"),
     ("errors", "masked", "spatial", "model", "step", "facade", "drawing", "render", "envs"),
     ("errors", "masked", "scene", "model", "step", "facade", "drawing", "render", "envs"),
+    ("errors", "masked", "progress", "spatial", "facade", "distributed"),
 )
 FORBIDDEN = (
     ("kernels", "model"),
@@ -129,6 +130,7 @@ FORBIDDEN = (
     ("render", "viewer"),
     ("viewer", "render"),
     ("facade", "envs"),
+    ("facade", "distributed"),
     ("cli", "envs"),
 )
 

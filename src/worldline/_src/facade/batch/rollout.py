@@ -112,9 +112,9 @@ def rollout(
         >>> run.joint_positions.shape, run.joint_positions[:, -1, 0].round(9).tolist(), world.time
         ((3, 101, 7), [0.0, 1.0, 2.0], 0.0)
     """
-    states = _states(model, initial_state)
-    sequence = None if control is None or isinstance(control, Feedback) else _sequence(control)
-    count = _count(states, sequence)
+    states = states_of(model, initial_state)
+    sequence = None if control is None or isinstance(control, Feedback) else sequence_of(control)
+    count = count_of(states, sequence)
     if steps is None:
         if sequence is None:
             raise ArgumentError("rollout needs steps, or controls that have them")
@@ -145,7 +145,7 @@ def rollout(
     return made._replace(contacts=None if found is None else tuple(found), failures=batch.failures)
 
 
-def _states(model: BatchSource, given: Any) -> dict[str, Array]:
+def states_of(model: BatchSource, given: Any) -> dict[str, Array]:
     """Arrays of initial states by name, each with a world dimension or without."""
     if given is None:
         return {}
@@ -182,11 +182,11 @@ def _numbers(value: Any, what: str, dims: tuple[int, ...]) -> Array:
     return made
 
 
-def _sequence(control: Any) -> Array:
+def sequence_of(control: Any) -> Array:
     return _numbers(control, "control of rollout", (2, 3))
 
 
-def _count(states: dict[str, Array], sequence: Array | None) -> int:
+def count_of(states: dict[str, Array], sequence: Array | None) -> int:
     counts = {f"'{name}'" if name else "initial_state": len(x) for name, x in states.items() if x.ndim == 2}
     if sequence is not None and sequence.ndim == 3:
         counts["control"] = len(sequence)
