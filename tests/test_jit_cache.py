@@ -9,13 +9,16 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import types
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from worldline._src import jit, kernel_cache
 from worldline._src.kernel_cache import SOURCES, Sources
+from worldline._src.kinds import float64
 from worldline._src.step import constraint_stages, stages, step_stages
 
 TINY = '''
@@ -247,3 +250,32 @@ def test_a_constant_of_another_file_counts():
     behind = SOURCES.of(constraint_stages.contact_rows.function)
     assert SOURCES.path("kernels.narrowphase.tables") in behind
     assert SOURCES.path("kernels.narrowphase.gjk") not in behind
+
+
+def test_threads_that_meet_at_new_code_share_one_copy(monkeypatch):
+    # the first of two copies would be freed while a world has its address
+    obtained = []
+
+    def slow(unit):
+        time.sleep(0.05)
+        obtained.append(unit.label)
+        return kernel_cache.Code(1000 + len(obtained), "i", None, "test")
+
+    monkeypatch.setattr(jit.Unit, "obtain", slow)
+    monkeypatch.setattr(jit.Stage, "registry", {})
+
+    def fresh_stage(m, c, args, d):
+        """Nothing."""
+
+    def fresh_entry(n):
+        return n
+
+    made = jit.Stage(fresh_stage)
+    called = jit.Entry(fresh_entry, None, "fresh entry")
+    monkeypatch.setattr(jit, "_caller", lambda entry, code, kinds: lambda n: code.address)
+    with ThreadPoolExecutor(4) as pool:
+        addresses = set(pool.map(made.address, [float64] * 4))
+        calls = set(pool.map(called, range(4)))
+    assert len(obtained) == 2, obtained
+    assert addresses == {1001}
+    assert calls == {1002}

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import ctypes
 import operator
+import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple, overload
 
@@ -33,6 +34,9 @@ from worldline._src.kinds import Kind
 from worldline._src.operands import DTYPES, FAILED, REFUSED, described, flatten, parsed
 from worldline._src.operands import variant as variant_of
 from worldline._src.progress import compiling
+
+_OBTAINING = threading.RLock()
+"""Held while machine code is obtained: the first of two copies would be freed while its address is in use."""
 
 __all__ = ["DISABLED", "Entry", "Stage", "Unit", "entry", "inline", "kernel", "outline", "stage"]
 
@@ -111,10 +115,13 @@ class Stage:
         """The address of this stage's machine code for `scalar`."""
         known = self._code.get(scalar)
         if known is None:
-            settle = Stage.elsewhere.pop((self, scalar), None)
-            if settle is not None:
-                settle()
-            known = self._code[scalar] = self.unit(scalar).obtain()
+            with _OBTAINING:
+                known = self._code.get(scalar)
+                if known is None:
+                    settle = Stage.elsewhere.pop((self, scalar), None)
+                    if settle is not None:
+                        settle()
+                    known = self._code[scalar] = self.unit(scalar).obtain()
         return known.address
 
 
@@ -177,7 +184,9 @@ class Entry:
         """The function itself, with machine code from the package, from the cache, or compiled now."""
         if self._call is None:
             assert self.operands is not None, "types come from the operands of a call"
-            self._call = _caller(self, self.unit().obtain(), self.operands)
+            with _OBTAINING:
+                if self._call is None:
+                    self._call = _caller(self, self.unit().obtain(), self.operands)
         return self._call
 
     def unit(self, kinds: tuple[Any, ...] | None = None) -> Unit:
@@ -197,7 +206,9 @@ class Entry:
             return self.ready()
         kinds = tuple(described(one) for one in operands)
         if kinds not in self._calls:
-            self._calls[kinds] = _caller(self, self.unit(kinds).obtain(), kinds)
+            with _OBTAINING:
+                if kinds not in self._calls:
+                    self._calls[kinds] = _caller(self, self.unit(kinds).obtain(), kinds)
         return self._calls[kinds]
 
 
