@@ -323,8 +323,8 @@ def raycast(world: World, start: VectorLike, end: VectorLike) -> RayHits:
     """See `World.raycast`."""
     scene, (a, b) = scene_of(world), rays_of(start, end)
     if not len(scene.group):
-        nothing = [None] * len(a)
-        return RayHits(np.full(len(a), np.inf), b, np.zeros_like(a), nothing, np.full(len(a), -1))
+        nobody: list[RigidBody | Link | None] = [None] * len(a)
+        return RayHits(np.full(len(a), np.inf), b, np.zeros_like(a), nobody, np.full(len(a), -1))
     found = scene.detector.scene(scene.group).cast(a, b)
     # every object has one shape; a miss is -1, the last entry of both tables
     shapes = found.hit[:, 0]

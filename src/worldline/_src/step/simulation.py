@@ -400,7 +400,8 @@ class Simulation(FixedAttributes):
     def _prepare(self) -> None:
         """Get ready for steps: all of it, or what follows from parameters that changed."""
         require_inertia(self.model, "step", kinematic_too=False)
-        if self._stages is None or self._needs != self._model_needs():
+        timed = len(self.elements) > 0 and "time_step" in self._changed  # periods are whole numbers of steps
+        if self._stages is None or timed or self._needs != self._model_needs():
             self._prepare_all()
         else:
             self._take_constants()
@@ -437,9 +438,8 @@ class Simulation(FixedAttributes):
         self._index[:], self._constant[:] = arenas.index, arenas.constant
         view["dof_drive"][:] = self.drive
         prescribed = self.drive >= drives.VELOCITY
-        if prescribed.any():
-            view["dof_mobile"][prescribed] = 0.0
-            view["link_lone"][view["dof_link"][prescribed]] = 0.0
+        view["dof_mobile"][prescribed] = 0.0
+        view["link_lone"][view["dof_link"][prescribed]] = 0.0
         if self.constraints is None:
             adapt_constants(view, self.family, self.time_step, self.variational)
         self.lone = tuple(
