@@ -14,7 +14,7 @@ from effects import Effect, Refused, arguments, check, complete, rows, settable
 from worldline import model as wm
 from worldline import simulation as sx
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.step.constraints import SolverMethod
+from worldline._src.step.island_options import SolverMethod
 from worldline._src.step.scene_semantics import constraints_of
 from worldline._src.step.stepping import VariationalOptions
 

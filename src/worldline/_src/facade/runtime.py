@@ -26,9 +26,10 @@ from worldline._src.scene.world import World as Scene
 from worldline._src.spatial.poses import Array, compose
 from worldline._src.step import dynamics
 from worldline._src.step.build import compile_scene
-from worldline._src.step.constraints import Constraints, Rest, SolverMethod
+from worldline._src.step.constraints import Constraints
 from worldline._src.step.contact_memory import recall, remembered, unfit
 from worldline._src.step.divergence import DivergencePolicy
+from worldline._src.step.island_options import Rest, SolverMethod
 from worldline._src.step.pack_joints import scalar_coordinates
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.stepping import MultibodyIntegrationFamily, VariationalOptions

@@ -48,7 +48,7 @@ def describe(value: object) -> str:
     if value is None:
         return "None"
     if is_masked_array(value):
-        return f"a masked array of shape {value.shape}"
+        return f"a masked array of shape {getattr(value, 'shape', ())}"
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape} and type {value.dtype}"
     if isinstance(value, list | tuple):

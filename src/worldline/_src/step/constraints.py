@@ -10,8 +10,6 @@ and actuators become rows of their own columns. What a scene asks for and no sta
 from __future__ import annotations
 
 from collections.abc import Collection
-from enum import Enum, auto
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +21,7 @@ from worldline._src.kernels.broadphase.aabb import place
 from worldline._src.kernels.broadphase.pairs import broad
 from worldline._src.kernels.broadphase.tree import BUILT
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.constraints.equality_rows import BROKEN, ON
 from worldline._src.kernels.constraints.impacts import SLOW
 from worldline._src.kernels.constraints.islands import LARGEST_DENSE
 from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, FAMILY_STAGES, narrow_sort
@@ -48,6 +47,7 @@ from worldline._src.step.damping_clamp import (
     guard_friction,
 )
 from worldline._src.step.inverse_weights import inverse_weights
+from worldline._src.step.island_options import Rest, SolverMethod
 from worldline._src.step.joint_rows import JointRows
 from worldline._src.step.missing import missing_parts
 from worldline._src.step.moments import actuator_rows, entries, tendon_rows
@@ -121,29 +121,6 @@ _RESIDUAL = 0.01
 
 Sequential impulses end there; Newton's method and pivoting go on to tolerances of their own.
 """
-
-
-class SolverMethod(Enum):
-    """How islands are solved; see `Constraints.choose`."""
-
-    AUTOMATIC = auto()
-    SEQUENTIAL_IMPULSE = auto()
-    NEWTON = auto()
-    BOXED = auto()
-
-
-class Rest(NamedTuple):
-    """When islands fall asleep: speeds [m/s, rad/s, either], quiet time [s], force that wakes [N].
-
-    A quiet time ends above `scale` times those speeds.
-    """
-
-    linear: float
-    angular: float
-    joint: float
-    time: float
-    force: float
-    scale: float
 
 
 class Constraints(ConstraintProgram):
@@ -457,6 +434,12 @@ class Constraints(ConstraintProgram):
         """The state is no longer what the last step led to: there are no contacts of a last step."""
         self.column["counter"][t.CONTACT_COUNT] = 0
 
+    def take_back(self, frame: int) -> None:
+        """Forget what rows left of a step that was taken back: its contacts, and what broke in it."""
+        lost = (self.column["equality_on"] == BROKEN) & (self.column["equality_break"][:, 0] == frame)
+        self.column["equality_on"][lost] = ON
+        self.forget_contacts()
+
     def _fill_bodies(self) -> None:
         weights = inverse_weights(self.model)
         if weights is self._weights:
@@ -667,7 +650,7 @@ class Constraints(ConstraintProgram):
         self.column["option"][t.CONTACT_ROWS] = self._rows_a_contact
         self._set_time_step(h)
 
-    def parameters_changed(self, names: Collection[str], h: float, damping_time: float) -> None:
+    def parameters_changed(self, names: Collection[str], h: float, implicit: bool) -> None:
         """Take over arrays of the model that were replaced, or "time_step".
 
         For those that leave stages, rows and what is prescribed as they are; see `connect` and `prepare`.
@@ -675,7 +658,7 @@ class Constraints(ConstraintProgram):
         if not INERTIAL.isdisjoint(names):
             self._fill_bodies()
         if "time_step" in names:
-            self.prepare(self.step_plan, damping_time=damping_time)
+            self.prepare(self.step_plan, damping_time=implicit * h)
             self._set_time_step(h)
         elif "gravity" in names:
             self._set_gravity(h)

@@ -19,6 +19,7 @@ from worldline._src.errors import ArgumentError, StepFailure, UnknownCapabilityE
 from worldline._src.masked import has_masked_entries
 from worldline._src.model.model import Model
 from worldline._src.scene.policies import DivergenceAction
+from worldline._src.spatial.poses import Array
 
 DIVERGENCE_LIMIT = 1e10
 """Largest coordinate, velocity, acceleration and activation of a step unless set otherwise, SI units."""
@@ -67,6 +68,15 @@ ACTIONS = {
 """Policies by the action of a scene."""
 
 
+OUTCOMES = {
+    DivergencePolicy.RAISE: "the world is as it was before it",
+    DivergencePolicy.FREEZE: "the world is frozen as it was before it",
+    DivergencePolicy.RESET: "the world was reset",
+    DivergencePolicy.CONTINUE: "the world is as it was before it",
+}
+"""What becomes of a world whose step diverged and was taken back, for its report."""
+
+
 def checked_limit(value: float) -> float:
     """A divergence limit: positive, or infinite."""
     try:
@@ -103,3 +113,9 @@ def failure_of(
     quantity, index, value = int(record[0]), int(record[1]), float(record[2])
     body = failed_body(model, quantity, index)
     return StepFailure(body, NAMES[quantity], frame, value, world=world, outcome=outcome)
+
+
+def unsolved(model: Model, gap: Array, frame: int, outcome: str) -> StepFailure:
+    """A variational step whose equations were not solved, at the degree of freedom with the largest gap."""
+    largest = int(np.argmax(np.abs(gap)))
+    return StepFailure(failed_body(model, VELOCITY, largest), "solution", frame, outcome=outcome)

@@ -34,7 +34,6 @@ from worldline._src.model.sensor_tables import Sensors
 from worldline._src.scalar.memory import address_of, aligned_zeros
 from worldline._src.spatial.poses import Array, numbers
 from worldline._src.step.array_views import ArrayView
-from worldline._src.step.constraints import SolverMethod
 from worldline._src.step.divergence import (
     ACCELERATION,
     ACTIVATION,
@@ -55,6 +54,7 @@ from worldline._src.step.evaluate import (
     new_arena,
     require_inertia,
 )
+from worldline._src.step.island_options import SolverMethod
 from worldline._src.step.lane_runner import (
     FRAME,
     FROZEN,

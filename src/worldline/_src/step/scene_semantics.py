@@ -17,8 +17,9 @@ from worldline._src.model.kinds import JointDrive
 from worldline._src.model.model import Model
 from worldline._src.scene import policies
 from worldline._src.scene.options import IntegratorMethod, SimulateOption, SolverType
-from worldline._src.step.constraints import Constraints, Rest, SolverMethod
+from worldline._src.step.constraints import Constraints
 from worldline._src.step.divergence import ACTIONS, DIVERGENCE_LIMIT, DivergencePolicy
+from worldline._src.step.island_options import Rest, SolverMethod
 from worldline._src.step.stepping import MultibodyIntegrationFamily as Family
 from worldline._src.step.stepping import VariationalOptions
 

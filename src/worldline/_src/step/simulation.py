@@ -25,7 +25,6 @@ from worldline._src.errors import (
 )
 from worldline._src.jit import Stage
 from worldline._src.kernels import drives
-from worldline._src.kernels.constraints.equality_rows import BROKEN, ON
 from worldline._src.kernels.program import caller
 from worldline._src.model.checks import positive_number
 from worldline._src.model.compile import constant_views
@@ -40,13 +39,14 @@ from worldline._src.step.divergence import (
     ACCELERATION,
     ACTIVATION,
     FORCE,
+    OUTCOMES,
     POSITION,
     VELOCITY,
     DivergencePolicy,
     checked_limit,
-    failed_body,
     failure_of,
     limits_of,
+    unsolved,
 )
 from worldline._src.step.evaluate import WITH_GRAVITY, Program, compiled, is_count, new_arena, require_inertia
 from worldline._src.step.loop_operands import loop_operands
@@ -406,7 +406,7 @@ class Simulation(FixedAttributes):
         else:
             self._take_constants()
             if self.constraints is not None:
-                self.constraints.parameters_changed(self._changed, self.time_step, self._damping_time)
+                self.constraints.parameters_changed(self._changed, self.time_step, self.implicit)
         self._changed.clear()
         self.preparations += 1
 
@@ -416,7 +416,7 @@ class Simulation(FixedAttributes):
         arenas, plan = self.model.arenas, self.plan()
         program = stages_of(plan)
         if self.constraints is not None:
-            self.constraints.prepare(plan, damping_time=self._damping_time)
+            self.constraints.prepare(plan, damping_time=self.implicit * self.time_step)
         arenas = arenas._replace(index=arenas.index.copy(), constant=arenas.constant.copy())
         self._index, self._constant, self._constants = arenas.index, arenas.constant, constant_views(arenas)
         self._take_constants()
@@ -445,11 +445,6 @@ class Simulation(FixedAttributes):
         self.lone = tuple(
             (i, int(view["link_v_start"][i])) for i in np.flatnonzero(view["link_lone"]).tolist()
         )
-
-    @property
-    def _damping_time(self) -> float:
-        """The time step where damping is taken at the end of a step, else 0 [s]."""
-        return self.time_step if self.implicit else 0.0
 
     def _model_needs(self) -> tuple[StepPlan, bool, bool]:
         """All of the model's parameters that stages of a step depend on."""
@@ -663,23 +658,14 @@ class Simulation(FixedAttributes):
         """Which body and quantity was the first to diverge, and when; forgets the record of it."""
         frame, self._record[0] = int(self._record[0]), 0.0
         if self.family is MultibodyIntegrationFamily.VARIATIONAL and self.solver_report[1] != 0.0:
-            largest = int(np.argmax(np.abs(self.field("dof_gap"))))
-            return StepFailure(failed_body(self.model, VELOCITY, largest), "solution", frame, outcome=outcome)
+            return unsolved(self.model, self.field("dof_gap"), frame, outcome)
         return failure_of(self.model, self._record[1:4], frame, outcome=outcome)
 
     def _diverged(self, missing: int) -> None:
         """Follow the policy for a step that was taken back; `missing` of those asked for were not made."""
-        outcomes = {
-            DivergencePolicy.FREEZE: "the world is frozen as it was before it",
-            DivergencePolicy.RESET: "the world was reset",
-        }
-        failure = self._failure(outcomes.get(self._policy, "the world is as it was before it"))
+        failure = self._failure(OUTCOMES[self._policy])
         if self.constraints is not None:
-            # what rows left belongs to the step that was taken back
-            column = self.constraints.column
-            lost = (column["equality_on"] == BROKEN) & (column["equality_break"][:, 0] == failure.frame)
-            column["equality_on"][lost] = ON
-            self.constraints.forget_contacts()
+            self.constraints.take_back(failure.frame)
         if self._policy is DivergencePolicy.FREEZE:
             self.frozen = True
             self.clock[:2] += missing

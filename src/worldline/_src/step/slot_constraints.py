@@ -26,7 +26,8 @@ from worldline._src.model.model import Model
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
 from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_rows
-from worldline._src.step.constraints import Constraints, SolverMethod
+from worldline._src.step.constraints import Constraints
+from worldline._src.step.island_options import SolverMethod
 from worldline._src.step.pack_pairs import pair_keys
 from worldline._src.step.scene_semantics import drives_of, servos_of, solver_of
 from worldline._src.step.step_table import StepPlan, in_line, sensor_stages

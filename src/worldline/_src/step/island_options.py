@@ -1,0 +1,31 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""How islands are solved, and when they fall asleep."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import NamedTuple
+
+
+class SolverMethod(Enum):
+    """How islands are solved; see `Constraints.choose`."""
+
+    AUTOMATIC = auto()
+    SEQUENTIAL_IMPULSE = auto()
+    NEWTON = auto()
+    BOXED = auto()
+
+
+class Rest(NamedTuple):
+    """When islands fall asleep: speeds [m/s, rad/s, either], quiet time [s], force that wakes [N].
+
+    A quiet time ends above `scale` times those speeds.
+    """
+
+    linear: float
+    angular: float
+    joint: float
+    time: float
+    force: float
+    scale: float
