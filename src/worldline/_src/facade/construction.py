@@ -17,8 +17,8 @@ from worldline._src.facade import values
 from worldline._src.facade.body_options import LinkOptions, RigidBodyOptions, described_inertia
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
 from worldline._src.facade.joint import Joint
-from worldline._src.facade.joint_spec import JointSpec
-from worldline._src.facade.kinds import JointType, drive_type, scene_joint_type
+from worldline._src.facade.joint_spec import JointSpec, drawn_pose, own_fields
+from worldline._src.facade.kinds import SCENE_JOINTS, JointType, drive_type, scene_joint_type
 from worldline._src.facade.link import Link
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.model.checks import check_angle_limits
@@ -27,12 +27,12 @@ from worldline._src.scene.bodies import Body, BodyKind, BodyRole, FrameKind
 from worldline._src.scene.bodies import Frame as SceneFrame
 from worldline._src.scene.bodies import Link as SceneLink
 from worldline._src.scene.contact import ConstraintForceModel
-from worldline._src.scene.joints import EulerOrder, FreeJoint, JointDof
+from worldline._src.scene.joints import FreeJoint, JointDof
 from worldline._src.scene.joints import Joint as SceneJoint
 from worldline._src.scene.keyframe_resize import fitted_keyframes
 from worldline._src.scene.kinds import Rename
 from worldline._src.scene.values import Range
-from worldline._src.spatial.poses import Array, compose, inverse
+from worldline._src.spatial.poses import inverse
 
 if TYPE_CHECKING:
     from worldline._src.facade.multibody import Multibody
@@ -167,10 +167,8 @@ def add_link(
             )
     if spec is not None and not isinstance(spec, JointSpec):
         raise values.ShapeError(f"joint of a link must be a JointSpec, got {spec!r}")
-    if spec is not None and spec.type is JointType.CUSTOM:
-        raise UnknownCapabilityError(
-            "joint of a link: CUSTOM joints need a kinematics of their own, which is not offered"
-        )
+    if spec is not None and spec.type not in SCENE_JOINTS:
+        raise UnknownCapabilityError(f"joint of a link: {spec.type.name} joints are not available")
     if spec is not None and (spec.parent_anchor is not None or spec.child_anchor is not None):
         raise ArgumentError("joint of a link: anchors are for joints between bodies; use the transforms")
     chosen, number = free_name(name, "link", owner._links, owner._link_number, "link")
@@ -182,7 +180,7 @@ def add_link(
 
     links, joints = scene_names(world)
     joint = None if spec is None else _described(spec, unused(f"{owner.name}/{joint_name}", joints))
-    local = IDENTITY if spec is None else _drawn_pose(spec)
+    local = IDENTITY if spec is None else drawn_pose(spec)
     link = SceneLink(
         name=unused(f"{owner.name}/{chosen}", links),
         local_translation=local[:3],
@@ -215,12 +213,6 @@ def _claim(owner: Multibody) -> None:
         body.multibody, body.role = owner.name, BodyRole.Multibody
 
 
-def _drawn_pose(spec: JointSpec) -> Array:
-    """Pose of the child in the parent with the joint at zero."""
-    to_parent = values.pose_of(spec.transform_to_parent, "transform_to_parent")
-    return compose(to_parent, values.pose_of(spec.transform_from_parent, "transform_from_parent"))
-
-
 def _described(spec: JointSpec, name: str) -> SceneJoint:
     """The joint of a spec in the description: its frame is given in the child link."""
     anchor = inverse(values.pose_of(spec.transform_from_parent, "transform_from_parent"))
@@ -237,11 +229,8 @@ def _described(spec: JointSpec, name: str) -> SceneJoint:
         margin=spec.limit_margin,
         drive=drive_type(spec.actuator_type),
     )
-    if spec.type is JointType.EULER:
-        made.euler_order = EulerOrder[spec.euler_order.upper()]
-    if spec.type is JointType.DISTANCE:
-        low, high = spec.distance_limits
-        made.distance_limit = Range(lower=low if low > 0.0 else -np.inf, upper=high)
+    for field, value in own_fields(spec).items():
+        setattr(made, field, value)
     axes = [*((axis, False) for axis in spec.linear_axes), *((axis, True) for axis in spec.angular_axes)]
     made.dofs = _dof_settings(spec, len(axes) or made.sizes[1]) or [JointDof() for _ in axes]
     for dof, (axis, angular) in zip(made.dofs, axes, strict=False):

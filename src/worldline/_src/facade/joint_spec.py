@@ -11,11 +11,12 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
-from worldline._src.facade.kinds import ActuatorType, JointType, member
+from worldline._src.facade.kinds import SCENE_JOINTS, ActuatorType, JointType, member
 from worldline._src.facade.options import Options, Setting
 from worldline._src.facade.values import TransformLike, VectorLike
-from worldline._src.scene.joints import EulerOrder
-from worldline._src.spatial.poses import Array
+from worldline._src.scene.joints import JOINTS, EulerOrder
+from worldline._src.scene.values import Range
+from worldline._src.spatial.poses import Array, compose
 
 DofNumbers = float | VectorLike | None
 """One number for all degrees of freedom, one for each, or None for the usual."""
@@ -23,9 +24,9 @@ AxesLike = Sequence[VectorLike] | Array
 """Directions, (n, 3)."""
 
 
-WITH_AXIS2 = {JointType.UNIVERSAL, JointType.PLANAR, JointType.TRANSLATIONAL_2D}
+WITH_AXIS2 = {kind for kind, scene in SCENE_JOINTS.items() if JOINTS[scene].axes == 2}
 """Types of joints that have a second axis."""
-WITH_AXIS = WITH_AXIS2 | {JointType.REVOLUTE, JointType.PRISMATIC, JointType.SCREW, JointType.CABLE}
+WITH_AXIS = {kind for kind, scene in SCENE_JOINTS.items() if JOINTS[scene].axes}
 """Types of joints that have an axis."""
 _READ_BY = {
     "axis": (WITH_AXIS, (0.0, 0.0, 1.0)),
@@ -266,3 +267,19 @@ class JointSpec(Options):
                     f"JointSpec of a {self.type.name} joint: axis and axis2 must not be parallel, "
                     f"got {a.tolist()} and {b.tolist()}"
                 )
+
+
+def own_fields(spec: JointSpec) -> dict[str, Any]:
+    """Fields of the described joint that only its type has."""
+    if spec.type is JointType.EULER:
+        return {"euler_order": EulerOrder[spec.euler_order.upper()]}
+    if spec.type is JointType.DISTANCE:
+        low, high = spec.distance_limits
+        return {"distance_limit": Range(lower=low if low > 0.0 else -np.inf, upper=high)}
+    return {}
+
+
+def drawn_pose(spec: JointSpec) -> Array:
+    """Pose of the child in the parent with the joint at zero, position and xyzw, (7,)."""
+    to_parent = values.pose_of(spec.transform_to_parent, "transform_to_parent")
+    return compose(to_parent, values.pose_of(spec.transform_from_parent, "transform_from_parent"))

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from worldline._src.errors import EnumError
 from worldline._src.scene import closures as scene_closures
-from worldline._src.scene.joints import DriveType
+from worldline._src.scene.joints import JOINTS, DriveType
 from worldline._src.scene.joints import JointType as SceneJointType
 
 E = TypeVar("E", bound=Enum)
@@ -179,22 +179,8 @@ class ClosureDynamicsPolicy(Enum):
     SOLVE = "Solve"
 
 
-SCENE_JOINTS = {
-    JointType.FIXED: SceneJointType.Fixed,
-    JointType.REVOLUTE: SceneJointType.Revolute,
-    JointType.PRISMATIC: SceneJointType.Slide,
-    JointType.SCREW: SceneJointType.Screw,
-    JointType.UNIVERSAL: SceneJointType.Universal,
-    JointType.SPHERICAL: SceneJointType.Ball,
-    JointType.PLANAR: SceneJointType.Planar,
-    JointType.FLOATING: SceneJointType.Free,
-    JointType.EULER: SceneJointType.Euler,
-    JointType.TRANSLATIONAL: SceneJointType.Translational,
-    JointType.TRANSLATIONAL_2D: SceneJointType.Translational2D,
-    JointType.DISTANCE: SceneJointType.Distance,
-    JointType.D6: SceneJointType.D6,
-    JointType.CABLE: SceneJointType.Cable,
-}
+SCENE_JOINTS = {JointType[facts.public]: kind for kind, facts in JOINTS.items()}
+"""Joint types of the description by those of the facade."""
 _FACADE_JOINTS = {scene: facade for facade, scene in SCENE_JOINTS.items()}
 _DRIVES = {kind: DriveType[kind.name.capitalize()] for kind in ActuatorType}
 _ACTUATORS = {drive: kind for kind, drive in _DRIVES.items()}

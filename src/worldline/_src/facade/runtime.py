@@ -18,8 +18,8 @@ import numpy as np
 from worldline._src.facade.kinds import ActuatorType, ContactSolverMethod, actuator_type
 from worldline._src.facade.start_state import StartState
 from worldline._src.kernels import drives
+from worldline._src.model.joint_kinds import MODES
 from worldline._src.model.model import Model
-from worldline._src.model.scene_trees import MODES
 from worldline._src.scene.bodies import Body, BodyKind, Hierarchy, Link
 from worldline._src.scene.joints import DriveType, FreeJoint, Joint, TargetMode
 from worldline._src.scene.world import World as Scene

@@ -23,7 +23,7 @@ from worldline._src.facade.values import VectorLike
 from worldline._src.facade.world_kind import require_world
 from worldline._src.scene.bodies import Body, Inertia, Link
 from worldline._src.scene.contact import CollisionMask
-from worldline._src.scene.joints import FreeJoint, Joint, JointDof, JointType
+from worldline._src.scene.joints import GEOMETRY_FIELDS, FreeJoint, Joint, JointDof, JointType
 from worldline._src.scene.world import World as Scene
 
 if TYPE_CHECKING:
@@ -223,13 +223,9 @@ def build_multibody_from_skeleton(
     return _built(world, scene, chosen.name, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
 
 
-_GEOMETRY = ("name", "type_", "axis", "axis2", "pos", "orientation", "pitch", "euler_order", "ref_", "frozen")
-
-
 def _bare(joint: Joint) -> Joint:
     """Where a joint is and what it leaves free, and nothing else of it."""
-    made = Joint(**{field: getattr(joint, field) for field in _GEOMETRY})
-    made.distance_limit = joint.distance_limit
+    made = Joint(**{field: getattr(joint, field) for field in GEOMETRY_FIELDS})
     if joint.type_ is JointType.D6:
         made.dofs = [JointDof(axis=dof.axis, angular=dof.angular) for dof in joint.dofs]
     return made

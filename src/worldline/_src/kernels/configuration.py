@@ -9,7 +9,7 @@ the position of a free joint adds up in the joint's axes, as its velocity is def
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.joints import AXES, BALL, FREE
+from worldline._src.kernels.joints import BALL, FREE, adds_up
 from worldline._src.spatial.rotation import (
     conjugate,
     load_quat,
@@ -36,7 +36,7 @@ def integrate(tree, q, v, h, q_out):
         k = kind[i]
         qi = q_start[i]
         vi = v_start[i]
-        if k == AXES:
+        if adds_up(k):
             for d in range(v_end[i] - vi):
                 q_out[qi + d] = q[qi + d] + h * v[vi + d]
         if k == FREE:
@@ -63,7 +63,7 @@ def difference(tree, q, q_other, v_out):
         k = kind[i]
         qi = q_start[i]
         vi = v_start[i]
-        if k == AXES:
+        if adds_up(k):
             for d in range(v_end[i] - vi):
                 v_out[vi + d] = q_other[qi + d] - q[qi + d]
         if k == FREE:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from worldline._src.jit import kernel
+from worldline._src.kernels.joints import bend_rate
 from worldline._src.kernels.links import body_point, into_body, store_six
 from worldline._src.kernels.velocities import classical_acceleration
 from worldline._src.spatial.motion import add_motion, cross_motion, load_motion, scale_motion, velocity_at
@@ -74,6 +75,10 @@ def jacobian_derivative(tree, body, pos, vel, v, args, point, J_out):
             for d in range(first, end):
                 column = load_motion(S, d)
                 rate = cross_motion(V, column)
+                b = tree.link_bend[link]
+                if b >= 0:
+                    start = v_start[link]
+                    rate = add_motion(rate, bend_rate(pos, b, d - start, v_end[link] - start, v, start))
                 ang = rate.ang
                 lin = add(velocity_at(rate, r), cross(column.ang, speed))
                 if args[1] == 1:

@@ -12,6 +12,7 @@ derivative along body axes with the body's own rates held.
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
+from worldline._src.kernels.joints import bend_rate
 from worldline._src.kernels.links import center_of_mass
 from worldline._src.spatial.inertia import load_sym3, sym_mul
 from worldline._src.spatial.motion import (
@@ -86,6 +87,10 @@ def momentum_rates(tree, pos, vel, v, tau, link_H, link_F_io, dof_f_out):
             if tree.dof_block[d] == 1:
                 carrier = V
             dof_f_out[d] = tau[d] + (power(H, cross_motion(carrier, S)) - power(F, S))
+            b = tree.link_bend[i]
+            if b >= 0:
+                first = v_start[i]
+                dof_f_out[d] += power(H, bend_rate(pos, b, d - first, v_end[i] - first, v, first))
             V = add_motion(V, scale_motion(S, v[d]))
         if p > 0:
             store_spatial(link_F_io, p, add_force(load_force(link_F_io, p), F))

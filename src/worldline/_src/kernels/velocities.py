@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
+from worldline._src.kernels.joints import bend_rate
 from worldline._src.kernels.links import body_origin, center_of_mass, store_six
 from worldline._src.scalar.ops import constant
 from worldline._src.spatial.motion import (
@@ -23,8 +24,8 @@ from worldline._src.spatial.vec3 import Vec3, add, cross
 def velocities(tree, pos, v, vel_out):
     """Spatial velocities and velocity-product accelerations, base to tip [Featherstone 2008, ch. 4.4].
 
-    Needs the poses current. The rate of a joint's column is its carrier's velocity crossed with it; the
-    carrier is the parent, moved by the blocks of the joint before the column. O(n).
+    Needs the poses current. The rate of a joint's column is its carrier's velocity crossed with it, plus
+    what it bends by; the carrier is the parent, moved by the blocks of the joint before the column. O(n).
     """
     # outputs
     link_V, link_c = vel_out.link_V, vel_out.link_c
@@ -49,6 +50,13 @@ def velocities(tree, pos, v, vel_out):
             moved = scale_motion(load_motion(S, d), v[d])
             bias = add_motion(bias, cross_motion(carrier, moved))
             V = add_motion(V, moved)
+        b = tree.link_bend[i]
+        if b >= 0:
+            # columns that change with the coordinates of their joint
+            first, count = v_start[i], v_end[i] - v_start[i]
+            for d in range(count):
+                bend = bend_rate(pos, b, d, count, v, first)
+                bias = add_motion(bias, scale_motion(bend, v[first + d]))
         store_spatial(link_V, i, V)
         store_spatial(link_c, i, bias)
 

@@ -70,6 +70,7 @@ def assemble(builder: ModelBuilder) -> Model:
         joint_qd=qd,
         joint_f=force,
         joint_axis=_stacked([axis for j in joints for axis in j.axes], 3),
+        joint_data=[joint.data for joint in joints],
         joint_pitch=_floats([j.pitch for j in joints for _ in j.axes]),
         joint_act_mode=np.array([int(d.mode()) for d in dofs], np.int64),
         joint_spring_ref=_floats(rest),

@@ -420,6 +420,7 @@ class ModelBuilder(ShapeMethods):
         options: Any,
         pitch: float = 0.0,
         distance: tuple[float, float] = (-1.0, -1.0),
+        data: Any = None,
     ) -> int:
         if not options.keys() <= _JOINT_OPTIONS:
             unknown = sorted(options.keys() - _JOINT_OPTIONS)[0]
@@ -437,8 +438,8 @@ class ModelBuilder(ShapeMethods):
         if kind in QUATERNION_JOINTS:
             turns = dofs[len(linear) :]
             check_angle_limits([d.limit_lower for d in turns], [d.limit_upper for d in turns], what)
-        else:
-            # those have the axes of their frame
+        elif data is None:
+            # those have the axes of their frame, or others
             require_independent(axes[: len(linear)], f"linear axes of {what}")
             require_turning(axes[len(linear) :], f"angular axes of {what}")
         joint = JointRecord(
@@ -455,6 +456,7 @@ class ModelBuilder(ShapeMethods):
             len(self.joint_qd),
             pitch,
             distance,
+            data=data,
         )
         self._labels["joint"].add(label)
         self.joints.append(joint)

@@ -17,7 +17,8 @@ import numpy as np
 
 from worldline._src.kernels import joints as code
 from worldline._src.model.fields import BY_NAME, FIELDS, HEADER, SIZES, SLOT, extent
-from worldline._src.model.kinds import ActuatorMode, JointType
+from worldline._src.model.joint_kinds import column_kinds, fill_joints, joint_sizes, kernel_code
+from worldline._src.model.kinds import ActuatorMode
 from worldline._src.spatial.poses import Array, cross, quaternions, rotations, turned
 
 if TYPE_CHECKING:
@@ -52,26 +53,6 @@ def axis_frames(axes: Array) -> Array:
     return np.stack([x, cross(axes, x), axes], axis=2)
 
 
-def _kind(joint_type: int) -> int:
-    if joint_type == JointType.FIXED:
-        return code.FIXED
-    if joint_type == JointType.BALL:
-        return code.BALL
-    if joint_type in (JointType.FREE, JointType.DISTANCE):
-        return code.FREE
-    return code.AXES
-
-
-def _column_kinds(joint_type: int, linear: int, angular: int) -> list[int]:
-    if joint_type == JointType.BALL:
-        return [code.ANGULAR] * 3
-    if joint_type in (JointType.FREE, JointType.DISTANCE):
-        return [code.LINEAR] * 3 + [code.ANGULAR] * 3
-    if joint_type == JointType.SCREW:
-        return [code.SCREW]
-    return [code.SLIDE] * linear + [code.TURN] * angular
-
-
 def compile_arenas(model: Model) -> Arenas:
     """Lay out the arenas of a model and fill in its constants."""
     tree = np.flatnonzero(model.joint_articulation >= 0)
@@ -86,6 +67,7 @@ def compile_arenas(model: Model) -> Arenas:
         "nbody": nbody,
         "nresult": max(7 * nbody, nv * nv, 6 * nv, nq + nv, 6),
         "nground": 0 if model.ground_points is None else len(model.ground_points),
+        **joint_sizes(model, tree),
     }
     offsets: dict[str, int] = {}
     ends = {"index": HEADER, "constant": 0, "data": 0}
@@ -145,7 +127,7 @@ def _fill_tree(model: Model, tree: np.ndarray, arenas: Arenas) -> None:
     for i, (start, end, joint_type, (linear, angular)) in enumerate(spans, start=1):
         p = parent[i]
         root[i] = root[p] if p else i
-        kinds = _column_kinds(joint_type, linear, angular)
+        kinds = column_kinds(joint_type, linear, angular)
         turning.append(sum(k in (code.TURN, code.SCREW) for k in kinds))
         before, dof = -1, last[p]
         for kind, d in zip(kinds, range(start, end), strict=True):
@@ -155,7 +137,7 @@ def _fill_tree(model: Model, tree: np.ndarray, arenas: Arenas) -> None:
     view["link_parent"][:] = parent
     view["link_root"][:] = root
     view["link_last"][:] = last
-    view["link_kind"][1:] = list(map(_kind, types))
+    view["link_kind"][1:] = list(map(kernel_code, types))
     view["link_body"][1:] = children
     view["body_link"][children] = np.arange(1, len(parent))
     view["link_q_start"][1:] = model.joint_q_start[tree]
@@ -191,6 +173,8 @@ def fill_constants(model: Model, arenas: Arenas, changed: Collection[str] | None
             view[field][:] = getattr(model, name)
     if every or not names.isdisjoint(_DRIVES):
         _fill_drives(model, view)
+    if every or "joint_pitch" in names:
+        fill_joints(model, np.flatnonzero(model.joint_articulation >= 0), view)
     if every or "body_gravcomp" in names:
         view["link_gravcomp"][1:] = model.body_gravcomp[view["link_body"][1:]]
     if every or "body_flags" in names:
@@ -211,7 +195,6 @@ _POSES = frozenset(("joint_X_p", "joint_X_c"))
 _INERTIAS = frozenset(("body_mass", "body_com", "body_inertia"))
 _DRIVES = frozenset(("joint_act_mode", "joint_target_ke", "joint_target_kd"))
 _COPIED = {
-    "joint_pitch": "dof_pitch",
     "body_com": "body_com",
     "joint_armature": "dof_armature",
     "joint_damping": "dof_damping",

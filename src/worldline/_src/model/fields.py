@@ -15,11 +15,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from worldline._src.kernels import joints
+
 Space = Literal["index", "constant", "data"]
 
-SIZES = ("nlink", "nq", "nv", "nqv", "nqvv", "nbody", "nresult", "nground")
+SIZES = ("nlink", "nq", "nv", "nqv", "nqvv", "nbody", "nresult", "nground", *joints.SIZES)
 """Symbolic sizes: links with the world, coordinates, velocities, nq + nv, nq + 2 nv, bodies, the longest
-result, points that may touch the ground."""
+result, points that may touch the ground, and those of kinds of joints."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,6 @@ FIELDS: tuple[Field, ...] = (
     Field("link_offset", "index", ("nlink",), "1 when the body frame is not the joint frame"),
     Field("link_turned", "index", ("nlink",), "1 when the joint is turned against the parent link"),
     Field("body_link", "index", ("nbody",), "kernel link of a body, 0 when it is in no tree"),
-    Field("dof_kind", "index", ("nv",), "turn, slide or screw: kernels/joints.py"),
     Field("dof_block", "index", ("nv",), "1 where the columns after it move with what came before"),
     Field("dof_link", "index", ("nv",), "kernel link a velocity belongs to"),
     Field("dof_parent", "index", ("nv",), "velocity before this one on the way to the world, or -1"),
@@ -61,7 +62,6 @@ FIELDS: tuple[Field, ...] = (
     Field("link_R_pre", "constant", ("nlink", 9), "rotation from parent link to joint"),
     Field("link_p_pre", "constant", ("nlink", 3), "position of the joint in the parent link [m]"),
     Field("dof_R_pre", "constant", ("nv", 9), "rotation from the axis before to this axis"),
-    Field("dof_pitch", "constant", ("nv",), "advance of a screw [m/rad]"),
     Field("dof_axis", "constant", ("nv", 3), "axis in the joint frame before any motion"),
     Field("link_Q_pre", "constant", ("nlink", 4), "link_R_pre as xyzw"),
     Field("dof_Q_pre", "constant", ("nv", 4), "dof_R_pre as xyzw"),
@@ -138,6 +138,8 @@ FIELDS: tuple[Field, ...] = (
     Field("link_Q", "data", ("nlink", 4), "orientation of the kernel link, xyzw"),
     Field("link_x", "data", ("nlink", 3), "position of the kernel link, world frame [m]"),
     Field("dof_S", "data", ("nv", 6), "motion of one unit of velocity"),
+    # how kinds of joints move
+    *(Field(name, space, shape, doc) for name, space, shape, doc in joints.FIELDS),
     # depends on q and v
     Field("link_V", "data", ("nlink", 6), "spatial velocity"),
     Field("link_c", "data", ("nlink", 6), "acceleration of the joint at zero joint acceleration"),

@@ -63,7 +63,7 @@ def _welded(joint: JointRecord, poses: Array) -> JointRecord:
     X_WP = _IDENTITY if joint.parent < 0 else poses[joint.parent]
     X_PJ = compose(inverse(X_WP), compose(poses[joint.child], joint.X_c))
     welded = replace(joint, kind=JointType.FIXED, X_p=X_PJ, linear=[], angular=[], axes=[])
-    welded.pitch, welded.distance = 0.0, (-1.0, -1.0)
+    welded.pitch, welded.distance, welded.data = 0.0, (-1.0, -1.0), None
     return welded
 
 

@@ -27,6 +27,7 @@ class JointType(IntEnum):
     PLANAR = 10
     EULER = 11
     TRANSLATIONAL = 12
+    CUSTOM = 13
 
 
 class BodyFlags(IntFlag):

@@ -142,6 +142,8 @@ class Model:
     """Unit axis in the joint frame, shape (joint_dof_count, 3)."""
     joint_pitch: Array
     """Advance of screw joints [m/rad]."""
+    joint_data: list[Any]
+    """What the type of a joint needs beside its axes; None for most."""
     joint_limit_lower: Array
     joint_limit_upper: Array
     joint_limit_ke: Array

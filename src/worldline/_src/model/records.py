@@ -210,6 +210,8 @@ class JointRecord:
     pitch: float = 0.0
     distance: tuple[float, float] = (-1.0, -1.0)
     articulation: int = -1
+    data: Any = None
+    """What its type needs beside axes."""
 
     @property
     def coordinates(self) -> int:

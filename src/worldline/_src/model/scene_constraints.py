@@ -21,7 +21,8 @@ from worldline._src.model.constraint_tables import (
     LoopJoints,
 )
 from worldline._src.model.force_tables import force_models, friction_models
-from worldline._src.model.kinds import JointDrive, JointType, rows_of_numbers
+from worldline._src.model.joint_kinds import KINDS
+from worldline._src.model.kinds import JointDrive, rows_of_numbers
 from worldline._src.model.scene_index import SceneIndex, labels, shared_when_empty
 from worldline._src.model.tables import JointForces, PathKind, Tendons
 from worldline._src.scene import joints as described
@@ -56,23 +57,6 @@ _DRIVES = {
 }
 _DRIVEN = (described.JointType.Revolute, described.JointType.Slide)
 """Joints between bodies that can have a motor."""
-_JOINTS = {
-    described.JointType.Revolute: JointType.REVOLUTE,
-    described.JointType.Slide: JointType.PRISMATIC,
-    described.JointType.Screw: JointType.SCREW,
-    described.JointType.Universal: JointType.UNIVERSAL,
-    described.JointType.Planar: JointType.PLANAR,
-    described.JointType.Euler: JointType.EULER,
-    described.JointType.Translational: JointType.TRANSLATIONAL,
-    # two of the axes that a D6 joint may have: three would be another joint
-    described.JointType.Translational2D: JointType.D6,
-    described.JointType.Ball: JointType.BALL,
-    described.JointType.Free: JointType.FREE,
-    described.JointType.Fixed: JointType.FIXED,
-    described.JointType.D6: JointType.D6,
-    described.JointType.Distance: JointType.DISTANCE,
-    described.JointType.Cable: JointType.CABLE,
-}
 _End = tuple[int, Array]
 
 
@@ -273,7 +257,7 @@ def loop_joint_table(world: World, index: SceneIndex) -> LoopJoints:
     a, b = [index.end(row.parent) for row in rows], [index.end(row.child) for row in rows]
     return LoopJoints(
         label=labels([row.joint.name for row in rows], "joint"),
-        kind=np.array([_JOINTS[row.joint.type_] for row in rows], np.int64),
+        kind=np.array([KINDS[row.joint.type_].type for row in rows], np.int64),
         body_a=_bodies(a),
         X_a=_poses(a),
         body_b=_bodies(b),

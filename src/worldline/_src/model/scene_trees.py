@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -20,24 +19,16 @@ import numpy as np
 from worldline._src.errors import Problem, SceneError, WorldlineError
 from worldline._src.model.builder import ModelBuilder
 from worldline._src.model.checks import check_angle_limits, check_least
-from worldline._src.model.kinds import ActuatorMode
-from worldline._src.model.records import JointDofConfig
+from worldline._src.model.joint_kinds import KINDS, dof_config, joint_axis
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.bodies import Body, BodyKind, Link
-from worldline._src.scene.joints import FreeJoint, Joint, JointDof, JointType, TargetMode
+from worldline._src.scene.joints import QUATERNION_JOINTS, FreeJoint, Joint, JointDof, JointType
 from worldline._src.scene.layout import active_joints
 from worldline._src.scene.mass_properties import MassProperties, scaled_to_total
 from worldline._src.scene.values import Range, SpringDamper, StiffnessDamping
 from worldline._src.scene.world import World
 from worldline._src.spatial.poses import NO_POSE, Array, composed, rotation, transform
 
-MODES = {
-    TargetMode.None_: ActuatorMode.NONE,
-    TargetMode.Position: ActuatorMode.POSITION,
-    TargetMode.Velocity: ActuatorMode.VELOCITY,
-    TargetMode.PositionVelocity: ActuatorMode.POSITION_VELOCITY,
-    TargetMode.Effort: ActuatorMode.EFFORT,
-}
 EARTH = (0.0, 0.0, -9.81)
 _UPRIGHT = [0.0, 0.0, 0.0, 1.0]
 
@@ -214,10 +205,10 @@ def _add_joint(
         "child_xform": np.array(anchor),
         "label": joint.name,
     }
-    index = _ADD[joint.type_](builder, joint, frames, settings)
+    index = KINDS[joint.type_].add(builder, joint, frames, settings)
     if joint.dofs and joint.type_ is not JointType.D6:
         _set_dofs(builder.joints[index], joint.dofs)
-    if joint.type_ in _TURNING:
+    if joint.type_ in QUATERNION_JOINTS:
         turns = builder.joints[index].angular
         limits = [d.limit_lower for d in turns], [d.limit_upper for d in turns]
         check_angle_limits(*limits, f"joint '{builder.joints[index].label}'")
@@ -227,15 +218,10 @@ def _add_joint(
     trees.joints[int(index)] = joint
 
 
-def _axis(joint: Joint) -> Array:
-    # a copy: the builder keeps it
-    return joint.axis.copy() if any(joint.axis.tolist()) else np.array([0.0, 0.0, 1.0])
-
-
 def _reference(joint: Joint) -> Array:
     """The motion that takes the drawn pose back to coordinate zero."""
     pose = transform(None, "")
-    unit = _axis(joint) / np.linalg.norm(_axis(joint))
+    unit = joint_axis(joint) / np.linalg.norm(joint_axis(joint))
     if joint.type_ is JointType.Revolute:
         pose[3:6] = unit * np.sin(-0.5 * joint.ref_)
         pose[6] = np.cos(0.5 * joint.ref_)
@@ -271,89 +257,8 @@ def _settings(joint: Joint, world: World) -> tuple[dict[str, Any], tuple[float, 
     return settings, spring
 
 
-def _config(dof: JointDof, axis: Any) -> JointDofConfig:
-    """One degree of freedom with settings of its own."""
-    return JointDofConfig(
-        axis=axis,
-        limit_lower=dof.pos_limit.lower,
-        limit_upper=dof.pos_limit.upper,
-        limit_ke=math.inf if dof.limit_stiffness is None else dof.limit_stiffness,
-        limit_kd=dof.limit_damping,
-        target_pos=dof.target_position,
-        target_vel=dof.target_velocity,
-        target_ke=dof.target_stiffness,
-        target_kd=dof.target_damping,
-        damping=dof.damping,
-        stiffness=dof.stiffness,
-        spring_ref=dof.rest_position,
-        armature=dof.armature,
-        friction=dof.friction_loss,
-        effort_limit=dof.effort_limit,
-        velocity_limit=dof.velocity_limit,
-        effort_lower=dof.effort_lower,
-        velocity_lower=dof.velocity_lower,
-        actuator_mode=MODES[dof.target_mode],
-    )
-
-
 def _set_dofs(record: Any, dofs: list[JointDof]) -> None:
-    own = [_config(dof, old.axis) for dof, old in zip(dofs, (*record.linear, *record.angular), strict=True)]
+    own = [
+        dof_config(dof, old.axis) for dof, old in zip(dofs, (*record.linear, *record.angular), strict=True)
+    ]
     record.linear, record.angular = own[: len(record.linear)], own[len(record.linear) :]
-
-
-def _limits(joint: Joint) -> dict[str, float]:
-    """Distances as a builder takes them: negative means no limit."""
-    low, high = joint.distance_limit.lower, joint.distance_limit.upper
-    return {
-        "min_distance": low if np.isfinite(low) else -1.0,
-        "max_distance": high if np.isfinite(high) else -1.0,
-    }
-
-
-def _free(builder: ModelBuilder, joint: Joint, frames: dict[str, Any], settings: dict[str, Any]) -> int:
-    """A free joint within a tree: its coordinates start at zero where the scene is drawn."""
-    index = builder.add_joint_free(**frames)
-    record = builder.joints[index]
-    builder.joint_q[record.start : record.start + 7] = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
-    keep = _free_settings(settings)
-    record.linear = [replace(d, **keep) for d in record.linear]
-    record.angular = [replace(d, **keep) for d in record.angular]
-    return index
-
-
-def _free_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """What six degrees of freedom take of the settings of a joint."""
-    return {name: value for name, value in settings.items() if name != "spring_ref"}
-
-
-def _d6(builder: ModelBuilder, joint: Joint, frames: dict[str, Any], settings: dict[str, Any]) -> int:
-    return builder.add_joint_d6(
-        linear_axes=[_config(d, d.axis) for d in joint.dofs if not d.angular],
-        angular_axes=[_config(d, d.axis) for d in joint.dofs if d.angular],
-        **frames,
-    )
-
-
-def _cable(builder: ModelBuilder, joint: Joint, frames: dict[str, Any], settings: dict[str, Any]) -> int:
-    dof = JointDofConfig(**settings)
-    return builder.add_joint_cable(axis=_axis(joint), bend_axis=joint.axis2, stretch=dof, bend=dof, **frames)
-
-
-_TURNING = (JointType.Ball, JointType.Free, JointType.Distance)
-_ADD: dict[JointType, Any] = {
-    JointType.Revolute: lambda b, j, f, s: b.add_joint_revolute(axis=_axis(j), **f, **s),
-    JointType.Slide: lambda b, j, f, s: b.add_joint_prismatic(axis=_axis(j), **f, **s),
-    JointType.Screw: lambda b, j, f, s: b.add_joint_screw(axis=_axis(j), pitch=j.pitch, **f, **s),
-    JointType.Universal: lambda b, j, f, s: b.add_joint_universal(axis=_axis(j), axis2=j.axis2, **f, **s),
-    JointType.Planar: lambda b, j, f, s: b.add_joint_planar(axis=_axis(j), axis2=j.axis2, **f, **s),
-    JointType.Euler: lambda b, j, f, s: b.add_joint_euler(order=j.euler_order.name.lower(), **f, **s),
-    JointType.Translational: lambda b, j, f, s: b.add_joint_translational(**f, **s),
-    JointType.Translational2D: lambda b, j, f, s: b.add_joint_translational(
-        axes=[_axis(j), j.axis2], **f, **s
-    ),
-    JointType.Ball: lambda b, j, f, s: b.add_joint_ball(**f, **s),
-    JointType.Free: _free,
-    JointType.D6: _d6,
-    JointType.Distance: lambda b, j, f, s: b.add_joint_distance(**f, **_limits(j), **_free_settings(s)),
-    JointType.Cable: _cable,
-}

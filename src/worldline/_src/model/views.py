@@ -12,6 +12,7 @@ from collections import namedtuple
 from typing import Any
 
 from worldline._src.jit import inline
+from worldline._src.kernels import joints
 from worldline._src.model.fields import BY_NAME, SLOT
 from worldline._src.scalar.memory import matrix, vector
 
@@ -52,17 +53,17 @@ TreeView, tree_view = _view(
     "link_v_end",
     "link_root",
     "dof_block",
+    "link_bend",
 )
-JointView, joint_view = _view("JointView", "link_R_pre", "link_p_pre", "dof_kind", "dof_R_pre", "dof_pitch")
+JointView, joint_view = _view("JointView", "link_R_pre", "link_p_pre", "dof_R_pre", *joints.MOTION)
 TurnView, turn_view = _view(
     "TurnView",
     "link_Q_pre",
     "link_p_pre",
     "link_turned",
-    "dof_kind",
     "dof_Q_pre",
-    "dof_pitch",
     "link_Q_post",
+    *joints.MOTION,
 )
 PoseView, pose_view = _view("PoseView", "link_Q", "link_x")
 BodyView, body_view = _view("BodyView", "link_body", "body_link", "link_offset", "link_R_post", "link_p_post")
@@ -132,7 +133,9 @@ MixingView, mixing_view = _view(
     "MixingView", "mix_x", "mix_f", "mix_g", "mix_x_last", "mix_f_last", "mix_g_last"
 )
 SolverView, solver_view = _view("SolverView", "solver_options")
-PositionView, position_view = _view("PositionView", "link_R", "link_p", "link_origin", "dof_S")
+PositionView, position_view = _view(
+    "PositionView", "link_R", "link_p", "link_origin", "dof_S", *joints.POSITION
+)
 VelocityView, velocity_view = _view("VelocityView", "link_V", "link_c")
 AccelerationView, acceleration_view = _view("AccelerationView", "link_A", "link_F")
 ArticulatedView, articulated_view = _view("ArticulatedView", "link_IA", "dof_U", "dof_D", "dof_u")

@@ -9,12 +9,14 @@ Worldline's. A link with several joints moves by all of them in order; a link wi
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from enum import auto
-from typing import Final
+from typing import Final, NamedTuple
 
 from worldline._src.scene.base import Struct, field
 from worldline._src.scene.contact import ConstraintForceModel, default_force_model
 from worldline._src.scene.containers import ListOf, Nested, OptionalOf
+from worldline._src.scene.contexts import Probe
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.geometry import GROUP
 from worldline._src.scene.kinds import FLAG, LIMIT, NON_NEGATIVE, NON_POSITIVE_LIMIT, REAL
@@ -42,24 +44,6 @@ class JointType(SceneEnum):
     D6 = auto()
     Distance = auto()
     Cable = auto()
-
-
-JOINT_SIZES: Final[dict[JointType, tuple[int, int]]] = {
-    JointType.Ball: (4, 3),
-    JointType.Revolute: (1, 1),
-    JointType.Slide: (1, 1),
-    JointType.Fixed: (0, 0),
-    JointType.Free: (7, 6),
-    JointType.Screw: (1, 1),
-    JointType.Universal: (2, 2),
-    JointType.Planar: (3, 3),
-    JointType.Euler: (3, 3),
-    JointType.Translational: (3, 3),
-    JointType.Translational2D: (2, 2),
-    JointType.Distance: (7, 6),
-    JointType.Cable: (2, 2),
-}
-"""Coordinates and velocities of each joint type; those of a D6 joint are its number of axes."""
 
 
 class EulerOrder(SceneEnum):
@@ -175,10 +159,6 @@ class FreeJoint(Struct):
     )
 
 
-# looking up a member of an enumeration takes Python ten times as long as looking up a name
-_D6 = JointType.D6
-
-
 class Joint(Struct):
     """A joint between a link and its parent, seen from the link.
 
@@ -282,13 +262,80 @@ class Joint(Struct):
     @property
     def sizes(self) -> tuple[int, int]:
         """How many coordinates and how many velocities the joint has; none while it is frozen."""
-        if self.frozen is not None:
-            return 0, 0
-        return self.full_sizes if self.type_ is _D6 else JOINT_SIZES[self.type_]
+        return (0, 0) if self.frozen is not None else self.full_sizes
 
     @property
     def full_sizes(self) -> tuple[int, int]:
         """The same when it is not frozen."""
-        if self.type_ is _D6:
-            return len(self.dofs), len(self.dofs)
-        return JOINT_SIZES[self.type_]
+        found = JOINT_SIZES.get(self.type_)
+        if found is None:
+            count = JOINTS[self.type_].count(self)
+            return count, count
+        return found
+
+
+def _no_rule(joint: Joint, probe: Probe, path: str) -> None:
+    """Nothing beyond what holds for all joints."""
+
+
+def _d6_rule(joint: Joint, probe: Probe, path: str) -> None:
+    angular = [dof.angular for dof in joint.dofs]
+    if angular != sorted(angular):
+        probe.reject(f"{path}.dofs", "an angular axis before a linear one", "linear axes first")
+    if sum(angular) > 3 or len(angular) - sum(angular) > 3:
+        probe.reject(f"{path}.dofs", f"{len(angular)} axes", "at most 3 linear and 3 angular axes")
+    for index, dof in enumerate(joint.dofs):
+        if not dof.axis.any():
+            probe.reject(f"{path}.dofs[{index}].axis", "a zero axis", "a direction")
+
+
+class JointKind(NamedTuple):
+    """What is known of a joint type, from which sizes, rules and the names of other layers follow."""
+
+    public: str
+    """Its name in `worldline.simulation`."""
+    sizes: tuple[int, int] | None
+    """Coordinates and velocities; None where `count` tells those of each joint."""
+    axes: int = 0
+    """How many of `axis` and `axis2` it needs."""
+    is_turn: bool = False
+    """Whether it turns only, so that a ball joint of the same link replaces it."""
+    has_quaternion: bool = False
+    """Whether its coordinates end in a quaternion."""
+    own: tuple[str, ...] = ()
+    """Fields of a joint that this type alone reads."""
+    count: Callable[[Joint], int] = lambda joint: len(joint.dofs)
+    """Coordinates of a joint, as many as velocities, where `sizes` is None."""
+    rule: Callable[[Joint, Probe, str], None] = _no_rule
+    """What a valid joint of this type must keep."""
+    is_portable: bool = True
+    """Whether formats other than Worldline's own can tell it, at least as a chain of other joints."""
+
+
+JOINTS: Final[dict[JointType, JointKind]] = {
+    JointType.Ball: JointKind("SPHERICAL", (4, 3), has_quaternion=True),
+    JointType.Revolute: JointKind("REVOLUTE", (1, 1), axes=1, is_turn=True),
+    JointType.Slide: JointKind("PRISMATIC", (1, 1), axes=1),
+    JointType.Fixed: JointKind("FIXED", (0, 0)),
+    JointType.Free: JointKind("FLOATING", (7, 6), has_quaternion=True),
+    JointType.Screw: JointKind("SCREW", (1, 1), axes=1, is_turn=True, own=("pitch",)),
+    JointType.Universal: JointKind("UNIVERSAL", (2, 2), axes=2, is_turn=True),
+    JointType.Planar: JointKind("PLANAR", (3, 3), axes=2),
+    JointType.Euler: JointKind("EULER", (3, 3), is_turn=True, own=("euler_order",)),
+    JointType.Translational: JointKind("TRANSLATIONAL", (3, 3)),
+    JointType.Translational2D: JointKind("TRANSLATIONAL_2D", (2, 2), axes=2),
+    JointType.D6: JointKind("D6", None, rule=_d6_rule),
+    JointType.Distance: JointKind("DISTANCE", (7, 6), has_quaternion=True, own=("distance_limit",)),
+    JointType.Cable: JointKind("CABLE", (2, 2), axes=1),
+}
+"""Every joint type."""
+
+JOINT_SIZES: Final = {kind: facts.sizes for kind, facts in JOINTS.items() if facts.sizes is not None}
+"""Coordinates and velocities of each joint type that has a fixed number."""
+QUATERNION_JOINTS: Final = frozenset(kind for kind, facts in JOINTS.items() if facts.has_quaternion)
+"""Types whose coordinates end in a quaternion."""
+GEOMETRY_FIELDS: Final = (
+    *("name", "type_", "axis", "axis2", "pos", "orientation", "ref_", "frozen"),
+    *(name for facts in JOINTS.values() for name in facts.own),
+)
+"""Fields that say where a joint is and what it leaves free; axes of a D6 joint are in `dofs`."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from worldline._src.scene.bodies import Body, Link
-from worldline._src.scene.joints import FreeJoint, Joint, JointType
+from worldline._src.scene.joints import JOINTS, QUATERNION_JOINTS, FreeJoint, Joint, JointType
 from worldline._src.scene.poses import normalized
 from worldline._src.scene.vectors import Array
 
@@ -23,13 +23,7 @@ if TYPE_CHECKING:
 
 # looking up a member of an enumeration takes Python ten times as long as looking up a name
 _SHIFTED = (JointType.Revolute, JointType.Slide)
-_ROTATED = (JointType.Ball, JointType.Free, JointType.Distance)
-_TURNING = {
-    JointType.Revolute,
-    JointType.Screw,
-    JointType.Universal,
-    JointType.Euler,
-}
+_TURNING = {kind for kind, facts in JOINTS.items() if facts.is_turn}
 _SPECIAL = {JointType.Fixed, JointType.Free, JointType.Ball}
 """Those that do not move a link, or replace others."""
 
@@ -70,7 +64,7 @@ class Slot(NamedTuple):
         start = [0.0] * self.q_count
         if not start:
             return start
-        if self.joint.type_ in _ROTATED:
+        if self.joint.type_ in QUATERNION_JOINTS:
             start[-1] = 1.0
         elif self.joint.type_ in _SHIFTED:
             start[0] = self.joint.ref_

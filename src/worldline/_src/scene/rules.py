@@ -35,28 +35,20 @@ from worldline._src.scene.constraints import (
 from worldline._src.scene.contact import CollisionIgnores, ContactPair, PhysicsMaterial
 from worldline._src.scene.contexts import Probe
 from worldline._src.scene.geometry import SHAPES, Geometry, ShapeType, Site
-from worldline._src.scene.joints import JOINT_SIZES, DriveType, Joint, JointType
+from worldline._src.scene.joints import JOINTS, DriveType, Joint, JointType
 from worldline._src.scene.options import CompileOptions, SimulateOption
 from worldline._src.scene.tendons import JointTendon, SpatialTendon
 from worldline._src.scene.values import StiffnessDamping
 
 # looking up a member of an enumeration takes Python ten times as long as looking up a name
-_MESH, _HFIELD, _D6 = ShapeType.Mesh, ShapeType.HField, JointType.D6
+_MESH, _HFIELD = ShapeType.Mesh, ShapeType.HField
 # half sizes that have to be positive; the others are not used
 _SIZES: Final = {shape: (facts.lengths, facts.sizes) for shape, facts in SHAPES.items() if facts.sizes}
 _CONDIMS: Final = (1, 3, 4, 6)
-_NEED_AXIS: Final = {
-    JointType.Revolute,
-    JointType.Slide,
-    JointType.Screw,
-    JointType.Universal,
-    JointType.Planar,
-    JointType.Translational2D,
-    JointType.Cable,
-}
+_NEED_AXIS: Final = {kind for kind, facts in JOINTS.items() if facts.axes}
 _ONE_AXIS: Final = (JointType.Revolute, JointType.Slide)
 """Joints between bodies that can have a motor."""
-_NEED_AXIS2: Final = {JointType.Universal, JointType.Planar, JointType.Translational2D}
+_NEED_AXIS2: Final = {kind for kind, facts in JOINTS.items() if facts.axes == 2}
 
 
 def _geometry(geom: Geometry, probe: Probe, path: str) -> None:
@@ -130,10 +122,9 @@ def _joint(joint: Joint, probe: Probe, path: str) -> None:
     elif kind in _NEED_AXIS2 and parallel(joint.axis, joint.axis2):
         allowed = f"a direction across {joint.axis.tolist()}"
         probe.reject(f"{path}.axis2", str(joint.axis2.tolist()), allowed)
-    if kind is _D6:
-        _d6(joint, probe, path)
-    elif joint.dofs and len(joint.dofs) != JOINT_SIZES[kind][1]:
-        allowed = f"none, or {JOINT_SIZES[kind][1]} for a {kind.name} joint"
+    JOINTS[kind].rule(joint, probe, path)
+    if joint.dofs and len(joint.dofs) != joint.full_sizes[1]:
+        allowed = f"none, or {joint.full_sizes[1]} for a {kind.name} joint"
         probe.reject(f"{path}.dofs", f"{len(joint.dofs)} entries", allowed)
     if joint.frozen is not None:
         count = joint.full_sizes[0]
@@ -141,17 +132,6 @@ def _joint(joint: Joint, probe: Probe, path: str) -> None:
             probe.reject(f"{path}.frozen", f"{len(joint.frozen)} numbers", f"{count} coordinates")
         elif count > joint.full_sizes[1] and not any(joint.frozen[-4:]):
             probe.reject(f"{path}.frozen", "a zero quaternion", "a rotation, xyzw")
-
-
-def _d6(joint: Joint, probe: Probe, path: str) -> None:
-    angular = [dof.angular for dof in joint.dofs]
-    if angular != sorted(angular):
-        probe.reject(f"{path}.dofs", "an angular axis before a linear one", "linear axes first")
-    if sum(angular) > 3 or len(angular) - sum(angular) > 3:
-        probe.reject(f"{path}.dofs", f"{len(angular)} axes", "at most 3 linear and 3 angular axes")
-    for index, dof in enumerate(joint.dofs):
-        if not dof.axis.any():
-            probe.reject(f"{path}.dofs[{index}].axis", "a zero axis", "a direction")
 
 
 def _body(body: Body, probe: Probe, path: str) -> None:

@@ -8,9 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, CapabilityError
 from worldline._src.masked import has_masked_entries
 from worldline._src.model.checks import whole_numbers
+from worldline._src.model.joint_kinds import not_inverted
 from worldline._src.model.kinds import BodyFlags
 from worldline._src.model.model import Model, takes_model
 from worldline._src.spatial.poses import Array
@@ -145,6 +146,10 @@ def eval_ik(
         body_flag_filter: only joints whose child has one of these `BodyFlags` are written.
     """
     joints = _selected_joints(model, mask, indices, body_flag_filter)
+    if unknown := not_inverted(model):
+        raise CapabilityError(
+            f"eval_ik: coordinates of joint '{unknown[0]}' do not follow from poses of its bodies"
+        )
     nq, nv = model.joint_coord_count, model.joint_dof_count
     both = evaluate(model, programs.JOINT_COORDINATES, (state.body_q, state.body_qd), (nq + nv,))
     _require(joint_q, (*both.shape[:-1], nq), "joint_q", joints)

@@ -29,7 +29,7 @@ from worldline._src.kernels.inverse_kinematics.tables import (
     TASK_WIDTH,
     layout,
 )
-from worldline._src.kernels.joints import AXES, SLIDE
+from worldline._src.kernels.joints import NUMBERS, SLIDE
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import IDENTITY, Array
 from worldline._src.step import ik_stages, runner
@@ -370,9 +370,9 @@ class _Index:
         kind, dof_kind = column("link_kind", links), column("dof_kind", nv)
         q_start, v_start = column("link_q_start", links), column("link_v_start", links)
         self.coordinate = np.full(nv, -1, np.int64)
-        """Coordinate of a velocity whose joint is a sequence of axes, -1 elsewhere."""
+        """Coordinate of a velocity whose joint has plain numbers, -1 elsewhere."""
         for d, i in enumerate(column("dof_link", nv)):
-            if kind[i] == AXES:
+            if kind[i] in NUMBERS:
                 self.coordinate[d] = q_start[i] + d - v_start[i]
         self.slides = dof_kind == SLIDE
 

@@ -28,6 +28,7 @@ from worldline._src.scene.formats.atomic_write import path_text, write_atomicall
 from worldline._src.scene.formats.markup import check_texts
 from worldline._src.scene.formats.native import JSON_SUFFIXES, MSGPACK_SUFFIXES
 from worldline._src.scene.hints import hint
+from worldline._src.scene.joints import JOINTS
 from worldline._src.scene.kinds import describe
 from worldline._src.scene.report import Report
 from worldline._src.scene.world import World
@@ -149,6 +150,17 @@ def _check_defaults(format: str, defaults: bool) -> None:
         )
 
 
+def _check_joints(world: World, format: str) -> None:
+    """Refuses joints that no chain of other joints can stand for."""
+    for link in world.hierarchy.links():
+        for joint in link.joints:
+            if not JOINTS[joint.type_].is_portable:
+                raise CapabilityError(
+                    f"joint {joint.name!r} of link {link.name!r}: {format.upper()} has no joint of type "
+                    f"{joint.type_.name}; allowed: msd, msgpack"
+                )
+
+
 def _foreign(
     world: World, format: str, file_path: Path | None, report: Report, files: dict[str, bytes] | None
 ) -> str:
@@ -162,6 +174,7 @@ def _foreign(
     # other programs load such a file, so references to nothing must not get into it
     world.validate()
     check_texts(world, format)
+    _check_joints(world, format)
     moved = native.for_file(world, file_path)
     if file_path is not None:
         moved = clone(moved) if moved is world else moved
