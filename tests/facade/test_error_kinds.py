@@ -46,10 +46,7 @@ def body_joint(kind):
 
 
 ASKED = {
-    "custom joint of a link": lambda p: (
-        sx.World().add_multibody("m").add_link("x", joint=sx.JointSpec(type=sx.JointType.CUSTOM))
-    ),
-    "custom joint of a body": lambda p: body_joint(sx.JointType.CUSTOM),
+    "cable joint of a body": lambda p: body_joint(sx.JointType.CABLE),
     "floating joint of a body": lambda p: body_joint(sx.JointType.FLOATING),
     "scalar": lambda p: sx.World(dtype=np.float32),
     "integration family": lambda p: sx.MultibodyOptions(integration_family="xpbd"),
@@ -71,14 +68,6 @@ def test_an_unknown_capability_is_a_not_implemented_error(what, tmp_path):
     with pytest.raises(NotImplementedError) as caught:
         ASKED[what](path)
     assert isinstance(caught.value, worldline.CapabilityError)
-
-
-def test_a_refused_custom_joint_changes_nothing():
-    world = sx.World()
-    robot = world.add_multibody("m")
-    with pytest.raises(NotImplementedError, match="CUSTOM"):
-        robot.add_link("x", joint=sx.JointSpec(type=sx.JointType.CUSTOM))
-    assert robot.num_links == 0 and robot.num_joints == 0
 
 
 def test_unknown_names_in_square_brackets_are_key_errors():

@@ -21,7 +21,12 @@ from worldline.collision import CollisionShape
 
 Type, Drive = sx.JointType, sx.ActuatorType
 GROUPS = {group.name: group for group in feature_groups()}
-FIELDS = {Type.D6: {"linear_axes": [(0, 0, 1)]}, Type.SCREW: {"pitch": 0.1}}
+MOTION = [msd.MotionAxis.turn((0, 0, 1), msd.CoordinateFunction.linear())]
+FIELDS = {
+    Type.D6: {"linear_axes": [(0, 0, 1)]},
+    Type.SCREW: {"pitch": 0.1},
+    Type.CUSTOM: {"motion": MOTION},
+}
 
 
 def read(text: str) -> msd.World:

@@ -75,7 +75,10 @@ def test_pairs_are_chosen_by_the_options_of_a_query():
 
 # ---- joints
 
-D6 = {"linear_axes": [(1, 0, 0)]}
+OWN = {
+    sx.JointType.D6: {"linear_axes": [(1, 0, 0)]},
+    sx.JointType.CUSTOM: {"motion": [msd.MotionAxis.turn((0, 0, 1), msd.CoordinateFunction.linear())]},
+}
 
 
 def test_limits_are_set_and_read_from_both_sides():
@@ -122,7 +125,7 @@ def test_every_type_that_is_claimed_can_be_between_bodies():
             assert world.add_joint(body, sx.JointSpec(type=kind)).type is kind
         else:
             with pytest.raises(NotImplementedError, match=kind.name):
-                world.add_joint(body, sx.JointSpec(type=kind, **D6 if kind is sx.JointType.D6 else {}))
+                world.add_joint(body, sx.JointSpec(type=kind, **OWN.get(kind, {})))
             assert world.num_joints == 0
 
 
@@ -185,12 +188,6 @@ def test_joints_between_links_have_names_axes_and_motors():
             world.add_joint(*wrong)
     with pytest.raises(ShapeError, match="add_joint takes"):
         world.add_joint(links[0], spec=sx.JointSpec(), parent=links[1])
-
-
-def test_custom_joints_are_a_capability_that_is_not_there():
-    world = sx.World()
-    with pytest.raises(NotImplementedError, match="CUSTOM"):
-        world.add_multibody("arm").add_link(joint=sx.JointSpec(type=sx.JointType.CUSTOM))
 
 
 # ---- frames, sleep, spaces

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from worldline import msd
 from worldline import simulation as sx
 from worldline.msd import SiteShape
 from worldline.simulation import compute
@@ -127,9 +128,19 @@ def of_world_joints(joint: sx.WorldJoint) -> list[object]:
     joint.constraint_projection_policy = policy
     d6 = sx.JointSpec(type=sx.JointType.D6, linear_axes=[(1, 0, 0)], angular_axes=np.eye(3))
     axes: list[Array] = [d6.linear_axes, d6.angular_axes]
+    turn = msd.MotionAxis.turn((0, 0, 1), msd.CoordinateFunction.linear(2.0))
+    custom: tuple[msd.MotionAxis, ...] = sx.JointSpec(type=sx.JointType.CUSTOM, motion=[turn]).motion
     order: str = d6.euler_order
     bounds: tuple[float, float] = d6.distance_limits
-    return [policy.start_stiffness, policy.linear_stiffness, policy.angular_stiffness, axes, order, bounds]
+    return [
+        policy.start_stiffness,
+        policy.linear_stiffness,
+        policy.angular_stiffness,
+        axes,
+        order,
+        bounds,
+        custom,
+    ]
 
 
 def of_queries(world: sx.World) -> list[object]:

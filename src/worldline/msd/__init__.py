@@ -101,12 +101,15 @@ from worldline._src.scene.geometry import (
     SiteShape,
 )
 from worldline._src.scene.joints import (
+    CoordinateFunction,
     DriveType,
     EulerOrder,
     FreeJoint,
     Joint,
     JointDof,
     JointType,
+    MotionAxis,
+    MotionTerm,
     TargetMode,
 )
 from worldline._src.scene.keyframes import Keyframe
@@ -256,6 +259,7 @@ __all__ = [
     "ContactSensorReport",
     "ContactSolverMethod",
     "ConvexStrategy",
+    "CoordinateFunction",
     "CouplerMode",
     "CustomData",
     "DampingType",
@@ -330,6 +334,8 @@ __all__ = [
     "MeshInertia",
     "MeshSource",
     "MeshTransform",
+    "MotionAxis",
+    "MotionTerm",
     "Multibody",
     "MultibodyOptions",
     "ObjectType",

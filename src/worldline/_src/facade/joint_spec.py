@@ -14,7 +14,9 @@ from worldline._src.facade import values
 from worldline._src.facade.kinds import SCENE_JOINTS, ActuatorType, JointType, member
 from worldline._src.facade.options import Options, Setting
 from worldline._src.facade.values import TransformLike, VectorLike
-from worldline._src.scene.joints import JOINTS, EulerOrder
+from worldline._src.model.joint_kinds import custom_pose
+from worldline._src.scene.base import clone
+from worldline._src.scene.joints import JOINTS, EulerOrder, MotionAxis, coordinate_count, motion_faults
 from worldline._src.scene.values import Range
 from worldline._src.spatial.poses import Array, compose
 
@@ -34,6 +36,7 @@ _READ_BY = {
     "pitch": ({JointType.SCREW}, 0.0),
     "euler_order": ({JointType.EULER}, "xyz"),
     "distance_limits": ({JointType.DISTANCE}, (0.0, np.inf)),
+    "motion": ({JointType.CUSTOM}, ()),
 }
 """Fields that only some types read, and their values where they are left out."""
 
@@ -99,6 +102,13 @@ def _bounds(value: Any) -> tuple[float, float]:
     return low, high
 
 
+def _motion(value: Any) -> tuple[MotionAxis, ...]:
+    axes = values.several(value, "JointSpec motion")
+    if not all(isinstance(axis, MotionAxis) for axis in axes):
+        raise values.ShapeError(f"JointSpec motion must be a list of msd.MotionAxis, got {value!r}")
+    return tuple(clone(axis) for axis in axes)
+
+
 class JointSpec(Options):
     """How a link hangs on its parent: child = parent * transform_to_parent * motion * transform_from_parent.
 
@@ -136,6 +146,8 @@ class JointSpec(Options):
         angular_axes: axes about which it turns after that, each carried by those before it, (n, 3).
         euler_order: axes of an EULER joint, such as "zyx".
         distance_limits: least and largest distance of the anchors of a DISTANCE joint [m].
+        motion: successive axes of a CUSTOM joint, up to six `msd.MotionAxis`, each with the amount by which
+            it turns or slides as a function of the coordinates of the joint, its degrees of freedom.
 
     Example:
         >>> from worldline import simulation as sx
@@ -184,6 +196,7 @@ class JointSpec(Options):
     angular_axes: Setting[Array, AxesLike] = _axes("angular_axes")
     euler_order: Setting[str, str] = Setting(_order)
     distance_limits: Setting[tuple[float, float], tuple[float, float]] = Setting(_bounds)
+    motion: Setting[tuple[MotionAxis, ...], Sequence[MotionAxis]] = Setting(_motion)
 
     def __init__(
         self,
@@ -213,6 +226,7 @@ class JointSpec(Options):
         angular_axes: AxesLike = (),
         euler_order: str = "xyz",
         distance_limits: tuple[float, float] = (0.0, np.inf),
+        motion: Sequence[MotionAxis] = (),
     ) -> None:
         self.name = name
         self.type = type
@@ -239,6 +253,7 @@ class JointSpec(Options):
         self.angular_axes = angular_axes
         self.euler_order = euler_order
         self.distance_limits = distance_limits
+        self.motion = motion
         self.check_axes()
 
     def check_axes(self) -> None:
@@ -260,6 +275,9 @@ class JointSpec(Options):
             raise ArgumentError(
                 f"JointSpec: linear_axes and angular_axes are for D6 joints, the type is {self.type.name}"
             )
+        if self.type is JointType.CUSTOM:
+            for where, given, allowed in motion_faults(self.motion):
+                raise ArgumentError(f"JointSpec motion{where}: given {given}; allowed: {allowed}")
         if self.type in WITH_AXIS2:
             a, b = self.axis, self.axis2
             if np.linalg.norm(np.cross(a, b)) < 1e-9 * np.linalg.norm(a) * np.linalg.norm(b):
@@ -276,10 +294,15 @@ def own_fields(spec: JointSpec) -> dict[str, Any]:
     if spec.type is JointType.DISTANCE:
         low, high = spec.distance_limits
         return {"distance_limit": Range(lower=low if low > 0.0 else -np.inf, upper=high)}
+    if spec.type is JointType.CUSTOM:
+        return {"motion": [clone(axis) for axis in spec.motion]}
     return {}
 
 
 def drawn_pose(spec: JointSpec) -> Array:
     """Pose of the child in the parent with the joint at zero, position and xyzw, (7,)."""
     to_parent = values.pose_of(spec.transform_to_parent, "transform_to_parent")
+    if spec.type is JointType.CUSTOM:
+        at_zero = custom_pose(spec.motion, [0.0] * coordinate_count(spec.motion))
+        to_parent = compose(to_parent, at_zero)
     return compose(to_parent, values.pose_of(spec.transform_from_parent, "transform_from_parent"))

@@ -39,6 +39,8 @@ from worldline._src.model.records import (
     split_options,
 )
 from worldline._src.model.shape_methods import ShapeMethods
+from worldline._src.scene.base import clone
+from worldline._src.scene.joints import MotionAxis, coordinate_count, motion_faults
 from worldline._src.scene.texts import unwritable
 from worldline._src.spatial.poses import (
     VectorLike,
@@ -346,6 +348,38 @@ class ModelBuilder(ShapeMethods):
         slide, turn = configurations(given, "stretch and bend of a cable joint")
         slide, turn = replace(slide, axis=axis), replace(turn, axis=bend_axis)
         return self._add(JointType.CABLE, parent, child, [slide], [turn], options)
+
+    def add_joint_custom(
+        self, parent: int, child: int, motion: Sequence[MotionAxis], **options: Unpack[AxisJointOptions]
+    ) -> int:
+        """Turns about and slides along up to six axes by functions of the joint's coordinates.
+
+        Args:
+            parent: link, -1 for the world.
+            child: link.
+            motion: successive axes, each carried by those before it; a copy is kept.
+            **options: frames, label, and settings of the coordinates.
+
+        Example:
+            >>> from worldline.model import ModelBuilder
+            >>> from worldline.msd import CoordinateFunction, MotionAxis
+            >>> f, builder = CoordinateFunction, ModelBuilder()
+            >>> shank = builder.add_link(mass=3.0, com=(0, 0, -0.2))
+            >>> roll = f.spline([-2.0, -1.0, 0.0], [0.01, 0.02, 0.0])
+            >>> axes = [MotionAxis.turn((0, 1, 0), f.linear()), MotionAxis.slide((1, 0, 0), roll)]
+            >>> knee = builder.add_joint_custom(-1, shank, axes)
+            >>> _ = builder.add_articulation([knee])
+            >>> builder.finalize().joint_dof_count
+            1
+        """
+        frames, dof = split_options(options)
+        if not all(isinstance(axis, MotionAxis) for axis in motion):
+            raise ArgumentError(f"motion of a custom joint must be MotionAxis, got {motion!r}")
+        kept = [clone(axis) for axis in motion]
+        for where, given, allowed in motion_faults(kept):
+            raise ArgumentError(f"motion{where} of a custom joint: given {given}; allowed: {allowed}")
+        turns = configured([Axis.Z] * coordinate_count(kept), dof)
+        return self._add(JointType.CUSTOM, parent, child, [], turns, frames, data=kept)
 
     def add_joint_ball(self, parent: int, child: int, **options: Unpack[AxisJointOptions]) -> int:
         """A free orientation, stored as xyzw; velocity is angular, in the child's axes.

@@ -9,7 +9,7 @@ motion itself in kernels/joints.py.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,9 +18,9 @@ import numpy as np
 from worldline._src.kernels import joints as code
 from worldline._src.model.kinds import ActuatorMode, JointType
 from worldline._src.model.records import JointDofConfig
-from worldline._src.scene.joints import Joint, JointDof, TargetMode
+from worldline._src.scene.joints import CoordinateFunction, Joint, JointDof, MotionAxis, TargetMode
 from worldline._src.scene.joints import JointType as SceneType
-from worldline._src.spatial.poses import Array
+from worldline._src.spatial.poses import IDENTITY, Array, compose, inverse
 
 if TYPE_CHECKING:
     from worldline._src.model.builder import ModelBuilder
@@ -106,6 +106,59 @@ def _cable(builder: ModelBuilder, joint: Joint, frames: dict[str, Any], settings
     )
 
 
+def pieces(f: CoordinateFunction) -> list[tuple[float, list[float]]]:
+    """A function as polynomials: where each starts, and its coefficients about there, constant first.
+
+    The natural cubic spline solves for the curvatures at its points: with widths h and values y,
+    h_i c_i-1 + 2 (h_i + h_i+1) c_i + h_i+1 c_i+1 = 6 ((y_i+1 - y_i) / h_i+1 - (y_i - y_i-1) / h_i).
+    """
+    if f.coefficients:
+        return [(0.0, list(f.coefficients))]
+    x, y = np.array(f.knots), np.array(f.values)
+    h, n = np.diff(x), len(x)
+    rise = np.diff(y) / h
+    A, b = np.eye(n), np.zeros(n)
+    for i in range(1, n - 1):
+        A[i, i - 1 : i + 2] = h[i - 1], 2.0 * (h[i - 1] + h[i]), h[i]
+        b[i] = 6.0 * (rise[i] - rise[i - 1])
+    bow = np.linalg.solve(A, b)
+    slope = rise - h * (2.0 * bow[:-1] + bow[1:]) / 6.0
+    last = slope[-1] + 0.5 * h[-1] * (bow[-2] + bow[-1])
+    made = [(float(x[0]), [float(y[0]), float(slope[0])])]
+    for i in range(n - 1):
+        third = (bow[i + 1] - bow[i]) / (6.0 * h[i])
+        made.append((float(x[i]), [float(y[i]), float(slope[i]), float(0.5 * bow[i]), float(third)]))
+    return [*made, (float(x[-1]), [float(y[-1]), float(last)])]
+
+
+def _value(f: CoordinateFunction, x: float) -> float:
+    """A function at a coordinate."""
+    begun = [piece for piece in pieces(f) if x >= piece[0]]
+    start, coefficients = begun[-1] if begun else pieces(f)[0]
+    return float(np.polynomial.polynomial.polyval(x - start, coefficients))
+
+
+def custom_pose(motion: Sequence[MotionAxis], q: Sequence[float]) -> Array:
+    """Pose of the moved frame of a custom joint in its joint frame, position and xyzw, (7,)."""
+    pose = IDENTITY
+    for axis in motion:
+        unit = axis.axis / np.linalg.norm(axis.axis)
+        amount = sum(math.prod(_value(f, q[f.coordinate]) for f in term.factors) for term in axis.terms)
+        if axis.angular:
+            step = np.array([0.0, 0.0, 0.0, *(math.sin(0.5 * amount) * unit), math.cos(0.5 * amount)])
+        else:
+            step = np.array([*(amount * unit), 0.0, 0.0, 0.0, 1.0])
+        pose = compose(pose, step)
+    return pose
+
+
+def _custom(builder: ModelBuilder, joint: Joint, frames: dict[str, Any], settings: dict[str, Any]) -> int:
+    """A custom joint, whose coordinates are zero where the scene is drawn."""
+    at_zero = custom_pose(joint.motion, [0.0] * joint.full_sizes[0])
+    moved = {**frames, "parent_xform": compose(frames["parent_xform"], inverse(at_zero))}
+    return builder.add_joint_custom(motion=joint.motion, **moved, **settings)
+
+
 class SceneKind(NamedTuple):
     """A joint type of a scene in a Model."""
 
@@ -153,6 +206,7 @@ KINDS: dict[SceneType, SceneKind] = {
         lambda b, j, f, s: b.add_joint_distance(**f, **_limits(j), **_free_settings(s)),
     ),
     SceneType.Cable: SceneKind(JointType.CABLE, _cable),
+    SceneType.Custom: SceneKind(JointType.CUSTOM, _custom),
 }
 """Every joint type of a scene; `type` is that of a joint between bodies."""
 
@@ -161,8 +215,9 @@ _CODES = {
     JointType.BALL: code.BALL,
     JointType.FREE: code.FREE,
     JointType.DISTANCE: code.FREE,
+    JointType.CUSTOM: code.CUSTOM,
 }
-_NOT_INVERTED: frozenset[int] = frozenset()
+_NOT_INVERTED: frozenset[int] = frozenset((JointType.CUSTOM,))
 """Types whose coordinates do not follow from the poses of their bodies in closed form."""
 
 
@@ -179,6 +234,8 @@ def column_kinds(joint_type: int, linear: int, angular: int) -> list[int]:
         return [code.LINEAR] * 3 + [code.ANGULAR] * 3
     if joint_type == JointType.SCREW:
         return [code.SCREW]
+    if joint_type == JointType.CUSTOM:
+        return [code.COUPLED] * angular
     return [code.SLIDE] * linear + [code.TURN] * angular
 
 
@@ -190,10 +247,39 @@ def not_inverted(model: Model) -> list[str]:
 
 def joint_sizes(model: Model, tree: np.ndarray) -> dict[str, int]:
     """Sizes of the arrays that kinds of joints have in the arenas; `tree` lists the joints of trees."""
-    return dict.fromkeys(code.SIZES, 0)
+    motions = [model.joint_data[j] for j in _customs(model, tree)]
+    terms = [term for motion in motions for axis in motion for term in axis.terms]
+    return {
+        "nbend": len(motions),
+        "nterm": len(terms),
+        "npiece": sum(len(pieces(f)) for term in terms for f in term.factors),
+    }
+
+
+def _customs(model: Model, tree: np.ndarray) -> list[int]:
+    """Joints of trees that are custom."""
+    return tree[model.joint_type[tree] == JointType.CUSTOM].tolist()
 
 
 def fill_joints(model: Model, tree: np.ndarray, view: dict[str, np.ndarray]) -> None:
     """Write the constants of kinds of joints."""
     view["dof_pitch"][:] = model.joint_pitch
     view["link_bend"][:] = -1
+    link = {j: i for i, j in enumerate(tree.tolist(), start=1)}
+    term = piece = 0
+    for c, j in enumerate(_customs(model, tree)):
+        view["link_bend"][link[j]] = c
+        view["custom_kind"][c] = -1
+        for k, axis in enumerate(model.joint_data[j]):
+            view["custom_kind"][c, k] = code.TURN if axis.angular else code.SLIDE
+            view["custom_axis"][c, 3 * k : 3 * k + 3] = axis.axis / np.linalg.norm(axis.axis)
+            view["custom_terms"][c, 2 * k : 2 * k + 2] = term, term + len(axis.terms)
+            for product in axis.terms:
+                for f in product.factors:
+                    first = piece
+                    for start, coefficients in pieces(f):
+                        view["piece_degree"][piece] = len(coefficients) - 1
+                        view["piece"][piece, : 1 + len(coefficients)] = [start, *coefficients]
+                        piece += 1
+                    view["term_pieces"][term, 2 * f.coordinate : 2 * f.coordinate + 2] = first, piece
+                term += 1

@@ -8,8 +8,9 @@ Worldline's. A link with several joints moves by all of them in order; a link wi
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from enum import auto
 from typing import Final, NamedTuple
 
@@ -19,11 +20,11 @@ from worldline._src.scene.containers import ListOf, Nested, OptionalOf
 from worldline._src.scene.contexts import Probe
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.geometry import GROUP
-from worldline._src.scene.kinds import FLAG, LIMIT, NON_NEGATIVE, NON_POSITIVE_LIMIT, REAL
+from worldline._src.scene.kinds import COUNT, FLAG, LIMIT, NON_NEGATIVE, NON_POSITIVE_LIMIT, REAL
 from worldline._src.scene.texts import Enumeration, Name
 from worldline._src.scene.values import RANGE, ImpedanceDamping, Range, SpringDamper
 from worldline._src.scene.variant import VariantOf
-from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array, Numbers
+from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array, Numbers, VectorLike
 
 
 class JointType(SceneEnum):
@@ -44,6 +45,7 @@ class JointType(SceneEnum):
     D6 = auto()
     Distance = auto()
     Cable = auto()
+    Custom = auto()
 
 
 class EulerOrder(SceneEnum):
@@ -140,6 +142,130 @@ class JointDof(Struct):
     target_damping: float = field(
         default=0.0, converter=NON_NEGATIVE, doc="Gain on velocity error, N s/m or N m s/rad."
     )
+
+
+class CoordinateFunction(Struct):
+    """A function of one coordinate of a custom joint: a polynomial, or a cubic spline through points.
+
+    The spline is natural: without curvature at its ends, beyond which it goes on along its tangents.
+
+    Example:
+        >>> CoordinateFunction.polynomial([0.0, 0.0, 0.5]).coefficients
+        [0.0, 0.0, 0.5]
+        >>> CoordinateFunction.spline([-2.0, 0.0, 1.0], [0.01, 0.0, 0.02], coordinate=1).coordinate
+        1
+    """
+
+    coordinate: int = field(default=0, converter=COUNT, doc="Which coordinate of the joint, from 0.")
+    coefficients: list[float] = field(
+        default=(), converter=Numbers(), doc="Polynomial of up to 8 numbers, constant first; or knots."
+    )
+    knots: list[float] = field(
+        default=(), converter=Numbers(), doc="Coordinates of the points of a spline, ascending, m or rad."
+    )
+    values: list[float] = field(default=(), converter=Numbers(), doc="Values there, m or rad.")
+
+    @staticmethod
+    def linear(slope: float = 1.0, offset: float = 0.0, coordinate: int = 0) -> CoordinateFunction:
+        """slope * q + offset."""
+        return CoordinateFunction(coordinate=coordinate, coefficients=(offset, slope))
+
+    @staticmethod
+    def polynomial(coefficients: VectorLike, coordinate: int = 0) -> CoordinateFunction:
+        """A polynomial, constant first, at most 8 numbers."""
+        return CoordinateFunction(coordinate=coordinate, coefficients=coefficients)
+
+    @staticmethod
+    def spline(knots: VectorLike, values: VectorLike, coordinate: int = 0) -> CoordinateFunction:
+        """A natural cubic spline through at least two points."""
+        return CoordinateFunction(coordinate=coordinate, knots=knots, values=values)
+
+
+class MotionTerm(Struct):
+    """A term of the amount by which an axis of a custom joint moves: the product of its factors."""
+
+    factors: list[CoordinateFunction] = field(
+        default_factory=list,
+        converter=ListOf(Nested(CoordinateFunction)),
+        doc="Functions of different coordinates.",
+    )
+
+
+class MotionAxis(Struct):
+    """One of the successive axes of a custom joint and the amount by which it turns or slides.
+
+    Example:
+        >>> f = CoordinateFunction
+        >>> roll = MotionAxis.turn((1, 0, 0), f.linear(0.5, coordinate=0), f.linear(coordinate=1))
+        >>> len(roll.terms)
+        2
+    """
+
+    axis: Array = field(
+        default=(0.0, 0.0, 1.0),
+        converter=VECTOR3,
+        doc="Axis in the joint frame before any motion, carried by the axes before it, (3,).",
+    )
+    angular: bool = field(default=True, converter=FLAG, doc="A rotation, else a translation.")
+    terms: list[MotionTerm] = field(
+        default_factory=list,
+        converter=ListOf(Nested(MotionTerm)),
+        doc="The amount is their sum, rad or m.",
+    )
+
+    @staticmethod
+    def turn(axis: VectorLike, *terms: CoordinateFunction | tuple[CoordinateFunction, ...]) -> MotionAxis:
+        """A rotation by the sum of some functions; a tuple of functions is their product."""
+        return MotionAxis(axis=axis, angular=True, terms=_terms(terms))
+
+    @staticmethod
+    def slide(axis: VectorLike, *terms: CoordinateFunction | tuple[CoordinateFunction, ...]) -> MotionAxis:
+        """A translation by the sum of some functions; a tuple of functions is their product."""
+        return MotionAxis(axis=axis, angular=False, terms=_terms(terms))
+
+
+def _terms(given: tuple[CoordinateFunction | tuple[CoordinateFunction, ...], ...]) -> list[MotionTerm]:
+    return [MotionTerm(factors=list(f) if isinstance(f, tuple) else [f]) for f in given]
+
+
+def coordinate_count(motion: Sequence[MotionAxis]) -> int:
+    """How many coordinates some axes refer to."""
+    factors = [f.coordinate for axis in motion for term in axis.terms for f in term.factors]
+    return 1 + max(factors, default=-1)
+
+
+def motion_faults(motion: Sequence[MotionAxis]) -> Iterator[tuple[str, str, str]]:
+    """What is wrong with the axes of a custom joint: the path in the list, what is given, what is allowed."""
+    if not 1 <= len(motion) <= 6:
+        yield "", f"{len(motion)} axes", "1 to 6 axes"
+    used: set[int] = set()
+    for k, axis in enumerate(motion):
+        if not axis.axis.any():
+            yield f"[{k}].axis", "a zero axis", "a direction"
+        for t, term in enumerate(axis.terms):
+            path = f"[{k}].terms[{t}].factors"
+            seen = [f.coordinate for f in term.factors]
+            used.update(seen)
+            if not seen or len(set(seen)) < len(seen):
+                yield path, f"functions of coordinates {seen}", "one or more, of different coordinates"
+            for n, f in enumerate(term.factors):
+                yield from _function_faults(f, f"{path}[{n}]")
+    missing = sorted(set(range(max(used, default=0) + 1)) - used)
+    if missing:
+        yield "", f"no function of coordinate {missing[0]}", "functions of all coordinates from 0 on"
+
+
+def _function_faults(f: CoordinateFunction, path: str) -> Iterator[tuple[str, str, str]]:
+    if f.coordinate > 5:
+        yield f"{path}.coordinate", str(f.coordinate), "0 to 5"
+    if bool(f.coefficients) == bool(f.knots):
+        yield path, f"{len(f.coefficients)} coefficients and {len(f.knots)} knots", "one of the two"
+    if len(f.coefficients) > 8:
+        yield f"{path}.coefficients", f"{len(f.coefficients)} numbers", "at most 8"
+    if len(f.values) != len(f.knots) or len(f.knots) == 1:
+        yield f"{path}.values", f"{len(f.values)} values, {len(f.knots)} knots", "as many, at least 2"
+    if any(b <= a for a, b in itertools.pairwise(f.knots)):
+        yield f"{path}.knots", str(f.knots), "ascending numbers"
 
 
 class FreeJoint(Struct):
@@ -258,6 +384,11 @@ class Joint(Struct):
         converter=OptionalOf(Numbers()),
         doc="Coordinates at which the joint is welded, quaternions xyzw; None lets it move.",
     )
+    motion: list[MotionAxis] = field(
+        default_factory=list,
+        converter=ListOf(Nested(MotionAxis)),
+        doc="Successive axes of a custom joint, at most 6.",
+    )
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -274,11 +405,19 @@ class Joint(Struct):
         return found
 
 
-def _no_rule(joint: Joint, probe: Probe, path: str) -> None:
-    """Nothing beyond what holds for all joints."""
+def _usual_rule(joint: Joint, probe: Probe, path: str) -> None:
+    if joint.motion:
+        given, allowed = f"{len(joint.motion)} axes", f"none, since the type is {joint.type_.name}"
+        probe.reject(f"{path}.motion", given, allowed)
+
+
+def _custom_rule(joint: Joint, probe: Probe, path: str) -> None:
+    for where, given, allowed in motion_faults(joint.motion):
+        probe.reject(f"{path}.motion{where}", given, allowed)
 
 
 def _d6_rule(joint: Joint, probe: Probe, path: str) -> None:
+    _usual_rule(joint, probe, path)
     angular = [dof.angular for dof in joint.dofs]
     if angular != sorted(angular):
         probe.reject(f"{path}.dofs", "an angular axis before a linear one", "linear axes first")
@@ -306,7 +445,7 @@ class JointKind(NamedTuple):
     """Fields of a joint that this type alone reads."""
     count: Callable[[Joint], int] = lambda joint: len(joint.dofs)
     """Coordinates of a joint, as many as velocities, where `sizes` is None."""
-    rule: Callable[[Joint, Probe, str], None] = _no_rule
+    rule: Callable[[Joint, Probe, str], None] = _usual_rule
     """What a valid joint of this type must keep."""
     is_portable: bool = True
     """Whether formats other than Worldline's own can tell it, at least as a chain of other joints."""
@@ -327,6 +466,14 @@ JOINTS: Final[dict[JointType, JointKind]] = {
     JointType.D6: JointKind("D6", None, rule=_d6_rule),
     JointType.Distance: JointKind("DISTANCE", (7, 6), has_quaternion=True, own=("distance_limit",)),
     JointType.Cable: JointKind("CABLE", (2, 2), axes=1),
+    JointType.Custom: JointKind(
+        "CUSTOM",
+        None,
+        own=("motion",),
+        count=lambda joint: coordinate_count(joint.motion),
+        rule=_custom_rule,
+        is_portable=False,
+    ),
 }
 """Every joint type."""
 
