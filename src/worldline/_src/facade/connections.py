@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, NotFoundError, nearest_name
+from worldline._src.errors import ArgumentError, NotFoundError, SceneError, nearest_name
 from worldline._src.facade import values, world_joint
 from worldline._src.facade.collections import WorldJointCollection
 from worldline._src.facade.frame import Frame
@@ -19,6 +19,7 @@ from worldline._src.facade.values import VectorLike
 from worldline._src.facade.world_joint import WorldJoint
 from worldline._src.kernels.constraints.equality_rows import OFF, ON
 from worldline._src.kernels.constraints.tables import JOINT, TENDON
+from worldline._src.scene.base import clone
 from worldline._src.scene.closures import DistanceSpring
 from worldline._src.spatial.poses import Array
 from worldline._src.step.pack_equalities import Owner
@@ -201,6 +202,49 @@ class WorldConnections(KnownNames):
         world._topology_changed()
 
     # ---- equality constraints of a scene
+
+    def add_equality(self, equality: Any) -> None:
+        """Add an equality constraint of the description, such as `msd.EqualityConnect`, in design mode.
+
+        It refers to links, joints, sites and tendons by their names in the description: that of a rigid body
+        is its own, that of a link or joint has its multibody in front, such as "arm/tip". A copy is kept.
+        Without a name it gets one; `is_equality_active`, `set_equality_active` and `get_equality_force` take
+        names.
+
+        Example:
+            >>> from worldline import msd
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> a = world.add_rigid_body("a", position=(1, 0, 0))
+            >>> hook = msd.ConnectConstraintType.link_anchor("a", (-1, 0, 0))
+            >>> world.add_equality(msd.EqualityConnect(name="hook", connect_type=hook))
+            >>> world.is_equality_active("hook")
+            True
+        """
+        world = cast("World", self)
+        world._require_design("adding an equality constraint")
+        made = world._scene.equality_constraint_set
+        fields = {field.kind.item.struct: name for name, field in made._fields.items()}  # type: ignore[attr-defined]
+        if type(equality) not in fields:
+            known = ", ".join(f"msd.{struct.__name__}" for struct in fields)
+            raise values.ShapeError(f"add_equality takes one of {known}, got {equality!r}")
+        taken = {entry.name for name in made._fields for entry in getattr(made, name)}
+        kept = clone(equality)
+        if kept.name in taken and kept.name is not None:
+            raise ArgumentError(f"an equality constraint named '{kept.name}' already exists")
+        if kept.name is None:
+            number = len(taken) + 1
+            while f"equality_{number:03d}" in taken:
+                number += 1
+            kept.name = f"equality_{number:03d}"
+        rows = getattr(made, fields[type(equality)])
+        rows.append(kept)
+        try:
+            world._scene.validate()
+        except SceneError:
+            rows.pop()
+            raise
+        world._topology_changed()
 
     def _equality(self, name: str) -> int:
         world = cast("World", self)

@@ -15,7 +15,7 @@ import numpy as np
 
 from worldline._src.errors import CapabilityError
 from worldline._src.facade.exclusive import exclusive
-from worldline._src.model.constraint_tables import EqualityKind
+from worldline._src.model.equality_kinds import EqualityKind
 from worldline._src.spatial.poses import Array, cross, rotations, turned
 from worldline._src.step.dynamics import link_accelerations, link_velocities
 from worldline._src.step.unknown_forces import unknown_forces
@@ -82,7 +82,7 @@ def _require_known(joint: Joint, runtime: Runtime) -> None:
     """Refuse where forces act on bodies that nothing here can tell."""
     model, unknown = runtime.model, unknown_forces(runtime.model)
     if model.equalities is not None:
-        spatial = np.isin(model.equalities.kind, (EqualityKind.CONNECT, EqualityKind.WELD))
+        spatial = ~np.isin(model.equalities.kind, (EqualityKind.JOINT, EqualityKind.TENDON))
         unknown += ["equality constraints between bodies"] * bool((model.equalities.active & spatial).any())
     if model.closures is not None and (model.closures.enabled & model.closures.solved).any():
         unknown.append("loop closures")

@@ -18,19 +18,6 @@ from worldline._src.model.tables import Table
 from worldline._src.spatial.poses import Array
 
 
-class EqualityKind(IntEnum):
-    """What an equality makes equal."""
-
-    CONNECT = 0
-    """The points of both ends."""
-    WELD = 1
-    """The poses of both ends."""
-    JOINT = 2
-    """A coordinate and a polynomial of another."""
-    TENDON = 3
-    """A length and a polynomial of another."""
-
-
 @dataclass(eq=False)
 class Equalities(Table):
     """Equality constraints: points, then welds, then joints, then tendons."""
@@ -54,6 +41,8 @@ class Equalities(Table):
     """Joint or tendon that leads, -1 for none: the first is held still."""
     polynomial: Array
     """First as a polynomial of second, both from the start, constant first, shape (n, 5)."""
+    data: list[tuple[float, ...]]
+    """Numbers of kinds that have many."""
     force: ForceModels
     break_force: Array
     """[N, or N m of a joint that turns]; 0 never breaks."""

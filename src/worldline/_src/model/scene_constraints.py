@@ -16,10 +16,10 @@ from worldline._src.model.constraint_tables import (
     Couplers,
     DistanceSprings,
     Equalities,
-    EqualityKind,
     GroundPoints,
     LoopJoints,
 )
+from worldline._src.model.equality_kinds import MAKERS, EqualityEnds
 from worldline._src.model.force_tables import force_models, friction_models
 from worldline._src.model.joint_kinds import KINDS
 from worldline._src.model.kinds import JointDrive, rows_of_numbers
@@ -32,13 +32,12 @@ from worldline._src.scene.closures import (
     CouplerMode,
     LoopClosureFamily,
 )
-from worldline._src.scene.constraints import EqualityConnect, EqualityWeld
 from worldline._src.scene.joints import DriveType, FreeJoint, Joint
 from worldline._src.scene.options import SimulateOption
 from worldline._src.scene.tendons import SpatialTendon, SpringLengthType
 from worldline._src.scene.values import Range, StiffnessDamping
 from worldline._src.scene.world import World
-from worldline._src.spatial.poses import IDENTITY, Array, compose, inverse, transform
+from worldline._src.spatial.poses import Array
 
 _FAMILIES = {
     LoopClosureFamily.Rigid: ClosureFamily.RIGID,
@@ -81,82 +80,30 @@ def _floats(values: Sequence[Any], *shape: int) -> Array:
     return np.array(values, np.float64).reshape(len(values), *shape)
 
 
-class _Ends:
-    """The two ends of points and welds; what a scene leaves open is taken from the drawn pose."""
-
-    def __init__(self, index: SceneIndex, body_q: Array) -> None:
-        self.index = index
-        self.body_q = body_q
-
-    def _body(self, name: str | None) -> int:
-        return -1 if name is None else self.index.body[name]
-
-    def _site(self, name: str) -> _End:
-        body, site = self.index.sites[self.index.site[name]]
-        pose = transform(np.array([*site.position.tolist(), *site.orientation.tolist()]), "site")
-        return body, pose
-
-    def _X_W(self, body: int) -> Array:
-        return IDENTITY if body < 0 else self.body_q[body]
-
-    def connect(self, equality: EqualityConnect) -> tuple[_End, _End]:
-        value = equality.connect_type.value
-        if equality.connect_type.variant == "site_pair":
-            return self._site(value["site_a"]), self._site(value["site_b"])
-        a, b = self._body(value["link_a"]), self._body(value["link_b"])
-        anchor = np.array([*value["anchor"].tolist(), 0.0, 0.0, 0.0, 1.0])
-        other = compose(inverse(self._X_W(b)), compose(self._X_W(a), anchor))
-        return (a, anchor), (b, other)
-
-    def weld(self, equality: EqualityWeld) -> tuple[_End, _End]:
-        value = equality.weld_type.value
-        if equality.weld_type.variant == "site_pair":
-            return self._site(value["site_a"]), self._site(value["site_b"])
-        a, b = self._body(value["link_a"]), self._body(value["link_b"])
-        anchor = np.array([*value["anchor"].tolist(), 0.0, 0.0, 0.0, 1.0])
-        given = value["relative_pose"]
-        X_ab = compose(inverse(self._X_W(a)), self._X_W(b)) if given is None else transform(given, "weld")
-        return (a, compose(X_ab, anchor)), (b, anchor)
-
-
-def _equalities(world: World) -> tuple[Any, ...]:
+def _equalities(world: World) -> list[Any]:
     made = world.equality_constraint_set
-    return (*made.connects, *made.welds, *made.joints, *made.tendons)
+    return [equality for name in MAKERS for equality in getattr(made, name)]
 
 
 @shared_when_empty(_equalities)
 def equality_table(world: World, index: SceneIndex, body_q: Array) -> Equalities:
     """Columns of all equality constraints."""
-    made = world.equality_constraint_set
-    ends = _Ends(index, body_q)
-    nowhere: _End = (-1, IDENTITY)
-    rows: list[tuple[Any, ...]] = []
-    for connect in made.connects:
-        rows.append((EqualityKind.CONNECT, *ends.connect(connect), 1.0, -1, -1, (0.0,) * 5))
-    for weld in made.welds:
-        scale = weld.weld_type.value["torque_scale"]
-        rows.append((EqualityKind.WELD, *ends.weld(weld), scale, -1, -1, (0.0,) * 5))
-    for joint in made.joints:
-        second = -1 if joint.joint_b is None else index.joint[joint.joint_b]
-        first = index.joint[joint.joint_a]
-        rows.append((EqualityKind.JOINT, nowhere, nowhere, 1.0, first, second, joint.polycoeff))
-    for tendon in made.tendons:
-        second = -1 if tendon.tendon_b is None else index.tendon[tendon.tendon_b]
-        first = index.tendon[tendon.tendon_a]
-        rows.append((EqualityKind.TENDON, nowhere, nowhere, 1.0, first, second, tendon.polycoeff))
+    made, ends = world.equality_constraint_set, EqualityEnds(index, body_q)
+    rows = [make(equality, ends) for name, make in MAKERS.items() for equality in getattr(made, name)]
     everything = _equalities(world)
     return Equalities(
         label=labels([equality.name for equality in everything], "equality"),
-        kind=np.array([row[0] for row in rows], np.int64),
+        kind=np.array([row.kind for row in rows], np.int64),
         active=np.array([equality.active for equality in everything], bool),
-        body_a=_bodies([row[1] for row in rows]),
-        X_a=_poses([row[1] for row in rows]),
-        body_b=_bodies([row[2] for row in rows]),
-        X_b=_poses([row[2] for row in rows]),
-        torque_scale=_floats([row[3] for row in rows]),
-        first=np.array([row[4] for row in rows], np.int64),
-        second=np.array([row[5] for row in rows], np.int64),
-        polynomial=_floats([row[6] for row in rows], 5),
+        body_a=_bodies([row.a for row in rows]),
+        X_a=_poses([row.a for row in rows]),
+        body_b=_bodies([row.b for row in rows]),
+        X_b=_poses([row.b for row in rows]),
+        torque_scale=_floats([row.scale for row in rows]),
+        first=np.array([row.first for row in rows], np.int64),
+        second=np.array([row.second for row in rows], np.int64),
+        polynomial=_floats([row.polynomial for row in rows], 5),
+        data=[row.data for row in rows],
         force=force_models([equality.spring for equality in everything]),
         break_force=_floats([equality.break_force for equality in everything]),
         break_torque=_floats([equality.break_torque for equality in everything]),

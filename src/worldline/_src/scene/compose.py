@@ -214,6 +214,9 @@ def _frame_refs(part: World) -> Iterator[FrameRef]:
         yield from (spring.frame_a, spring.frame_b)
     for joint in part.joints:
         yield from (joint.parent, joint.child)
+    equalities = part.equality_constraint_set
+    for equality in (entry for name in equalities._fields for entry in getattr(equalities, name)):
+        yield from (ref for name in equality._fields if isinstance(ref := getattr(equality, name), FrameRef))
 
 
 def move(part: World, pose: Pose, link_name: str | None, ground: str | None) -> None:

@@ -4,8 +4,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Final
+
 from worldline._src.scene.base import Struct, field
 from worldline._src.scene.containers import ListOf, Nested, OptionalOf
+from worldline._src.scene.contexts import Probe
 from worldline._src.scene.kinds import FLAG, NON_NEGATIVE, REAL
 from worldline._src.scene.texts import Name, Ref
 from worldline._src.scene.values import ImpedanceSpring
@@ -164,3 +168,21 @@ class EqualityConstraintSet(Struct):
     tendons: list[EqualityTendon] = field(
         default_factory=list, converter=ListOf(Nested(EqualityTendon)), doc="Tendons."
     )
+
+
+def _follows(first: str, second: str) -> Callable[[Any, Probe, str], None]:
+    """What follows must not be what leads."""
+
+    def rule(equality: Any, probe: Probe, path: str) -> None:
+        a, b = getattr(equality, first), getattr(equality, second)
+        if a is not None and a == b:
+            probe.reject(f"{path}.{second}", f"{a!r} twice", "two different objects")
+
+    return rule
+
+
+EQUALITY_RULES: Final[dict[type, Callable[[Any, Probe, str], None]]] = {
+    EqualityJoint: _follows("joint_a", "joint_b"),
+    EqualityTendon: _follows("tendon_a", "tendon_b"),
+}
+"""What valid equalities must keep beside the kinds of their fields."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from worldline._src.scene.base import Struct
+from worldline._src.scene.constraints import EqualityConstraintSet
 from worldline._src.scene.contexts import Probe
 from worldline._src.scene.kinds import Kind
 from worldline._src.scene.limits import Limits
@@ -18,10 +19,7 @@ if TYPE_CHECKING:
 MERGED_LISTS: Final = (
     "actuators",
     "collision_ignores.link_pairs",
-    "equality_constraint_set.connects",
-    "equality_constraint_set.joints",
-    "equality_constraint_set.welds",
-    "equality_constraint_set.tendons",
+    *(f"equality_constraint_set.{name}" for name in EqualityConstraintSet._fields),
     "sensors.contact",
     "sensors.frame",
     "sensors.joint",

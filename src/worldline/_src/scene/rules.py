@@ -26,12 +26,7 @@ from worldline._src.scene.closures import (
     ProjectionPolicy,
     WorldJoint,
 )
-from worldline._src.scene.constraints import (
-    EqualityConnect,
-    EqualityJoint,
-    EqualityTendon,
-    EqualityWeld,
-)
+from worldline._src.scene.constraints import EQUALITY_RULES, EqualityConnect, EqualityWeld
 from worldline._src.scene.contact import CollisionIgnores, ContactPair, PhysicsMaterial
 from worldline._src.scene.contexts import Probe
 from worldline._src.scene.geometry import SHAPES, Geometry, ShapeType, Site
@@ -240,14 +235,6 @@ def _weld(weld: EqualityWeld, probe: Probe, path: str) -> None:
         probe.reject(inside, str(pose), "a place and a quaternion that is not zero")
 
 
-def _equality_joint(equality: EqualityJoint, probe: Probe, path: str) -> None:
-    _distinct(equality.joint_a, equality.joint_b, probe, f"{path}.joint_b")
-
-
-def _equality_tendon(equality: EqualityTendon, probe: Probe, path: str) -> None:
-    _distinct(equality.tendon_a, equality.tendon_b, probe, f"{path}.tendon_b")
-
-
 def _joint_tendon(tendon: JointTendon, probe: Probe, path: str) -> None:
     if not tendon.joints:
         probe.reject(f"{path}.joints", "no joints", "at least one")
@@ -329,8 +316,7 @@ RULES: Final[dict[type, Callable[[Any, Probe, str], None]]] = {
     JointCoupler: _coupler,
     EqualityConnect: _connect,
     EqualityWeld: _weld,
-    EqualityJoint: _equality_joint,
-    EqualityTendon: _equality_tendon,
+    **EQUALITY_RULES,
     JointTendon: _joint_tendon,
     SpatialTendon: _spatial_tendon,
     MeshData: _mesh,

@@ -184,6 +184,7 @@ class Constraints(ConstraintProgram):
             nlimit=len(limited),
             nfriction=len(rubbing),
             nequality=len(self.equalities),
+            nequality_data=sum(len(equality.data) for equality in self.equalities),
             nplace=len(places),
             ntendon=tendons,
             nnode=len(nodes),

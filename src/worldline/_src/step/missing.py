@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from worldline._src.model.constraint_tables import EqualityKind
+from worldline._src.model.equality_kinds import EqualityKind
 from worldline._src.model.model import Model
 from worldline._src.model.tables import BiasKind, GainKind
 from worldline._src.scene.options import SimulateOption

@@ -10,14 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.kernels.constraints.equality_rows import (
-    ACCELERATION,
-    EFFORT,
-    NO_MOTOR,
-    ROW_COUNT,
-    VELOCITY,
-)
-from worldline._src.model.constraint_tables import ClosureFamily, Equalities, EqualityKind, LoopJoints
+from worldline._src.kernels.constraints.equality_kinds import ROW_COUNT
+from worldline._src.kernels.constraints.equality_rows import ACCELERATION, EFFORT, NO_MOTOR, VELOCITY
+from worldline._src.model.constraint_tables import ClosureFamily, Equalities, LoopJoints
+from worldline._src.model.equality_kinds import KERNEL_KINDS, EqualityKind
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointDrive, JointType
 from worldline._src.model.model import Model
 from worldline._src.scene.options import SimulateOption
@@ -66,6 +62,8 @@ class Equality(NamedTuple):
     """Dry friction of its coordinate: largest effort, damping, impedance, impedance that damping is of."""
     armature: float = 0.0
     """Inertia of its coordinate."""
+    data: tuple[float, ...] = ()
+    """Numbers of kinds that have many."""
 
     @property
     def rows(self) -> int:
@@ -129,17 +127,20 @@ def _described(model: Model, places: Places) -> list[Equality]:
     laws, made = law_rows(table.force), []
     starts = np.asarray(model.joint_q)
     for k in range(len(table)):
-        kind, law = int(table.kind[k]), laws[k]
+        kind, law = KERNEL_KINDS[int(table.kind[k])], laws[k]
         a, b = int(table.first[k]), int(table.second[k])
         fixed = (Owner.EQUALITY, k, table.label[k], kind, bool(table.active[k]))
         polynomial, breaks = tuple(table.polynomial[k].tolist()), _breaks(table, k)
-        if kind in (EqualityKind.CONNECT, EqualityKind.WELD):
+        if kind not in (t.JOINT, t.TENDON):
             first = places.add(int(table.body_a[k]), table.X_a[k])
             second = places.add(int(table.body_b[k]), table.X_b[k])
             bodies = (int(table.body_a[k]) + 1, int(table.body_b[k]) + 1)
             scale = float(table.torque_scale[k])
-            made.append(Equality(*fixed, first, second, bodies, law, law, size=scale, breaks=breaks))
-        elif kind == EqualityKind.JOINT:
+            data = table.data[k]
+            made.append(
+                Equality(*fixed, first, second, bodies, law, law, size=scale, breaks=breaks, data=data)
+            )
+        elif kind == t.JOINT:
             q_a, d_a = int(model.joint_q_start[a]), int(model.joint_qd_start[a])
             q_b, d_b = (int(model.joint_q_start[b]), int(model.joint_qd_start[b])) if b >= 0 else (0, -1)
             at = (float(starts[q_a]), float(starts[q_b]))
@@ -292,7 +293,11 @@ def _pair(numbers: Array) -> tuple[float, float]:
 def pack_equalities(model: Model, column: Columns, made: list[Equality]) -> None:
     """Write the columns, but for the lengths of tendons and inverse inertias."""
     links = np.concatenate([[0], model.link_of_body()])
+    end = 0
     for k, equality in enumerate(made):
+        start, end = end, end + len(equality.data)
+        column["equality_span"][k] = start, end
+        column["equality_data"][start:end] = equality.data
         column["equality_kind"][k] = equality.kind
         column["equality_on"][k] = equality.active
         column["equality_first"][k], column["equality_second"][k] = equality.first, equality.second

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.model.constraint_tables import EqualityKind
+from worldline._src.model.equality_kinds import EqualityKind
 from worldline._src.model.model import Model
 from worldline._src.model.tables import TargetKind
 from worldline._src.step.constraints import Constraints

@@ -20,10 +20,18 @@ takes the damping at the end of the step. Dry friction is a row that leads to re
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.bounded_rows import bound_row, constant_part, whole_force
+from worldline._src.kernels.constraints.equality_kinds import (
+    JOINT,
+    ROW_COUNT,
+    SLIDE,
+    TENDON,
+    PointMotion,
+    is_carried,
+    place_axes,
+    set_axis,
+)
 from worldline._src.kernels.constraints.impacts import FASTEST, SLOW
 from worldline._src.kernels.constraints.impedance import impedance, reference_acceleration, regularizer
 from worldline._src.kernels.constraints.jacobians import clear_rows, row_velocity
@@ -40,36 +48,25 @@ from worldline._src.kernels.constraints.stops import hard_stop, mark_parts
 from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
     ALL_ROWS,
-    AXIS,
-    DISTANCE,
     DROPPED,
     HARD,
     IMPEDANCE,
-    JOINT,
     OF_BOUND,
     OF_DRIVE,
     OF_DRIVE_SPEED,
     OF_EQUALITY,
     OF_JOINT_FRICTION,
     OF_JOINT_INERTIA,
-    PLANE,
-    POINT,
-    POSE,
     ROWS,
     SAFE,
-    SCREW,
-    SLIDE,
     STEP,
-    TENDON,
     TREE_END,
     TREE_FIRST,
-    TURN,
-    UNIVERSAL,
 )
 from worldline._src.kernels.places import place_position, place_rotation
 from worldline._src.kernels.velocities import classical_acceleration
 from worldline._src.scalar.memory import matrix, pointer
-from worldline._src.scalar.ops import absolute, clamp, maximum, nearest, sqrt
+from worldline._src.scalar.ops import clamp, maximum, nearest, sqrt
 from worldline._src.scalar.trigonometry import atan2
 from worldline._src.spatial.motion import (
     Force,
@@ -82,8 +79,6 @@ from worldline._src.spatial.motion import (
 from worldline._src.spatial.rotation import mat_mul, matrix_to_quat, transpose
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, load_vec3, scale, sub
 
-ROW_COUNT = (3, 6, 1, 1, 1, 5, 5, 4, 3, 3, 5)
-"""Rows of an equality by its kind."""
 OFF, ON, BROKEN = range(3)
 NO_MOTOR, EFFORT, VELOCITY, ACCELERATION = range(4)
 """What drives the coordinate of a hinge or slide: nothing, its command of an effort, a row that leads to its
@@ -93,17 +88,6 @@ _OPEN = 1e300
 _FASTEST = 10.0
 """Largest speed at which a hard equality that starts open is closed [m/s or rad/s]."""
 _FULL_TURN = 6.283185307179586
-_CLOSE = 1e-12
-"""Points closer than this have no direction between them [m]."""
-
-
-class PointMotion(NamedTuple):
-    """The motion of a point of a body: velocity, turning, and their rates without constraints; world axes."""
-
-    v: Any
-    w: Any
-    a: Any
-    turn: Any
 
 
 @inline
@@ -118,14 +102,6 @@ def _sight(bodies, moving, link, point):
     # trees are lifted against gravity, by the acceleration of the world's row
     a = sub(classical_acceleration(V, A, p), load_motion(moving.link_A, 0).lin)
     return PointMotion(velocity_at(V, p), V.ang, a, A.ang)
-
-
-@inline
-def _set_axis(axes_out, r, along, about, bias):
-    """Row `r` moves with the velocity along one direction and the angular velocity about another."""
-    axes_out[r, 0], axes_out[r, 1], axes_out[r, 2] = along.x, along.y, along.z
-    axes_out[r, 3], axes_out[r, 4], axes_out[r, 5] = about.x, about.y, about.z
-    axes_out[r, 6] = bias
 
 
 @inline
@@ -153,120 +129,6 @@ def add_axes_motion(bodies, link, point, seen, a, axes_io, count, sign, J_io, fi
                 J_io[first + r, bodies.column[d]] += entry
                 axes_io[r, 6] -= entry * a[d]
             d = bodies.dof.dof_parent[d]
-
-
-@inline
-def _turn_axes(R_a, R_b, A, B, size, axes_out, first, residual_out, n):
-    """Three rows of the rotation from the second place to the first."""
-    E = matrix_to_quat(mat_mul(transpose(R_b), R_a))
-    none, relative = Vec3(0.0, 0.0, 0.0), sub(A.w, B.w)
-    x, y, z = Vec3(R_b.xx, R_b.yx, R_b.zx), Vec3(R_b.xy, R_b.yy, R_b.zy), Vec3(R_b.xz, R_b.yz, R_b.zz)
-    s = 0.5 * size
-    # rows of (w I - [vec]x) R_b^T / 2
-    row_x = scale(add(scale(x, E.w), sub(scale(y, E.z), scale(z, E.y))), s)
-    row_y = scale(add(scale(y, E.w), sub(scale(z, E.x), scale(x, E.z))), s)
-    row_z = scale(add(scale(z, E.w), sub(scale(x, E.y), scale(y, E.x))), s)
-    # axes turn with b, and the quaternion shortens by the square of the speed
-    carried, square = cross(relative, B.w), 0.5 * s * dot(relative, relative)
-    _set_axis(axes_out, first, none, row_x, dot(row_x, carried) - square * E.x)
-    _set_axis(axes_out, first + 1, none, row_y, dot(row_y, carried) - square * E.y)
-    _set_axis(axes_out, first + 2, none, row_z, dot(row_z, carried) - square * E.z)
-    residual_out[n], residual_out[n + 1], residual_out[n + 2] = size * E.x, size * E.y, size * E.z
-
-
-@inline
-def _square_axis(z, x, A, B, axes_out, r, residual_out, n):
-    """A row that keeps an axis z of the first place square to an axis x of the second."""
-    dz, dx = cross(A.w, z), cross(B.w, x)
-    bias = dot(cross(A.w, dz), x) + 2.0 * dot(dz, dx) + dot(z, cross(B.w, dx))
-    _set_axis(axes_out, r, Vec3(0.0, 0.0, 0.0), cross(z, x), bias)
-    residual_out[n] = dot(x, z)
-
-
-@inline
-def _obtuse_axes(axes_io, r, residual_io, n):
-    """Rows of two axes at more than a right angle: the residual grows up to 2 for antiparallel ones.
-
-    With s = (z . x, z . y) and n = s / |s| the residual is 2 n - s, whose rate is that of -s.
-    """
-    s, t = residual_io[n], residual_io[n + 1]
-    length = sqrt(s * s + t * t)
-    u, w = 1.0, 0.0
-    if length > _CLOSE:
-        u, w = s / length, t / length
-    residual_io[n], residual_io[n + 1] = 2.0 * u - s, 2.0 * w - t
-    for row in range(r, r + 2):
-        for k in range(3, 7):
-            axes_io[row, k] = -axes_io[row, k]
-
-
-@inline
-def _carried_axis(e, gap, A, B, axes_out, r, residual_out, n):
-    """A row along a direction that turns with b; the second sight is of b at the point of a."""
-    coriolis = cross(B.w, sub(A.v, B.v))
-    _set_axis(axes_out, r, e, Vec3(0.0, 0.0, 0.0), -2.0 * dot(e, coriolis))
-    residual_out[n] = dot(e, gap)
-
-
-@inline
-def _screw_axis(R_a, R_b, gap, A, B, pitch, axes_out, r, residual_out, n):
-    """A row that ties the way of the first place along z of the second to its angle about it."""
-    z, relative = Vec3(R_b.xz, R_b.yz, R_b.zz), sub(A.w, B.w)
-    E = matrix_to_quat(mat_mul(transpose(R_b), R_a))
-    coriolis = -2.0 * dot(z, cross(B.w, sub(A.v, B.v)))
-    _set_axis(axes_out, r, z, scale(z, -pitch), coriolis - pitch * dot(relative, cross(B.w, z)))
-    residual = dot(z, gap) - 2.0 * pitch * atan2(E.z, E.w)
-    # a whole turn is the same angle: the nearest one counts
-    turn = _FULL_TURN * absolute(pitch)
-    if turn > _CLOSE:
-        residual -= turn * nearest(residual / turn)
-    residual_out[n] = residual
-
-
-@inline
-def _place_axes(kind, X, a, b, A, B, size, axes_out, residual_out, n):
-    """Axes and residuals of a kind; returns how many rows move points."""
-    p_a, p_b = place_position(X, a), place_position(X, b)
-    R_a, R_b = place_rotation(X, a), place_rotation(X, b)
-    none, gap = Vec3(0.0, 0.0, 0.0), sub(p_a, p_b)
-    x, y, z = Vec3(R_b.xx, R_b.yx, R_b.zx), Vec3(R_b.xy, R_b.yy, R_b.zy), Vec3(R_b.xz, R_b.yz, R_b.zz)
-    z_a = Vec3(R_a.xz, R_a.yz, R_a.zz)
-    moved = 0
-    if kind == POINT or kind == POSE or kind == AXIS or kind == UNIVERSAL:
-        moved = 3
-        _set_axis(axes_out, 0, Vec3(1.0, 0.0, 0.0), none, 0.0)
-        _set_axis(axes_out, 1, Vec3(0.0, 1.0, 0.0), none, 0.0)
-        _set_axis(axes_out, 2, Vec3(0.0, 0.0, 1.0), none, 0.0)
-        residual_out[n], residual_out[n + 1], residual_out[n + 2] = gap.x, gap.y, gap.z
-    elif kind == SLIDE or kind == SCREW:
-        moved = 2
-        _carried_axis(x, gap, A, B, axes_out, 0, residual_out, n)
-        _carried_axis(y, gap, A, B, axes_out, 1, residual_out, n + 1)
-    elif kind == PLANE:
-        moved = 1
-        _carried_axis(z, gap, A, B, axes_out, 0, residual_out, n)
-    elif kind == DISTANCE:
-        moved = 1
-        length, u = sqrt(dot(gap, gap)), sub(A.v, B.v)
-        e, bias = Vec3(0.0, 0.0, 1.0), 0.0
-        if length > _CLOSE:
-            e = scale(gap, 1.0 / length)
-            bias = (dot(u, u) - dot(e, u) * dot(e, u)) / length
-        _set_axis(axes_out, 0, e, none, bias)
-        residual_out[n] = length - size
-    if kind == POSE or kind == SLIDE or kind == TURN:
-        _turn_axes(R_a, R_b, A, B, size, axes_out, moved, residual_out, n + moved)
-    elif kind == AXIS or kind == PLANE or kind == SCREW:
-        # the z axes become one
-        _square_axis(z_a, x, A, B, axes_out, moved, residual_out, n + moved)
-        _square_axis(z_a, y, A, B, axes_out, moved + 1, residual_out, n + moved + 1)
-        if dot(z_a, z) < 0.0:
-            _obtuse_axes(axes_out, moved, residual_out, n + moved)
-    elif kind == UNIVERSAL:
-        _square_axis(z_a, x, A, B, axes_out, moved, residual_out, n + moved)
-    if kind == SCREW:
-        _screw_axis(R_a, R_b, gap, A, B, size, axes_out, 4, residual_out, n + 4)
-    return moved
 
 
 @inline
@@ -334,9 +196,9 @@ def _coordinate_axis(equality, k, X):
     R, axes = place_rotation(X, equality.equality_first[k]), equality.equality_bound_axis
     none, z = Vec3(0.0, 0.0, 0.0), Vec3(R.xz, R.yz, R.zz)
     if equality.equality_kind[k] == SLIDE:
-        _set_axis(axes, 0, z, none, 0.0)
+        set_axis(axes, 0, z, none, 0.0)
     else:
-        _set_axis(axes, 0, none, z, 0.0)
+        set_axis(axes, 0, none, z, 0.0)
 
 
 @inline
@@ -455,9 +317,9 @@ def _bound_rows(equality, k, X, bodies, v, a, rows_out, notes_out):
     A = maximum(A_move if sliding else A_turn, LEAST_INVERSE)
     x = _coordinate(equality, k, X)
     if sliding:
-        _set_axis(axes, 0, z, none, 0.0)
+        set_axis(axes, 0, z, none, 0.0)
     else:
-        _set_axis(axes, 0, none, z, 0.0)
+        set_axis(axes, 0, none, z, 0.0)
     for side in range(2):
         s, n = 1.0 - 2.0 * side, counter[ROWS]
         if n >= rows_out.kind.shape[0]:
@@ -498,11 +360,11 @@ def _equality(equality, held, bodies, moving, k, rows_out, notes_out):
         a, b = equality.equality_first[k], equality.equality_second[k]
         link_a, link_b = equality.equality_link[k, 0], equality.equality_link[k, 1]
         p_a, p_b = place_position(X, a), place_position(X, b)
-        if kind == SLIDE or kind == SCREW or kind == PLANE:
+        if is_carried(kind):
             # directions that turn with b see the point of a from both
             p_b = p_a
         A, B = _sight(bodies, moving, link_a, p_a), _sight(bodies, moving, link_b, p_b)
-        moved = _place_axes(kind, X, a, b, A, B, equality.equality_number[k, 7], axes, residual, n)
+        moved = place_axes(equality, k, X, A, B, axes, residual, n)
         add_axes_motion(bodies, link_a, p_a, A, moving.a, axes, count, 1.0, rows_out.J, n)
         add_axes_motion(bodies, link_b, p_b, B, moving.a, axes, count, -1.0, rows_out.J, n)
         body_a, body_b = equality.equality_body[k, 0], equality.equality_body[k, 1]

@@ -9,6 +9,19 @@ violated: kind, stiffness, damping, d0, dmax, width, middle, power, direct, boun
 
 from __future__ import annotations
 
+from worldline._src.kernels.constraints.equality_kinds import (  # noqa: F401 # for those that pack columns
+    AXIS,
+    DISTANCE,
+    JOINT,
+    PLANE,
+    POINT,
+    POSE,
+    SCREW,
+    SLIDE,
+    TENDON,
+    TURN,
+    UNIVERSAL,
+)
 from worldline._src.scalar.columns import Column, Table
 
 # addresses at the front of args, and 1 when arrays are too small for the step at hand; see room_stages.py
@@ -86,14 +99,6 @@ OF_MOTOR, OF_SPEED, OF_BOUND, OF_DRIVE, OF_DRIVE_SPEED, OF_JOINT_FRICTION, OF_JO
 NUMBER, ANGLE, LENGTH = range(3)
 """What a limit bounds: a coordinate, the angle of a rotation, the distance of two anchors."""
 
-POINT, POSE, JOINT, TENDON, DISTANCE, AXIS, SLIDE, UNIVERSAL, PLANE, TURN, SCREW = range(11)
-"""Kinds of equalities: what two places, coordinates or tendons share.
-
-JOINT and TENDON follow a polynomial of another; AXIS shares a point and the direction of z, SLIDE all but the
-way along z, UNIVERSAL a point with z of one square to x of the other, PLANE the plane across z, TURN the
-rotation, SCREW the line of z, with a way along it that goes with the angle.
-"""
-
 # `ncolumn` and `width` are those of the island at hand, and a step writes what they are before it calls the
 # stages of an island. What has a capacity is laid out for the largest island so far; see room_stages.py
 SIZES = (
@@ -106,6 +111,7 @@ SIZES = (
     "ntendon",
     "nfriction",
     "nequality",
+    "nequality_data",
     "nplace",
     "nnode",
     "nmotor",
@@ -227,6 +233,8 @@ COLUMNS = (
         ("nequality", 13),
         "Polynomial (5), start of both, scale or distance, inverse inertia, bounds, break force and torque.",
     ),
+    Column("equality_span", "m", ("nequality", 2), "First and end of its numbers in equality_data."),
+    Column("equality_data", "c", ("nequality_data",), "Numbers of kinds that have many."),
     Column("equality_motor", "m", ("nequality",), "What drives its coordinate; see `equality_rows.py`."),
     Column("equality_effort", "c", ("nequality", 2), "Least and largest effort of its motor [N or N m]."),
     Column("equality_passive", "c", ("nequality", 3), "Stiffness, rest and damping of its coordinate."),
@@ -475,6 +483,8 @@ EqualityView, equality_view = TABLE.view(
     "equality_second",
     "equality_coordinate",
     "equality_number",
+    "equality_span",
+    "equality_data",
     "equality_motor",
     "equality_effort",
     "equality_passive",

@@ -52,6 +52,9 @@ def write_equalities(writing: Writing) -> None:
         words.text("tendon2", tendon.tendon_b)
         words.reals("polycoef", tendon.polycoeff, _POLYNOMIAL, short=True)
         _finish(writing, "tendon", words, tendon, path)
+    for name in made._fields.keys() - {"connects", "welds", "joints", "tendons"}:
+        for index in range(len(getattr(made, name))):
+            writing.lost(f"$.equality_constraint_set.{name}[{index}]", "MJCF has no such constraint")
     for index, closure in enumerate(writing.world.loop_closures):
         _write_closure(writing, closure, f"$.loop_closures[{index}]")
     for index, coupler in enumerate(writing.world.couplers):

@@ -1,0 +1,121 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Equality constraints of a scene in a Model: the row that each kind becomes, and what kernels call it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from worldline._src.kernels.constraints import equality_kinds as code
+from worldline._src.model.scene_index import SceneIndex
+from worldline._src.scene.constraints import EqualityConnect, EqualityJoint, EqualityTendon, EqualityWeld
+from worldline._src.spatial.poses import IDENTITY, Array, compose, inverse, transform
+
+
+class EqualityKind(IntEnum):
+    """What an equality makes equal."""
+
+    CONNECT = 0
+    """The points of both ends."""
+    WELD = 1
+    """The poses of both ends."""
+    JOINT = 2
+    """A coordinate and a polynomial of another."""
+    TENDON = 3
+    """A length and a polynomial of another."""
+
+
+End = tuple[int, Array]
+"""A body, -1 for the world, and a pose in it."""
+_NOWHERE: End = (-1, IDENTITY)
+
+
+class EqualityEnds:
+    """The two ends of points and welds; what a scene leaves open is taken from the drawn pose."""
+
+    def __init__(self, index: SceneIndex, body_q: Array) -> None:
+        self.index = index
+        self.body_q = body_q
+
+    def _body(self, name: str | None) -> int:
+        return -1 if name is None else self.index.body[name]
+
+    def _site(self, name: str) -> End:
+        body, site = self.index.sites[self.index.site[name]]
+        pose = transform(np.array([*site.position.tolist(), *site.orientation.tolist()]), "site")
+        return body, pose
+
+    def _X_W(self, body: int) -> Array:
+        return IDENTITY if body < 0 else self.body_q[body]
+
+    def connect(self, equality: EqualityConnect) -> tuple[End, End]:
+        value = equality.connect_type.value
+        if equality.connect_type.variant == "site_pair":
+            return self._site(value["site_a"]), self._site(value["site_b"])
+        a, b = self._body(value["link_a"]), self._body(value["link_b"])
+        anchor = np.array([*value["anchor"].tolist(), 0.0, 0.0, 0.0, 1.0])
+        other = compose(inverse(self._X_W(b)), compose(self._X_W(a), anchor))
+        return (a, anchor), (b, other)
+
+    def weld(self, equality: EqualityWeld) -> tuple[End, End]:
+        value = equality.weld_type.value
+        if equality.weld_type.variant == "site_pair":
+            return self._site(value["site_a"]), self._site(value["site_b"])
+        a, b = self._body(value["link_a"]), self._body(value["link_b"])
+        anchor = np.array([*value["anchor"].tolist(), 0.0, 0.0, 0.0, 1.0])
+        given = value["relative_pose"]
+        X_ab = compose(inverse(self._X_W(a)), self._X_W(b)) if given is None else transform(given, "weld")
+        return (a, compose(X_ab, anchor)), (b, anchor)
+
+
+class EqualityRow(NamedTuple):
+    """A row of the table of equalities."""
+
+    kind: EqualityKind
+    a: End = _NOWHERE
+    b: End = _NOWHERE
+    scale: float = 1.0
+    first: int = -1
+    second: int = -1
+    polynomial: Any = (0.0,) * 5
+    data: tuple[float, ...] = ()
+
+
+def _connect(equality: EqualityConnect, ends: EqualityEnds) -> EqualityRow:
+    return EqualityRow(EqualityKind.CONNECT, *ends.connect(equality))
+
+
+def _weld(equality: EqualityWeld, ends: EqualityEnds) -> EqualityRow:
+    return EqualityRow(EqualityKind.WELD, *ends.weld(equality), equality.weld_type.value["torque_scale"])
+
+
+def _joint(equality: EqualityJoint, ends: EqualityEnds) -> EqualityRow:
+    second = -1 if equality.joint_b is None else ends.index.joint[equality.joint_b]
+    first = ends.index.joint[equality.joint_a]
+    return EqualityRow(EqualityKind.JOINT, first=first, second=second, polynomial=equality.polycoeff)
+
+
+def _tendon(equality: EqualityTendon, ends: EqualityEnds) -> EqualityRow:
+    second = -1 if equality.tendon_b is None else ends.index.tendon[equality.tendon_b]
+    first = ends.index.tendon[equality.tendon_a]
+    return EqualityRow(EqualityKind.TENDON, first=first, second=second, polynomial=equality.polycoeff)
+
+
+MAKERS: dict[str, Callable[[Any, EqualityEnds], EqualityRow]] = {
+    "connects": _connect,
+    "welds": _weld,
+    "joints": _joint,
+    "tendons": _tendon,
+}
+"""Lists of `EqualityConstraintSet` in the order of the table, and what their entries become."""
+KERNEL_KINDS: dict[int, int] = {
+    EqualityKind.CONNECT: code.POINT,
+    EqualityKind.WELD: code.POSE,
+    EqualityKind.JOINT: code.JOINT,
+    EqualityKind.TENDON: code.TENDON,
+}
+"""What kernels call the kinds."""
