@@ -16,6 +16,7 @@ _HELD = """<mujoco><worldbody><body name="a"><freejoint/><geom size=".1"/></body
 
 def of_joints(world: sx.World, a: sx.RigidBody, tip: sx.Link) -> sx.WorldJoint:
     """Joints that the World owns."""
+    world.add_equality(msd.EqualityPath(point=msd.FrameRef(link="a"), path=msd.PathShape.circle(1.0)))
     weld: sx.WorldJoint = world.add_joint(a, sx.JointSpec(name="weld", type=sx.JointType.FIXED))
     slide: sx.WorldJoint = world.add_joint(a, tip, sx.JointSpec(name="s", type=sx.JointType.PRISMATIC))
     slide.set_position_limits(-1.0, 1.0)

@@ -78,8 +78,10 @@ from worldline._src.scene.constraints import (
     EqualityConnect,
     EqualityConstraintSet,
     EqualityJoint,
+    EqualityPath,
     EqualityTendon,
     EqualityWeld,
+    PathShape,
     WeldConstraintType,
 )
 from worldline._src.scene.contact import (
@@ -277,6 +279,7 @@ __all__ = [
     "EqualityConnect",
     "EqualityConstraintSet",
     "EqualityJoint",
+    "EqualityPath",
     "EqualityTendon",
     "EqualityWeld",
     "EulerOrder",
@@ -339,6 +342,7 @@ __all__ = [
     "Multibody",
     "MultibodyOptions",
     "ObjectType",
+    "PathShape",
     "PhysicalParameter",
     "PhysicsMaterial",
     "PointLightDesc",

@@ -12,7 +12,13 @@ import numpy as np
 
 from worldline._src.kernels.constraints import equality_kinds as code
 from worldline._src.model.scene_index import SceneIndex
-from worldline._src.scene.constraints import EqualityConnect, EqualityJoint, EqualityTendon, EqualityWeld
+from worldline._src.scene.constraints import (
+    EqualityConnect,
+    EqualityJoint,
+    EqualityPath,
+    EqualityTendon,
+    EqualityWeld,
+)
 from worldline._src.spatial.poses import IDENTITY, Array, compose, inverse, transform
 
 
@@ -27,6 +33,12 @@ class EqualityKind(IntEnum):
     """A coordinate and a polynomial of another."""
     TENDON = 3
     """A length and a polynomial of another."""
+    ON_PLANE = 4
+    """The point of the first end and the plane of x and y of the second."""
+    ON_CIRCLE = 5
+    """The same and a circle about z."""
+    ON_SPLINE = 6
+    """The same and a spline."""
 
 
 End = tuple[int, Array]
@@ -105,11 +117,51 @@ def _tendon(equality: EqualityTendon, ends: EqualityEnds) -> EqualityRow:
     return EqualityRow(EqualityKind.TENDON, first=first, second=second, polynomial=equality.polycoeff)
 
 
+def _path(equality: EqualityPath, ends: EqualityEnds) -> EqualityRow:
+    a, b = ends.index.end(equality.point), ends.index.end(equality.frame)
+    value = equality.path.value
+    if equality.path.variant == "plane":
+        return EqualityRow(EqualityKind.ON_PLANE, a, b)
+    if equality.path.variant == "circle":
+        return EqualityRow(EqualityKind.ON_CIRCLE, a, b, value)
+    points = np.array(value["points"])
+    return EqualityRow(EqualityKind.ON_SPLINE, a, b, data=spline_data(points, value["closed"]))
+
+
+def spline_data(points: Array, closed: bool) -> tuple[float, ...]:
+    """A cubic spline as kernels take it: 1 if closed, then 12 coefficients a piece, x y z, constant first.
+
+    The parameter is the length of chords, mapped to 0 to 1 in each piece; curvatures c at the points follow
+    from h_i c_i-1 + 2 (h_i + h_i+1) c_i + h_i+1 c_i+1 = 6 (d_i+1 - d_i) with slopes d of the chords.
+    """
+    p = np.vstack([points, points[:1]]) if closed else points
+    h = np.linalg.norm(np.diff(p, axis=0), axis=1)
+    d, n = np.diff(p, axis=0) / h[:, None], len(points)
+    A, right = np.zeros((n, n)), np.zeros((n, 3))
+    for i in range(n):
+        if closed or 0 < i < n - 1:
+            A[i, (i - 1) % n] += h[i - 1]
+            A[i, i] += 2.0 * (h[i - 1] + h[i])
+            A[i, (i + 1) % n] += h[i]
+            right[i] = 6.0 * (d[i] - d[i - 1])
+        else:
+            A[i, i] = 1.0
+    bow = np.linalg.solve(A, right)
+    bow = np.vstack([bow, bow[:1]]) if closed else bow
+    numbers = [float(closed)]
+    for i, w in enumerate(h):
+        slope = d[i] - w * (2.0 * bow[i] + bow[i + 1]) / 6.0
+        piece = np.array([p[i], slope * w, 0.5 * bow[i] * w * w, (bow[i + 1] - bow[i]) * w * w / 6.0])
+        numbers += piece.T.ravel().tolist()
+    return tuple(numbers)
+
+
 MAKERS: dict[str, Callable[[Any, EqualityEnds], EqualityRow]] = {
     "connects": _connect,
     "welds": _weld,
     "joints": _joint,
     "tendons": _tendon,
+    "paths": _path,
 }
 """Lists of `EqualityConstraintSet` in the order of the table, and what their entries become."""
 KERNEL_KINDS: dict[int, int] = {
@@ -117,5 +169,8 @@ KERNEL_KINDS: dict[int, int] = {
     EqualityKind.WELD: code.POSE,
     EqualityKind.JOINT: code.JOINT,
     EqualityKind.TENDON: code.TENDON,
+    EqualityKind.ON_PLANE: code.ON_PLANE,
+    EqualityKind.ON_CIRCLE: code.ON_CIRCLE,
+    EqualityKind.ON_SPLINE: code.ON_SPLINE,
 }
 """What kernels call the kinds."""

@@ -1,21 +1,25 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Equality constraints: points held together, poses welded, joints and tendons coupled."""
+"""Equality constraints: points held together or on paths, poses welded, joints and tendons coupled."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from worldline._src.scene.base import Struct, field
+from worldline._src.scene.closures import FrameRef
 from worldline._src.scene.containers import ListOf, Nested, OptionalOf
 from worldline._src.scene.contexts import Probe
-from worldline._src.scene.kinds import FLAG, NON_NEGATIVE, REAL
+from worldline._src.scene.kinds import FLAG, NON_NEGATIVE, POSITIVE, REAL
 from worldline._src.scene.texts import Name, Ref
 from worldline._src.scene.values import ImpedanceSpring
 from worldline._src.scene.variant import Named, Variant, VariantOf
-from worldline._src.scene.vectors import VECTOR3, Numbers, VectorLike
+from worldline._src.scene.vectors import VECTOR3, Array, Numbers, VectorLike
 
+PointsLike = Sequence[VectorLike] | Array
+"""Points, (n, 3)."""
 _LINK = Ref("link")
 _SITE = Ref("site")
 
@@ -153,6 +157,57 @@ class EqualityTendon(_Equality):
     )
 
 
+class PathShape(
+    Variant,
+    cases={
+        "plane": None,
+        "circle": POSITIVE,
+        "spline": Named({"closed": lambda: False}, points=ListOf(VECTOR3), closed=FLAG),
+    },
+):
+    """Where a point is kept, in the frame of the path."""
+
+    @staticmethod
+    def plane() -> PathShape:
+        """The plane of x and y."""
+        return PathShape._make("plane")
+
+    @staticmethod
+    def circle(radius: float) -> PathShape:
+        """The circle about z in the plane of x and y, m."""
+        return PathShape._make("circle", radius)
+
+    @staticmethod
+    def spline(points: PointsLike, closed: bool = False) -> PathShape:
+        """A cubic spline through points, m, (n, 3).
+
+        An open one has no curvature at its ends and goes on along its tangents. A closed one comes back from
+        the last point to the first, which is not given twice. Where it crosses itself the nearest branch
+        counts.
+        """
+        return PathShape._make("spline", points=points, closed=closed)
+
+
+class EqualityPath(_Equality):
+    """Keeps a point of one link on a plane or a curve that is fixed to another, or to the world.
+
+    Example:
+        >>> from worldline.msd import EqualityPath, FrameRef, PathShape
+        >>> EqualityPath(point=FrameRef(link="bead"), path=PathShape.circle(0.5)).path.variant
+        'circle'
+    """
+
+    point: FrameRef = field(
+        default_factory=FrameRef, converter=Nested(FrameRef), doc="Its origin is the point that is kept."
+    )
+    frame: FrameRef = field(
+        default_factory=FrameRef, converter=Nested(FrameRef), doc="The frame that the path is given in."
+    )
+    path: PathShape = field(
+        default_factory=PathShape.plane, converter=VariantOf(PathShape), doc="Plane or curve."
+    )
+
+
 class EqualityConstraintSet(Struct):
     """All equality constraints of a scene."""
 
@@ -168,6 +223,9 @@ class EqualityConstraintSet(Struct):
     tendons: list[EqualityTendon] = field(
         default_factory=list, converter=ListOf(Nested(EqualityTendon)), doc="Tendons."
     )
+    paths: list[EqualityPath] = field(
+        default_factory=list, converter=ListOf(Nested(EqualityPath)), doc="Points on planes and curves."
+    )
 
 
 def _follows(first: str, second: str) -> Callable[[Any, Probe, str], None]:
@@ -181,8 +239,21 @@ def _follows(first: str, second: str) -> Callable[[Any, Probe, str], None]:
     return rule
 
 
+def _path(equality: EqualityPath, probe: Probe, path: str) -> None:
+    if equality.point.owner == equality.frame.owner:
+        probe.reject(f"{path}.frame", f"{equality.frame.owner} twice", "two different links")
+    if equality.path.variant == "spline":
+        points, closed = equality.path.value["points"], equality.path.value["closed"]
+        ring = [*points, points[0]] if closed and points else points
+        if len(points) < (3 if closed else 2) or any((a == b).all() for a, b in itertools.pairwise(ring)):
+            given = f"{len(points)} points" if len(points) < 3 else "equal neighbours"
+            allowed = f"at least {3 if closed else 2} points, neighbours apart"
+            probe.reject(f"{path}.path.Spline.points", given, allowed)
+
+
 EQUALITY_RULES: Final[dict[type, Callable[[Any, Probe, str], None]]] = {
     EqualityJoint: _follows("joint_a", "joint_b"),
     EqualityTendon: _follows("tendon_a", "tendon_b"),
+    EqualityPath: _path,
 }
 """What valid equalities must keep beside the kinds of their fields."""

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from worldline._src.jit import inline
+from worldline._src.jit import inline, outline
 from worldline._src.kernels.places import place_position, place_rotation
 from worldline._src.scalar.ops import absolute, nearest, sqrt
 from worldline._src.scalar.trigonometry import atan2
-from worldline._src.spatial.rotation import mat_mul, matrix_to_quat, transpose
+from worldline._src.spatial.rotation import mat_mul, matrix_to_quat, rotate, transpose
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, scale, sub
 
 POINT, POSE, JOINT, TENDON, DISTANCE, AXIS, SLIDE, UNIVERSAL, PLANE, TURN, SCREW = range(11)
@@ -23,13 +23,19 @@ POINT, POSE, JOINT, TENDON, DISTANCE, AXIS, SLIDE, UNIVERSAL, PLANE, TURN, SCREW
 
 JOINT and TENDON follow a polynomial of another; AXIS shares a point and the direction of z, SLIDE all but the
 way along z, UNIVERSAL a point with z of one square to x of the other, PLANE the plane across z, TURN the
-rotation, SCREW the line of z, with a way along it that goes with the angle.
+rotation, SCREW the line of z, with a way along it that goes with the angle. The last three keep the point of
+the first place in the plane of x and y of the second, on a circle about its z, or on a spline in its frame.
 """
-ROW_COUNT = (3, 6, 1, 1, 1, 5, 5, 4, 3, 3, 5)
+ON_PLANE, ON_CIRCLE, ON_SPLINE = range(11, 14)
+ROW_COUNT = (3, 6, 1, 1, 1, 5, 5, 4, 3, 3, 5, 1, 2, 2)
 """Rows of an equality by its kind."""
 _FULL_TURN = 6.283185307179586
 _CLOSE = 1e-12
 """Points closer than this have no direction between them [m]."""
+_SAMPLES = 8
+"""Points of a piece of a spline among which the nearest is looked for."""
+_ROUNDS = 12
+"""Rounds of Newton's method from there."""
 
 
 class PointMotion(NamedTuple):
@@ -44,7 +50,7 @@ class PointMotion(NamedTuple):
 @inline
 def is_carried(kind):
     """Whether directions turn with the second place, which then sees the point of the first."""
-    return kind == SLIDE or kind == SCREW or kind == PLANE
+    return kind == SLIDE or kind == SCREW or kind == PLANE or kind >= ON_PLANE
 
 
 @inline
@@ -123,6 +129,103 @@ def _screw_axis(R_a, R_b, gap, A, B, pitch, axes_out, r, residual_out, n):
     residual_out[n] = residual
 
 
+class PathPoint(NamedTuple):
+    """The nearest point of a curve: where, unit tangent, curvature vector; and a unit vector across it."""
+
+    c: Any
+    t: Any
+    bow: Any
+    across: Any
+
+
+@inline
+def _on_circle(p, radius):
+    """The nearest point of a circle about z."""
+    reach = sqrt(p.x * p.x + p.y * p.y)
+    e = Vec3(1.0, 0.0, 0.0)
+    if reach > _CLOSE:
+        e = Vec3(p.x / reach, p.y / reach, 0.0)
+    # the curvature of the circle through the point itself: that is exact for its distance from z
+    bow = scale(e, -1.0 / max(reach, _CLOSE))
+    return PathPoint(scale(e, radius), Vec3(-e.y, e.x, 0.0), bow, e)
+
+
+@inline
+def _on_piece(data, at, u):
+    """A point of a cubic with its first and second derivative."""
+    x0, x1, x2, x3 = data[at], data[at + 1], data[at + 2], data[at + 3]
+    y0, y1, y2, y3 = data[at + 4], data[at + 5], data[at + 6], data[at + 7]
+    z0, z1, z2, z3 = data[at + 8], data[at + 9], data[at + 10], data[at + 11]
+    c = Vec3(
+        ((x3 * u + x2) * u + x1) * u + x0,
+        ((y3 * u + y2) * u + y1) * u + y0,
+        ((z3 * u + z2) * u + z1) * u + z0,
+    )
+    d = Vec3(
+        (3.0 * x3 * u + 2.0 * x2) * u + x1,
+        (3.0 * y3 * u + 2.0 * y2) * u + y1,
+        (3.0 * z3 * u + 2.0 * z2) * u + z1,
+    )
+    return c, d, Vec3(6.0 * x3 * u + 2.0 * x2, 6.0 * y3 * u + 2.0 * y2, 6.0 * z3 * u + 2.0 * z2)
+
+
+@outline
+def _on_spline(equality, k, p):
+    """The nearest point of a spline: samples of all pieces, then Newton's method about the best."""
+    data, first, end = equality.equality_data, equality.equality_span[k, 0], equality.equality_span[k, 1]
+    closed, pieces = data[first] != 0.0, (end - first - 1) // 12
+    best, place = 1e300, 0
+    for j in range(_SAMPLES * pieces + 1):
+        piece = min(j // _SAMPLES, pieces - 1)
+        c, _, _ = _on_piece(data, first + 1 + 12 * piece, j / _SAMPLES - piece)
+        far = dot(sub(c, p), sub(c, p))
+        if far < best:
+            best, place = far, j
+    # s counts pieces; the distance is least where (c - p) . c' = 0
+    s = place / _SAMPLES
+    for _ in range(_ROUNDS):
+        piece = min(int(s), pieces - 1)
+        c, d, dd = _on_piece(data, first + 1 + 12 * piece, s - piece)
+        slope = dot(d, d) + dot(sub(c, p), dd)
+        # without curvature where the distance has no minimum
+        step = dot(sub(c, p), d) / (slope if slope > 0.0 else dot(d, d))
+        s = s - min(max(step, -1.0 / _SAMPLES), 1.0 / _SAMPLES)
+        if closed:
+            s = s + pieces if s < 0.0 else s
+            s = s - pieces if s >= pieces else s
+        else:
+            s = min(max(s, 0.0), float(pieces))
+    piece = min(int(s), pieces - 1)
+    c, d, dd = _on_piece(data, first + 1 + 12 * piece, s - piece)
+    length = sqrt(dot(d, d))
+    t = scale(d, 1.0 / max(length, _CLOSE))
+    bow = scale(sub(dd, scale(t, dot(t, dd))), 1.0 / max(length * length, _CLOSE))
+    beyond = dot(t, sub(p, c))
+    if not closed and ((s <= 0.0 and beyond < 0.0) or (s >= pieces and beyond > 0.0)):
+        c, bow = add(c, scale(t, beyond)), Vec3(0.0, 0.0, 0.0)
+    side = Vec3(1.0, 0.0, 0.0)
+    if t.x * t.x > 0.5:
+        side = Vec3(0.0, 1.0, 0.0)
+    across = sub(side, scale(t, dot(t, side)))
+    return PathPoint(c, t, bow, scale(across, 1.0 / sqrt(dot(across, across))))
+
+
+@inline
+def _path_axes(near, local, R, gap, A, B, axes_out, residual_out, n):
+    """Two rows across a curve that turns with b.
+
+    The residual is n . (p - c) with the unit vectors n across the tangent t. Its second derivative has
+    n' . p' = -(n . bow) (t . p')^2 beside what turning with b brings.
+    """
+    off, along = sub(local, near.c), rotate(R, near.t)
+    speed = dot(along, sub(A.v, B.v))
+    for row in range(2):
+        across = near.across if row == 0 else cross(near.t, near.across)
+        _carried_axis(rotate(R, across), gap, A, B, axes_out, row, residual_out, n + row)
+        axes_out[row, 6] -= dot(across, near.bow) * speed * speed
+        residual_out[n + row] = dot(across, off)
+
+
 @inline
 def place_axes(equality, k, X, A, B, axes_out, residual_out, n):
     """Axes and residuals of equality `k` of two places; returns how many rows move points."""
@@ -147,6 +250,14 @@ def place_axes(equality, k, X, A, B, axes_out, residual_out, n):
     elif kind == PLANE:
         moved = 1
         _carried_axis(z, gap, A, B, axes_out, 0, residual_out, n)
+    elif kind == ON_PLANE:
+        moved = 1
+        _carried_axis(z, gap, A, B, axes_out, 0, residual_out, n)
+    elif kind == ON_CIRCLE or kind == ON_SPLINE:
+        moved = 2
+        local = Vec3(dot(x, gap), dot(y, gap), dot(z, gap))
+        near = _on_circle(local, size) if kind == ON_CIRCLE else _on_spline(equality, k, local)
+        _path_axes(near, local, R_b, gap, A, B, axes_out, residual_out, n)
     elif kind == DISTANCE:
         moved = 1
         length, u = sqrt(dot(gap, gap)), sub(A.v, B.v)
