@@ -354,11 +354,11 @@ def _by_parameters(world: World, tangent: StepTangent, parameters: list[_Numbers
     sim = world._live().sim
     size = 2 * world._live().model.joint_dof_count + len(sim.activation)
     columns: list[Array] = []
-    twin = persistence.clone_world(world)._live() if parameters else None
+    clone = persistence.clone_world(world)._live() if parameters else None
     for one in parameters:
         for row in one.rows:
-            assert twin is not None
-            start = np.array(getattr(twin.model, one.array))
+            assert clone is not None
+            start = np.array(getattr(clone.model, one.array))
             h = _DIFFERENCE * max(1.0, abs(float(start[row])))
             # numbers that must not be negative are differenced from above where they are zero
             central = start[row] > h or one.array == "body_com"
@@ -366,9 +366,9 @@ def _by_parameters(world: World, tangent: StepTangent, parameters: list[_Numbers
             for shift in (-h, h) if central else (0.0, h, 2.0 * h):
                 moved = start.copy()
                 moved[row] += shift
-                twin.update(**{one.array: moved})
-                ends.append(replayed_from(twin.sim, tangent.kept))
-            twin.update(**{one.array: start})
+                clone.update(**{one.array: moved})
+                ends.append(replayed_from(clone.sim, tangent.kept))
+            clone.update(**{one.array: start})
             if central:
                 columns.append(tangent.difference(*ends) / (2.0 * h))
             else:

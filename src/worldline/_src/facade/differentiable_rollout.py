@@ -44,9 +44,9 @@ class DifferentiableRollout:
     states: Array
     controls: Array
 
-    def __init__(self, twin: World, states: Array, controls: Array) -> None:
-        self._twin = twin
-        self._start: WorldState = twin.get_state(twin.state_space())
+    def __init__(self, clone: World, states: Array, controls: Array) -> None:
+        self._clone = clone
+        self._start: WorldState = clone.get_state(clone.state_space())
         self.states, self.controls = states, controls
 
     def __repr__(self) -> str:
@@ -54,8 +54,8 @@ class DifferentiableRollout:
 
     def _step(self, t: int) -> None:
         """Make step `t` once more."""
-        state_vectors.set_vector(self._twin, self.controls[t], "controls", control=True)
-        self._twin.step()
+        state_vectors.set_vector(self._clone, self.controls[t], "controls", control=True)
+        self._clone.step()
 
     def jvp(self, state: VectorLike, controls: VectorLike | None = None) -> Array:
         """Changes of all states along a change of the first one and of the controls.
@@ -72,12 +72,12 @@ class DifferentiableRollout:
         u = np.zeros(self.controls.shape)
         if controls is not None:
             u = _numbers(controls, self.controls.shape, "control tangents")
-        self._twin.set_state(self._start)
+        self._clone.set_state(self._start)
         out = np.empty((len(self.controls) + 1, size))
         out[0] = x
         for t in range(len(self.controls)):
             self._step(t)
-            out[t + 1] = derivatives.apply_step_jvp(self._twin, out[t], u[t])
+            out[t + 1] = derivatives.apply_step_jvp(self._clone, out[t], u[t])
         return out
 
     def vjp(self, d_loss_d_states: VectorLike) -> RolloutGradient:
@@ -98,11 +98,11 @@ class DifferentiableRollout:
         kept = self._checkpoints(stride)
         g, by_control = by_state[-1].copy(), np.zeros(self.controls.shape)
         for first in range((steps - 1) // stride * stride, -1, -stride):
-            self._twin.set_state(kept[first // stride])
+            self._clone.set_state(kept[first // stride])
             made = []
             for t in range(first, min(first + stride, steps)):
                 self._step(t)
-                made.append(derivatives.jacobians(self._twin))
+                made.append(derivatives.jacobians(self._clone))
             for t in range(first + len(made) - 1, first - 1, -1):
                 A, B = made.pop()
                 by_control[t] = g @ B
@@ -111,11 +111,11 @@ class DifferentiableRollout:
 
     def _checkpoints(self, stride: int) -> list[WorldState]:
         """States before every `stride`th step."""
-        twin, kept = self._twin, []
-        twin.set_state(self._start)
+        clone, kept = self._clone, []
+        clone.set_state(self._start)
         for t in range(len(self.controls)):
             if t % stride == 0:
-                kept.append(twin.get_state(twin.state_space()))
+                kept.append(clone.get_state(clone.state_space()))
             self._step(t)
         return kept
 
@@ -151,9 +151,9 @@ def rollout(world: World, controls: VectorLike) -> DifferentiableRollout:
     rows = values.array(controls, "controls")
     if rows.ndim != 2 or rows.shape[1] != space.dimension:
         raise values.ShapeError(f"controls must have shape (steps, {space.dimension}), got {rows.shape}")
-    twin, states = persistence.clone_world(world), [state_vectors.get_vector(world)]
+    clone, states = persistence.clone_world(world), [state_vectors.get_vector(world)]
     for row in rows:
         state_vectors.set_vector(world, row, "controls", control=True)
         world.step()
         states.append(state_vectors.get_vector(world))
-    return DifferentiableRollout(twin, np.array(states), rows.copy())
+    return DifferentiableRollout(clone, np.array(states), rows.copy())
