@@ -27,7 +27,7 @@ def _ray() -> Any:
         raise CapabilityError(
             "clusters need the package 'ray', which is not installed; pip install 'worldline[distributed]'"
         )
-    import ray
+    import ray  # pyright: ignore[reportMissingImports]
 
     return ray
 

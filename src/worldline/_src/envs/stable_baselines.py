@@ -19,7 +19,7 @@ from worldline._src.facade.batch.selecting import indices_of
 
 require("stable_baselines3", "vector environments of Stable-Baselines3", "baselines")
 
-from stable_baselines3.common.vec_env import VecEnv  # noqa: E402
+from stable_baselines3.common.vec_env import VecEnv  # noqa: E402  # pyright: ignore[reportMissingImports]
 
 
 class StableBaselinesVecEnv(VecEnv):
