@@ -90,7 +90,8 @@ def momentum_rates(tree, pos, vel, v, tau, link_H, link_F_io, dof_f_out):
             b = tree.link_bend[i]
             if b >= 0:
                 first = v_start[i]
-                dof_f_out[d] += power(H, bend_rate(pos, b, d - first, v_end[i] - first, v, first))
+                bent = bend_rate(pos, b, d - first, v_end[i] - first, v, first)
+                dof_f_out[d] = dof_f_out[d] + power(H, bent)
             V = add_motion(V, scale_motion(S, v[d]))
         if p > 0:
             store_spatial(link_F_io, p, add_force(load_force(link_F_io, p), F))
