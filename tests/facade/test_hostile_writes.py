@@ -151,6 +151,8 @@ OTHERS = {
     ("world", "set_collision_pair_ignored"),
     ("world", "set_equality_active"),
     ("world", "apply_keyframe"),
+    ("world", "apply_step_vjp"),
+    ("world", "apply_step_jvp"),
     ("body", "set_collision_shape"),
     ("link", "set_collision_shape"),
     ("hinge", "set_mimic_joint"),

@@ -46,7 +46,7 @@ MOTIONS = {
 """Motions and matrices over them, angular first."""
 ACTED = {"Simulation.acted"}
 """What `body_f` was in an evaluation, in its order."""
-CENTER_VELOCITIES = {"Simulation.fresh_velocities"}
+CENTER_VELOCITIES = {"Simulation.fresh_velocities", "ArticulationView.get_root_velocities"}
 """Velocities of centres of mass with angular velocities: `State.body_qd`, the one array that is linear first,
 as are the velocities of free joints, which are generalized velocities and no twists."""
 

@@ -109,6 +109,15 @@ def pictured(scene: msd.World, path: str, a: Any, b: Any) -> Check:
     return (pixels, a, b)
 
 
+def derivatives_of(world: sx.World) -> Any:
+    """Whether a step can be differentiated."""
+    world.step()
+    try:
+        return world.get_step_derivatives().state_jacobian.shape
+    except RuntimeError:
+        return None
+
+
 def kept_in_world(scene: msd.World, path: str, a: Any, b: Any, look: Callable[[sx.World], Any]) -> Check:
     """A field that an option of the World shows."""
     return (lambda value: repr(look(sx.World.from_scene(put(scene, path, value)))), a, b)
@@ -405,6 +414,9 @@ CHECKS: dict[tuple[str, str], Check] = {
         "Analytic",
         "ComplementarityAware",
         lambda w: w.contact_gradient_mode,
+    ),
+    ("SimulationPolicy", "differentiable"): kept_in_world(
+        hinge(), f"{POLICY}.differentiable", False, True, derivatives_of
     ),
     ("SimulationPolicy", "accelerator"): kept_in_world(
         hinge(), f"{POLICY}.accelerator", "CpuOnly", "PreferAccelerated", lambda w: w.resolved_configuration

@@ -12,6 +12,7 @@ import pytest
 from effects import Effect, Refused, arguments, check, complete, rows, settable
 
 from worldline import model as wm
+from worldline import msd
 from worldline import simulation as sx
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.step.island_options import SolverMethod
@@ -71,7 +72,15 @@ def dof(axis, **fields):
     return wm.JointDofConfig(axis=axis, **fields)
 
 
-NEEDED = {"add_joint_screw": {"pitch": 0.1}, "add_joint_d6": {"linear_axes": [dof(wm.Axis.Z)]}}
+def turning(axis):
+    return [msd.MotionAxis.turn(axis, msd.CoordinateFunction.linear())]
+
+
+NEEDED = {
+    "add_joint_screw": {"pitch": 0.1},
+    "add_joint_d6": {"linear_axes": [dof(wm.Axis.Z)]},
+    "add_joint_custom": {"motion": turning((0, 1, 0))},
+}
 """What joints cannot do without."""
 
 
@@ -94,6 +103,7 @@ JOINTS = {
     "add_joint_cable.bend_axis": joint("add_joint_cable", bend_axis=wm.Axis.Y),
     "add_joint_cable.stretch": joint("add_joint_cable", stretch=dof(wm.Axis.Z, stiffness=50.0)),
     "add_joint_cable.bend": joint("add_joint_cable", bend=dof(wm.Axis.X, stiffness=50.0)),
+    "add_joint_custom.motion": joint("add_joint_custom", motion=turning((1, 0, 0))),
     "add_joint_d6.linear_axes": joint("add_joint_d6", linear_axes=[dof(wm.Axis.X)]),
     "add_joint_d6.angular_axes": joint("add_joint_d6", angular_axes=[dof(wm.Axis.Y)]),
     "add_joint_distance.min_distance": given(

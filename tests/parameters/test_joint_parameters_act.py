@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from effects import Effect, Refused, after, arguments, check, complete, put, rows, settable, stepped, world_of
 
+from worldline import msd
 from worldline import simulation as sx
 from worldline._src.facade.joint_spec import WITH_AXIS, WITH_AXIS2
 
@@ -32,6 +33,10 @@ def hanging(tip=True, **spec):
         last = robot.add_link("tip", link, sx.JointSpec(name="wrist", axis=(0, 0, 1)))
         last.mass, last.inertia, last.center_of_mass = 0.5, np.diag([0.01, 0.02, 0.03]), (0.1, 0.1, 0.0)
     return robot.joints["hinge"]
+
+
+def turning(axis):
+    return [msd.MotionAxis.turn(axis, msd.CoordinateFunction.linear())]
 
 
 def spec(n=10, **field):
@@ -94,6 +99,7 @@ SPEC = {
     "parent_anchor": between_bodies(parent_anchor=(0.5, 0.0, 0.2)),
     "child_anchor": between_bodies(child_anchor=(-0.5, 0.0, 0.2)),
     "pitch": spec_of({"type": Type.SCREW}, pitch=0.5),
+    "motion": spec_of({"type": Type.CUSTOM, "motion": turning((0, 1, 0))}, motion=turning((1, 0, 0))),
     "position_lower_limits": spec_of(
         {}, position_lower_limits=-0.01, n=40, start=lambda j: put("force", [-50.0])(j)
     ),

@@ -511,6 +511,14 @@ FAULTS: dict[str, tuple[Mutation, str, str, str]] = {
         "'wrist' twice",
         "two different",
     ),
+    "point of a link on a path of its own": (
+        lambda w: w.equality_constraint_set.paths.append(
+            msd.EqualityPath(point=msd.FrameRef(link="arm"), frame=msd.FrameRef(link="arm"))
+        ),
+        "$.equality_constraint_set.paths[0].frame",
+        "twice",
+        "two different",
+    ),
     "tendon equal to itself": (
         lambda w: w.equality_constraint_set.tendons.append(
             msd.EqualityTendon(tendon_a="cord", tendon_b="cord")

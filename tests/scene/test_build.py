@@ -109,6 +109,8 @@ def test_every_joint_type_of_the_description_is_built():
         joint = msd.Joint(name="j", type_=kind, axis=(0, 0, 1), pitch=0.1)
         if kind is msd.JointType.D6:
             joint.dofs = [msd.JointDof(axis=(1, 0, 0), angular=False), msd.JointDof(axis=(0, 0, 1))]
+        if kind is msd.JointType.Custom:
+            joint.motion = [msd.MotionAxis.turn((0, 1, 0), msd.CoordinateFunction.linear())]
         link = msd.Link(name="l", joints=[joint], geoms=[msd.Geometry(size=(0.1, 0, 0))])
         scene = msd.World()
         scene.hierarchy.bodies.append(msd.Body(link=link))

@@ -205,4 +205,4 @@ def test_what_fits_is_taken_and_joints_named_twice_add_up() -> None:
     )
     scene.tendon_set.joint_tendons[0].joints.append(msd.JointTendonNode(joint_name="hinge", weight=0.5))
     tendons = msd.build(scene).tendons
-    assert sorted(tendons.coefficients[0].tolist())[-2:] == [0.0, 2.5]
+    assert tendons.coefficient.tolist() == [2.5]

@@ -309,7 +309,7 @@ class ArticulationView(FixedAttributes):
         if self._floating():
             self._set(state, "joint_q", columns, given, mask)
             return
-        if not isinstance(state, State):
+        if not isinstance(state, State | Model):
             raise ArgumentError(
                 "roots that are not floating are part of the model, which worlds of a batch share; move them "
                 "in the World that the batch is made of"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, BusyError, CapabilityError
+from worldline._src.errors import ArgumentError, BusyError, CapabilityError, require_kind
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
 from worldline._src.step.evaluate import Binding, Prepared
@@ -24,6 +24,9 @@ class BoundCall:
     __slots__ = ("_call", "_model", "_names", "_prepared", "_run", "_token", "out")
 
     def __init__(self, model: Model, prepared: Prepared) -> None:
+        require_kind(model, Model, "model", "BoundCall")
+        if not isinstance(prepared, Prepared):
+            raise ArgumentError(f"a BoundCall is made by `bind`, not from {prepared!r}")
         self._model, self._prepared = model, prepared
         self._run, self._names = prepared.run, prepared.names
         self.out: Array = prepared.out
@@ -88,6 +91,9 @@ def bind(
         >>> accelerations().round(3)
         array([-0.979])
     """
+    require_kind(model, Model, "model", "bind")
+    if not callable(function):
+        raise ArgumentError(f"bind takes a function such as forward_dynamics, got {function!r}")
     binding = Binding(tuple(x for x in operands if isinstance(x, np.ndarray)), out)
     made = function(model, *operands, out=binding, **options)
     if not isinstance(made, Prepared):

@@ -386,8 +386,8 @@ class Simulation(FixedAttributes):
 
     @property
     def is_prepared(self) -> bool:
-        """Whether the stages of the last step are those of the next."""
-        return self._stages is not None
+        """Whether the next step has the stages and the parameters of the last."""
+        return self._stages is not None and not self._changed
 
     @property
     def stages(self) -> tuple[Stage, ...]:
