@@ -12,7 +12,10 @@ Public modules, loaded when they are first used:
 - `worldline.kinematics`: inverse kinematics of worlds and models;
 - `worldline.distributed`: rollouts on a Ray cluster (needs the extra `distributed`);
 - `worldline.envs`: learning environments for Gymnasium (needs the extra `learn`);
+- `worldline.ops`: operations for kernels of your own;
 - `worldline.math`: rotations, quaternions, Euler angles, and the groups SO(3) and SE(3).
+
+`worldline.kernel` makes a function a compiled kernel that runs within steps.
 
 All errors are here: `worldline.WorldlineError` and the classes that derive from it.
 
@@ -55,7 +58,8 @@ from worldline._src.errors import (
 )
 
 if TYPE_CHECKING:
-    from worldline import collision, kinematics, lcp, math, model, msd, simulation
+    from worldline import collision, kinematics, lcp, math, model, msd, ops, simulation
+    from worldline._src.step.user_kernels import kernel
 
 __version__ = "0.1.0"
 __all__ = [
@@ -82,15 +86,17 @@ __all__ = [
     "WorldlineError",
     "__version__",
     "collision",
+    "kernel",
     "kinematics",
     "lcp",
     "math",
     "model",
     "msd",
+    "ops",
     "simulation",
 ]
 
-_MODULES = frozenset({"collision", "kinematics", "lcp", "math", "model", "msd", "simulation"})
+_MODULES = frozenset({"collision", "kinematics", "lcp", "math", "model", "msd", "ops", "simulation"})
 
 _EXTRAS = frozenset({"distributed", "envs"})
 """Modules that need more packages than the library does."""
@@ -99,6 +105,8 @@ _EXTRAS = frozenset({"distributed", "envs"})
 def __getattr__(name: str) -> Any:
     if name in _MODULES or name in _EXTRAS:
         return importlib.import_module(f"worldline.{name}")
+    if name == "kernel":
+        return importlib.import_module("worldline._src.step.user_kernels").kernel
     raise AttributeError(f"module 'worldline' has no attribute '{name}'")
 
 

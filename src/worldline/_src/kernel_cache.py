@@ -182,7 +182,7 @@ class Sources:
 
     def fingerprint(self, function: Callable[..., Any]) -> str:
         """A hash of the compiler and of every source `function` depends on."""
-        known = self._combined.get(function)
+        known = getattr(function, "source_key", None) or self._combined.get(function)
         if known is None:
             each = sorted(self.digest(path) for path in self.of(function))
             known = self._combined[function] = b"".join(each)
@@ -246,6 +246,11 @@ class Code(NamedTuple):
     origin: str
 
 
+def _has_key(function: Callable[..., Any]) -> bool:
+    """Whether all is known that the code of a function depends on; kernels of a user may see other objects."""
+    return getattr(function, "source_key", None) != b""
+
+
 def _file(function: Callable[..., Any], variant: str) -> Path:
     """Where the object code of a function is kept; `variant` says for which types."""
     name = f"{function.__name__}-{function.__code__.co_firstlineno}.{variant}.{target()}.code"
@@ -254,12 +259,14 @@ def _file(function: Callable[..., Any], variant: str) -> Path:
 
 def is_cached(function: Callable[..., Any], variant: str) -> bool:
     """Whether there is object code for this processor on disk."""
+    if not _has_key(function):
+        return False
     return cache_usable() and compiler_version() is not None and _file(function, variant).is_file()
 
 
 def save(function: Callable[..., Any], variant: str, image: bytes, symbol: str, result: str) -> None:
     """Keep object code on disk: a line about it, the code, a checksum of both; whole or not at all."""
-    if not cache_usable():
+    if not cache_usable() or not _has_key(function):
         return
     path = _file(function, variant)
     head = json.dumps({"symbol": symbol, "result": result}).encode() + b"\n"

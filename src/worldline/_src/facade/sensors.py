@@ -8,12 +8,13 @@ and any step; forces and accelerations are those that act now.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from worldline._src.errors import ArgumentError, ShapeError
+from worldline._src.errors import ArgumentError, OperationError, ShapeError
 from worldline._src.facade.collections import NamedCollection
 from worldline._src.facade.copying import Address
 from worldline._src.facade.exclusive import exclusive
@@ -25,10 +26,14 @@ from worldline._src.model.scene_sensors import ordered_sensors, sensor_labels
 from worldline._src.scene.sensors import ImuSensor
 from worldline._src.spatial.poses import IDENTITY, Array, VectorLike, numbers
 from worldline._src.step.pack_sensors import needs_dynamics
+from worldline._src.step.user_elements import SENSOR
+from worldline._src.step.user_kernels import Kernel
 
 if TYPE_CHECKING:
+    from worldline._src.facade.joint import Joint
     from worldline._src.facade.link import Link
     from worldline._src.facade.rigid_body import RigidBody
+    from worldline._src.facade.step_functions import StepFunction
     from worldline._src.facade.world import World
 
 
@@ -161,10 +166,14 @@ SensorFunction = Callable[["World"], VectorLike | float]
 class FunctionSensor(Sensor):
     """A sensor whose readings a function of the user makes; see `SensorCollection.add_function`."""
 
-    def __init__(self, world: World, name: str, function: SensorFunction, dim: int) -> None:
+    def __init__(
+        self, world: World, name: str, function: Callable[..., object], dim: int, kernel: StepFunction | None = None
+    ) -> None:
         super().__init__(world, name, None)
         self._function = function
         self._dim = dim
+        self._kernel = kernel
+        """What a kernel works on, with its parameters; None for a function of Python."""
 
     @property
     def is_valid(self) -> bool:
@@ -175,13 +184,26 @@ class FunctionSensor(Sensor):
         """Take the sensor out of the World; at any time, as nothing else depends on it."""
         self._require_alive()
         self._world._require_idle()
-        del self._world._functions.sensors[self._name]
+        self._world._functions.remove_sensor(self._name)
 
     @property
     def kind(self) -> str:
-        """ "function"."""
+        """ "function", or "kernel" where it is compiled."""
         self._require_alive()
-        return "function"
+        return "function" if self._kernel is None else "kernel"
+
+    @property
+    def parameters(self) -> Array:
+        """Parameters of a kernel, a copy; assign them to have the next reading use others."""
+        self._require_alive()
+        return np.zeros(0) if self._kernel is None else self._kernel.parameters
+
+    @parameters.setter
+    def parameters(self, value: VectorLike) -> None:
+        self._require_alive()
+        if self._kernel is None:
+            raise OperationError(f"sensor '{self._name}' is a function of Python and has no parameters")
+        self._kernel.parameters = value
 
     @property
     def dim(self) -> int:
@@ -209,6 +231,8 @@ class FunctionSensor(Sensor):
             ShapeError: the function returned something else than `dim` numbers.
         """
         self._require_alive()
+        if self._kernel is not None:
+            return self._world._functions.reading(self._name)
         made = np.atleast_1d(np.asarray(self._function(self._world)))
         return numbers(made, (self._dim,), f"reading of sensor '{self._name}'").copy()
 
@@ -229,7 +253,8 @@ class FunctionSensor(Sensor):
 
     def copy_to(self, world: World) -> FunctionSensor:
         """The same sensor of another World."""
-        return FunctionSensor(world, self._name, self._function, self._dim)
+        kernel = None if self._kernel is None else self._kernel.copy_to(world)
+        return FunctionSensor(world, self._name, self._function, self._dim, kernel)
 
 
 class SensorCollection(NamedCollection[Sensor]):
@@ -283,16 +308,28 @@ class SensorCollection(NamedCollection[Sensor]):
         """Length of `values`."""
         return scene_dim(self._world) + sum(each.dim for each in self._world._functions.sensors.values())
 
-    def add_function(self, name: str, function: SensorFunction, dim: int = 1) -> FunctionSensor:
-        """A sensor whose readings a function of yours makes when they are asked for; at any time.
+    def add_function(
+        self,
+        name: str,
+        function: SensorFunction | Kernel,
+        dim: int = 1,
+        *,
+        bodies: Iterable[RigidBody | Link] = (),
+        joints: Iterable[Joint] = (),
+        actuators: Iterable[str] = (),
+        parameters: ArrayLike = (),
+    ) -> FunctionSensor:
+        """A sensor whose readings a function or kernel of yours makes when they are asked for; at any time.
 
-        The function gets the World and returns `dim` numbers; an error in it reaches the caller who reads.
+        A function gets the World and returns `dim` numbers; an error in it reaches the caller who reads. A
+        kernel (`worldline.kernel`) writes them to `reading`, and is read in batches of worlds in lanes too.
         Clones have the sensor too; files hold no functions, so a World with one is not saved or pickled.
 
         Args:
             name: unique among the sensors.
-            function: called with the World.
+            function: called with the World, or a kernel.
             dim: how many numbers it returns.
+            bodies, joints, actuators, parameters: what a kernel works on; see `World.add_controller`.
 
         Example:
             >>> from worldline import simulation as sx
@@ -312,7 +349,9 @@ class SensorCollection(NamedCollection[Sensor]):
         dim = count(dim, f"dim of sensor '{name}'")
         if dim < 1:
             raise ArgumentError(f"dim of sensor '{name}' must be at least 1, got {dim}")
-        made = world._functions.sensors[name] = FunctionSensor(world, name, function, dim)
+        parts = world._functions.made(name, SENSOR, function, None, bodies, joints, actuators, parameters)
+        made = FunctionSensor(world, name, function, dim, parts if parts.is_kernel else None)
+        world._functions.add_sensor(name, made)
         return made
 
     def add_imu(

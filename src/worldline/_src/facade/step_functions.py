@@ -8,25 +8,45 @@ any is not written to one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from worldline._src.errors import ArgumentError, NotFoundError, OperationError, nearest_name
+import numpy as np
+from numpy.typing import ArrayLike
+
+from worldline._src.errors import (
+    ArgumentError,
+    CapabilityError,
+    FixedAttributes,
+    NotFoundError,
+    OperationError,
+    nearest_name,
+    require_kind,
+)
 from worldline._src.facade import values
 from worldline._src.facade.copying import find
 from worldline._src.facade.joint import Joint
 from worldline._src.facade.link import Link
 from worldline._src.facade.rigid_body import RigidBody
-from worldline._src.spatial.poses import Array, rotation
+from worldline._src.spatial.poses import Array, numbers, rotation
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.user_elements import (
+    ACCELERATION_STAGE,
     CONTROLLER,
+    END_STAGE,
     FORCE_ELEMENT,
+    KERNEL_KINDS,
     OBSERVER,
+    SENSOR,
     StepContext,
     UserElements,
     steps_of_period,
 )
+from worldline._src.step.user_kernels import Kernel
+from worldline._src.step.user_tables import KernelElement
+
+PLACES = {"accelerations": ACCELERATION_STAGE, "end": END_STAGE}
+"""Where a stage of the user can be, and what it is then."""
 
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime
@@ -95,20 +115,73 @@ class WorldStepContext(StepContext):
 WorldFunction = Callable[[WorldStepContext], object]
 
 
-class StepFunction(NamedTuple):
-    """A function that a World calls within its steps.
+class Workpieces(NamedTuple):
+    """What a kernel works on."""
+
+    bodies: tuple[RigidBody | Link, ...] = ()
+    joints: tuple[Joint, ...] = ()
+    actuators: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, world: World, what: str, bodies: Any, joints: Any, actuators: Any) -> Workpieces:
+        """Checked: bodies and joints of this World, actuators of its scene."""
+        made = cls(tuple(bodies), tuple(joints), tuple(actuators))
+        for handle in made.bodies:
+            require_kind(handle, (RigidBody, Link), "bodies", what)
+        for handle in made.joints:
+            require_kind(handle, Joint, "joints", what)
+        for handle in (*made.bodies, *made.joints):
+            handle._require_alive()
+            if handle._world is not world:
+                raise ArgumentError(f"'{handle.name}' of {what} belongs to another World")
+        known = [actuator.name for actuator in world._scene.actuators]
+        for name in made.actuators:
+            if name not in known:
+                raise NotFoundError(f"no actuator '{name}' for {what}{nearest_name(str(name), known)}")
+        return made
+
+
+class StepFunction(FixedAttributes):
+    """A function or kernel that a World runs within its steps.
 
     Attributes:
         name: unique among the functions of its World.
-        kind: "controller", "force element" or "observer".
-        function: what is called with a `WorldStepContext`.
+        kind: "controller", "force element", "stage at accelerations", "stage at the end" or "observer".
+        function: what is called with a `WorldStepContext`, or the kernel.
         period: time from one call to the next [s]; None for every step or evaluation.
     """
 
-    name: str
-    kind: str
-    function: WorldFunction
-    period: float | None = None
+    def __init__(
+        self, name: str, kind: str, function: Any, period: float | None, works_on: Workpieces, parameters: Array
+    ) -> None:
+        self.name, self.kind, self.function, self.period = name, kind, function, period
+        self._works_on, self._parameters = works_on, parameters
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether it runs as compiled code."""
+        return isinstance(self.function, Kernel)
+
+    @property
+    def parameters(self) -> Array:
+        """Parameters of a kernel, a copy; assign them to have the next step use others."""
+        return self._parameters.copy()
+
+    @parameters.setter
+    def parameters(self, value: Any) -> None:
+        self._parameters[:] = numbers(value, self._parameters.shape, f"parameters of {self.kind} '{self.name}'")
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} '{self.name}': {self.function!r}>"
+
+    def copy_to(self, world: World) -> StepFunction:
+        """The same for a clone of the World: handles stand for the objects of the same names."""
+        works_on = Workpieces(
+            tuple(find(world, handle._path()) for handle in self._works_on.bodies),
+            tuple(find(world, handle._path()) for handle in self._works_on.joints),
+            self._works_on.actuators,
+        )
+        return StepFunction(self.name, self.kind, self.function, self.period, works_on, self._parameters.copy())
 
 
 class StepFunctions:
@@ -120,7 +193,18 @@ class StepFunctions:
         self.sensors: dict[str, FunctionSensor] = {}
         """Sensors whose readings a function makes, by name."""
 
-    def add(self, name: str, kind: str, function: WorldFunction, period: float | None = None) -> None:
+    def add(
+        self,
+        name: str,
+        kind: str,
+        function: WorldFunction | Kernel,
+        period: float | None = None,
+        *,
+        bodies: Iterable[RigidBody | Link] = (),
+        joints: Iterable[Joint] = (),
+        actuators: Iterable[str] = (),
+        parameters: ArrayLike = (),
+    ) -> None:
         world = self._world
         world._require_idle()
         name = values.text(name, f"name of a {kind}")
@@ -131,8 +215,35 @@ class StepFunctions:
         if not callable(function):
             raise ArgumentError(f"{kind} '{name}' needs a function of a StepContext, got {function!r}")
         steps_of_period(period, world.time_step)
-        self._all[name] = StepFunction(name, kind, function, period)
+        made = self.made(name, kind, function, period, bodies, joints, actuators, parameters)
+        self._all[name] = made
         self._changed()
+
+    def made(
+        self,
+        name: str,
+        kind: str,
+        function: Any,
+        period: float | None,
+        bodies: Any,
+        joints: Any,
+        actuators: Any,
+        parameters: Any,
+    ) -> StepFunction:
+        """A function or kernel with what it works on, checked; kernels are compiled."""
+        works_on = Workpieces.of(self._world, f"{kind} '{name}'", bodies, joints, actuators)
+        given = np.atleast_1d(np.asarray(parameters, float))
+        own = numbers(given, (given.size,), f"parameters of {kind} '{name}'").copy()
+        if isinstance(function, Kernel):
+            if kind not in KERNEL_KINDS:
+                raise CapabilityError(f"{kind} '{name}' is a function of Python: a kernel has nobody to tell")
+            function.require_compiled()
+        elif own.size or any(works_on):
+            raise ArgumentError(
+                f"{kind} '{name}': bodies, joints, actuators and parameters are for kernels (worldline.kernel); "
+                "a function of Python finds its own"
+            )
+        return StepFunction(name, kind, function, period, works_on, own)
 
     def remove(self, name: str) -> None:
         self._world._require_idle()
@@ -143,6 +254,27 @@ class StepFunctions:
         del self._all[name]
         self._changed()
 
+    def add_sensor(self, name: str, sensor: FunctionSensor) -> None:
+        self.sensors[name] = sensor
+        if sensor._kernel is not None:
+            self._changed()
+
+    def remove_sensor(self, name: str) -> None:
+        if self.sensors.pop(name)._kernel is not None:
+            self._changed()
+
+    def reading(self, name: str) -> Array:
+        """What the kernel of a sensor makes of the present state."""
+        sim = self._world._ready().sim
+        if not sim.stages or sim.user is None:
+            raise OperationError(f"sensor '{name}' cannot be read: its World has nothing that steps")
+        start = 0
+        for other, sensor in self.sensors.items():
+            if other == name:
+                return sim.user.readings()[start : start + sensor.dim]
+            start += sensor.dim if sensor._kernel is not None else 0
+        raise NotFoundError(f"no sensor '{name}' of a kernel")
+
     def names(self, kind: str) -> tuple[str, ...]:
         return tuple(each.name for each in self._all.values() if each.kind == kind)
 
@@ -150,9 +282,15 @@ class StepFunctions:
     def all(self) -> tuple[StepFunction, ...]:
         return tuple(self._all.values())
 
+    @property
+    def kernels(self) -> tuple[StepFunction, ...]:
+        """All that is compiled, sensors last, in the order of their parameters."""
+        found = [each for each in self._all.values() if each.is_kernel]
+        return (*found, *(sensor._kernel for sensor in self.sensors.values() if sensor._kernel is not None))
+
     def take_over(self, other: StepFunctions) -> None:
         """Have the functions of another World."""
-        self._all = dict(other._all)
+        self._all = {name: each.copy_to(self._world) for name, each in other._all.items()}
         self.sensors = {name: sensor.copy_to(self._world) for name, sensor in other.sensors.items()}
         self._changed()
 
@@ -166,15 +304,72 @@ class StepFunctions:
 
     def attach(self, runtime: Runtime) -> None:
         """Let the steps of a compiled world call the functions."""
-        sim, elements = runtime.sim, UserElements()
+        sim, elements = runtime.sim, UserElements(self._share_parameters())
+        context = WorldStepContext(sim, runtime, self._world)
+        start = read = 0
         for each in self._all.values():
-            elements.add(each.name, each.kind, each.function, each.period)
+            if not each.is_kernel:
+                elements.add(each.name, each.kind, each.function, each.period)
+        for each in self.kernels:
+            dim = self.sensors[each.name].dim if each.kind == SENSOR else 0
+            end = start + each._parameters.size
+            place = slice(start, end), slice(read, read + dim)
+            elements.kernels.append(_resolved(each, context, runtime, *place))
+            start, read = end, read + dim
         sim.elements, sim.make_context = elements, lambda made: WorldStepContext(made, runtime, self._world)
+        sim.time_start = lambda: self._world._time_start
         sim.reconfigure()
+
+    def _share_parameters(self) -> Array:
+        """One array with the parameters of all kernels, of which each has a part."""
+        kernels = self.kernels
+        made = np.concatenate([np.zeros(0), *(each._parameters for each in kernels)])
+        parts = np.split(made, np.cumsum([each._parameters.size for each in kernels])[:-1]) if kernels else []
+        for each, part in zip(kernels, parts, strict=True):
+            each._parameters = part
+        return made
+
+    def parameter_slices(self) -> dict[str, slice]:
+        """Where the parameters of every kernel are in those of all, by name."""
+        made, start = {}, 0
+        for each in self.kernels:
+            made[each.name] = slice(start, start + each._parameters.size)
+            start += each._parameters.size
+        return made
 
     def _changed(self) -> None:
         if self._world._runtime is not None:
             self.attach(self._world._runtime)
+
+
+def _resolved(
+    each: StepFunction, context: WorldStepContext, runtime: Runtime, parameters: slice, readings: slice
+) -> KernelElement:
+    """A kernel with the indices of what it works on in a compiled world."""
+    model, works_on = runtime.model, each._works_on
+    labels = [] if model.actuators is None else list(model.actuators.label)
+    actuators = tuple(labels.index(name) for name in works_on.actuators)
+    constraints = runtime.sim.constraints
+    acting = [] if constraints is None else constraints.actuators.tolist()
+    for k in actuators:
+        if k not in acting:
+            raise OperationError(f"{each.kind} '{each.name}' works on actuator '{labels[k]}', which is disabled")
+    return KernelElement(
+        each.name,
+        KERNEL_KINDS[each.kind],
+        each.function,
+        tuple(context.body_row(body) for body in works_on.bodies),
+        tuple(k for joint in works_on.joints for k in _all_of(context.dofs(joint))),
+        tuple(k for joint in works_on.joints for k in _all_of(context.coordinates(joint))),
+        actuators,
+        parameters,
+        readings,
+        steps_of_period(each.period, runtime.sim.time_step),
+    )
+
+
+def _all_of(part: slice) -> range:
+    return range(part.start, part.stop)
 
 
 __all__ = ["CONTROLLER", "FORCE_ELEMENT", "OBSERVER", "StepFunction", "StepFunctions", "WorldStepContext"]

@@ -10,7 +10,6 @@ stepped, and the tables of its handles.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from os import PathLike
 from typing import Any, overload
@@ -57,20 +56,14 @@ from worldline._src.facade.options import (
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.runtime import Runtime, Snapshot
 from worldline._src.facade.sensors import Sensor
-from worldline._src.facade.step_functions import (
-    CONTROLLER,
-    FORCE_ELEMENT,
-    OBSERVER,
-    StepFunction,
-    StepFunctions,
-    WorldStepContext,
-)
+from worldline._src.facade.step_functions import StepFunctions
 from worldline._src.facade.step_options import StepOptions
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.facade.world_compute import WorldCompute
 from worldline._src.facade.world_contacts import WorldContacts
 from worldline._src.facade.world_copies import WorldCopies
 from worldline._src.facade.world_derivatives import WorldDerivatives
+from worldline._src.facade.world_elements import WorldElements
 from worldline._src.facade.world_members import WorldMembers
 from worldline._src.facade.world_objects import WorldObjects
 from worldline._src.facade.world_settings import WorldSettings
@@ -95,6 +88,7 @@ class World(
     WorldCompute,
     WorldCopies,
     WorldDerivatives,
+    WorldElements,
 ):
     """A simulated world.
 
@@ -430,72 +424,6 @@ class World(
         kill_handles(self, "its World was cleared")
         self._start(WorldOptions())
 
-    # ---- functions of the user within steps
-
-    def add_controller(
-        self, name: str, function: Callable[[WorldStepContext], object], *, period: float | None = None
-    ) -> None:
-        """Call a function at the start of every step, or of one step each `period`, to write commands.
-
-        It gets a `WorldStepContext` and writes `control`, `force`, `q_target` or `v_target`, which stay until
-        they are written again. When it raises, the World is as it was before that step and the error reaches
-        the caller of `step`. It runs in the thread that steps; calls on the World are refused inside of it.
-        Clones have the same functions; files hold none, so that a World with any is not saved or pickled.
-
-        Args:
-            name: unique among the functions of the World.
-            function: called with the context; what it returns is dropped.
-            period: time from one call to the next [s], a whole number of time steps; None for every step.
-
-        Example:
-            >>> from worldline import simulation as sx
-            >>> world = sx.World(time_step=0.001)
-            >>> arm = world.add_multibody("arm")
-            >>> base = arm.add_link("base")
-            >>> bob = arm.add_link("bob", base, sx.JointSpec("hinge", axis=(0, 1, 0)), mass=1.0,
-            ...     inertia=(0.1, 0.1, 0.1), center_of_mass=(0.2, 0, 0))
-            >>> hinge = arm.joints["hinge"]
-            >>> def hold(step):
-            ...     q, v = step.q[step.coordinates(hinge)], step.v[step.dofs(hinge)]
-            ...     step.force[step.dofs(hinge)] = 400.0 * (0.5 - q) - 20.0 * v
-            >>> world.add_controller("pd", hold)
-            >>> world.step(n=3000)
-            >>> hinge.position.round(3).tolist()
-            [0.504]
-        """
-        self._functions.add(name, CONTROLLER, function, period)
-
-    def add_force_element(self, name: str, function: Callable[[WorldStepContext], object]) -> None:
-        """Call a function in every evaluation of the dynamics, to add forces; see `add_controller`.
-
-        Runge-Kutta steps evaluate four times, at the times in `time`. Bodies are where the evaluation has
-        them (`body_q`, `body_qd`), and what is added to `body_f` and `force` holds for it alone. The
-        variational family refuses force elements.
-
-        Example:
-            >>> from worldline import simulation as sx
-            >>> world = sx.World(time_step=0.001)
-            >>> ball = world.add_rigid_body("ball", mass=2.0, inertia=(0.1, 0.1, 0.1))
-            >>> world.add_force_element("lift", lambda step: step.add_force(ball, (0.0, 0.0, 2.0 * 9.81)))
-            >>> world.step(n=100)
-            >>> ball.linear_velocity.round(9).tolist()
-            [0.0, 0.0, 0.0]
-        """
-        self._functions.add(name, FORCE_ELEMENT, function)
-
-    def add_observer(self, name: str, function: Callable[[WorldStepContext], object]) -> None:
-        """Call a function at the end of every step, with its result in `q` and `v`; see `add_controller`."""
-        self._functions.add(name, OBSERVER, function)
-
-    def remove_step_function(self, name: str) -> None:
-        """Call a controller, force element or observer no more; a KeyError when none has that name."""
-        self._functions.remove(name)
-
-    @property
-    def step_functions(self) -> tuple[StepFunction, ...]:
-        """Controllers, force elements and observers, in the order in which they were added."""
-        return self._functions.all
-
     @overload
     def step(
         self, n: int = 1, *, executor: ComputeExecutor | None = None, options: StepOptions | None = None
@@ -632,7 +560,7 @@ class World(
             self._carried = None
         self._runtime = made
         closure_projection.watch(self, made)
-        if self._functions.all:
+        if self._functions.all or self._functions.kernels:
             self._functions.attach(made)
         step_report.carry_contacts(self)
         if self._profiling:

@@ -341,7 +341,7 @@ class Sensing:
             sim.ahead = None
             copy.take()
         self._fresh = self._fresh - stale
-        if copy.plan.force_elements and Group.DYNAMICS in stale:
+        if copy.plan.user_poses and Group.DYNAMICS in stale:
             self._read_in_place(stale)
         else:
             self._read_copy(copy, stale)

@@ -54,7 +54,7 @@ from worldline._src.step.portions import portions
 from worldline._src.step.pose_programs import POSES, TWISTS
 from worldline._src.step.room import Room
 from worldline._src.step.scene_semantics import constraints_of, drives_of, require_trees, semantics_of
-from worldline._src.step.step_table import CONSTRAINT, LOG, MULTIBODY, PAUSES, USER, StepPlan, stages_of
+from worldline._src.step.step_table import CONSTRAINT, LOG, MULTIBODY, USER, StepPlan, stages_of
 from worldline._src.step.stepping import (
     IMPLICIT_FAMILIES,
     MultibodyIntegrationFamily,
@@ -66,7 +66,8 @@ from worldline._src.step.stepping import (
     start_targets,
 )
 from worldline._src.step.thread_guard import FREE, READ, ThreadGuard, between_steps, exclusive_step
-from worldline._src.step.user_elements import StepContext, UserCalls, UserElements
+from worldline._src.step.user_elements import StepContext, UserElements
+from worldline._src.step.user_run import UserRun
 
 if TYPE_CHECKING:
     from worldline._src.step.profiling import StepProfiler
@@ -209,7 +210,6 @@ class Simulation(FixedAttributes):
         """Dual force of points on the ground [N], and steps since it was updated, (points, 2)."""
         self._saved = np.zeros(model.joint_dof_count + model.activation_count + self.ground_dual.size)
         self._resume = np.zeros(1, np.int64)
-        self._flags = np.zeros(8, np.int64)
         self._record = np.zeros(5)
         self._keeps_going = False
         self._index = self._constant = np.zeros(0)
@@ -236,7 +236,10 @@ class Simulation(FixedAttributes):
         """Functions of the user; call `reconfigure` after a change."""
         self.make_context: Callable[[Simulation], StepContext] = StepContext
         """What makes that which the functions are called with."""
-        self._calls: UserCalls | None = None
+        self.time_start: Callable[[], float] = float
+        """Time at which the clock was last set to zero [s]; elements of the user see it added."""
+        self.user: UserRun | None = None
+        """The elements as steps run them; None without any."""
         self._pauses: dict[int, Callable[[], None]] = {}
         self.profiler: StepProfiler | None = None
         """Measures stages in the place of the compiled loop; None when steps are not profiled."""
@@ -425,7 +428,8 @@ class Simulation(FixedAttributes):
             mobile = self._constants["dof_mobile"]
             self.constraints.connect(self._index, self._constant, self.data, mobile, self.time_step)
         self.schedule = tuple(program)
-        self._prepare_calls(plan)
+        self.user = UserRun(self, plan) if len(self.elements) else None
+        self._pauses = self.begin_calls(self.schedule)
         self._resume[0] = 0
         self._advance = runner.advancer() if self.profiler is None else self.profiler.advance
         self._enter_arenas()
@@ -437,6 +441,8 @@ class Simulation(FixedAttributes):
         view, arenas = self._constants, self.model.arenas
         self._index[:], self._constant[:] = arenas.index, arenas.constant
         view["dof_drive"][:] = self.drive
+        if self.user is not None:
+            self.user.tables.refresh()
         prescribed = self.drive >= drives.VELOCITY
         view["dof_mobile"][prescribed] = 0.0
         view["link_lone"][view["dof_link"][prescribed]] = 0.0
@@ -455,25 +461,17 @@ class Simulation(FixedAttributes):
         lopsided = self.constraints is not None and self.constraints.lopsided
         return model_plan(model, wrenches=self.has_wrenches, prescribed=prescribed), damped, lopsided
 
-    def _prepare_calls(self, plan: StepPlan) -> None:
-        """Get ready to call functions of the user where the step returns for them."""
-        self._calls = None
-        if len(self.elements):
-            self._calls = UserCalls(self, self.elements, 4 if plan.runge_kutta else 1)
-        self._pauses = self.begin_calls(self.schedule)
-
     def begin_calls(self, schedule: Sequence[tuple[Stage, int]]) -> dict[int, Callable[[], None]]:
         """What to call when the loop over these stages returns for the user, by the stage it goes on with."""
-        calls = self._calls
-        if calls is None:
+        if self.user is None:
             return {}
-        calls.begin()
-        return {k + 1: getattr(calls, s.name) for k, (s, _) in enumerate(schedule) if s in PAUSES}
+        self.user.begin()
+        return self.user.pauses(schedule)
 
     @property
     def acted(self) -> Array | None:
         """Torques, then forces of the last evaluation where force elements add some, (body_count, 6)."""
-        return None if self._calls is None else self._calls.acted
+        return None if self.user is None else self.user.acted
 
     def controls_written(self) -> None:
         """Controls were written: actuators that act take theirs."""
@@ -489,12 +487,11 @@ class Simulation(FixedAttributes):
             sets[CONSTRAINT:LOG] = self.constraints.sets()
             if self.contact_log is not None:
                 sets[LOG] = self.contact_log.arenas()
-        sets[USER] = (self._index, self._constant, self._flags, self.data)
-        if self._calls is not None:
-            self._calls.rebind()
+        if self.user is not None:
+            sets[USER] = self.user.arenas()
+        self._keep = self._make_tables(len(sets))
         sets.append((self._index, self._constant, WITH_GRAVITY, self._saved))
         self.sets = sets
-        self._keep = self._make_tables(len(sets) - 1)
         operands = loop_operands(self.schedule, sets)
         tables = self._keep, self.checks, self.limits
         self._call = (*operands, *tables, self.clock, self._record, self._resume)
@@ -521,7 +518,14 @@ class Simulation(FixedAttributes):
             place, count = self.constraints.place_of("activation"), len(self.activation)
             keep.append((CONSTRAINT, place, count, saved, nv))
             checks.append((CONSTRAINT, place, count, ACTIVATION))
-        keep.append((MULTIBODY, at["ground_dual"], 2 * sizes["nground"], saved, nv + len(self.activation)))
+        ground = nv + len(self.activation)
+        keep.append((MULTIBODY, at["ground_dual"], 2 * sizes["nground"], saved, ground))
+        end = ground + 2 * sizes["nground"]
+        for which, start, count in [] if self.user is None else self.user.kept():
+            keep.append((which, start, count, saved, end))
+            end += count
+        if len(self._saved) < end:
+            self._saved.resize(end, refcheck=False)
         self.checks = np.array(checks, np.int64)
         self.limits = np.zeros((2, len(checks)))
         self._set_limits()
@@ -539,8 +543,7 @@ class Simulation(FixedAttributes):
         plan = of_family(plan, self.family)
         require_ground(self.model, self.family)
         plan = self.elements.planned(plan)
-        if plan.variational and plan.force_elements:
-            raise CapabilityError(f"integration family '{self.family.value}' does not have force elements")
+        self.elements.require_family(plan, self.family.value)
         if self.constraints is None:
             return plan
         if self.family is MultibodyIntegrationFamily.VARIATIONAL:
@@ -576,41 +579,43 @@ class Simulation(FixedAttributes):
         self.controls_written()
         if self.ahead is not None:
             self._resume[0] = self.ahead()
-        if self._calls is not None:
-            if self._step_with_calls(n, self._calls):
+        if self.user is not None:
+            self.user.begin()
+        if self.user is not None and self.user.has_functions:
+            if self._step_with_calls(n):
                 return
         else:
             missing = 1 - self._advance(*self._call, 1) if n == 1 else self._step_many(n)
             if missing and self._go_on(missing):
                 return
+        if self.user is not None:
+            self.user.end()
         self.stepped = True
         if self._keeps_going and self._record[0] != 0.0:
             self.failure = self._failure("the step was kept")
 
-    def _step_with_calls(self, n: int, calls: UserCalls) -> bool:
+    def _step_with_calls(self, n: int) -> bool:
         """Steps that return for functions of the user; returns True when one diverged."""
-        calls.begin()
         resume, pauses = self._resume, self._pauses
-        try:
-            while True:
-                n -= self._advance(*self._call, n)
-                if n == 0:
-                    return False
-                call = pauses.get(resume.item())
-                if call is None:
-                    return self._go_on(n)
-                try:
-                    call()
-                except BaseException:
-                    self._give_up()
-                    raise
-        finally:
-            calls.end()
+        while True:
+            n -= self._advance(*self._call, n)
+            if n == 0:
+                return False
+            call = pauses.get(resume.item())
+            if call is None:
+                return self._go_on(n)
+            try:
+                call()
+            except BaseException:
+                self._give_up()
+                raise
 
     def _give_up(self) -> None:
         """End a step between two stages: the state is that before any of them."""
         self._resume[0] = 0
         runner.put_back(self.sets, self._keep, True)
+        if self.user is not None:
+            self.user.give_up()
         if self.constraints is not None:
             self.constraints.forget_contacts()
 

@@ -66,6 +66,12 @@ _REFUSED = {
     "adhesion": "adhesion",
     "controllers": "controllers",
     "force_elements": "force elements",
+    "acceleration_stages": "stages of the user at accelerations",
+    "end_stages": "stages of the user at the end of a step",
+    "controller_kernels": "controllers that are kernels",
+    "force_kernels": "force elements that are kernels",
+    "acceleration_kernels": "kernels at accelerations",
+    "end_kernels": "kernels at the end of a step",
 }
 """What derivatives do not have yet, by its name in a `StepPlan`."""
 

@@ -154,8 +154,26 @@ class StepPlan(NamedTuple):
     """Functions of the user that write commands,"""
     force_elements: bool = False
     """that add forces,"""
+    acceleration_stages: bool = False
+    """that change accelerations before constraints are solved,"""
+    end_stages: bool = False
+    """that change the state after integration,"""
     observers: bool = False
     """and that look at the end of a step."""
+    controller_kernels: bool = False
+    """The same as compiled kernels: controllers,"""
+    force_kernels: bool = False
+    """force elements,"""
+    acceleration_kernels: bool = False
+    """stages at accelerations,"""
+    end_kernels: bool = False
+    """stages at the end,"""
+    counted: bool = False
+    """and the number of the step that kernels see."""
+    user_poses: bool = False
+    """Elements of the user that see poses and velocities of bodies."""
+    sensor_kernels: bool = False
+    """Sensors that kernels of the user make."""
     read_dynamics: bool = False
     """Sensors of accelerations or forces are read, after an evaluation of the present state;"""
     read_frames: bool = False
@@ -255,6 +273,7 @@ def _contacts(when: str) -> tuple[Row, ...]:
 
 
 TABLE: tuple[Row, ...] = (
+    Row(_B, user.controller_kernels, _U, "controller_kernels", "forces", "q, v", "commands, controls"),
     Row(_B, user.call_controllers, _U, "controllers", "forces", "q, v", "commands, controls", pauses=True),
     Row(_B, step.prescribed_speeds, _M, "prescribed", "forces", "v, commands", "prescribed a", of_step=True),
 
@@ -264,9 +283,14 @@ TABLE: tuple[Row, ...] = (
     Row(_E, trees.link_velocities, _M, "", "kinematics", "link poses, v", "link velocities"),
 
     # forces on links
-    Row(_E, step.refresh_poses, _M, "force_elements", "kinematics", "q", "body poses"),
-    Row(_E, step.refresh_twists, _M, "force_elements", "kinematics",
+    Row(_E, step.refresh_poses, _M, "user_poses", "kinematics", "q", "body poses"),
+    Row(_E, step.refresh_twists, _M, "user_poses", "kinematics",
         "link poses, link velocities", "body velocities"),
+    Row(_E, user.keep_forces, _U,
+        "force_elements or force_kernels and not second and not third and not last", "forces",
+        "forces on bodies, commands", "copy of forces"),
+    Row(_E, user.force_kernels, _U, "force_elements or force_kernels", "forces",
+        "body poses, body velocities, copy of forces", "forces on bodies, commands"),
     Row(_E, user.call_force_elements, _U, "force_elements", "forces",
         "body poses, body velocities", "forces on bodies, commands", pauses=True),
     Row(_E, step.center_forces, _M, "wrenches", "forces", "link poses, forces on bodies", "link forces"),
@@ -304,6 +328,10 @@ TABLE: tuple[Row, ...] = (
         "link poses, link velocities, prescribed a", "link velocities"),
     Row(_E, step.accelerations, _M, "", "dynamics", "link poses, link velocities, link forces, tau", "a"),
     Row(_E, step.keep_prescribed, _M, "prescribed", "dynamics", "prescribed a, a", "a"),
+    Row(_E, user.acceleration_kernels, _U, "acceleration_kernels", "dynamics",
+        "a, body poses, body velocities", "a"),
+    Row(_E, user.call_acceleration_stages, _U, "acceleration_stages", "dynamics",
+        "a, body poses, body velocities", "a", pauses=True),
     Row(_E, step.hold_spin, _M, "free_spin and not runge_kutta", "dynamics",
         "link poses, v, a", "a, spin", of_step=True),
     Row(_E, i.guess_from_last, _C, "rows and not warm_start and not fixed", "constraints",
@@ -415,6 +443,12 @@ TABLE: tuple[Row, ...] = (
     Row(_END, i.fall_asleep, _C, "sleep and rows", "constraints", "islands, v", "sleep"),
     Row(_END, s.advance_activations, _C, "activations", "integration",
         "activations, activation rates", "activations"),
+    Row(_END, user.restore_forces, _U, "force_elements or force_kernels", "forces",
+        "copy of forces", "forces on bodies, commands"),
+    Row(_END, user.end_kernels, _U, "end_kernels", "integration", "q, v", "q, v"),
+    Row(_END, user.call_end_stages, _U, "end_stages", "integration", "q, v", "q, v", pauses=True),
+    Row(_END, user.count_step, _U, "counted and not fixed", "integration", "", "number of the step"),
+    Row(_END, user.count_steps, _U, "counted and fixed", "integration", "", "number of the step"),
     Row(_END, user.call_observers, _U, "observers", "integration", "q, v", "", pauses=True),
     Row(_END, log_contacts, _L, "contact_log", "collision", "contacts, constraint forces", "contact events"),
 
@@ -463,6 +497,11 @@ TABLE: tuple[Row, ...] = (
     Row(_S, n.narrow_convex, SOLID, "near_convex", "sensors", "pairs of solids", "closest points"),
     Row(_S, n.narrow_surface, SOLID, "near_surface", "sensors", "pairs of solids", "closest points"),
     Row(_S, sense.read_distances, SENSOR, "read_distances", "sensors", "closest points", "readings"),
+    Row(_S, step.refresh_poses, _M, "sensor_kernels", "sensors", "q", "body poses"),
+    Row(_S, step.refresh_twists, _M, "sensor_kernels", "sensors",
+        "link poses, link velocities", "body velocities"),
+    Row(_S, user.sensor_kernels, _U, "sensor_kernels", "sensors",
+        "q, v, body poses, body velocities", "readings"),
     Row(_S, sense.clip_readings, SENSOR, "read_clipped", "sensors", "readings", "readings"),
 )
 # fmt: on

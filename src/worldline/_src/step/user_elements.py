@@ -1,11 +1,14 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of a user inside of a step: controllers, force elements, observers.
+"""Elements of a user inside of a step: controllers, force elements, stages, observers.
 
 Controllers run at the start of a step and write commands. Force elements run in every evaluation of the
-dynamics, four times in a Runge-Kutta step, and add forces that hold for that evaluation. Observers run after
-integration. A function that raises ends the call of `step`: the world is as it was before that step, and the
-error reaches the caller.
+dynamics, four times in a Runge-Kutta step, and add forces that hold for that evaluation. Stages change
+accelerations before constraints are solved, or the state after integration. Observers look at the end. Each is
+a compiled kernel (`user_kernels.py`), which runs within compiled code, or a function of Python, for which the
+step returns. Kernels of a kind come before functions of that kind, each in the order in which they were added. A
+function that raises ends the call of `step`: the world is as it was before that step, and the error reaches the
+caller.
 """
 
 from __future__ import annotations
@@ -16,14 +19,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy import copyto
 
-from worldline._src.errors import ArgumentError
+from worldline._src.errors import ArgumentError, CapabilityError
 from worldline._src.spatial.poses import Array
+from worldline._src.step import user_stages as stages
 from worldline._src.step.step_table import StepPlan
+from worldline._src.step.user_tables import KernelElement, UserTables
 
 if TYPE_CHECKING:
     from worldline._src.step.simulation import Simulation
 
 CONTROLLER, FORCE_ELEMENT, OBSERVER = "controller", "force element", "observer"
+ACCELERATION_STAGE, END_STAGE = "stage at accelerations", "stage at the end"
+SENSOR = "sensor"
+KERNEL_KINDS = {
+    CONTROLLER: stages.CONTROLLERS,
+    FORCE_ELEMENT: stages.FORCES,
+    ACCELERATION_STAGE: stages.ACCELERATIONS,
+    END_STAGE: stages.ENDS,
+    SENSOR: stages.SENSORS,
+}
+"""What kernels can be, and the list that each is in."""
 _MULTIPLE = 1e-6
 """How far a period may be from a whole number of time steps, in time steps."""
 _FRACTIONS = (0.0, 0.5, 0.5, 1.0)
@@ -40,8 +55,9 @@ class StepContext:
     them after the function returns. Calls on the World are refused while it steps.
 
     Attributes:
-        q: coordinates, (joint_coord_count,). Read only.
-        v: velocities, (joint_dof_count,). Read only.
+        q: coordinates, (joint_coord_count,). Read only, but for stages at the end.
+        v: velocities, (joint_dof_count,). Read only, but for stages at the end.
+        a: accelerations, (joint_dof_count,). Read only, but for stages at accelerations.
         control: controls of all actuators, (count,); for controllers.
         force: commanded generalized forces [N or N m], (joint_dof_count,).
         q_target, v_target: what drives lead to; for controllers.
@@ -57,6 +73,7 @@ class StepContext:
 
     __slots__ = (
         "_sim",
+        "a",
         "body_f",
         "body_q",
         "body_qd",
@@ -73,12 +90,19 @@ class StepContext:
 
     def __init__(self, sim: Simulation) -> None:
         self._sim = sim
-        self.q, self.v = _read_only(sim.q), _read_only(sim.v)
+        self.q, self.v, self.a = _read_only(sim.q), _read_only(sim.v), _read_only(sim.a)
         self.body_q, self.body_qd = _read_only(sim.body_q), _read_only(sim.body_qd)
         self.control, self.force, self.body_f = sim.control, sim.force, sim.body_f
         self.q_target, self.v_target = sim.q_target, sim.v_target
         self.time_step = sim.time_step
-        self.time, self.frame = sim.time, sim.frame
+        self.time, self.frame = sim.time_start() + sim.time, sim.frame
+
+    def _let_write(self, kind: str) -> None:
+        """Let the arrays be written that functions of a kind may change."""
+        if kind == END_STAGE:
+            self.q, self.v = self._sim.q, self._sim.v
+        elif kind == ACCELERATION_STAGE:
+            self.a = self._sim.a
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of step {self.frame} at {self.time:g} s>"
@@ -99,10 +123,13 @@ class UserElement(NamedTuple):
 
 
 class UserElements:
-    """The functions of one Simulation by name, in the order in which they were added."""
+    """The functions and kernels of one Simulation by name, in the order in which they were added."""
 
-    def __init__(self) -> None:
+    def __init__(self, parameters: Array | None = None) -> None:
         self._elements: dict[str, UserElement] = {}
+        self.kernels: list[KernelElement] = []
+        self.parameters = np.zeros(0) if parameters is None else parameters
+        """Parameters of all kernels; every call of steps begins with what is in them."""
 
     def add(self, name: str, kind: str, function: Function, period: float | None = None) -> None:
         """Refuses names that are taken and what cannot be called."""
@@ -116,16 +143,40 @@ class UserElements:
         del self._elements[name]
 
     def __len__(self) -> int:
-        return len(self._elements)
+        return len(self._elements) + len(self.kernels)
+
+    @property
+    def has_functions(self) -> bool:
+        """Whether steps return to Python."""
+        return bool(self._elements)
+
+    def has_kernels(self, kind: str) -> bool:
+        return any(one.kind == KERNEL_KINDS[kind] for one in self.kernels)
 
     def planned(self, plan: StepPlan) -> StepPlan:
-        """A plan with the calls of the functions."""
+        """A plan with the calls of the functions and kernels."""
+        adds = bool(self.of_kind(FORCE_ELEMENT)) or self.has_kernels(FORCE_ELEMENT)
+        changes = bool(self.of_kind(ACCELERATION_STAGE)) or self.has_kernels(ACCELERATION_STAGE)
         return plan._replace(
             controllers=bool(self.of_kind(CONTROLLER)),
             force_elements=bool(self.of_kind(FORCE_ELEMENT)),
+            acceleration_stages=bool(self.of_kind(ACCELERATION_STAGE)),
+            end_stages=bool(self.of_kind(END_STAGE)),
             observers=bool(self.of_kind(OBSERVER)),
-            wrenches=plan.wrenches or bool(self.of_kind(FORCE_ELEMENT)),
+            controller_kernels=self.has_kernels(CONTROLLER),
+            force_kernels=self.has_kernels(FORCE_ELEMENT),
+            acceleration_kernels=self.has_kernels(ACCELERATION_STAGE),
+            end_kernels=self.has_kernels(END_STAGE),
+            counted=any(one.kind != stages.SENSORS for one in self.kernels),
+            user_poses=adds or changes,
+            wrenches=plan.wrenches or adds,
         )
+
+    def require_family(self, plan: StepPlan, family: str) -> None:
+        """Refuse elements that an integration family has no place for, by kind."""
+        for kind in (FORCE_ELEMENT, ACCELERATION_STAGE):
+            if plan.variational and (self.of_kind(kind) or self.has_kernels(kind)):
+                raise CapabilityError(f"integration family '{family}' does not have {kind}s")
 
     def of_kind(self, kind: str) -> list[UserElement]:
         return [element for element in self._elements.values() if element.kind == kind]
@@ -149,8 +200,16 @@ def steps_of_period(period: float | None, time_step: float) -> int:
 class UserCalls:
     """Calls the functions of a Simulation when its loop returns for them."""
 
-    def __init__(self, sim: Simulation, elements: UserElements, evaluations: int) -> None:
+    def __init__(
+        self,
+        sim: Simulation,
+        elements: UserElements,
+        tables: UserTables,
+        args: np.ndarray,
+        evaluations: int,
+    ) -> None:
         self._sim = sim
+        self._tables, self._args = tables, args
         self._context = sim.make_context(sim)
         self._controllers = [
             (element.function, steps_of_period(element.period, sim.time_step))
@@ -158,20 +217,24 @@ class UserCalls:
         ]
         self._forces = [element.function for element in elements.of_kind(FORCE_ELEMENT)]
         self._observers = [element.function for element in elements.of_kind(OBSERVER)]
+        self._stages = {kind: self._stage_calls(elements, kind) for kind in (ACCELERATION_STAGE, END_STAGE)}
+        self._kernels_control = elements.has_kernels(CONTROLLER)
         self._fractions = _FRACTIONS[:evaluations]
-        self._evaluation = 0
         at = sim.model.arenas.offsets
         assert at["body_f"] < at["force"] < at["q_target"] < at["v_target"] < at["a_target"]
         # the arena has them one after the other, so that one copy does for all
         self._commands = sim.data[at["body_f"] : at["a_target"]]
         self._commands_before = self._commands.copy()
         self._control_before = sim.control.copy()
-        self._applied = sim.data[at["body_f"] : at["q_target"]]
-        """Forces on bodies and commanded forces, and a copy without those of force elements."""
-        self._base = self._applied.copy()
         self.rebind()
-        self.acted = sim.body_f.copy() if self._forces else None
-        """Forces on bodies in the last evaluation, with those of force elements; None without any."""
+
+    def _stage_calls(self, elements: UserElements, kind: str) -> list[tuple[Function, StepContext]]:
+        """Functions that change what others only read, each with a context that lets it."""
+        found = elements.of_kind(kind)
+        context = self._sim.make_context(self._sim) if found else self._context
+        if found:
+            context._let_write(kind)
+        return [(element.function, context) for element in found]
 
     def rebind(self) -> None:
         """The arrays of constraints are others now."""
@@ -182,32 +245,21 @@ class UserCalls:
         acting = constraints.actuators if constraints is not None and drives else np.zeros(0, np.int64)
         self._acting = None if len(acting) == len(control) else acting
 
-    def begin(self) -> None:
-        """Take the forces that are applied and commanded now as those that force elements add to."""
-        self._evaluation = 0
-        if self._forces:
-            copyto(self._base, self._applied)
-
-    def end(self) -> None:
-        """Put those forces back, at the end of a call of steps or when it is broken off."""
-        if self.acted is not None:
-            copyto(self.acted, self._sim.body_f)
-            copyto(self._applied, self._base)
-
-    def _set_time(self, fraction: float) -> None:
+    def _set_time(self, fraction: float, context: StepContext | None = None) -> None:
         """Time and frame of this call, `fraction` of a time step after the start of the step."""
-        context = self._context
+        context = self._context if context is None else context
         frame, steps = self._sim.clock[:2].tolist()
-        context.frame, context.time = int(frame), (steps + fraction) * context.time_step
+        start = float(self._tables.d[stages.START])
+        context.frame, context.time = int(frame), start + (steps + fraction) * context.time_step
 
     def call_controllers(self) -> None:
         sim, context = self._sim, self._context
-        if self._forces:
-            copyto(self._applied, self._base)
         self._set_time(0.0)
         copyto(self._commands_before, self._commands)
         if self._acting is not None:
             copyto(self._control_before, sim.control)
+        if self._kernels_control and self._sim.user is not None:
+            self._sim.user.end()
         try:
             for function, every in self._controllers:
                 if every == 1 or context.frame % every == 0:
@@ -216,20 +268,27 @@ class UserCalls:
             self._commands[:] = self._commands_before
             sim.control[:] = self._column if self._acting is None else self._control_before
             raise
-        if self._forces:
-            self.begin()
         copyto(self._column, sim.control if self._acting is None else sim.control[self._acting])
 
     def call_force_elements(self) -> None:
-        context, which = self._context, self._evaluation
-        copyto(self._applied, self._base)
+        # the kernels of this evaluation, which came before, have counted it
+        which = int(self._args[stages.EVALUATION]) - 1
         self._set_time(self._fractions[which])
-        self._evaluation = (which + 1) % len(self._fractions)
         for function in self._forces:
+            function(self._context)
+
+    def call_acceleration_stages(self) -> None:
+        self._call_stages(ACCELERATION_STAGE, float(self._tables.d[stages.FRACTION]))
+
+    def call_end_stages(self) -> None:
+        self._call_stages(END_STAGE, 1.0)
+
+    def _call_stages(self, kind: str, fraction: float) -> None:
+        for function, context in self._stages[kind]:
+            self._set_time(fraction, context)
             function(context)
 
     def call_observers(self) -> None:
-        context = self._context
         self._set_time(1.0)
         for function in self._observers:
-            function(context)
+            function(self._context)

@@ -1,15 +1,57 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Where a step returns to Python for functions of its user.
+"""Stages of a step that run what its user gave: compiled kernels, and functions of Python.
 
-Each stage sets SHORT, upon which the loop over steps (`runner.py`) returns; `user_elements.py` calls the
-functions, and the same step goes on with the next stage. The arenas of these stages are one flag.
+Kernels are called through their address, one after the other, and the step does not leave compiled code. For
+functions of Python a stage sets SHORT, upon which the loop over steps (`runner.py`) returns;
+`user_elements.py` calls them, and the same step goes on with the next stage.
+
+Forces of force elements hold for one evaluation. `keep_forces` copies what is applied and commanded without
+them, `force_kernels` starts every evaluation from that copy, and `restore_forces` ends the step with it. The
+arenas of these stages are laid out in `user_tables.py`.
 """
 
 from __future__ import annotations
 
-from worldline._src.jit import stage
+from worldline._src.jit import inline, stage
 from worldline._src.kernels.constraints.tables import SHORT
+from worldline._src.kinds import int64
+from worldline._src.scalar.memory import address_as, address_like, vector
+from worldline._src.scalar.ops import constant
+from worldline._src.step.island_stages import call_linked
+
+# args: where the trees and the rows are, the evaluation at hand, 1 for Runge-Kutta, the number of the step
+TREES, ROWS, EVALUATION, FOUR, FRAME = range(8, 13)
+KINDS = 13
+"""Behind them a pair for every kind of element: where its list begins in args, and how many entries it has."""
+CONTROLLERS, FORCES, ACCELERATIONS, ENDS, SENSORS = range(5)
+KIND_COUNT = 5
+ENTRY = 3
+"""Numbers of an entry: address of the kernel, address of its integers, steps from one call to the next."""
+
+# m: where forces on bodies begin in the arena of trees, how many numbers they are and how many with those of
+# joints behind them, and where the clock, the copy of forces and the forces of the last evaluation are
+APPLIED, BODY_FORCES, ALL_FORCES, CLOCK, BASE, ACTED = range(6)
+
+# d: time since the start of the step as a share of the time step, and the time at which the clock was zero [s]
+FRACTION, START = range(2)
+
+
+@inline
+def run_kernels(m, c, args, d, kind):
+    """Call the kernels of a kind that are due, in the order in which they were added."""
+    first = args[KINDS + 2 * kind]
+    for k in range(args[KINDS + 2 * kind + 1]):
+        at = first + ENTRY * k
+        if args[FRAME] % args[at + 2] == 0:
+            call_linked(args[at], address_as(args[at + 1], int64), c, args, d)
+
+
+@stage
+def controller_kernels(m, c, args, d):
+    """q, v -> commands, controls: compiled kernels that the user gave, at the start of a step."""
+    d[FRACTION] = constant(0.0, d[FRACTION])
+    run_kernels(m, c, args, d, CONTROLLERS)
 
 
 @stage
@@ -19,8 +61,75 @@ def call_controllers(m, c, args, d):
 
 
 @stage
+def keep_forces(m, c, args, d):
+    """forces on bodies, commands -> copy of forces: what force elements add to."""
+    trees = address_like(args[TREES], d)
+    n = m[ALL_FORCES]
+    applied, base = vector(trees, m[APPLIED], n), vector(d, m[BASE], n)
+    for k in range(n):
+        base[k] = applied[k]
+    args[EVALUATION] = 0
+
+
+@stage
+def force_kernels(m, c, args, d):
+    """body poses, body velocities -> forces on bodies, commands: compiled kernels that the user gave."""
+    trees = address_like(args[TREES], d)
+    n = m[ALL_FORCES]
+    applied, base = vector(trees, m[APPLIED], n), vector(d, m[BASE], n)
+    for k in range(n):
+        applied[k] = base[k]
+    # evaluations of Runge-Kutta are at 0, 1/2, 1/2 and 1 of a step
+    which = args[EVALUATION]
+    share = 0.0
+    if args[FOUR] != 0 and which > 0:
+        share = 0.5 if which < 3 else 1.0
+    d[FRACTION] = constant(share, d[FRACTION])
+    args[EVALUATION] = which + 1
+    run_kernels(m, c, args, d, FORCES)
+
+
+@stage
 def call_force_elements(m, c, args, d):
     """body poses, body velocities -> forces on bodies, commands: functions that the user gave."""
+    args[SHORT] = 1
+
+
+@stage
+def acceleration_kernels(m, c, args, d):
+    """a -> a: compiled kernels that the user gave, before constraints are solved."""
+    run_kernels(m, c, args, d, ACCELERATIONS)
+
+
+@stage
+def call_acceleration_stages(m, c, args, d):
+    """a -> a: functions that the user gave, before constraints are solved."""
+    args[SHORT] = 1
+
+
+@stage
+def restore_forces(m, c, args, d):
+    """copy of forces -> forces on bodies, commands: what force elements added is over."""
+    trees = address_like(args[TREES], d)
+    nbody, n = m[BODY_FORCES], m[ALL_FORCES]
+    applied, base = vector(trees, m[APPLIED], n), vector(d, m[BASE], n)
+    acted = vector(d, m[ACTED], nbody)
+    for k in range(nbody):
+        acted[k] = applied[k]
+    for k in range(n):
+        applied[k] = base[k]
+
+
+@stage
+def end_kernels(m, c, args, d):
+    """q, v -> q, v: compiled kernels that the user gave, after integration."""
+    d[FRACTION] = constant(1.0, d[FRACTION])
+    run_kernels(m, c, args, d, ENDS)
+
+
+@stage
+def call_end_stages(m, c, args, d):
+    """q, v -> q, v: functions that the user gave, after integration."""
     args[SHORT] = 1
 
 
@@ -28,3 +137,24 @@ def call_force_elements(m, c, args, d):
 def call_observers(m, c, args, d):
     """q, v -> : functions that the user gave, at the end of a step."""
     args[SHORT] = 1
+
+
+@stage
+def count_step(m, c, args, d):
+    """-> number of the step, for kernels that run every so many of them."""
+    args[FRAME] += 1
+
+
+@stage
+def count_steps(m, c, args, d):
+    """clock -> clock: steps of every world of the fixed layout, whose loop counts elsewhere."""
+    clock = vector(address_like(args[TREES], d), m[CLOCK], 2)
+    for k in range(2):
+        clock[k] = clock[k] + 1.0
+
+
+@stage
+def sensor_kernels(m, c, args, d):
+    """q, v, body poses, body velocities -> readings: compiled kernels that the user gave."""
+    d[FRACTION] = constant(0.0, d[FRACTION])
+    run_kernels(m, c, args, d, SENSORS)
