@@ -23,7 +23,7 @@ def to_world(step, body, x, y, z):
 def center_of_mass(step, body):
     """Centre of mass of a body in the world [m]: (x, y, z)."""
     com, pose = step.body_com[body], step.body_q[body]
-    x, y, z = to_world(step, body, com[0] + 0.0 * pose[0], com[1] + 0.0 * pose[0], com[2] + 0.0 * pose[0])
+    x, y, z = to_world(step, body, com[0], com[1], com[2])
     return pose[0] + x, pose[1] + y, pose[2] + z
 
 
@@ -31,18 +31,18 @@ def center_of_mass(step, body):
 def add_force(step, body, x, y, z):
     """Add a force at the centre of mass of a body [N], world axes."""
     f = step.body_f[body]
-    f[3] += x
-    f[4] += y
-    f[5] += z
+    f[3] = f[3] + x
+    f[4] = f[4] + y
+    f[5] = f[5] + z
 
 
 @inline
 def add_torque(step, body, x, y, z):
     """Add a torque to a body [N m], world axes."""
     f = step.body_f[body]
-    f[0] += x
-    f[1] += y
-    f[2] += z
+    f[0] = f[0] + x
+    f[1] = f[1] + y
+    f[2] = f[2] + z
 
 
 @inline

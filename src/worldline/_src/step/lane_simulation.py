@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from threading import Event, Thread
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,7 +53,9 @@ from worldline._src.step.evaluate import (
     new_arena,
     require_inertia,
 )
+from worldline._src.step.interrupts import uninterrupted
 from worldline._src.step.island_options import SolverMethod
+from worldline._src.step.lane_elements import LaneElements
 from worldline._src.step.lane_runner import (
     FRAME,
     FROZEN,
@@ -72,7 +73,7 @@ from worldline._src.step.lane_sensing import LaneSensing
 from worldline._src.step.portions import portions
 from worldline._src.step.scene_semantics import drives_of, require_available, require_trees, semantics_of
 from worldline._src.step.slot_constraints import SlotConstraints
-from worldline._src.step.step_table import CONSTRAINT, MULTIBODY, StepPlan, stages_of
+from worldline._src.step.step_table import CONSTRAINT, MULTIBODY, USER, StepPlan, stages_of
 from worldline._src.step.stepping import (
     IMPLICIT_FAMILIES,
     MultibodyIntegrationFamily,
@@ -82,6 +83,7 @@ from worldline._src.step.stepping import (
     start_targets,
 )
 from worldline._src.step.thread_guard import ThreadGuard, between_steps, exclusive_step
+from worldline._src.step.user_elements import UserElements
 
 _FROZEN = "the world is frozen as it was before it"
 
@@ -108,34 +110,6 @@ class _Room(NamedTuple):
 
     sets: list[tuple[np.ndarray, ...]]
     table: Any
-
-
-def uninterrupted(work: Callable[[], None]) -> None:
-    """Do work in a thread of its own; an interrupt of this one is raised when the work is done."""
-    failed: list[BaseException] = []
-    # an interrupted Thread.join() takes a thread for ended that still runs
-    done = Event()
-
-    def run() -> None:
-        try:
-            work()
-        except BaseException as error:
-            failed.append(error)
-        finally:
-            done.set()
-
-    thread, interrupt = Thread(target=run, name="worldline steps in lanes"), None
-    while not done.is_set():
-        try:
-            if thread.ident is None:
-                thread.start()
-            done.wait()
-        except KeyboardInterrupt as error:
-            interrupt = error
-    if failed:
-        raise failed[0]
-    if interrupt is not None:
-        raise interrupt
 
 
 class LaneSimulation(FixedAttributes):
@@ -173,6 +147,7 @@ class LaneSimulation(FixedAttributes):
         divergence_policy: what happens to worlds that diverge; as the scene says when None.
         divergence_limit: largest coordinate, velocity, acceleration and activation, SI units; as the scene
             says when None, which is 1e10 unless it says otherwise.
+        elements: kernels that run within steps, of a World that a batch is made of; see `World.add_controller`.
 
     Example:
         >>> import numpy as np
@@ -218,6 +193,7 @@ class LaneSimulation(FixedAttributes):
         tolerance: float = 1e-6,
         divergence_policy: DivergencePolicy | str | None = None,
         divergence_limit: float | None = None,
+        elements: UserElements | None = None,
     ) -> None:
         require_kind(model, Model, "model", "LaneSimulation")
         if not is_count(worlds) or worlds < 1:
@@ -244,6 +220,7 @@ class LaneSimulation(FixedAttributes):
         self.model = model
         self.worlds = int(worlds)
         self._h, self._most_sweeps, self._tolerance = h, int(sweeps), float(tolerance)
+        self._elements = UserElements() if elements is None else elements
         self._start()
 
     def _start(self) -> None:
@@ -277,6 +254,11 @@ class LaneSimulation(FixedAttributes):
         view = constant_views(arenas)
         view["dof_drive"][:] = drives_of(model)
         self.constraints.connect(self._index, self._constant, self._data, view["dof_mobile"], self._h)
+        self.elements: LaneElements | None = None
+        if self._elements.kernels or self._elements.has_functions:
+            four = self.family is MultibodyIntegrationFamily.RUNGE_KUTTA_4
+            at = int(self.constraints.block.m[t.TABLE.slot["control"]])
+            self.elements = LaneElements(self, self._elements, four, at)
         self._programs: dict[tuple[str, bool], Any] = {}
         self._rooms: dict[str, list[_Room]] = {}
         self._readings: LaneSensing | None = None
@@ -304,8 +286,23 @@ class LaneSimulation(FixedAttributes):
             self._control_part(column("control")),
             _Part("body_f", 6 * sizes["nbody"], MULTIBODY, offsets["body_f"]),
         ]
+        own = self.elements
+        self._written = sum(part.count for part in state)
+        if own is not None:
+            # commands and the clock, which elements write, go with the state
+            state += [*inputs[:-1], _Part("clock", 2, MULTIBODY, offsets["clock"])]
+            inputs = [
+                inputs[-1],
+                _Part("kernel_parameters", own.parameter_count, USER, own.parameters_at),
+                _Part("time_start", 1, USER, own.start_at),
+            ]
         self._state, self._state_parts, held = self._rows(state)
         self._inputs, self._input_parts, given = self._rows(inputs)
+        given |= held
+        if own is not None:
+            self.clock, self.time_start = held["clock"], given["time_start"][:, 0]
+            self.kernel_parameters = given["kernel_parameters"]
+            self.kernel_parameters[:] = self._elements.parameters
         self.q, self.v, self.activation = held["q"], held["v"], held["activation"]
         self.kept, self._sweeps = held["kept"], held["sweeps"]
         self.q_target, self.v_target = given["q_target"], given["v_target"]
@@ -361,6 +358,7 @@ class LaneSimulation(FixedAttributes):
         damped = bool(model.joint_damping.any() or model.joint_target_kd.any())
         implicit = damped and self.family in IMPLICIT_FAMILIES
         plan = of_family(model_plan(model, wrenches=wrenches), self.family)._replace(fixed=True)
+        plan = self._elements.planned(plan)
         plan = self.constraints.plan(plan, damped=implicit, speeds=False)
         self.constraints.prepare(plan)
         return plan
@@ -400,7 +398,7 @@ class LaneSimulation(FixedAttributes):
             own, found = collision.args.copy(), spread(collision.d)
             args[t.HIT_ARGS], args[t.HIT_D] = address_of(own), address_of(found)
             sets.append((collision.m, collision.c, own, found))
-        return sets
+        return sets if self.elements is None else self.elements.with_arenas(sets, scalar)
 
     # ---- sensors
 
@@ -630,10 +628,14 @@ class LaneSimulation(FixedAttributes):
         if failed and self._policy is DivergencePolicy.RAISE:
             raise BatchFailure(failed)
 
+    def was_written(self, world: int, row: Array) -> bool:
+        """Whether the state of a world is another than that of a row; commands do not count."""
+        return not np.array_equal(self._state[world, : self._written], row[: self._written])
+
     def _begin(self) -> None:
         """Let frozen worlds go on whose state was written since, and forget failures of the last call."""
         for w, row in list(self._frozen_rows.items()):
-            if not np.array_equal(self._state[w], row):
+            if self.was_written(w, row):
                 self._marks[w, STATUS] = 0.0
                 del self._frozen_rows[w]
         self._last_failures = ()
@@ -687,7 +689,7 @@ def _spans(table: Sensors) -> tuple[np.ndarray, np.ndarray]:
 
 _SETTINGS = (
     *("model", "worlds", "family", "_h", "_most_sweeps", "_tolerance", "_policy", "_limit"),
-    *("_last_failures", "_frozen_rows"),
+    *("_last_failures", "_frozen_rows", "_elements"),
 )
 _NUMBERS = ("_state", "_inputs", "_marks", "_index", "_constant", "_data", "_start_row")
 """What a clone takes over: settings, and arrays without addresses."""

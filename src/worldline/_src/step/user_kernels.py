@@ -11,6 +11,7 @@ hash of its byte code, of the functions it calls and of the constants it sees.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,13 +21,14 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError, MachineCodeError
 from worldline._src.helpers import DISABLED, Helper
-from worldline._src.jit import Stage, inline
+from worldline._src.jit import Stage, Unit, inline
 from worldline._src.kernel_cache import SOURCES
 from worldline._src.kinds import Kind, float64
 from worldline._src.scalar.memory import address_like, matrix, vector
 from worldline._src.step.user_stages import FRACTION, ROWS, START, TREES
 
-# m of a kernel: sizes, places in the arena of trees, where controls are in that of rows, and for every list
+# m of a kernel: sizes, places in the arena of trees, where controls are in that of rows, where centres
+# of mass are in d, and for every list
 # its place and length: parameters and readings are in d, the others behind this header in m
 _NQ, _NV, _NBODY, _NCONTROL = range(4)
 TREE_FIELDS = (
@@ -34,8 +36,8 @@ TREE_FIELDS = (
 )
 """Fields of the trees whose places follow the sizes, in this order."""
 _Q, _V, _A, _FORCE, _Q_TARGET, _V_TARGET, _BODY_Q, _BODY_QD, _BODY_F, _CLOCK, _TIME_STEP = range(4, 15)
-_CONTROL = 15
-_LISTS = 16
+_CONTROL, _BODY_COM = 15, 16
+_LISTS = 17
 LISTS = ("parameters", "reading", "bodies", "dofs", "coordinates", "actuators")
 HEADER = _LISTS + 2 * len(LISTS)
 _PARAMETERS, _READING, _BODIES, _DOFS, _COORDINATES, _ACTUATORS = range(_LISTS, HEADER, 2)
@@ -106,7 +108,7 @@ def kernel_step(m, c, args, d):
         matrix(trees, m[_BODY_Q], nbody, 7),
         matrix(trees, m[_BODY_QD], nbody, 6),
         matrix(trees, m[_BODY_F], nbody, 6),
-        matrix(c, 0, nbody, 3),
+        matrix(d, m[_BODY_COM], nbody, 3),
         vector(d, m[_PARAMETERS], m[_PARAMETERS + 1]),
         vector(d, m[_READING], m[_READING + 1]),
         vector(m, m[_BODIES], m[_BODIES + 1]),
@@ -176,6 +178,15 @@ class KernelStage(Stage):
         self.name = kernel.__name__
         self.doc = (kernel.__doc__ or "").strip()
         self._code = {}
+
+    def unit(self, scalar: Kind) -> Unit:
+        """What its machine code is kept for; kernels of a user have operators of their own."""
+
+        def make(compiler: Any) -> Any:
+            importlib.import_module("worldline._src.step.kernel_lowering")
+            return compiler.compile_stage(self.function, scalar)
+
+        return Unit(self.function, scalar.name, f"kernel {self.name} for {scalar}", make)
 
     def address(self, scalar: Kind) -> int:
         """The address of its machine code for `scalar`; says what is wrong with a kernel that has none."""

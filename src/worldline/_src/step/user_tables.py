@@ -3,8 +3,9 @@
 """The arenas of a user's elements: where their kernels are, what they see of a step, what they keep.
 
 One set of four for all elements of a world. `m` and `c` are constant, `args` has addresses and counters, and
-`d` holds, in this order: two numbers of time, the forces without those of force elements, the forces on bodies
-of the last evaluation, the parameters of all kernels, and the readings of those that are sensors.
+`d` holds, in this order: two numbers of time, the centres of mass of bodies, the forces without those of force
+elements, the forces on bodies of the last evaluation, the parameters of all kernels, and the readings of those
+that are sensors.
 """
 
 from __future__ import annotations
@@ -64,12 +65,13 @@ class UserTables:
         applied = at["q_target"] - at["body_f"]
         assert at["body_f"] + nbody <= at["force"] < at["q_target"], "forces follow each other"
         readings = max((one.readings.stop for one in kernels), default=0)
-        base, acted = 2, 2 + applied
+        self.com_at, base = 2, 2 + 3 * sizes["nbody"]
+        acted = base + applied
         self.parameters_at = acted + nbody
         self.readings_at = self.parameters_at + len(parameters)
         self.model = model
         self.m = np.array([at["body_f"], nbody, applied, at["clock"], base, acted], np.int64)
-        self.c = np.zeros(max(3 * sizes["nbody"], 1))
+        self.c = np.zeros(1)
         self.d = np.zeros(self.readings_at + readings)
         self.d[self.parameters_at : self.readings_at] = parameters
         self.base, self.acted = self.d[base:acted], self.d[acted : acted + nbody].reshape(-1, 6)
@@ -90,7 +92,7 @@ class UserTables:
         lists = (one.bodies, one.dofs, one.coordinates, tuple(places[k] for k in one.actuators))
         head = [sizes["nq"], sizes["nv"], sizes["nbody"], controls]
         head += [at[name] for name in TREE_FIELDS]
-        head.append(control_at)
+        head += [control_at, self.com_at]
         for first, part in ((self.parameters_at, one.parameters), (self.readings_at, one.readings)):
             head += [first + part.start, part.stop - part.start]
         start = HEADER
@@ -103,7 +105,7 @@ class UserTables:
     def refresh(self) -> None:
         """Take over the constants that the model has now."""
         com = self.model.body_com
-        self.c[: com.size] = com.ravel()
+        self.d[self.com_at : self.com_at + com.size] = com.ravel()
 
     def arguments(self, scalar: Kind) -> np.ndarray:
         """A copy of `args` with the kernels for a scalar; addresses of trees and rows are still missing."""

@@ -48,6 +48,8 @@ class LaneWorlds:
             self.sim.divergence_policy = DivergencePolicy.FREEZE
         start = template.start()
         self.arrays: dict[str, Array] = {name: getattr(self.sim, own) for name, own in _FIELDS.items()}
+        if self.sim.elements is not None and self.sim.elements.parameter_count:
+            self.arrays["kernel_parameters"] = self.sim.kernel_parameters
         for name, array in self.arrays.items():
             array[...] = start[name]
         self._start_state = self.sim._state[0].copy()
@@ -79,11 +81,18 @@ class LaneWorlds:
         """Let time of worlds go on from another moment; `frame` stays."""
         self._time_start[which] = time - self._steps[which] * self.sim.time_step
 
+    def _tell_time(self) -> None:
+        """Let kernels see the clock of every world."""
+        if self.sim.elements is not None:
+            self.sim.clock[:, 0], self.sim.clock[:, 1] = self.frame, self._steps
+            self.sim.time_start[:] = self._time_start
+
     # ---- stepping
 
     def step(self, n: int, workers: Workers) -> tuple[StepFailure, ...]:
         """Make steps; worlds that diverge are treated as the policy says, and returned."""
         before = self.frozen
+        self._tell_time()
         self.sim.advance(n, None if workers.is_caller else workers.share)
         if not self.sim.any_failed:
             return ()
@@ -96,7 +105,10 @@ class LaneWorlds:
     def reset(self, which: np.ndarray) -> None:
         """Put worlds back to the start of the batch, with commands and time."""
         self.sim.reset(which.tolist())
+        kept = None if self.sim.elements is None else self.sim.kernel_parameters[which]
         self.sim._inputs[which] = self._start_inputs
+        if kept is not None:
+            self.sim.kernel_parameters[which] = kept
         self._frame_start[which] = self.template.sim.frame
         self._time_start[which] = self.template.time
         self._steps_start[which] = self.sim._marks[which, STEPS] + self._ticks[which]
@@ -117,9 +129,7 @@ class LaneWorlds:
     @property
     def frozen(self) -> np.ndarray:
         """Whether a world stays at its last good state, (worlds,)."""
-        changed = [
-            w for w, row in self.sim._frozen_rows.items() if not np.array_equal(self.sim._state[w], row)
-        ]
+        changed = [w for w, row in self.sim._frozen_rows.items() if self.sim.was_written(w, row)]
         made = self.sim.frozen
         made[changed] = False
         return made
@@ -150,7 +160,11 @@ class LaneWorlds:
     def sensors(self) -> Array:
         """Readings of all sensors, (worlds, n)."""
         # clocks tell the time of their own world, which a reset sets back
-        return self.sim._sensing().values(1, None, self.time)
+        made = self.sim._sensing().values(1, None, self.time)
+        if self.sim.elements is None:
+            return made
+        self._tell_time()
+        return np.concatenate([made, self.sim.elements.readings()], axis=1)
 
     # ---- copies
 

@@ -21,7 +21,8 @@ LAYOUTS = (AUTOMATIC, LANES, THREADS)
 _SHARED = {
     *("drives", "passive", "wrenches", "gravity_compensation", "free_spin", "runge_kutta", "actuators"),
     *("activations", "rows", "shapes", "friction", "limits", "hard_limits", "speed_limits", "warm_start"),
-    *("implicit", "implicit_velocity", "anchors"),
+    *("implicit", "implicit_velocity", "anchors", "user_poses", "counted"),
+    *("controller_kernels", "force_kernels", "acceleration_kernels", "end_kernels"),
 }
 """What a step in lanes does as a step of one world does, or `LaneSimulation` refuses itself."""
 _OTHERWISE = {
@@ -35,6 +36,8 @@ _WORDS = {
     "restitution": "contacts that bounce, whose energy a World bounds in every island",
     "controllers": "controllers, functions of Python within the step",
     "force_elements": "force elements, functions of Python within the step",
+    "acceleration_stages": "stages at accelerations, functions of Python within the step",
+    "end_stages": "stages at the end, functions of Python within the step",
     "observers": "observers, functions of Python within the step",
     "sleep": "islands that fall asleep",
     "boxed": "a boxed problem as the solver of contacts",
@@ -61,6 +64,7 @@ def lane_simulation(template: Template, worlds: int) -> LaneSimulation:
         integration_family=sim.family,
         divergence_policy=template.policy,
         divergence_limit=sim.divergence_limit,
+        elements=sim.elements,
     )
 
 
@@ -83,7 +87,7 @@ def obstacles(template: Template) -> tuple[str, ...]:
             found.append("forces for the next step only")
         if runtime.acceleration_limits is not None:
             found.append("acceleration limits of commands")
-        if world._functions.sensors:
+        if any(sensor._kernel is None for sensor in world._functions.sensors.values()):
             found.append("sensors that a function of Python makes")
     return tuple(dict.fromkeys(found))
 

@@ -105,6 +105,8 @@ def arrays_of(sim: Simulation, runtime: Runtime | None) -> dict[str, Array]:
         "controls": sim.control,
         "body_wrenches": sim.body_f if runtime is None else runtime.held,
     }
+    if sim.elements.parameters.size:
+        made["kernel_parameters"] = sim.elements.parameters
     mocap = np.zeros((0, 7)) if runtime is None else runtime.mocap
     commands = np.zeros((0, 3)) if runtime is None else runtime.joint_commands
     return made | {"mocap_poses": mocap, "world_joint_commands": commands}

@@ -25,7 +25,7 @@ from worldline._src.progress import slow
 from worldline._src.spatial.poses import Array
 from worldline._src.step import dynamics
 from worldline._src.step.divergence import DivergencePolicy
-from worldline._src.step.lane_simulation import uninterrupted
+from worldline._src.step.interrupts import uninterrupted
 from worldline._src.step.portions import portions
 from worldline._src.step.present_contacts import ContactRows, contacts_of, joined
 from worldline._src.step.simulation import Simulation

@@ -104,6 +104,7 @@ class WorldBatch(BatchPart):
     controls = LiveField("controls")
     body_wrenches = LiveField("body_wrenches")
     mocap_poses = LiveField("mocap_poses")
+    kernel_parameters = LiveField("kernel_parameters")
     world_joint_commands = LiveField("world_joint_commands")
 
     def __init__(
@@ -247,6 +248,11 @@ class WorldBatch(BatchPart):
         if self._template.world is not None:
             return {sensor.name: sensor.span for sensor in self._template.world.sensors}
         return self._worlds.sim.sensor_slices if isinstance(self._worlds, LaneWorlds) else {}
+
+    @property
+    def kernel_parameter_slices(self) -> dict[str, slice]:
+        """Where the parameters of every kernel are in a row of `kernel_parameters`, by name."""
+        return {} if self._template.world is None else self._template.world._functions.parameter_slices()
 
     # ---- parameters
 

@@ -1,0 +1,36 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Work of several threads that an interrupt does not tear apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Event, Thread
+
+
+def uninterrupted(work: Callable[[], None]) -> None:
+    """Do work in a thread of its own; an interrupt of this one is raised when the work is done."""
+    failed: list[BaseException] = []
+    # an interrupted Thread.join() takes a thread for ended that still runs
+    done = Event()
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            done.set()
+
+    thread, interrupt = Thread(target=run, name="worldline steps in lanes"), None
+    while not done.is_set():
+        try:
+            if thread.ident is None:
+                thread.start()
+            done.wait()
+        except KeyboardInterrupt as error:
+            interrupt = error
+    if failed:
+        raise failed[0]
+    if interrupt is not None:
+        raise interrupt
