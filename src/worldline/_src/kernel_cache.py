@@ -247,7 +247,7 @@ class Code(NamedTuple):
 
 
 def _has_key(function: Callable[..., Any]) -> bool:
-    """Whether all is known that the code of a function depends on; kernels of a user may see other objects."""
+    """Whether all is known that code depends on; kernels of a user may see objects that tell nothing."""
     return getattr(function, "source_key", None) != b""
 
 

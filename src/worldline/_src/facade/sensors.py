@@ -167,7 +167,12 @@ class FunctionSensor(Sensor):
     """A sensor whose readings a function of the user makes; see `SensorCollection.add_function`."""
 
     def __init__(
-        self, world: World, name: str, function: Callable[..., object], dim: int, kernel: StepFunction | None = None
+        self,
+        world: World,
+        name: str,
+        function: Callable[..., object],
+        dim: int,
+        kernel: StepFunction | None = None,
     ) -> None:
         super().__init__(world, name, None)
         self._function = function

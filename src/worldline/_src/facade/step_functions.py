@@ -20,6 +20,7 @@ from worldline._src.errors import (
     FixedAttributes,
     NotFoundError,
     OperationError,
+    ShapeError,
     nearest_name,
     require_kind,
 )
@@ -127,14 +128,15 @@ class Workpieces(NamedTuple):
         """Checked: bodies and joints of this World, actuators of its scene."""
         made = cls(tuple(bodies), tuple(joints), tuple(actuators))
         for handle in made.bodies:
-            require_kind(handle, (RigidBody, Link), "bodies", what)
+            if not isinstance(handle, (RigidBody, Link)):
+                raise ShapeError(f"bodies of {what} must be rigid bodies and links, got {handle!r}")
         for handle in made.joints:
             require_kind(handle, Joint, "joints", what)
         for handle in (*made.bodies, *made.joints):
             handle._require_alive()
             if handle._world is not world:
                 raise ArgumentError(f"'{handle.name}' of {what} belongs to another World")
-        known = [actuator.name for actuator in world._scene.actuators]
+        known = [actuator.name or "" for actuator in world._scene.actuators]
         for name in made.actuators:
             if name not in known:
                 raise NotFoundError(f"no actuator '{name}' for {what}{nearest_name(str(name), known)}")
@@ -152,7 +154,13 @@ class StepFunction(FixedAttributes):
     """
 
     def __init__(
-        self, name: str, kind: str, function: Any, period: float | None, works_on: Workpieces, parameters: Array
+        self,
+        name: str,
+        kind: str,
+        function: Any,
+        period: float | None,
+        works_on: Workpieces,
+        parameters: Array,
     ) -> None:
         self.name, self.kind, self.function, self.period = name, kind, function, period
         self._works_on, self._parameters = works_on, parameters
@@ -169,7 +177,9 @@ class StepFunction(FixedAttributes):
 
     @parameters.setter
     def parameters(self, value: Any) -> None:
-        self._parameters[:] = numbers(value, self._parameters.shape, f"parameters of {self.kind} '{self.name}'")
+        self._parameters[:] = numbers(
+            value, self._parameters.shape, f"parameters of {self.kind} '{self.name}'"
+        )
 
     def __repr__(self) -> str:
         return f"<{self.kind} '{self.name}': {self.function!r}>"
@@ -181,7 +191,9 @@ class StepFunction(FixedAttributes):
             tuple(find(world, handle._path()) for handle in self._works_on.joints),
             self._works_on.actuators,
         )
-        return StepFunction(self.name, self.kind, self.function, self.period, works_on, self._parameters.copy())
+        return StepFunction(
+            self.name, self.kind, self.function, self.period, works_on, self._parameters.copy()
+        )
 
 
 class StepFunctions:
@@ -240,7 +252,7 @@ class StepFunctions:
             function.require_compiled()
         elif own.size or any(works_on):
             raise ArgumentError(
-                f"{kind} '{name}': bodies, joints, actuators and parameters are for kernels (worldline.kernel); "
+                f"{kind} '{name}': bodies, joints, actuators and parameters are for kernels, and "
                 "a function of Python finds its own"
             )
         return StepFunction(name, kind, function, period, works_on, own)
@@ -347,13 +359,20 @@ def _resolved(
 ) -> KernelElement:
     """A kernel with the indices of what it works on in a compiled world."""
     model, works_on = runtime.model, each._works_on
+    for handle in (*works_on.bodies, *works_on.joints):
+        if not handle._alive:
+            raise OperationError(
+                f"{each.kind} '{each.name}' works on '{handle.name}', which is gone; remove it"
+            )
     labels = [] if model.actuators is None else list(model.actuators.label)
     actuators = tuple(labels.index(name) for name in works_on.actuators)
     constraints = runtime.sim.constraints
     acting = [] if constraints is None else constraints.actuators.tolist()
     for k in actuators:
         if k not in acting:
-            raise OperationError(f"{each.kind} '{each.name}' works on actuator '{labels[k]}', which is disabled")
+            raise OperationError(
+                f"{each.kind} '{each.name}' works on actuator '{labels[k]}', which is disabled"
+            )
     return KernelElement(
         each.name,
         KERNEL_KINDS[each.kind],

@@ -47,8 +47,8 @@ class WorldElements:
         the caller of `step`. It runs in the thread that steps; calls on the World are refused inside of it.
         Clones have the same functions; files hold none, so that a World with any is not saved or pickled.
 
-        A kernel (`worldline.kernel`) does the same with a `KernelStep`, within compiled code, also in batches.
-        Kernels run before functions of Python of the same kind.
+        A kernel (`worldline.kernel`) does the same with a `KernelStep`, within compiled code, also in
+        batches. Kernels run before functions of Python of the same kind.
 
         Args:
             name: unique among the functions of the World.
@@ -140,7 +140,9 @@ class WorldElements:
         """
         if place not in PLACES:
             hint = nearest_name(str(place), list(PLACES))
-            raise ArgumentError(f"place of stage '{name}' must be one of {', '.join(PLACES)}, got {place!r}{hint}")
+            raise ArgumentError(
+                f"place of stage '{name}' must be one of {', '.join(PLACES)}, got {place!r}{hint}"
+            )
         given = {"bodies": bodies, "joints": joints, "actuators": actuators, "parameters": parameters}
         self._functions.add(name, PLACES[place], function, **given)
 

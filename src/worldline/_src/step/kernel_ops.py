@@ -47,7 +47,7 @@ def add_torque(step, body, x, y, z):
 
 @inline
 def add_force_at(step, body, x, y, z, px, py, pz):
-    """Add a force [N] at a point of the world [m], world axes; about the centre of mass it is also a torque."""
+    """Add a force [N] at a point of the world [m], world axes, with its torque about the centre of mass."""
     cx, cy, cz = center_of_mass(step, body)
     ax, ay, az = px - cx, py - cy, pz - cz
     add_force(step, body, x, y, z)

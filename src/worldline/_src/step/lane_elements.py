@@ -3,7 +3,8 @@
 """Kernels of a user in the steps of worlds in lanes: their arenas, rows and readings.
 
 The same source as for one world is compiled for the scalar of lanes. Commands that controllers write, and the
-clock, are part of the state of a world; parameters are part of its inputs, so that every world may have its own.
+clock, are part of the state of a world; parameters are part of its inputs, so that every world may have its
+own.
 """
 
 from __future__ import annotations

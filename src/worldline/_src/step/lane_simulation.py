@@ -147,7 +147,8 @@ class LaneSimulation(FixedAttributes):
         divergence_policy: what happens to worlds that diverge; as the scene says when None.
         divergence_limit: largest coordinate, velocity, acceleration and activation, SI units; as the scene
             says when None, which is 1e10 unless it says otherwise.
-        elements: kernels that run within steps, of a World that a batch is made of; see `World.add_controller`.
+        elements: kernels that run within steps, of a World that a batch is made of; see
+        `World.add_controller`.
 
     Example:
         >>> import numpy as np

@@ -518,14 +518,10 @@ class Simulation(FixedAttributes):
             place, count = self.constraints.place_of("activation"), len(self.activation)
             keep.append((CONSTRAINT, place, count, saved, nv))
             checks.append((CONSTRAINT, place, count, ACTIVATION))
-        ground = nv + len(self.activation)
-        keep.append((MULTIBODY, at["ground_dual"], 2 * sizes["nground"], saved, ground))
-        end = ground + 2 * sizes["nground"]
-        for which, start, count in [] if self.user is None else self.user.kept():
-            keep.append((which, start, count, saved, end))
-            end += count
-        if len(self._saved) < end:
-            self._saved.resize(end, refcheck=False)
+        at_ground = nv + len(self.activation)
+        keep.append((MULTIBODY, at["ground_dual"], 2 * sizes["nground"], saved, at_ground))
+        keep += [] if self.user is None else self.user.kept(saved, at_ground + 2 * sizes["nground"])
+        self._saved.resize(sum(keep[-1][2::2]), refcheck=False)
         self.checks = np.array(checks, np.int64)
         self.limits = np.zeros((2, len(checks)))
         self._set_limits()
@@ -579,9 +575,7 @@ class Simulation(FixedAttributes):
         self.controls_written()
         if self.ahead is not None:
             self._resume[0] = self.ahead()
-        if self.user is not None:
-            self.user.begin()
-        if self.user is not None and self.user.has_functions:
+        if self.user is not None and self.user.begin():
             if self._step_with_calls(n):
                 return
         else:

@@ -4,11 +4,11 @@
 
 Controllers run at the start of a step and write commands. Force elements run in every evaluation of the
 dynamics, four times in a Runge-Kutta step, and add forces that hold for that evaluation. Stages change
-accelerations before constraints are solved, or the state after integration. Observers look at the end. Each is
-a compiled kernel (`user_kernels.py`), which runs within compiled code, or a function of Python, for which the
-step returns. Kernels of a kind come before functions of that kind, each in the order in which they were added. A
-function that raises ends the call of `step`: the world is as it was before that step, and the error reaches the
-caller.
+accelerations before constraints are solved, or the state after integration. Observers look at the end. Each
+is a compiled kernel (`user_kernels.py`), which runs within compiled code, or a function of Python, for which
+the step returns. Kernels of a kind come before functions of that kind, each in the order in which they were
+added. A function that raises ends the call of `step`: the world is as it was before that step, and the error
+reaches the caller.
 """
 
 from __future__ import annotations

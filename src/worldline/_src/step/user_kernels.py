@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels of a user: functions of Python that are compiled and run within steps.
 
-A kernel is called with a `KernelStep`, views of the arenas of a step, and writes into them. The same source is
-compiled for one world and for worlds in lanes, so it may not branch on numbers; `worldline.ops` has what takes
-the place of a branch. Machine code is made when a kernel is first used and kept in the cache on disk under a
-hash of its byte code, of the functions it calls and of the constants it sees.
+A kernel is called with a `KernelStep`, views of the arenas of a step, and writes into them. The same source
+is compiled for one world and for worlds in lanes, so it may not branch on numbers; `worldline.ops` has what
+takes the place of a branch. Machine code is made when a kernel is first used and kept in the cache on disk
+under a hash of its byte code, of the functions it calls and of the constants it sees.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ class KernelStep(NamedTuple):
     """What a kernel of a user sees and writes within a step: views, without copies.
 
     Numbers are those of one world, or of several worlds in lanes. What a kernel may write depends on what it
-    is: a controller `control`, `force`, `q_target` and `v_target`; a force element adds to `body_f` and `force`;
-    a stage at "accelerations" writes `a`, one at "end" writes `q` and `v`; a sensor writes `reading`.
+    is: a controller `control`, `force`, `q_target` and `v_target`; a force element adds to `body_f` and
+    `force`; a stage at "accelerations" writes `a`, one at "end" writes `q` and `v`; a sensor writes
+    `reading`.
     """
 
     q: Any
@@ -307,8 +308,9 @@ def _told(value: Any) -> bytes | None:
     if isinstance(value, tuple):
         parts = [_told(each) for each in value]
         return None if any(part is None for part in parts) else b"(" + b",".join(filter(None, parts)) + b")"
-    if isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields"):
-        return f"{value.__qualname__} {getattr(value, '_fields')}".encode()
+    fields = getattr(value, "_fields", None) if isinstance(value, type) else None
+    if fields is not None:
+        return f"named tuple {fields}".encode()
     if isinstance(value, types.BuiltinFunctionType):
         return f"builtin {value.__module__}.{value.__qualname__}".encode()
     return None
@@ -322,10 +324,10 @@ def kernel(function: Any = None, *, lanes: bool = True) -> Any:
     """Make a function of Python a kernel: compiled once, run within steps without a return to Python.
 
     A kernel takes a `KernelStep` and writes into its arrays. Give it to `World.add_controller`,
-    `add_force_element`, `add_stage` or `sensors.add_function` with the bodies, joints, actuators and parameters
-    it works on; the same kernel may serve many elements. In a batch the source is compiled once more for
-    worlds in lanes, so numbers may not decide branches: use `where`, `maximum` and the others of `worldline.ops`.
-    Nothing may be allocated. Compiling needs the extra `compiler` of the package (Numba).
+    `add_force_element`, `add_stage` or `sensors.add_function` with the bodies, joints, actuators and
+    parameters it works on; the same kernel may serve many elements. In a batch the source is compiled once
+    more for worlds in lanes, so numbers may not decide branches: use `where`, `maximum` and the others of
+    `worldline.ops`. Nothing may be allocated. Compiling needs the extra `compiler` of the package (Numba).
 
     Args:
         function: of one argument; what it returns is dropped.
@@ -347,4 +349,3 @@ def kernel(function: Any = None, *, lanes: bool = True) -> Any:
     if function is not None:
         return Kernel(function, lanes=lanes)
     return lambda given: Kernel(given, lanes=lanes)
-

@@ -53,11 +53,6 @@ class UserRun:
         return {k + 1: getattr(calls, s.name) for k, (s, _) in enumerate(schedule) if s in PAUSES}
 
     @property
-    def has_functions(self) -> bool:
-        """Whether steps return to Python."""
-        return self._calls is not None
-
-    @property
     def acted(self) -> Array | None:
         """Torques, then forces of the last evaluation where force elements add some, (body_count, 6)."""
         return self.tables.acted if self._adds else None
@@ -71,23 +66,29 @@ class UserRun:
             self._calls.rebind()
         return self.tables.arenas(self._args)
 
-    def kept(self) -> list[tuple[int, int, int]]:
-        """Set, place and count of the commands that are put back with a step, where kernels write them."""
+    def kept(self, saved: int, first: int) -> list[tuple[int, int, int, int, int]]:
+        """Commands that are put back with a step where kernels write them: set, place, count, copy and place.
+
+        Copies are in set `saved`, from `first` on.
+        """
         if not self._controls:
             return []
         sim, at = self._sim, self._sim.model.arenas.offsets
-        made = [(MULTIBODY, at["force"], at["a_target"] - at["force"])]
+        count = at["a_target"] - at["force"]
+        made = [(MULTIBODY, at["force"], count, saved, first)]
         if sim.constraints is not None and len(self._acting):
-            made.append((CONSTRAINT, sim.constraints.place_of("control"), len(self._acting)))
+            place = sim.constraints.place_of("control")
+            made.append((CONSTRAINT, place, len(self._acting), saved, first + count))
         return made
 
-    def begin(self) -> None:
-        """Let elements have the time, parameters and forces that the next steps begin with."""
+    def begin(self) -> bool:
+        """Let elements have what the next steps begin with; returns whether these return to Python."""
         sim, tables = self._sim, self.tables
         np.copyto(tables.parameters, sim.elements.parameters)
         tables.d[user_stages.START] = sim.time_start()
         self._args[user_stages.FRAME] = sim.clock[0]
         np.copyto(tables.base, self._applied)
+        return self._calls is not None
 
     def end(self) -> None:
         """Controls that kernels wrote are those of the world."""

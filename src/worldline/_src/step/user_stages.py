@@ -23,7 +23,7 @@ from worldline._src.step.island_stages import call_linked
 # args: where the trees and the rows are, the evaluation at hand, 1 for Runge-Kutta, the number of the step
 TREES, ROWS, EVALUATION, FOUR, FRAME = range(8, 13)
 KINDS = 13
-"""Behind them a pair for every kind of element: where its list begins in args, and how many entries it has."""
+"""Behind them a pair for every kind of element: where its list begins in args, and its number of entries."""
 CONTROLLERS, FORCES, ACCELERATIONS, ENDS, SENSORS = range(5)
 KIND_COUNT = 5
 ENTRY = 3
@@ -33,7 +33,8 @@ ENTRY = 3
 # joints behind them, and where the clock, the copy of forces and the forces of the last evaluation are
 APPLIED, BODY_FORCES, ALL_FORCES, CLOCK, BASE, ACTED = range(6)
 
-# d: time since the start of the step as a share of the time step, and the time at which the clock was zero [s]
+# d: time since the start of the step as a share of the time step, and the time at which the clock was zero
+# [s]
 FRACTION, START = range(2)
 
 

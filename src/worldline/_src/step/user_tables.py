@@ -3,9 +3,9 @@
 """The arenas of a user's elements: where their kernels are, what they see of a step, what they keep.
 
 One set of four for all elements of a world. `m` and `c` are constant, `args` has addresses and counters, and
-`d` holds, in this order: two numbers of time, the centres of mass of bodies, the forces without those of force
-elements, the forces on bodies of the last evaluation, the parameters of all kernels, and the readings of those
-that are sensors.
+`d` holds, in this order: two numbers of time, the centres of mass of bodies, the forces without those of
+force elements, the forces on bodies of the last evaluation, the parameters of all kernels, and the readings
+of those that are sensors.
 """
 
 from __future__ import annotations
@@ -115,7 +115,11 @@ class UserTables:
             made[s.KINDS + 2 * kind : s.KINDS + 2 * kind + 2] = at, len(mine)
             for k in mine:
                 one = self._kernels[k]
-                made[at : at + s.ENTRY] = _linked(one.kernel, scalar), address_of(self._integers[k]), one.every
+                made[at : at + s.ENTRY] = (
+                    _linked(one.kernel, scalar),
+                    address_of(self._integers[k]),
+                    one.every,
+                )
                 at += s.ENTRY
         return made
 

@@ -98,6 +98,14 @@ class LaneWorlds:
             return ()
         return tuple(failure for failure in self.failures if not before[failure.world])
 
+    def remembered(self) -> dict[str, Any]:
+        """The state of all worlds as it is now, for `restore`."""
+        return {name: array.copy() for name, array in self.save().items()}
+
+    def restore(self, kept: Mapping[str, Array]) -> None:
+        """Put all worlds back to where they were."""
+        self.load(kept)
+
     def tick(self, n: int) -> None:
         """Let time pass in which nothing moves."""
         self._ticks += n

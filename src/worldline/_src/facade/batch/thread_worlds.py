@@ -102,6 +102,26 @@ class Unit:
     def tick(self, n: int) -> None:
         self.sim.clock[:2] += n
 
+    def remembered(self) -> tuple[Any, ...]:
+        """State and commands as they are now, for `restore`."""
+        sim = self.sim
+        numbers = [sim.a.copy(), sim.clock.copy(), sim.ground_dual.copy()]
+        return {name: array.copy() for name, array in self.arrays().items()}, numbers, sim.frozen, sim.failure
+
+    def restore(self, kept: tuple[Any, ...]) -> None:
+        """Back to a state that was remembered; the next step solves contacts from no forces."""
+        sim, (arrays, numbers, frozen, failure) = self.sim, kept
+        own = self.arrays()
+        for name, array in arrays.items():
+            own[name][...] = array
+        for mine, array in zip((sim.a, sim.clock, sim.ground_dual), numbers, strict=True):
+            mine[...] = array
+        if sim.constraints is not None:
+            sim.constraints.forget_contacts()
+        sim.controls_written()
+        sim.written()
+        sim.frozen, sim.failure = frozen, failure
+
     def reset(self) -> None:
         if self.world is not None:
             self.world.reset()
@@ -238,9 +258,16 @@ class ThreadWorlds:
                 if failure is not None and not before[i]:
                     self._failed[i] = failure
 
+        # functions of Python may raise in one world, upon which no world makes that step
+        calls = self._has_functions
+        kept: list[tuple[Any, ...]] | None = None
         try:
-            for many in portions(n, _PORTION_SECONDS):
+            for many in [1] * n if calls else portions(n, _PORTION_SECONDS):
+                kept = self.remembered() if calls else None
                 uninterrupted(lambda many=many: workers.share(chunk, self.count, 1, many))
+                if errors and kept is not None:
+                    self._restore_units(kept)
+                    break
         finally:
             self._pull_state()
         if errors:
@@ -248,6 +275,28 @@ class ThreadWorlds:
         if not self._failed:
             return ()
         return tuple(failure for failure in self.failures if failure.world in self._failed)
+
+    @property
+    def _has_functions(self) -> bool:
+        """Whether steps of a world call functions of Python."""
+        world = self.template.world
+        return world is not None and any(not one.is_kernel for one in world.step_functions)
+
+    def remembered(self) -> list[tuple[Any, ...]]:
+        """The state of all worlds as it is now, for `restore`."""
+        self._push(np.arange(self.count))
+        return [unit.remembered() for unit in self.units]
+
+    def restore(self, kept: list[tuple[Any, ...]]) -> None:
+        """Put all worlds back to where they were."""
+        self._restore_units(kept)
+        for i in range(self.count):
+            self._pull(i)
+
+    def _restore_units(self, kept: list[tuple[Any, ...]]) -> None:
+        for unit, state in zip(self.units, kept, strict=True):
+            unit.restore(state)
+        self._failed = {}
 
     def _pull_state(self) -> None:
         """Put what steps wrote into the rows: the state, or everything where functions or resets write."""
@@ -363,7 +412,9 @@ class ThreadWorlds:
         from worldline._src.facade.batch.checkpoints import unit_bytes
 
         full = self.has_own_parameters
-        return {f"world {i}": unit_bytes(self._fresh(i), full) for i in range(self.count)}
+        made: dict[str, Any] = {f"world {i}": unit_bytes(self._fresh(i), full) for i in range(self.count)}
+        own = self.arrays.get("kernel_parameters")
+        return made if own is None else made | {"kernel_parameters": own}
 
     def load(self, saved: Mapping[str, Any]) -> None:
         """Take over what `save` gave for the same description and number of worlds."""
@@ -371,6 +422,8 @@ class ThreadWorlds:
 
         for i, unit in enumerate(self.units):
             unit_restore(unit, saved[f"world {i}"])
+            if "kernel_parameters" in self.arrays:
+                unit.arrays()["kernel_parameters"][...] = saved["kernel_parameters"][i]
             self._pull(i)
         self._failed = {}
 

@@ -23,6 +23,7 @@ from worldline._src.errors import (
 from worldline._src.facade import requirements, values
 from worldline._src.facade.batch import checkpoints
 from worldline._src.facade.batch.array_fields import LiveField
+from worldline._src.facade.batch.functions import BatchFunction, BatchFunctions, BatchStepFunction
 from worldline._src.facade.batch.lane_worlds import LaneWorlds
 from worldline._src.facade.batch.layout_choice import AUTOMATIC, LANES, LayoutChoice, choose_layout
 from worldline._src.facade.batch.objects import objects_of
@@ -42,6 +43,7 @@ from worldline._src.kernels import drives
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array, rotations
 from worldline._src.step.divergence import DivergencePolicy
+from worldline._src.step.user_elements import CONTROLLER, END_STAGE, FORCE_ELEMENT, OBSERVER
 
 _ARTICULATION_ARRAYS = {
     "joint_q": "joint_positions",
@@ -132,6 +134,7 @@ class WorldBatch(BatchPart):
         self._asked = layout
         self._parameter_table: dict[str, Parameter] | None = None
         self._draws = np.zeros(count, np.int64)
+        self._functions = BatchFunctions(self)
 
     def __len__(self) -> int:
         return self.num_worlds
@@ -401,6 +404,73 @@ class WorldBatch(BatchPart):
             raise CapabilityError("a batch of a model that was built by code has no World to extract")
         return made
 
+    # ---- functions of the user within steps
+
+    def add_controller(self, name: str, function: BatchFunction, *, period: float | None = None) -> None:
+        """Call a function at the start of every step, for all worlds at once, to write commands.
+
+        It gets a `BatchStepContext`, whose arrays have the world as their first dimension, in every layout.
+        When it raises, every world is as it was before that step and the error reaches the caller of `step`.
+        It runs in the thread that calls `step`, whatever threads step the worlds. Functions belong to the
+        batch: files and worlds that are extracted have none. Kernels (`worldline.kernel`) are added to the
+        World that a batch is made of.
+
+        Args:
+            name: unique among the functions of the batch.
+            function: called with the context; what it returns is dropped.
+            period: time from one call to the next [s], a whole number of time steps; None for every step.
+                Worlds that are not due keep their commands.
+
+        Example:
+            >>> from worldline import msd, simulation as sx
+            >>> scene = msd.from_str('''<mujoco><worldbody><body><joint name="j" axis="0 0 1"/>
+            ...   <geom size="0.1" pos="0.5 0 0"/></body></worldbody>
+            ...   <actuator><motor name="m" joint="j"/></actuator></mujoco>''', format="mjcf")
+            >>> batch = sx.WorldBatch(scene, 3)
+            >>> batch.joint_positions[:, 0] = (0.1, 0.2, 0.3)
+            >>> def hold(step):
+            ...     step.control[:, 0] = 400.0 * (0.5 - step.q[:, 0]) - 40.0 * step.v[:, 0]
+            >>> batch.add_controller("pd", hold)
+            >>> batch.step(2000)
+            >>> batch.joint_positions[:, 0].round(6).tolist()
+            [0.5, 0.5, 0.5]
+        """
+        self._functions.add(name, CONTROLLER, function, period)
+
+    def add_force_element(self, name: str, function: BatchFunction) -> None:
+        """Call a function before every step, to add forces to `body_f` and `force` that hold for that step.
+
+        Families with one evaluation a step have it; Runge-Kutta steps take kernels. See `add_controller`.
+        """
+        self._functions.add(name, FORCE_ELEMENT, function)
+
+    def add_stage(self, name: str, function: BatchFunction, place: str = "end") -> None:
+        """Call a function after integration, to change `q` and `v` of worlds; see `add_controller`.
+
+        Args:
+            name: unique among the functions of the batch.
+            function: called with the context; what it returns is dropped.
+            place: "end". What changes accelerations has to be a kernel of the World.
+        """
+        if place != "end":
+            raise CapabilityError(
+                f"stages of a batch have no place {place!r}, only 'end'; add a kernel to the World"
+            )
+        self._functions.add(name, END_STAGE, function)
+
+    def add_observer(self, name: str, function: BatchFunction) -> None:
+        """Call a function at the end of every step, with its result in `q` and `v`; see `add_controller`."""
+        self._functions.add(name, OBSERVER, function)
+
+    def remove_step_function(self, name: str) -> None:
+        """Call a function no more; a KeyError when none has that name."""
+        self._functions.remove(name)
+
+    @property
+    def step_functions(self) -> tuple[BatchStepFunction, ...]:
+        """Functions of the batch, in the order in which they were added."""
+        return self._functions.all
+
     # ---- stepping
 
     def step(
@@ -425,6 +495,7 @@ class WorldBatch(BatchPart):
         Raises:
             BatchFailure: worlds diverged, after all steps of the others; with the policy RAISE.
         """
+        self._functions.require_idle("step")
         count = values.count(n, "n of step")
         if count < 0:
             raise ArgumentError(f"step needs a non-negative step count, got {count}")
@@ -443,6 +514,13 @@ class WorldBatch(BatchPart):
             raise BatchFailure(self._failed[w] for w in sorted(self._failed))
 
     def _advance(self, n: int, workers: Workers) -> None:
+        if self._functions.all:
+            for _ in range(n):
+                self._functions.step(lambda: self._advance_layout(1, workers))
+        else:
+            self._advance_layout(n, workers)
+
+    def _advance_layout(self, n: int, workers: Workers) -> None:
         for failure in self._worlds.step(n, workers) if n else ():
             assert failure.world is not None
             self._failed.setdefault(failure.world, failure)
