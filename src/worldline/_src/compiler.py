@@ -89,9 +89,12 @@ Kind.resolve = staticmethod(_resolve)
 
 def compile_stage(function: Callable[..., None], kind: Kind) -> Compiled:
     """Machine code of `function(m, c, args, d)` over arenas whose data is of a scalar."""
-    importlib.import_module(LOWERING)
-    integers, doubles = types.CPointer(types.int64), types.CPointer(types.float64)
-    signature = (integers, doubles, integers, types.CPointer(type_of(kind)))
+    lowering = importlib.import_module(LOWERING)
+    integers, constants = types.CPointer(types.int64), types.CPointer(types.float64)
+    data = types.CPointer(type_of(kind))
+    if kind.own_constants:
+        constants, data = data, lowering.memory.OwnConstantsPointer(type_of(kind))
+    signature = (integers, constants, integers, data)
     return _compiled(numba.njit(**OUTLINE_OPTIONS)(function), signature, "")
 
 

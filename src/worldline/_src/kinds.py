@@ -19,10 +19,12 @@ class Kind:
     resolve: Callable[[Kind], Any]
     """The compiler's type of a kind; set when the compiler is loaded."""
 
-    def __init__(self, name: str, label: str, doubles: int) -> None:
+    def __init__(self, name: str, label: str, doubles: int, own_constants: bool = False) -> None:
         self.name = name
         self.label = label
         self.doubles = doubles
+        self.own_constants = own_constants
+        """Whether the constants of a model are of this scalar too: every world has its own."""
 
     def __repr__(self) -> str:
         return self.label
@@ -41,8 +43,12 @@ LANES4 = Kind("lanes4", "4 lanes", 4)
 """One double from each of 4 worlds, as one machine vector."""
 LANES8 = Kind("lanes8", "8 lanes", 8)
 """One double from each of 8 worlds."""
+LANES4_OWN = Kind("lanes4own", "4 lanes with parameters of their own", 4, own_constants=True)
+"""4 worlds whose models have other numbers."""
+LANES8_OWN = Kind("lanes8own", "8 lanes with parameters of their own", 8, own_constants=True)
+"""8 worlds whose models have other numbers."""
 DUAL = Kind("dual", "dual", 2)
 """A value and its derivative along one direction."""
 
-SCALARS = {kind.name: kind for kind in (float64, LANES4, LANES8, DUAL)}
+SCALARS = {kind.name: kind for kind in (float64, LANES4, LANES8, LANES4_OWN, LANES8_OWN, DUAL)}
 """What the data arena of a stage may hold."""

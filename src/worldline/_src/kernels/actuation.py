@@ -78,7 +78,7 @@ def drive_of(act, u, control):
         drive = act.activation[at]
         if act.act_kind[u, 4] != 0:
             after = drive + act.activation_rate[at] * act.act_blend[u, 0]
-            drive = within(act.act_number, u, ACTIVATION, after)
+            drive = within(act.own_act_number, u, ACTIVATION, after)
     return drive
 
 
@@ -146,7 +146,7 @@ def _pid_discrete_force(act, u, control, length, speed):
 @kernel
 def actuator_forces(q, v, act_io, tau_io):
     """tau grows by moment^T force; forces, lengths and rates of activations are kept."""
-    act, numbers = act_io, act_io.act_number
+    act, numbers, own = act_io, act_io.act_number, act_io.own_act_number
     nv = v.shape[0]
     for u in range(act.act_kind.shape[0]):
         low, high = act.act_span[u, 0], act.act_span[u, 1]
@@ -158,7 +158,7 @@ def actuator_forces(q, v, act_io, tau_io):
                 length = length + act.act_moment[i] * q[act.dof_q[act.act_dof[i]]]
         else:
             length = act.act_size[u, 0]
-        control = within(numbers, u, CONTROL, act.control[u])
+        control = within(own, u, CONTROL, act.control[u])
         at, kind = act.act_kind[u, _FIRST], act.act_kind[u, 2]
         if kind == PID:
             force = _pid_force(act, u, control, length)
@@ -172,17 +172,17 @@ def actuator_forces(q, v, act_io, tau_io):
                     kind, numbers, u, control, rate, act.activation[at]
                 )
             drive = drive_of(act, u, control)
-            gain = constant(numbers[u, GAIN], rate)
+            gain = constant(own[u, GAIN], rate)
             if act.act_kind[u, 0] == AFFINE:
-                gain = _polynomial(numbers, u, GAIN, length, rate)
+                gain = _polynomial(own, u, GAIN, length, rate)
             elif act.act_kind[u, 0] == MUSCLE:
                 gain = muscle_gain(numbers, u, GAIN, LENGTH, length, rate)
             force = gain * drive
         if act.act_kind[u, 1] == AFFINE:
-            force = force + _polynomial(numbers, u, BIAS, length, rate)
+            force = force + _polynomial(own, u, BIAS, length, rate)
         elif act.act_kind[u, 1] == MUSCLE:
             force = force + muscle_bias(numbers, u, BIAS, LENGTH, length)
-        force = within(numbers, u, FORCE, force)
+        force = within(own, u, FORCE, force)
         act.act_force[u], act.act_size[u, 0], act.act_size[u, 1] = force, length, rate
 
     # the sum on a tendon has bounds, which its actuators share
@@ -229,7 +229,7 @@ def advance_activations(act_io):
         first = act_io.act_kind[u, _FIRST]
         for at in range(first, first + act_io.act_kind[u, _SIZE]):
             after = act_io.activation[at] + act_io.activation_rate[at] * act_io.act_blend[u, 0]
-            act_io.activation[at] = within(act_io.act_number, u, ACTIVATION, after)
+            act_io.activation[at] = within(act_io.own_act_number, u, ACTIVATION, after)
 
 
 @kernel

@@ -32,6 +32,9 @@ class Field:
     space: Space
     shape: tuple[str | int, ...]
     doc: str
+    shared: bool = False
+    """Whether a constant is the same in all worlds, also where they have parameters of their own: kernels
+    branch on it."""
 
 
 FIELDS: tuple[Field, ...] = (
@@ -79,7 +82,7 @@ FIELDS: tuple[Field, ...] = (
     Field("link_gravcomp", "constant", ("nlink",), "share of the weight that is taken off"),
     Field("link_inertia", "constant", ("nlink", 6), "about the centre of mass, link axes [kg m^2]"),
     Field("dof_armature", "constant", ("nv",), "added inertia [kg or kg m^2]"),
-    Field("dof_mobile", "constant", ("nv",), "0 for degrees of freedom of kinematic bodies, else 1"),
+    Field("dof_mobile", "constant", ("nv",), "0 for degrees of freedom of kinematic bodies, else 1", True),
     Field("dof_damping", "constant", ("nv",), "[N s/m or N m s/rad]"),
     Field("dof_stiffness", "constant", ("nv",), "[N/m or N m/rad]"),
     Field(
@@ -87,11 +90,16 @@ FIELDS: tuple[Field, ...] = (
         "constant",
         ("nlink",),
         "1 for a free body on its own whose spin can change in its axes: kernels/free_spin.py",
+        True,
     ),
     Field("q_rest", "constant", ("nq",), "coordinates where springs are relaxed"),
     Field("gravity", "constant", (3,), "[m/s^2], world axes"),
     Field(
-        "spin_turn", "constant", (1,), "turn of a free body in a step from which on it keeps momentum [rad]"
+        "spin_turn",
+        "constant",
+        (1,),
+        "turn of a free body in a step from which on it keeps momentum [rad]",
+        True,
     ),
     # drives and limits of a step
     Field("dof_drive", "index", ("nv",), "what a command means: kernels/drives.py"),
@@ -102,7 +110,7 @@ FIELDS: tuple[Field, ...] = (
     Field("dof_effort_lower", "constant", ("nv",), "least commanded force [N or N m]"),
     Field("dof_velocity_limit", "constant", ("nv",), "largest velocity [m/s or rad/s]"),
     Field("dof_velocity_lower", "constant", ("nv",), "least velocity [m/s or rad/s]"),
-    Field("solver_options", "constant", (2,), "tolerance and most iterations of the variational integrator"),
+    Field("solver_options", "constant", (2,), "tolerance and most iterations of the variational integrator", True),
     # points on a ground plane, links in falling order
     Field("ground_link", "index", ("nground",), "kernel link that has the point"),
     Field("ground_cadence", "index", ("nground",), "steps from one update of the dual to the next, 0 none"),

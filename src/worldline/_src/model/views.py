@@ -14,7 +14,7 @@ from typing import Any
 from worldline._src.jit import inline
 from worldline._src.kernels import joints
 from worldline._src.model.fields import BY_NAME, SLOT
-from worldline._src.scalar.memory import matrix, vector
+from worldline._src.scalar.memory import matrix, shared_matrix, shared_vector, vector
 
 _ARENA = {"index": "m", "constant": "c", "data": "d"}
 
@@ -30,9 +30,12 @@ def _builder(view: type, fields: tuple[str, ...]) -> Any:
         field = BY_NAME[name]
         sizes = ", ".join(_size(s) for s in field.shape)
         cut = "vector" if len(field.shape) == 1 else "matrix"
+        if field.shared:
+            cut = f"shared_{cut}"
         cuts.append(f"{cut}({_ARENA[field.space]}, m[{SLOT[name]}], {sizes})")
     source = f"def build(m, c, d):\n    return {view.__name__}({', '.join(cuts)})\n"
     scope: dict[str, Any] = {"vector": vector, "matrix": matrix, view.__name__: view}
+    scope |= {"shared_vector": shared_vector, "shared_matrix": shared_matrix}
     exec(compile(source, f"<view {view.__name__}>", "exec"), scope)
     return inline(scope["build"])
 

@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from worldline._src.jit import inline
-from worldline._src.scalar.memory import aligned_zeros, matrix, vector
+from worldline._src.scalar.memory import aligned_zeros, matrix, shared_matrix, shared_vector, vector
 
 
 class Column(NamedTuple):
     """One array: its arena (m, c, args or d), its shape by symbols, and what it holds.
 
-    `capacity` names the size that says how many elements are laid out, for arrays whose view is cut anew for
+    `own` marks constants that may differ from world to world; all others are the same in every world, so that
+    kernels may branch on them. `capacity` names the size that says how many elements are laid out, for arrays whose view is cut anew for
     every problem and never needs as many elements as its largest shape has; by default all of the shape.
     """
 
@@ -31,6 +32,7 @@ class Column(NamedTuple):
     shape: tuple[str | int, ...]
     doc: str
     capacity: str | None = None
+    own: bool = False
 
 
 class Table:
@@ -45,23 +47,35 @@ class Table:
         self.header = -(-len(names) // 8) * 8
 
     def view(self, name: str, *fields: str) -> Any:
-        """A named tuple of columns, and the function of (m, c, args, d) that cuts it from the arenas."""
+        """A named tuple of columns, and the function of (m, c, args, d) that cuts it from the arenas.
+
+        A field `own_x` is column `x` of the constants with the numbers of each world, where `x` has those
+        that all worlds share: of columns that are partly the one and partly the other.
+        """
         view = namedtuple(name, fields)  # type: ignore[misc] # the fields come from the table
-        view.__doc__ = "\n".join(f"{f}: {self.by_name[f].doc}" for f in fields)
+        view.__doc__ = "\n".join(f"{f}: {self.by_name[_column(f)].doc}" for f in fields)
         cuts = []
         for field in fields:
-            column = self.by_name[field]
+            column = self.by_name[_column(field)]
             sizes = ", ".join(str(s) if isinstance(s, int) else f"m[{self.slot[s]}]" for s in column.shape)
             cut = "vector" if len(column.shape) == 1 else "matrix"
-            cuts.append(f"{cut}({column.space}, m[{self.slot[field]}], {sizes})")
+            if column.space == "c" and not column.own and field == column.name:
+                cut = f"shared_{cut}"
+            cuts.append(f"{cut}({column.space}, m[{self.slot[column.name]}], {sizes})")
         source = f"def build(m, c, args, d):\n    return {name}({', '.join(cuts)})\n"
         scope: dict[str, Any] = {"vector": vector, "matrix": matrix, name: view}
+        scope |= {"shared_vector": shared_vector, "shared_matrix": shared_matrix}
         exec(compile(source, f"<view {name}>", "exec"), scope)
         return view, inline(scope["build"])
 
     def lay_out(self, sizes: dict[str, int]) -> Block:
         """Arenas for these sizes, all zero."""
         return Block(self, sizes)
+
+
+def _column(field: str) -> str:
+    """The column that a field of a view is."""
+    return field.removeprefix("own_")
 
 
 class ColumnViews(dict[str, Any]):

@@ -26,6 +26,16 @@ def matrix(arena, offset, rows, columns):
     return arena[offset : offset + rows * columns].reshape(rows, columns)
 
 
+def shared_vector(arena, offset, count):
+    """`vector` of constants that all worlds have in common: doubles, also in an arena of lanes."""
+    return vector(arena, offset, count)
+
+
+def shared_matrix(arena, offset, rows, columns):
+    """`matrix` of constants that all worlds have in common: doubles, also in an arena of lanes."""
+    return matrix(arena, offset, rows, columns)
+
+
 def pointer(array):
     """The address of an array's first element, typed by its elements; as plain Python the array."""
     return array
@@ -46,6 +56,14 @@ def address_as(address, scalar):
 
 def address_like(address, arena):
     """An integer as the address of elements of the kind that `arena` holds."""
+    return _known_blocks[int(address)]
+
+
+def constants_like(address, arena):
+    """An integer as the address of constants for stages over the data in `arena`.
+
+    Doubles, or lanes where every world has parameters of its own.
+    """
     return _known_blocks[int(address)]
 
 

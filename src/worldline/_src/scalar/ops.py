@@ -36,6 +36,11 @@ def power(x, exponent):
     return x**exponent
 
 
+def shared(x):
+    """A constant that has the same value in all worlds, as one double: what a branch may depend on."""
+    return x
+
+
 def any_of(condition):
     """Whether a condition holds in any world: the one way from a mask to a branch."""
     return bool(condition)

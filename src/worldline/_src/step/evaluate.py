@@ -15,7 +15,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError, CapabilityError
 from worldline._src.jit import DISABLED, Stage
-from worldline._src.kinds import DUAL, LANES4, LANES8, float64
+from worldline._src.kinds import DUAL, LANES4, LANES4_OWN, LANES8, LANES8_OWN, float64
 from worldline._src.masked import has_masked_entries
 from worldline._src.model.fields import BY_NAME, extent
 from worldline._src.model.kinds import QUATERNION_JOINTS
@@ -41,6 +41,8 @@ SCALARS: dict[str, tuple[Any, int]] = {
     "float": (float64, 1),
     "lanes4": (LANES4, 4),
     "lanes8": (LANES8, 8),
+    "lanes4own": (LANES4_OWN, 4),
+    "lanes8own": (LANES8_OWN, 8),
     "dual": (DUAL, 2),
 }
 """Name of every scalar: its compiled type and its size in doubles."""

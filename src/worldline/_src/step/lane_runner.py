@@ -35,7 +35,7 @@ STATUS, FRAME, QUANTITY, INDEX, VALUE, STEPS, MODE = range(7)
 """Columns of the marks of a world: status, the step that diverged first, quantity, index and value of its
 first number beyond a limit, steps made, 1 where steps that diverged are kept while they are finite."""
 MARKS = 7
-_SIGNATURE = 5 * "int64[:,::1] " + 4 * "float64[:,::1] " + 3 * "int64 "
+_SIGNATURE = 6 * "int64[:,::1] " + 5 * "float64[:,::1] " + 3 * "int64 "
 
 NOTED, FROZEN = 1.0, 2.0
 """Statuses beside 0: a step diverged and was kept; the world is at the last state before it diverged."""
@@ -135,9 +135,13 @@ def _settle(sets, state, checks, limits, width, marks_io):
 
 
 @entry(signature=_SIGNATURE, label="the loop over steps of worlds (float)")
-def _advance_float(program, sets, state, inputs, checks, limits, x, u, marks, low, high, steps):
+def _advance_float(program, sets, state, inputs, own, checks, limits, x, u, y, marks, low, high, steps):
     """One world after the other; see `_advance_lanes`."""
     for w in range(low, high):
+        for p in range(own.shape[0]):
+            at, n = own[p, _AT], own[p, _COUNT]
+            d = vector(address_as(sets[own[p, _SET], 3], float64), 0, at + n)
+            _spread(d, 1, at, n, vector(pointer(y), 0, y.size), own[p, _START], y.shape[1], w, high - 1, 0)
         for p in range(state.shape[0]):
             at, n = state[p, _AT], state[p, _COUNT]
             d = vector(address_as(sets[state[p, _SET], 3], float64), 0, at + n)
@@ -196,17 +200,19 @@ def _out(sets, parts, x, scalar, width, w, last):
 
 @inline
 def _advance_lanes(
-    program, sets, state, inputs, checks, limits, x, u, marks, low, high, steps, scalar, width
+    program, sets, state, inputs, own, checks, limits, x, u, y, marks, low, high, steps, scalar, width
 ):
     """`steps` steps of worlds `low` to `high`, `width` at a time.
 
     program: address and set of arenas of every stage. sets: addresses of m, c, args, d of every set, last
-    that of room for the state before a step. state, inputs: which parts of the rows of x, read and written,
-    and of u, read only, go where. checks: set, place, count and quantity of numbers that must be within
+    that of room for the state before a step. state, inputs, own: which parts of the rows of x, read and
+    written, of u and of y, read only, go where; y has the parameters of every world, and the sets of its
+    parts have constants in the place of data. checks: set, place, count and quantity of numbers that must be within
     +-limits[0]; a step with a number beyond limits[1] is lost. marks: how every world fares, a row each; a
     world that lost a step stays at the state before it.
     """
     for w in range(low, high, width):
+        _in(sets, own, y, scalar, width, w, high - 1)
         _in(sets, state, x, scalar, width, w, high - 1)
         _in(sets, inputs, u, scalar, width, w, high - 1)
         for _ in range(steps):
@@ -225,19 +231,23 @@ def _advance_lanes(
 
 
 @entry(signature=_SIGNATURE, label="the loop over steps of worlds (lanes4)")
-def _advance_lanes4(program, sets, state, inputs, checks, limits, x, u, marks, low, high, steps):
-    _advance_lanes(program, sets, state, inputs, checks, limits, x, u, marks, low, high, steps, LANES4, 4)
+def _advance_lanes4(program, sets, state, inputs, own, checks, limits, x, u, y, marks, low, high, steps):
+    _advance_lanes(
+        program, sets, state, inputs, own, checks, limits, x, u, y, marks, low, high, steps, LANES4, 4
+    )
 
 
 @entry(signature=_SIGNATURE, label="the loop over steps of worlds (lanes8)")
-def _advance_lanes8(program, sets, state, inputs, checks, limits, x, u, marks, low, high, steps):
-    _advance_lanes(program, sets, state, inputs, checks, limits, x, u, marks, low, high, steps, LANES8, 8)
+def _advance_lanes8(program, sets, state, inputs, own, checks, limits, x, u, y, marks, low, high, steps):
+    _advance_lanes(
+        program, sets, state, inputs, own, checks, limits, x, u, y, marks, low, high, steps, LANES8, 8
+    )
 
 
-def _advance_python(program, sets, state, inputs, checks, limits, x, u, marks, low, high, steps):
+def _advance_python(program, sets, state, inputs, own, checks, limits, x, u, y, marks, low, high, steps):
     """The same as plain Python; program is pairs of stage and set, sets are tuples of arrays."""
     for w in range(low, high):
-        for parts, rows in ((state, x), (inputs, u)):
+        for parts, rows in ((own, y), (state, x), (inputs, u)):
             for s, at, n, start in parts.tolist():
                 sets[s][3][at : at + n] = rows[w, start : start + n]
         for _ in range(steps):
@@ -271,11 +281,15 @@ def lane_runner(scalar: str) -> Any:
     return _advance_python if DISABLED else RUNNERS[scalar].ready()
 
 
-def program_table(program: Sequence[tuple[Stage, int]], scalar: str) -> Any:
-    """A program as the loop wants it: address and set of every stage, or the pairs without a compiler."""
+def program_table(program: Sequence[tuple[Stage, int]], scalar: str, own: bool = False) -> Any:
+    """A program as the loop wants it: address and set of every stage, or the pairs without a compiler.
+
+    own: whether every world has parameters of its own, so that constants are of the scalar as well.
+    """
     if DISABLED:
         return tuple(program)
-    stages = stage_addresses(tuple(stage for stage, _ in program), scalar)
+    kind = f"{scalar}own" if own and scalar != "float" else scalar
+    stages = stage_addresses(tuple(stage for stage, _ in program), kind)
     return np.ascontiguousarray(np.stack([stages, [place for _, place in program]], axis=1))
 
 

@@ -61,7 +61,8 @@ class LaneSensing:
         if self._off:
             return np.zeros((sim.worlds, self._size))
         scalar = choose_scalar(lanes, sim.worlds)
-        scalar = "float" if self._tables.branches else scalar
+        # kernels of sensors are compiled for constants that worlds share
+        scalar = "float" if self._tables.branches or sim.has_own_parameters else scalar
         key = scalar, bool(sim.body_f.any())
         if key not in self._programs:
             plan = self._tables.plan(sim.plan(wrenches=key[1]), self._tables.present)
@@ -71,13 +72,16 @@ class LaneSensing:
         rows[:, :width], rows[:, width:-1], rows[:, -1] = sim._state, 0.0, sim.time if time is None else time
         marks, run, limits = np.zeros((sim.worlds, MARKS)), lane_runner(scalar), np.zeros((2, 0))
 
+        own = sim._own
+
         def chunk(low: int, high: int, many: int) -> None:
             try:
                 room = self._rooms.setdefault(scalar, []).pop()
             except IndexError:
                 room = self._room(scalar, rows.shape[1])
-            tables = self._parts, sim._input_parts, _UNCHECKED
-            run(self._programs[key], room[1], *tables, limits, rows, sim._inputs, marks, low, high, many)
+            tables = self._parts, sim._input_parts, own.parts(len(room[0]) - 1 - own.count), _UNCHECKED
+            numbers = rows, sim._inputs, own.numbers, marks
+            run(self._programs[key], room[1], *tables, limits, *numbers, low, high, many)
             self._rooms[scalar].append(room)
 
         if threads == 1:
@@ -91,12 +95,12 @@ class LaneSensing:
     def _room(self, scalar: str, numbers: int) -> tuple[list[tuple[Any, ...]], Any]:
         """Arenas for a group of worlds with those of sensors, and the table of their addresses."""
         width, sets = SCALARS[scalar][1], self.sim.arenas(scalar)
-        own = []
+        constants, own = self.sim._own.sets(sets), []
         for m, c, args, d in self._tables.arenas():
             wide = aligned_zeros(len(d) * width)
             wide.reshape(-1, width)[:] = d[:, None]
             own.append((m, c, args.copy(), wide))
         sets += [sets[MULTIBODY]] * (SENSOR - len(sets))
-        sets = connected(sets, own, has_rows=True)
+        sets = [*connected(sets, own, has_rows=True), *constants]
         sets.append((*sets[MULTIBODY][:3], aligned_zeros(numbers * width)))
         return sets, set_table(sets)

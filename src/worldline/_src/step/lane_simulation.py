@@ -69,6 +69,7 @@ from worldline._src.step.lane_runner import (
     program_table,
     set_table,
 )
+from worldline._src.step.lane_parameters import LaneParameters
 from worldline._src.step.lane_sensing import LaneSensing
 from worldline._src.step.portions import portions
 from worldline._src.step.scene_semantics import drives_of, require_available, require_trees, semantics_of
@@ -263,6 +264,7 @@ class LaneSimulation(FixedAttributes):
         self._programs: dict[tuple[str, bool], Any] = {}
         self._rooms: dict[str, list[_Room]] = {}
         self._readings: LaneSensing | None = None
+        self._own = LaneParameters(self)
 
     def _lay_out_rows(self) -> None:
         """Rows of state and inputs, one a world, and where their parts go in the arenas."""
@@ -368,7 +370,7 @@ class LaneSimulation(FixedAttributes):
         """The program of a step as the loop wants it; forces on bodies are looked at when there are any."""
         key = scalar, bool(self.body_f.any())
         if key not in self._programs:
-            self._programs[key] = program_table(self.stages(wrenches=key[1]), scalar)
+            self._programs[key] = program_table(self.stages(wrenches=key[1]), scalar, self._own.any)
         return self._programs[key]
 
     def _room(self, scalar: str) -> _Room:
@@ -378,6 +380,7 @@ class LaneSimulation(FixedAttributes):
         except IndexError:
             pass
         sets = self.arenas(scalar)
+        sets += self._own.sets(sets)
         saved = aligned_zeros(self._state.shape[1] * SCALARS[scalar][1])
         sets.append((self._index, self._constant, WITH_GRAVITY, saved))
         return _Room(sets, set_table(sets))
@@ -391,15 +394,75 @@ class LaneSimulation(FixedAttributes):
             wide.reshape(-1, width)[:] = numbers[:, None]
             return wide
 
-        trees = spread(self._data)
+        # constants are shared by all groups, but where worlds have their own
+        constants = spread if self._own.any else lambda numbers: numbers
+        trees, constant = spread(self._data), constants(self._constant)
         args, rows = block.args.copy(), spread(block.d)
-        sets = [(self._index, self._constant, WITH_GRAVITY, trees), (block.m, block.c, args, rows)]
-        args[t.TREE_D] = address_of(trees)
+        sets = [(self._index, constant, WITH_GRAVITY, trees), (block.m, constants(block.c), args, rows)]
+        args[t.TREE_C], args[t.TREE_D] = address_of(constant), address_of(trees)
         if collision is not None:
             own, found = collision.args.copy(), spread(collision.d)
             args[t.HIT_ARGS], args[t.HIT_D] = address_of(own), address_of(found)
-            sets.append((collision.m, collision.c, own, found))
+            sets.append((collision.m, constants(collision.c), own, found))
         return sets if self.elements is None else self.elements.with_arenas(sets, scalar)
+
+    # ---- parameters
+
+    @between_steps
+    def set_parameters(self, worlds: Iterable[int] | None, model: Model) -> None:
+        """Let worlds, all when None, have the parameters of another model of the same structure.
+
+        Masses, inertias, sizes of shapes, friction, damping, armature, springs, gains, limits, gears and
+        gravity may differ from world to world; worlds that have some step in the same lanes as all others,
+        with the bits they have alone.
+
+        Args:
+            worlds: their indices.
+            model: the model that has them, such as the same scene built with another mass.
+
+        Raises:
+            CapabilityError: the models differ in what all worlds of a batch share: bodies, joints, pairs of
+                shapes, which stages a step has, laws of contact. Nothing is changed.
+
+        Example:
+            >>> from worldline.model import LaneSimulation, ModelBuilder
+            >>> def pendulum(length):
+            ...     builder = ModelBuilder()
+            ...     bob = builder.add_link(mass=1.0, com=(0, 0, -length))
+            ...     builder.add_articulation([builder.add_joint_revolute(-1, bob, axis=(0, 1, 0))])
+            ...     return builder.finalize()
+            >>> worlds = LaneSimulation(pendulum(1.0), 2)
+            >>> worlds.set_parameters([1], pendulum(4.0))
+            >>> worlds.q[:] = 0.1
+            >>> worlds.step(100)
+            >>> bool(worlds.q[1, 0] > worlds.q[0, 0])
+            True
+        """
+        require_kind(model, Model, "model", "LaneSimulation.set_parameters")
+        other = LaneSimulation(
+            model,
+            1,
+            time_step=self._h,
+            integration_family=self.family,
+            sweeps=self._most_sweeps,
+            tolerance=self._tolerance,
+        )
+        if self._own.take(self._chosen(worlds), other):
+            self._programs.clear()
+            self._rooms.clear()
+            self._readings = None
+
+    @property
+    def has_own_parameters(self) -> bool:
+        """Whether parameters differ from world to world."""
+        return self._own.any
+
+    def _chosen(self, worlds: Iterable[int] | None) -> np.ndarray:
+        """Indices of worlds that a call is about."""
+        chosen = np.arange(self.worlds) if worlds is None else whole_numbers(worlds, "worlds")
+        if chosen.size and not (0 <= chosen.min() and chosen.max() < self.worlds):
+            raise ArgumentError(f"worlds must be indices from 0 to {self.worlds - 1}, got {worlds!r}")
+        return chosen
 
     # ---- sensors
 
@@ -463,11 +526,12 @@ class LaneSimulation(FixedAttributes):
     def row_tables(self) -> tuple[np.ndarray, ...]:
         """Operands of the loop over steps that lay out rows, with limits that finite numbers keep."""
         limits = limits_of(self._checks, np.inf)
-        return self._state_parts, self._input_parts, self._checks, np.stack([limits, limits])
+        own = self._own.parts(2 if self.constraints.collision is None else 3)
+        return self._state_parts, self._input_parts, own, self._checks, np.stack([limits, limits])
 
-    def rows(self, which: np.ndarray) -> tuple[Array, Array]:
-        """Copies of the rows of state and inputs of some worlds."""
-        return self._state[which], self._inputs[which]
+    def rows(self, which: np.ndarray) -> tuple[Array, Array, Array]:
+        """Copies of the rows of state, inputs and own parameters of some worlds."""
+        return self._state[which], self._inputs[which], self._own.numbers[which]
 
     def kept_of(self, state: Array) -> Array:
         """The part of rows of state that holds forces of constraint rows."""
@@ -541,9 +605,7 @@ class LaneSimulation(FixedAttributes):
         Args:
             worlds: their indices.
         """
-        chosen = np.arange(self.worlds) if worlds is None else whole_numbers(worlds, "worlds")
-        if chosen.size and not (0 <= chosen.min() and chosen.max() < self.worlds):
-            raise ArgumentError(f"worlds must be indices from 0 to {self.worlds - 1}, got {worlds!r}")
+        chosen = self._chosen(worlds)
         self._state[chosen] = self._start_row
         self._marks[chosen, STATUS] = 0.0
         for w in chosen.tolist():
@@ -607,12 +669,12 @@ class LaneSimulation(FixedAttributes):
                 raise ArgumentError(f"{name} of world {world} must be finite")
         self._begin()
         program, run, width = self._program(scalar), lane_runner(scalar), SCALARS[scalar][1]
-        tables = self._state_parts, self._input_parts, self._checks
+        *tables, _ = self.row_tables
         limits = np.stack([limits_of(self._checks, limit) for limit in (self._limit, np.inf)])
 
         def chunk(low: int, high: int, many: int) -> None:
             room = self._room(scalar)
-            rows = self._state, self._inputs, self._marks
+            rows = self._state, self._inputs, self._own.numbers, self._marks
             run(program, room.table, *tables, limits, *rows, low, high, many)
             self._rooms[scalar].append(room)
 
@@ -671,6 +733,7 @@ class LaneSimulation(FixedAttributes):
         state = {name: vars(self)[name] for name in _SETTINGS}
         state |= {name: vars(self)[name].copy() for name in _NUMBERS}
         state["constants"] = [x.copy() for x in self._constants()]
+        state["own"] = self._own.saved()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -681,6 +744,7 @@ class LaneSimulation(FixedAttributes):
             vars(self)[name][:] = state[name]
         for mine, given in zip(self._constants(), state["constants"], strict=True):
             mine[:] = given
+        self._own.restore(*state["own"])
 
 
 def _spans(table: Sensors) -> tuple[np.ndarray, np.ndarray]:

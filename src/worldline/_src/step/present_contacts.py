@@ -108,7 +108,7 @@ def contacts_in_lanes(sim: LaneSimulation, which: np.ndarray) -> ContactRows:
     width, run = SCALARS[scalar][1], lane_runner(scalar)
     # the plan of a step, of which only the evaluation runs
     sim.stages(wrenches=bool(sim.body_f.any()))
-    program = program_table(forward_stages(sim.constraints.step_plan), scalar)
+    program = program_table(forward_stages(sim.constraints.step_plan), scalar, sim.has_own_parameters)
     tables, constraints = sim.row_tables, sim.constraints
     count, total = constraints.sizes["ncontact"], len(which)
     contact, frame = np.empty((total, count, 7)), np.empty((total, count, 9))
@@ -124,9 +124,9 @@ def contacts_in_lanes(sim: LaneSimulation, which: np.ndarray) -> ContactRows:
         kinds = _column(constraints.block, t, "kind", room.sets[CONSTRAINT], width)
         for low in range(0, total, width):
             group = which[low : low + width]
-            state, inputs = sim.rows(group)
+            state, inputs, own = sim.rows(group)
             marks, span = np.zeros((len(group), MARKS)), slice(low, low + len(group))
-            run(program, room.table, *tables, state, inputs, marks, 0, len(group), 1)
+            run(program, room.table, *tables, state, inputs, own, marks, 0, len(group), 1)
             for made, column in zip((contact, frame, mu), columns, strict=True):
                 made[span] = column[: len(group)]
             first[span], condim[span] = rows[:count, 0], rows[:count, 1]

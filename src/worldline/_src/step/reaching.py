@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from worldline._src.jit import inline
 from worldline._src.kernels.constraints.tables import HIT_ARGS, HIT_D, HIT_M, TREE_C, TREE_D, TREE_M
 from worldline._src.kernels.narrowphase.tables import SLOT
-from worldline._src.kinds import float64, int64
-from worldline._src.scalar.memory import address_as, address_like, matrix, vector
+from worldline._src.kinds import int64
+from worldline._src.scalar.memory import address_as, address_like, constants_like, matrix, vector
 
 _CONTACT, _CONTACT_ID = SLOT["contact"], SLOT["contact_id"]
 _COUNTER, _NCONTACT = SLOT["counter"], SLOT["ncontact"]
@@ -45,10 +45,10 @@ class Hits(NamedTuple):
 
 @inline
 def trees_of(args, d):
-    """The arenas of the trees: m, c, d; numbers of the state are of the kind of those in `d`."""
+    """The arenas of the trees: m, c, d; numbers are of the kind of those in `d`."""
     return (
         address_as(args[TREE_M], int64),
-        address_as(args[TREE_C], float64),
+        constants_like(args[TREE_C], d),
         address_like(args[TREE_D], d),
     )
 

@@ -50,7 +50,7 @@ from worldline._src.model.views import (
     tree_view,
     velocity_view,
 )
-from worldline._src.scalar.memory import address_as, matrix, vector
+from worldline._src.scalar.memory import address_as, constants_like, matrix, vector
 from worldline._src.scalar.ops import constant
 from worldline._src.step.reaching import address_like, hits_of
 
@@ -72,7 +72,7 @@ def trees_of(args, d):
     """The arenas of the trees: m, c, d."""
     return (
         address_as(args[t.TREE_M], int64),
-        address_as(args[t.TREE_C], float64),
+        constants_like(args[t.TREE_C], d),
         address_like(args[t.TREE_D], d),
     )
 

@@ -19,6 +19,7 @@ from worldline._src.kernels.constraints.tables import (
     HIT_ARGS,
     HIT_M,
     ROWS,
+    SPEED_TOLERANCE,
     contact_frame_view,
     dual_view,
     friction_view,
@@ -81,6 +82,7 @@ def solve_slots(m, c, args, d):
             speed_view(m, c, args, d).speed_dof,
         ),
         link.option,
+        link.own_option[SPEED_TOLERANCE],
         n,
         solving.SlotRows(
             row_view(m, c, args, d),

@@ -58,12 +58,12 @@ from worldline._src.kernels.constraints.tables import (
 from worldline._src.kernels.narrowphase.tables import CAPSULE, PLANE
 from worldline._src.kernels.narrowphase.values import select
 from worldline._src.scalar.memory import matrix, pointer
-from worldline._src.scalar.ops import absolute, any_of, constant, maximum, minimum, sqrt, where
+from worldline._src.scalar.ops import absolute, any_of, constant, maximum, minimum, shared, sqrt, where
 from worldline._src.scalar.packed import PACK
 from worldline._src.scalar.wide_rows import copy_row, spread_rows
 from worldline._src.spatial.vec3 import Vec3
 
-_LEAST_FRICTION = 1e-5
+LEAST_FRICTION = 1e-5
 _UPRIGHT = 1.0 - 1e-12
 """Square of the cosine above which an axis is along the normal."""
 _SEEN = 1e20
@@ -124,9 +124,9 @@ def combined_material(shapes, a, b):
     mu = shapes.pair_friction
     return CombinedMaterial(
         shapes.pair_condim[pair],
-        max(mu[pair, 0], _LEAST_FRICTION),
-        max(mu[pair, 2], _LEAST_FRICTION),
-        max(mu[pair, 3], _LEAST_FRICTION),
+        maximum(mu[pair, 0], LEAST_FRICTION),
+        maximum(mu[pair, 2], LEAST_FRICTION),
+        maximum(mu[pair, 3], LEAST_FRICTION),
         load_law(shapes.pair_law, pair),
         shapes.pair_margin[pair],
         pair,
@@ -157,12 +157,20 @@ def _combination(shapes, a, b):
             mixed_law(law_a, law_b, contact[a, 2], contact[b, 2]),
             _combined(rule, law_a.bounciness, law_b.bounciness),
         )
-    spins, rolls = condim > 3 and t >= _LEAST_FRICTION, condim > 4 and r >= _LEAST_FRICTION
-    if s < _LEAST_FRICTION and not spins and not rolls:
+    # worlds with friction of their own agree on whether there is any
+    spins = condim > 3 and shared(t) >= LEAST_FRICTION
+    rolls = condim > 4 and shared(r) >= LEAST_FRICTION
+    if shared(s) < LEAST_FRICTION and not spins and not rolls:
         # no friction to speak of: rows that could not push would only cost
         condim = 1
     return CombinedMaterial(
-        condim, max(s, _LEAST_FRICTION), max(t, _LEAST_FRICTION), max(r, _LEAST_FRICTION), law, margin, -1
+        condim,
+        maximum(s, LEAST_FRICTION),
+        maximum(t, LEAST_FRICTION),
+        maximum(r, LEAST_FRICTION),
+        law,
+        margin,
+        -1,
     )
 
 
@@ -207,7 +215,7 @@ def set_frame(x, helper, k, frame_out):
 def _friction_of(met, own, j):
     """Coefficient of friction direction `j`, 1 to 5; `own` are those of pairs, which differ by direction."""
     if met.pair >= 0:
-        return max(own[met.pair, j - 1], _LEAST_FRICTION)
+        return maximum(own[met.pair, j - 1], LEAST_FRICTION)
     mu = met.sliding
     if j == 3:
         mu = met.spinning

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from worldline._src.jit import inline
 from worldline._src.kernels.constraints.laws import HARDNESS, LEAST_INVERSE, SOFTEST, SoftRow, soft_row
 from worldline._src.kernels.constraints.tables import ACCELERATION_SPRING, FORCE_SPRING, HARD
-from worldline._src.scalar.ops import any_of, constant, maximum, minimum, sqrt, where
+from worldline._src.scalar.ops import any_of, constant, maximum, minimum, shared, sqrt, where
 
 POSITION_PASS, VELOCITY_PASS, BOTH = 0, 1, 2
 """Passes of a split-impulse solve; BOTH is for integrators that have one velocity for the two."""
@@ -135,12 +135,12 @@ def _pushed(law, r, u, moment):
 @inline
 def _sprung(law, r, inverse_inertia, h, phase):
     """Of a spring: one too stiff for the step would throw out within it whatever a fast body sank in."""
-    none, frequency = constant(0.0, r), 0.0
+    none, frequency = constant(0.0, r), constant(0.0, inverse_inertia)
     if law.kind == FORCE_SPRING:
         frequency = law.stiffness * inverse_inertia
     if law.kind == ACCELERATION_SPRING:
-        frequency = law.stiffness
-    if frequency * h * h <= UNRESOLVED or phase == BOTH:
+        frequency = constant(law.stiffness, inverse_inertia)
+    if phase == BOTH or shared(frequency) * h * h <= UNRESOLVED:
         return Impact(none, r, 0, none, none, none)
     fast = r <= -SLOW * h
     near = none

@@ -62,7 +62,7 @@ def _friction_row(friction, k, weights, column, v, rows_out, notes_out):
         else:
             rows_out.aref[n] = (-damping / friction.friction_law[k, 3]) * v[j]
             rows_out.D[n] = 1.0 / regularizer(share, constant(A, v[j]))
-        rows_out.bound[n], rows_out.kind[n], rows_out.dim[n] = friction.friction_law[k, 0], FRICTION, 0
+        rows_out.bound[n], rows_out.kind[n], rows_out.dim[n] = friction.own_friction_law[k, 0], FRICTION, 0
         notes_out.row_residual[n], notes_out.row_active[n] = 0.0, 1.0
         notes_out.row_note[n, 0], notes_out.row_note[n, 1] = 1, k
         counter[ROWS] = n + 1

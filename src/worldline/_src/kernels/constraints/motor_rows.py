@@ -26,7 +26,7 @@ from worldline._src.kernels.constraints.tables import (
     TREE_END,
     TREE_FIRST,
 )
-from worldline._src.scalar.ops import any_of, constant, maximum, where
+from worldline._src.scalar.ops import any_of, constant, maximum, shared, where
 
 SERVO, MIMIC = 0, 1
 UNLIMITED = 1e6
@@ -113,7 +113,7 @@ def _speed(speed_dof, limit, weights, moving, column, k, busy, rows_out, notes_o
     for side in range(2):
         s = 1.0 if side == 0 else -1.0
         most = limit.dof_velocity_limit[d] if side == 0 else -limit.dof_velocity_lower[d]
-        if most >= UNLIMITED:
+        if shared(most) >= UNLIMITED:
             continue
         near = (maximum(s * ahead, s * v) > _NEAR * most) | (busy > 0.5)
         if any_of(near):

@@ -32,7 +32,6 @@ from worldline._src.kernels.constraints.tables import (
     OF_CONTACT,
     OF_FRICTION,
     OF_LIMIT,
-    SPEED_TOLERANCE,
     SWEEPS,
 )
 from worldline._src.scalar.ops import any_of, constant, maximum, where
@@ -206,7 +205,7 @@ def _newton(made, n, M, idle, a_io):
 
 
 @inline
-def _gauss_seidel(dof, L, made, n, option, solved, a_io):
+def _gauss_seidel(dof, L, made, n, option, tolerance, solved, a_io):
     """Worlds that are not solved, by sweeps; returns 1 for those that did not converge."""
     rows, dual = made.rows, made.dual
     first, end, K = dual.row_first, dual.row_end, dual.K
@@ -229,29 +228,29 @@ def _gauss_seidel(dof, L, made, n, option, solved, a_io):
         dual.row_lifted,
     )
     work = DualWork(dual.dual[_DIAGONAL], dual.dual[_STEP], dual.dual_block, dual.dual_local)
-    options = DualOptions(option[SPEED_TOLERANCE], int(option[SWEEPS]), solved)
+    options = DualOptions(tolerance, int(option[SWEEPS]), solved)
     return dual_pgs(problem, n, options, work, dual.sweeps, dual.dual[_FORCE], a_io)
 
 
 @inline
-def _solve(dof, mass, option, n, done, made_io, a_io):
+def _solve(dof, mass, option, tolerance, n, done, made_io, a_io):
     """Forces and accelerations of worlds that are not done, from guesses and smooth accelerations."""
     sweeps, solved, tries = made_io.dual.sweeps, done, constant(0.0, done)
     if option[NEWTON_STEPS] > 0.0:
         solved = _newton(made_io, n, mass.M, done, a_io)
         tries = sweeps[0]
     if any_of(solved < 0.5):
-        left = _gauss_seidel(dof, mass.L, made_io, n, option, solved, a_io)
+        left = _gauss_seidel(dof, mass.L, made_io, n, option, tolerance, solved, a_io)
         sweeps[1] = sweeps[1] + left
         tries = tries + sweeps[0]
     return tries
 
 
 @kernel
-def solve_slots(dof, mass, layout, option, n, made_io, a_io):
+def solve_slots(dof, mass, layout, option, tolerance, n, made_io, a_io):
     """Accelerations that satisfy `n` rows, from the smooth ones in a_io.
 
-    mass: M and its factor L, current. Forces for the next step stay in `kept`, sweeps and steps without
+    mass: M and its factor L, current. tolerance: change of a slack that ends sweeps [m/s^2]. Forces for the next step stay in `kept`, sweeps and steps without
     convergence in `sweeps`.
     """
     force, bounce = made_io.dual.dual[_FORCE], made_io.bounce
@@ -264,12 +263,12 @@ def solve_slots(dof, mass, layout, option, n, made_io, a_io):
         _guess(layout, made_io, n, option[COLD] != 0.0, force)
         _mark_lifted(made_io, n)
         _find_spans(layout, made_io, n)
-        tries = _solve(dof, mass, option, n, _idle(made_io, n), made_io, a_io)
+        tries = _solve(dof, mass, option, tolerance, n, _idle(made_io, n), made_io, a_io)
         if bounces:
             gains = gaining_worlds(layout.contact_id, option, force, a_io, made_io)
             if any_of(gains > 0.5):
                 take_restitution(layout.contact_id, n, option, force, made_io, a_io)
-                tries = tries + _solve(dof, mass, option, n, 1.0 - gains, made_io, a_io)
+                tries = tries + _solve(dof, mass, option, tolerance, n, 1.0 - gains, made_io, a_io)
                 blend(layout.contact_id, made_io, n, option, force, a_io)
     made_io.dual.sweeps[0] = tries
     _keep(layout, made_io, n, force)

@@ -152,21 +152,23 @@ COLUMNS = (
     Column("shape_priority", "m", ("nshape",), "The higher decides for both."),
     Column("shape_condim", "m", ("nshape",), "1, 3, 4 or 6 directions of force."),
     Column("shape_rule", "m", ("nshape", 2), "How friction and restitution combine; see CombineKind."),
-    Column("shape_friction", "c", ("nshape", 3), "Sliding, spinning [m], rolling [m]."),
+    Column("shape_friction", "c", ("nshape", 3), "Sliding, spinning [m], rolling [m].", own=True),
     Column("shape_law", "c", ("nshape", LAW), "How contact answers."),
     Column("shape_contact", "c", ("nshape", 4), "margin [m], gap [m], mixing weight, restitution."),
     # pairs of shapes with parameters of their own, sorted
     Column("pair_key", "m", ("npair",), "Lower shape times the number of shapes plus the higher."),
     Column("pair_condim", "m", ("npair",), "1, 3, 4 or 6 directions of force."),
-    Column("pair_friction", "c", ("npair", 5), "Two sliding, spinning [m], two rolling [m]."),
+    Column("pair_friction", "c", ("npair", 5), "Two sliding, spinning [m], two rolling [m].", own=True),
     Column("pair_law", "c", ("npair", LAW), "How contact answers,"),
     Column("pair_friction_law", "c", ("npair", LAW), "and along the other directions of a cone."),
     Column("pair_margin", "c", ("npair",), "Distance below which it pushes [m]."),
     # bodies with the world in front, and degrees of freedom
     Column("body_link", "m", ("nbody",), "Kernel link of a body of the collision tables; 0 for the world."),
-    Column("body_invweight", "c", ("nbody", 2), "Inverse inertia at rest, of translation and rotation."),
+    Column(
+        "body_invweight", "c", ("nbody", 2), "Inverse inertia at rest, of translation and rotation.", own=True
+    ),
     Column("dof_quiet", "c", ("nv",), "Speed below which a degree of freedom is quiet."),
-    Column("dof_invweight", "c", ("nv",), "Inverse inertia of a degree of freedom at rest."),
+    Column("dof_invweight", "c", ("nv",), "Inverse inertia of a degree of freedom at rest.", own=True),
     # trees and islands
     Column("tree_dof", "m", ("tree_ends",), "First degree of freedom of a tree; one past the last behind."),
     Column("tree_limit", "m", ("tree_ends",), "The same for limits,"),
@@ -188,7 +190,7 @@ COLUMNS = (
     Column("limit_dof", "m", ("nlimit",), "Degree of freedom, the first of three for angles and distances."),
     Column("limit_q", "m", ("nlimit",), "Coordinate, the first of a quaternion or position."),
     Column("limit_kind", "m", ("nlimit",), "NUMBER, ANGLE or LENGTH."),
-    Column("limit_bound", "c", ("nlimit", 4), "Lower, upper, margin, speed of recovery."),
+    Column("limit_bound", "c", ("nlimit", 4), "Lower, upper, margin, speed of recovery.", own=True),
     Column("limit_law", "c", ("nlimit", LAW), "How the limit answers."),
     # tendons, fixed ones first
     Column("tendon_path", "m", ("ntendon", 2), "Nodes of its path, first and end; none when it is fixed."),
@@ -257,7 +259,7 @@ COLUMNS = (
     Column("act_dof", "m", ("nactuated",), "Degree of freedom of a moment, ascending in an actuator."),
     Column("act_hold", "m", ("nu", 4), "Transmission; what it holds (2); 1 for axes of the parent."),
     Column("act_tendon", "m", ("nu",), "Tendon whose bounds of force count, or -1."),
-    Column("act_gear", "c", ("nu", 7), "Gear (6), length of the rod of a slider-crank."),
+    Column("act_gear", "c", ("nu", 7), "Gear (6), length of the rod of a slider-crank.", own=True),
     Column("dof_q", "m", ("nv",), "Coordinate of a degree of freedom that is a number, else -1."),
     Column(
         "act_number",
@@ -265,7 +267,7 @@ COLUMNS = (
         ("nu", 38),
         "gain (10), bias (10), dynamics (10), ranges of control, force, activation, length.",
     ),
-    Column("dof_force_range", "c", ("nv", 2), "Bounds of the sum of actuator forces."),
+    Column("dof_force_range", "c", ("nv", 2), "Bounds of the sum of actuator forces.", own=True),
     Column("dof_relieved", "m", ("nv",), "1 where gravity compensation is an actuator force."),
     # options and what changes
     Column("option", "c", (OPTIONS,), "See above."),
@@ -432,7 +434,7 @@ COLUMNS = (
 
 TABLE = Table(SIZES, COLUMNS)
 
-LinkView, link_view = TABLE.view("LinkView", "link", "counter", "option")
+LinkView, link_view = TABLE.view("LinkView", "link", "counter", "option", "own_option")
 ShapeLawView, shape_law_view = TABLE.view(
     "ShapeLawView",
     "shape_priority",
@@ -472,7 +474,7 @@ TendonView, tendon_view = TABLE.view(
     "tendon_size",
     "dof_moment",
 )
-FrictionView, friction_view = TABLE.view("FrictionView", "friction_dof", "friction_law")
+FrictionView, friction_view = TABLE.view("FrictionView", "friction_dof", "friction_law", "own_friction_law")
 EqualityView, equality_view = TABLE.view(
     "EqualityView",
     "equality_kind",
@@ -521,6 +523,7 @@ ActuatorView, actuator_view = TABLE.view(
     "act_moment",
     "dof_moment",
     "act_number",
+    "own_act_number",
     "dof_force_range",
     "control",
     "activation",

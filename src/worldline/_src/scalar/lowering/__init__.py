@@ -8,5 +8,11 @@ from worldline._src.scalar.lowering.lanes import LANES4, LANES8
 
 __all__ = ["SCALARS", "memory", "ops", "packed", "wide_rows"]
 
-SCALARS = {"lanes4": LANES4, "lanes8": LANES8, "dual": DUAL}
+SCALARS = {
+    "lanes4": LANES4,
+    "lanes8": LANES8,
+    "lanes4own": LANES4,
+    "lanes8own": LANES8,
+    "dual": DUAL,
+}
 """Types of the scalars that are not the compiler's own, by the names of `kinds.py`."""

@@ -6,10 +6,24 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba import types
+from numba.core.datamodel import models
+from numba.extending import register_model
 from numba.np import arrayobj
 
 from worldline._src.compiler import lowers
 from worldline._src.scalar import memory
+from worldline._src.scalar.lowering.lanes import LanesType
+
+
+class OwnConstantsPointer(types.CPointer):
+    """The address of data of worlds whose constants are lanes as well; see `constants_like`."""
+
+    def __init__(self, dtype):
+        super().__init__(dtype)
+        self.name = f"{self.name} with own constants"
+
+
+register_model(OwnConstantsPointer)(models.PointerModel)
 
 
 def _view(context, builder, kind, base, offset, shape):
@@ -54,6 +68,52 @@ def _matrix(typingctx, arena, offset, rows, columns):
 
     def codegen(context, builder, sig, args):
         return _view(context, builder, kind, args[0], args[1], [args[2], args[3]])
+
+    return kind(arena, types.intp, types.intp, types.intp), codegen
+
+
+def _shared(context, builder, kind, arena, base, offset, shape):
+    """A view of the first lane of every element: doubles with the stride of lanes."""
+    array = arrayobj.make_array(kind)(context, builder)
+    wide = context.get_constant(types.intp, _item_size(context, arena.dtype))
+    strides = [wide]
+    for extent in reversed(shape[1:]):
+        strides.insert(0, builder.mul(strides[0], extent))
+    arrayobj.populate_array(
+        array,
+        data=builder.bitcast(builder.gep(base, [offset]), ir.DoubleType().as_pointer()),
+        shape=shape,
+        strides=strides,
+        itemsize=context.get_constant(types.intp, 8),
+        meminfo=None,
+    )
+    return array._getvalue()
+
+
+@lowers(memory.shared_vector)
+def _shared_vector(typingctx, arena, offset, count):
+    if not isinstance(arena, types.CPointer):
+        return None
+    if not isinstance(arena.dtype, LanesType):
+        return _vector(typingctx, arena, offset, count)
+    kind = types.Array(types.float64, 1, "A")
+
+    def codegen(context, builder, sig, args):
+        return _shared(context, builder, kind, arena, args[0], args[1], [args[2]])
+
+    return kind(arena, types.intp, types.intp), codegen
+
+
+@lowers(memory.shared_matrix)
+def _shared_matrix(typingctx, arena, offset, rows, columns):
+    if not isinstance(arena, types.CPointer):
+        return None
+    if not isinstance(arena.dtype, LanesType):
+        return _matrix(typingctx, arena, offset, rows, columns)
+    kind = types.Array(types.float64, 2, "A")
+
+    def codegen(context, builder, sig, args):
+        return _shared(context, builder, kind, arena, args[0], args[1], [args[2], args[3]])
 
     return kind(arena, types.intp, types.intp, types.intp), codegen
 
@@ -103,6 +163,19 @@ def _address_like(typingctx, address, arena):
         return builder.inttoptr(args[0], args[1].type)
 
     return arena(types.int64, arena), codegen
+
+
+@lowers(memory.constants_like)
+def _constants_like(typingctx, address, arena):
+    if not isinstance(arena, types.CPointer):
+        return None
+    own = isinstance(arena, OwnConstantsPointer)
+    kind = types.CPointer(arena.dtype if own else types.float64)
+
+    def codegen(context, builder, sig, args):
+        return builder.inttoptr(args[0], context.get_value_type(kind))
+
+    return kind(types.int64, arena), codegen
 
 
 @lowers(memory.call_stage)

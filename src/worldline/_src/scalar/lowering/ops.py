@@ -21,6 +21,7 @@ from worldline._src.scalar.ops import (
     minimum,
     nearest,
     power,
+    shared,
     sqrt,
     where,
 )
@@ -155,6 +156,24 @@ def _power(typingctx, x, exponent):
 @overload(power, jit_options=INLINE_OPTIONS)
 def _power_overload(x, exponent):
     return lambda x, exponent: _power(x, exponent)
+
+
+@intrinsic
+def _shared(typingctx, x):
+    if widest(x) is None:
+        return None
+
+    def codegen(context, builder, sig, args):
+        if isinstance(x, LanesType):
+            return builder.extract_element(args[0], ir.Constant(ir.IntType(32), 0))
+        return args[0]
+
+    return (types.float64 if isinstance(x, LanesType) else x)(x), codegen
+
+
+@overload(shared, jit_options=INLINE_OPTIONS)
+def _shared_overload(x):
+    return lambda x: _shared(x)
 
 
 @intrinsic
