@@ -17,7 +17,7 @@ HOPPER = """<mujoco><option timestep="0.002" {option}/><compiler angle="degree"/
     <body name="thigh" pos="0 0 -.1"><joint name="hip" axis="0 1 0" range="-60 80" frictionloss=".5"/>
       <geom type="capsule" fromto="0 0 0 0 0 -.35" size=".04" mass="1.2"/>
       <body name="shin" pos="0 0 -.35"><joint name="knee" axis="0 1 0" range="-120 5" stiffness="2"/>
-        <geom type="capsule" fromto="0 0 0 0 0 -.35" size=".03" mass=".6"/></body></body>
+        <geom name="foot" type="capsule" fromto="0 0 0 0 0 -.35" size=".03" mass=".6"/></body></body>
     <body name="tail" pos="-.15 0 0"><joint name="tail" type="ball"/>
       <geom type="sphere" pos="-.2 0 0" size=".05" mass=".3"/></body></body>
   {more}

@@ -30,7 +30,10 @@ VALUES = {
     HIP + "position_lower_limits": [0.1],
     "actuators.servo.gear": [3.0, 0, 0, 0, 0, 0],
     "shapes.floor.friction": 0.3,
+    "shapes.foot.size": [0.06, 0.2],
 }
+OTHER_STEPS = {TRUNK + "gravity_compensation", HIP + "velocity_limits"}
+"""Parameters that a step of the other worlds has no stage for."""
 
 
 def set_in_world(world: sx.World, name: str, value) -> None:
@@ -49,6 +52,30 @@ def set_in_world(world: sx.World, name: str, value) -> None:
         setattr(world.multibodies["trunk"].joints["hip"], name.removeprefix(HIP), value)
 
 
+def set_in_scene(scene, name: str, value) -> None:
+    """The same in a description."""
+    geoms = [*scene.hierarchy.geoms, *(geom for link in scene.hierarchy.links() for geom in link.geoms)]
+    named = {geom.name: geom for geom in geoms}
+    if name == "shapes.floor.friction":
+        floor = named["floor"].physics_material
+        floor.friction = [value, *floor.friction[1:]]
+    elif name == "shapes.foot.size":
+        named["foot"].size = [*value, 0.0]
+    else:
+        scene.actuators[0].gear = value
+
+
+def alone(name: str, layout: str) -> sx.WorldBatch:
+    """One world in a batch that is made with the parameter."""
+    if name.startswith(("actuators", "shapes")):
+        scene = robot()
+        set_in_scene(scene, name, VALUES[name])
+        return sx.WorldBatch(scene, 1, layout=layout)
+    world = sx.World.from_scene(robot())
+    set_in_world(world, name, VALUES[name])
+    return sx.WorldBatch(world, 1, layout=layout)
+
+
 def started(batch):
     scatter(batch)
     batch.joint_positions[:, 2] = 0.7
@@ -57,28 +84,55 @@ def started(batch):
 
 @pytest.mark.parametrize("name", VALUES)
 def test_one_world_has_the_parameter_and_the_others_do_not(name):
-    batch, plain = started(lane_batch(3)), started(lane_batch(3, layout="threads"))
+    layout = "threads" if name in OTHER_STEPS else "lanes"
+    batch, plain = started(lane_batch(3)), started(lane_batch(3, layout=layout))
     first = batch.parameters[name]
     batch.worlds[1].parameters[name] = VALUES[name]
-    assert batch.layout == "threads" and name in batch.resolved_configuration[0].reason
+    assert batch.layout == layout
+    assert layout == "lanes" or name in batch.resolved_configuration[0].reason
     now = batch.parameters[name]
     assert np.array_equal(now[[0, 2]], first[[0, 2]])
     assert now[1] == pytest.approx(np.array(VALUES[name], float), rel=1e-12)
-    world = plain.extract(1)
+    single = alone(name, layout)
+    for field in ("joint_positions", "joint_velocities", "controls"):
+        getattr(single, field)[0] = getattr(plain, field)[1]
     batch.step(150)
     plain.step(150)
-    # neighbours are untouched, to the last bit
+    single.step(150)
+    # neighbours are untouched, and the world has the bits it has alone
     assert np.array_equal(batch.joint_positions[[0, 2]], plain.joint_positions[[0, 2]])
     assert not np.array_equal(batch.joint_positions[1], plain.joint_positions[1])
-    if name.startswith(("actuators", "shapes")):
-        return
-    set_in_world(world, name, VALUES[name])
-    world.step(n=150)
-    assert np.array_equal(batch.joint_positions[1], world._live().sim.q)
+    assert np.array_equal(batch.joint_positions[1], single.joint_positions[0])
+    assert np.array_equal(batch.joint_velocities[1], single.joint_velocities[0])
+
+
+def test_worlds_in_lanes_are_read_with_their_own_parameters():
+    batch = started(lane_batch(3))
+    batch.parameters[TRUNK + "mass"] = [3.0, 4.0, 6.0]
+    batch.parameters["gravity"] = [(0, 0, -9.81), (0, 0, -5.0), (0, 0, -1.0)]
+    batch.step(200)
+    assert batch.layout == "lanes" and batch.contacts.count > 0
+    for k in range(3):
+        world = batch.extract(k)
+        assert world.multibodies["trunk"].links["trunk"].mass == [3.0, 4.0, 6.0][k]
+        assert batch.potential_energies[k] == pytest.approx(world.potential_energy, rel=1e-12)
+        assert batch.kinetic_energies[k] == pytest.approx(world.kinetic_energy, rel=1e-12)
+        force = batch.contacts.of_world(k).force.sum(axis=0)
+        one = lane_batch(1)
+        one.parameters[TRUNK + "mass"] = [3.0, 4.0, 6.0][k]
+        one.parameters["gravity"] = batch.parameters["gravity"][k]
+        one._worlds.sim._state[0], one._worlds.sim._inputs[0] = (
+            batch._worlds.sim._state[k],
+            batch._worlds.sim._inputs[k],
+        )
+        assert np.array_equal(one.contacts.force.sum(axis=0), force)
+        assert np.array_equal(one.sensor_values[0, :1], batch.sensor_values[k, :1])
+    masses = batch.multibodies["trunk"].mass
+    assert masses == pytest.approx(np.array([3.0, 4.0, 6.0]) + 2.1)
 
 
 def test_gear_and_friction_are_those_of_a_scene_that_says_so():
-    batch = sx.WorldBatch(robot(), 2)
+    batch = sx.WorldBatch(robot(), 2, layout="threads")
     batch.parameters["actuators.servo.gear"] = [[1.0, 0, 0, 0, 0, 0], [2.0, 0, 0, 0, 0, 0]]
     batch.parameters["shapes.floor.friction"] = [1.0, 0.1]
     scene = robot()
@@ -102,6 +156,8 @@ def test_a_batch_that_moves_to_threads_goes_on():
     q, controls, arrays = batch.joint_positions.copy(), batch.controls.copy(), batch.controls
     assert batch.frozen.tolist() == [False, False, True]
     batch.select([0, 1]).parameters[TRUNK + "mass"] = [4.5, 5.0]
+    batch.worlds[1].parameters[HIP + "velocity_limits"] = [20.0]
+    assert batch.layout == "threads" and "speed limits" in batch.resolved_configuration[0].reason
     assert np.array_equal(batch.joint_positions, q) and np.array_equal(batch.controls, controls)
     assert batch.frame.tolist() == [40] * 3 and batch.time == pytest.approx([0.08] * 3)
     assert batch.frozen.tolist() == [False, False, True] and batch.failures[0].world == 2
@@ -121,6 +177,8 @@ def test_wrong_parameters_are_refused_and_change_nothing():
         batch.parameters["multibodies.trunk.links.trunk.mas"] = 1.0
     with pytest.raises(ShapeError, match=r"\(2,\)"):
         batch.parameters[TRUNK + "mass"] = [1.0, 2.0, 3.0]
+    with pytest.raises(ArgumentError, match="size of shape 'foot' must be positive"):
+        batch.parameters["shapes.foot.size"] = [0.1, 0.0]
     for name in ("sensors.angle.noise", "shapes.floor.size"):
         with pytest.raises(CapabilityError, match=name):
             batch.parameters[name] = 1.0
@@ -129,8 +187,11 @@ def test_wrong_parameters_are_refused_and_change_nothing():
     with pytest.raises(ArgumentError, match="mass"):
         batch.parameters[TRUNK + "mass"] = [3.0, -1.0]
     assert np.array_equal(batch.parameters[TRUNK + "mass"], before)
-    with pytest.raises(CapabilityError, match="layout 'lanes' has no parameters by world"):
-        lane_batch(2, layout="lanes").parameters["gravity"] = (0, 0, 0)
+    asked = lane_batch(2, layout="lanes")
+    asked.parameters[TRUNK + "mass"] = [5.0, 6.0]
+    with pytest.raises(CapabilityError, match="gravity_compensation by world: world 0 has another step"):
+        asked.parameters[TRUNK + "gravity_compensation"] = 0.5
+    assert asked.parameters[TRUNK + "mass"].tolist() == [5.0, 6.0] and asked.layout == "lanes"
     names = batch.parameters.matching("multibodies.*.links.*.mass")
     assert (
         len(names) == 4
@@ -139,15 +200,18 @@ def test_wrong_parameters_are_refused_and_change_nothing():
     )
 
 
-def test_checkpoints_have_the_parameters(tmp_path):
-    batch = thread_batch(2)
+@pytest.mark.parametrize("make", [lane_batch, thread_batch], ids=["lanes", "threads"])
+def test_checkpoints_have_the_parameters(tmp_path, make):
+    batch = make(2)
     batch.parameters[TRUNK + "mass"] = [4.0, 8.0]
     batch.parameters["shapes.floor.friction"] = [1.0, 0.1]
     batch.joint_velocities[:, 0] = 1.0
     batch.step(50)
     batch.save(tmp_path / "a")
-    other = thread_batch(2)
+    other = make(2)
+    other.parameters["gravity"] = [(0, 0, -1.0), (0, 0, -2.0)]
     other.load(tmp_path / "a")
+    assert other.parameters["gravity"].tolist() == [[0, 0, -9.81]] * 2
     assert other.parameters[TRUNK + "mass"].tolist() == [4.0, 8.0]
     assert other.parameters["shapes.floor.friction"].tolist() == [1.0, 0.1]
     batch.step(300)

@@ -110,7 +110,13 @@ FIELDS: tuple[Field, ...] = (
     Field("dof_effort_lower", "constant", ("nv",), "least commanded force [N or N m]"),
     Field("dof_velocity_limit", "constant", ("nv",), "largest velocity [m/s or rad/s]"),
     Field("dof_velocity_lower", "constant", ("nv",), "least velocity [m/s or rad/s]"),
-    Field("solver_options", "constant", (2,), "tolerance and most iterations of the variational integrator", True),
+    Field(
+        "solver_options",
+        "constant",
+        (2,),
+        "tolerance and most iterations of the variational integrator",
+        True,
+    ),
     # points on a ground plane, links in falling order
     Field("ground_link", "index", ("nground",), "kernel link that has the point"),
     Field("ground_cadence", "index", ("nground",), "steps from one update of the dual to the next, 0 none"),

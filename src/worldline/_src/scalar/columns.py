@@ -23,8 +23,9 @@ class Column(NamedTuple):
     """One array: its arena (m, c, args or d), its shape by symbols, and what it holds.
 
     `own` marks constants that may differ from world to world; all others are the same in every world, so that
-    kernels may branch on them. `capacity` names the size that says how many elements are laid out, for arrays whose view is cut anew for
-    every problem and never needs as many elements as its largest shape has; by default all of the shape.
+    kernels may branch on them. `capacity` names the size that says how many elements are laid out, for arrays
+    whose view is cut anew for every problem and never needs as many elements as its largest shape has; by
+    default all of the shape.
     """
 
     name: str

@@ -213,7 +213,7 @@ def _require_same_branches(sim: LaneSimulation, other: LaneSimulation) -> None:
             raise CapabilityError("worlds in lanes share which shapes have friction at all")
     differs = (mine["shape_friction"] != theirs["shape_friction"]).any()
     mixed = ~np.isin(mine["shape_rule"][:, 0], (0, 3)).all()
-    small = min((float(x["shape_friction"][:, 0].min(initial=1.0)) for x in (mine, theirs)))
+    small = min(float(x["shape_friction"][:, 0].min(initial=1.0)) for x in (mine, theirs))
     if differs and mixed and small < _LEAST_TOGETHER:
         raise CapabilityError(
             f"worlds in lanes whose shapes combine friction have coefficients of {_LEAST_TOGETHER} or more"

@@ -207,9 +207,9 @@ def _advance_lanes(
     program: address and set of arenas of every stage. sets: addresses of m, c, args, d of every set, last
     that of room for the state before a step. state, inputs, own: which parts of the rows of x, read and
     written, of u and of y, read only, go where; y has the parameters of every world, and the sets of its
-    parts have constants in the place of data. checks: set, place, count and quantity of numbers that must be within
-    +-limits[0]; a step with a number beyond limits[1] is lost. marks: how every world fares, a row each; a
-    world that lost a step stays at the state before it.
+    parts have constants in the place of data. checks: set, place, count and quantity of numbers that must be
+    within +-limits[0]; a step with a number beyond limits[1] is lost. marks: how every world fares, a row
+    each; a world that lost a step stays at the state before it.
     """
     for w in range(low, high, width):
         _in(sets, own, y, scalar, width, w, high - 1)

@@ -29,7 +29,6 @@ from worldline._src.kernels.constraints import tables as t
 from worldline._src.model.checks import positive_number, whole_numbers
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
-from worldline._src.model.sensor_tables import Sensors
 from worldline._src.scalar.memory import address_of, aligned_zeros
 from worldline._src.spatial.poses import Array, numbers
 from worldline._src.step.array_views import ArrayView
@@ -56,6 +55,8 @@ from worldline._src.step.evaluate import (
 from worldline._src.step.interrupts import uninterrupted
 from worldline._src.step.island_options import SolverMethod
 from worldline._src.step.lane_elements import LaneElements
+from worldline._src.step.lane_parameters import LaneParameters
+from worldline._src.step.lane_rows import RowPart, rows_of, some_of
 from worldline._src.step.lane_runner import (
     FRAME,
     FROZEN,
@@ -69,7 +70,6 @@ from worldline._src.step.lane_runner import (
     program_table,
     set_table,
 )
-from worldline._src.step.lane_parameters import LaneParameters
 from worldline._src.step.lane_sensing import LaneSensing
 from worldline._src.step.portions import portions
 from worldline._src.step.scene_semantics import drives_of, require_available, require_trees, semantics_of
@@ -87,17 +87,6 @@ from worldline._src.step.thread_guard import ThreadGuard, between_steps, exclusi
 from worldline._src.step.user_elements import UserElements
 
 _FROZEN = "the world is frozen as it was before it"
-
-
-class _Part(NamedTuple):
-    """Numbers of a row: how many, and where in the arenas they go."""
-
-    name: str
-    count: int
-    place: int
-    at: int
-    runs: tuple[tuple[int, int, int], ...] | None = None
-    """Where not all of them go to one place: first number, where it goes, how many, of every run."""
 
 
 Chunk = Callable[[int, int, int], None]
@@ -274,33 +263,34 @@ class LaneSimulation(FixedAttributes):
         def column(name: str) -> int:
             return int(block.m[t.TABLE.slot[name]])
 
-        nq, nv = sizes["nq"], sizes["nv"]
+        nq, nv, actuators = sizes["nq"], sizes["nv"], self.model.actuators
+        controls = 0 if actuators is None else len(actuators)
         state = [
-            _Part("q", nq, MULTIBODY, offsets["q"]),
-            _Part("v", nv, MULTIBODY, offsets["v"]),
-            _Part("activation", rows["na"], CONSTRAINT, column("activation")),
-            _Part("kept", rows["nkept"], CONSTRAINT, column("kept")),
-            _Part("sweeps", 2, CONSTRAINT, column("sweeps")),
+            RowPart("q", nq, MULTIBODY, offsets["q"]),
+            RowPart("v", nv, MULTIBODY, offsets["v"]),
+            RowPart("activation", rows["na"], CONSTRAINT, column("activation")),
+            RowPart("kept", rows["nkept"], CONSTRAINT, column("kept")),
+            RowPart("sweeps", 2, CONSTRAINT, column("sweeps")),
         ]
         inputs = [
-            _Part("q_target", nq, MULTIBODY, offsets["q_target"]),
-            _Part("v_target", nv, MULTIBODY, offsets["v_target"]),
-            _Part("force", nv, MULTIBODY, offsets["force"]),
-            self._control_part(column("control")),
-            _Part("body_f", 6 * sizes["nbody"], MULTIBODY, offsets["body_f"]),
+            RowPart("q_target", nq, MULTIBODY, offsets["q_target"]),
+            RowPart("v_target", nv, MULTIBODY, offsets["v_target"]),
+            RowPart("force", nv, MULTIBODY, offsets["force"]),
+            some_of("control", controls, CONSTRAINT, column("control"), self.constraints.actuators.tolist()),
+            RowPart("body_f", 6 * sizes["nbody"], MULTIBODY, offsets["body_f"]),
         ]
         own = self.elements
         self._written = sum(part.count for part in state)
         if own is not None:
             # commands and the clock, which elements write, go with the state
-            state += [*inputs[:-1], _Part("clock", 2, MULTIBODY, offsets["clock"])]
+            state += [*inputs[:-1], RowPart("clock", 2, MULTIBODY, offsets["clock"])]
             inputs = [
                 inputs[-1],
-                _Part("kernel_parameters", own.parameter_count, USER, own.parameters_at),
-                _Part("time_start", 1, USER, own.start_at),
+                RowPart("kernel_parameters", own.parameter_count, USER, own.parameters_at),
+                RowPart("time_start", 1, USER, own.start_at),
             ]
-        self._state, self._state_parts, held = self._rows(state)
-        self._inputs, self._input_parts, given = self._rows(inputs)
+        self._state, self._state_parts, held = rows_of(state, self.worlds)
+        self._inputs, self._input_parts, given = rows_of(inputs, self.worlds)
         given |= held
         if own is not None:
             self.clock, self.time_start = held["clock"], given["time_start"][:, 0]
@@ -327,29 +317,6 @@ class LaneSimulation(FixedAttributes):
         self.force[:] = model.joint_f
         self._start_row = self._state[0].copy()
         self._finite = np.empty(max(self._state.size, self._inputs.size), bool)
-
-    def _rows(self, parts: list[_Part]) -> tuple[Array, np.ndarray, dict[str, Array]]:
-        """An array with a row a world, the table of its parts, and views of them by name."""
-        starts = np.cumsum([0, *(part.count for part in parts)])
-        rows = np.zeros((self.worlds, int(starts[-1])))
-        spans = zip(parts, starts.tolist(), strict=False)
-        views = {part.name: rows[:, start : start + part.count] for part, start in spans}
-        table = [
-            (p.place, at, count, start + first)
-            for p, start in zip(parts, starts.tolist(), strict=False)
-            for first, at, count in (((0, p.at, p.count),) if p.runs is None else p.runs)
-        ]
-        return rows, np.array(table, np.int64), views
-
-    def _control_part(self, at: int) -> _Part:
-        """Controls of all actuators; only those of actuators that act go to the arena."""
-        table, acting = self.model.actuators, self.constraints.actuators
-        count = 0 if table is None else len(table)
-        if len(acting) == count:
-            return _Part("control", count, CONSTRAINT, at)
-        return _Part(
-            "control", count, CONSTRAINT, at, tuple((u, at + k, 1) for k, u in enumerate(acting.tolist()))
-        )
 
     def stages(self, *, wrenches: bool = True) -> list[tuple[Stage, int]]:
         """The stages of a step with the arenas they run on, with or without forces on bodies."""
@@ -413,16 +380,15 @@ class LaneSimulation(FixedAttributes):
         """Let worlds, all when None, have the parameters of another model of the same structure.
 
         Masses, inertias, sizes of shapes, friction, damping, armature, springs, gains, limits, gears and
-        gravity may differ from world to world; worlds that have some step in the same lanes as all others,
-        with the bits they have alone.
+        gravity may differ. Such worlds step in the same lanes as all others, with the bits they have alone.
 
         Args:
             worlds: their indices.
-            model: the model that has them, such as the same scene built with another mass.
+            model: the model that has them.
 
         Raises:
-            CapabilityError: the models differ in what all worlds of a batch share: bodies, joints, pairs of
-                shapes, which stages a step has, laws of contact. Nothing is changed.
+            CapabilityError: it differs in what all worlds share: bodies, joints, pairs of shapes, stages of a
+                step, laws of contact. Nothing is changed.
 
         Example:
             >>> from worldline.model import LaneSimulation, ModelBuilder
@@ -435,26 +401,33 @@ class LaneSimulation(FixedAttributes):
             >>> worlds.set_parameters([1], pendulum(4.0))
             >>> worlds.q[:] = 0.1
             >>> worlds.step(100)
-            >>> bool(worlds.q[1, 0] > worlds.q[0, 0])
-            True
+            >>> (worlds.q[:, 0] < 0.09).tolist()
+            [True, False]
         """
         require_kind(model, Model, "model", "LaneSimulation.set_parameters")
-        other = LaneSimulation(
-            model,
-            1,
-            time_step=self._h,
-            integration_family=self.family,
-            sweeps=self._most_sweeps,
-            tolerance=self._tolerance,
-        )
+        solve = {"sweeps": self._most_sweeps, "tolerance": self._tolerance}
+        other = LaneSimulation(model, 1, time_step=self._h, integration_family=self.family, **solve)
         if self._own.take(self._chosen(worlds), other):
-            self._programs.clear()
-            self._rooms.clear()
-            self._readings = None
+            self._own_laid_out()
+
+    @between_steps
+    def restore_parameters(self, saved: tuple[np.ndarray, Array]) -> None:
+        """Give worlds the parameters that `own_parameters` told."""
+        self._own.restore(*saved)
+        self._own_laid_out()
+
+    def _own_laid_out(self) -> None:
+        """Other numbers differ from world to world: make arenas and programs anew."""
+        self._programs, self._rooms, self._readings = {}, {}, None
+
+    @property
+    def own_parameters(self) -> tuple[np.ndarray, Array]:
+        """Copies of the numbers that differ from world to world, and where they are in the arenas."""
+        return self._own.saved()
 
     @property
     def has_own_parameters(self) -> bool:
-        """Whether parameters differ from world to world."""
+        """Whether any numbers do."""
         return self._own.any
 
     def _chosen(self, worlds: Iterable[int] | None) -> np.ndarray:
@@ -472,7 +445,9 @@ class LaneSimulation(FixedAttributes):
         table = self.model.sensors
         if table is None:
             return {}
-        return {name: slice(int(a), int(b)) for name, a, b in zip(table.label, *_spans(table), strict=True)}
+        return {
+            name: slice(int(table.start[k]), int(table.start[k + 1])) for k, name in enumerate(table.label)
+        }
 
     @property
     def sensor_refused(self) -> dict[str, str]:
@@ -745,11 +720,6 @@ class LaneSimulation(FixedAttributes):
         for mine, given in zip(self._constants(), state["constants"], strict=True):
             mine[:] = given
         self._own.restore(*state["own"])
-
-
-def _spans(table: Sensors) -> tuple[np.ndarray, np.ndarray]:
-    """First and end of the reading of every sensor."""
-    return table.start[:-1], table.start[1:]
 
 
 _SETTINGS = (

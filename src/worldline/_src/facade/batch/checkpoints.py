@@ -16,6 +16,7 @@ import numpy as np
 
 from worldline._src.errors import SceneError, WorldlineError
 from worldline._src.facade import persistence
+from worldline._src.facade.batch.lane_worlds import PARAMETER
 from worldline._src.facade.checked_file import FileKind, read_checked, write_checked
 from worldline._src.spatial.poses import Array
 from worldline._src.step.contact_memory import recall, remembered
@@ -84,14 +85,27 @@ def load(batch: WorldBatch, path: str | PathLike[str]) -> None:
     given: dict[str, Any] = {name: _unpack(packed, name) for name, packed in saved.arrays.items()}
     given |= saved.worlds
     for name, part in before.items():
+        if name.startswith(PARAMETER):
+            continue
         if name not in given or (isinstance(part, np.ndarray) and given[name].shape != part.shape):
             raise SceneError(f"{where}: {name} is missing or does not fit")
     before = {name: part.copy() if isinstance(part, np.ndarray) else part for name, part in before.items()}
     try:
+        _require_parameters(batch, given, where)
         batch._worlds.load(given)
     except (WorldlineError, msgspec.MsgspecError, KeyError) as error:
         batch._worlds.load(before)
         raise SceneError(f"{where}: not a checkpoint that can be restored: {error}") from error
+
+
+def _require_parameters(batch: WorldBatch, given: dict[str, Any], where: str) -> None:
+    """Raise where a file has parameters that worlds of the batch do not have."""
+    for name, rows in given.items():
+        known = name.removeprefix(PARAMETER)
+        if known == name:
+            continue
+        if known not in batch.parameters or rows.shape != batch.parameters[known].shape:
+            raise SceneError(f"{where}: parameter '{known}' is not one of this batch, or has another shape")
 
 
 # ---- one world of threads

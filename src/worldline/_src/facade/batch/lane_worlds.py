@@ -11,6 +11,7 @@ import numpy as np
 
 from worldline._src.errors import StepFailure
 from worldline._src.facade.batch.layout_choice import LANES, lane_simulation
+from worldline._src.facade.batch.own_parameters import OwnParameters
 from worldline._src.facade.batch.template import Template, arrays_of
 from worldline._src.facade.batch.workers import Workers
 from worldline._src.facade.world import World
@@ -33,6 +34,8 @@ _FIELDS = {
 }
 """Arrays of a batch and what a `LaneSimulation` calls them."""
 _SAVED = ("_state", "_inputs", "_marks")
+PARAMETER = "parameter "
+"""What the names of parameters begin with in a checkpoint."""
 
 
 class LaneWorlds:
@@ -52,6 +55,7 @@ class LaneWorlds:
             self.arrays["kernel_parameters"] = self.sim.kernel_parameters
         for name, array in self.arrays.items():
             array[...] = start[name]
+        self.own = OwnParameters(template, count)
         self._start_state = self.sim._state[0].copy()
         self._start_inputs = self.sim._inputs[0].copy()
         # RESET of the divergence policy leads to the start of the batch
@@ -144,9 +148,35 @@ class LaneWorlds:
 
     # ---- reading
 
+    @property
+    def has_own_parameters(self) -> bool:
+        """Whether parameters were written that may differ from world to world."""
+        return bool(self.own.rows)
+
+    def read_parameter(self, name: str, which: np.ndarray) -> Array:
+        """A parameter of some worlds, (worlds, ...)."""
+        return self.own.read(name, which)
+
+    def write_parameters(self, given: Mapping[str, Array], which: np.ndarray) -> None:
+        """Give worlds numbers by the names of parameters; when one refuses, all keep theirs.
+
+        Raises:
+            CapabilityError: they change what worlds in lanes share.
+        """
+        rows, before = self.own.with_given(given, which), self.sim.own_parameters
+        try:
+            for w in which.tolist():
+                self.sim.set_parameters([w], self.own.world(w, rows)._live().sim.model)
+        except BaseException:
+            self.sim.restore_parameters(before)
+            raise
+        self.own.rows = rows
+
     def models(self, which: np.ndarray) -> list[Model]:
-        """The models of some worlds; all have the same."""
-        return [self.template.model] * len(which)
+        """The models of some worlds."""
+        if not self.has_own_parameters:
+            return [self.template.model] * len(which)
+        return [self.own.world(w).clone()._live().sim.model for w in which.tolist()]
 
     def poses(self, which: np.ndarray) -> Array:
         """Position and xyzw of every body, (worlds, body_count, 7)."""
@@ -158,8 +188,16 @@ class LaneWorlds:
 
     def energies(self, which: np.ndarray) -> tuple[Array, Array]:
         """Kinetic and potential energy [J], (worlds,) each."""
-        model, q, v = self.template.model, self.sim.q[which], self.sim.v[which]
-        return dynamics.kinetic_energy(model, q, v), dynamics.potential_energy(model, q)
+        q, v = self.sim.q[which], self.sim.v[which]
+        if not self.has_own_parameters:
+            model = self.template.model
+            return dynamics.kinetic_energy(model, q, v), dynamics.potential_energy(model, q)
+        made = np.zeros((2, len(which)))
+        for k, w in enumerate(which.tolist()):
+            model = self.own.world(w)._live().sim.model
+            made[0, k] = dynamics.kinetic_energy(model, q[k], v[k])
+            made[1, k] = dynamics.potential_energy(model, q[k])
+        return made[0], made[1]
 
     def contacts(self, which: np.ndarray) -> ContactRows:
         """Contacts of the present state of some worlds, by their position in `which`."""
@@ -180,7 +218,7 @@ class LaneWorlds:
         """A World that goes on from the state of a world; None for a model that was built by code."""
         if self.template.world is None:
             return None
-        made = self.template.world.clone()
+        made = self.own.world(index).clone() if self.has_own_parameters else self.template.world.clone()
         runtime = made._live()
         own = arrays_of(runtime.sim, runtime)
         for name, array in self.arrays.items():
@@ -197,10 +235,19 @@ class LaneWorlds:
         """Everything that the next step depends on, as arrays."""
         made = {name: getattr(self.sim, name) for name in _SAVED}
         clock = np.stack([self._frame_start, self._steps_start, self._time_start, self._ticks])
-        return made | {"clock": clock}
+        own = {PARAMETER + name: rows for name, rows in self.own.rows.items()}
+        return made | {"clock": clock} | own
 
     def load(self, saved: Mapping[str, Array]) -> None:
         """Take over what `save` gave for the same model and number of worlds."""
+        given = {
+            name.removeprefix(PARAMETER): rows for name, rows in saved.items() if name.startswith(PARAMETER)
+        }
+        if given or self.has_own_parameters:
+            every = np.arange(self.count)
+            start = OwnParameters(self.template, self.count)
+            rest = {name: start.read(name, every) for name in self.own.rows if name not in given}
+            self.write_parameters(given | rest, every)
         for name in _SAVED:
             getattr(self.sim, name)[...] = saved[name]
         self._frame_start[:], self._steps_start[:], self._time_start[:], self._ticks[:] = saved["clock"]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of every world as named arrays: masses, friction, damping, gains, limits, gears, gravity.
+"""Parameters of every world as named arrays: masses, sizes, friction, damping, gains, limits, gears, gravity.
 
 Names are the way from a World to the property, such as `multibodies.arm.links.hand.mass`. Writing goes
 through the property of each World, with its checks; when one world refuses, those written before get their
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from worldline._src.errors import CapabilityError, FixedAttributes, NotFoundError, nearest_name
+from worldline._src.errors import ArgumentError, CapabilityError, FixedAttributes, NotFoundError, nearest_name
 from worldline._src.facade import values
 from worldline._src.facade.copying import Address, find
 from worldline._src.facade.world import World
-from worldline._src.scene.geometry import Geometry
+from worldline._src.scene.geometry import SHAPES, Geometry
 from worldline._src.spatial.poses import Array
 
 if TYPE_CHECKING:
@@ -32,9 +32,11 @@ _JOINT = (
     *("coulomb_friction", "armature", "velocity_limits", "effort_limits"),
 )
 _LIMITS = ("position_lower_limits", "position_upper_limits")
+_SIZED = {shape: facts.lengths for shape, facts in SHAPES.items() if facts.sizes}
+"""Shapes that sizes make, and how many they have."""
 REFUSED = {
     "noise": "a World adds no noise to its sensors",
-    "size": "shapes have the size of the description in every world",
+    "size": "planes, meshes, height fields and shapes fitted to meshes have the size of the description",
 }
 """Names that end a parameter which no World changes, and why."""
 
@@ -83,6 +85,20 @@ def _friction(name: str) -> Parameter:
     return Parameter(lambda world: _geoms(world)[name].physics_material.friction[0], write)
 
 
+def _size(name: str, count: int) -> Parameter:
+    """Half sizes of a shape; masses that come from its density follow."""
+
+    def write(world: World, value: Any) -> None:
+        geom = _geoms(world)[name]
+        given = values.dof_vector(value, count, f"size of shape '{name}'")
+        if (given <= 0.0).any():
+            raise ArgumentError(f"size of shape '{name}' must be positive, got {given.tolist()}")
+        geom.size = [*given, *geom.size[count:]]
+        world._topology_changed()
+
+    return Parameter(lambda world: np.array(_geoms(world)[name].size[:count]), write)
+
+
 def _gear(index: int, name: str) -> Parameter:
     """The gear of an actuator."""
 
@@ -109,20 +125,28 @@ def parameters_of(world: World) -> dict[str, Parameter]:
             before = f"multibodies.{robot.name}.joints.{joint.name}."
             made |= {before + name: _property(joint._path(), name) for name in _JOINT}
             made |= {before + name: _limit(joint._path(), k > 0) for k, name in enumerate(_LIMITS)}
-    for name in _geoms(world):
+    for name, geom in _geoms(world).items():
         made[f"shapes.{name}.friction"] = _friction(name)
+        if geom.shape in _SIZED and geom.mesh is None:
+            made[f"shapes.{name}.size"] = _size(name, _SIZED[geom.shape])
     for index, actuator in enumerate(world._scene.actuators):
         if actuator.name is not None:
             made[f"actuators.{actuator.name}.gear"] = _gear(index, actuator.name)
     return made
 
 
+def number_or_row(row: Array) -> Any:
+    """What a property takes: a number, or an array."""
+    return row if row.ndim else float(row)
+
+
 class BatchParameters(FixedAttributes):
     """Parameters of the worlds of a batch by name, each an array with the world as its first dimension.
 
     Reading gives a read-only copy; assignment writes, and a value of the shape of one world serves all.
-    Worlds in lanes share their parameters: writing one moves a batch to threads, unless lanes were asked for,
-    which is refused.
+    Worlds in lanes stay there while parameters change numbers alone. One that changes what a step does, such
+    as restitution of a body that had none, moves a batch to threads, unless lanes were asked for, which is
+    refused.
 
     Example:
         >>> from worldline import simulation as sx
@@ -131,7 +155,7 @@ class BatchParameters(FixedAttributes):
         >>> batch = sx.WorldBatch(world, 3)
         >>> batch.parameters["rigid_bodies.box.mass"] = [1.0, 2.0, 3.0]
         >>> batch.parameters["rigid_bodies.box.mass"].tolist(), batch.layout
-        ([1.0, 2.0, 3.0], 'threads')
+        ([1.0, 2.0, 3.0], 'lanes')
     """
 
     def __init__(self, part: BatchPart) -> None:
@@ -168,32 +192,18 @@ class BatchParameters(FixedAttributes):
         return table[name]
 
     def __getitem__(self, name: str) -> Array:
-        parameter, batch = self._find(name), self._part._batch
-        rows = [
-            np.array(parameter.read(world), float) for world in batch._parameter_worlds(self._part._which)
-        ]
-        return values.read_only(np.array(self._part._leading(np.array(rows))))
+        self._find(name)
+        rows = self._part._batch._worlds.read_parameter(name, self._part._which)
+        return values.read_only(np.array(self._part._leading(rows)))
 
     def __setitem__(self, name: str, value: Any) -> None:
         parameter, batch = self._find(name), self._part._batch
-        shape = np.shape(parameter.read(batch._parameter_worlds(np.array([0]))[0]))
+        shape = np.shape(parameter.read(batch._template.world))
         numbers = values.array(value, name)
         whole = (len(self._part._which), *shape)
         if numbers.shape not in ((shape,) if self._part._single else (whole, shape, ())):
             raise values.ShapeError(f"{name} takes numbers of shape {whole} or {shape}, got {numbers.shape}")
-        rows = np.broadcast_to(numbers, whole)
-        batch._own_parameters(name)
-        worlds = batch._parameter_worlds(self._part._which)
-        before = [np.array(parameter.read(world), float) for world in worlds]
-        done = 0
-        try:
-            for world, row in zip(worlds, rows, strict=True):
-                done += 1
-                parameter.write(world, row if row.ndim else float(row))
-        except BaseException:
-            for world, row in zip(worlds[:done], before[:done], strict=True):
-                parameter.write(world, row if row.ndim else float(row))
-            raise
+        batch._write_parameters({name: np.broadcast_to(numbers, whole)}, self._part._which)
 
     def __repr__(self) -> str:
         return f"BatchParameters({len(self)} of {len(self._part._which)} worlds)"

@@ -16,6 +16,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError, CapabilityError, StepFailure
 from worldline._src.facade.batch.layout_choice import THREADS
+from worldline._src.facade.batch.parameters import Parameter, number_or_row, parameters_of
 from worldline._src.facade.batch.template import Template, arrays_of
 from worldline._src.facade.batch.workers import Workers
 from worldline._src.facade.runtime import Runtime
@@ -153,6 +154,7 @@ class ThreadWorlds:
             if name not in self.arrays:
                 self.arrays[name] = self._known[name].copy()
         self._failed: dict[int, StepFailure] = {}
+        self._parameters: dict[str, Parameter] | None = None
         self.has_own_parameters = False
         """Whether parameters were written that may differ from world to world."""
         self._push(np.arange(count))
@@ -195,6 +197,33 @@ class ThreadWorlds:
             assert world is not None
             found.append(world)
         return found
+
+    def read_parameter(self, name: str, which: np.ndarray) -> Array:
+        """A parameter of some worlds, (worlds, ...)."""
+        parameter = self.parameter(name)
+        return np.array([np.array(parameter.read(world), float) for world in self.single_worlds(which)])
+
+    def parameter(self, name: str) -> Parameter:
+        """How a World has a parameter."""
+        if self._parameters is None:
+            assert self.template.world is not None
+            self._parameters = parameters_of(self.template.world)
+        return self._parameters[name]
+
+    def write_parameters(self, given: Mapping[str, Array], which: np.ndarray) -> None:
+        """Give worlds numbers by the names of parameters; when one refuses, all get theirs back."""
+        worlds, done = self.single_worlds(which), []
+        self.has_own_parameters = True
+        try:
+            for name, rows in given.items():
+                parameter = self.parameter(name)
+                for world, row in zip(worlds, rows, strict=True):
+                    done.append((parameter, world, np.array(parameter.read(world), float)))
+                    parameter.write(world, number_or_row(row))
+        except BaseException:
+            for parameter, world, row in reversed(done):
+                parameter.write(world, number_or_row(row))
+            raise
 
     def models(self, which: np.ndarray) -> list[Model]:
         """The models of some units."""

@@ -238,7 +238,10 @@ class WorldBatch(BatchPart):
             # velocity of the centre of mass: that of the origin and what turning adds
             poses, omega = self.body_poses, self.body_angular_velocities
             turned = rotations(poses.reshape(-1, 7)).reshape(*poses.shape[:2], 3, 3)
-            arm = np.einsum("wbij,bj->wbi", turned, self.model.body_com)
+            com = self.model.body_com[None]
+            if self._worlds.has_own_parameters:
+                com = np.array([model.body_com for model in self._worlds.models(self._which)])
+            arm = np.einsum("wbij,wbj->wbi", turned, np.broadcast_to(com, (self.num_worlds, *com.shape[1:])))
             linear: Any = self.body_linear_velocities + np.cross(omega, arm)
             made = np.concatenate([linear, omega], axis=-1)
             return values.read_only(made)
@@ -268,26 +271,24 @@ class WorldBatch(BatchPart):
             self._parameter_table = parameters_of(self._template.world)
         return self._parameter_table
 
-    def _parameter_worlds(self, which: np.ndarray) -> list[World]:
-        """The World that has the parameters of each of some worlds."""
-        assert self._template.world is not None
-        if isinstance(self._worlds, LaneWorlds):
-            return [self._template.world] * len(which)
-        return self._worlds.single_worlds(which)
-
-    def _own_parameters(self, name: str) -> None:
-        """Let every world have parameters of its own: worlds in lanes share theirs."""
-        if isinstance(self._worlds, ThreadWorlds):
-            self._worlds.has_own_parameters = True
+    def _write_parameters(self, given: dict[str, Array], which: np.ndarray) -> None:
+        """Give worlds parameters of their own; worlds in lanes that would differ in a step go to threads."""
+        try:
+            self._worlds.write_parameters(given, which)
             return
-        if self._asked == LANES:
-            raise CapabilityError(f"layout 'lanes' has no parameters by world, and '{name}' is written")
+        except CapabilityError as error:
+            if isinstance(self._worlds, ThreadWorlds):
+                raise
+            if self._asked == LANES:
+                names = ", ".join(given)
+                raise CapabilityError(f"layout 'lanes' cannot have {names} by world: {error}") from None
+            reason = str(error)
         lanes = self._worlds
         moved = ThreadWorlds(self._template, self.num_worlds, lanes.arrays)
         moved.continue_from(lanes.frame, lanes.time, lanes.failures, lanes.frozen)
-        moved.has_own_parameters = True
-        self._worlds = moved
-        self._choice = LayoutChoice(moved.kind, (f"worlds have parameters of their own: {name}",))
+        moved.write_parameters(lanes.own.rows, np.arange(self.num_worlds))
+        moved.write_parameters(given, which)
+        self._worlds, self._choice = moved, LayoutChoice(moved.kind, (f"{', '.join(given)}: {reason}",))
 
     def randomize(self, randomization: Randomization, worlds: WhichWorlds = None) -> None:
         """Draw parameters of worlds: every line of a randomization for every parameter that it names.
@@ -329,16 +330,8 @@ class WorldBatch(BatchPart):
                         for k, w in enumerate(which.tolist())
                     ]
                 ).reshape(len(which), *first.shape)
-        before = {name: part.parameters[name] for name in rows}
-        done = []
-        try:
-            for name, numbers in rows.items():
-                done.append(name)
-                part.parameters[name] = numbers
-        except BaseException:
-            for name in done:
-                part.parameters[name] = before[name]
-            raise
+        if rows:
+            self._write_parameters(rows, which)
 
     def fingerprint(self, world: int | None = None) -> str:
         """Hash of model, options, state, commands and time of one world, or of all when None; 64 hex digits.
@@ -346,14 +339,15 @@ class WorldBatch(BatchPart):
         Equal fingerprints mean equal numbers to the last bit; what solvers start from is not part of it.
         """
         which = indices_of(world, self.num_worlds)
-        shared = None if isinstance(self._worlds, ThreadWorlds) else digest(model_parts(self.model))
+        own = isinstance(self._worlds, ThreadWorlds) or self._worlds.has_own_parameters
+        shared = None if own else digest(model_parts(self.model))
         options = "" if self._template.world is None else repr(self._template.world.options)
         arrays = [array for name, array in self._worlds.arrays.items() if self._has(name) and array[0].size]
         clock = np.stack([self._worlds.time, self._worlds.frame], axis=1)
         made = []
         for w in which.tolist():
             model = shared
-            if isinstance(self._worlds, ThreadWorlds):
+            if own:
                 model = digest(model_parts(self._worlds.models(np.array([w]))[0]))
             made.append(digest([str(model), options, *(array[w] for array in arrays), clock[w]]))
         return made[0] if world is not None else digest(made)

@@ -250,8 +250,8 @@ def _solve(dof, mass, option, tolerance, n, done, made_io, a_io):
 def solve_slots(dof, mass, layout, option, tolerance, n, made_io, a_io):
     """Accelerations that satisfy `n` rows, from the smooth ones in a_io.
 
-    mass: M and its factor L, current. tolerance: change of a slack that ends sweeps [m/s^2]. Forces for the next step stay in `kept`, sweeps and steps without
-    convergence in `sweeps`.
+    mass: M and its factor L, current. tolerance: change of a slack that ends sweeps [m/s^2]. Forces for the
+    next step stay in `kept`, sweeps and steps without convergence in `sweeps`.
     """
     force, bounce = made_io.dual.dual[_FORCE], made_io.bounce
     tries = constant(0.0, a_io[0])
