@@ -33,25 +33,11 @@ _HERE = str(Path(__file__).parent)
 _SERVE = f"import sys; sys.path.insert(0, {_HERE!r}); import machine_code; machine_code.serve()"
 
 
-def make_library_code() -> None:
-    """Let the compiler make code that can be anywhere in memory, as libraries need it, in this process.
-
-    What it makes for its own memory has absolute addresses, which would be written into pages of a library.
-    """
-    from numba.core.codegen import JITCPUCodegen
-
-    customize = JITCPUCodegen._customize_tm_options
-
-    def independent(self: Any, options: dict[str, Any]) -> None:
-        customize(self, options)
-        options |= {"reloc": "pic", "codemodel": "small"}
-
-    JITCPUCodegen._customize_tm_options = independent
-
-
 def serve() -> None:
-    """Compile what standard input asks for, in a process of its own."""
-    make_library_code()
+    """Compile what standard input asks for, in a process of its own, into code that libraries can have."""
+    from worldline._src import compiler
+
+    compiler.anywhere = True
     compile_ahead.serve()
 
 
@@ -75,7 +61,6 @@ def main() -> None:
         build_level(options)
         options.level = None
     elif options.level:
-        make_library_code()
         compile_ahead._SERVE = _SERVE
         build_level(options)
         return

@@ -35,6 +35,9 @@ _FEWEST = 3
 """Stages for which it is worth to start a process, which takes two seconds."""
 _SERVE = "from worldline._src.compile_ahead import serve; serve()"
 
+_MORE_SCALARS = "worldline._src.duals.kind"
+"""What adds to `SCALARS`; it stands above this file, so it is imported by its name."""
+
 _lock = threading.Lock()
 _waiting: deque[_Task] = deque()
 _workers = 0
@@ -151,6 +154,7 @@ def serve(orders: IO[str] | None = None, answers: IO[str] | None = None) -> None
 
 def _unit(module: str, name: str, variant: str) -> Unit:
     """A unit by its name."""
+    importlib.import_module(_MORE_SCALARS)
     if variant in SCALARS:
         return Stage.registry[name].unit(SCALARS[variant])
     entries = (one.unit() for one in Entry.registry if (one.__module__, one.__name__) == (module, name))

@@ -6,7 +6,8 @@ Everything is compiled with one set of floating-point flags. `contract`, `nsz` a
 one world and of a lane equal bit for bit; anything that may reorder sums would not. Nothing may allocate: the
 memory manager is off, so an allocation is a compile error.
 
-Compiled functions are called through their address and need nothing of the compiler or of Python, so that
+Helpers are compiled to the compiler's intermediate code alone, which their callers merge; machine code is made
+of whole units only. Compiled functions are called through their address and need nothing of the compiler or of Python, so that
 their object code can be kept in a file and linked into a library. A function that Python calls (`entry`) gets
 a wrapper for that: it finds the arrays in the tuple of operands by the documented layout of NumPy arrays, and
 refuses others than those it was compiled for.
@@ -14,14 +15,18 @@ refuses others than those it was compiled for.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numba
 from llvmlite import ir
 from numba import types
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
 from numba.core.typing.templates import infer, infer_global, make_intrinsic_template
 from numba.extending import intrinsic
 from numba.np import arrayobj
@@ -41,13 +46,11 @@ LOWERING = "worldline._src.scalar.lowering"
 
 
 class Compiled(NamedTuple):
-    """Machine code of one function: where it is, its object file, its symbol there, and what it returns."""
+    """Machine code of one function: its object file, its symbol there, and what it returns."""
 
-    address: int
     image: bytes
     symbol: str
     result: str
-    owner: Any
 
 
 def lowers(function: Callable[..., Any]) -> Callable[[Any], Any]:
@@ -81,6 +84,7 @@ def type_of(kind: Kind) -> Any:
     """The compiler's type of the numbers of a scalar."""
     if kind.name in _NUMBERS:
         return _NUMBERS[kind.name]
+    importlib.import_module(kind.lowering)
     return importlib.import_module(LOWERING).SCALARS[kind.name]
 
 
@@ -95,15 +99,73 @@ def compile_stage(function: Callable[..., None], kind: Kind) -> Compiled:
     if kind.own_constants:
         constants, data = data, lowering.memory.OwnConstantsPointer(type_of(kind))
     signature = (integers, constants, integers, data)
-    return _compiled(numba.njit(**OUTLINE_OPTIONS)(function), signature, "")
+    with _units_alone() as machine:
+        made = numba.njit(**OUTLINE_OPTIONS)(function)
+        made.compile(signature)
+        code = made.overloads[signature]
+        return Compiled(machine.object_code(code.library), code.fndesc.llvm_func_name, "")
 
 
-def _compiled(made: Any, signature: tuple[Any, ...], result: str) -> Compiled:
-    made.compile(signature)
-    code = made.overloads[signature]
-    symbol = code.fndesc.llvm_func_name
-    address = code.library.get_pointer_to_function(symbol)
-    return Compiled(address, bytes(code.library._get_compiled_object()), symbol, result, made)
+# ---- machine code of units, and of nothing else
+
+
+class _Library(JITCodeLibrary):
+    """Optimized intermediate code of a function and of what it calls, without machine code.
+
+    The compiler would make machine code of every helper as soon as something calls it: of each operation on
+    scalars, of what uses that, and so on up to the unit, all of it merged into the unit and never called.
+    """
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        return 0
+
+
+class _Machine(JITCPUCodegen):
+    """The processor that code is made for."""
+
+    _library_class = _Library
+
+    def __init__(self, anywhere: bool) -> None:
+        self._anywhere = anywhere
+        super().__init__("worldline")
+
+    def _customize_tm_options(self, options: dict[str, Any]) -> None:
+        super()._customize_tm_options(options)
+        if self._anywhere:
+            # otherwise absolute addresses would be written into pages of a library
+            options |= {"reloc": "pic", "codemodel": "small"}
+
+    def set_env(self, env_name: str, env: Any) -> None:
+        """Nothing here uses the environment of Python functions."""
+
+    def object_code(self, library: _Library) -> bytes:
+        """The object file of a library."""
+        library._ensure_finalized()
+        return bytes(self._tm.emit_object(library._final_module))
+
+
+anywhere = False
+"""Whether object code can be anywhere in memory, as a shared library needs it, instead of where it is placed."""
+
+_machine = functools.cache(_Machine)
+
+
+@contextlib.contextmanager
+def _units_alone() -> Iterator[_Machine]:
+    """Make machine code of units alone, while whatever else uses the compiler waits."""
+    with global_compiler_lock:
+        context = cpu_target.target_context
+        machine, usual = _machine(anywhere), context._internal_codegen
+        context._internal_codegen = machine
+        try:
+            yield machine
+        finally:
+            context._internal_codegen = usual
 
 
 # ---- functions that Python calls
@@ -142,17 +204,17 @@ def compile_entry(function: Callable[..., Any], operands: tuple[Any, ...]) -> Co
     kinds = [types.float64 if flat[k][1] == "float64" else types.int64 for k in numbers]
     cell = types.CPointer(types.int64)
     signature = (types.CPointer(types.int64), types.int64, cell, *kinds)
-    made = numba.njit(**OUTLINE_OPTIONS)(scope["wrapper"])
-    made.compile(signature)
-    return _c_function(made, made.overloads[signature], results[0])
+    with _units_alone() as machine:
+        made = numba.njit(**OUTLINE_OPTIONS)(scope["wrapper"])
+        made.compile(signature)
+        return _c_function(machine, made.overloads[signature], results[0])
 
 
-def _c_function(made: Any, code: Any, result: str) -> Compiled:
+def _c_function(machine: _Machine, code: Any, result: str) -> Compiled:
     """A function in the convention of C around one in the compiler's own, which returns whether it failed."""
     context = code.target_context
     symbol = f"{code.fndesc.unique_name}_c"
-    library = context.codegen().create_library(symbol)
-    library.enable_object_caching()
+    library = machine.create_library(symbol)
     library.add_linking_library(code.library)
     module = library.create_ir_module(symbol)
     convention, kinds = context.call_conv, code.fndesc.argtypes
@@ -163,10 +225,8 @@ def _c_function(made: Any, code: Any, result: str) -> Compiled:
     status, value = convention.call_function(builder, inner, types.int64, kinds, outer.args)
     builder.ret(builder.select(status.is_error, ir.Constant(ir.IntType(64), FAILED), value))
     library.add_ir_module(module)
-    with global_compiler_lock:
-        library.finalize()
-    address = library.get_pointer_to_function(symbol)
-    return Compiled(address, bytes(library._get_compiled_object()), symbol, result, (made, library))
+    library.finalize()
+    return Compiled(machine.object_code(library), symbol, result)
 
 
 def _call(operands: tuple[Any, ...], values: Any, scope: dict[str, Any]) -> str:

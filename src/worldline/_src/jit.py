@@ -71,7 +71,8 @@ class Unit(NamedTuple):
 
             made = self.make(compiler)
             kernel_cache.save(self.function, self.variant, made.image, made.symbol, made.result)
-        return kernel_cache.Code(made.address, made.result, made.owner, "compiler")
+        address, owner = kernel_cache.placed(made.image, made.symbol)
+        return kernel_cache.Code(address, made.result, owner, "compiler")
 
 
 class Stage:

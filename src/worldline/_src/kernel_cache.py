@@ -298,11 +298,11 @@ def load(function: Callable[..., Any], variant: str) -> Code | None:
     if kept is None:
         return None
     image, symbol, result = kept
-    address, owner = _placed(image, symbol)
+    address, owner = placed(image, symbol)
     return Code(address, result, owner, "cache")
 
 
-def _placed(image: bytes, symbol: str) -> tuple[int, Any]:
+def placed(image: bytes, symbol: str) -> tuple[int, Any]:
     """The address of a symbol of object code that is placed in memory, and what keeps it there."""
     from llvmlite import binding
 

@@ -14,15 +14,24 @@ from typing import Any
 
 
 class Kind:
-    """A scalar: its name, and how many doubles one of them is."""
+    """A scalar: its name, how many doubles one of them is, and the module that tells the compiler of it."""
 
     resolve: Callable[[Kind], Any]
     """The compiler's type of a kind; set when the compiler is loaded."""
 
-    def __init__(self, name: str, label: str, doubles: int, own_constants: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        label: str,
+        doubles: int,
+        lowering: str = "worldline._src.scalar.lowering",
+        *,
+        own_constants: bool = False,
+    ) -> None:
         self.name = name
         self.label = label
         self.doubles = doubles
+        self.lowering = lowering
         self.own_constants = own_constants
         """Whether the constants of a model are of this scalar too: every world has its own."""
 
@@ -51,4 +60,4 @@ DUAL = Kind("dual", "dual", 2)
 """A value and its derivative along one direction."""
 
 SCALARS = {kind.name: kind for kind in (float64, LANES4, LANES8, LANES4_OWN, LANES8_OWN, DUAL)}
-"""What the data arena of a stage may hold."""
+"""What the data arena of a stage may hold; `duals` adds the scalar of derivatives of steps."""

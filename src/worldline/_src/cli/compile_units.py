@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from worldline._src.duals.kind import DUAL7
 from worldline._src.jit import Entry, Unit
 from worldline._src.scalar.lanes import native_width
 
@@ -14,7 +15,7 @@ WIDTHS = {"x86-64-v3": (4,), "x86-64-v4": (4, 8)}
 def scalars(level: str | None = None) -> tuple[str, ...]:
     """Names of the scalars that run on a level of processors, or on this one."""
     widths = WIDTHS[level] if level else sorted({4, native_width()})
-    return ("float", *(f"lanes{width}" for width in widths), "dual")
+    return ("float", *(f"lanes{width}" for width in widths), "dual", "dual7")
 
 
 def units(scalar: str) -> list[Unit]:
@@ -35,7 +36,10 @@ def units(scalar: str) -> list[Unit]:
     )
     from worldline._src.step.constraints import all_stages
     from worldline._src.step.evaluate import SCALARS
+    from worldline._src.step.step_derivatives import dual_stages
 
+    if scalar == "dual7":
+        return [stage.unit(DUAL7) for stage in dual_stages()]
     wanted = [*programs.ALL, *stepping.PROGRAMS] if scalar != "dual" else derivatives.PROGRAMS
     wanted = [program for program in wanted if scalar == "float" or not program.one_by_one]
     stages = [stage for program in wanted for stage in program.stages]

@@ -8,12 +8,11 @@ of its arithmetic, so an edit there recompiles derivatives and nothing else.
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 
 from worldline._src.jit import Stage
-from worldline._src.kernel_cache import SOURCES, compiler_version
-from worldline._src.kinds import Kind
+from worldline._src.kernel_cache import SOURCES
+from worldline._src.kinds import SCALARS, Kind
 
 DIRECTIONS = 7
 """Derivatives that a number carries."""
@@ -23,15 +22,14 @@ DOUBLES = DIRECTIONS + 1
 _LOWERING = "worldline._src.duals.lowering"
 _DIGEST = SOURCES.digest(Path(__file__).with_name("lowering.py")).hex()[:12]
 
-DUAL7 = Kind(f"dual7-{_DIGEST}", "dual of 7 directions", DOUBLES)
+DUAL7 = SCALARS.setdefault(
+    f"dual7-{_DIGEST}", Kind(f"dual7-{_DIGEST}", "dual of 7 directions", DOUBLES, _LOWERING)
+)
 """A value and its derivatives along seven directions, as one machine vector."""
 
 
 def dual_address(stage: Stage) -> int:
     """The address of a stage's machine code for dual numbers, compiled when there is none."""
-    if compiler_version() is not None and not stage.is_compiled(DUAL7):
-        # tells the compiler what the scalar is; without one the stage is refused by name
-        importlib.import_module(_LOWERING)
     return stage.address(DUAL7)
 
 

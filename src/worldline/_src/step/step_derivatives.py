@@ -42,9 +42,12 @@ from worldline._src.step.step_table import (
     CONSTRAINT,
     LOG,
     MULTIBODY,
+    TABLE,
     USER,
+    Phase,
     StepPlan,
     called_stages,
+    may_hold,
 )
 
 _STRUCTURE = frozenset(
@@ -588,6 +591,21 @@ class _Duals:
             whole = np.moveaxis(part[:, :, 1:], 0, 1).reshape(size)[:, :n]
             made[name] = np.concatenate([kept[name][:, None] if n == 0 else part[0, :, :1], whole], axis=1)
         return made
+
+
+def dual_stages() -> list[Stage]:
+    """Every stage that derivatives of steps run in dual numbers."""
+    never = frozenset((*_REFUSED, "fixed"))
+    found: list[Stage] = [LINKED[k] for k in FAMILY_LINKS[CONVEX]] + [mass_of_island]
+    for row in TABLE:
+        left_out = row.phase in (Phase.VARIATIONAL, Phase.SENSORS) or row.arenas in (LOG, USER)
+        if left_out or row.stage.name in _STRUCTURE or not may_hold(row.when, never):
+            continue
+        if row.caller is None:
+            found += [one for one, _ in _IN_DUALS.get(row.stage.name, [(row.stage, row.arenas)])]
+        elif row.link is None:
+            found.append(row.stage)
+    return list(dict.fromkeys(found))
 
 
 def _addresses(sets: Any) -> np.ndarray:

@@ -519,6 +519,14 @@ def _holds(when: str, true: frozenset[str]) -> bool:
     return not when or all(any(map(is_true, clause.split(" or "))) for clause in when.split(" and "))
 
 
+def may_hold(when: str, never: frozenset[str]) -> bool:
+    """Whether a condition holds for some names, of which others are never true."""
+    return not when or all(
+        any(word.startswith("not ") or word not in never for word in clause.split(" or "))
+        for clause in when.split(" and ")
+    )
+
+
 @cache
 def rows_of(plan: StepPlan) -> tuple[Row, ...]:
     """The rows of a step as they run, one after the other; those with a caller stand after it."""
