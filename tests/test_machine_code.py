@@ -265,7 +265,7 @@ def test_features_are_those_the_compiler_sees():
         assert (name in processor.flags()) == bool(features.get(name)), name
 
 
-BY_THE_COMPILER = {"differentiate_islands"}
+BY_THE_COMPILER = {"differentiate_islands", "relax_islands"}
 """Stages of derivatives of steps, which run in dual numbers of seven directions and need the compiler."""
 
 

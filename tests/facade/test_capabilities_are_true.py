@@ -122,16 +122,19 @@ def test_execution():
 
 def test_derivatives():
     row = MATRIX["differentiability"]
-    assert row.available == ("analytic", "autodiff", "finite-difference checked")
+    modes = ("complementarity-aware", "pre-contact-surrogate")
+    assert row.available == ("analytic", "autodiff", "finite-difference checked", *modes)
     world = sx.World(differentiable=True)
     world.add_rigid_body("box", mass=1.0)
     world.step()
     assert world.check_derivatives().largest_error < 1e-8
     assert world.get_step_derivatives().provenance["state_jacobian"] is sx.Provenance.DUAL
-    assert row.unavailable == ("complementarity-aware", "pre-contact-surrogate")
-    for mode in row.unavailable:
-        with pytest.raises(NotImplementedError, match="contact_gradient_mode"):
-            sx.World(differentiable=True, contact_gradient_mode=sx.ContactGradientMode(mode)).step()
+    assert row.unavailable == ()
+    origins = {"analytic": None, modes[0]: None, modes[1]: sx.Provenance.SURROGATE}
+    for mode, origin in origins.items():
+        world.contact_gradient_mode = sx.ContactGradientMode(mode)
+        world.step()
+        assert world.get_step_derivatives().provenance.get("open contacts") is origin
 
 
 # ---- features that are no member of an enumeration

@@ -56,7 +56,8 @@ ASKED = {
     "format to write": lambda p: msd.World().to_file(p),
     "barrier method": lambda p: sx.World(rigid_body_solver=sx.RigidBodySolver.IPC).step(),
     "derivatives": lambda p: sx.World(
-        differentiable=True, contact_gradient_mode=sx.ContactGradientMode.PRE_CONTACT_SURROGATE
+        differentiable=True,
+        multibody_options=sx.MultibodyOptions(sx.MultibodyIntegrationFamily.VARIATIONAL),
     ).step(),
 }
 

@@ -226,11 +226,14 @@ def test_unmet_requests_name_their_row_before_the_first_step(what, simulating):
     assert world.frame == frame and world.is_simulation_mode is simulating
 
 
-def test_a_gradient_mode_that_is_not_there_is_refused_by_its_row():
-    mode = sx.ContactGradientMode.COMPLEMENTARITY_AWARE
-    world = sx.World(differentiable=True, contact_gradient_mode=mode)
-    with pytest.raises(NotImplementedError, match="differentiability: contact_gradient_mode COMPLEMENTARITY"):
-        world.step()
+def test_gradient_modes_say_what_they_are():
+    reasons = set()
+    for mode in sx.ContactGradientMode:
+        world = sx.World(differentiable=True, contact_gradient_mode=mode)
+        row = {row.option: row for row in world.resolved_configuration}["contact_gradient_mode"]
+        assert row.requested == row.resolved == mode.value
+        reasons.add(row.reason)
+    assert len(reasons) == len(sx.ContactGradientMode)
 
 
 def test_resolved_configuration_says_what_runs_and_why():

@@ -262,8 +262,8 @@ def test_what_has_no_derivatives_is_refused_by_name():
     assert world.frame == 0
     world = sx.World(differentiable=True)
     box = world.add_rigid_body("box")
-    with pytest.raises(NotImplementedError, match="FRICTION of RigidBody"):
-        world.add_differentiable_parameter(box, sx.PhysicalParameter.FRICTION)
+    with pytest.raises(NotImplementedError, match="ARMATURE of RigidBody"):
+        world.add_differentiable_parameter(box, sx.PhysicalParameter.ARMATURE)
     world.add_force_element("wind", lambda context: None)
     with pytest.raises(NotImplementedError, match="force elements"):
         world.step()

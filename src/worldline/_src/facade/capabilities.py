@@ -118,10 +118,17 @@ def capabilities() -> tuple[Capability, ...]:
         ),
         Capability(
             ROWS[DERIVATIVES],
-            ("analytic", "autodiff", "finite-difference checked"),
-            ("complementarity-aware", "pre-contact-surrogate"),
+            (
+                "analytic",
+                "autodiff",
+                "finite-difference checked",
+                "complementarity-aware",
+                "pre-contact-surrogate",
+            ),
+            (),
             "of the state after a step of one World, on its active set: dual numbers through all stages, "
-            "implicit differentiation of rows that Newton's method solved; parameters by differences. "
+            "implicit differentiation of rows that Newton's method solved, with relaxed complementarity or "
+            "with springs between shapes that do not touch if asked for; parameters by differences. "
             "Refused by name: the variational family, implicit velocity, deep overlap of hard contacts, "
             "contacts of surfaces, and of cylinders, cones and ellipsoids with each other, sleeping, "
             "functions of the user, batches",

@@ -8,30 +8,35 @@ those of `World.control_space()`. Where numbers come from stands in `step/step_d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from worldline._src.errors import CapabilityError, NotFoundError, OperationError
-from worldline._src.facade import persistence, state_vectors, values
-from worldline._src.facade.kinds import PhysicalParameter
+from worldline._src.errors import OperationError
+from worldline._src.facade import persistence, physical_parameters, state_vectors, values
+from worldline._src.facade.kinds import ContactGradientMode
+from worldline._src.facade.phantom_contacts import phantom_terms
+from worldline._src.facade.physical_parameters import Numbers, numbered, numbers_of
 from worldline._src.spatial.poses import Array
-from worldline._src.step.step_derivatives import Outcome, Seeds, StepTangent, replayed_from
+from worldline._src.step.step_derivatives import (
+    Outcome,
+    Seeds,
+    Sensitivities,
+    StepTangent,
+    replayed_from,
+)
 
 if TYPE_CHECKING:
-    from worldline._src.facade.joint import Joint
-    from worldline._src.facade.link import Link
-    from worldline._src.facade.rigid_body import RigidBody
     from worldline._src.facade.runtime import Runtime
     from worldline._src.facade.state_space import StateSpace
     from worldline._src.facade.world import World
 
-_DIFFERENCE = 1e-6
-"""Step of differences by a parameter, relative to it or to one, whichever is more."""
+_DIFFERENCE = 1e-5
+"""Step of differences by a parameter, relative to it; in its unit where it is zero."""
 _KINK = 0.01
 """Difference of one-sided and central differences, relative to the column, beyond which there is a kink."""
 
@@ -41,6 +46,10 @@ class Provenance(Enum):
 
     ANALYTIC = "analytic"
     """A formula: implicit differentiation of the solved rows."""
+    SMOOTHED = "smoothed"
+    """A formula for rows with relaxed complementarity, `ContactGradientMode.COMPLEMENTARITY_AWARE`."""
+    SURROGATE = "surrogate"
+    """Derivatives of contacts that have not closed, `ContactGradientMode.PRE_CONTACT_SURROGATE`."""
     DUAL = "dual"
     """Dual numbers through the stages of the step: exact to rounding."""
     FINITE_DIFFERENCE = "finite difference"
@@ -95,24 +104,6 @@ class DerivativeCheck(NamedTuple):
     """Columns whose differences cross a change of the active set or another kink, which are left out."""
     errors: Mapping[str, float]
     """Largest error by column."""
-
-
-class Parameter(NamedTuple):
-    """A parameter that derivatives are taken against, by the names of what it belongs to."""
-
-    owner: tuple[str, ...]
-    """Name of a rigid body, or of a multibody and of its link or joint."""
-    parameter: PhysicalParameter
-    lower: float | None
-    upper: float | None
-
-
-class _Numbers(NamedTuple):
-    """The numbers of a parameter: array of the model, where they are in it, and their names."""
-
-    array: str
-    rows: tuple[tuple[int, ...], ...]
-    names: list[str]
 
 
 class _Layout(NamedTuple):
@@ -171,16 +162,38 @@ def jacobians(world: World) -> tuple[Array, Array]:
     return _jacobians(world, require_tangent(world), _layout(world))
 
 
-def _jacobians(world: World, tangent: StepTangent, layout: _Layout) -> tuple[Array, Array]:
+def _jacobians(
+    world: World, tangent: StepTangent, layout: _Layout, mode: ContactGradientMode | None = None
+) -> tuple[Array, Array]:
     n, m = len(layout.state_names), len(layout.control_names)
-    whole = _columns(world, tangent, layout, np.eye(n + m)[:, :n], np.eye(n + m)[:, n:])
+    whole = _columns(world, tangent, layout, np.eye(n + m)[:, :n], np.eye(n + m)[:, n:], mode)
     return whole[:, :n], whole[:, n:]
 
 
-def _columns(world: World, tangent: StepTangent, layout: _Layout, x: Array, u: Array) -> Array:
+def _columns(
+    world: World,
+    tangent: StepTangent,
+    layout: _Layout,
+    x: Array,
+    u: Array,
+    mode: ContactGradientMode | None = None,
+) -> Array:
     """Derivatives along rows of tangents `x` and controls `u`, (tangent dimension, rows)."""
-    made = tangent.differentiate(_seeds(world, layout, x, u))
+    mode = mode or world.contact_gradient_mode
+    relaxed = mode is ContactGradientMode.COMPLEMENTARITY_AWARE
+    made = tangent.differentiate(_seeds(world, layout, x, u), relaxed)
+    if mode is ContactGradientMode.PRE_CONTACT_SURROGATE:
+        made = _with_phantoms(world, tangent, made)
     return np.concatenate(made)[layout.tangent]
+
+
+def _with_phantoms(world: World, tangent: StepTangent, made: Sensitivities) -> Sensitivities:
+    """Add derivatives of contacts that have not closed at the end of the step."""
+    terms = phantom_terms(world, tangent.replayed(Seeds()).q)
+    if terms is None:
+        return made
+    pull = terms[0] @ made.displacement + terms[1] @ made.velocity
+    return made._replace(velocity=made.velocity + pull)
 
 
 def _seeds(world: World, layout: _Layout, x: Array, u: Array) -> Seeds:
@@ -224,18 +237,14 @@ def _new_layout(world: World, runtime: Runtime) -> _Layout:
         else:
             rows = _dofs(world, runtime, owner) + (0 if quantity in ("pose", "q") else nv)
         tangent.append(rows)
-        names += _numbered(variable.name, len(rows))
+        names += numbered(variable.name, len(rows))
     controls = state_vectors.own_space(world, control=True, rigid_only=False)
     return _Layout(
         np.concatenate([np.zeros(0, np.int64), *tangent]),
         tuple(names),
         _control_fields(world, runtime, controls),
-        tuple(name for v in controls.variables for name in _numbered(v.name, v.dimension)),
+        tuple(name for v in controls.variables for name in numbered(v.name, v.dimension)),
     )
-
-
-def _numbered(name: str, count: int) -> list[str]:
-    return [name] if count == 1 else [f"{name}[{k}]" for k in range(count)]
 
 
 def _dofs(world: World, runtime: Runtime, owner: str) -> np.ndarray:
@@ -274,15 +283,19 @@ def _control_fields(
     }
 
 
-def _provenance(world: World, parameters: list[_Numbers]) -> Mapping[str, Provenance]:
+def _provenance(world: World, parameters: list[Numbers]) -> Mapping[str, Provenance]:
     constraints = world._live().constraints
     made = {
         "state_jacobian": Provenance.DUAL,
         "control_jacobian": Provenance.DUAL,
         "parameter_jacobian": Provenance.FINITE_DIFFERENCE if parameters else Provenance.UNSUPPORTED,
     }
+    mode = world.contact_gradient_mode
+    if mode is ContactGradientMode.PRE_CONTACT_SURROGATE:
+        made["open contacts"] = Provenance.SURROGATE
     if constraints is not None and constraints.constrains:
-        made["constraint solve"] = Provenance.ANALYTIC
+        smoothed = mode is ContactGradientMode.COMPLEMENTARITY_AWARE
+        made["constraint solve"] = Provenance.SMOOTHED if smoothed else Provenance.ANALYTIC
         if constraints.collision is not None:
             made["contact geometry"] = Provenance.DUAL
     return MappingProxyType(made)
@@ -290,91 +303,43 @@ def _provenance(world: World, parameters: list[_Numbers]) -> Mapping[str, Proven
 
 # ---- parameters
 
-_OF_BODY = {
-    PhysicalParameter.MASS: ("body_mass", ((),)),
-    PhysicalParameter.CENTER_OF_MASS: ("body_com", ((0,), (1,), (2,))),
-    PhysicalParameter.INERTIA: ("body_inertia", ((0, 0), (1, 1), (2, 2))),
-}
-_OF_JOINT = {
-    PhysicalParameter.DAMPING: "joint_damping",
-    PhysicalParameter.STIFFNESS: "joint_stiffness",
-    PhysicalParameter.ARMATURE: "joint_armature",
-    PhysicalParameter.POSITION_GAIN: "joint_target_ke",
-    PhysicalParameter.VELOCITY_GAIN: "joint_target_kd",
-}
 
-
-def parameter_of(
-    world: World,
-    owner: RigidBody | Link | Joint,
-    parameter: PhysicalParameter,
-    lower: float | None,
-    upper: float | None,
-) -> Parameter:
-    """A parameter of a body or of a joint of the World; refuses those that have no derivatives."""
-    path = next((path for path, handle in _owners(world, parameter) if handle is owner), None)
-    if path is None:
-        raise CapabilityError(
-            f"derivatives by {parameter.name} of {owner!r} are not available; links and rigid bodies of this "
-            f"World have {', '.join(p.name for p in _OF_BODY)}, joints of its multibodies "
-            f"{', '.join(p.name for p in _OF_JOINT)}"
-        )
-    return Parameter(path, parameter, lower, upper)
-
-
-def _owners(world: World, parameter: PhysicalParameter) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """What may have a parameter, by its names."""
-    if parameter in _OF_BODY:
-        for name, body in world._rigid_bodies.items():
-            yield (name,), body
-    for name, robot in world._multibodies.items():
-        parts = robot._links if parameter in _OF_BODY else robot._joints if parameter in _OF_JOINT else {}
-        for part, handle in parts.items():
-            yield (name, part), handle
-
-
-def numbers_of(world: World, one: Parameter) -> _Numbers:
-    """Where the numbers of a parameter are in the model; raises when its owner is gone."""
-    runtime = world._live()
-    handle = next((handle for path, handle in _owners(world, one.parameter) if path == one.owner), None)
-    base = f"{'.'.join(one.owner)}.{one.parameter.value}"
-    if handle is None:
-        raise NotFoundError(f"'{base}' is a differentiable parameter, but its owner is no longer here")
-    if one.parameter in _OF_BODY:
-        array, parts = _OF_BODY[one.parameter]
-        rows = tuple((runtime.body(handle._link), *part) for part in parts)
-    else:
-        dofs = runtime.v_slice(handle._joint)
-        array, rows = _OF_JOINT[one.parameter], tuple((d,) for d in range(dofs.start, dofs.stop))
-    return _Numbers(array, rows, _numbered(base, len(rows)))
-
-
-def _by_parameters(world: World, tangent: StepTangent, parameters: list[_Numbers]) -> Array:
-    """Central differences of the last step by parameters, made on a copy of the World."""
+def _by_parameters(world: World, tangent: StepTangent, parameters: list[Numbers]) -> Array:
+    """Differences of fourth order of the last step by parameters, made on a copy of the World."""
     sim = world._live().sim
     size = 2 * world._live().model.joint_dof_count + len(sim.activation)
     columns: list[Array] = []
-    clone = persistence.clone_world(world)._live() if parameters else None
+    copy = _copy_of(world, tangent) if parameters else None
     for one in parameters:
-        for row in one.rows:
-            assert clone is not None
-            start = np.array(getattr(clone.model, one.array))
-            h = _DIFFERENCE * max(1.0, abs(float(start[row])))
+        assert copy is not None
+        start = physical_parameters.read(copy, one)
+        for k, x in enumerate(start.tolist()):
+            h = _DIFFERENCE * (abs(x) if x != 0.0 else 1.0)
             # numbers that must not be negative are differenced from above where they are zero
-            central = start[row] > h or one.array == "body_com"
+            shifts = (-2.0, -1.0, 1.0, 2.0) if one.signed or x != 0.0 else (0.0, 1.0, 2.0)
             ends: list[Outcome] = []
-            for shift in (-h, h) if central else (0.0, h, 2.0 * h):
-                moved = start.copy()
-                moved[row] += shift
-                clone.update(**{one.array: moved})
-                ends.append(replayed_from(clone.sim, tangent.kept))
-            clone.update(**{one.array: start})
-            if central:
-                columns.append(tangent.difference(*ends) / (2.0 * h))
+            for multiple in shifts:
+                change = np.zeros(len(start))
+                change[k] = multiple * h
+                physical_parameters.shift(copy, one, change)
+                ends.append(replayed_from(copy.sim, tangent.kept))
+                physical_parameters.shift(copy, one, -change)
+            if len(shifts) == 4:
+                # (8 (f(h) - f(-h)) - (f(2 h) - f(-2 h))) / 12 h
+                near, far = tangent.difference(ends[1], ends[2]), tangent.difference(ends[0], ends[3])
+                columns.append((8.0 * near - far) / (12.0 * h))
             else:
                 near, far = (tangent.difference(ends[0], end) for end in ends[1:])
                 columns.append((4.0 * near - far) / (2.0 * h))
     return np.array(columns).reshape(-1, size).T
+
+
+def _copy_of(world: World, tangent: StepTangent) -> Runtime:
+    """A copy whose parameters are changed; kept until those of the World change."""
+    version = world._live().version
+    if tangent.copy is None or tangent.copy[0] != version:
+        tangent.copy = version, persistence.clone_world(world)
+    return tangent.copy[1]._live()
 
 
 # ---- comparison with differences
@@ -385,7 +350,7 @@ def check_derivatives(world: World, step: float) -> DerivativeCheck:
     tangent, layout = require_tangent(world), _layout(world)
     h = values.positive(step, "step")
     n, m = len(layout.state_names), len(layout.control_names)
-    A, B = _jacobians(world, tangent, layout)
+    A, B = _jacobians(world, tangent, layout, ContactGradientMode.ANALYTIC)
     exact, names = np.concatenate([A, B], axis=1), (*layout.state_names, *layout.control_names)
     still = tangent.replayed(Seeds())
     errors: dict[str, float] = {}

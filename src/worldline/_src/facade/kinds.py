@@ -112,12 +112,16 @@ class ContactSolverMethod(Enum):
 
 
 class ContactGradientMode(Enum):
-    """Which derivative of contact a differentiable world returns; ANALYTIC is what there is."""
+    """Which derivative of contact a differentiable world returns; steps are the same in all modes."""
 
     ANALYTIC = "analytic"
     """That of the step as it was made: contacts and rows that push, stick or slide go on doing so."""
     COMPLEMENTARITY_AWARE = "complementarity-aware"
+    """That of relaxed complementarity: a contact that rests gives way a little, one that is about to open or
+    to close counts half. For losses that are flat because a contact holds, such as lifting off."""
     PRE_CONTACT_SURROGATE = "pre-contact-surrogate"
+    """ANALYTIC, and springs between shapes that are near each other but do not touch. For losses that are
+    flat because bodies have not met yet, such as pushing or hitting something."""
 
 
 class PhysicalParameter(Enum):
@@ -130,7 +134,11 @@ class PhysicalParameter(Enum):
     INERTIA = "inertia"
     """Diagonal of the rotational inertia of a link or rigid body about its centre of mass [kg m^2]."""
     FRICTION = "friction"
-    """Of the shapes of a link or rigid body; not available."""
+    """Coefficient of sliding of every shape of a link or rigid body."""
+    RESTITUTION = "restitution"
+    """Of every shape of a link or rigid body, where its law has one."""
+    SHAPE_SIZE = "shape-size"
+    """Half sizes of every shape of a link or rigid body [m]; its mass and inertia are held."""
     DAMPING = "damping"
     """Of every degree of freedom of a joint [N s/m or N m s/rad]."""
     STIFFNESS = "stiffness"
@@ -141,6 +149,10 @@ class PhysicalParameter(Enum):
     """Of the drive of every degree of freedom of a joint [N/m or N m/rad]."""
     VELOCITY_GAIN = "velocity-gain"
     """Of the drive of every degree of freedom of a joint [N s/m or N m s/rad]."""
+    JOINT_FRAME = "joint-frame"
+    """Place of a joint on its parent: displacement [m], then rotation vector [rad], in its axes."""
+    GRAVITY = "gravity"
+    """Of the World [m/s^2], three numbers."""
 
 
 class ComputeAcceleratorPolicy(Enum):

@@ -57,6 +57,14 @@ class ResolvedOption:
     is_substituted: bool = False
 
 
+_GRADIENTS = {
+    ContactGradientMode.ANALYTIC: "exact on the active set",
+    ContactGradientMode.COMPLEMENTARITY_AWARE: "exact, with relaxed complementarity of one-sided rows",
+    ContactGradientMode.PRE_CONTACT_SURROGATE: "exact, with springs between shapes that do not touch",
+}
+"""What derivatives are, by mode."""
+
+
 def _refuse(row: int, what: str) -> None:
     raise CapabilityError(f"{ROWS[row]}: {what}")
 
@@ -90,9 +98,6 @@ def _require_no_substitution(world: World) -> None:
 
 def _require_derivatives(world: World) -> None:
     """What a step of this World does can be differentiated; from now on its steps are."""
-    mode = world._options.contact_gradient_mode
-    if mode is not ContactGradientMode.ANALYTIC:
-        _refuse(DERIVATIVES, f"contact_gradient_mode {mode.name} is not available")
     if described := world._scene.differentiable_parameters:
         what = f"{described[0].parameter.name} of link '{described[0].link}'"
         _refuse(
@@ -199,8 +204,10 @@ def resolved_configuration(world: World) -> tuple[ResolvedOption, ...]:
             DERIVATIVES,
             "contact_gradient_mode",
             options.contact_gradient_mode.value,
-            ContactGradientMode.ANALYTIC.value if options.differentiable else "none",
-            "exact on the active set" if options.differentiable else "only a differentiable World takes them",
+            options.contact_gradient_mode.value if options.differentiable else "none",
+            _GRADIENTS[options.contact_gradient_mode]
+            if options.differentiable
+            else "only a differentiable World takes them",
         ),
     )
 

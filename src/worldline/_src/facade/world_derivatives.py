@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from worldline._src.facade import derivatives, values
+from worldline._src.facade import derivatives, physical_parameters, values
 from worldline._src.facade.derivatives import DerivativeCheck, StepDerivatives, StepGradient
 from worldline._src.facade.kinds import PhysicalParameter, member
 from worldline._src.facade.known_names import KnownNames
@@ -29,7 +29,7 @@ class WorldDerivatives(KnownNames):
         def _require_idle(self) -> None: ...
 
     def _start_derivatives(self) -> None:
-        self._parameters: list[derivatives.Parameter] = []
+        self._parameters: list[physical_parameters.Parameter] = []
 
     def get_step_derivatives(self) -> StepDerivatives:
         """Derivatives of the state after the last step by the state before it, controls and parameters.
@@ -38,7 +38,8 @@ class WorldDerivatives(KnownNames):
         changed since the step. Rows and columns of state are tangents, as `state.difference` has them: a
         displacement for every degree of freedom, rotations in body axes, then velocities, then activations
         of actuators. Derivatives are exact for the contacts and rows that the step had, with their sides;
-        `check_derivatives` tells where a small change leads to others.
+        `check_derivatives` tells where a small change leads to others. The other modes of
+        `contact_gradient_mode` change derivatives of contacts for optimisers.
 
         Example:
             >>> from worldline import simulation as sx
@@ -95,7 +96,7 @@ class WorldDerivatives(KnownNames):
 
     def add_differentiable_parameter(
         self,
-        body: RigidBody | Link | Joint,
+        body: RigidBody | Link | Joint | World,
         parameter: PhysicalParameter,
         *,
         lower_bound: float | None = None,
@@ -104,12 +105,12 @@ class WorldDerivatives(KnownNames):
         """Add a parameter to the columns of `StepDerivatives.parameter_jacobian`.
 
         Args:
-            body: a rigid body or link, or a joint, whichever has the parameter.
+            body: a rigid body or link, a joint, or the World, whichever has the parameter.
             parameter: which one.
             lower_bound, upper_bound: kept for optimisers; steps do not look at them.
 
-        These columns are central differences of the last step on a copy of the World. Clones have the same
-        parameters; files do not keep them.
+        These columns are differences of fourth order of the last step on a copy of the World. Clones have
+        the same parameters; files do not keep them.
 
         Example:
             >>> from worldline import simulation as sx
@@ -129,12 +130,12 @@ class WorldDerivatives(KnownNames):
             None if x is None else values.real(x, name)
             for x, name in ((lower_bound, "lower_bound"), (upper_bound, "upper_bound"))
         ]
-        self._parameters.append(derivatives.parameter_of(world, body, kind, *bounds))
+        self._parameters.append(physical_parameters.parameter_of(world, body, kind, *bounds))
 
     @property
     def num_differentiable_parameters(self) -> int:
         """Numbers of all parameters that were added: columns of `parameter_jacobian`."""
-        return sum(len(derivatives.numbers_of(self._self(), one).rows) for one in self._parameters)
+        return sum(len(physical_parameters.numbers_of(self._self(), one).rows) for one in self._parameters)
 
     def check_derivatives(self, *, step: float = 1e-6) -> DerivativeCheck:
         """Compare derivatives of the last step by state and controls with central differences.
@@ -144,6 +145,7 @@ class WorldDerivatives(KnownNames):
 
         Columns whose differences lead to another active set (contacts, rows that push, stick or slide) are
         named in `changed` and are not compared: there the step has a kink and differences mean nothing.
+        Derivatives of `ContactGradientMode.ANALYTIC` are compared, whatever mode the World has.
 
         Example:
             >>> from worldline import simulation as sx

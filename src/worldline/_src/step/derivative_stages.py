@@ -3,12 +3,13 @@
 """The stages of a step that run in dual numbers alone.
 
 `differentiate_islands` takes the place of `solve_islands`: rows of every island are made by the same stages,
-and their solution, which the step found, is differentiated implicitly.
+and their solution, which the step found, is differentiated implicitly. `relax_islands` does so with relaxed
+complementarity.
 """
 
 from __future__ import annotations
 
-from worldline._src.jit import stage
+from worldline._src.jit import inline, stage
 from worldline._src.kernels.constraints import islands
 from worldline._src.kernels.constraints.row_derivatives import differentiate_rows
 from worldline._src.kernels.constraints.solve import IslandRows
@@ -41,10 +42,24 @@ from worldline._src.step.reaching import trees_of
 _CONTACT_ID, _NCONTACT = hits.SLOT["contact_id"], hits.SLOT["ncontact"]
 _COLUMNS, _WIDTH = TABLE.slot["ncolumn"], TABLE.slot["width"]
 
+RELAXATION = 5.0
+"""Relaxation of complementarity: accelerations between those of firm contacts and of open ones [m/s^2]."""
+
 
 @stage
 def differentiate_islands(m, c, args, d):
     """islands, v, solved a -> a with constraints and its derivatives."""
+    _differentiate(m, c, args, d, 0.0)
+
+
+@stage
+def relax_islands(m, c, args, d):
+    """islands, v, solved a -> a with constraints and its derivatives with relaxed complementarity."""
+    _differentiate(m, c, args, d, RELAXATION)
+
+
+@inline
+def _differentiate(m, c, args, d, a0):
     tm, tc, td = trees_of(args, d)
     program, island = program_view(m, c, args, d).program, island_view(m, c, args, d)
     operands, counter = operand_view(tm, tc, td), island.counter
@@ -67,6 +82,7 @@ def differentiate_islands(m, c, args, d):
             differentiate_rows(
                 chain_view(tm, tc, td),
                 control_view(tm, tc, td).a_target,
+                a0,
                 IslandRows(
                     member_view(m, c, args, d),
                     row_view(m, c, args, d),

@@ -31,7 +31,7 @@ from worldline._src.scalar.memory import address_as, address_of, aligned_zeros, 
 from worldline._src.spatial.poses import Array
 from worldline._src.step import stages as trees
 from worldline._src.step.constraints import Constraints
-from worldline._src.step.derivative_stages import differentiate_islands
+from worldline._src.step.derivative_stages import differentiate_islands, relax_islands
 from worldline._src.step.dynamics import difference, integrate
 from worldline._src.step.evaluate import new_arena
 from worldline._src.step.island_stages import mass_of_island, solve_islands
@@ -214,6 +214,8 @@ class StepTangent:
         self._fields = {name: sim.field(name) for name in _KEPT}
         self.layout: tuple[int, Any] | None = None
         """Where the numbers of a World are among those of the model, with the version it was made for."""
+        self.copy: tuple[int, Any] | None = None
+        """A copy of the World for differences by parameters, with the version it was made for."""
         # forces on bodies are a control: the step looks at them even where there are none
         sim.has_wrenches = True
         sim.reconfigure()
@@ -313,15 +315,15 @@ class StepTangent:
 
     # ---- derivatives
 
-    def differentiate(self, seeds: Seeds) -> Sensitivities:
-        """Derivatives of the state after the last step along directions."""
+    def differentiate(self, seeds: Seeds, relaxed: bool = False) -> Sensitivities:
+        """Derivatives of the state after the last step along directions; complementarity may be relaxed."""
         if DISABLED:
             raise OperationError("derivatives need the compiler, which NUMBA_DISABLE_JIT switches off")
         kept, sim = self.kept, self._sim
-        if self._made is None or self._made.key != _key(sim):
+        if self._made is None or self._made.key != _key(sim, relaxed):
             if found := refused(sim.plan()):
                 raise CapabilityError(f"derivatives of a step do not have {', '.join(found)}")
-            self._made = _Duals(sim)
+            self._made = _Duals(sim, relaxed)
         duals, present = self._made, self._present()
         try:
             self._put(kept)
@@ -440,9 +442,13 @@ def _active_set(sim: Simulation) -> bytes:
     return b"".join(parts)
 
 
-def _key(sim: Simulation) -> tuple[Any, ...]:
+def _key(sim: Simulation, relaxed: bool) -> tuple[Any, ...]:
     """What duals were made for: the schedule and the arenas of a step."""
-    return (id(sim.schedule), *(id(block) for arenas in sim.sets[: COLLISION + 1] for block in arenas))
+    return (
+        relaxed,
+        id(sim.schedule),
+        *(id(block) for arenas in sim.sets[: COLLISION + 1] for block in arenas),
+    )
 
 
 class _Duals:
@@ -452,8 +458,9 @@ class _Duals:
     the solution of every evaluation.
     """
 
-    def __init__(self, sim: Simulation) -> None:
-        self.key = _key(sim)
+    def __init__(self, sim: Simulation, relaxed: bool) -> None:
+        self.key = _key(sim, relaxed)
+        self._solve = relax_islands if relaxed else differentiate_islands
         self._alive: list[Any] = [sim.schedule, sim.sets]
         self._redirect_links: list[tuple[int, int, int, int]] = []
         self._offsets, model = sim.model.arenas.offsets, sim.model
@@ -532,7 +539,10 @@ class _Duals:
                 plain.append((INTEGERS, address_of(sim.a), address_of(solved), len(solved)))
                 dual.append((NUMBERS, address_of(solved), self._place("a_last"), len(solved)))
             if stage.name not in _STRUCTURE:
-                for one, where in _IN_DUALS.get(stage.name, [(stage, place)]):
+                instead = _IN_DUALS.get(stage.name, [(stage, place)])
+                if stage is solve_islands:
+                    instead = [(self._solve, CONSTRAINT)]
+                for one, where in instead:
                     dual.append((CALL, dual_address(one), where, 0))
         self._plain, self._dual = (np.array(made, np.int64).reshape(-1, _OPERATION) for made in (plain, dual))
         first = []
@@ -615,7 +625,6 @@ def _addresses(sets: Any) -> np.ndarray:
 
 _IN_DUALS: dict[str, list[tuple[Stage, int]]] = {
     "place": [(place_slots, COLLISION)],
-    "solve_islands": [(differentiate_islands, CONSTRAINT)],
     "damp_implicitly": [
         (trees.composites, MULTIBODY),
         (trees.mass_matrix, MULTIBODY),

@@ -14,6 +14,17 @@ part takes off what the solver left.
 Contacts that obey Coulomb's law have the slip of the solution taken off their normal target (`coulomb.py`).
 With it the slack of the normal is r_0 + |mu r_t|, and the matrix is no longer symmetric: every such contact
 adds (J^T W e_0) (d|mu r_t| / da).
+
+Relaxed complementarity. A one-sided row solves 0 <= f, 0 <= s, f s = 0 with s = r + R f and R = 1 / D: its
+weight is D where it pushes and zero elsewhere. On the central path of an interior-point method f s = kappa,
+and the weight is W = 1 / (R + s / f) [Howell et al. 2022, Dojo]. The point of the path that belongs to a
+solution keeps z = s - rho f, where rho = 1 / m is the inverse of the mass that the row moves, estimated from
+the diagonal of M; kappa = m a0^2 with an acceleration a0. Then
+
+    s / f = rho (q + z) / (q - z),  q^2 = z^2 + 4 a0^2,
+
+so W goes from D (z << -a0, firm contact) by 1 / (R + rho) (z = 0, the mean of both sides) to zero
+(z >> a0). Values are those of the step; derivatives of forces are multiplied by W / D.
 """
 
 from __future__ import annotations
@@ -31,7 +42,7 @@ from worldline._src.kernels.constraints.cone import (
 from worldline._src.kernels.constraints.coulomb import slip_norm
 from worldline._src.kernels.constraints.jacobians import hide_held
 from worldline._src.kernels.constraints.row_forces import plain_zone
-from worldline._src.kernels.constraints.rows import CONE
+from worldline._src.kernels.constraints.rows import CONE, UNILATERAL
 from worldline._src.kernels.constraints.solve import gather_accelerations, give_back
 from worldline._src.kernels.constraints.tables import CONTACT_END, CONTACT_FIRST, OF_CONTACT, ROWS
 from worldline._src.kinds import float64
@@ -89,6 +100,49 @@ def _forces(rows, n, slack, force_out, weight_out):
 
 
 @inline
+def _share(M, rows, notes, k, push, slack, columns, a0):
+    """W / D of row `k`, which pushes with `push`, on the central path; see the module."""
+    rho = 0.0
+    first, end = _span(notes, k, columns)
+    for j in range(first, min(end, columns)):
+        x = value_of(rows.J[k, j])
+        rho += x * x / value_of(M[j, j])
+    z = value_of(slack[k])
+    if push > 0.0:
+        z = -rho * push
+    root = sqrt(z * z + 4.0 * a0 * a0)
+    # (q + z) / (q - z) without cancellation, since (q + z) (q - z) = 4 a0^2
+    quotient = 2.0 * a0 / (root - z)
+    if z > 0.0:
+        quotient = (root + z) / (2.0 * a0)
+    return 1.0 / (1.0 + value_of(rows.D[k]) * rho * quotient * quotient)
+
+
+@inline
+def _relax(M, rows, notes, n, slack, columns, a0, force_io, weight_io, share_out):
+    """Forces and weights of one-sided rows with relaxed complementarity, and W / D of every row."""
+    k = 0
+    while k < n:
+        end = k + 1
+        if rows.kind[k] == CONE:
+            end = k + rows.dim[k]
+        if rows.kind[k] == CONE or rows.kind[k] == UNILATERAL:
+            share = _share(M, rows, notes, k, value_of(force_io[k]), slack, columns, a0)
+            if weight_io[k] == 0.0:
+                # a row that does not push: its normal alone begins to
+                weight_io[k] = share * value_of(rows.D[k])
+                force_io[k] = -(weight_io[k] * (slack[k] - value_of(slack[k])))
+            else:
+                for j in range(k, end):
+                    value = value_of(force_io[j])
+                    force_io[j] = value + share * (force_io[j] - value)
+                    share_out[j] = share
+                    if weight_io[j] > 0.0:
+                        weight_io[j] = share * weight_io[j]
+        k = end
+
+
+@inline
 def _gradient(M, rows, notes, n, a, smooth, force, weight, g_out):
     """M (a - a_smooth) - J^T f. A force may be zero and its derivatives not, unless its row does not act."""
     columns = a.shape[0]
@@ -105,14 +159,14 @@ def _gradient(M, rows, notes, n, a, smooth, force, weight, g_out):
 
 
 @inline
-def _add_cone(rows, k, slack, cone_C, columns, H_io):
-    """H += J^T C J of a sliding cone."""
+def _add_cone(rows, k, slack, share, cone_C, columns, H_io):
+    """H += share J^T C J of a sliding cone."""
     zone, N, T = cone_measures(rows, k, slack)
     if zone == SLIDING:
         sliding_hessian(rows, k, slack, N, T, cone_C)
         for r in range(rows.dim[k]):
             for s in range(rows.dim[k]):
-                C = value_of(cone_C[r, s])
+                C = share * value_of(cone_C[r, s])
                 for i in range(columns):
                     x = C * value_of(rows.J[k + r, i])
                     if x != 0.0:
@@ -121,7 +175,7 @@ def _add_cone(rows, k, slack, cone_C, columns, H_io):
 
 
 @inline
-def _hessian(M, rows, notes, n, slack, weight, cone_C, H_out):
+def _hessian(M, rows, notes, n, slack, weight, share, cone_C, H_out):
     """M + J^T W J, the lower triangle, as plain numbers."""
     columns = H_out.shape[0]
     for i in range(columns):
@@ -136,7 +190,7 @@ def _hessian(M, rows, notes, n, slack, weight, cone_C, H_out):
                     for j in range(first, i + 1):
                         H_out[i, j] += x * value_of(rows.J[k, j])
         elif weight[k] < 0.0 and rows.dim[k] > 0:
-            _add_cone(rows, k, slack, cone_C, columns, H_out)
+            _add_cone(rows, k, slack, share[k], cone_C, columns, H_out)
 
 
 @inline
@@ -153,7 +207,7 @@ def _lift(island, frames, rows, slack_io):
 
 
 @inline
-def _add_lift(rows, first, condim, slack, weight, cone_C, u_out, n_out, H_io):
+def _add_lift(rows, first, condim, slack, weight, share, cone_C, u_out, n_out, H_io):
     """H += (J^T W e_0) (d|mu r_t| / da) of one contact, the whole matrix."""
     columns = u_out.shape[0]
     slip = value_of(slip_norm(rows, first, condim, slack))
@@ -167,7 +221,7 @@ def _add_lift(rows, first, condim, slack, weight, cone_C, u_out, n_out, H_io):
             for i in range(columns):
                 u_out[i] = 0.0
                 for r in range(condim):
-                    u_out[i] += value_of(cone_C[r, 0]) * value_of(rows.J[first + r, i])
+                    u_out[i] += share[first] * value_of(cone_C[r, 0]) * value_of(rows.J[first + r, i])
         for r in range(first + 1, first + condim):
             mu = value_of(rows.bound[r])
             pull = mu * mu * value_of(slack[r]) / slip
@@ -179,7 +233,7 @@ def _add_lift(rows, first, condim, slack, weight, cone_C, u_out, n_out, H_io):
 
 
 @inline
-def _add_lifts(island, frames, rows, slack, weight, work_out, H_io):
+def _add_lifts(island, frames, rows, slack, weight, share, work_out, H_io):
     """The whole matrix with what Coulomb's law adds, from the lower triangle of H."""
     columns = H_io.shape[0]
     for i in range(columns):
@@ -191,7 +245,7 @@ def _add_lifts(island, frames, rows, slack, weight, work_out, H_io):
         k = island.contact_order[i]
         first, condim = frames.contact_row[k, 0], frames.contact_row[k, 1]
         if first >= 0 and frames.lift[k] >= 0.0:
-            _add_lift(rows, first, condim, slack, weight, work_out.cone_C, u, n, H_io)
+            _add_lift(rows, first, condim, slack, weight, share, work_out.cone_C, u, n, H_io)
 
 
 @inline
@@ -248,10 +302,11 @@ def _solve(H_io, x_io):
 
 
 @kernel
-def differentiate_rows(chain, held, island_io, work_out, solution_out, a_io):
+def differentiate_rows(chain, held, a0, island_io, work_out, solution_out, a_io):
     """Accelerations of an island in dual numbers, from the smooth ones in a_io; see the module.
 
-    The solution is in solution_out.a_last, without derivatives; the mass matrix in solution_out.M.
+    The solution is in solution_out.a_last, without derivatives; the mass matrix in solution_out.M. With an
+    acceleration a0 [m/s^2] above zero, complementarity is relaxed.
     O(n^3 / 6 + rows n^2 / 2) for plain numbers, O(n^2 + rows n) for dual numbers.
     """
     rows, notes = island_io.rows, island_io.notes
@@ -267,17 +322,25 @@ def differentiate_rows(chain, held, island_io, work_out, solution_out, a_io):
     _slacks(rows, notes, n, a, slack)
     lifted = _lift(island_io.members, island_io.frames, rows, slack)
     _forces(rows, n, slack, force, weight)
+    share = vector(pointer_as(work_out.slack[1], float64), n, n)
+    for k in range(n):
+        share[k] = 1.0
+    if a0 > 0.0:
+        _relax(solution_out.M, rows, notes, n, slack, columns, a0, force, weight, share)
 
     # a - H^-1 g
     g = work_out.vectors[0]
     _gradient(solution_out.M, rows, notes, n, a, smooth, force, weight, g)
     H = matrix(pointer_as(work_out.H, float64), 0, columns, columns)
-    _hessian(solution_out.M, rows, notes, n, slack, weight, work_out.cone_C, H)
+    _hessian(solution_out.M, rows, notes, n, slack, weight, share, work_out.cone_C, H)
     if lifted > 0:
-        _add_lifts(island_io.members, island_io.frames, rows, slack, weight, work_out, H)
+        _add_lifts(island_io.members, island_io.frames, rows, slack, weight, share, work_out, H)
         _eliminate(H, g)
     else:
         _solve(H, g)
     for i in range(columns):
+        if a0 > 0.0:
+            # the relaxed rows have another solution: values are those of the step
+            g[i] = g[i] - value_of(g[i])
         a[i] = a[i] - g[i]
     give_back(chain, solution_out, a_io)
