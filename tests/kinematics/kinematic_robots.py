@@ -27,7 +27,7 @@ def _pose(p, rpy):
     return np.concatenate([p, wmath.euler_to_quaternion(rpy, "xyz")])
 
 
-def _chain(name, joints, limits, tool, position_only=False):
+def chain_of(name, joints, limits, tool, position_only=False):
     """Revolute joints: position and roll, pitch, yaw of each in the link before, about its axis."""
     builder = wm.ModelBuilder()
     parent, made = -1, []
@@ -55,7 +55,7 @@ def ur5():
         ((0, -0.09465, 0), (PI / 2, 0, 0), z),
         ((0, 0.0823, 0), (-PI / 2, 0, 0), z),
     ]
-    return _chain("ur5", joints, [(-2 * PI, 2 * PI)] * 6, ((0, 0, 0), (0, 0, 0)))
+    return chain_of("ur5", joints, [(-2 * PI, 2 * PI)] * 6, ((0, 0, 0), (0, 0, 0)))
 
 
 def panda():
@@ -78,7 +78,7 @@ def panda():
         (-0.0175, 3.7525),
         (-2.8973, 2.8973),
     ]
-    return _chain("panda", joints, limits, ((0, 0, 0.107), (0, 0, -PI / 4)))
+    return chain_of("panda", joints, limits, ((0, 0, 0.107), (0, 0, -PI / 4)))
 
 
 def iiwa():
@@ -93,7 +93,7 @@ def iiwa():
         ((0, 0.081, 0), (-PI / 2, PI, 0), z),
     ]
     limits = [(-a, a) for a in (2.96706, 2.0944, 2.96706, 2.0944, 2.96706, 2.0944, 3.05433)]
-    return _chain("iiwa", joints, limits, ((0, 0, 0.045), (0, 0, 0)))
+    return chain_of("iiwa", joints, limits, ((0, 0, 0.045), (0, 0, 0)))
 
 
 def humanoid_arm():
@@ -107,7 +107,7 @@ def humanoid_arm():
         ((0, 0, 0), (0, 0, 0), (0, 1, 0)),
     ]
     limits = [(-3.1, 1.5), (-1.6, 0.3), (-1.6, 1.6), (-2.3, 0.0), (-1.6, 1.6), (-0.8, 0.8), (-1.2, 1.2)]
-    return _chain("humanoid_arm", joints, limits, ((0, 0, -0.12), (0, 0, 0)))
+    return chain_of("humanoid_arm", joints, limits, ((0, 0, -0.12), (0, 0, 0)))
 
 
 def quadruped_leg():
@@ -117,7 +117,7 @@ def quadruped_leg():
         ((0, 0, -0.2), (0, 0, 0), (0, 1, 0)),
     ]
     limits = [(-0.803, 0.803), (-1.047, 4.189), (-2.697, -0.916)]
-    return _chain("quadruped_leg", joints, limits, ((0, 0, -0.2), (0, 0, 0)), True)
+    return chain_of("quadruped_leg", joints, limits, ((0, 0, -0.2), (0, 0, 0)), True)
 
 
 def finger():
@@ -128,7 +128,7 @@ def finger():
         ((0, 0, 0.0384), (0, 0, 0), (0, 1, 0)),
     ]
     limits = [(-0.47, 0.47), (-0.196, 1.61), (-0.174, 1.709), (-0.227, 1.618)]
-    return _chain("finger", joints, limits, ((0, 0, 0.0267), (0, 0, 0)), True)
+    return chain_of("finger", joints, limits, ((0, 0, 0.0267), (0, 0, 0)), True)
 
 
 ROBOTS = (ur5, panda, iiwa, humanoid_arm, quadruped_leg, finger)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inverse kinematics of Worlds and Models: tasks, limits, methods, and reports of what cannot be met."""
 
+from worldline._src.kinematics.analytic import AnalyticIk, AnalyticSolutions
 from worldline._src.kinematics.differential import DifferentialIk
 from worldline._src.kinematics.results import IkResult, MethodReport, TaskReport
 from worldline._src.kinematics.solve import IkBatch, solve_ik, solve_ik_batch
@@ -19,6 +20,8 @@ from worldline._src.kinematics.tasks import (
 )
 
 __all__ = [
+    "AnalyticIk",
+    "AnalyticSolutions",
     "BalanceTask",
     "CenterOfMassTask",
     "ClosureTask",
