@@ -131,7 +131,7 @@ def test_what_differential_kinematics_refuses():
         (lambda: wk.DifferentialIk(robot.model, task).set_task(1, task), "index 1"),
         (
             lambda: wk.DifferentialIk(robot.model, task).set_task(0, wk.PositionTask(0, (0, 0, 0))),
-            "frames and weights stay",
+            "frames, weights and priority stay",
         ),
     ):
         with pytest.raises(ArgumentError, match=words):

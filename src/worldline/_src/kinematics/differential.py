@@ -13,10 +13,12 @@ from numpy.typing import ArrayLike
 from worldline._src.errors import ArgumentError, FixedAttributes, OperationError
 from worldline._src.facade.step_functions import WorldStepContext
 from worldline._src.kinematics.box_least_squares import box_least_squares
+from worldline._src.kinematics.hierarchical import Hierarchy
 from worldline._src.kinematics.problems import row_of
-from worldline._src.kinematics.solve import Question
+from worldline._src.kinematics.quadratic_program import lexicographic_least_squares
+from worldline._src.kinematics.solve import require_tasks
 from worldline._src.kinematics.subjects import Subject, WorldSubject, subject_of
-from worldline._src.kinematics.tasks import Task
+from worldline._src.kinematics.tasks import PostureTask, Task
 from worldline._src.spatial.poses import Array, numbers
 from worldline._src.step.dynamics import integrate
 
@@ -25,13 +27,15 @@ class DifferentialIk(FixedAttributes):
     """A controller that leads tasks to their goals within bounds of position, velocity and acceleration.
 
     Each call solves one small quadratic program for velocities v: the least squares of J v + gain r, where r
-    are the weighted residuals of the tasks, plus damping times the squares of v. As a controller of a World
+    are the weighted residuals of the tasks, plus damping times the squares of v. Tasks of several priorities
+    are a program each, of what those before leave free; tasks that are bounds are inequalities, J v >= -gain
+    times the distance from the bound. As a controller of a World
     it writes target velocities, and target positions one time step ahead, of the joints that may move; their
     actuators follow what they follow.
 
     Args:
         subject: a World or a Model.
-        tasks: what is asked, traded off by weights; goals can be changed by `set_task`.
+        tasks: what is asked, by priority and traded off by weights; goals can be changed by `set_task`.
         joints: what may move, as in `solve_ik`.
         gain: share of an error that is removed in a second [1/s]; with 1 / time_step in one step.
         damping: what a velocity costs: larger is slower and calmer near singular poses.
@@ -73,16 +77,17 @@ class DifferentialIk(FixedAttributes):
         self._joints, self._limits = joints, limits
         self._gain, self._damping = _positive(gain, "gain"), _positive(damping, "damping")
         self._build(subject_of(subject))
-        nv = self._question.subject.model.joint_dof_count
+        nv = self._subject.model.joint_dof_count
         self._velocity = _bound(max_velocity, nv, "max_velocity")
         self._acceleration = _bound(max_acceleration, nv, "max_acceleration")
 
     def _build(self, subject: Subject) -> None:
-        self._question = Question(subject, self._tasks, self._joints, None, self._limits)
-        self._problem = self._question.problem()
-        self._columns = self._problem.columns
-        self._plain = self._problem.coordinate_of(self._columns)
-        self._targets = np.array([row.target for row in self._question.rows])
+        require_tasks(self._tasks)
+        self._subject, self._start = subject, subject.coordinates()
+        self._hierarchy = Hierarchy(subject, self._tasks, self._joints, self._start, self._limits)
+        self._has_levels = len(self._hierarchy.priorities) > 1 or self._hierarchy.has_bounds
+        self._columns, self._plain = self._hierarchy.columns, self._hierarchy.coordinates
+        self._targets = np.array([row.target for row in self._hierarchy.rows]).reshape(-1, 7)
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -93,19 +98,23 @@ class DifferentialIk(FixedAttributes):
         """Put a task of the same kind, on the same frames, in the place of another: a moving goal."""
         if not 0 <= index < len(self._tasks):
             raise ArgumentError(f"there are {len(self._tasks)} tasks, got index {index!r}")
-        question = self._question
-        row, old = row_of(question.subject, task, question.start), question.rows[index]
-        same = type(task) is type(self._tasks[index]) and (row.kind, row.a, row.b) == (old.kind, old.a, old.b)
-        if not same or row.weight != old.weight or not np.array_equal(row.X_a, old.X_a):
+        old, place = self._tasks[index], self._hierarchy.row_of_task(index)
+        if place is None or type(task) is not type(old) or isinstance(task, PostureTask):
             raise ArgumentError(
-                f"set_task changes the goal of a task; kind, frames and weights stay: {self._tasks[index]!r}"
+                "set_task changes goals of frames and of the centre of mass; make a new controller"
             )
-        if row.posture is not None or row.edges is not None or row.own != old.own:
+        row, before = row_of(self._subject, task, self._start), self._hierarchy.rows[place]
+        same = (row.kind, row.a, row.b, row.weight) == (before.kind, before.a, before.b, before.weight)
+        if not same or task.priority != old.priority or not np.array_equal(row.X_a, before.X_a):
+            raise ArgumentError(
+                f"set_task changes the goal of a task; kind, frames, weights and priority stay: {old!r}"
+            )
+        if row.own != before.own:
             raise ArgumentError(
                 "set_task changes goals of frames and of the centre of mass; make a new controller"
             )
         self._tasks[index] = task
-        self._targets[index] = row.target
+        self._targets[place] = row.target
 
     def velocity(self, q: ArrayLike, time_step: float, last: ArrayLike | None = None) -> Array:
         """Velocities of the whole model, (joint_dof_count,), zero where nothing may move.
@@ -116,22 +125,26 @@ class DifferentialIk(FixedAttributes):
             last: velocities of the call before, (joint_dof_count,), for bounds of acceleration; zero when
                 None.
         """
-        model, columns = self._question.subject.model, self._columns
+        model, columns = self._subject.model, self._columns
         at = numbers(np.asarray(q), (model.joint_coord_count,), "q")
         h = _positive(time_step, "time_step")
         before = np.zeros(model.joint_dof_count)
         if last is not None:
             before = numbers(np.asarray(last), (model.joint_dof_count,), "last")
-        r, J = (part[0] for part in self._problem.evaluate(at[None], self._targets[None]))
         low, high = self._bounds(at, h, before[columns])
         made = np.zeros(model.joint_dof_count)
-        made[columns] = box_least_squares(J, -self._gain * r, self._damping, low, high)
+        if self._has_levels:
+            levels = self._hierarchy.stand(at, self._gain, self._targets, self._damping).levels
+            made[columns] = lexicographic_least_squares(levels, low, high)
+        else:
+            r, J = (part[0] for part in self._hierarchy.problem.evaluate(at[None], self._targets[None]))
+            made[columns] = box_least_squares(J, -self._gain * r, self._damping, low, high)
         return made
 
     def _bounds(self, q: Array, h: float, before: Array) -> tuple[Array, Array]:
         """Least and largest velocity of the columns; bounds of position come first, then velocity,
         acceleration."""
-        model, columns, plain = self._question.subject.model, self._columns, self._plain >= 0
+        model, columns, plain = self._subject.model, self._columns, self._plain >= 0
         top = self._velocity[columns]
         least = np.maximum(-top, model.joint_velocity_lower[columns])
         most = np.minimum(top, model.joint_velocity_limit[columns])
@@ -140,15 +153,15 @@ class DifferentialIk(FixedAttributes):
         high = np.clip(before + limit * h, least, most)
         # limits of position: what can be braked within the room that is left
         at = np.where(plain, q[self._plain], 0.0)
-        above = np.where(plain, self._question.high[columns] - at, np.inf)
-        below = np.where(plain, at - self._question.low[columns], np.inf)
+        above = np.where(plain, self._hierarchy.high[columns] - at, np.inf)
+        below = np.where(plain, at - self._hierarchy.low[columns], np.inf)
         up, down = _braking_speed(above, limit, h), _braking_speed(below, limit, h)
         low, high = np.minimum(low, up), np.minimum(high, up)
         return np.maximum(low, -down), np.maximum(high, -down)
 
     def __call__(self, step: WorldStepContext) -> None:
         """Command the joints of a World for the next step: what `World.add_controller` calls."""
-        subject = self._question.subject
+        subject = self._subject
         if not isinstance(subject, WorldSubject) or step._world is not subject.world:
             raise OperationError(
                 "differential inverse kinematics commands the World it was made for, no other"
@@ -156,7 +169,7 @@ class DifferentialIk(FixedAttributes):
         if step._runtime is not subject._runtime:
             # the World was compiled anew: the same tasks, at other indices
             self._build(WorldSubject(subject.world, step._runtime))
-        model, columns = self._question.subject.model, self._columns
+        model, columns = self._subject.model, self._columns
         v = self.velocity(step.q, step.time_step, step.v_target)
         step.v_target[columns] = v[columns]
         ahead = integrate(model, step.q, v * step.time_step)
@@ -165,7 +178,7 @@ class DifferentialIk(FixedAttributes):
             step.q_target[part] = ahead[part]
 
     def _moving_joints(self) -> list[int]:
-        starts = self._question.subject.model.joint_qd_start
+        starts = self._subject.model.joint_qd_start
         return sorted({int(np.searchsorted(starts, d, side="right")) - 1 for d in self._columns})
 
 

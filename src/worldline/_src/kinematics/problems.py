@@ -114,8 +114,11 @@ def _coordinate(subject: Subject, joint: Any) -> int:
     return int(model.joint_q_start[j])
 
 
-def columns_of(subject: Subject, rows: Sequence[TaskRow], joints: Any) -> list[int]:
-    """Degrees of freedom that may move: those of joints, or all that a task depends on."""
+def columns_of(
+    subject: Subject, rows: Sequence[TaskRow], joints: Any, bodies: Sequence[set[int]] = ()
+) -> list[int]:
+    """Degrees of freedom that may move: those of joints, or all that a task or one of sets of bodies depends
+    on; an empty set is all bodies."""
     model = subject.model
     if joints is not None:
         found: set[int] = set()
@@ -133,6 +136,10 @@ def columns_of(subject: Subject, rows: Sequence[TaskRow], joints: Any) -> list[i
             found |= {_velocity(model, q) for q in (row.a, row.b) if q >= 0}
         elif row.kind != ik.POSTURE:
             found |= _chain(model, row.a) | _chain(model, row.b)
+    for some in bodies:
+        found |= set(range(model.joint_dof_count)) if not some else set()
+        for body in some:
+            found |= _chain(model, body)
     if not found:
         found = set(range(model.joint_dof_count))
     columns = sorted(d for d in found if moved[d])
@@ -157,6 +164,15 @@ def _chain(model: Model, body: int) -> set[int]:
         found |= set(range(int(model.joint_qd_start[j]), int(model.joint_qd_start[j + 1])))
         body = int(model.joint_parent[j])
     return found
+
+
+def row_weights(row: TaskRow, count: int, columns: Sequence[int] | np.ndarray) -> Array:
+    """Weights of the rows of a task, (count,)."""
+    if row.kind == ik.POSTURE and row.posture_weight is not None:
+        return row.posture_weight[list(columns)]
+    if row.kind == ik.POLYGON:
+        return np.full(count, row.weight[0])
+    return np.array(row.weight[:count])
 
 
 def bounds_of(model: Model, limits: bool) -> tuple[Array, Array]:

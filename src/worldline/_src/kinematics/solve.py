@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from worldline._src.errors import ArgumentError, nearest_name
-from worldline._src.kinematics.problems import bounds_of, columns_of, row_of
+from worldline._src.kinematics.hierarchical import Hierarchy, is_better, needs_hierarchy
+from worldline._src.kinematics.problems import bounds_of, columns_of, row_of, row_weights
 from worldline._src.kinematics.results import IkResult, MethodReport, TaskReport
 from worldline._src.kinematics.subjects import Subject, subject_of
 from worldline._src.kinematics.tasks import PoseTask, PositionTask, Task
@@ -19,17 +20,19 @@ from worldline._src.math.arrays import operand
 from worldline._src.math.lie_groups import transform_to_pose
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array, compose, numbers
-from worldline._src.step import ik_problem as ik
 from worldline._src.step.dynamics import integrate
 from worldline._src.step.evaluate import is_count
-from worldline._src.step.ik_problem import IkProblem, TaskRow
+from worldline._src.step.ik_problem import IkProblem
 
-Method = Literal["auto", "levenberg-marquardt", "damped-least-squares"]
+Method = Literal["auto", "levenberg-marquardt", "damped-least-squares", "hierarchical"]
 """Names of methods."""
 METHODS: tuple[str, ...] = get_args(Method)
 
 _DAMPING = 1e-2
 """Damping of damped least squares, as a share of the largest residual."""
+
+_OTHER_STARTS = 16
+"""Most starts of the hierarchy beside the given one."""
 
 _STALLED = 8
 """Steps of damped least squares without progress after which it gives up."""
@@ -57,15 +60,9 @@ class Question:
         if isinstance(tasks, Task):
             tasks = [tasks]
         self.subject, self.tasks = subject, tuple(tasks)
-        if not self.tasks:
-            raise ArgumentError("inverse kinematics needs at least one task")
-        for task in self.tasks:
-            if not isinstance(task, Task):
-                raise ArgumentError(f"tasks must be tasks of worldline.kinematics, got {task!r}")
+        require_tasks(self.tasks)
         model = subject.model
-        self.start = subject.coordinates()
-        if start is not None:
-            self.start = numbers(start, (model.joint_coord_count,), "start of inverse kinematics")
+        self.start = start_of(subject, start)
         self.rows = [row_of(subject, task, self.start) for task in self.tasks]
         self.columns = columns_of(subject, self.rows, joints)
         self.low, self.high = bounds_of(model, limits)
@@ -84,7 +81,7 @@ class Question:
         """Norms of weighted residuals (rows,) by task, without weights."""
         made, at = [], 0
         for row, count in zip(problem.tasks, problem.row_counts, strict=True):
-            weight = _row_weights(row, count, self.columns)
+            weight = row_weights(row, count, self.columns)
             part = residual[at : at + count][weight > 0.0] / weight[weight > 0.0]
             made.append(float(np.linalg.norm(part)))
             at += count
@@ -96,12 +93,20 @@ class Question:
         return float(max(ratios, default=0.0))
 
 
-def _row_weights(row: TaskRow, count: int, columns: Sequence[int]) -> Array:
-    if row.kind == ik.POSTURE and row.posture_weight is not None:
-        return row.posture_weight[list(columns)]
-    if row.kind == ik.POLYGON:
-        return np.full(count, row.weight[0])
-    return np.array(row.weight[:count])
+def require_tasks(tasks: Sequence[Task]) -> None:
+    """Refuse what is no task, and no tasks at all."""
+    if not tasks:
+        raise ArgumentError("inverse kinematics needs at least one task")
+    for task in tasks:
+        if not isinstance(task, Task):
+            raise ArgumentError(f"tasks must be tasks of worldline.kinematics, got {task!r}")
+
+
+def start_of(subject: Subject, start: Any) -> Array:
+    """Coordinates where a search starts: given ones, or the present ones."""
+    if start is None:
+        return subject.coordinates()
+    return numbers(start, (subject.model.joint_coord_count,), "start of inverse kinematics")
 
 
 def _names(tasks: Sequence[Task]) -> list[str]:
@@ -131,12 +136,15 @@ def solve_ik(
 
     Args:
         subject: a World or a Model. Nothing in it changes; `IkResult.apply` writes the answer into a World.
-        tasks: what is asked; tasks are traded off by their weights where they cannot all be met.
+        tasks: what is asked; where they cannot all be met tasks of a lower priority number come first, and
+            tasks of one priority are traded off by their weights.
         joints: what may move: joints or a Multibody of a World, labels or indices of joints of a Model. By
             default all joints that a task depends on, free ones included, but not those of kinematic bodies.
         start: coordinates of the whole model where the search starts; the present ones by default.
         method: "levenberg-marquardt" (with restarts), "damped-least-squares" (from the start alone, stays
-            close to it), or "auto": damped least squares, then Levenberg-Marquardt.
+            close to it), "hierarchical" (quadratic programs of strict priorities and bounds, from the start
+            and then from others), or "auto": "hierarchical" where tasks have several priorities or are
+            bounds of distances or manipulability, else damped least squares, then Levenberg-Marquardt.
         limits: whether limits of joints hold; they are then never violated.
         max_iterations: of each method.
         max_restarts: of methods that start anew.
@@ -172,6 +180,14 @@ def solve_ik(
     _require_counts(max_iterations=max_iterations, max_restarts=max_restarts, seed=seed)
     chosen = subject_of(subject)
     given = [tasks] if isinstance(tasks, Task) else list(tasks)
+    require_tasks(given)
+    if needs_hierarchy(given) or method == "hierarchical":
+        if method not in ("auto", "hierarchical"):
+            raise ArgumentError(
+                f"method '{method}' knows neither priorities nor bounds of distances and manipulability; "
+                "use 'hierarchical' or 'auto'"
+            )
+        return _solve_hierarchy(chosen, given, joints, start, limits, max_iterations, max_restarts, seed)
     question = Question(chosen, given, joints, start, limits)
     problem = question.problem()
     order = ("damped-least-squares", "levenberg-marquardt") if method == "auto" else (method,)
@@ -199,6 +215,76 @@ def solve_ik(
             break
     assert best is not None
     return _result(question, problem, best[1], best[2], tuple(reports), max_iterations, max_restarts, seed)
+
+
+def _solve_hierarchy(
+    subject: Subject,
+    tasks: list[Task],
+    joints: Any,
+    start: Any,
+    limits: bool,
+    max_iterations: int,
+    max_restarts: int,
+    seed: int,
+) -> IkResult:
+    """Tasks by strict priorities, from the start; then from where the tasks that have compiled rows, taken
+    together, are met or nearly so, found by Levenberg-Marquardt from other starts."""
+    first = start_of(subject, start)
+    hierarchy = Hierarchy(subject, tasks, joints, first, limits)
+    steps = min(max_iterations, 200)
+    reports: list[MethodReport] = []
+    q, count = hierarchy.solve(first, steps)
+    errors = hierarchy.stand(q).errors
+    reports.append(_hierarchy_report(hierarchy, errors, count, 0))
+    restarts, more = min(max_restarts, _OTHER_STARTS), 0
+    if not hierarchy.is_met(errors) and restarts > 0:
+        costs = hierarchy.stand(q).costs
+        for k, other in enumerate(_other_starts(hierarchy, first, restarts, seed)):
+            made, count = hierarchy.solve(other, steps)
+            more += count
+            standing = hierarchy.stand(made)
+            if is_better(standing.costs, costs):
+                q, errors, costs = made, standing.errors, standing.costs
+            if hierarchy.is_met(errors):
+                restarts = k + 1
+                break
+        reports.append(_hierarchy_report(hierarchy, errors, more, restarts))
+    tasks_made = []
+    for name, task, error in zip(_names(tasks), tasks, errors, strict=True):
+        met = task.tolerance is None or bool(error <= task.tolerance)
+        alone = None
+        if not met and len(tasks) > 1:
+            one = _solve_hierarchy(subject, [task], joints, first, limits, max_iterations, max_restarts, seed)
+            alone = one.success
+        tasks_made.append(TaskReport(name, float(error), task.tolerance, met, alone if not met else None))
+    if len(tasks) == 1 and not tasks_made[0].met:
+        tasks_made[0] = tasks_made[0]._replace(alone=False)
+    return IkResult(subject, q, "hierarchical", tuple(tasks_made), tuple(reports))
+
+
+def _other_starts(hierarchy: Hierarchy, start: Array, count: int, seed: int) -> list[Array]:
+    """Coordinates from random ones all over the range to where the compiled tasks lead from there."""
+    rng = np.random.default_rng(seed)
+    plain = hierarchy.coordinates >= 0
+    low, high = hierarchy.low[hierarchy.columns], hierarchy.high[hierarchy.columns]
+    low, high = np.where(np.isfinite(low), low, -np.pi), np.where(np.isfinite(high), high, np.pi)
+    made = []
+    for _ in range(count):
+        q = start.copy()
+        q[hierarchy.coordinates[plain]] = rng.uniform(low, high)[plain]
+        made.append(q)
+    if not hierarchy.rows or not any(row.tolerance is not None for row in hierarchy.rows):
+        return made
+    return list(hierarchy.problem.solve(np.array(made), None, seed, 200, 3).q)
+
+
+def _hierarchy_report(hierarchy: Hierarchy, errors: Array, iterations: int, restarts: int) -> MethodReport:
+    success, ratio = hierarchy.is_met(errors), hierarchy.ratio(errors)
+    reason = "accepted: all tasks are met"
+    if not success:
+        where = "no start led closer than" if restarts else "ended at limits, bounds or higher priorities,"
+        reason = f"rejected: {where} {ratio:.3g} tolerances{'' if restarts else ' away'}"
+    return MethodReport("hierarchical", success, ratio, iterations, restarts, reason)
 
 
 def _require_counts(**values: Any) -> None:

@@ -56,12 +56,17 @@ class Task:
         tolerance: largest error of a task that is met [m or rad]; None for a task that need not be met and
             only pulls with its weight.
         name: what reports call the task.
+        priority: lower numbers come first: a task has no say where it would make a task of a lower number
+            worse. Tasks of one number are traded off by their weights.
     """
 
     tolerance: float | None = 1e-8
     name: str | None = None
+    priority: int = 0
 
     def _check(self) -> None:
+        if isinstance(self.priority, bool) or not isinstance(self.priority, (int, np.integer)):
+            raise ArgumentError(f"priority of a task must be a whole number, got {self.priority!r}")
         if self.tolerance is not None and not (np.isfinite(self.tolerance) and self.tolerance > 0.0):
             raise ArgumentError(f"tolerance of a task must be positive and finite, got {self.tolerance!r}")
 
@@ -332,3 +337,99 @@ class ClosureTask(Task):
     def __post_init__(self) -> None:
         self._check()
         _set(self, weight=weights_of(self.weight, 1, "weight of a closure task"))
+
+
+@dataclass(frozen=True, eq=False)
+class ObstacleTask(Task):
+    """Shapes of bodies at a distance from obstacles: a bound, which costs nothing beyond it.
+
+    Pairs of shapes that a step does not let collide do not count. Bodies, links and multibodies are those of
+    a World. By default it stands above all other tasks.
+
+    Args:
+        bodies: who keeps the distance: a body, link or multibody, or several.
+        obstacles: from whom: the same, or None for everything else in the World.
+        distance: the distance that is kept [m]; negative to allow for some overlap.
+        reach: pairs closer than `distance + reach` are watched [m].
+        weight: one number.
+    """
+
+    bodies: Any
+    obstacles: Any = None
+    distance: float = 0.0
+    reach: float = 0.1
+    weight: Any = 1.0
+    tolerance: float | None = field(default=1e-6, kw_only=True)
+    priority: int = field(default=-1, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self._check()
+        _set_distances(self, "an obstacle task")
+
+
+@dataclass(frozen=True, eq=False)
+class SelfCollisionTask(Task):
+    """Links of a multibody at a distance from each other: a bound, which costs nothing beyond it.
+
+    Links next to each other and other pairs that a step does not let collide do not count. By default it
+    stands above all other tasks.
+
+    Args:
+        multibody: a multibody of a World.
+        distance: the distance that is kept [m]; negative to allow for some overlap.
+        reach: pairs closer than `distance + reach` are watched [m].
+        weight: one number.
+    """
+
+    multibody: Any
+    distance: float = 0.0
+    reach: float = 0.1
+    weight: Any = 1.0
+    tolerance: float | None = field(default=1e-6, kw_only=True)
+    priority: int = field(default=-1, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self._check()
+        _set_distances(self, "a self-collision task")
+
+
+def _set_distances(task: Any, what: str) -> None:
+    distance = float(numbers(task.distance, (), f"distance of {what}"))
+    reach = float(numbers(task.reach, (), f"reach of {what}"))
+    if reach <= 0.0:
+        raise ArgumentError(f"reach of {what} must be positive, got {reach}")
+    _set(task, distance=distance, reach=reach, weight=weights_of(task.weight, 1, f"weight of {what}"))
+
+
+@dataclass(frozen=True, eq=False)
+class ManipulabilityTask(Task):
+    """A frame that the joints move well in all directions: sqrt(det J J^T) at least at a value.
+
+    This is Yoshikawa's measure [1985]; J are rows of the Jacobian of the frame's origin by the joints that
+    may move. By default the task only pulls; it costs nothing beyond the value.
+
+    Args:
+        frame: the frame.
+        least: the value that is kept [rad and m, to the number of rows].
+        rows: "pose", "position" or "orientation".
+        weight: one number.
+    """
+
+    frame: FrameLike
+    least: float = 0.1
+    rows: str = "pose"
+    weight: Any = 1.0
+    tolerance: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self._check()
+        if self.rows not in ("pose", "position", "orientation"):
+            raise ArgumentError(
+                "rows of a manipulability task must be 'pose', 'position' or 'orientation', "
+                f"got {self.rows!r}"
+            )
+        _set(
+            self,
+            least=float(numbers(self.least, (), "least of a manipulability task")),  # type: ignore[arg-type]
+            weight=weights_of(self.weight, 1, "weight of a manipulability task"),
+        )
