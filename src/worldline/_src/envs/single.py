@@ -14,6 +14,7 @@ from worldline._src.envs.episodes import RENDER_MODES, Episodes
 from worldline._src.envs.task import Task, of_options
 from worldline._src.errors import ArgumentError, ShapeError
 from worldline._src.facade.batch.world_batch import WorldBatch
+from worldline._src.spatial.poses import float_array
 
 
 def spaces_of(task: Task, size: int) -> tuple[Box, Box]:
@@ -88,7 +89,7 @@ class WorldEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Let the task run on for `dt` under an action."""
-        given = np.asarray(action, float)
+        given = float_array(action, "action of an environment")
         if given.shape != self.action_space.shape:
             raise ShapeError(f"action must have shape {self.action_space.shape}, got {given.shape}")
         observation, outcome = self._episodes.step(given[None])

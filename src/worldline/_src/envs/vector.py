@@ -18,7 +18,7 @@ from worldline._src.envs.task import Outcome, Task, of_options
 from worldline._src.errors import ArgumentError, OperationError, ShapeError
 from worldline._src.facade import values
 from worldline._src.facade.batch.world_batch import WorldBatch
-from worldline._src.spatial.poses import Array
+from worldline._src.spatial.poses import Array, float_array
 
 
 class VectorWorldEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
@@ -165,7 +165,7 @@ class VectorWorldEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
         Environments in which a new episode starts instead ("NextStep") have a reward of zero.
         """
-        given = np.asarray(actions, float)
+        given = float_array(actions, "actions of an environment")
         if given.shape != self.action_space.shape:
             raise ShapeError(f"actions must have shape {self.action_space.shape}, got {given.shape}")
         if not self._started:

@@ -19,7 +19,7 @@ from worldline._src.kinematics.quadratic_program import lexicographic_least_squa
 from worldline._src.kinematics.solve import require_tasks
 from worldline._src.kinematics.subjects import Subject, WorldSubject, subject_of
 from worldline._src.kinematics.tasks import PostureTask, Task
-from worldline._src.spatial.poses import Array, numbers
+from worldline._src.spatial.poses import Array, float_array, numbers
 from worldline._src.step.dynamics import integrate
 
 
@@ -206,7 +206,7 @@ def _bound(value: ArrayLike | None, count: int, what: str) -> Array:
     """A bound a degree of freedom; infinite when None."""
     if value is None:
         return np.full(count, np.inf)
-    made = np.asarray(value, np.float64)
+    made = float_array(value, what)
     if made.shape not in ((), (count,)) or np.isnan(made).any() or (made <= 0.0).any():
         raise ArgumentError(f"{what} must be a positive number or {count} of them, got {value!r}")
     return np.broadcast_to(made, (count,)).copy()

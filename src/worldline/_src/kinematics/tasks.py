@@ -18,7 +18,7 @@ from worldline._src.errors import ArgumentError
 from worldline._src.math.arrays import operand, unit_vector
 from worldline._src.math.lie_groups import transform_to_pose
 from worldline._src.math.rotations import matrix_to_quaternion
-from worldline._src.spatial.poses import IDENTITY, Array, numbers, transform
+from worldline._src.spatial.poses import IDENTITY, Array, float_array, numbers, transform
 
 FrameLike: TypeAlias = Any
 """A frame, body or link of a World; the label or index of a body of a Model."""
@@ -34,7 +34,7 @@ def pose_of(value: ArrayLike | None, what: str) -> Array:
         raise ArgumentError(
             f"{what} must be a 4x4 matrix or 7 numbers, position and xyzw, got shape {np.shape(value)}"
         )
-    return transform(np.asarray(value, np.float64), what)
+    return transform(float_array(value, what), what)
 
 
 def weights_of(value: ArrayLike, count: int, what: str) -> Array:

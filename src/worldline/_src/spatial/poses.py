@@ -48,6 +48,8 @@ def float_array(value: Any, what: str, wanted: str = "numbers") -> Array:
         return np.array(value, dtype=np.float64)
     except OverflowError:
         raise ArgumentError(f"{what} must be within the range of a float64, got larger numbers") from None
+    except ArgumentError:
+        raise
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"{what} must be {wanted}, got {value!r}") from error
 
