@@ -22,7 +22,7 @@ from benchmarks.timing import best_of
 from worldline import simulation as sx
 from worldline._src.collision.arenas import poses12
 from worldline._src.collision.native import NativeDetector
-from worldline._src.kernels.broadphase.aabb import place
+from worldline._src.kernels.broadphase.aabb import shape_poses
 from worldline._src.kernels.broadphase.pairs import broad
 from worldline.collision import CollisionDetector, CollisionShape
 
@@ -109,7 +109,7 @@ def pair_queries(console: Console) -> None:
 
             jobs = {
                 "ours": lambda g=group, p=pairs: native.distances(g, p),
-                "compiled": lambda s=scene: s._run(place, *s.narrow),
+                "compiled": lambda s=scene: s._run(shape_poses, *s.narrow),
                 "coal": theirs,
             }
             best = {name: 1e6 * spent / _PAIRS for name, spent in best_of(jobs, rounds=40, least=0.0).items()}
@@ -187,7 +187,7 @@ def curved_contacts(console: Console, count: int = 100) -> None:
             scene = native.scene(group)
             scene.contacts()
             jobs = {
-                "ours": lambda s=scene: s._run(place, broad, *s.narrow),
+                "ours": lambda s=scene: s._run(shape_poses, broad, *s.narrow),
                 "mujoco": lambda m=model, d=data: mujoco.mj_collision(m, d),
             }
             best = best_of(jobs, rounds=60, least=0.0)
@@ -246,7 +246,7 @@ def broad_phase(console: Console) -> None:
         def step(scene=scene, body=body, drift=drift, state=state):
             k = state["k"] = (state["k"] + 1) % 80
             body[:, :3] += drift[k] if k < 40 else -drift[k - 40]
-            scene._run(place, broad)
+            scene._run(shape_poses, broad)
 
         best = best_of({"step": step}, rounds=200, least=0.0)["step"] * 1e6
         pairs = len(scene.candidates())
@@ -285,7 +285,7 @@ def pile_share(console: Console, count: int = 1000) -> None:
         table.add_column(column, justify="right")
     for k in np.argsort(-typical)[:8]:
         table.add_row(names[k], f"{1e6 * typical[k]:.0f}", f"{typical[k] / total:.1%}")
-    broad_time = sum(t for name, t in zip(names, typical, strict=True) if name in ("place", "broad"))
+    broad_time = sum(t for name, t in zip(names, typical, strict=True) if name in ("shape_poses", "broad"))
     table.add_row("broad phase (place, broad)", f"{1e6 * broad_time:.0f}", f"{broad_time / total:.1%}")
     console.print(table)
 

@@ -106,7 +106,7 @@ def test_a_unit_is_compiled_and_answered_by_its_line(monkeypatch):
     entry = program._call.unit()
     lines = f"{module} place float64\n{module} place lanes4\n{program.__name__} _call {entry.variant}\n"
     compile_ahead.serve(io.StringIO(lines), answers)
-    assert asked == [("place", "float64"), ("place", "lanes4"), ("_call", entry.variant)]
+    assert asked == [("shape_poses", "float64"), ("shape_poses", "lanes4"), ("_call", entry.variant)]
     assert answers.getvalue() == lines
     # what is in the cache is not compiled again
     monkeypatch.setattr(kernel_cache, "is_cached", lambda function, variant: True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from worldline._src.collision.native import NativeDetector
-from worldline._src.kernels.broadphase.aabb import place
+from worldline._src.kernels.broadphase.aabb import shape_poses
 from worldline._src.kernels.broadphase.pairs import broad
 from worldline._src.kernels.broadphase.tree import BUILT
 from worldline._src.kernels.narrowphase.tables import CONTACTS, FAT, MOVED, PAIRS
@@ -90,7 +90,7 @@ def test_without_room_for_all_pairs(room):
     scene.arenas._lay_out()
     scene.arenas.column["tree_root"][BUILT] = 0
     for _ in range(3):
-        scene._run(place, broad, *scene.narrow)
+        scene._run(shape_poses, broad, *scene.narrow)
         assert int(scene.arenas.column["counter"][PAIRS]) == len(expected)
         found = scene.arenas.column["pair"][: min(room, len(expected))].tolist()
         assert found == sorted(found)

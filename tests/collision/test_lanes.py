@@ -10,10 +10,10 @@ import pytest
 from worldline._src.collision.arenas import Arenas, BodyRow, ShapeRow, poses12
 from worldline._src.collision.run import run_stages
 from worldline._src.jit import DISABLED, entry
-from worldline._src.kernels.broadphase.aabb import place
+from worldline._src.kernels.broadphase.aabb import shape_poses
 from worldline._src.kernels.narrowphase.dispatch import narrow_flat, narrow_round, narrow_sort
-from worldline._src.kernels.narrowphase.lanes import SLOTS, narrow_slots
-from worldline._src.kernels.narrowphase.tables import CONTACTS, MODE, PAIRS, SLOT
+from worldline._src.kernels.narrowphase.lanes import PAIR_CONTACTS, narrow_fixed
+from worldline._src.kernels.narrowphase.tables import CONTACTS, ENTRY, MODE, PAIRS
 from worldline._src.scalar.lanes import LANES4, LANES8
 from worldline._src.scalar.memory import call_stage, pointer, pointer_as
 from worldline.collision import CollisionShape
@@ -47,12 +47,14 @@ def world(poses):
     n = len(SHAPES)
     pairs = [(i, j) for i in range(n) for j in range(i + 1, n) if not (i == 3 or (j == 3 and i != 0))]
     arenas = Arenas(
-        [ShapeRow(s, k, 0.05) for k, s in enumerate(SHAPES)], [BodyRow()] * n, slots=SLOTS * len(pairs)
+        [ShapeRow(s, k, 0.05) for k, s in enumerate(SHAPES)],
+        [BodyRow()] * n,
+        fixed_contacts=PAIR_CONTACTS * len(pairs),
     )
     arenas.column["body_X_W"][:] = poses12(poses)
     arenas.column["pair"][: len(pairs)] = pairs
     arenas.column["counter"][PAIRS] = len(pairs)
-    run_stages((place,), arenas.m, arenas.c, arenas.args, arenas.d)
+    run_stages((shape_poses,), arenas.m, arenas.c, arenas.args, arenas.d)
     return arenas, len(pairs)
 
 
@@ -75,8 +77,8 @@ def test_lanes_have_the_bits_of_one_world(scalar, run):
         made = [world(random_poses(rng)) for _ in range(width)]
         alone = []
         for arenas, count in made:
-            run_stages((narrow_slots,), arenas.m, arenas.c, arenas.args, arenas.d)
-            alone.append(arenas.column["slot"][: SLOTS * count].copy())
+            run_stages((narrow_fixed,), arenas.m, arenas.c, arenas.args, arenas.d)
+            alone.append(arenas.column["fixed_contact"][: PAIR_CONTACTS * count].copy())
         arenas, count = made[0]
         packed = np.stack([a.d for a, _ in made], axis=1).reshape(-1)
         # vector loads want whole vectors on their boundary
@@ -84,11 +86,13 @@ def test_lanes_have_the_bits_of_one_world(scalar, run):
         start = (-block.ctypes.data % 64) // 8
         data = block[start : start + len(packed)]
         data[:] = packed
-        slots = int(arenas.m[SLOT["slot"]])
-        data.reshape(-1, width)[slots : slots + 8 * SLOTS * count] = np.nan
-        run(narrow_slots.address(scalar), arenas.m, arenas.c, arenas.args, data)
+        fixed_contacts = int(arenas.m[ENTRY["fixed_contact"]])
+        data.reshape(-1, width)[fixed_contacts : fixed_contacts + 8 * PAIR_CONTACTS * count] = np.nan
+        run(narrow_fixed.address(scalar), arenas.m, arenas.c, arenas.args, data)
         for lane in range(width):
-            got = data.reshape(-1, width)[slots : slots + 8 * SLOTS * count, lane].reshape(-1, 8)
+            got = data.reshape(-1, width)[
+                fixed_contacts : fixed_contacts + 8 * PAIR_CONTACTS * count, lane
+            ].reshape(-1, 8)
             assert np.array_equal(got, alone[lane])
 
 
@@ -99,13 +103,13 @@ def test_slots_hold_the_contacts_of_the_lists():
         arenas, count = world(random_poses(rng))
         column = arenas.column
         column["counter"][MODE] = 0
-        stages = (narrow_sort, narrow_round, narrow_flat, narrow_slots)
+        stages = (narrow_sort, narrow_round, narrow_flat, narrow_fixed)
         run_stages(stages, arenas.m, arenas.c, arenas.args, arenas.d)
         found = column["counter"][CONTACTS]
         ids, rows = column["contact_id"][:found], column["contact"][:found]
         for q in range(count):
-            slots = column["slot"][SLOTS * q : SLOTS * q + SLOTS]
-            active = slots[slots[:, 6] >= -0.1]
+            fixed_contacts = column["fixed_contact"][PAIR_CONTACTS * q : PAIR_CONTACTS * q + PAIR_CONTACTS]
+            active = fixed_contacts[fixed_contacts[:, 6] >= -0.1]
             listed = rows[ids[:, 5] == q]
             assert len(active) == len(listed)
             assert np.allclose(active[:, :7], listed, rtol=0, atol=1e-13)

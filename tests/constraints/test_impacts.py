@@ -31,7 +31,7 @@ def made(laws, state, moment, out):
     when = impacts.Moment(H, moment[0], moment[1], moment[2])
     impact = impacts.impact_of(load_law(laws, 0), state[0], state[1], state[2], state[3], when)
     out[0], out[1], out[2] = impact.wanted, impact.r, impact.parts
-    out[3], out[4], out[5] = impact.push, impact.bounce, impact.before
+    out[3], out[4], out[5] = impact.recovery, impact.bounce, impact.before
 
 
 @entry
@@ -47,10 +47,10 @@ def law(kind=t.HARD, e=0.0, k=0.0, d=0.0):
     return row
 
 
-def impact(row, r, u, a=0.0, inverse=1.0, phase=VELOCITY_PASS, share=1.0, slow=SLOW):
+def impact(row, r, u, a=0.0, inverse=1.0, solve_pass=VELOCITY_PASS, share=1.0, slow=SLOW):
     out = np.zeros(6)
-    made(row, np.array([r, u, a, inverse]), np.array([phase, share, slow]), out)
-    return dict(zip(("wanted", "r", "parts", "push", "bounce", "before"), out, strict=True))
+    made(row, np.array([r, u, a, inverse]), np.array([solve_pass, share, slow]), out)
+    return dict(zip(("wanted", "r", "parts", "recovery", "bounce", "before"), out, strict=True))
 
 
 def landing_time(r, u, a):
@@ -103,14 +103,14 @@ def test_a_landing_follows_its_parabola(r, u, a, e):
     assert got["wanted"] == pytest.approx(speed - 0.5 * a * H, rel=1e-11)
     # the mean of before and after is that of the impact alone: speeds -hit and e hit at the landing
     assert got["before"] + got["wanted"] == pytest.approx(hit + up, rel=1e-11)
-    assert got["parts"] == 1 and got["push"] == 0.0
+    assert got["parts"] == 1 and got["recovery"] == 0.0
     # without restitution the body would be carried along, not pulled back
     assert got["bounce"] == pytest.approx(got["wanted"] - (0.0 if a < 0.0 else fall), rel=1e-11)
-    way = impact(law(e=e), r, u, a, phase=POSITION_PASS)
+    way = impact(law(e=e), r, u, a, solve_pass=POSITION_PASS)
     assert r + H * way["wanted"] == pytest.approx(end, rel=1e-9)
     assert way["bounce"] == 0.0
     # less restitution for the way where that gained too much
-    part = impact(law(e=e), r, u, a, phase=POSITION_PASS, share=0.25)
+    part = impact(law(e=e), r, u, a, solve_pass=POSITION_PASS, share=0.25)
     up *= 0.25
     end = left * (up + 0.5 * a * left)
     assert r + H * part["wanted"] == pytest.approx(max(end, 0.0), rel=1e-9, abs=1e-15)
@@ -121,16 +121,25 @@ def test_bounces_without_end_stay_where_they_landed():
     time = landing_time(r, u, a)
     hit, left = u + 0.5 * a * H + a * time, H - time
     assert left * (-e * hit + 0.5 * a * left) < 0.0
-    got, way = (impact(law(e=e), r, u, a, phase=phase) for phase in (VELOCITY_PASS, POSITION_PASS))
+    got, way = (
+        impact(law(e=e), r, u, a, solve_pass=solve_pass) for solve_pass in (VELOCITY_PASS, POSITION_PASS)
+    )
     assert got["wanted"] == 0.0 and r + H * way["wanted"] == pytest.approx(0.0, abs=1e-18)
     assert got["before"] == pytest.approx(hit, rel=1e-11)
 
 
 def test_gaps_that_do_not_bounce_may_just_close():
-    for phase in (POSITION_PASS, VELOCITY_PASS, BOTH):
-        got = impact(law(), 1e-3, -2.0, -9.81, phase=phase)
-        assert got == {"wanted": -1e-3 / H, "r": 1e-3, "parts": 0, "push": 0.0, "bounce": 0.0, "before": -2.0}
-    assert impact(law(e=0.5), 1e-3, -2.0, -9.81, phase=BOTH)["wanted"] == -1e-3 / H
+    for solve_pass in (POSITION_PASS, VELOCITY_PASS, BOTH):
+        got = impact(law(), 1e-3, -2.0, -9.81, solve_pass=solve_pass)
+        assert got == {
+            "wanted": -1e-3 / H,
+            "r": 1e-3,
+            "parts": 0,
+            "recovery": 0.0,
+            "bounce": 0.0,
+            "before": -2.0,
+        }
+    assert impact(law(e=0.5), 1e-3, -2.0, -9.81, solve_pass=BOTH)["wanted"] == -1e-3 / H
 
 
 # ---- overlaps
@@ -145,41 +154,44 @@ def push_of(depth):
 @pytest.mark.parametrize("depth", [1e-3, 0.018, 0.022, 0.059, 0.2])
 def test_overlap_goes_by_a_displacement_or_a_bounce(depth, u, e):
     """The larger of the two; a push above 1 m/s that is the larger one is left out of the velocity."""
-    push, back = push_of(depth), max(-e * u, 0.0)
-    split = push > SLOW and push > back
-    way, speed = (impact(law(e=e), -depth, u, phase=phase) for phase in (POSITION_PASS, VELOCITY_PASS))
-    assert way["wanted"] == pytest.approx(max(push, back), rel=1e-12)
-    assert speed["wanted"] == pytest.approx(back if split else max(push, back), rel=1e-12, abs=1e-15)
+    recovery, back = push_of(depth), max(-e * u, 0.0)
+    split = recovery > SLOW and recovery > back
+    way, speed = (
+        impact(law(e=e), -depth, u, solve_pass=solve_pass) for solve_pass in (POSITION_PASS, VELOCITY_PASS)
+    )
+    assert way["wanted"] == pytest.approx(max(recovery, back), rel=1e-12)
+    assert speed["wanted"] == pytest.approx(back if split else max(recovery, back), rel=1e-12, abs=1e-15)
     for got in (way, speed):
         assert got["parts"] == split
         kept = got["wanted"] - back
-        assert got["push"] == pytest.approx(kept, rel=1e-12, abs=1e-15)
+        assert got["recovery"] == pytest.approx(kept, rel=1e-12, abs=1e-15)
         # the impact alone: without the push, the velocity before and the bounce
         assert got["before"] + got["wanted"] == pytest.approx(u + back, rel=1e-12, abs=1e-12)
-        lost = back if push > SLOW else max(push, back) - push
+        lost = back if recovery > SLOW else max(recovery, back) - recovery
         assert got["bounce"] == pytest.approx(lost, rel=1e-12, abs=1e-15)
 
 
 def test_one_velocity_for_both_passes_is_pushed_slowly():
-    got = impact(law(e=0.5), -0.1, -0.4, phase=BOTH)
+    got = impact(law(e=0.5), -0.1, -0.4, solve_pass=BOTH)
     assert got["wanted"] == SLOW and got["parts"] == 0
-    assert got["push"] == pytest.approx(SLOW - 0.2) and got["bounce"] == 0.0
+    assert got["recovery"] == pytest.approx(SLOW - 0.2) and got["bounce"] == 0.0
     assert got["before"] + got["wanted"] == pytest.approx(-0.4 + 0.2)
     assert got["r"] == pytest.approx(-SLOW * H / ERP)
 
 
 def test_restitution_that_was_cut_down_bounces_less():
-    got = impact(law(e=0.8), -1e-4, -2.0, phase=POSITION_PASS, share=0.25)
+    got = impact(law(e=0.8), -1e-4, -2.0, solve_pass=POSITION_PASS, share=0.25)
     assert got["wanted"] == pytest.approx(0.4) and got["bounce"] == pytest.approx(0.4 - push_of(1e-4))
 
 
 def test_an_island_that_keeps_no_push_has_every_push_apart():
     slow = 0.0
     way, speed = (
-        impact(law(), -1e-3, 0.0, phase=phase, slow=slow) for phase in (POSITION_PASS, VELOCITY_PASS)
+        impact(law(), -1e-3, 0.0, solve_pass=solve_pass, slow=slow)
+        for solve_pass in (POSITION_PASS, VELOCITY_PASS)
     )
     assert way["wanted"] == pytest.approx(push_of(1e-3)) and way["parts"] == 1
-    assert speed["wanted"] == 0.0 and speed["parts"] == 1 and speed["push"] == 0.0
+    assert speed["wanted"] == 0.0 and speed["parts"] == 1 and speed["recovery"] == 0.0
 
 
 # ---- springs
@@ -195,13 +207,13 @@ def test_springs_too_stiff_for_the_step_push_as_hard_contact_does(depth, factor,
     row = law(kind, k=stiffness)
     deep = factor > 1.0 and depth > SLOW * H
     way, speed, both = (
-        impact(row, -depth, -1.0, inverse=inverse, phase=p) for p in (POSITION_PASS, VELOCITY_PASS, BOTH)
+        impact(row, -depth, -1.0, inverse=inverse, solve_pass=p) for p in (POSITION_PASS, VELOCITY_PASS, BOTH)
     )
     assert way["parts"] == speed["parts"] == deep and both["parts"] == 0
     assert way["r"] == (-min(depth, FASTEST * H) if deep else -depth)
     assert speed["r"] == (0.0 if deep else -depth)
     assert both["r"] == -depth
-    assert way["wanted"] == way["push"] == way["bounce"] == way["before"] == 0.0
+    assert way["wanted"] == way["recovery"] == way["bounce"] == way["before"] == 0.0
 
 
 def test_hard_contacts_reach_what_is_wanted_within_the_step():

@@ -38,31 +38,31 @@ def ahead(laws):
 
 @entry
 def mark(parts, counter):
-    stops.mark_parts(stops.Stop(0.0, 0.0, parts), counter)
+    stops.mark_split(stops.Stop(0.0, 0.0, parts), counter)
 
 
-def ended(r, v, phase=VELOCITY_PASS, e=0.0, slow=0.0, erp=ERP):
+def ended(r, v, solve_pass=VELOCITY_PASS, e=0.0, slow=0.0, erp=ERP):
     """Velocity at the end of the step, and whether position and velocity pass differ."""
     option, out = np.zeros(t.OPTIONS), np.zeros(3)
-    option[t.STEP], option[t.PHASE] = H, phase
+    option[t.STEP], option[t.SOLVE_PASS] = H, solve_pass
     stop(np.array([e, erp, r, v, FASTEST, slow]), option, out)
     assert out[1] == pytest.approx(1e-7 * INVERSE, rel=1e-12)
     return v + H * out[0], out[2]
 
 
-@pytest.mark.parametrize("phase", [POSITION_PASS, VELOCITY_PASS, BOTH])
+@pytest.mark.parametrize("solve_pass", [POSITION_PASS, VELOCITY_PASS, BOTH])
 @pytest.mark.parametrize("v", [-5.0, -0.1, 0.4])
 @pytest.mark.parametrize("r", [1e-4, 0.02])
-def test_what_is_not_there_yet_may_just_get_there(r, v, phase):
-    assert ended(r, v, phase, e=0.5) == (pytest.approx(-r / H, rel=1e-12), 0)
+def test_what_is_not_there_yet_may_just_get_there(r, v, solve_pass):
+    assert ended(r, v, solve_pass, e=0.5) == (pytest.approx(-r / H, rel=1e-12), 0)
 
 
-@pytest.mark.parametrize("phase", [POSITION_PASS, VELOCITY_PASS, BOTH])
-def test_what_is_at_its_limit_rests_or_bounces(phase):
+@pytest.mark.parametrize("solve_pass", [POSITION_PASS, VELOCITY_PASS, BOTH])
+def test_what_is_at_its_limit_rests_or_bounces(solve_pass):
     for e in (0.0, 0.3, 1.0):
-        assert ended(0.0, -2.0, phase, e=e) == (pytest.approx(2.0 * e, abs=1e-12), 0)
+        assert ended(0.0, -2.0, solve_pass, e=e) == (pytest.approx(2.0 * e, abs=1e-12), 0)
         # what opens gets no bounce: the row, which only pushes, asks for less than the speed there is
-        assert ended(0.0, 2.0, phase, e=e)[0] == pytest.approx(0.0, abs=1e-12)
+        assert ended(0.0, 2.0, solve_pass, e=e)[0] == pytest.approx(0.0, abs=1e-12)
 
 
 @pytest.mark.parametrize("depth", [1e-3, 0.01, 0.059, 0.061, 0.5])
@@ -75,15 +75,15 @@ def test_recovery_is_a_displacement_at_a_bounded_speed(depth):
 
 def test_recovery_and_bounce_do_not_add():
     """Of the two the larger one counts: a bounce moves away from the limit as well."""
-    push = ERP * 0.01 / H
-    assert ended(-0.01, -1.0, POSITION_PASS, e=0.3)[0] == pytest.approx(max(push, 0.3), rel=1e-12)
-    assert ended(-0.01, -1.0, POSITION_PASS, e=0.9)[0] == pytest.approx(max(push, 0.9), rel=1e-12)
+    recovery = ERP * 0.01 / H
+    assert ended(-0.01, -1.0, POSITION_PASS, e=0.3)[0] == pytest.approx(max(recovery, 0.3), rel=1e-12)
+    assert ended(-0.01, -1.0, POSITION_PASS, e=0.9)[0] == pytest.approx(max(recovery, 0.9), rel=1e-12)
 
 
 def test_recovery_too_slow_to_see_stays_in_the_velocity():
     depth = 0.5 * stops.QUIET * H / ERP
-    for phase in (POSITION_PASS, VELOCITY_PASS, BOTH):
-        assert ended(-depth, 0.0, phase) == (pytest.approx(0.5 * stops.QUIET, rel=1e-9), 0)
+    for solve_pass in (POSITION_PASS, VELOCITY_PASS, BOTH):
+        assert ended(-depth, 0.0, solve_pass) == (pytest.approx(0.5 * stops.QUIET, rel=1e-9), 0)
 
 
 def test_one_velocity_for_both_passes_recovers_slowly_or_not_at_all():
@@ -106,4 +106,4 @@ def test_passes_that_differ_are_marked():
     mark(0, counter)
     assert not counter.any()
     mark(1, counter)
-    assert counter[t.PARTS] == 1 and counter[t.BOUNCED] == t.PARTED
+    assert counter[t.IS_SPLIT] == 1 and counter[t.BOUNCED] == t.SPLIT

@@ -302,7 +302,7 @@ def tendons():
     assert not np.allclose(*ends)
 
 
-def medium():
+def fluid():
     differs(option='<option density="100" viscosity="1"/>')
 
 
@@ -362,7 +362,7 @@ def drag_of_shapes():
         geom='fluidshape="ellipsoid" name="wing"',
         more="",
     )
-    with pytest.raises(NotImplementedError, match=r"single shapes in a medium.*fluid_coefficients of 'wing'"):
+    with pytest.raises(NotImplementedError, match=r"single shapes in a fluid.*fluid_coefficients of 'wing'"):
         read(text).step()
 
 
@@ -394,11 +394,11 @@ PROOFS = {
     "soft and hard limits of joints and tendons, margins of limits, joint and tendon friction": limits_and_friction,
     "joints frozen at values: reduced models": frozen_joints,
     "fixed and spatial tendons with springs, dead bands and wrapping": tendons,
-    "drag of a medium on the boxes of inertia": medium,
+    "drag of a fluid on the boxes of inertia": fluid,
 }
 REFUSALS = {
     "mimic motors of world-owned joints": mimic_world_joints,
-    "drag and lift of single shapes in a medium": drag_of_shapes,
+    "drag and lift of single shapes in a fluid": drag_of_shapes,
     "sensors with a period or a delay": slow_sensors,
 }
 UNASKED = {

@@ -56,7 +56,11 @@ def test_bundles_of_stages():
     bundles = walker().pipelines
     assert list(bundles) == ["step", "kinematics", "collision", "sensors", "rendering"]
     assert bundles["kinematics"].names[0] == "refresh_poses"
-    assert {"place", "broad", "narrow_sort"} <= set(bundles["collision"].names) < set(bundles["step"].names)
+    assert (
+        {"shape_poses", "broad", "narrow_sort"}
+        <= set(bundles["collision"].names)
+        < set(bundles["step"].names)
+    )
     assert [len(bundle) for bundle in sx.World().pipelines.values()] == [0] * 5
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The energy ledger closes with tendons, springs between bodies, a medium, motors and closures."""
+"""The energy ledger closes with tendons, springs between bodies, a fluid, motors and closures."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ _CHANGES: dict[str, tuple[Callable[[], sx.World], Callable[[sx.World], object]]]
     "gravity": (_robot, _set("gravity", (0.5, 0.0, -3.7))),
     "time step": (_robot, _set("time_step", 0.003)),
     "mass": (_robot, _set("mass", 0.9, _link("lower"))),
-    "mass in a medium": (lambda: _robot(1.2), _set("mass", 0.9, _link("lower"))),
+    "mass in a fluid": (lambda: _robot(1.2), _set("mass", 0.9, _link("lower"))),
     "centre of mass": (_robot, _set("center_of_mass", (0.01, 0.02, -0.1), _link("lower"))),
     "inertia": (_robot, _set("inertia", np.diag([0.03, 0.02, 0.04]), _link("lower"))),
     "gravity compensation": (_robot, _set("gravity_compensation", 0.25, _link("arm"))),
@@ -158,7 +158,7 @@ def _assert_same_columns(runtime: Any, fresh: Any) -> None:
     np.testing.assert_array_equal(runtime.sim._index, fresh.sim._index)
     np.testing.assert_array_equal(runtime.sim._constant, fresh.sim._constant)
     assert runtime.sim.schedule == fresh.sim.schedule
-    assert runtime.sim.lone == fresh.sim.lone
+    assert runtime.sim.floating == fresh.sim.floating
     if runtime.constraints is None:
         assert fresh.constraints is None
         return

@@ -24,7 +24,11 @@ def everything(world):
     """All that a step depends on or changes, as bytes."""
     sim, runtime = world._live().sim, world._live()
     arrays = (sim.q, sim.v, sim.a, sim.force, sim.q_target, sim.v_target, sim.a_target, sim.clock)
-    return b"".join(a.tobytes() for a in (*arrays, runtime.held, runtime.once)), world.time, world.frame
+    return (
+        b"".join(a.tobytes() for a in (*arrays, runtime.persistent_wrench, runtime.one_shot_wrench)),
+        world.time,
+        world.frame,
+    )
 
 
 # ---- recording

@@ -147,7 +147,7 @@ def test_forces_beside_what_nobody_knows_are_refused():
     world = scene(
         '<force name="f" site="root"/><accelerometer name="a" site="root"/>', option='density="1.2"'
     )
-    with pytest.raises(NotImplementedError, match=r"sensor 'f' \(force\).*a medium"):
+    with pytest.raises(NotImplementedError, match=r"sensor 'f' \(force\).*a fluid"):
         world.sensors["f"].value  # noqa: B018
     assert world.sensors["a"].value.shape == (3,)
 

@@ -154,13 +154,13 @@ class Poses(NamedTuple):
 
 
 class Spins(NamedTuple):
-    link_lone: Any
+    link_floating: Any
     link_spin: Any
 
 
 @entry
-def turn_free(starts, inertia, com, R, S, lone, taken, h, v, rate):
-    free_spin.turn(Tree(starts), Inertias(inertia, com), Poses(R, S), h, Spins(lone, taken), v, rate)
+def turn_free(starts, inertia, com, R, S, floating, taken, h, v, rate):
+    free_spin.turn(Tree(starts), Inertias(inertia, com), Poses(R, S), h, Spins(floating, taken), v, rate)
 
 
 def turned_body(w, taken, com=(0.0, 0.0, 0.0)):
@@ -170,8 +170,10 @@ def turned_body(w, taken, com=(0.0, 0.0, 0.0)):
     S[:3, 3:] = S[3:, :3] = np.eye(3)
     v, rate = np.r_[np.zeros(3), w], np.zeros(6)
     rotations = np.tile(np.eye(3).ravel(), (2, 1))
-    lone, spin = np.array([0.0, 1.0]), np.array([np.zeros(4), [*taken, 1.0]])
-    turn_free(np.array([0, 0]), inertia, np.array([np.zeros(3), com]), rotations, S, lone, spin, H, v, rate)
+    floating, spin = np.array([0.0, 1.0]), np.array([np.zeros(4), [*taken, 1.0]])
+    turn_free(
+        np.array([0, 0]), inertia, np.array([np.zeros(3), com]), rotations, S, floating, spin, H, v, rate
+    )
     return rate, v
 
 

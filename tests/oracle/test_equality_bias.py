@@ -128,18 +128,18 @@ class Motion:
     def align(self, angle, model):
         """Turn the first body so that the z axes of the places coincide, `angle` about them."""
         a, b = self.places
-        link_a, link_b = (int(self.column["place_link"][k]) for k in (a, b))
+        link_a, link_b = (int(self.column["anchor_link"][k]) for k in (a, b))
         R_b = Rotation.from_quat(self.sim.q[int(model.joint_q_start[link_b - 1]) + 3 :][:4])
         wanted = R_b * self.local(b)[1] * Rotation.from_euler("z", angle)
         q = int(model.joint_q_start[link_a - 1])
         self.sim.q[q + 3 : q + 7] = (wanted * self.local(a)[1].inv()).as_quat()
 
     def local(self, place):
-        X = self.column["place_pose"][place]
+        X = self.column["anchor_pose"][place]
         return X[:3].copy(), Rotation.from_matrix(X[3:].reshape(3, 3))
 
     def pose(self, place, time):
-        p, R, v, w = self.starts[int(self.column["place_link"][place])]
+        p, R, v, w = self.starts[int(self.column["anchor_link"][place])]
         R, (offset, turn) = Rotation.from_rotvec(w * time) * R, self.local(place)
         return p + v * time + R.apply(offset), R * turn
 

@@ -109,7 +109,7 @@ def test_the_wrench_of_an_equality_changes_the_momentum_of_its_first_body(name):
     world = make(name, rng)
     motion = Motion(world, rng)
     column = motion.column
-    a, body = motion.places[0], int(column["place_link"][motion.places[0]])
+    a, body = motion.places[0], int(column["anchor_link"][motion.places[0]])
     point = motion.pose(a, 0.0)[0] - motion.starts[body][0]
     world.step()
     live = world._live()

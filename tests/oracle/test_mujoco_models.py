@@ -181,7 +181,7 @@ def compare_steps(scene, native):
     runtime.activation[:] = data.act[:] = activation
     world.step()
     mujoco.mj_step(native, data)
-    # the change of velocity in one step: smooth dynamics with springs, dampers, a medium and actuators
+    # the change of velocity in one step: smooth dynamics with springs, dampers, a fluid and actuators
     assert np.abs(sim.v - data.qvel).max() < TOLERANCE * max(1.0, np.abs(data.qvel - v).max())
     world.step(n=49)
     mujoco.mj_step(native, data, 49)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Models with tendons, equalities and a medium from two collections, with random controls, against MuJoCo."""
+"""Models with tendons, equalities and a fluid from two collections, with random controls, against MuJoCo."""
 
 from __future__ import annotations
 

@@ -295,7 +295,7 @@ BODIES = {
     "force": of_body("force", (1, 0, 0)),
     "torque": of_body("torque", (0.01, 0, 0)),
 }
-PARTS = {
+IS_SPLIT = {
     "joint_positions": part("joint_positions", [0.4, 1, 0, 3, 0, 0, 0, 1]),
     "joint_velocities": part("joint_velocities", np.ones(7)),
     "activations": part("activations", [0.5]),
@@ -324,7 +324,7 @@ def test_tables_of_batches_are_complete():
     complete(LOG_UNIFORM, sx.LogUniform.__struct_fields__)
     complete(NORMAL, sx.Normal.__struct_fields__)
     complete(CHOICE, sx.Choice.__struct_fields__)
-    assert PARTS.keys() <= settable(sx.BatchWorld)
+    assert IS_SPLIT.keys() <= settable(sx.BatchWorld)
 
 
 @rows(
@@ -333,7 +333,7 @@ def test_tables_of_batches_are_complete():
     reset=RESET,
     lanes=LANE_ARRAYS,
     threads=THREAD_ARRAYS,
-    selection=PARTS,
+    selection=IS_SPLIT,
     rollout=ROLLOUT,
     Feedback=FEEDBACK,
     randomize=RANDOMIZE,

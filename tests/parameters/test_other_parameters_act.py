@@ -528,7 +528,7 @@ def running():
     return world
 
 
-PARTS = {
+IS_SPLIT = {
     "Multibody.name": Effect(
         lambda: skeleton_world().multibodies[0], put("name", "other"), lambda m: m._world.multibodies.names
     ),
@@ -597,7 +597,7 @@ def test_other_tables_are_complete():
     LcpOptions=LCP,
     SkeletonLoadOptions=SKELETON,
     SkeletonToMultibodyOptions=REBUILT,
-    parts=PARTS,
+    parts=IS_SPLIT,
 )
 def test_a_parameter_acts_or_is_refused(entry):
     check(entry)

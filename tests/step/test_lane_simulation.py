@@ -16,7 +16,7 @@ from lane_scenes import HARD, PILE, TEXTS, scatter, scene_model
 from worldline import msd
 from worldline._src.jit import DISABLED
 from worldline._src.scalar.lanes import native_width
-from worldline._src.step import slot_constraints
+from worldline._src.step import fixed_constraints
 from worldline.model import LaneSimulation, ModelBuilder
 
 SCENES = [*TEXTS, *HARD]
@@ -151,10 +151,10 @@ REFUSED = {
         <equality><weld body1="a"/></equality></mujoco>""",
         "equalities, closures and joints between bodies",
     ),
-    "a medium": (
+    "a fluid": (
         """<mujoco><option density="1.2"/><worldbody><body><freejoint/><geom size=".1"/></body></worldbody>
         </mujoco>""",
-        "a medium",
+        "a fluid",
     ),
     "solves that end early": (
         """<mujoco><option tolerance="0.1"/><worldbody><geom type="plane" size="1 1 1"/>
@@ -188,7 +188,7 @@ def test_what_has_no_fixed_layout_is_refused_by_name(what):
 
 
 def test_too_many_rows_are_refused(monkeypatch):
-    monkeypatch.setattr(slot_constraints, "MOST_ROWS", 10)
+    monkeypatch.setattr(fixed_constraints, "MOST_ROWS", 10)
     with pytest.raises(NotImplementedError, match="room for 10 rows"):
         LaneSimulation(scene_model("pile, cone"), 4)
 

@@ -292,7 +292,7 @@ def test_prescribed_bodies_keep_their_columns_when_an_island_is_solved_twice():
     box = world.add_rigid_body("box", mass=1.0, inertia=0.01 * np.eye(3), position=(0.0, 0.0, 0.14))
     box.add_collision_shape(CollisionShape.box((0.1, 0.1, 0.1)))
     world.step()
-    assert world._live().constraints.column["counter"][t.PARTS] == 1
+    assert world._live().constraints.column["counter"][t.IS_SPLIT] == 1
     assert world._live().sim.v[8] == pytest.approx(0.2, abs=1e-6)
 
 
@@ -381,7 +381,7 @@ def test_lanes_have_room_for_every_contact_of_every_pair():
     worlds = LaneSimulation(balls_in_lanes(8), 4, time_step=0.002)
     worlds.step(5)
     (room,) = (room for rooms in worlds._rooms.values() for room in rooms)
-    args, at = room.sets[1][2], worlds.constraints.block.m[t.TABLE.slot["counter"]]
+    args, at = room.sets[1][2], worlds.constraints.block.m[t.TABLE.entry["counter"]]
     # all balls touch the ground and their neighbours; a cone has three rows, a pyramid four
     rows = 3 if worlds.constraints.option.friction_model == 1 else 4
     assert args[at + t.ROWS] == 15 * rows and args[at + t.DROPPED] == 0

@@ -154,7 +154,7 @@ def test_contents_stay_and_what_was_short_is_so_no_more(begin_with):
     world = boxes(2)
     world.step()
     constraints = world._live().constraints
-    names = ("contact_force", "frame", "contact_row", "tree_slow", "option", "shape_friction", "row_note")
+    names = ("contact_force", "frame", "contact_row", "tree_recovery", "option", "shape_friction", "row_note")
     before = {name: constraints.column[name].copy() for name in names}
     assert before["contact_force"][:8, 0].min() > 0.0
     constraints.column["link"][t.SHORT] = 1

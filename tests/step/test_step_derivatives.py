@@ -86,7 +86,7 @@ SCENES = {
         '<spatial name="u"><site site="o"/><geom geom="g"/><site site="p"/></spatial></tendon>'
         '<actuator><motor tendon="u" gear="2"/></actuator>',
     ),
-    "medium": (body('type="box" size=".1 .2 .3"', "0 0 1"), "", 'density="100" viscosity=".1"'),
+    "fluid": (body('type="box" size=".1 .2 .3"', "0 0 1"), "", 'density="100" viscosity=".1"'),
 }
 REFUSED = {("tendons", "implicit")}
 """Forces that depend on rates are taken at the end of the step by that family."""

@@ -521,7 +521,7 @@ class Comparison:
         self.near("gravity", option.gravity, o.gravity)
         self.near("wind", option.wind, o.wind)
         self.near("magnetic", option.magnetic, o.magnetic)
-        self.near("medium", (option.density, option.viscosity), (o.density, o.viscosity))
+        self.near("fluid", (option.density, option.viscosity), (o.density, o.viscosity))
         self.near("impratio", option.impedance_ratio, o.impratio)
         self.near("tolerance", option.constraint_solver_tolerance, o.tolerance)
         ours = option.constraint_solver_iterations, option.noslip_iterations, option.line_search_iterations

@@ -26,12 +26,12 @@ def units(scalar: str) -> list[Unit]:
     from worldline._src.lcp import entries  # noqa: F401
     from worldline._src.step import (
         derivatives,
+        fixed_constraints,
         ik_stages,
         lane_runner,
         programs,
         runner,
         sensing,  # noqa: F401
-        slot_constraints,
         stepping,
     )
     from worldline._src.step.constraints import all_stages
@@ -50,7 +50,7 @@ def units(scalar: str) -> list[Unit]:
         found = [one for one in Entry.registry if one not in others]
         stages += [*all_stages(), every_pair]
     if scalar != "dual":
-        stages += [*slot_constraints.STAGES, *slot_constraints.SENSOR_STAGES]
+        stages += [*fixed_constraints.STAGES, *fixed_constraints.SENSOR_STAGES]
         stages += [ik_stages.inverse_kinematics, ik_stages.inverse_kinematics_rows]
     kind = SCALARS[scalar][0]
     return [*(one.unit() for one in found), *(stage.unit(kind) for stage in dict.fromkeys(stages))]

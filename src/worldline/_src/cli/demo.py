@@ -28,10 +28,10 @@ STAGES = """
 solve_rows solve_free_bodies narrow_convex solve_islands contact_rows solve_velocities
 solve_manifold solve_gjk solve_epa refresh_poses total_momentum kinetic_energy spring_displacements
 potential_energy com_position limit_rows gather_mass guess_from_last actuator_forces
-add_passive_forces begin_rows place_bodies place broad narrow_sort narrow_round narrow_flat
+add_passive_forces begin_rows collision_poses shape_poses broad narrow_sort narrow_round narrow_flat
 narrow_ball check_contacts find_islands check_islands damp_implicitly log_contacts mass_of_island
 limit_energy keep_smooth correct_positions compensate_gravity center_forces unpack_state
-runge_kutta_first runge_kutta_second runge_kutta_third runge_kutta_last pack_state body_poses
+runge_kutta_first runge_kutta_second runge_kutta_third runge_kutta_last pack_state collision_poses
 inverse_dynamics subtract_passive_forces forward_dynamics mass_matrix
 """.split()
 """Stages of the scenes, slow ones first; those of the first world are compiled where it runs."""

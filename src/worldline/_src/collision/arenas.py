@@ -53,7 +53,7 @@ class Arenas:
         explicit: Sequence[int] = (),
         pairs: int = 0,
         contacts: int = 0,
-        slots: int = 0,
+        fixed_contacts: int = 0,
     ) -> None:
         geometry, row = _geometries(shapes)
         n = len(shapes)
@@ -75,7 +75,7 @@ class Arenas:
             "nignored": len(ignored),
             "nexplicit": len(explicit),
             "ntree": 2 * n + 2,
-            "nslot": slots,
+            "nfixed_contact": fixed_contacts,
         }
         self.sizes = sizes
         self._lay_out()

@@ -13,7 +13,7 @@ from worldline._src.collision.arenas import Arenas, BodyRow, ShapeRow
 from worldline._src.collision.group import CollisionGroup
 from worldline._src.collision.run import fill_poses, run_stages, set_links
 from worldline._src.jit import Stage
-from worldline._src.kernels.broadphase.aabb import place
+from worldline._src.kernels.broadphase.aabb import shape_poses
 from worldline._src.kernels.broadphase.cast import cast_rays
 from worldline._src.kernels.broadphase.pairs import broad
 from worldline._src.kernels.narrowphase.dispatch import (
@@ -119,10 +119,10 @@ class NativeScene:
     def find_pairs(self, margin: float = 0.0) -> int:
         """Candidate pairs for the groups' poses; returns how many."""
         self._place(margin)
-        self._run(place, broad)
+        self._run(shape_poses, broad)
         while (needed := int(self.arenas.column["counter"][[PAIRS, FAT]].max())) > self.arenas.sizes["npair"]:
             self.arenas.make_room(pairs=needed)
-            self._run(place, broad)
+            self._run(shape_poses, broad)
         return int(self.arenas.column["counter"][PAIRS])
 
     def contacts(self, margin: float = 0.0) -> tuple[Array, np.ndarray]:
@@ -148,7 +148,7 @@ class NativeScene:
         column["counter"][PAIRS] = len(pairs)
         column["counter"][MODE] = DISTANCE_MODE
         set_links(self.links, self.arenas.args)
-        self._run(place, *self.narrow)
+        self._run(shape_poses, *self.narrow)
         return column["closest"][: len(pairs)]
 
     def candidates(self) -> np.ndarray:

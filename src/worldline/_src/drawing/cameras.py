@@ -167,18 +167,18 @@ def free_view(world: World, items: Items, bodies: Array, groups: Sequence[int] =
         centre = np.array(scene.statistic.center)
     if scene.statistic.extent is not None:
         reach = max(scene.statistic.extent)
-    told = scene.free_camera
+    free = scene.free_camera
     # a scene that says nothing is seen from the front, a little to the side and from above
-    untold = (told.azimuth, told.elevation) == (90.0, -45.0)
-    azimuth, elevation = np.radians((128.0, -20.0) if untold else (told.azimuth, told.elevation))
+    is_default = (free.azimuth, free.elevation) == (90.0, -45.0)
+    azimuth, elevation = np.radians((128.0, -20.0) if is_default else (free.azimuth, free.elevation))
     forward = np.array(
         [np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)]
     )
     reach = max(reach, 1e-3)
-    fovy = 2.0 * reach if told.orthographic else told.fovy
-    away = 2.0 * reach if told.orthographic else 1.1 * reach / np.sin(0.5 * np.radians(told.fovy))
+    fovy = 2.0 * reach if free.orthographic else free.fovy
+    away = 2.0 * reach if free.orthographic else 1.1 * reach / np.sin(0.5 * np.radians(free.fovy))
     up = np.array([0.0, 0.0, 1.0])
-    return View(centre - away * forward, facing(forward, up), fovy, told.orthographic)
+    return View(centre - away * forward, facing(forward, up), fovy, free.orthographic)
 
 
 def _scene_camera(world: World, index: int) -> Camera:

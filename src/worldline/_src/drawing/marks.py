@@ -156,11 +156,11 @@ def tendons_of(world: World, bodies: Array) -> list[TendonLines]:
     lines = tendon_lines(model, bodies)
     if table is None or not lines:
         return []
-    told = runtime.scene.tendon_set
-    first = len(told.joint_tendons)
+    tendon_set = runtime.scene.tendon_set
+    first = len(tendon_set.joint_tendons)
     return [
         TendonLines(table.label[first + k], tuple(row.rgba), row.width, lines[first + k])
-        for k, row in enumerate(told.spatial_tendons)
+        for k, row in enumerate(tendon_set.spatial_tendons)
     ]
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Generalized forces of the last step by maker: tendons, springs between bodies, the medium, motors."""
+"""Generalized forces of the last step by maker: tendons, springs between bodies, the fluid, motors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Shares(NamedTuple):
     """Both are part of `Simulation.tau`."""
     springs: Array
     damping: Array
-    """Of springs between bodies and of the medium; forces on links, not part of tau."""
+    """Of springs between bodies and of the fluid; forces on links, not part of tau."""
     motors: Array
     friction: Array
     """Rows of motors, and rows of dry friction of joints and tendons."""
@@ -45,7 +45,7 @@ def generalized(model: Model, q: Array, wrenches: Array) -> Array:
     return total
 
 
-def relief(model: Model, q: Array) -> Array:
+def gravity_compensation(model: Model, q: Array) -> Array:
     """Generalized forces of gravity compensation, which a step applies to bodies and not to joints."""
     wrenches = np.zeros((model.body_count, 6))
     if model.is_relieved:
@@ -73,7 +73,7 @@ def force_shares(runtime: Runtime, q: Array) -> Shares:
     if sizes["nbox"]:
         wrenches = np.zeros((model.body_count, 6))
         links = model.link_of_body()
-        wrenches[links > 0] = column["medium_force"][links[links > 0]][:, [3, 4, 5, 0, 1, 2]]
+        wrenches[links > 0] = column["fluid_force"][links[links > 0]][:, [3, 4, 5, 0, 1, 2]]
         made.damping[:] += generalized(model, q, wrenches)
     if sizes["nequality"] and column["equality_motor"].any():
         before, all_of_it = (
@@ -135,8 +135,8 @@ def _along_joints(runtime: Runtime, q: Array, efforts: Array) -> Array:
     poses = dynamics.forward_kinematics(model, q)
     centers = poses[:, :3] + np.einsum("bij,bj->bi", rotations(poses), model.body_com)
     for k in np.flatnonzero(efforts).tolist():
-        axis = column["place_X"][column["equality_first"][k], [5, 8, 11]] * efforts[k]
-        point = column["place_X"][column["equality_second"][k], :3]
+        axis = column["anchor_X"][column["equality_first"][k], [5, 8, 11]] * efforts[k]
+        point = column["anchor_X"][column["equality_second"][k], :3]
         for body, sign in zip((column["equality_body"][k] - 1).tolist(), (-1.0, 1.0), strict=True):
             if body < 0:
                 continue
@@ -188,7 +188,7 @@ def _spring_wrenches(runtime: Runtime, q: Array) -> tuple[Array, Array]:
     centers = poses[:, :3] + np.einsum("bij,bj->bi", rotations(poses), model.body_com)
     body_of = {int(link): b for b, link in enumerate(model.link_of_body().tolist()) if link > 0}
     for k, (a, b) in enumerate(column["spring_end"].tolist()):
-        p_a, p_b = column["place_X"][a, :3], column["place_X"][b, :3]
+        p_a, p_b = column["anchor_X"][a, :3], column["anchor_X"][b, :3]
         length = float(np.linalg.norm(p_b - p_a))
         if not column["spring_on"][k] or length == 0.0:
             continue
@@ -196,7 +196,7 @@ def _spring_wrenches(runtime: Runtime, q: Array) -> tuple[Array, Array]:
         for part, force in enumerate((stretch, column["spring_force"][k] - stretch)):
             pull = (p_b - p_a) / length * force
             for place, point, sign in ((a, p_a, 1.0), (b, p_b, -1.0)):
-                body = body_of.get(int(column["place_link"][place]))
+                body = body_of.get(int(column["anchor_link"][place]))
                 if body is not None:
                     made[part, body, 3:] += sign * pull
                     made[part, body, :3] += sign * np.cross(point - centers[body], pull)

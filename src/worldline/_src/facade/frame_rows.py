@@ -102,7 +102,7 @@ class FrameRows:
         runtime.controls_written()
         runtime.joints_commanded()
         if runtime.mocap.size:
-            runtime.place_mocap()
+            runtime.apply_mocap_poses()
         runtime.wrenches_written()
         sim.written()
         poses = row[self._fixed :].reshape(-1, 7)

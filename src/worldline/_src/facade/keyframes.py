@@ -45,7 +45,7 @@ def apply(world: World, name: str) -> None:
         runtime.activation[:] = np.nan_to_num(frames.activation[k])
     if runtime.mocap.size:
         runtime.mocap[:] = frames.mocap_q[k]
-        runtime.place_mocap()
+        runtime.apply_mocap_poses()
     # commands, targets and held forces have no column of their own in the model
     described = runtime.scene.keyframes[k]
     more = Keyframe(

@@ -17,7 +17,7 @@ import numpy as np
 
 from worldline._src.errors import CapabilityError, OperationError
 from worldline._src.facade.exclusive import exclusive
-from worldline._src.facade.force_shares import force_shares, generalized, late_forces, relief
+from worldline._src.facade.force_shares import force_shares, generalized, gravity_compensation, late_forces
 from worldline._src.kernels import drives
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.spatial.poses import Array
@@ -41,7 +41,7 @@ class EnergyLedger:
         actuators: commanded forces, drives, servo and mimic motors, and actuators of the scene.
         external: forces and torques on bodies, gravity compensation among them.
         springs: springs of joints, of tendons and between bodies.
-        damping: their damping, and the drag of a medium.
+        damping: their damping, and the drag of a fluid.
         joint_friction: dry friction of joints and tendons.
         contact: contacts, without the part below.
         position_correction: contacts where hard ones push overlap apart.
@@ -103,7 +103,7 @@ def energy_ledger(world: World) -> EnergyLedger:
     gravity = -dynamics.gravity_forces(model, q0)
     bias = _bias(sim, q0, v0)
     share = force_shares(runtime, q0)
-    lifted = relief(model, q0)
+    lifted = gravity_compensation(model, q0)
     still = dynamics.passive_forces(model, q0, np.zeros_like(v0))
     springs = still - lifted + share.tendon_springs
     damping = dynamics.passive_forces(model, q0, v0) - still + share.tendon_damping
@@ -149,7 +149,7 @@ def energy_ledger(world: World) -> EnergyLedger:
 def _bias(sim: Simulation, q: Array, v: Array) -> Array:
     """Velocity-product forces of a step; those of free bodies on their own are what their turn takes."""
     bias = dynamics.coriolis_forces(sim.model, q, v)
-    for i, d in sim.lone:
+    for i, d in sim.floating:
         if sim.spin[i, 3]:
             bias[d : d + 3], bias[d + 3 : d + 6] = 0.0, sim.spin[i, :3] / sim.time_step
     return bias

@@ -116,7 +116,7 @@ class Link(CollisionBody):
         runtime = self._live()
         bodies = [body for body in runtime.scene.hierarchy.bodies if body.mocap]
         runtime.mocap[next(k for k, body in enumerate(bodies) if body is self._body)] = pose
-        runtime.place_mocap()
+        runtime.apply_mocap_poses()
 
     def _require_mocap(self) -> None:
         if not self.is_mocap:
@@ -148,7 +148,7 @@ class Link(CollisionBody):
         if not point_in_world:
             place = X[:3, :3] @ place + X[:3, 3]
         lever = place - (X[:3, :3] @ runtime.model.body_com[b] + X[:3, 3])
-        runtime.apply_once(b, np.concatenate([np.cross(lever, push), push]))
+        runtime.apply_one_shot(b, np.concatenate([np.cross(lever, push), push]))
 
     def apply_torque(self, torque: VectorLike, torque_in_world_frame: bool = True) -> None:
         """A torque on the link, for the next step only [N m], (3,)."""
@@ -157,7 +157,7 @@ class Link(CollisionBody):
         runtime, b = self._index()
         if not in_world:
             moment = self.rotation @ moment
-        runtime.apply_once(b, np.concatenate([moment, np.zeros(3)]))
+        runtime.apply_one_shot(b, np.concatenate([moment, np.zeros(3)]))
 
     def remove(self) -> None:
         """Take the link and all that hangs on it out, in design mode or within `World.edit()`."""

@@ -260,8 +260,8 @@ def new_world(kind: type[World], scene: Scene, options: WorldOptions | None) -> 
 
 def fill(world: World, scene: Scene, options: WorldOptions | None) -> None:
     """Make an empty World the World of a description, which it owns from now on."""
-    told = scene_options.from_description(scene)
-    world._options = told if options is None else options.copy()
+    given = scene_options.from_description(scene)
+    world._options = given if options is None else options.copy()
     state = take_state(scene)
     world._scene = scene
     multibodies, scene.multibodies = scene.multibodies, []
@@ -294,9 +294,9 @@ def to_scene(world: World, *, drawn: bool = True) -> Scene:
         for robot in world._multibodies.values()
     ]
     for robot in world._multibodies.values():
-        told = {id(body) for body in robot._bodies}
+        given = {id(body) for body in robot._bodies}
         for body, copied in zip(world._scene.hierarchy.bodies, scene.hierarchy.bodies, strict=True):
-            if id(body) in told:
+            if id(body) in given:
                 copied.multibody, copied.role = robot.name, BodyRole.Multibody
     return scene
 
@@ -336,7 +336,7 @@ def attach(
 ) -> LoadResult:
     before = Checkpoint(world)
     scene = world._scene
-    state, told = _without_state(part), take_state(clone(part))
+    state, given = _without_state(part), take_state(clone(part))
     old_bodies, old_links = len(scene.hierarchy.bodies), 0 if at is None else len(at._link.children)
     marks = [len(rows) for rows in (scene.frames, scene.loop_closures, scene.multibodies)]
     notes = len(scene.report)
@@ -364,8 +364,8 @@ def attach(
             () if at is None else ((at, top) for top in tops),
         )
         world._topology_changed()
-        if told is not None and told.dof_pos.size:
-            _take_over(world, told, part, tops)
+        if given is not None and given.dof_pos.size:
+            _take_over(world, given, part, tops)
     except BaseException:
         before.restore("the scene it came with could not be added")
         raise

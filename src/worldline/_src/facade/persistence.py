@@ -214,9 +214,9 @@ def _apply(world: World, saved: _Saved) -> None:
     changed = {}
     for name in _PARAMETERS:
         now = getattr(model, name)
-        told = _numbers(saved.parameters, name, now.shape)
-        if not np.array_equal(told, now):
-            changed[name] = told
+        stored = _numbers(saved.parameters, name, now.shape)
+        if not np.array_equal(stored, now):
+            changed[name] = stored
     for upper, lower in (
         ("joint_effort_limit", "joint_effort_lower"),
         ("joint_velocity_limit", "joint_velocity_lower"),

@@ -158,12 +158,12 @@ class QueryScene:
                 collide_with=row.collides_with,
             )
         for i, (_, row) in enumerate(rows):
-            told = bodies[row.body]
-            rules.weld[i] = first[told.weld]
-            if told.parent >= 0 and told.parent in first:
-                rules.parent[i] = first[told.parent]
-            if told.tree >= 0:
-                rules.quiet[i] = told.tree
+            info = bodies[row.body]
+            rules.weld[i] = first[info.weld]
+            if info.parent >= 0 and info.parent in first:
+                rules.parent[i] = first[info.parent]
+            if info.tree >= 0:
+                rules.quiet[i] = info.tree
         if model.excluded_bodies is not None:
             for a, b in model.excluded_bodies.tolist():
                 rules.ignored |= {(min(i, j), max(i, j)) for i in self.objects(a) for j in self.objects(b)}

@@ -186,7 +186,7 @@ class RigidBody(CollisionBody):
     def force(self) -> Array:
         """Force at the centre of mass that stays until cleared, world axes [N], (3,)."""
         runtime, b = self._index()
-        return runtime.held[b, 3:].copy()
+        return runtime.persistent_wrench[b, 3:].copy()
 
     @force.setter
     def force(self, value: VectorLike) -> None:
@@ -196,7 +196,7 @@ class RigidBody(CollisionBody):
     def torque(self) -> Array:
         """Torque that stays until cleared, world axes [N m], (3,)."""
         runtime, b = self._index()
-        return runtime.held[b, :3].copy()
+        return runtime.persistent_wrench[b, :3].copy()
 
     @torque.setter
     def torque(self, value: VectorLike) -> None:
@@ -204,7 +204,7 @@ class RigidBody(CollisionBody):
 
     def _hold(self, force: Array | None, torque: Array | None) -> None:
         runtime, b = self._index()
-        wrench = runtime.held[b].copy()
+        wrench = runtime.persistent_wrench[b].copy()
         if force is not None:
             wrench[3:] = force
         if torque is not None:

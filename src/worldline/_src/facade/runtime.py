@@ -141,9 +141,9 @@ class Runtime:
         self.constraints = self.sim.constraints
         """Contacts, limits, dry friction and actuators; None when there are none."""
         self.choose_solver(method, strict)
-        self.held = np.zeros((self.model.body_count, 6))
+        self.persistent_wrench = np.zeros((self.model.body_count, 6))
         """Torques, then forces at centres of mass, that stay; world axes."""
-        self.once = np.zeros((self.model.body_count, 6))
+        self.one_shot_wrench = np.zeros((self.model.body_count, 6))
         """The same for the next step only."""
         table = self.model.actuators
         self.control = self.sim.control
@@ -153,13 +153,13 @@ class Runtime:
         """The actuator of every activation."""
         mocaps = self.model.mocap_bodies
         self.mocap = self.model.body_q[[] if mocaps is None else mocaps].copy()
-        """Poses of the mocap bodies, in the order of `Model.mocap_bodies`; see `place_mocap`."""
+        """Poses of the mocap bodies, in the order of `Model.mocap_bodies`; see `apply_mocap_poses`."""
         loops = self.model.loop_joints
         self.joint_commands = np.zeros((0, 3)) if loops is None else loops.command.copy()
         """Effort, velocity and acceleration of the joints between bodies; see `joints_commanded`."""
         self.tangent: StepTangent | None = None
         """Derivatives of the last step; None where nobody may ask for them."""
-        self._once_set = False
+        self._has_one_shot = False
         self._start: StartState | None = None
         self._acted: Array | None = None
         self._submodels: dict[int, Submodel] = {}
@@ -188,8 +188,8 @@ class Runtime:
     def beside(self) -> dict[str, Array]:
         """Arrays beside the arena that the next step depends on; replay frames hold them."""
         return {
-            "held": self.held,
-            "once": self.once,
+            "held": self.persistent_wrench,
+            "once": self.one_shot_wrench,
             "control": self.control,
             "activation": self.activation,
             "mocap": self.mocap,
@@ -397,7 +397,7 @@ class Runtime:
 
     # ---- bodies that are placed from outside
 
-    def place_mocap(self) -> None:
+    def apply_mocap_poses(self) -> None:
         """Fix mocap bodies where `mocap` says, in the model and in the description."""
         rows = np.array(self.model.joint_X_p)
         bodies = [body for body in self.scene.hierarchy.bodies if body.mocap]
@@ -464,33 +464,33 @@ class Runtime:
 
     # ---- stepping
 
-    def apply_once(self, body: int, wrench: Array) -> None:
+    def apply_one_shot(self, body: int, wrench: Array) -> None:
         """A torque, then a force at the centre of mass, for the next step only."""
-        self.once[body] += wrench
-        self._once_set = True
+        self.one_shot_wrench[body] += wrench
+        self._has_one_shot = True
 
     def acted(self) -> Array:
         """Torques and forces that acted on bodies in the last step, (body_count, 6)."""
-        return self.held if self._acted is None else self._acted
+        return self.persistent_wrench if self._acted is None else self._acted
 
     def hold(self, body: int, wrench: Array) -> None:
         """A torque, then a force at the centre of mass, that stay."""
         if self._acted is None:
-            self._acted = self.held.copy()
-        self.held[body] = wrench
-        self.sim.body_f[:] = self.held
+            self._acted = self.persistent_wrench.copy()
+        self.persistent_wrench[body] = wrench
+        self.sim.body_f[:] = self.persistent_wrench
         self.sim.forces_written()
 
     def wrenches_written(self) -> None:
         """Forces on bodies were written, those that stay or those of the next step."""
-        self._once_set = bool(self.once.any())
-        self.sim.body_f[:] = self.held
+        self._has_one_shot = bool(self.one_shot_wrench.any())
+        self.sim.body_f[:] = self.persistent_wrench
         self.sim.forces_written()
 
     @property
     def pushed(self) -> bool:
         """Whether forces act on bodies now, or acted before."""
-        return self._once_set or self.sim.has_wrenches
+        return self._has_one_shot or self.sim.has_wrenches
 
     def tick(self, n: int) -> None:
         """Let `n` time steps pass in which nothing moves by itself."""
@@ -504,26 +504,26 @@ class Runtime:
             return
         if n > 1:
             self._step(n - 1)
-        tangent.keep(self.held + self.once if self._once_set else None)
+        tangent.keep(self.persistent_wrench + self.one_shot_wrench if self._has_one_shot else None)
         self._step(1)
         if self.sim.failure is None and not self.sim.frozen:
             tangent.stepped()
 
     def _step(self, n: int) -> None:
         self._acted = None
-        if not self._once_set:
+        if not self._has_one_shot:
             self.sim.take_steps(n)
             self._acted = self.sim.acted
             return
         try:
-            self.sim.body_f[:] = self.held + self.once
+            self.sim.body_f[:] = self.persistent_wrench + self.one_shot_wrench
             self.sim.forces_written()
             self.sim.take_steps(1)
-            self._acted = None if n > 1 else self.held + self.once
+            self._acted = None if n > 1 else self.persistent_wrench + self.one_shot_wrench
         finally:
-            self.once[:] = 0.0
-            self._once_set = False
-            self.sim.body_f[:] = self.held
+            self.one_shot_wrench[:] = 0.0
+            self._has_one_shot = False
+            self.sim.body_f[:] = self.persistent_wrench
             self.sim.forces_written()
         if n > 1:
             self.sim.take_steps(n - 1)
@@ -553,7 +553,7 @@ class Runtime:
                         ),
                     )
         links = {
-            id(link): BodyState(link, self.held[b].copy(), self.once[b].copy())
+            id(link): BodyState(link, self.persistent_wrench[b].copy(), self.one_shot_wrench[b].copy())
             for link in self.scene.hierarchy.links()
             if (b := self.link_body.get(id(link))) is not None
         }
@@ -609,14 +609,14 @@ class Runtime:
                 self._start = StartState(self, saved)
                 return
             start.write()
-            self._once_set = start.pushes_once
+            self._has_one_shot = start.has_one_shot
             if self.joint_commands.size:
                 self.joints_commanded()
             if start.mocap is not None:
                 self.mocap[:] = start.mocap
-                self.place_mocap()
+                self.apply_mocap_poses()
             sim = self.sim
-            if start.pushes:
+            if start.has_wrench:
                 sim.forces_written()
             if sim.contact_log is not None:
                 sim.contact_log.forget()
@@ -633,7 +633,7 @@ class Runtime:
         for key, wrench in saved.bodies.items():
             b = self.link_body.get(key)
             if b is not None:
-                self.held[b], self.once[b] = wrench.held, wrench.once
+                self.persistent_wrench[b], self.one_shot_wrench[b] = wrench.held, wrench.once
         if len(saved.control) == len(self.control) and len(saved.activation) == len(self.activation):
             self.control[:], self.activation[:] = saved.control, saved.activation
             self.controls_written()
@@ -642,7 +642,7 @@ class Runtime:
         self.joints_commanded()
         if saved.mocap.size and saved.mocap.shape == self.mocap.shape:
             self.mocap[:] = saved.mocap
-            self.place_mocap()
+            self.apply_mocap_poses()
         self.wrenches_written()
         sim.clock[:] = saved.clock
         self.forget_contacts()

@@ -138,7 +138,7 @@ def _family(scene: Scene) -> Family:
             message = f"{method.name} becomes the family '{family.value}'"
             scene.report.approximated(path, f"{message}, where velocity-product forces stay explicit")
         if option.density or option.viscosity:
-            scene.report.approximated(path, "the drag of the medium stays explicit")
+            scene.report.approximated(path, "the drag of the fluid stays explicit")
     return family
 
 

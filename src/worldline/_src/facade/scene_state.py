@@ -49,8 +49,8 @@ def write_state(world: World, scene: Scene, *, drawn: bool = True) -> None:
     if runtime.control.size:
         made.ctrl, made.act = runtime.control, runtime.activation
     links = list(runtime.scene.hierarchy.links())
-    if runtime.held.any():
-        made.link_force = np.array([runtime.held[runtime.body(link)] for link in links])
+    if runtime.persistent_wrench.any():
+        made.link_force = np.array([runtime.persistent_wrench[runtime.body(link)] for link in links])
     scene.keyframes = [*(k for k in scene.keyframes if k.name != STATE_KEYFRAME), made]
     for joint, command in zip(scene.joints, runtime.joint_commands, strict=True):
         joint.command = command
@@ -112,8 +112,8 @@ def read_state(world: World, state: Keyframe, slots: list[Slot], links: list[obj
             getattr(sim, name)[runtime.v_slice(slot.joint)] = numbers[slot.v_start :][: slot.v_count]
     _read_controls(runtime, state)
     for link, wrench in zip(links, state.link_force, strict=False):
-        runtime.held[runtime.link_body[id(link)]] = wrench
-    sim.body_f[:] = runtime.held
+        runtime.persistent_wrench[runtime.link_body[id(link)]] = wrench
+    sim.body_f[:] = runtime.persistent_wrench
     sim.forces_written()
     sim.written()
     for body in runtime.scene.hierarchy.bodies:

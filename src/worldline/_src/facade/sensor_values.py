@@ -64,7 +64,7 @@ class Readings:
         """Time, and what else readings depend on; forces on bodies are taken over."""
         runtime, sensing = self.runtime, self._sensing
         if runtime.pushed or sensing.pushed:
-            np.add(runtime.held, runtime.once, out=sensing.body_f)
+            np.add(runtime.persistent_wrench, runtime.one_shot_wrench, out=sensing.body_f)
             sensing.pushed = runtime.pushed
         for frame, row in sensing.tables.moving:
             if sensing.tables.place(frame, *named_frame(runtime, row)):

@@ -29,14 +29,23 @@ class StartState:
         self._saved = saved
         self._block = None if runtime.constraints is None else runtime.constraints.block
         written = [getattr(runtime.sim, name) for name in _FIELDS]
-        written += [runtime.held, runtime.once, runtime.control, runtime.activation, runtime.joint_commands]
+        written += [
+            runtime.persistent_wrench,
+            runtime.one_shot_wrench,
+            runtime.control,
+            runtime.activation,
+            runtime.joint_commands,
+        ]
         if runtime.constraints is not None:
             column = runtime.constraints.column
             written += [column["control"], column["equality_on"]]
             written.append(column["counter"][t.CONTACT_COUNT : t.CONTACT_COUNT + 1])
         # those that are not in an arena are arrays of their own, which are never replaced
         self._runs = Runs(Run(array.copy(), array) for array in written)
-        self.pushes, self.pushes_once = bool(runtime.held.any()), bool(runtime.once.any())
+        self.has_wrench, self.has_one_shot = (
+            bool(runtime.persistent_wrench.any()),
+            bool(runtime.one_shot_wrench.any()),
+        )
         self.mocap = saved.mocap if saved.mocap.size and saved.mocap.shape == runtime.mocap.shape else None
 
     def is_of(self, runtime: Runtime, saved: Snapshot) -> bool:

@@ -154,7 +154,7 @@ class Binding:
         sim.data[self.rows] = y[self.in_arena]
         of_actuators[self._actuator_rows] = y[self._in_actuators]
         runtime.controls_written()
-        runtime.held[:] = sim.body_f
+        runtime.persistent_wrench[:] = sim.body_f
         runtime.accelerations_commanded()
         sim.forces_written()
         if self._control:

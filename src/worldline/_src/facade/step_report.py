@@ -16,7 +16,7 @@ import numpy as np
 from worldline._src.errors import StepFailure
 from worldline._src.facade.contacts import contact_summary, last_contacts, owners
 from worldline._src.facade.exclusive import exclusive
-from worldline._src.facade.force_shares import relief
+from worldline._src.facade.force_shares import gravity_compensation
 from worldline._src.facade.kinds import ClosureDynamicsPolicy, ContactSolverMethod
 from worldline._src.facade.link import Link
 from worldline._src.facade.requirements import ResolvedOption, resolved_configuration
@@ -380,7 +380,7 @@ def _unmet_impulses(runtime: Runtime, rowed: np.ndarray) -> np.ndarray:
 def _clamped_efforts(runtime: Runtime) -> tuple[str, ...]:
     """Joints whose drive asked for more than its effort limit."""
     lower, upper = runtime.model.joint_effort_lower, runtime.model.joint_effort_limit
-    passive = runtime.passive_forces() - relief(runtime.model, runtime.sim.start_q.copy())
+    passive = runtime.passive_forces() - gravity_compensation(runtime.model, runtime.sim.start_q.copy())
     drive = runtime.sim.tau - passive
     if runtime.constraints is not None:
         # servo and mimic motors are rows

@@ -208,7 +208,7 @@ def actuator_forces(q, v, act_io, tau_io):
 
     # the sum on a degree of freedom has bounds of its own; gravity compensation that counts is in tau already
     for d in range(nv):
-        act.act_sum[d] = act.act_relief[d]
+        act.act_sum[d] = act.act_gravcomp[d]
     for u in range(act.act_kind.shape[0]):
         for i in range(act.act_span[u, 0], act.act_span[u, 1]):
             d = act.act_dof[i]
@@ -216,7 +216,7 @@ def actuator_forces(q, v, act_io, tau_io):
     for d in range(nv):
         allowed = clamp(act.act_sum[d], act.dof_force_range[d, 0], act.dof_force_range[d, 1])
         act.act_sum[d] = allowed
-        tau_io[d] = tau_io[d] + (allowed - act.act_relief[d])
+        tau_io[d] = tau_io[d] + (allowed - act.act_gravcomp[d])
 
 
 @kernel

@@ -11,20 +11,20 @@ from worldline._src.spatial.vec3 import Vec3, scale
 
 
 @kernel
-def adhesion_moments(dof, tree, pos, hits, shapes, body_link, act_io):
+def adhesion_moments(dof, tree, pos, found, shapes, body_link, act_io):
     """Moments of adhesive bodies: minus the mean of what their contacts do along their normals."""
     act, moment, margin = act_io, act_io.dof_moment, shapes.shape_contact
     for u in range(act.act_hold.shape[0]):
         if act.act_hold[u, 0] != ADHESION:
             continue
         body, count = act.act_hold[u, 1], 0
-        for k in range(min(hits.counter[0], hits.contact.shape[0])):
-            a, b = hits.contact_id[k, 2], hits.contact_id[k, 3]
-            reach = margin[hits.contact_id[k, 0], 0] + margin[hits.contact_id[k, 1], 0]
-            if (a == body or b == body) and -hits.contact[k, 6] < reach:
+        for k in range(min(found.counter[0], found.contact.shape[0])):
+            a, b = found.contact_id[k, 2], found.contact_id[k, 3]
+            reach = margin[found.contact_id[k, 0], 0] + margin[found.contact_id[k, 1], 0]
+            if (a == body or b == body) and -found.contact[k, 6] < reach:
                 count += 1
-                point = Vec3(hits.contact[k, 0], hits.contact[k, 1], hits.contact[k, 2])
-                normal = Vec3(hits.contact[k, 3], hits.contact[k, 4], hits.contact[k, 5])
+                point = Vec3(found.contact[k, 0], found.contact[k, 1], found.contact[k, 2])
+                normal = Vec3(found.contact[k, 3], found.contact[k, 4], found.contact[k, 5])
                 add_line_motion(dof, tree, pos, body_link[b], point, normal, moment)
                 add_line_motion(dof, tree, pos, body_link[a], point, scale(normal, -1.0), moment)
         take_moments(act.act_span, act.act_dof, u, moment, act.act_moment)

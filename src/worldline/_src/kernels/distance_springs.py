@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Springs and dampers along the line between two places, as forces on links."""
+"""Springs and dampers along the line between two anchors, as forces on links."""
 
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.places import place_position
+from worldline._src.kernels.anchors import anchor_position
 from worldline._src.spatial.motion import (
     Force,
     add_force,
@@ -29,7 +29,7 @@ def _velocity(tree, pos, link_V, link, point):
 
 
 @inline
-def _push(link_F_io, link, p, f):
+def _add_force(link_F_io, link, p, f):
     """link_F holds minus the external forces."""
     if link > 0:
         F = Force(scale(cross(p, f), -1.0), scale(f, -1.0))
@@ -37,14 +37,14 @@ def _push(link_F_io, link, p, f):
 
 
 @kernel
-def spring_forces(tree, pos, link_V, places, spring_io, link_F_io):
+def spring_forces(tree, pos, link_V, anchors, spring_io, link_F_io):
     """Equal and opposite forces at both ends: stiffness times stretch plus damping times its rate."""
-    X, ends, number = places.place_X, spring_io.spring_end, spring_io.spring_number
+    X, ends, number = anchors.anchor_X, spring_io.spring_end, spring_io.spring_number
     for k in range(ends.shape[0]):
         spring_io.spring_force[k] = 0.0
         a, b = ends[k, 0], ends[k, 1]
-        p_a, p_b = place_position(X, a), place_position(X, b)
-        link_a, link_b = places.place_link[a], places.place_link[b]
+        p_a, p_b = anchor_position(X, a), anchor_position(X, b)
+        link_a, link_b = anchors.anchor_link[a], anchors.anchor_link[b]
         u = sub(p_b, p_a)
         length = dot(u, u) ** 0.5
         if spring_io.spring_on[k] == 0 or length < _SHORT:
@@ -54,5 +54,5 @@ def spring_forces(tree, pos, link_V, places, spring_io, link_F_io):
         v_b, r_b = _velocity(tree, pos, link_V, link_b, p_b)
         force = number[k, 1] * (length - number[k, 0]) + number[k, 2] * dot(e, sub(v_b, v_a))
         spring_io.spring_force[k] = force
-        _push(link_F_io, link_a, r_a, scale(e, force))
-        _push(link_F_io, link_b, r_b, scale(e, -force))
+        _add_force(link_F_io, link_a, r_a, scale(e, force))
+        _add_force(link_F_io, link_b, r_b, scale(e, -force))

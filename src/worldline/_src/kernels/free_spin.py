@@ -135,10 +135,10 @@ def hold_spin(tree, inertia, pos, v, h, spin_io, a_io):
     Turns below spin_io.spin_turn take the torque at the beginning. spin_io.link_spin is for `turn`: the
     momentum that turning takes out of the body's axes in the step, and 1 where it does.
     """
-    lone, least, spin_out = spin_io.link_lone, spin_io.spin_turn[0], spin_io.link_spin
-    for i in range(1, lone.shape[0]):
+    floating, least, spin_out = spin_io.link_floating, spin_io.spin_turn[0], spin_io.link_spin
+    for i in range(1, floating.shape[0]):
         d = tree.link_v_start[i]
-        if lone[i] == 1.0:
+        if floating[i] == 1.0:
             w, a = _three(v, d + 3), _three(a_io, d + 3)
             zero = constant(0.0, h)
             ahead = add(w, scale(a, h))
@@ -187,12 +187,12 @@ def _turn_body(inertia, pos, i, d, turns, w, h, taken, v_io, rate_out):
 @kernel
 def turn(tree, inertia, pos, h, spin, v_io, rate_out):
     """Velocities at the end of a step from those that all forces led to, and the rate of the way there."""
-    lone, taken = spin.link_lone, spin.link_spin
+    floating, taken = spin.link_floating, spin.link_spin
     for d in range(v_io.shape[0]):
         rate_out[d] = v_io[d]
-    for i in range(1, lone.shape[0]):
+    for i in range(1, floating.shape[0]):
         d = tree.link_v_start[i]
-        if lone[i] == 1.0:
+        if floating[i] == 1.0:
             w = _three(v_io, d + 3)
             turns = taken[i, 3] * (h * h * dot(w, w)) >= _NO_TURN
             if any_of(turns):

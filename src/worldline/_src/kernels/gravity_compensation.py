@@ -12,19 +12,19 @@ from worldline._src.spatial.vec3 import Vec3, cross
 
 
 @inline
-def _relieved_weight(inertia, pos, relief, i):
+def _compensated_weight(inertia, pos, compensation, i):
     """The part of the weight of a link that is compensated; the compensating force is against it."""
-    g, c = relief.gravity, center_of_mass(inertia, pos, i)
-    weight = relief.link_gravcomp[i] * inertia.link_mass[i]
+    g, c = compensation.gravity, center_of_mass(inertia, pos, i)
+    weight = compensation.link_gravcomp[i] * inertia.link_mass[i]
     f = Vec3(constant(g[0] * weight, c.x), constant(g[1] * weight, c.x), constant(g[2] * weight, c.x))
     return Force(cross(c, f), f)
 
 
 @kernel
-def compensate(inertia, pos, relief, link_F_out):
+def compensate(inertia, pos, compensation, link_F_out):
     """Take the compensating forces off link_F, which holds minus the external wrenches. O(n)."""
-    for i in range(1, relief.link_gravcomp.shape[0]):
-        F = _relieved_weight(inertia, pos, relief, i)
+    for i in range(1, compensation.link_gravcomp.shape[0]):
+        F = _compensated_weight(inertia, pos, compensation, i)
         store_spatial(link_F_out, i, add_force(load_force(link_F_out, i), F))
 
 
@@ -42,17 +42,17 @@ def add_joint_forces(tree, pos, link_F_out, tau_out):
 
 
 @kernel
-def joint_relief(tree, inertia, pos, relief, chosen, relief_out):
+def joint_compensation(tree, inertia, pos, compensation, chosen, compensation_out):
     """What the compensating forces do to the chosen degrees of freedom. O(n depth)."""
     parent, v_start, v_end = tree.link_parent, tree.link_v_start, tree.link_v_end
     for d in range(chosen.shape[0]):
-        relief_out[d] = 0.0
-    for i in range(1, relief.link_gravcomp.shape[0]):
-        if relief.link_gravcomp[i] != 0.0:
-            F = _relieved_weight(inertia, pos, relief, i)
+        compensation_out[d] = 0.0
+    for i in range(1, compensation.link_gravcomp.shape[0]):
+        if compensation.link_gravcomp[i] != 0.0:
+            F = _compensated_weight(inertia, pos, compensation, i)
             j = i
             while j > 0:
                 for d in range(v_start[j], v_end[j]):
                     if chosen[d] != 0:
-                        relief_out[d] = relief_out[d] - power(F, load_motion(pos.dof_S, d))
+                        compensation_out[d] = compensation_out[d] - power(F, load_motion(pos.dof_S, d))
                 j = parent[j]

@@ -3,19 +3,19 @@
 """Lengths of tendons, how they change with the degrees of freedom, and their springs and dampers.
 
 A fixed tendon is a sum over coordinates. One that runs through space is a chain of straight stretches
-between places and around shapes; what lies on a shape moves with it, so only straight stretches between
+between anchors and around shapes; what lies on a shape moves with it, so only straight stretches between
 different links change the length, by the velocity difference of their ends along them.
 """
 
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.places import place_position, place_rotation
+from worldline._src.kernels.anchors import anchor_position, anchor_rotation
 from worldline._src.kernels.wrapping import wrap
 from worldline._src.spatial.motion import load_motion
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, scale, sub
 
-PLACE, SPHERE, CYLINDER, PULLEY = range(4)
+ANCHOR, SPHERE, CYLINDER, PULLEY = range(4)
 _SHORT = 1e-15
 
 
@@ -53,9 +53,9 @@ def _stretch(dof, tree, pos, link_a, a, link_b, b, share, moment_io):
 
 
 @inline
-def _path_length(dof, tree, pos, tendon, places, k, moment_io):
+def _path_length(dof, tree, pos, tendon, anchors, k, moment_io):
     """Length of tendon `k` along its path; moments by degree of freedom grow."""
-    X, kind = places.place_X, tendon.node_kind
+    X, kind = anchors.anchor_X, tendon.node_kind
     j, end = tendon.tendon_path[k, 0], tendon.tendon_path[k, 1]
     total, share = 0.0, 1.0
     while j < end - 1:
@@ -66,21 +66,21 @@ def _path_length(dof, tree, pos, tendon, places, k, moment_io):
         if kind[j + 1] == PULLEY:
             j += 1
             continue
-        a = tendon.node_place[j]
-        p_a, link_a = place_position(X, a), places.place_link[a]
-        wraps = kind[j + 1] != PLACE
-        b = tendon.node_place[j + 2 if wraps else j + 1]
-        p_b, link_b = place_position(X, b), places.place_link[b]
+        a = tendon.node_anchor[j]
+        p_a, link_a = anchor_position(X, a), anchors.anchor_link[a]
+        wraps = kind[j + 1] != ANCHOR
+        b = tendon.node_anchor[j + 2 if wraps else j + 1]
+        p_b, link_b = anchor_position(X, b), anchors.anchor_link[b]
         length = -1.0
         if wraps:
-            c, side = tendon.node_place[j + 1], tendon.node_side[j + 1]
-            link_c = places.place_link[c]
-            at = place_position(X, side if side >= 0 else c)
+            c, side = tendon.node_anchor[j + 1], tendon.node_side[j + 1]
+            link_c = anchors.anchor_link[c]
+            at = anchor_position(X, side if side >= 0 else c)
             lies = wrap(
                 p_a,
                 p_b,
-                place_position(X, c),
-                place_rotation(X, c),
+                anchor_position(X, c),
+                anchor_rotation(X, c),
                 tendon.node_number[j + 1],
                 kind[j + 1] == CYLINDER,
                 side >= 0,
@@ -98,7 +98,7 @@ def _path_length(dof, tree, pos, tendon, places, k, moment_io):
 
 
 @kernel
-def tendon_lengths(dof, tree, pos, places, q, v, tendon_io):
+def tendon_lengths(dof, tree, pos, anchors, q, v, tendon_io):
     """Lengths, their rates and moments of all tendons."""
     tendon, moment, size = tendon_io, tendon_io.tendon_moment, tendon_io.tendon_size
     for k in range(size.shape[0]):
@@ -109,7 +109,7 @@ def tendon_lengths(dof, tree, pos, places, q, v, tendon_io):
                 moment[i] = tendon.tendon_coefficient[i]
                 length += moment[i] * q[tendon.dof_q[tendon.tendon_dof[i]]]
         else:
-            length = _path_length(dof, tree, pos, tendon, places, k, tendon.dof_moment)
+            length = _path_length(dof, tree, pos, tendon, anchors, k, tendon.dof_moment)
             take_moments(tendon.tendon_span, tendon.tendon_dof, k, tendon.dof_moment, moment)
         rate = 0.0
         for i in range(low, high):

@@ -11,7 +11,7 @@ its crank into the way of a rod along the axis of its slider.
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.places import place_position, place_rotation
+from worldline._src.kernels.anchors import anchor_position, anchor_rotation
 from worldline._src.kernels.tendons import add_line_motion, take_moments
 from worldline._src.spatial.motion import load_motion
 from worldline._src.spatial.rotation import (
@@ -66,16 +66,16 @@ def _turning(act, u, q, push, turn):
 
 
 @inline
-def _site_length(dof, tree, pos, places, act, u, push, turn):
+def _site_length(dof, tree, pos, anchors, act, u, push, turn):
     """Moments of a wrench on a site, or between a site and a reference; returns the length."""
-    X, a, b, moment = places.place_X, act.act_hold[u, 1], act.act_hold[u, 2], act.dof_moment
-    p_a, link_a = place_position(X, a), places.place_link[a]
+    X, a, b, moment = anchors.anchor_X, act.act_hold[u, 1], act.act_hold[u, 2], act.dof_moment
+    p_a, link_a = anchor_position(X, a), anchors.anchor_link[a]
     if b < 0:
-        R = place_rotation(X, a)
+        R = anchor_rotation(X, a)
         add_line_motion(dof, tree, pos, link_a, p_a, rotate(R, push), moment)
         _turn_motion(dof, pos, link_a, rotate(R, turn), moment)
         return 0.0
-    R, p_b, link_b = place_rotation(X, b), place_position(X, b), places.place_link[b]
+    R, p_b, link_b = anchor_rotation(X, b), anchor_position(X, b), anchors.anchor_link[b]
     f, t = rotate(R, push), rotate(R, turn)
     add_line_motion(dof, tree, pos, link_a, p_a, f, moment)
     _turn_motion(dof, pos, link_a, t, moment)
@@ -93,15 +93,15 @@ def _site_length(dof, tree, pos, places, act, u, push, turn):
         moment[i] = 0.0
         i = dof.dof_parent[i]
         j = i
-    away = quat_to_rotation_vector(matrix_to_quat(mat_mul(transpose(R), place_rotation(X, a))))
+    away = quat_to_rotation_vector(matrix_to_quat(mat_mul(transpose(R), anchor_rotation(X, a))))
     return dot(push, rotate_back(R, sub(p_a, p_b))) + dot(turn, away)
 
 
 @inline
-def _crank_length(dof, tree, pos, places, act, u, rod, gear):
+def _crank_length(dof, tree, pos, anchors, act, u, rod, gear):
     """Length of a slider-crank along the z axis of its slider, and its moments."""
-    X, a, b, moment = places.place_X, act.act_hold[u, 1], act.act_hold[u, 2], act.dof_moment
-    p_a, p_b, R = place_position(X, a), place_position(X, b), place_rotation(X, b)
+    X, a, b, moment = anchors.anchor_X, act.act_hold[u, 1], act.act_hold[u, 2], act.dof_moment
+    p_a, p_b, R = anchor_position(X, a), anchor_position(X, b), anchor_rotation(X, b)
     axis, arm = Vec3(R.xz, R.yz, R.zz), sub(p_a, p_b)
     along = dot(arm, axis)
     below = along * along + rod * rod - dot(arm, arm)
@@ -111,7 +111,7 @@ def _crank_length(dof, tree, pos, places, act, u, rod, gear):
         length = along - root
         share = 1.0 - along / root
         by_arm, by_axis = add(scale(axis, share), scale(arm, 1.0 / root)), scale(arm, share)
-    link_a, link_b = places.place_link[a], places.place_link[b]
+    link_a, link_b = anchors.anchor_link[a], anchors.anchor_link[b]
     add_line_motion(dof, tree, pos, link_a, p_a, scale(by_arm, gear), moment)
     add_line_motion(dof, tree, pos, link_b, p_b, scale(by_arm, -gear), moment)
     _turn_motion(dof, pos, link_b, scale(cross(axis, by_axis), gear), moment)
@@ -119,7 +119,7 @@ def _crank_length(dof, tree, pos, places, act, u, rod, gear):
 
 
 @kernel
-def transmissions(dof, tree, pos, places, tendon, q, act_io):
+def transmissions(dof, tree, pos, anchors, tendon, q, act_io):
     """Moments and lengths of actuators that do not hold a coordinate. Rates follow from both."""
     act, moment, gear = act_io, act_io.act_moment, act_io.act_gear
     for u in range(act.act_hold.shape[0]):
@@ -140,9 +140,9 @@ def transmissions(dof, tree, pos, places, tendon, q, act_io):
             for i in range(act.act_span[u, 0], act.act_span[u, 1]):
                 moment[i] = gear[u, 0] * tendon.tendon_moment[first + i]
         elif kind == SLIDER_CRANK:
-            length = _crank_length(dof, tree, pos, places, act, u, gear[u, 6], gear[u, 0])
+            length = _crank_length(dof, tree, pos, anchors, act, u, gear[u, 6], gear[u, 0])
             take_moments(act.act_span, act.act_dof, u, act.dof_moment, moment)
         else:
-            length = _site_length(dof, tree, pos, places, act, u, push, turn)
+            length = _site_length(dof, tree, pos, anchors, act, u, push, turn)
             take_moments(act.act_span, act.act_dof, u, act.dof_moment, moment)
         act.act_size[u, 0] = length

@@ -74,7 +74,7 @@ def accelerations(tree, pos, vel, a, A_out):
 
 
 @kernel
-def lift_world(gravity, count, A_out):
+def accelerate_world(gravity, count, A_out):
     """Accelerate the world by -count gravities: links resting on it then feel their weight."""
     for k in range(3):
         A_out[0, k] = 0.0

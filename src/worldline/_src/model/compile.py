@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from worldline._src.kernels import joints as code
-from worldline._src.model.fields import BY_NAME, FIELDS, HEADER, SIZES, SLOT, extent
+from worldline._src.model.fields import BY_NAME, ENTRY, FIELDS, HEADER, SIZES, extent
 from worldline._src.model.joint_kinds import column_kinds, fill_joints, joint_sizes, kernel_code
 from worldline._src.model.kinds import ActuatorMode
 from worldline._src.spatial.poses import Array, cross, quaternions, rotations, turned
@@ -80,7 +80,7 @@ def compile_arenas(model: Model) -> Arenas:
     constant = np.zeros(ends["constant"])
     index[: len(SIZES)] = [sizes[s] for s in SIZES]
     for field in FIELDS:
-        index[SLOT[field.name]] = offsets[field.name]
+        index[ENTRY[field.name]] = offsets[field.name]
 
     arenas = Arenas(index, constant, ends["data"], offsets["result"], offsets, sizes)
     _fill_tree(model, tree, arenas)
@@ -187,7 +187,7 @@ def fill_constants(model: Model, arenas: Arenas, changed: Collection[str] | None
     if moved:
         _fill_ground(model, view)
     if moved or not names.isdisjoint(_SPINS):
-        view["link_lone"][:] = _lone(view)
+        view["link_floating"][:] = _floating(view)
 
 
 _POSES = frozenset(("joint_X_p", "joint_X_c"))
@@ -297,23 +297,23 @@ def _fill_ground(model: Model, view: dict[str, np.ndarray]) -> None:
     view["ground_law"][:] = np.column_stack(law)[order]
 
 
-def _lone(view: dict[str, np.ndarray]) -> np.ndarray:
+def _floating(view: dict[str, np.ndarray]) -> np.ndarray:
     """Which links are free bodies on their own that do not turn like a ball about the origin of their joint.
 
     Inertia of the joint itself and bounds on its velocities have no place in the momentum of a body, and who
     is moved by others keeps none.
     """
-    lone = (view["link_kind"] == code.FREE) & (view["link_parent"] == 0) & (view["link_leaf"] == 1)
-    if not lone.any():
-        return lone
+    floating = (view["link_kind"] == code.FREE) & (view["link_parent"] == 0) & (view["link_leaf"] == 1)
+    if not floating.any():
+        return floating
     J, com = view["link_inertia"], view["link_com"]
     round_ = (J[:, :3] == J[:, :1]).all(axis=1) & ~J[:, 3:].any(axis=1) & ~com.any(axis=1)
     # as shares of the largest entry, whose cube may be beyond a float64
     xx, yy, zz, xy, xz, yz = (J / np.maximum(np.abs(J).max(axis=1, keepdims=True), 1e-300)).T
     det = xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz)
-    lone &= ~round_ & (det > 0.0) & (view["link_mass"] > 0.0)
+    floating &= ~round_ & (det > 0.0) & (view["link_mass"] > 0.0)
     own = (view["dof_armature"] != 0.0) | np.isfinite(view["dof_velocity_limit"])
     own |= np.isfinite(view["dof_velocity_lower"])
     own |= view["dof_mobile"] == 0.0
-    lone[view["dof_link"][own]] = False
-    return lone
+    floating[view["dof_link"][own]] = False
+    return floating

@@ -86,7 +86,7 @@ FIELDS: tuple[Field, ...] = (
     Field("dof_damping", "constant", ("nv",), "[N s/m or N m s/rad]"),
     Field("dof_stiffness", "constant", ("nv",), "[N/m or N m/rad]"),
     Field(
-        "link_lone",
+        "link_floating",
         "constant",
         ("nlink",),
         "1 for a free body on its own whose spin can change in its axes: kernels/free_spin.py",
@@ -203,7 +203,7 @@ FIELDS: tuple[Field, ...] = (
 
 BY_NAME = {field.name: field for field in FIELDS}
 HEADER = len(SIZES) + len(FIELDS)
-SLOT = {name: i for i, name in enumerate((*SIZES, *(field.name for field in FIELDS)))}
+ENTRY = {name: i for i, name in enumerate((*SIZES, *(field.name for field in FIELDS)))}
 """Position of every size and every field offset in the header of the index arena."""
 
 

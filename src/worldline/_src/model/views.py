@@ -13,14 +13,14 @@ from typing import Any
 
 from worldline._src.jit import inline
 from worldline._src.kernels import joints
-from worldline._src.model.fields import BY_NAME, SLOT
+from worldline._src.model.fields import BY_NAME, ENTRY
 from worldline._src.scalar.memory import matrix, shared_matrix, shared_vector, vector
 
 _ARENA = {"index": "m", "constant": "c", "data": "d"}
 
 
 def _size(symbol: str | int) -> str:
-    return str(symbol) if isinstance(symbol, int) else f"m[{SLOT[symbol]}]"
+    return str(symbol) if isinstance(symbol, int) else f"m[{ENTRY[symbol]}]"
 
 
 def _builder(view: type, fields: tuple[str, ...]) -> Any:
@@ -32,7 +32,7 @@ def _builder(view: type, fields: tuple[str, ...]) -> Any:
         cut = "vector" if len(field.shape) == 1 else "matrix"
         if field.shared:
             cut = f"shared_{cut}"
-        cuts.append(f"{cut}({_ARENA[field.space]}, m[{SLOT[name]}], {sizes})")
+        cuts.append(f"{cut}({_ARENA[field.space]}, m[{ENTRY[name]}], {sizes})")
     source = f"def build(m, c, d):\n    return {view.__name__}({', '.join(cuts)})\n"
     scope: dict[str, Any] = {"vector": vector, "matrix": matrix, view.__name__: view}
     scope |= {"shared_vector": shared_vector, "shared_matrix": shared_matrix}
@@ -98,9 +98,11 @@ AnchorView, anchor_view = _view(
 OperandView, operand_view = _view(
     "OperandView", "q", "q_other", "v", "a", "tau", "wrench", "point", "fraction", "result"
 )
-SpinView, spin_view = _view("SpinView", "link_lone", "spin_turn", "link_spin")
+SpinView, spin_view = _view("SpinView", "link_floating", "spin_turn", "link_spin")
 FieldView, field_view = _view("FieldView", "gravity")
-ReliefView, relief_view = _view("ReliefView", "link_gravcomp", "gravity")
+GravityCompensationView, gravity_compensation_view = _view(
+    "GravityCompensationView", "link_gravcomp", "gravity"
+)
 MaximalView, maximal_view = _view("MaximalView", "body_q", "body_qd")
 DriveView, drive_view = _view(
     "DriveView",

@@ -44,7 +44,7 @@ class Table:
         self.columns = tuple(columns)
         self.by_name = {column.name: column for column in columns}
         names = (*sizes, *self.by_name)
-        self.slot = {name: k for k, name in enumerate(names)}
+        self.entry = {name: k for k, name in enumerate(names)}
         self.header = -(-len(names) // 8) * 8
 
     def view(self, name: str, *fields: str) -> Any:
@@ -58,11 +58,11 @@ class Table:
         cuts = []
         for field in fields:
             column = self.by_name[_column(field)]
-            sizes = ", ".join(str(s) if isinstance(s, int) else f"m[{self.slot[s]}]" for s in column.shape)
+            sizes = ", ".join(str(s) if isinstance(s, int) else f"m[{self.entry[s]}]" for s in column.shape)
             cut = "vector" if len(column.shape) == 1 else "matrix"
             if column.space == "c" and not column.own and field == column.name:
                 cut = f"shared_{cut}"
-            cuts.append(f"{cut}({column.space}, m[{self.slot[column.name]}], {sizes})")
+            cuts.append(f"{cut}({column.space}, m[{self.entry[column.name]}], {sizes})")
         source = f"def build(m, c, args, d):\n    return {name}({', '.join(cuts)})\n"
         scope: dict[str, Any] = {"vector": vector, "matrix": matrix, name: view}
         scope |= {"shared_vector": shared_vector, "shared_matrix": shared_matrix}

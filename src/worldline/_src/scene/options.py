@@ -245,8 +245,8 @@ class SimulateOption(Struct):
         doc="Tolerance of convex collision; kept for other engines, ours go on to rounding.",
     )
     wind: list[float] = field(default=(0.0, 0.0, 0.0), converter=Numbers(3), doc="Wind, m/s.")
-    density: float = field(default=0.0, converter=NON_NEGATIVE, doc="Of the medium, kg/m^3.")
-    viscosity: float = field(default=0.0, converter=NON_NEGATIVE, doc="Of the medium, Pa s.")
+    density: float = field(default=0.0, converter=NON_NEGATIVE, doc="Of the fluid, kg/m^3.")
+    viscosity: float = field(default=0.0, converter=NON_NEGATIVE, doc="Of the fluid, Pa s.")
     magnetic: list[float] = field(
         default=(0.0, -0.5, 0.0), converter=Numbers(3), doc="Magnetic field, world axes."
     )

@@ -14,22 +14,22 @@ from worldline._src.kernels.constraints import body_rows
 from worldline._src.kernels.constraints.body_blocks import BODY_COLUMNS, SIDE, FreeTrees, keep_mass
 from worldline._src.kernels.constraints.body_rows import BodyRowWork
 from worldline._src.kernels.constraints.islands import padded_columns
-from worldline._src.kernels.constraints.push_energy import IslandTrees, Motion, part_jammed_bodies
+from worldline._src.kernels.constraints.recovery_energy import IslandTrees, Motion, part_jammed_bodies
 from worldline._src.kernels.constraints.solve import IslandRows, gather_accelerations, give_back
 from worldline._src.kernels.constraints.tables import (
+    COLLISION_ARGS,
+    COLLISION_M,
     CONTACT_END,
     CONTACT_FIRST,
     CONTACT_LINK,
-    HIT_ARGS,
-    HIT_M,
     MASS_LINK,
     ROWS,
     TABLE,
     TREE_END,
     TREE_FIRST,
-    apart_view,
     bounce_view,
     contact_frame_view,
+    contact_memory_view,
     free_tree_view,
     island_view,
     link_view,
@@ -41,20 +41,20 @@ from worldline._src.kernels.constraints.tables import (
     row_view,
     slip_view,
     solve_view,
+    split_view,
     sweep_view,
     tree_span_view,
-    twin_view,
     work_view,
 )
-from worldline._src.kernels.narrowphase import tables as hits
+from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kinds import int64
 from worldline._src.model.views import chain_view, control_view, inertia_view, operand_view
 from worldline._src.scalar.memory import address_as, matrix
 from worldline._src.step.island_stages import call_linked
 from worldline._src.step.reaching import trees_of
 
-_CONTACT_ID, _NCONTACT = hits.SLOT["contact_id"], hits.SLOT["ncontact"]
-_COLUMNS, _WIDTH = TABLE.slot["ncolumn"], TABLE.slot["width"]
+_CONTACT_ID, _NCONTACT = collision.ENTRY["contact_id"], collision.ENTRY["ncontact"]
+_COLUMNS, _WIDTH = TABLE.entry["ncolumn"], TABLE.entry["width"]
 
 
 @inline
@@ -72,11 +72,11 @@ def _open_side(island_io, t, at, v, island_v_out):
 
 
 @inline
-def _hide_prescribed(rows, first, end, at, tree_dof, t, held):
+def _hide_prescribed(rows, first, end, at, tree_dof, t, prescribed):
     """Take a prescribed tree out of rows; what it does goes to the reference acceleration."""
     for j in range(tree_dof[t + 1] - tree_dof[t]):
         for k in range(first, end):
-            rows.aref[k] -= rows.J[k, at + j] * held[tree_dof[t] + j]
+            rows.aref[k] -= rows.J[k, at + j] * prescribed[tree_dof[t] + j]
             rows.J[k, at + j] = 0.0
 
 
@@ -85,7 +85,7 @@ def _make_rows(m, c, args, d, pair):
     """Rows of all contacts of the island at hand, with the columns of their two bodies."""
     tm, tc, td = trees_of(args, d)
     program, island = program_view(m, c, args, d).program, island_view(m, c, args, d)
-    counter, v, held = island.counter, operand_view(tm, tc, td).v, control_view(tm, tc, td).a_target
+    counter, v, prescribed = island.counter, operand_view(tm, tc, td).v, control_view(tm, tc, td).a_target
     begin, end = counter[CONTACT_FIRST], counter[CONTACT_END]
     m[_COLUMNS], m[_WIDTH] = BODY_COLUMNS, BODY_COLUMNS
     rows, island_v = row_view(m, c, args, d), motion_view(m, c, args, d).island_v
@@ -97,8 +97,8 @@ def _make_rows(m, c, args, d, pair):
         call_linked(program[CONTACT_LINK], m, c, args, d)
         for side in range(2):
             t = island.body_tree[pair[k, 2 + side]]
-            if t >= 0 and island.tree_still[t] != 0:
-                _hide_prescribed(rows, first, counter[ROWS], SIDE * side, island.tree_dof, t, held)
+            if t >= 0 and island.tree_prescribed[t] != 0:
+                _hide_prescribed(rows, first, counter[ROWS], SIDE * side, island.tree_dof, t, prescribed)
     counter[CONTACT_FIRST], counter[CONTACT_END] = begin, end
 
 
@@ -137,7 +137,7 @@ def _number_columns(island_io):
 def solve_body_rows(m, c, args, d):
     """contacts, v, a of a large island of free bodies -> a with contacts and their forces, by rows."""
     tm, tc, td = trees_of(args, d)
-    hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
+    hm, ha = address_as(args[COLLISION_M], int64), address_as(args[COLLISION_ARGS], int64)
     pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
     operands, island = operand_view(tm, tc, td), island_view(m, c, args, d)
     _make_rows(m, c, args, d, pair)
@@ -157,11 +157,11 @@ def solve_body_rows(m, c, args, d):
                 trees.body_tree,
                 trees.tree_dof,
                 trees.dof_column,
-                trees.tree_still,
+                trees.tree_prescribed,
                 trees.tree_block,
                 trace,
             ),
-            twin_view(m, c, args, d),
+            contact_memory_view(m, c, args, d),
             work_view(m, c, args, d),
             IslandRows(
                 member_view(m, c, args, d),
@@ -190,6 +190,6 @@ def solve_body_rows(m, c, args, d):
         IslandTrees(
             inertia_view(tm, tc, td).link_mass,
             tree_span_view(m, c, args, d).tree_links,
-            apart_view(m, c, args, d).tree_slow,
+            split_view(m, c, args, d).tree_recovery,
         ),
     )

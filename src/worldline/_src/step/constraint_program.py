@@ -47,7 +47,7 @@ _PARTS = {
     "nspeed": "velocity limits",
     "nu": "actuators",
     "nspring": "springs between bodies",
-    "nbox": "a medium",
+    "nbox": "a fluid",
 }
 """Sizes of what a step of the trees alone does not do, and what it is."""
 
@@ -79,7 +79,7 @@ class ConstraintProgram:
         return self.sizes["nu"] > 0
 
     @property
-    def answers(self) -> bool:
+    def has_gains(self) -> bool:
         """Whether a tendon is damped, or the force of an actuator depends on its rate."""
         kind, number = self.column["act_kind"], self.column["act_number"]
         gains = (kind[:, 0] == MUSCLE) | ((kind[:, 0] == AFFINE) & (number[:, GAIN + 2] != 0.0))
@@ -96,7 +96,7 @@ class ConstraintProgram:
     @property
     def relieves(self) -> bool:
         """Whether gravity compensation of some joint is an actuator force."""
-        return bool(self.column["dof_relieved"].any())
+        return bool(self.column["dof_gravcomp"].any())
 
     @property
     def parts_needed(self) -> tuple[str, ...]:
@@ -151,11 +151,11 @@ class ConstraintProgram:
             **self.row_kinds,
             **families,
             rows=self.constrains,
-            anchors=sizes["nplace"] > 0,
+            anchors=sizes["nanchor"] > 0,
             body_springs=sizes["nspring"] > 0,
             joint_motors=bool(column["equality_motor"].any() or column["equality_passive"][:, ::2].any()),
             lopsided_motors=self.lopsided,
-            medium=sizes["nbox"] > 0,
+            fluid=sizes["nbox"] > 0,
             transmissions=self._moving,
             adhesion=self._sticks,
             actuators=self.drives,
@@ -186,7 +186,7 @@ class ConstraintProgram:
         added = damping_time * column["equality_passive"][:, 2]
         column["equality_armature"][:, 1] = column["equality_armature"][:, 0] + added
         self.step_plan = plan
-        self.column["option"][t.PHASE] = POSITION_PASS if plan.split else BOTH
+        self.column["option"][t.SOLVE_PASS] = POSITION_PASS if plan.split else BOTH
         if plan.implicit and not plan.fixed:
             self._lay_out_masses()
 

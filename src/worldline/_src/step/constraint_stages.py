@@ -19,8 +19,8 @@ from worldline._src.kernels.constraints import solve as solving
 from worldline._src.kernels.constraints.damping import Damped, damp_tree, is_damped
 from worldline._src.kernels.constraints.islands import padded_columns
 from worldline._src.kernels.constraints.tables import (
-    HIT_D,
-    HIT_M,
+    COLLISION_D,
+    COLLISION_M,
     TABLE,
     actuator_view,
     contact_frame_view,
@@ -37,7 +37,7 @@ from worldline._src.kernels.constraints.tables import (
     weight_view,
     work_view,
 )
-from worldline._src.kernels.narrowphase import tables as hits
+from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kinds import int64
 from worldline._src.model.views import (
     acceleration_view,
@@ -55,10 +55,10 @@ from worldline._src.model.views import (
     tree_view,
 )
 from worldline._src.scalar.memory import address_as, matrix, pointer
-from worldline._src.step.reaching import Bodies, address_like, hits_of, trees_of
+from worldline._src.step.reaching import Bodies, address_like, contacts_of, trees_of
 
-_BODY_X, _NBODY = hits.SLOT["body_X_W"], hits.SLOT["nbody"]
-_COLUMNS, _WIDTH = TABLE.slot["ncolumn"], TABLE.slot["width"]
+_BODY_X, _NBODY = collision.ENTRY["body_X_W"], collision.ENTRY["nbody"]
+_COLUMNS, _WIDTH = TABLE.entry["ncolumn"], TABLE.entry["width"]
 
 
 class Motion(NamedTuple):
@@ -115,10 +115,10 @@ def activations_last(m, c, args, d):
 
 
 @stage
-def place_bodies(m, c, args, d):
+def collision_poses(m, c, args, d):
     """link poses -> poses of bodies in the collision tables."""
     tm, tc, td = trees_of(args, d)
-    hm, hd = address_as(args[HIT_M], int64), address_like(args[HIT_D], d)
+    hm, hd = address_as(args[COLLISION_M], int64), address_like(args[COLLISION_D], d)
     body_matrices.body_matrices(
         tree_view(tm, tc, td),
         body_view(tm, tc, td),
@@ -186,7 +186,7 @@ def contact_rows(m, c, args, d):
     tm, tc, td = trees_of(args, d)
     weights, members = weight_view(m, c, args, d), member_view(m, c, args, d)
     contacts.contact_rows(
-        hits_of(args, d),
+        contacts_of(args, d),
         Bodies(
             chain_view(tm, tc, td),
             tree_view(tm, tc, td),

@@ -17,7 +17,7 @@ from worldline._src.collision.arenas import Arenas as CollisionArenas
 from worldline._src.collision.run import set_links
 from worldline._src.compile_ahead import compile_ahead
 from worldline._src.jit import Stage
-from worldline._src.kernels.broadphase.aabb import place
+from worldline._src.kernels.broadphase.aabb import shape_poses
 from worldline._src.kernels.broadphase.pairs import broad
 from worldline._src.kernels.broadphase.tree import BUILT
 from worldline._src.kernels.constraints import tables as t
@@ -58,7 +58,7 @@ from worldline._src.step.pack_actuators import (
     settle_muscles,
     working_actuators,
 )
-from worldline._src.step.pack_anchors import Places, link_pose
+from worldline._src.step.pack_anchors import Anchors, link_pose
 from worldline._src.step.pack_equalities import (
     Owner,
     command_joints,
@@ -69,7 +69,7 @@ from worldline._src.step.pack_equalities import (
 from worldline._src.step.pack_joints import pack_friction, pack_limits
 from worldline._src.step.pack_motors import (
     mimic_couplers,
-    pack_medium,
+    pack_fluid,
     pack_motors,
     pack_springs,
     spring_ends,
@@ -154,16 +154,16 @@ class Constraints(ConstraintProgram):
         """Degrees of freedom that motors with a largest force move to a commanded speed."""
         self.actuators = none if option.disable_actuators else working_actuators(model, option)
         """Rows of `Model.actuators` that act."""
-        places = Places(model)
-        self.equalities = equalities(model, option, places)
+        anchors = Anchors(model)
+        self.equalities = equalities(model, option, anchors)
         """What is held together, in the order of the columns."""
         self.motors: list[int] = [-1] * len(servos) + mimics.tolist()
         """Coupler of every motor, -1 for a servo."""
-        ends, held = spring_ends(model, places), actuator_holds(model, self.actuators, places)
+        ends, held = spring_ends(model, anchors), actuator_holds(model, self.actuators, anchors)
         tendons = len(model.tendons or ()) if tendons_matter(model, option) else 0
-        nodes = tendon_nodes(model, places) if tendons else []
-        tendon_dofs = tendon_rows(model, places, nodes) if tendons else []
-        actuator_dofs = actuator_rows(model, self.actuators, held, places, tendon_dofs)
+        nodes = tendon_nodes(model, anchors) if tendons else []
+        tendon_dofs = tendon_rows(model, anchors, nodes) if tendons else []
+        actuator_dofs = actuator_rows(model, self.actuators, held, anchors, tendon_dofs)
         self.tendon_names: tuple[str, ...] = () if model.tendons is None else tuple(model.tendons.label)
         """Of tendons, in the order of their columns."""
         starts = tree_starts(model)
@@ -172,7 +172,7 @@ class Constraints(ConstraintProgram):
         if model.couplers:
             moved += [int(model.couplers.dof[k]) for k in mimics]
         self._touched = touched_trees(
-            model, starts, self.equalities, places, nodes, moved, speeds.tolist(), tendons
+            model, starts, self.equalities, anchors, nodes, moved, speeds.tolist(), tendons
         )
         ties = tree_ties(self._touched)
         self._moving = any(hold[0] != LINEAR for hold in held)
@@ -185,7 +185,7 @@ class Constraints(ConstraintProgram):
             nfriction=len(rubbing),
             nequality=len(self.equalities),
             nequality_data=sum(len(equality.data) for equality in self.equalities),
-            nplace=len(places),
+            nanchor=len(anchors),
             ntendon=tendons,
             nnode=len(nodes),
             nmotor=len(self.motors),
@@ -206,7 +206,7 @@ class Constraints(ConstraintProgram):
         override_contacts(option, self.column)
         pack_limits(model, self.column, limited)
         pack_friction(model, self.column, rubbing)
-        places.fill(self.column)
+        anchors.fill(self.column)
         pack_equalities(model, self.column, self.equalities)
         if model.loop_joints is not None:
             self.command_joints(model.loop_joints.command)
@@ -272,7 +272,7 @@ class Constraints(ConstraintProgram):
             "tree_ends": counts["ntree"] + 1,
             "ncolumn": nv,
             "nlink": model.arenas.sizes["nlink"],
-            **dict.fromkeys(("npush", "npush3", "nlcp", "nlcp2", "nslot", "nfixed", "nkept", "nmass"), 0),
+            **dict.fromkeys(("npgs", "npgs3", "nlcp", "nlcp2", "nbucket", "nfixed", "nkept", "nmass"), 0),
             **dict.fromkeys(
                 ("njacobian", "nsquare", "nslip", "nslip2", "nsweep", "nsweep2", "nblock", "nbetween"), 0
             ),
@@ -292,13 +292,13 @@ class Constraints(ConstraintProgram):
             condim = max(model.shapes.condim[self.shapes].max(), own_condim)
         # a pyramid has two edges for every direction of friction
         self._rows_a_contact = int(max(condim, 2 * (condim - 1)))
-        pushes = contacts if self.sizes["npush"] else 0
+        pgs_contacts = contacts if self.sizes["npgs"] else 0
         return {
             "ncontact": contacts,
             "nrow": self._other_rows + self._rows_a_contact * contacts,
-            "npush": pushes,
-            "npush3": 3 * pushes,
-            "nslot": max(16, 1 << (2 * contacts).bit_length()) if contacts else 0,
+            "npgs": pgs_contacts,
+            "npgs3": 3 * pgs_contacts,
+            "nbucket": max(16, 1 << (2 * contacts).bit_length()) if contacts else 0,
         }
 
     def _dense_sizes(self, jacobian: int, square: int) -> dict[str, int]:
@@ -325,7 +325,7 @@ class Constraints(ConstraintProgram):
         self.column = self.block.column
         self.block.take(before)
         for name in ("ncolumn", "width"):
-            self.block.m[t.TABLE.slot[name]] = before.m[t.TABLE.slot[name]]
+            self.block.m[t.TABLE.entry[name]] = before.m[t.TABLE.entry[name]]
 
     def missing_room(self) -> Room:
         """What the last step that was SHORT of room needs."""
@@ -362,8 +362,14 @@ class Constraints(ConstraintProgram):
         """Tell the stages where the arenas of collision are."""
         if self.collision is not None:
             link = self.column["link"]
-            link[t.HIT_M], link[t.HIT_C] = address_of(self.collision.m), address_of(self.collision.c)
-            link[t.HIT_ARGS], link[t.HIT_D] = address_of(self.collision.args), address_of(self.collision.d)
+            link[t.COLLISION_M], link[t.COLLISION_C] = (
+                address_of(self.collision.m),
+                address_of(self.collision.c),
+            )
+            link[t.COLLISION_ARGS], link[t.COLLISION_D] = (
+                address_of(self.collision.args),
+                address_of(self.collision.d),
+            )
 
     def _tree_rows(self) -> np.ndarray:
         """Most rows that every tree brings to its island beside those of contacts, (trees,)."""
@@ -396,11 +402,11 @@ class Constraints(ConstraintProgram):
         row = self.row_of(Owner.CLOSURE, closure)
         if row is None:
             return True
-        place = self.equalities[row].second if second else self.equalities[row].first
+        anchor = self.equalities[row].second if second else self.equalities[row].first
         link, pose = link_pose(self.model, body, X)
-        if link != self.column["place_link"][place]:
+        if link != self.column["anchor_link"][anchor]:
             return False
-        self.column["place_pose"][place] = pose
+        self.column["anchor_pose"][anchor] = pose
         return True
 
     def refresh(self) -> None:
@@ -408,9 +414,9 @@ class Constraints(ConstraintProgram):
         self._fill_bodies()
         if self.collision is not None:
             fixed = self.collision.column["body_fixed"]
-            told = [row.fixed for row in body_rows(self.model)]
-            if not np.array_equal(fixed != 0, told):
-                fixed[:] = told
+            is_fixed = [row.fixed for row in body_rows(self.model)]
+            if not np.array_equal(fixed != 0, is_fixed):
+                fixed[:] = is_fixed
                 self.collision.column["tree_root"][BUILT] = 0
 
     @property
@@ -423,7 +429,7 @@ class Constraints(ConstraintProgram):
 
     def place_of(self, name: str) -> int:
         """Where a column of floats starts in the arena of rows."""
-        return int(self.block.m[t.TABLE.slot[name]])
+        return int(self.block.m[t.TABLE.entry[name]])
 
     def reset(self) -> None:
         """As at the start: nothing broken, nothing asleep, no contacts of a last step."""
@@ -453,7 +459,7 @@ class Constraints(ConstraintProgram):
         self.column["body_invweight"][1:] = bodies
         pack_tendon_inertias(self.model, self.column, self._start_moment)
         pack_equality_inertias(self.column, dofs)
-        pack_medium(self.model, self.column, self.option)
+        pack_fluid(self.model, self.column, self.option)
         settle_muscles(self.model, self.block, self.actuators)
 
     def _fill_options(self, option: SimulateOption) -> None:
@@ -468,7 +474,7 @@ class Constraints(ConstraintProgram):
         numbers[t.SLIP_SWEEPS] = option.noslip_iterations if self.sizes["nslip"] else 0
         numbers[t.SLIP_TOLERANCE] = option.noslip_tolerance
         numbers[t.SHARE] = self.column["tree_share"][:] = 1.0
-        numbers[t.SLOW_PUSH] = self.column["tree_slow"][:] = SLOW
+        numbers[t.RECOVERY_SPEED] = self.column["tree_recovery"][:] = SLOW
         self.choose(SolverMethod.NEWTON)
         self.sleeps = False
         self.sleep(None)
@@ -499,7 +505,7 @@ class Constraints(ConstraintProgram):
         if self._families:
             needed += [broad, *(FAMILY_STAGES[f] for f in self._families)]
         needed += [row.stage for row in called_stages(StepPlan(**self.row_kinds)) if row.link is None]
-        needed += [i.solve_islands, i.mass_of_island, place, narrow_sort]
+        needed += [i.solve_islands, i.mass_of_island, shape_poses, narrow_sort]
         links = {link for f in self._families for link in FAMILY_LINKS.get(f, ())}
         return [*needed, *(LINKED[link] for link in sorted(links, reverse=True))]
 
@@ -583,8 +589,8 @@ class Constraints(ConstraintProgram):
         body_rows = self.has_large_islands and bool(numbers[t.BODY_ROWS])
         swept = bool(numbers[t.SWEPT]) or bool(numbers[t.SWEEPS_STAND_IN]) or body_rows
         pushed = (self.has_large_islands and not body_rows) or bool(numbers[t.STANDS_IN])
-        pushes = self.sizes["ncontact"] if pushed else 0
-        return {"nlcp": rows, "nlcp2": rows * (rows + 5), "npush": pushes, "npush3": 3 * pushes} | {
+        pgs_contacts = self.sizes["ncontact"] if pushed else 0
+        return {"nlcp": rows, "nlcp2": rows * (rows + 5), "npgs": pgs_contacts, "npgs3": 3 * pgs_contacts} | {
             "nsweep": self.sizes["nrow"] if swept else 0,
             "nsweep2": self.sizes["njacobian"] if swept else 0,
             "nblock": self.sizes["ntree"] if body_rows else 0,
@@ -643,7 +649,7 @@ class Constraints(ConstraintProgram):
         self._link_stages()
         if mobile.size:
             starts = self.column["tree_dof"][:-1]
-            self.column["tree_still"][:] = np.maximum.reduceat(mobile, starts) == 0.0
+            self.column["tree_prescribed"][:] = np.maximum.reduceat(mobile, starts) == 0.0
         order_rows(self.column, self._touched)
         self.column["tree_rows"][:] = self._tree_rows()
         link[t.TREE_M], link[t.TREE_C], link[t.TREE_D] = map(address_of, (index, constant, data))

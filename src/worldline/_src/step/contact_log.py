@@ -11,16 +11,16 @@ import numpy as np
 from worldline._src.jit import stage
 from worldline._src.kernels.constraints import contact_log as log
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.kernels.constraints.tables import CONTACT_COUNT, contact_frame_view, twin_view
+from worldline._src.kernels.constraints.tables import CONTACT_COUNT, contact_frame_view, contact_memory_view
 from worldline._src.kinds import float64, int64
 from worldline._src.scalar.columns import Block
 from worldline._src.scalar.memory import address_as, address_of
-from worldline._src.step.reaching import hits_of
+from worldline._src.step.reaching import contacts_of
 
 if TYPE_CHECKING:
     from worldline._src.step.constraints import Constraints
 
-_NPAIR = log.TABLE.slot["npair"]
+_NPAIR = log.TABLE.entry["npair"]
 
 Pair = tuple[int, int]
 """Two bodies of the constraint tables, the lower number first; 0 is the world."""
@@ -31,13 +31,13 @@ def log_contacts(m, c, args, d):
     """contacts, constraint forces -> contact events."""
     rm, rc = address_as(args[log.ROWS_M], int64), address_as(args[log.ROWS_C], float64)
     ra, rd = address_as(args[log.ROWS_ARGS], int64), address_as(args[log.ROWS_D], float64)
-    found, twins = hits_of(ra, rd), twin_view(rm, rc, ra, rd)
+    found, memory = contacts_of(ra, rd), contact_memory_view(rm, rc, ra, rd)
     log.log_contacts(
         found.contact_id,
         found.contact,
         contact_frame_view(rm, rc, ra, rd).contact_row,
-        twins.contact_force,
-        min(twins.counter[CONTACT_COUNT], m[_NPAIR]),
+        memory.contact_force,
+        min(memory.counter[CONTACT_COUNT], m[_NPAIR]),
         log.log_view(m, c, args, d),
     )
 
@@ -134,4 +134,4 @@ class ContactLog:
 
 def _laid_out(contacts: int) -> Block:
     """The arena for so many contacts, each of which may be a pair of its own."""
-    return log.TABLE.lay_out({"npair": contacts, "nslot": max(16, 1 << (2 * contacts).bit_length())})
+    return log.TABLE.lay_out({"npair": contacts, "nbucket": max(16, 1 << (2 * contacts).bit_length())})

@@ -22,7 +22,7 @@ from worldline._src.step.dynamics import mass_matrix
 from worldline._src.step.inverse_weights import InverseMass
 from worldline._src.step.moments import actuator_rows, entries, linear_moment, row_of, tendon_rows
 from worldline._src.step.pack_actuators import actuator_holds, pack_actuators
-from worldline._src.step.pack_anchors import Places, measure
+from worldline._src.step.pack_anchors import Anchors, measure
 from worldline._src.step.pack_tendons import pack_tendons, tendon_nodes
 from worldline._src.step.tree_masses import tree_masses
 
@@ -52,21 +52,21 @@ def damping_of_ratios(model: Model, table: Actuators, rows: np.ndarray, ratios: 
 
 def _moments(model: Model, rows: np.ndarray) -> tuple[list[_Row], list[_Row]]:
     """How lengths of actuators change at the start, and those of tendons where any has inertia."""
-    places = Places(model)
-    held = actuator_holds(model, rows, places)
+    anchors = Anchors(model)
+    held = actuator_holds(model, rows, anchors)
     armed = model.tendons is not None and bool(model.tendons.armature.any())
     if not armed and all(hold[0] == LINEAR for hold in held):
         return [linear_moment(model, u) for u in rows.tolist()], []
     tendons = 0 if model.tendons is None else len(model.tendons)
-    nodes = tendon_nodes(model, places) if tendons else []
-    tendon_dofs = tendon_rows(model, places, nodes) if tendons else []
-    actuator_dofs = actuator_rows(model, rows, held, places, tendon_dofs)
+    nodes = tendon_nodes(model, anchors) if tendons else []
+    tendon_dofs = tendon_rows(model, anchors, nodes) if tendons else []
+    actuator_dofs = actuator_rows(model, rows, held, anchors, tendon_dofs)
     sizes = dict.fromkeys(t.TABLE.sizes, 0)
-    sizes |= {"nv": model.joint_dof_count, "nplace": len(places), "ntendon": tendons, "nnode": len(nodes)}
+    sizes |= {"nv": model.joint_dof_count, "nanchor": len(anchors), "ntendon": tendons, "nnode": len(nodes)}
     sizes |= {"nu": len(rows), "tree_ends": 1, "nbody": model.body_count + 1}
     sizes |= {"nactuated": entries(actuator_dofs), "nstretched": entries(tendon_dofs)}
     block = t.TABLE.lay_out(sizes)
-    places.fill(block.column)
+    anchors.fill(block.column)
     pack_actuators(model, block.column, rows, held, actuator_dofs, clamped=True)
     pack_tendons(model, block.column, nodes, tendon_dofs, SimulateOption())
     measure(model, block, np.asarray(model.joint_q), (s.anchor_poses, s.tendon_lengths, s.transmissions))

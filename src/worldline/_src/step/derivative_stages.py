@@ -15,9 +15,9 @@ from worldline._src.kernels.constraints.row_derivatives import differentiate_row
 from worldline._src.kernels.constraints.solve import IslandRows
 from worldline._src.kernels.constraints.tables import (
     BOUNCED,
+    COLLISION_ARGS,
+    COLLISION_M,
     FIRST_ROW_LINK,
-    HIT_ARGS,
-    HIT_M,
     ISLANDS,
     MASS_LINK,
     ROW_STAGES,
@@ -33,14 +33,14 @@ from worldline._src.kernels.constraints.tables import (
     solve_view,
     work_view,
 )
-from worldline._src.kernels.narrowphase import tables as hits
+from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kinds import int64
 from worldline._src.model.views import chain_view, control_view, operand_view
 from worldline._src.scalar.memory import address_as, call_stage, matrix
 from worldline._src.step.reaching import trees_of
 
-_CONTACT_ID, _NCONTACT = hits.SLOT["contact_id"], hits.SLOT["ncontact"]
-_COLUMNS, _WIDTH = TABLE.slot["ncolumn"], TABLE.slot["width"]
+_CONTACT_ID, _NCONTACT = collision.ENTRY["contact_id"], collision.ENTRY["ncontact"]
+_COLUMNS, _WIDTH = TABLE.entry["ncolumn"], TABLE.entry["width"]
 
 RELAXATION = 5.0
 """Relaxation of complementarity: accelerations between those of firm contacts and of open ones [m/s^2]."""
@@ -64,8 +64,8 @@ def _differentiate(m, c, args, d, a0):
     program, island = program_view(m, c, args, d).program, island_view(m, c, args, d)
     operands, counter = operand_view(tm, tc, td), island.counter
     pair = contact_frame_view(m, c, args, d).contact_row
-    if args[HIT_M] != 0:
-        hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
+    if args[COLLISION_M] != 0:
+        hm, ha = address_as(args[COLLISION_M], int64), address_as(args[COLLISION_ARGS], int64)
         pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
     for i in range(counter[ISLANDS]):
         n = islands.open_island(pair, i, island)

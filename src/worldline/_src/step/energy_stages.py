@@ -2,16 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stage that looks after the energy of an island with hard contacts, after its solver.
 
-Nearly all islands pass for the cost of looking; see `kernels/constraints/push_energy.py`.
+Nearly all islands pass for the cost of looking; see `kernels/constraints/recovery_energy.py`.
 """
 
 from __future__ import annotations
 
 from worldline._src.jit import stage
-from worldline._src.kernels.constraints.push_energy import IslandTrees, bound_energy
+from worldline._src.kernels.constraints.recovery_energy import IslandTrees, bound_energy
 from worldline._src.kernels.constraints.solve import IslandRows
 from worldline._src.kernels.constraints.tables import (
-    apart_view,
     contact_frame_view,
     member_view,
     motion_view,
@@ -19,6 +18,7 @@ from worldline._src.kernels.constraints.tables import (
     row_note_view,
     row_view,
     solve_view,
+    split_view,
     tree_span_view,
     work_view,
 )
@@ -43,7 +43,7 @@ def limit_energy(m, c, args, d):
         IslandTrees(
             inertia_view(tm, tc, td).link_mass,
             tree_span_view(m, c, args, d).tree_links,
-            apart_view(m, c, args, d).tree_slow,
+            split_view(m, c, args, d).tree_recovery,
         ),
         solve_view(m, c, args, d),
         record_view(m, c, args, d),

@@ -1,7 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Stages of what holds and pulls beside the trees: places, tendons, springs, the medium; rows of equalities
-and motors."""
+"""Stages of force elements: anchors, tendons, springs, the fluid; rows of equalities and motors."""
 
 from __future__ import annotations
 
@@ -10,10 +9,10 @@ from typing import Any, NamedTuple
 from worldline._src.jit import inline, stage
 from worldline._src.kernels import (
     adhesion,
+    anchors,
     distance_springs,
+    fluid,
     gravity_compensation,
-    medium,
-    places,
     tendons,
 )
 from worldline._src.kernels import transmissions as holds
@@ -22,12 +21,12 @@ from worldline._src.kernels.constraints import motor_rows as motors
 from worldline._src.kernels.constraints import tendon_rows as rows_of_tendons
 from worldline._src.kernels.constraints.tables import (
     actuator_view,
+    anchor_pose_view,
     equality_view,
-    medium_view,
+    fluid_view,
     member_view,
     motion_view,
     motor_view,
-    place_view,
     record_view,
     row_note_view,
     row_view,
@@ -43,15 +42,15 @@ from worldline._src.model.views import (
     clock_view,
     control_view,
     drive_view,
+    gravity_compensation_view,
     inertia_view,
     limit_view,
     operand_view,
     position_view,
-    relief_view,
     tree_view,
     velocity_view,
 )
-from worldline._src.step.reaching import Bodies, hits_of, trees_of
+from worldline._src.step.reaching import Bodies, contacts_of, trees_of
 
 
 class Moving(NamedTuple):
@@ -80,11 +79,11 @@ def _moving(m, c, args, d):
     )
 
 
-class Held(NamedTuple):
+class EqualityTargets(NamedTuple):
     """What equalities hold."""
 
     tendon: Any
-    place_X: Any
+    anchor_X: Any
 
 
 @inline
@@ -105,21 +104,21 @@ def _bodies(m, c, args, d):
 
 @stage
 def anchor_poses(m, c, args, d):
-    """link poses -> poses of places."""
+    """link poses -> poses of anchors."""
     tm, tc, td = trees_of(args, d)
-    places.anchor_poses(tree_view(tm, tc, td), position_view(tm, tc, td), place_view(m, c, args, d))
+    anchors.anchor_poses(tree_view(tm, tc, td), position_view(tm, tc, td), anchor_pose_view(m, c, args, d))
 
 
 @stage
 def tendon_lengths(m, c, args, d):
-    """q, v, places -> lengths of tendons, their rates and moments."""
+    """q, v, anchors -> lengths of tendons, their rates and moments."""
     tm, tc, td = trees_of(args, d)
     operands = operand_view(tm, tc, td)
     tendons.tendon_lengths(
         chain_view(tm, tc, td),
         tree_view(tm, tc, td),
         position_view(tm, tc, td),
-        place_view(m, c, args, d),
+        anchor_pose_view(m, c, args, d),
         operands.q,
         operands.v,
         tendon_view(m, c, args, d),
@@ -135,13 +134,13 @@ def tendon_forces(m, c, args, d):
 
 @stage
 def transmissions(m, c, args, d):
-    """q, places, tendons -> lengths and moments of actuators."""
+    """q, anchors, tendons -> lengths and moments of actuators."""
     tm, tc, td = trees_of(args, d)
     holds.transmissions(
         chain_view(tm, tc, td),
         tree_view(tm, tc, td),
         position_view(tm, tc, td),
-        place_view(m, c, args, d),
+        anchor_pose_view(m, c, args, d),
         tendon_view(m, c, args, d),
         operand_view(tm, tc, td).q,
         actuator_view(m, c, args, d),
@@ -153,13 +152,13 @@ def actuated_gravity_compensation(m, c, args, d):
     """poses -> gravity compensation of joints where it is an actuator force."""
     tm, tc, td = trees_of(args, d)
     act = actuator_view(m, c, args, d)
-    gravity_compensation.joint_relief(
+    gravity_compensation.joint_compensation(
         tree_view(tm, tc, td),
         inertia_view(tm, tc, td),
         position_view(tm, tc, td),
-        relief_view(tm, tc, td),
-        act.dof_relieved,
-        act.act_relief,
+        gravity_compensation_view(tm, tc, td),
+        act.dof_gravcomp,
+        act.act_gravcomp,
     )
 
 
@@ -171,7 +170,7 @@ def adhesion_moments(m, c, args, d):
         chain_view(tm, tc, td),
         tree_view(tm, tc, td),
         position_view(tm, tc, td),
-        hits_of(args, d),
+        contacts_of(args, d),
         shape_law_view(m, c, args, d),
         weight_view(m, c, args, d).body_link,
         actuator_view(m, c, args, d),
@@ -180,13 +179,13 @@ def adhesion_moments(m, c, args, d):
 
 @stage
 def spring_forces(m, c, args, d):
-    """places, link velocities -> link forces grow by springs between places."""
+    """anchors, link velocities -> link forces grow by springs between anchors."""
     tm, tc, td = trees_of(args, d)
     distance_springs.spring_forces(
         tree_view(tm, tc, td),
         position_view(tm, tc, td),
         velocity_view(tm, tc, td).link_V,
-        place_view(m, c, args, d),
+        anchor_pose_view(m, c, args, d),
         spring_view(m, c, args, d),
         acceleration_view(tm, tc, td).link_F,
     )
@@ -194,37 +193,37 @@ def spring_forces(m, c, args, d):
 
 @stage
 def joint_efforts(m, c, args, d):
-    """places, velocities, commands -> link forces grow by efforts along joints between bodies."""
+    """anchors, velocities, commands -> link forces grow by efforts along joints between bodies."""
     tm, tc, td = trees_of(args, d)
     equalities.joint_efforts(
         tree_view(tm, tc, td),
         position_view(tm, tc, td),
         velocity_view(tm, tc, td).link_V,
-        place_view(m, c, args, d).place_X,
+        anchor_pose_view(m, c, args, d).anchor_X,
         equality_view(m, c, args, d),
         acceleration_view(tm, tc, td).link_F,
     )
 
 
 @stage
-def medium_forces(m, c, args, d):
-    """link velocities -> link forces grow by the drag of the medium."""
+def fluid_forces(m, c, args, d):
+    """link velocities -> link forces grow by the drag of the fluid."""
     tm, tc, td = trees_of(args, d)
-    medium.medium_forces(
+    fluid.fluid_forces(
         inertia_view(tm, tc, td),
         position_view(tm, tc, td),
         velocity_view(tm, tc, td).link_V,
-        medium_view(m, c, args, d),
+        fluid_view(m, c, args, d),
         acceleration_view(tm, tc, td).link_F,
     )
 
 
 @stage
 def equality_rows(m, c, args, d):
-    """q, v, places -> rows of the equalities of an island."""
+    """q, v, anchors -> rows of the equalities of an island."""
     equalities.equality_rows(
         equality_view(m, c, args, d),
-        Held(tendon_view(m, c, args, d), place_view(m, c, args, d).place_X),
+        EqualityTargets(tendon_view(m, c, args, d), anchor_pose_view(m, c, args, d).anchor_X),
         _bodies(m, c, args, d),
         _moving(m, c, args, d),
         member_view(m, c, args, d),

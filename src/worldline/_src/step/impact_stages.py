@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Steps whose contacts want another way than the speed they end with: solved for the way, then for the speed.
+"""Two-pass contact solve (split impulse): positions first, then velocities.
 
-`solve_islands` marks such a step (`kernels/constraints/impacts.py`). The difference of both solutions moves
-the coordinates after integration and leaves no trace in the velocities. Other steps pass by here for the cost
-of a few copies. Whether an island may have all of its restitution shows with its speed (`restitution.py`).
-Where it may not, both solves are made again, the way with the share that is left.
+`solve_islands` marks the steps that need it (`kernels/constraints/impacts.py`). The difference of both passes
+moves the coordinates after integration and leaves no trace in the velocities. Other steps cost a few
+copies here. Whether an island may have all of its restitution shows in the velocity pass
+(`restitution.py`). Where it may not, both passes are made again, positions with the share that is left.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from worldline._src.kernels.constraints.tables import (
     ALL_ROWS,
     CONVERGED,
     DROPPED,
-    HELD_BACK,
-    PARTS,
-    PHASE,
+    IS_SPLIT,
     RESIDUAL,
+    RESTITUTION_LIMITED,
+    SOLVE_PASS,
     STEP,
     SUBSTITUTED,
     UNCONVERGED,
-    apart_view,
     link_view,
     program_view,
     record_view,
+    split_view,
 )
 from worldline._src.model.views import operand_view, tree_view
 from worldline._src.step.island_stages import call_linked
@@ -40,22 +40,22 @@ from worldline._src.step.reaching import trees_of
 def keep_smooth(m, c, args, d):
     """a -> a without rows, for a second solve."""
     tm, tc, td = trees_of(args, d)
-    a, kept = operand_view(tm, tc, td).a, apart_view(m, c, args, d).a_smooth
-    apart, counter = apart_view(m, c, args, d), link_view(m, c, args, d).counter
-    counter[PARTS], counter[HELD_BACK] = 0, 0
-    for k in range(apart.tree_share.shape[0]):
-        apart.tree_share[k], apart.tree_slow[k] = 1.0, SLOW
+    a, kept = operand_view(tm, tc, td).a, split_view(m, c, args, d).a_smooth
+    split, counter = split_view(m, c, args, d), link_view(m, c, args, d).counter
+    counter[IS_SPLIT], counter[RESTITUTION_LIMITED] = 0, 0
+    for k in range(split.tree_share.shape[0]):
+        split.tree_share[k], split.tree_recovery[k] = 1.0, SLOW
     for k in range(a.shape[0]):
         kept[k] = a[k]
 
 
 @inline
-def _solve_for(phase, m, c, args, d):
-    """islands, v -> a of the way or of the speed."""
+def _solve_for(solve_pass, m, c, args, d):
+    """islands, v -> a of a pass."""
     tm, tc, td = trees_of(args, d)
     links, a = link_view(m, c, args, d), operand_view(tm, tc, td).a
     a_smooth, qfrc, counter = (
-        apart_view(m, c, args, d).a_smooth,
+        split_view(m, c, args, d).a_smooth,
         record_view(m, c, args, d).qfrc,
         links.counter,
     )
@@ -65,9 +65,9 @@ def _solve_for(phase, m, c, args, d):
     # rows are those of the last pass; what is not solved counts whichever pass it is in
     unsolved, substituted, residual = counter[UNCONVERGED], counter[SUBSTITUTED], links.option[RESIDUAL]
     counter[ALL_ROWS], counter[ACTIVE_LIMITS], counter[UNCONVERGED], counter[SUBSTITUTED] = 0, 0, 0, 0
-    links.option[PHASE], links.option[RESIDUAL] = phase, 0.0
+    links.option[SOLVE_PASS], links.option[RESIDUAL] = solve_pass, 0.0
     call_linked(program_view(m, c, args, d).program[AGAIN_LINK], m, c, args, d)
-    if phase == VELOCITY_PASS:
+    if solve_pass == VELOCITY_PASS:
         counter[UNCONVERGED] = max(counter[UNCONVERGED], unsolved)
         counter[SUBSTITUTED] = max(counter[SUBSTITUTED], substituted)
         links.option[RESIDUAL] = max(links.option[RESIDUAL], residual)
@@ -76,30 +76,30 @@ def _solve_for(phase, m, c, args, d):
 
 @stage
 def solve_velocities(m, c, args, d):
-    """islands, v, a of the way -> a of the speed at the end of the step, and how the two differ."""
+    """islands, v, a of the position pass -> a of the velocity pass, and how the two differ."""
     tm, tc, td = trees_of(args, d)
-    links, apart, a = link_view(m, c, args, d), apart_view(m, c, args, d), operand_view(tm, tc, td).a
+    links, split, a = link_view(m, c, args, d), split_view(m, c, args, d), operand_view(tm, tc, td).a
     counter, option = links.counter, links.option
-    if counter[PARTS] != 0:
+    if counter[IS_SPLIT] != 0:
         dropped = counter[DROPPED]
         for k in range(a.shape[0]):
-            apart.way[k] = a[k]
+            split.correction[k] = a[k]
         _solve_for(VELOCITY_PASS, m, c, args, d)
-        if counter[HELD_BACK] != 0:
+        if counter[RESTITUTION_LIMITED] != 0:
             _solve_for(POSITION_PASS, m, c, args, d)
             for k in range(a.shape[0]):
-                apart.way[k] = a[k]
+                split.correction[k] = a[k]
             _solve_for(VELOCITY_PASS, m, c, args, d)
-        option[PHASE] = POSITION_PASS
+        option[SOLVE_PASS] = POSITION_PASS
         counter[DROPPED] = dropped
         for k in range(a.shape[0]):
-            apart.way[k] = (apart.way[k] - a[k]) * option[STEP]
+            split.correction[k] = (split.correction[k] - a[k]) * option[STEP]
 
 
 @stage
 def correct_positions(m, c, args, d):
-    """q, how way and speed differ -> q moved by it."""
-    if link_view(m, c, args, d).counter[PARTS] != 0:
+    """q, position correction -> q moved by it."""
+    if link_view(m, c, args, d).counter[IS_SPLIT] != 0:
         tm, tc, td = trees_of(args, d)
         q, h = operand_view(tm, tc, td).q, link_view(m, c, args, d).option[STEP]
-        configuration.integrate(tree_view(tm, tc, td), q, apart_view(m, c, args, d).way, h, q)
+        configuration.integrate(tree_view(tm, tc, td), q, split_view(m, c, args, d).correction, h, q)

@@ -25,6 +25,7 @@ from worldline._src.model.views import (
     control_view,
     drive_view,
     field_view,
+    gravity_compensation_view,
     ground_view,
     inertia_view,
     joint_view,
@@ -34,7 +35,6 @@ from worldline._src.model.views import (
     operand_view,
     passive_view,
     position_view,
-    relief_view,
     solver_view,
     start_view,
     step_view,
@@ -132,7 +132,7 @@ def variational_solve(m, c, args, d):
         # forces there
         drives.center_forces(body_view(m, c, d), inertia, pos, step.body_f, acc.link_F)
         momentum.weights(inertia, pos, field_view(m, c, d).gravity, acc.link_F)
-        gravity_compensation.compensate(inertia, pos, relief_view(m, c, d), acc.link_F)
+        gravity_compensation.compensate(inertia, pos, gravity_compensation_view(m, c, d), acc.link_F)
         ground_contact.ground_forces(tree, pos, vel, ground, acc.link_F)
         configuration.difference(tree, q, control.q_target, art.dof_u)
         drives.drive_forces(drive, control, art.dof_u, v, tau)

@@ -21,7 +21,7 @@ from worldline._src.kernels.constraints.body_ncg import Conjugate
 from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts
 from worldline._src.kernels.constraints.body_restitution import Bounces
 from worldline._src.kernels.constraints.impacts import POSITION_PASS
-from worldline._src.kernels.constraints.push_energy import IslandTrees, Motion, part_jammed_bodies
+from worldline._src.kernels.constraints.recovery_energy import IslandTrees, Motion, part_jammed_bodies
 from worldline._src.kernels.constraints.restitution import forget_rows
 from worldline._src.kernels.constraints.solve import (
     IslandRows,
@@ -44,6 +44,8 @@ from worldline._src.kernels.constraints.tables import (
     BY_NEWTON,
     BY_PIVOTING,
     BY_SWEEPS,
+    COLLISION_ARGS,
+    COLLISION_M,
     CONTACT_COUNT,
     CONTACT_END,
     CONTACT_FIRST,
@@ -54,13 +56,10 @@ from worldline._src.kernels.constraints.tables import (
     FREE_COLUMNS,
     FREE_LINK,
     GRAVITY,
-    HIT_ARGS,
-    HIT_M,
     ISLANDS,
     MASS_LINK,
-    PARTED,
-    PHASE,
     QUIET_TIME,
+    RECOVERY_SPEED,
     RESIDUAL,
     RESTITUTION_LINK,
     ROW_STAGES,
@@ -69,8 +68,9 @@ from worldline._src.kernels.constraints.tables import (
     SHARE,
     SLIP_LINK,
     SLIP_SWEEPS,
-    SLOW_PUSH,
     SOLVE_LINK,
+    SOLVE_PASS,
+    SPLIT,
     STANDS_IN,
     STEP,
     STRICT,
@@ -83,18 +83,18 @@ from worldline._src.kernels.constraints.tables import (
     TREE_FIRST,
     UNCONVERGED,
     UNCONVERGED_BEFORE,
-    apart_view,
     boxed_view,
     contact_frame_view,
+    contact_memory_view,
     island_view,
     link_view,
     member_view,
     motion_view,
+    pgs_body_view,
+    pgs_bounce_view,
+    pgs_view,
+    pgs_work_view,
     program_view,
-    push_body_view,
-    push_bounce_view,
-    push_view,
-    push_work_view,
     quiet_view,
     record_view,
     row_note_view,
@@ -102,14 +102,14 @@ from worldline._src.kernels.constraints.tables import (
     shape_law_view,
     sleep_view,
     solve_view,
+    split_view,
     sweep_view,
     tree_mass_view,
     tree_span_view,
-    twin_view,
     weight_view,
     work_view,
 )
-from worldline._src.kernels.narrowphase import tables as hits
+from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kinds import float64, int64
 from worldline._src.model.views import (
     chain_view,
@@ -123,10 +123,14 @@ from worldline._src.model.views import (
     tree_view,
 )
 from worldline._src.scalar.memory import address_as, call_stage, matrix, vector
-from worldline._src.step.reaching import hits_of, trees_of
+from worldline._src.step.reaching import contacts_of, trees_of
 
-_CONTACT_ID, _COUNTER, _NCONTACT = hits.SLOT["contact_id"], hits.SLOT["counter"], hits.SLOT["ncontact"]
-_COLUMNS, _WIDTH, _LCP = TABLE.slot["ncolumn"], TABLE.slot["width"], TABLE.slot["nlcp"]
+_CONTACT_ID, _COUNTER, _NCONTACT = (
+    collision.ENTRY["contact_id"],
+    collision.ENTRY["counter"],
+    collision.ENTRY["ncontact"],
+)
+_COLUMNS, _WIDTH, _LCP = TABLE.entry["ncolumn"], TABLE.entry["width"], TABLE.entry["nlcp"]
 FREE_BODY_COLUMNS = 132
 """Columns of an island up to which Newton's method is both as quick and exact: 22 free bodies.
 
@@ -193,12 +197,12 @@ def has_pair_columns(pair, option, island):
 def _obey_coulomb(island, frames):
     """Whether all contacts of the island at hand have Coulomb's law or no friction, as impulses do.
 
-    Friction of the impedance model is another: what slides is lifted.
+    Friction of the impedance model is another: sliding contacts separate.
     """
     alike = True
     for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
         k = island.contact_order[i]
-        if frames.contact_row[k, 0] >= 0 and frames.contact_row[k, 1] > 1 and frames.lift[k] < 0.0:
+        if frames.contact_row[k, 0] >= 0 and frames.contact_row[k, 1] > 1 and frames.de_saxce[k] < 0.0:
             alike = False
     return alike
 
@@ -239,9 +243,9 @@ def _sweep_instead(m, c, args, d, unconverged):
     for i in range(counter[CONTACT_FIRST], counter[CONTACT_END]):
         k = island.contact_order[i]
         row = frames.contact_row[k, 0]
-        if row >= 0 and frames.lift[k] >= 0.0:
-            rows.aref[row] += frames.lift[k]
-            frames.lift[k] = 0.0
+        if row >= 0 and frames.de_saxce[k] >= 0.0:
+            rows.aref[row] += frames.de_saxce[k]
+            frames.de_saxce[k] = 0.0
     for j in range(solution.island_a.shape[0]):
         a[solution.column_dof[j]] = solution.island_smooth[j]
     counter[UNCONVERGED], option[RESIDUAL] = unconverged, 0.0
@@ -308,13 +312,13 @@ def guess_from_last(m, c, args, d):
 def begin_rows(m, c, args, d):
     """-> no rows yet; contacts of the last step are kept."""
     counter, qfrc = link_view(m, c, args, d).counter, record_view(m, c, args, d).qfrc
-    if args[HIT_M] != 0:
-        found = hits_of(args, d)
+    if args[COLLISION_M] != 0:
+        found = contacts_of(args, d)
         matching.remember_contacts(
             found.contact_id,
             found.contact,
             contact_frame_view(m, c, args, d).contact_row,
-            twin_view(m, c, args, d),
+            contact_memory_view(m, c, args, d),
         )
     for k in range(ROW_STAGES):
         counter[k] = 0
@@ -331,8 +335,8 @@ def find_islands(m, c, args, d):
     counter, contact_row = link_view(m, c, args, d).counter, contact_frame_view(m, c, args, d).contact_row
     island = island_view(m, c, args, d)
     pair, count = contact_row, 0
-    if args[HIT_M] != 0:
-        hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
+    if args[COLLISION_M] != 0:
+        hm, ha = address_as(args[COLLISION_M], int64), address_as(args[COLLISION_ARGS], int64)
         pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
         found = vector(ha, hm[_COUNTER], 8)[0]
         # room_stages.py made room for all of them
@@ -350,7 +354,9 @@ def find_islands(m, c, args, d):
             or option[SWEEPS_STAND_IN] != 0.0
             or option[SWEPT] != 0.0
         ):
-            matching.match_contacts(pair, hits_of(args, d).contact, count, twin_view(m, c, args, d))
+            matching.match_contacts(
+                pair, contacts_of(args, d).contact, count, contact_memory_view(m, c, args, d)
+            )
     islands.find_islands(pair, count, island)
 
 
@@ -360,13 +366,13 @@ def solve_islands(m, c, args, d):
     tm, tc, td = trees_of(args, d)
     program, island = program_view(m, c, args, d).program, island_view(m, c, args, d)
     v = operand_view(tm, tc, td).v
-    free_link, option = push_work_view(m, c, args, d).tree_link, link_view(m, c, args, d).option
+    free_link, option = pgs_work_view(m, c, args, d).tree_link, link_view(m, c, args, d).option
     counter, pair = island.counter, contact_frame_view(m, c, args, d).contact_row
-    if args[HIT_M] != 0:
-        hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
+    if args[COLLISION_M] != 0:
+        hm, ha = address_as(args[COLLISION_M], int64), address_as(args[COLLISION_ARGS], int64)
         pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
     sleep, sleeps = sleep_view(m, c, args, d), option[QUIET_TIME] < _NEVER
-    apart = apart_view(m, c, args, d)
+    split = split_view(m, c, args, d)
     for k in range(BY_NEWTON, BY_PIVOTING + 1):
         counter[k] = 0
     for i in range(counter[ISLANDS]):
@@ -378,13 +384,15 @@ def solve_islands(m, c, args, d):
             motion.island_v[j] = v[motion.column_dof[j]]
         counter[ROWS], counter[BOUNCED] = 0, 0
         tree = island.island_tree[counter[TREE_FIRST]]
-        option[SHARE] = apart.tree_share[tree] if option[PHASE] == POSITION_PASS else 1.0
-        option[SLOW_PUSH] = apart.tree_slow[tree]
-        if sleeps and sleeping.is_asleep(island, island.body_tree, island.tree_still, pair, v, sleep):
+        option[SHARE] = split.tree_share[tree] if option[SOLVE_PASS] == POSITION_PASS else 1.0
+        option[RECOVERY_SPEED] = split.tree_recovery[tree]
+        if sleeps and sleeping.is_asleep(island, island.body_tree, island.tree_prescribed, pair, v, sleep):
             sleeping.rest(island, sleep.tree_dof, v, operand_view(tm, tc, td).a)
-            if args[HIT_M] != 0:
+            if args[COLLISION_M] != 0:
                 force, frames = record_view(m, c, args, d).contact_force, contact_frame_view(m, c, args, d)
-                sleeping.keep_forces(hits_of(args, d), island, twin_view(m, c, args, d), frames, force)
+                sleeping.keep_forces(
+                    contacts_of(args, d), island, contact_memory_view(m, c, args, d), frames, force
+                )
             continue
         small = islands.is_small(pair, n, option[FREE_COLUMNS], island)
         is_free = are_free(free_link, island)
@@ -414,9 +422,9 @@ def solve_islands(m, c, args, d):
                     counter[method] -= 1
                     counter[BY_IMPULSES] += 1
                     continue
-            # a way that is not a speed has no energy
+            # the position pass adds no kinetic energy
             bounced = counter[BOUNCED]
-            if bounced == BOUNCES or (bounced == BOUNCES | PARTED and option[PHASE] != POSITION_PASS):
+            if bounced == BOUNCES or (bounced == BOUNCES | SPLIT and option[SOLVE_PASS] != POSITION_PASS):
                 call_linked(program[RESTITUTION_LINK], m, c, args, d)
             if program[ENERGY_LINK] != 0:
                 call_linked(program[ENERGY_LINK], m, c, args, d)
@@ -511,7 +519,7 @@ def solve_swept(m, c, args, d):
     row_pgs.solve_swept(
         chain_view(tm, tc, td),
         control_view(tm, tc, td).a_target,
-        twin_view(m, c, args, d),
+        contact_memory_view(m, c, args, d),
         IslandRows(
             member_view(m, c, args, d),
             row_view(m, c, args, d),
@@ -558,11 +566,13 @@ def fall_asleep(m, c, args, d):
 def solve_free_bodies(m, c, args, d):
     """contacts, v, a of an island of free bodies -> a with contacts and their forces."""
     tm, tc, td = trees_of(args, d)
-    push, body, work = push_view(m, c, args, d), push_body_view(m, c, args, d), push_work_view(m, c, args, d)
+    push, body, work = pgs_view(m, c, args, d), pgs_body_view(m, c, args, d), pgs_work_view(m, c, args, d)
     weights, operands = weight_view(m, c, args, d), operand_view(tm, tc, td)
-    bounce = push_bounce_view(m, c, args, d)
+    bounce = pgs_bounce_view(m, c, args, d)
     moved = free.solve_free_bodies(
-        free.Touching(hits_of(args, d), shape_law_view(m, c, args, d), twin_view(m, c, args, d)),
+        free.Touching(
+            contacts_of(args, d), shape_law_view(m, c, args, d), contact_memory_view(m, c, args, d)
+        ),
         free.Trees(
             chain_view(tm, tc, td),
             tree_view(tm, tc, td),
@@ -577,18 +587,18 @@ def solve_free_bodies(m, c, args, d):
         operands.v,
         free.Impulses(
             BodyContacts(
-                push.push_a,
-                push.push_b,
-                push.push_axes,
-                push.push_arm_a,
-                push.push_arm_b,
-                push.push_spin_a,
-                push.push_spin_b,
-                push.push_block,
-                push.push_target,
-                push.push_R,
-                push.push_mu,
-                push.push_active,
+                push.pgs_a,
+                push.pgs_b,
+                push.pgs_axes,
+                push.pgs_arm_a,
+                push.pgs_arm_b,
+                push.pgs_spin_a,
+                push.pgs_spin_b,
+                push.pgs_block,
+                push.pgs_target,
+                push.pgs_R,
+                push.pgs_mu,
+                push.pgs_active,
             ),
             Bodies(
                 body.link_linear,
@@ -596,17 +606,17 @@ def solve_free_bodies(m, c, args, d):
                 body.link_inverse_mass,
                 body.link_inverse_inertia,
             ),
-            work.push_impulse,
-            work.push_taken,
+            work.pgs_impulse,
+            work.pgs_taken,
             contact_frame_view(m, c, args, d),
             Bounces(
-                bounce.push_bounce,
-                bounce.push_before,
-                bounce.push_speed,
-                bounce.push_first,
+                bounce.pgs_bounce,
+                bounce.pgs_before,
+                bounce.pgs_speed,
+                bounce.pgs_first,
                 bounce.tree_share,
             ),
-            Conjugate(work.push_kept, work.push_direction),
+            Conjugate(work.pgs_kept, work.pgs_direction),
         ),
         record_view(m, c, args, d),
         operands.a,
@@ -622,7 +632,7 @@ def solve_free_bodies(m, c, args, d):
         IslandTrees(
             inertia_view(tm, tc, td).link_mass,
             tree_span_view(m, c, args, d).tree_links,
-            apart_view(m, c, args, d).tree_slow,
+            split_view(m, c, args, d).tree_recovery,
         ),
     )
     record_residual(moved / (links.option[GRAVITY] * links.option[STEP]), links)

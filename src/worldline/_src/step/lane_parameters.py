@@ -153,7 +153,7 @@ def _allow_parts(sim: LaneSimulation, may_differ_io: np.ndarray) -> None:
     block = sim.constraints.block
 
     def column(name: str) -> np.ndarray:
-        at, like = int(block.m[t.TABLE.slot[name]]), block.column[name]
+        at, like = int(block.m[t.TABLE.entry[name]]), block.column[name]
         return may_differ_io[at : at + like.size].reshape(like.shape)
 
     column("friction_law")[:, 0] = True

@@ -42,12 +42,12 @@ class LaneSensing:
         self.refused = {table.label[k]: why for k, why in tables.refused.items()}
         spans = [np.arange(table.start[k], table.start[k + 1]) for k in tables.refused]
         self._unreadable = np.concatenate([np.zeros(0, np.int64), *spans])
-        slot, m = t.TABLE.slot, tables.block.m
+        entry, m = t.TABLE.entry, tables.block.m
         width = sim._state.shape[1]
         extra = np.array(
             [
-                (SENSOR, int(m[slot["reading"]]), self._size, width),
-                (SENSOR, int(m[slot["time"]]), 1, width + self._size),
+                (SENSOR, int(m[entry["reading"]]), self._size, width),
+                (SENSOR, int(m[entry["time"]]), 1, width + self._size),
             ],
             np.int64,
         )

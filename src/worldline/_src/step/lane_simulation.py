@@ -52,6 +52,7 @@ from worldline._src.step.evaluate import (
     new_arena,
     require_inertia,
 )
+from worldline._src.step.fixed_constraints import FixedConstraints
 from worldline._src.step.interrupts import uninterrupted
 from worldline._src.step.island_options import SolverMethod
 from worldline._src.step.lane_elements import LaneElements
@@ -73,7 +74,6 @@ from worldline._src.step.lane_runner import (
 from worldline._src.step.lane_sensing import LaneSensing
 from worldline._src.step.portions import portions
 from worldline._src.step.scene_semantics import drives_of, require_available, require_trees, semantics_of
-from worldline._src.step.slot_constraints import SlotConstraints
 from worldline._src.step.step_table import CONSTRAINT, MULTIBODY, USER, StepPlan, stages_of
 from worldline._src.step.stepping import (
     IMPLICIT_FAMILIES,
@@ -217,8 +217,8 @@ class LaneSimulation(FixedAttributes):
     def _start(self) -> None:
         """Make the constraints and lay everything out, at the start of the model."""
         self.guard = ThreadGuard("LaneSimulation", "copy.deepcopy")
-        self.constraints = SlotConstraints(self.model, self._most_sweeps, self._tolerance)
-        if self.family is MultibodyIntegrationFamily.IMPLICIT_VELOCITY and self.constraints.answers:
+        self.constraints = FixedConstraints(self.model, self._most_sweeps, self._tolerance)
+        if self.family is MultibodyIntegrationFamily.IMPLICIT_VELOCITY and self.constraints.has_gains:
             raise CapabilityError(
                 f"steps in lanes have no integration family '{self.family.value}' for actuators whose force "
                 "depends on their rate; step worlds one at a time"
@@ -248,7 +248,7 @@ class LaneSimulation(FixedAttributes):
         self.elements: LaneElements | None = None
         if self._elements.kernels or self._elements.has_functions:
             four = self.family is MultibodyIntegrationFamily.RUNGE_KUTTA_4
-            at = int(self.constraints.block.m[t.TABLE.slot["control"]])
+            at = int(self.constraints.block.m[t.TABLE.entry["control"]])
             self.elements = LaneElements(self, self._elements, four, at)
         self._programs: dict[tuple[str, bool], Any] = {}
         self._rooms: dict[str, list[_Room]] = {}
@@ -261,7 +261,7 @@ class LaneSimulation(FixedAttributes):
         rows, block = self.constraints.sizes, self.constraints.block
 
         def column(name: str) -> int:
-            return int(block.m[t.TABLE.slot[name]])
+            return int(block.m[t.TABLE.entry[name]])
 
         nq, nv, actuators = sizes["nq"], sizes["nv"], self.model.actuators
         controls = 0 if actuators is None else len(actuators)
@@ -369,7 +369,7 @@ class LaneSimulation(FixedAttributes):
         args[t.TREE_C], args[t.TREE_D] = address_of(constant), address_of(trees)
         if collision is not None:
             own, found = collision.args.copy(), spread(collision.d)
-            args[t.HIT_ARGS], args[t.HIT_D] = address_of(own), address_of(found)
+            args[t.COLLISION_ARGS], args[t.COLLISION_D] = address_of(own), address_of(found)
             sets.append((collision.m, constants(collision.c), own, found))
         return sets if self.elements is None else self.elements.with_arenas(sets, scalar)
 

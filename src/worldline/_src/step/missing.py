@@ -40,7 +40,7 @@ def missing_parts(model: Model, option: SimulateOption) -> list[str]:
         for k in np.flatnonzero(np.isfinite(model.shapes.fluid).any(axis=1)).tolist():
             name = model.shapes.label[k]
             found.append(
-                f"drag and lift of single shapes in a medium: fluid_coefficients of '{name}' "
+                f"drag and lift of single shapes in a fluid: fluid_coefficients of '{name}' "
                 "(fluidshape and fluidcoef in MJCF)"
             )
     return found

@@ -19,7 +19,7 @@ from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
 from worldline._src.model.tables import TargetKind, Tendons
 from worldline._src.spatial.poses import Array
-from worldline._src.step.pack_anchors import Places
+from worldline._src.step.pack_anchors import Anchors
 from worldline._src.step.pack_joints import Columns
 
 Rows = list[np.ndarray]
@@ -45,22 +45,22 @@ def coefficients(tendons: Tendons, k: int) -> tuple[np.ndarray, Array]:
     return tendons.coefficient_dof[part], tendons.coefficient[part]
 
 
-def tendon_rows(model: Model, places: Places, nodes: Sequence[tuple[int, int, int, float]]) -> Rows:
-    """Of all tendons: those of the coefficients, or those that move a place or shape of the path."""
+def tendon_rows(model: Model, anchors: Anchors, nodes: Sequence[tuple[int, int, int, float]]) -> Rows:
+    """Of all tendons: those of the coefficients, or those that move a anchor or shape of the path."""
     table = model.tendons
     assert table is not None
     chain, rows = _Chain(model), []
     for k in range(len(table)):
         if table.spatial[k]:
             path = [nodes[j] for j in range(int(table.path_start[k]), int(table.path_start[k + 1]))]
-            rows.append(chain.above(places.links[node[1]] for node in path if node[0] != PULLEY))
+            rows.append(chain.above(anchors.links[node[1]] for node in path if node[0] != PULLEY))
         else:
             rows.append(coefficients(table, k)[0])
     return rows
 
 
 def actuator_rows(
-    model: Model, working: np.ndarray, held: list[tuple[int, int, int, int]], places: Places, tendons: Rows
+    model: Model, working: np.ndarray, held: list[tuple[int, int, int, int]], anchors: Anchors, tendons: Rows
 ) -> Rows:
     """Of the actuators that act; `tendons` are the rows of spatial tendons that they hold."""
     table = model.actuators
@@ -78,7 +78,7 @@ def actuator_rows(
         elif kind == holds.ADHESION:
             rows.append(np.arange(model.joint_dof_count))
         else:
-            rows.append(chain.above(places.links[place] for place in (first, second) if place >= 0))
+            rows.append(chain.above(anchors.links[anchor] for anchor in (first, second) if anchor >= 0))
     return rows
 
 

@@ -16,7 +16,7 @@ from worldline._src.spatial.poses import Array
 from worldline._src.step import force_element_stages as s
 from worldline._src.step.inverse_weights import InverseMass
 from worldline._src.step.moments import Rows, linear_moment, pack_rows, row_of
-from worldline._src.step.pack_anchors import Places, measure
+from worldline._src.step.pack_anchors import Anchors, measure
 from worldline._src.step.pack_joints import Columns, joint_of_dofs, scalar_coordinates
 from worldline._src.step.tree_masses import tree_masses
 
@@ -30,7 +30,7 @@ def working_actuators(model: Model, option: SimulateOption) -> np.ndarray:
     return np.flatnonzero(~np.isin(model.actuators.group, option.disabled_actuator_groups))
 
 
-def _hold(model: Model, u: int, places: Places) -> tuple[int, int, int, int]:
+def _hold(model: Model, u: int, anchors: Anchors) -> tuple[int, int, int, int]:
     """Transmission of an actuator, what it holds, and whether its axes are those of the parent."""
     table = model.actuators
     assert table is not None
@@ -47,15 +47,15 @@ def _hold(model: Model, u: int, places: Places) -> tuple[int, int, int, int]:
         assert model.tendons is not None
         return (holds.TENDON, target, -1, 0) if model.tendons.spatial[target] else (holds.LINEAR, -1, -1, 0)
     if kind == TargetKind.SITE:
-        return holds.SITE, places.site(target), -1 if other < 0 else places.site(other), 0
+        return holds.SITE, anchors.site(target), -1 if other < 0 else anchors.site(other), 0
     if kind == TargetKind.SLIDER_CRANK:
-        return holds.SLIDER_CRANK, places.site(target), places.site(other), 0
+        return holds.SLIDER_CRANK, anchors.site(target), anchors.site(other), 0
     return holds.ADHESION, target + 1, -1, 0
 
 
-def actuator_holds(model: Model, working: np.ndarray, places: Places) -> list[tuple[int, int, int, int]]:
-    """Transmissions of the actuators that act; sites become places."""
-    return [_hold(model, u, places) for u in working.tolist()]
+def actuator_holds(model: Model, working: np.ndarray, anchors: Anchors) -> list[tuple[int, int, int, int]]:
+    """Transmissions of the actuators that act; sites become anchors."""
+    return [_hold(model, u, anchors) for u in working.tolist()]
 
 
 def pack_actuators(
@@ -73,7 +73,7 @@ def pack_actuators(
         column["dof_force_range"][:] = model.joint_forces.force_range[joints]
         if model.is_relieved:
             relieved = model.joint_forces.actuated_gravcomp[joints]
-            column["dof_relieved"][:] = relieved
+            column["dof_gravcomp"][:] = relieved
             if not working.size:
                 # without actuators nobody compensates there, and there is nothing else to bound
                 column["dof_force_range"][:] = (-np.inf, np.inf)

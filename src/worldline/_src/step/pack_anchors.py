@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Places: the frames on links where equalities, springs, tendons and actuators take hold."""
+"""Anchors: the frames on links where equalities, springs, tendons and actuators take hold."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from worldline._src.step.evaluate import WITH_GRAVITY, new_arena, stage_addresse
 from worldline._src.step.pack_joints import Columns
 
 
-class Places:
+class Anchors:
     """Frames given in bodies, collected as frames in kernel links."""
 
     def __init__(self, model: Model) -> None:
@@ -32,7 +32,7 @@ class Places:
         return len(self.links)
 
     def add(self, body: int, X: Array) -> int:
-        """The place of a pose (position and xyzw) in a body, -1 for the world."""
+        """The anchor of a pose (position and xyzw) in a body, -1 for the world."""
         key = (int(body), np.asarray(X, np.float64).tobytes())
         known = self._known.get(key)
         if known is None:
@@ -47,13 +47,13 @@ class Places:
         return len(self.links) - 1
 
     def site(self, index: int) -> int:
-        """The place of a site of the model."""
+        """The anchor of a site of the model."""
         sites = self.model.sites
         assert sites is not None
         return self.add(int(sites.body[index]), sites.xform[index])
 
     def shape(self, index: int) -> int:
-        """The place of a shape of the model."""
+        """The anchor of a shape of the model."""
         shapes = self.model.shapes
         assert shapes is not None
         return self.add(int(shapes.body[index]), shapes.xform[index])
@@ -61,8 +61,8 @@ class Places:
     def fill(self, column: Columns) -> None:
         """Write the columns."""
         if self.links:
-            column["place_link"][:] = self.links
-            column["place_pose"][:] = self.poses
+            column["anchor_link"][:] = self.links
+            column["anchor_pose"][:] = self.poses
 
 
 def link_pose(model: Model, body: int, X: Array) -> tuple[int, Array]:

@@ -18,7 +18,7 @@ from worldline._src.model.kinds import QUATERNION_JOINTS, JointDrive, JointType
 from worldline._src.model.model import Model
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array, compose, quaternion
-from worldline._src.step.pack_anchors import Places
+from worldline._src.step.pack_anchors import Anchors
 from worldline._src.step.pack_joints import Columns, law_rows
 
 
@@ -107,20 +107,20 @@ _TURN = 2.0
 """Scale of quaternion parts that makes them small angles, so that forces of their rows are torques."""
 
 
-def equalities(model: Model, option: SimulateOption, places: Places) -> list[Equality]:
+def equalities(model: Model, option: SimulateOption, anchors: Anchors) -> list[Equality]:
     """All constraints of a model that are equalities, switched on or not."""
     if option.disable_constraints:
         return []
     made: list[Equality] = []
     if not option.disable_equality:
-        made += _described(model, places)
-        made += _closures(model, places)
+        made += _described(model, anchors)
+        made += _closures(model, anchors)
         made += _couplers(model)
-    made += _joints(model, places)
+    made += _joints(model, anchors)
     return made
 
 
-def _described(model: Model, places: Places) -> list[Equality]:
+def _described(model: Model, anchors: Anchors) -> list[Equality]:
     table = model.equalities
     if table is None or not len(table):
         return []
@@ -132,8 +132,8 @@ def _described(model: Model, places: Places) -> list[Equality]:
         fixed = (Owner.EQUALITY, k, table.label[k], kind, bool(table.active[k]))
         polynomial, breaks = tuple(table.polynomial[k].tolist()), _breaks(table, k)
         if kind not in (t.JOINT, t.TENDON):
-            first = places.add(int(table.body_a[k]), table.X_a[k])
-            second = places.add(int(table.body_b[k]), table.X_b[k])
+            first = anchors.add(int(table.body_a[k]), table.X_a[k])
+            second = anchors.add(int(table.body_b[k]), table.X_b[k])
             bodies = (int(table.body_a[k]) + 1, int(table.body_b[k]) + 1)
             scale = float(table.torque_scale[k])
             data = table.data[k]
@@ -158,7 +158,7 @@ def _breaks(table: Equalities | LoopJoints, k: int) -> tuple[float, float]:
     return (force or np.inf, torque or np.inf)
 
 
-def _closures(model: Model, places: Places) -> list[Equality]:
+def _closures(model: Model, anchors: Anchors) -> list[Equality]:
     """Closures that a step keeps closed; a policy that changes makes the constraints anew."""
     table = model.closures
     if table is None or not len(table):
@@ -169,7 +169,7 @@ def _closures(model: Model, places: Places) -> list[Equality]:
         bodies = int(table.body_a[k]), int(table.body_b[k])
         # endpoints on free frames move while the world runs
         first, second = (
-            places.add_movable(body, X[k]) for body, X in zip(bodies, (table.X_a, table.X_b), strict=True)
+            anchors.add_movable(body, X[k]) for body, X in zip(bodies, (table.X_a, table.X_b), strict=True)
         )
         size = float(table.distance[k]) if family is ClosureFamily.DISTANCE else _TURN
         rows = (bodies[0] + 1, bodies[1] + 1)
@@ -227,7 +227,7 @@ def _spring_law(stiffness: float) -> Array:
     return law
 
 
-def _joints(model: Model, places: Places) -> list[Equality]:
+def _joints(model: Model, anchors: Anchors) -> list[Equality]:
     table = model.loop_joints
     if table is None or not len(table):
         return []
@@ -255,8 +255,8 @@ def _joints(model: Model, places: Places) -> list[Equality]:
                 table.label[k],
                 kind,
                 True,
-                places.add(bodies[0], X_a),
-                places.add(bodies[1], X_b),
+                anchors.add(bodies[0], X_a),
+                anchors.add(bodies[1], X_b),
                 (bodies[0] + 1, bodies[1] + 1),
                 _spring_law(float(table.stiffness[k, 1])),
                 _spring_law(float(table.stiffness[k, 2])),

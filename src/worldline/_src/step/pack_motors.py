@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of motors, speed limits, springs between places and the medium."""
+"""Columns of motors, speed limits, springs between anchors and the fluid."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from worldline._src.kernels.constraints.motor_rows import MIMIC, SERVO
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import UNLIMITED_SPEED, Model
 from worldline._src.scene.options import SimulateOption
-from worldline._src.step.pack_anchors import Places
+from worldline._src.step.pack_anchors import Anchors
 from worldline._src.step.pack_joints import Columns, law_rows
 
 
@@ -53,13 +53,13 @@ def pack_motors(model: Model, column: Columns, servos: np.ndarray, mimics: np.nd
     column["motor_law"][n:] = law_rows(table.force)[mimics]
 
 
-def spring_ends(model: Model, places: Places) -> list[tuple[int, int]]:
-    """Places of both ends of the springs between bodies."""
+def spring_ends(model: Model, anchors: Anchors) -> list[tuple[int, int]]:
+    """Anchors of both ends of the springs between bodies."""
     table = model.distance_springs
     if table is None:
         return []
     return [
-        (places.add(int(table.body_a[k]), table.X_a[k]), places.add(int(table.body_b[k]), table.X_b[k]))
+        (anchors.add(int(table.body_a[k]), table.X_a[k]), anchors.add(int(table.body_b[k]), table.X_b[k]))
         for k in range(len(table))
     ]
 
@@ -73,12 +73,12 @@ def pack_springs(model: Model, column: Columns, ends: list[tuple[int, int]]) -> 
     column["spring_number"][:] = np.stack([table.rest, table.stiffness, table.damping], axis=1)
 
 
-def pack_medium(model: Model, column: Columns, option: SimulateOption) -> None:
+def pack_fluid(model: Model, column: Columns, option: SimulateOption) -> None:
     """Density, viscosity, wind, and the box that has the inertia of every link."""
-    boxes = column["medium_box"]
+    boxes = column["fluid_box"]
     if not len(boxes):
         return
-    column["medium_option"][:] = (option.density, option.viscosity, *option.wind)
+    column["fluid_option"][:] = (option.density, option.viscosity, *option.wind)
     turn = constant_views(model.arenas)["link_R_post"]
     boxes[:] = 0.0
     for b, link in enumerate(model.link_of_body().tolist()):

@@ -52,7 +52,7 @@ from worldline._src.scene.sensor_types import (
 from worldline._src.spatial.poses import IDENTITY, Array
 from worldline._src.step.collision_rows import collision_shape
 from worldline._src.step.constraints import Constraints
-from worldline._src.step.pack_anchors import Places, link_pose
+from worldline._src.step.pack_anchors import Anchors, link_pose
 from worldline._src.step.step_table import CONSTRAINT, MULTIBODY, SENSOR, StepPlan
 from worldline._src.step.unknown_forces import unknown_forces
 
@@ -162,7 +162,7 @@ class SensorTables:
         """Shapes that rays see; None without rays."""
         self.solids: CollisionArenas | None = None
         """Shapes between which distances are measured; None without such sensors."""
-        self._frames = Places(model)
+        self._frames = Anchors(model)
         self._centers: list[tuple[int, int, Array]] = []
         self._rows: dict[str, list[tuple[int, ...]]] = {name: [] for name in _LISTS}
         self._numbers: dict[str, list[Array]] = {name: [] for name in _LISTS}
@@ -530,7 +530,7 @@ class SensorTables:
     def refresh(self) -> None:
         """Take over parameters that may be written while a world steps: masses and laws of contact."""
         model, constraints, column = self.model, self._constraints, self.block.column
-        column["link_relief"][:] = 1.0 - constant_views(model.arenas)["link_gravcomp"]
+        column["link_weight_share"][:] = 1.0 - constant_views(model.arenas)["link_gravcomp"]
         for made, body, turn in self._centers:
             self.place(made, body, np.concatenate([model.body_com[body], turn]))
         if constraints is not None and len(constraints.shapes):
@@ -616,7 +616,7 @@ def connected(
     link = own[0][2]
     m, c, _, d = sets[MULTIBODY]
     link[: t.ROW_M] = [address_of(x) for x in (m, c, d)]
-    link[t.ROW_M : t.HIT_M] = [address_of(x) if has_rows else 0 for x in sets[CONSTRAINT]]
+    link[t.ROW_M : t.COLLISION_M] = [address_of(x) if has_rows else 0 for x in sets[CONSTRAINT]]
     for arenas, first in zip(own[1:], (t.SEEN_M, t.SOLID_M), strict=True):
         link[first : first + 4] = [address_of(x) for x in arenas]
     return [*sets[:SENSOR], *own]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.kernels.tendons import CYLINDER, PLACE, PULLEY, SPHERE
+from worldline._src.kernels.tendons import ANCHOR, CYLINDER, PULLEY, SPHERE
 from worldline._src.model.compile import constant_views
 from worldline._src.model.kinds import ShapeKind
 from worldline._src.model.model import Model
@@ -19,7 +19,7 @@ from worldline._src.spatial.poses import Array
 from worldline._src.step import force_element_stages as s
 from worldline._src.step.inverse_weights import InverseMass
 from worldline._src.step.moments import Rows, pack_rows
-from worldline._src.step.pack_anchors import Places, measure
+from worldline._src.step.pack_anchors import Anchors, measure
 from worldline._src.step.pack_joints import Columns, law_rows
 from worldline._src.step.tree_masses import tree_masses
 
@@ -42,8 +42,8 @@ def tendons_matter(model: Model, option: SimulateOption) -> bool:
     return bool(asked.any() or held or measured or (driven & (table.spatial | bounded)).any())
 
 
-def tendon_nodes(model: Model, places: Places) -> list[_Node]:
-    """Nodes of all paths: kind, place, place of the side or -1, radius or divisor."""
+def tendon_nodes(model: Model, anchors: Anchors) -> list[_Node]:
+    """Nodes of all paths: kind, anchor, anchor of the side or -1, radius or divisor."""
     table = model.tendons
     assert table is not None
     nodes: list[_Node] = []
@@ -55,15 +55,15 @@ def tendon_nodes(model: Model, places: Places) -> list[_Node]:
         strict=True,
     ):
         if kind == PathKind.SITE:
-            nodes.append((PLACE, places.site(index), -1, 0.0))
+            nodes.append((ANCHOR, anchors.site(index), -1, 0.0))
         elif kind == PathKind.PULLEY:
             nodes.append((PULLEY, 0, -1, divisor))
         else:
             shapes = model.shapes
             assert shapes is not None
             shape = CYLINDER if shapes.kind[index] == ShapeKind.CYLINDER else SPHERE
-            at = -1 if side < 0 else places.site(side)
-            nodes.append((shape, places.shape(index), at, float(shapes.size[index, 0])))
+            at = -1 if side < 0 else anchors.site(side)
+            nodes.append((shape, anchors.shape(index), at, float(shapes.size[index, 0])))
     return nodes
 
 
@@ -95,8 +95,8 @@ def pack_tendons(
     column["tendon_armature"][:] = table.armature
     column["tendon_force_range"][:] = table.force_range
     if nodes:
-        kind, place, side, number = zip(*nodes, strict=True)
-        column["node_kind"][:], column["node_place"][:] = kind, place
+        kind, anchor, side, number = zip(*nodes, strict=True)
+        column["node_kind"][:], column["node_anchor"][:] = kind, anchor
         column["node_side"][:], column["node_number"][:] = side, number
 
 

@@ -16,7 +16,7 @@ from worldline._src.kernels.constraints import tables as t
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
 from worldline._src.step.moments import coefficients
-from worldline._src.step.pack_anchors import Places
+from worldline._src.step.pack_anchors import Anchors
 from worldline._src.step.pack_equalities import Equality
 from worldline._src.step.pack_joints import Columns
 from worldline._src.step.pack_trees import tree_of_dofs
@@ -43,7 +43,7 @@ def touched_trees(
     model: Model,
     starts: np.ndarray,
     made: Sequence[Equality],
-    places: Places,
+    anchors: Anchors,
     nodes: Sequence[tuple[int, int, int, float]],
     motors: Sequence[int],
     speeds: Sequence[int],
@@ -54,7 +54,7 @@ def touched_trees(
     for k in range(tendons):
         assert model.tendons is not None
         path = range(int(model.tendons.path_start[k]), int(model.tendons.path_start[k + 1]))
-        over = trees.links([places.links[nodes[j][1]] for j in path])
+        over = trees.links([anchors.links[nodes[j][1]] for j in path])
         found.append(sorted({*over, *trees.dofs(coefficients(model.tendons, k)[0].tolist())}))
     held = []
     for equality in made:
@@ -64,7 +64,7 @@ def touched_trees(
             second = found[equality.second] if equality.second >= 0 else []
             held.append(sorted({*found[equality.first], *second}))
         else:
-            held.append(trees.links([places.links[equality.first], places.links[equality.second]]))
+            held.append(trees.links([anchors.links[equality.first], anchors.links[equality.second]]))
     return {
         "tendon": found,
         "equality": held,
@@ -75,9 +75,9 @@ def touched_trees(
 
 def order_rows(column: Columns, touched: Touched) -> None:
     """Sort constraints by the tree that makes their rows, from what is prescribed now."""
-    still, count = column["tree_still"], len(column["tree_still"])
+    prescribed, count = column["tree_prescribed"], len(column["tree_prescribed"])
     for name, trees in touched.items():
-        owner = np.array([next((x for x in some if not still[x]), count) for some in trees], np.int64)
+        owner = np.array([next((x for x in some if not prescribed[x]), count) for some in trees], np.int64)
         order = np.argsort(owner, kind="stable")
         column[f"{name}_order"][:] = order
         column[f"tree_{name}"][:] = np.searchsorted(owner[order], np.arange(count + 1))

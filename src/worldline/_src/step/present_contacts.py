@@ -173,7 +173,7 @@ def _forces(at: np.ndarray, kept: Array, mu: Array, condim: np.ndarray, cone: np
 def _column(block: Any, tables: Any, name: str, arenas: Any, width: int) -> np.ndarray:
     """A column of a group: with a leading world dimension when worlds differ in it."""
     column, like = tables.TABLE.by_name[name], block.column[name]
-    at = int(block.m[tables.TABLE.slot[name]])
+    at = int(block.m[tables.TABLE.entry[name]])
     if column.space == "args":
         return arenas[2][at : at + like.size].reshape(like.shape)
     numbers = arenas[3].reshape(-1, width)[at : at + like.size]

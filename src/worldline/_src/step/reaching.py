@@ -11,14 +11,21 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline
-from worldline._src.kernels.constraints.tables import HIT_ARGS, HIT_D, HIT_M, TREE_C, TREE_D, TREE_M
-from worldline._src.kernels.narrowphase.tables import SLOT
+from worldline._src.kernels.constraints.tables import (
+    COLLISION_ARGS,
+    COLLISION_D,
+    COLLISION_M,
+    TREE_C,
+    TREE_D,
+    TREE_M,
+)
+from worldline._src.kernels.narrowphase.tables import ENTRY
 from worldline._src.kinds import int64
 from worldline._src.scalar.memory import address_as, address_like, constants_like, matrix, vector
 
-_CONTACT, _CONTACT_ID = SLOT["contact"], SLOT["contact_id"]
-_COUNTER, _NCONTACT = SLOT["counter"], SLOT["ncontact"]
-_SHAPE_TYPE, _SHAPE_X, _NSHAPE = SLOT["shape_type"], SLOT["shape_X_W"], SLOT["nshape"]
+_CONTACT, _CONTACT_ID = ENTRY["contact"], ENTRY["contact_id"]
+_COUNTER, _NCONTACT = ENTRY["counter"], ENTRY["ncontact"]
+_SHAPE_TYPE, _SHAPE_X, _NSHAPE = ENTRY["shape_type"], ENTRY["shape_X_W"], ENTRY["nshape"]
 
 
 class Bodies(NamedTuple):
@@ -33,7 +40,7 @@ class Bodies(NamedTuple):
     column: Any
 
 
-class Hits(NamedTuple):
+class FoundContacts(NamedTuple):
     """The contacts of the collision tables."""
 
     counter: Any
@@ -54,11 +61,11 @@ def trees_of(args, d):
 
 
 @inline
-def hits_of(args, d):
+def contacts_of(args, d):
     """The contacts of the collision tables."""
-    hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
-    hd = address_like(args[HIT_D], d)
-    return Hits(
+    hm, ha = address_as(args[COLLISION_M], int64), address_as(args[COLLISION_ARGS], int64)
+    hd = address_like(args[COLLISION_D], d)
+    return FoundContacts(
         vector(ha, hm[_COUNTER], 8),
         matrix(hd, hm[_CONTACT], hm[_NCONTACT], 7),
         matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6),

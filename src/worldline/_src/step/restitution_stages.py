@@ -15,7 +15,7 @@ from worldline._src.kernels.constraints.tables import (
     BOUNCED,
     BOUNCES,
     DROPPED,
-    HELD_BACK,
+    RESTITUTION_LIMITED,
     TREE_END,
     TREE_FIRST,
     UNCONVERGED,
@@ -54,7 +54,7 @@ def limit_restitution(m, c, args, d):
         share = restitution.blend(chain_view(tm, tc, td), island, bounce, scratch, solution, records, a)
         if share < 1.0 and counter[BOUNCED] != BOUNCES:
             # what it got to with all restitution is too far
-            counter[HELD_BACK] = 1
+            counter[RESTITUTION_LIMITED] = 1
             for k in range(counter[TREE_FIRST], counter[TREE_END]):
                 bounce.tree_share[island.members.island_tree[k]] = share
         # one island, however often it was solved

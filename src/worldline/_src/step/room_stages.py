@@ -15,10 +15,10 @@ from worldline._src.kernels.constraints import islands
 from worldline._src.kernels.constraints.body_blocks import BODY_COLUMNS
 from worldline._src.kernels.constraints.tables import (
     BODY_ROWS,
+    COLLISION_ARGS,
+    COLLISION_M,
     CONTACT_ROWS,
     FREE_COLUMNS,
-    HIT_ARGS,
-    HIT_M,
     ISLANDS,
     JACOBIAN_NEED,
     SHORT,
@@ -29,25 +29,25 @@ from worldline._src.kernels.constraints.tables import (
     link_view,
     tree_room_view,
 )
-from worldline._src.kernels.narrowphase import tables as hits
+from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kinds import int64
 from worldline._src.scalar.memory import address_as, matrix, vector
 from worldline._src.step.island_stages import are_free, has_pair_columns
 
-_CONTACT_ID, _COUNTER = hits.SLOT["contact_id"], hits.SLOT["counter"]
-_HIT_CONTACTS, _HIT_PAIRS = hits.SLOT["ncontact"], hits.SLOT["npair"]
-_CONTACTS, _ROWS, _NV = TABLE.slot["ncontact"], TABLE.slot["nrow"], TABLE.slot["nv"]
-_JACOBIAN, _SQUARE = TABLE.slot["njacobian"], TABLE.slot["nsquare"]
+_CONTACT_ID, _COUNTER = collision.ENTRY["contact_id"], collision.ENTRY["counter"]
+_COLLISION_CONTACTS, _COLLISION_PAIRS = collision.ENTRY["ncontact"], collision.ENTRY["npair"]
+_CONTACTS, _ROWS, _NV = TABLE.entry["ncontact"], TABLE.entry["nrow"], TABLE.entry["nv"]
+_JACOBIAN, _SQUARE = TABLE.entry["njacobian"], TABLE.entry["nsquare"]
 
 
 @stage
 def check_contacts(m, c, args, d):
     """contacts -> whether there is room for all of them and for the candidate pairs."""
-    hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
+    hm, ha = address_as(args[COLLISION_M], int64), address_as(args[COLLISION_ARGS], int64)
     found = vector(ha, hm[_COUNTER], 8)
-    most = min(hm[_HIT_CONTACTS], m[_CONTACTS])
-    pairs = max(found[hits.PAIRS], found[hits.FAT])
-    args[SHORT] = 1 if found[hits.CONTACTS] > most or pairs > hm[_HIT_PAIRS] else 0
+    most = min(hm[_COLLISION_CONTACTS], m[_CONTACTS])
+    pairs = max(found[collision.PAIRS], found[collision.FAT])
+    args[SHORT] = 1 if found[collision.CONTACTS] > most or pairs > hm[_COLLISION_PAIRS] else 0
 
 
 @stage
@@ -64,16 +64,16 @@ def check_islands(m, c, args, d):
     if m[_JACOBIAN] >= m[_ROWS] * whole and m[_SQUARE] >= whole * whole:
         # there is room for one island of everything
         return
-    if args[HIT_M] != 0:
-        hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
-        pair = matrix(ha, hm[_CONTACT_ID], hm[_HIT_CONTACTS], 6)
-    still = 0
-    for t in range(island.tree_still.shape[0]):
-        if island.tree_still[t] != 0:
-            still += island.tree_dof[t + 1] - island.tree_dof[t]
+    if args[COLLISION_M] != 0:
+        hm, ha = address_as(args[COLLISION_M], int64), address_as(args[COLLISION_ARGS], int64)
+        pair = matrix(ha, hm[_CONTACT_ID], hm[_COLLISION_CONTACTS], 6)
+    prescribed = 0
+    for t in range(island.tree_prescribed.shape[0]):
+        if island.tree_prescribed[t] != 0:
+            prescribed += island.tree_dof[t + 1] - island.tree_dof[t]
     for i in range(counter[ISLANDS]):
         contacts = island.island_contacts[i + 1] - island.island_contacts[i]
-        rows, most = int(option[CONTACT_ROWS]) * contacts, still
+        rows, most = int(option[CONTACT_ROWS]) * contacts, prescribed
         for k in range(island.island_trees[i], island.island_trees[i + 1]):
             t = island.island_tree[k]
             rows += room.tree_rows[t]

@@ -22,9 +22,9 @@ from worldline._src.errors import CapabilityError, OperationError
 from worldline._src.jit import Stage
 from worldline._src.kernels.constraints import tables as rows
 from worldline._src.kernels.constraints.equality_rows import ON
+from worldline._src.kernels.narrowphase.tables import ENTRY as _COLLISION_ENTRY
 from worldline._src.kernels.narrowphase.tables import PAIRS
-from worldline._src.kernels.narrowphase.tables import SLOT as _HIT_SLOT
-from worldline._src.kernels.narrowphase.tables import TABLE as _HIT_TABLE
+from worldline._src.kernels.narrowphase.tables import TABLE as _COLLISION_TABLE
 from worldline._src.scalar.memory import address_of, aligned_zeros
 from worldline._src.spatial.poses import Array
 from worldline._src.step import runner
@@ -68,12 +68,12 @@ _SCRATCH = (
         "last_id",
         "last_force",
         "last_point",
-        "contact_twin",
-        "slot",
+        "contact_match",
+        "bucket",
     ),
 )
 """Columns of rows that only the stages of an evaluation use, beside those of solvers,"""
-_SOLVERS = ("lcp_", "push_", "slip_", "sweep_", "dual", "kept", "K", "sweeps", "row_lifted", "link_")
+_SOLVERS = ("lcp_", "pgs_", "slip_", "sweep_", "dual", "kept", "K", "sweeps", "row_coulomb", "link_")
 """whose names begin so."""
 _FOUND = ("body_X_W", "shape_X_W", "box")
 """Columns of the collision tables that an evaluation leaves, beside contacts and pairs."""
@@ -141,21 +141,21 @@ class Copy:
         if collision is not None:
             own, found = collision.args.copy(), aligned_zeros(len(collision.d))
             found[:] = collision.d
-            args[rows.HIT_ARGS], args[rows.HIT_D] = address_of(own), address_of(found)
+            args[rows.COLLISION_ARGS], args[rows.COLLISION_D] = address_of(own), address_of(found)
             self.sets[COLLISION] = (collision.m, collision.c, own, found)
             copies += [run(name, CONTACT) for name in _CONTACTS]
             copies += [
-                Run(collision.column[name], self._hit(collision, name), CONTACT) for name in _COLLISION
+                Run(collision.column[name], self._collision(collision, name), CONTACT) for name in _COLLISION
             ]
         counter = np.zeros_like(constraints.column["counter"])
         left = Run(constraints.column["counter"], counter)
         self._untouched += [left, *(run(name) for name in _SLEEP[1:])]
         copies.append(left)
         self._counter = self._column("counter")
-        self._hit_counter = None if collision is None else self._hit(collision, "counter")
+        self._collision_counter = None if collision is None else self._collision(collision, "counter")
         self._most_pairs = 0 if collision is None else collision.sizes["npair"]
         # parameters; options are left out, as evaluations write to some
-        first = int(block.m[rows.TABLE.slot["option"]])
+        first = int(block.m[rows.TABLE.entry["option"]])
         for part in (slice(0, first), slice(first + rows.OPTIONS, None)):
             self.laws.append(Run(block.c[part], block.c[part].copy()))
         self._untouched += self.laws
@@ -166,14 +166,14 @@ class Copy:
         """A column of the copy of the rows."""
         assert self.constraints is not None
         block, old = self.constraints.block, self.constraints.column[name]
-        begin = int(block.m[rows.TABLE.slot[name]])
+        begin = int(block.m[rows.TABLE.entry[name]])
         arena = self.sets[CONSTRAINT][2 if rows.TABLE.by_name[name].space == "args" else 3]
         return arena[begin : begin + old.size].reshape(old.shape)
 
-    def _hit(self, collision: CollisionArenas, name: str) -> np.ndarray:
+    def _collision(self, collision: CollisionArenas, name: str) -> np.ndarray:
         """A column of the copy of the collision tables."""
-        begin, old = int(collision.m[_HIT_SLOT[name]]), collision.column[name]
-        arena = self.sets[COLLISION][2 if _HIT_TABLE.by_name[name].space == "args" else 3]
+        begin, old = int(collision.m[_COLLISION_ENTRY[name]]), collision.column[name]
+        arena = self.sets[COLLISION][2 if _COLLISION_TABLE.by_name[name].space == "args" else 3]
         return arena[begin : begin + old.size].reshape(old.shape)
 
     def _prefix(self, sim: Simulation) -> int:
@@ -199,11 +199,13 @@ class Copy:
                 made.append(Run(self._column(name), self.constraints.column[name], by))
         collision = self.constraints.collision
         if collision is not None:
-            made += [Run(self._hit(collision, name), collision.column[name]) for name in _FOUND]
-            made += [Run(self._hit(collision, name), collision.column[name], CONTACT) for name in _COLLISION]
-            made.append(Run(self._hit(collision, "pair"), collision.column["pair"], PAIR))
+            made += [Run(self._collision(collision, name), collision.column[name]) for name in _FOUND]
+            made += [
+                Run(self._collision(collision, name), collision.column[name], CONTACT) for name in _COLLISION
+            ]
+            made.append(Run(self._collision(collision, "pair"), collision.column["pair"], PAIR))
             count = slice(0, PAIRS + 1)
-            made.append(Run(self._hit(collision, "counter")[count], collision.column["counter"][count]))
+            made.append(Run(self._collision(collision, "counter")[count], collision.column["counter"][count]))
         return made
 
     def give(self) -> None:
@@ -211,8 +213,8 @@ class Copy:
         assert self.results is not None
         counts, counter = self.counts, self._counter
         counts[CONTACT], counts[ROW] = counter[rows.CONTACT_COUNT], counter[rows.ALL_ROWS]
-        if self._hit_counter is not None:
-            counts[PAIR] = min(self._hit_counter[PAIRS], self._most_pairs)
+        if self._collision_counter is not None:
+            counts[PAIR] = min(self._collision_counter[PAIRS], self._most_pairs)
         self.results.copy(counts)
 
     def know_laws(self) -> None:

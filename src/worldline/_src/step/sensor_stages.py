@@ -20,12 +20,12 @@ from worldline._src.kernels.constraints.tables import (
     OF_CONTACT,
     ROWS,
     actuator_view,
+    anchor_pose_view,
     contact_frame_view,
     dual_view,
     equality_view,
     limit_view,
     link_view,
-    place_view,
     record_view,
     row_note_view,
     row_view,
@@ -33,7 +33,7 @@ from worldline._src.kernels.constraints.tables import (
     tendon_view,
     weight_view,
 )
-from worldline._src.kernels.narrowphase import tables as hits
+from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kernels.sensors import contacts, efforts, frames, rays, subtrees
 from worldline._src.kernels.sensors import tables as t
 from worldline._src.kinds import float64, int64
@@ -52,10 +52,10 @@ from worldline._src.model.views import (
 )
 from worldline._src.scalar.memory import address_as, constants_like, matrix, vector
 from worldline._src.scalar.ops import constant
-from worldline._src.step.reaching import address_like, hits_of
+from worldline._src.step.reaching import address_like, contacts_of
 
-_BODY_X, _NBODY = hits.SLOT["body_X_W"], hits.SLOT["nbody"]
-_CLOSEST, _NPAIR, _IWORK = hits.SLOT["closest"], hits.SLOT["npair"], hits.SLOT["iwork"]
+_BODY_X, _NBODY = collision.ENTRY["body_X_W"], collision.ENTRY["nbody"]
+_CLOSEST, _NPAIR, _IWORK = collision.ENTRY["closest"], collision.ENTRY["npair"], collision.ENTRY["iwork"]
 _FORCE = 3
 """Row of `dual` that has the forces of rows."""
 
@@ -92,7 +92,7 @@ def rows_of(args, d):
 def _touching(args, d):
     """Contacts of the present state and their forces."""
     rm, rc, ra, rd = rows_of(args, d)
-    found, frame = hits_of(ra, rd), contact_frame_view(rm, rc, ra, rd)
+    found, frame = contacts_of(ra, rd), contact_frame_view(rm, rc, ra, rd)
     return contacts.Touching(
         found.contact,
         found.contact_id,
@@ -214,7 +214,7 @@ def read_energies(m, c, args, d):
                 subtrees.add_spring_energy(
                     tendon_view(rm, rc, ra, rd),
                     spring_view(rm, rc, ra, rd),
-                    place_view(rm, rc, ra, rd).place_X,
+                    anchor_pose_view(rm, rc, ra, rd).anchor_X,
                     at,
                     reading,
                 )
@@ -253,7 +253,7 @@ def read_limits(m, c, args, d):
 
 
 @stage
-def record_slots(m, c, args, d):
+def record_fixed_rows(m, c, args, d):
     """rows of the fixed layout -> the record of rows and the forces of contacts."""
     rm, rc, ra, rd = rows_of(args, d)
     notes, record, rows = row_note_view(rm, rc, ra, rd), record_view(rm, rc, ra, rd), row_view(rm, rc, ra, rd)
@@ -324,7 +324,7 @@ def equality_demands(m, c, args, d):
     rm, rc, ra, rd = rows_of(args, d)
     contacts.equality_demands(
         equality_view(rm, rc, ra, rd),
-        place_view(rm, rc, ra, rd).place_X,
+        anchor_pose_view(rm, rc, ra, rd).anchor_X,
         weight_view(rm, rc, ra, rd).body_link,
         t.force_row_view(m, c, args, d),
     )
@@ -353,7 +353,7 @@ def read_contacts(m, c, args, d):
 
 
 @inline
-def _place_bodies(m, args, d, first):
+def _collision_poses(m, args, d, first):
     """Write the poses of bodies to the collision tables whose addresses begin at `first`."""
     tm, tc, td = trees_of(args, d)
     hm, hd = address_as(args[first], int64), address_like(args[first + 3], d)
@@ -370,13 +370,13 @@ def _place_bodies(m, args, d, first):
 @stage
 def seen_bodies(m, c, args, d):
     """link poses -> poses of the bodies that rays see."""
-    _place_bodies(m, args, d, t.SEEN_M)
+    _collision_poses(m, args, d, t.SEEN_M)
 
 
 @stage
 def solid_bodies(m, c, args, d):
     """link poses -> poses of the bodies between which distances are measured."""
-    _place_bodies(m, args, d, t.SOLID_M)
+    _collision_poses(m, args, d, t.SOLID_M)
 
 
 @stage
@@ -386,10 +386,10 @@ def read_rays(m, c, args, d):
     ha, hd = address_as(args[t.SEEN_ARGS], int64), address_like(args[t.SEEN_D], d)
     rays.read_rays(
         t.frame_view(m, c, args, d),
-        hits.shape_view(hm, hc, ha, hd),
-        hits.geom_view(hm, hc, ha, hd),
-        hits.surface_view(hm, hc, ha, hd),
-        vector(ha, hm[_IWORK], hits.IWORK),
+        collision.shape_view(hm, hc, ha, hd),
+        collision.geom_view(hm, hc, ha, hd),
+        collision.surface_view(hm, hc, ha, hd),
+        vector(ha, hm[_IWORK], collision.IWORK),
         t.ray_row_view(m, c, args, d),
         t.reading_view(m, c, args, d).reading,
     )

@@ -191,7 +191,7 @@ class Simulation(FixedAttributes):
         self._h[0] = h
         self.start_q, self.start_v = self.field("q_start"), self.field("v_start")
         """The state that the last step began with."""
-        self.lone: tuple[tuple[int, int], ...] = ()
+        self.floating: tuple[tuple[int, int], ...] = ()
         """Link and first velocity of the free bodies that `kernels/free_spin.py` turns."""
         self.spin = self.field("link_spin")
         """Momentum that the last step took out of the axes of these, by link."""
@@ -445,11 +445,11 @@ class Simulation(FixedAttributes):
             self.user.tables.refresh()
         prescribed = self.drive >= drives.VELOCITY
         view["dof_mobile"][prescribed] = 0.0
-        view["link_lone"][view["dof_link"][prescribed]] = 0.0
+        view["link_floating"][view["dof_link"][prescribed]] = 0.0
         if self.constraints is None:
             adapt_constants(view, self.family, self.time_step, self.variational)
-        self.lone = tuple(
-            (i, int(view["link_v_start"][i])) for i in np.flatnonzero(view["link_lone"]).tolist()
+        self.floating = tuple(
+            (i, int(view["link_v_start"][i])) for i in np.flatnonzero(view["link_floating"]).tolist()
         )
 
     def _model_needs(self) -> tuple[StepPlan, bool, bool]:
@@ -545,7 +545,7 @@ class Simulation(FixedAttributes):
         if self.family is MultibodyIntegrationFamily.VARIATIONAL:
             parts = ", ".join(self.constraints.parts_needed)
             raise CapabilityError(f"integration family '{self.family.value}' does not have {parts}")
-        speeds = self.family is MultibodyIntegrationFamily.IMPLICIT_VELOCITY and self.constraints.answers
+        speeds = self.family is MultibodyIntegrationFamily.IMPLICIT_VELOCITY and self.constraints.has_gains
         plan = self.constraints.plan(plan, damped=damped and self.implicit, speeds=speeds)
         return plan._replace(contact_log=self.contact_log is not None)
 

@@ -23,7 +23,7 @@ from worldline._src.kernels import (
     rnea,
     velocities,
 )
-from worldline._src.model.fields import SLOT
+from worldline._src.model.fields import ENTRY
 from worldline._src.model.views import (
     acceleration_view,
     anchor_view,
@@ -31,6 +31,7 @@ from worldline._src.model.views import (
     body_view,
     dof_view,
     field_view,
+    gravity_compensation_view,
     inertia_view,
     joint_view,
     mass_view,
@@ -39,15 +40,14 @@ from worldline._src.model.views import (
     passive_view,
     pose_view,
     position_view,
-    relief_view,
     tree_view,
     turn_view,
     velocity_view,
 )
 from worldline._src.scalar.memory import matrix
 
-_RESULT = SLOT["result"]
-_NV = SLOT["nv"]
+_RESULT = ENTRY["result"]
+_NV = ENTRY["nv"]
 
 
 @stage
@@ -68,7 +68,7 @@ def link_velocities(m, c, args, d):
 def link_accelerations(m, c, args, d):
     """poses, velocities, a -> spatial accelerations, the world at rest."""
     operands, A = operand_view(m, c, d), acceleration_view(m, c, d).link_A
-    velocities.lift_world(field_view(m, c, d).gravity, 0.0, A)
+    velocities.accelerate_world(field_view(m, c, d).gravity, 0.0, A)
     velocities.accelerations(
         tree_view(m, c, d), position_view(m, c, d), velocity_view(m, c, d), operands.a, A
     )
@@ -210,7 +210,7 @@ def compensate_gravity(m, c, args, d):
     gravity_compensation.compensate(
         inertia_view(m, c, d),
         position_view(m, c, d),
-        relief_view(m, c, d),
+        gravity_compensation_view(m, c, d),
         acceleration_view(m, c, d).link_F,
     )
 
@@ -230,7 +230,7 @@ def add_link_forces(m, c, args, d):
 def inverse_dynamics(m, c, args, d):
     """poses, velocities, link forces, a; gravity if args[0] is 1 -> result: generalized forces."""
     operands, acc = operand_view(m, c, d), acceleration_view(m, c, d)
-    velocities.lift_world(field_view(m, c, d).gravity, args[0], acc.link_A)
+    velocities.accelerate_world(field_view(m, c, d).gravity, args[0], acc.link_A)
     rnea.rnea(
         tree_view(m, c, d),
         inertia_view(m, c, d),
@@ -246,7 +246,7 @@ def inverse_dynamics(m, c, args, d):
 def forward_dynamics(m, c, args, d):
     """poses, velocities, link forces, tau; gravity if args[0] is 1 -> result: accelerations."""
     operands, acc = operand_view(m, c, d), acceleration_view(m, c, d)
-    velocities.lift_world(field_view(m, c, d).gravity, args[0], acc.link_A)
+    velocities.accelerate_world(field_view(m, c, d).gravity, args[0], acc.link_A)
     aba.aba(
         tree_view(m, c, d),
         inertia_view(m, c, d),

@@ -22,7 +22,7 @@ from worldline._src.errors import CapabilityError, OperationError
 from worldline._src.jit import DISABLED, Stage, entry, outline
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, narrow_sort, pair_family
-from worldline._src.kernels.narrowphase.lanes import place_slots
+from worldline._src.kernels.narrowphase.lanes import fixed_shape_poses
 from worldline._src.kernels.narrowphase.links import LINKED
 from worldline._src.kernels.narrowphase.tables import BOX, CAPSULE, CONTACTS, CONVEX, HULL, SPHERE, SURFACE
 from worldline._src.kernels.program import caller
@@ -34,9 +34,9 @@ from worldline._src.step.constraints import Constraints
 from worldline._src.step.derivative_stages import differentiate_islands, relax_islands
 from worldline._src.step.dynamics import difference, integrate
 from worldline._src.step.evaluate import new_arena
+from worldline._src.step.fixed_stages import damp_fixed
 from worldline._src.step.island_stages import mass_of_island, solve_islands
 from worldline._src.step.simulation import Simulation
-from worldline._src.step.slot_stages import damp_slots
 from worldline._src.step.step_table import (
     COLLISION,
     CONSTRAINT,
@@ -86,7 +86,7 @@ _ENDS = ("q", "v", "activation")
 """What a step ends with."""
 _INPUTS = (
     *("act_moment", "act_blend", "act_size", "tendon_moment", "tendon_size"),
-    *("place_X", "equality_command", "equality_break", "tree_share", "tree_slow"),
+    *("anchor_X", "equality_command", "equality_break", "tree_share", "tree_recovery"),
 )
 """Columns of constraints that stages read before any of them writes them, or that no stage writes."""
 
@@ -494,22 +494,25 @@ class _Duals:
         sets[CONSTRAINT] = (self._m, block.c, self._args, self._rows)
         links = {t.TREE_D: address_of(self._trees)}
         if collision is not None:
-            hits, self._hit_args = _as_duals(collision.d), collision.args.copy()
-            sets[COLLISION] = (collision.m, collision.c, self._hit_args, hits)
-            links |= {t.HIT_ARGS: address_of(self._hit_args), t.HIT_D: address_of(hits)}
+            collision_d, self._collision_args = _as_duals(collision.d), collision.args.copy()
+            sets[COLLISION] = (collision.m, collision.c, self._collision_args, collision_d)
+            links |= {
+                t.COLLISION_ARGS: address_of(self._collision_args),
+                t.COLLISION_D: address_of(collision_d),
+            }
             if constraints.step_plan.convex_pairs:
                 needed = FAMILY_LINKS[CONVEX]
                 shared = np.array([dual_address(LINKED[k]) for k in needed], np.int64)
                 self._alive.append(shared)
                 self._redirect_links = [
-                    (INTEGERS, address_of(shared) + 8 * i, address_of(self._hit_args) + 8 * k, 1)
+                    (INTEGERS, address_of(shared) + 8 * i, address_of(self._collision_args) + 8 * k, 1)
                     for i, k in enumerate(needed)
                 ]
         makers = [row.stage for row in called_stages(constraints.step_plan) if row.link is None]
         called = {t.FIRST_ROW_LINK + k: dual_address(one) for k, one in enumerate(makers)}
         called[t.MASS_LINK] = dual_address(mass_of_island)
         # addresses that take the place of those of plain numbers, as operations
-        link, program = (int(block.m[t.TABLE.slot[name]]) for name in ("link", "program"))
+        link, program = (int(block.m[t.TABLE.entry[name]]) for name in ("link", "program"))
         places = {link + k: x for k, x in links.items()} | {program + k: x for k, x in called.items()}
         values = np.array(list(places.values()), np.int64)
         self._args[list(places)] = values
@@ -530,7 +533,7 @@ class _Duals:
                 dual += self._redirect
             plain.append((CALL, stage.address(float64), place, 0))
             if stage is narrow_sort:
-                self._pass_on(sim.sets[COLLISION][2], self._hit_args, plain, dual)
+                self._pass_on(sim.sets[COLLISION][2], self._collision_args, plain, dual)
                 dual += self._redirect_links
             if stage is solve_islands:
                 solved = np.zeros(len(sim.a))
@@ -565,7 +568,7 @@ class _Duals:
         if name in self._offsets:
             return address_of(self._trees) + 8 * DOUBLES * self._offsets[name]
         assert self._block is not None
-        return address_of(self._rows) + 8 * DOUBLES * int(self._block.m[t.TABLE.slot[name]])
+        return address_of(self._rows) + 8 * DOUBLES * int(self._block.m[t.TABLE.entry[name]])
 
     # ---- a step
 
@@ -624,11 +627,11 @@ def _addresses(sets: Any) -> np.ndarray:
 
 
 _IN_DUALS: dict[str, list[tuple[Stage, int]]] = {
-    "place": [(place_slots, COLLISION)],
+    "shape_poses": [(fixed_shape_poses, COLLISION)],
     "damp_implicitly": [
         (trees.composites, MULTIBODY),
         (trees.mass_matrix, MULTIBODY),
-        (damp_slots, CONSTRAINT),
+        (damp_fixed, CONSTRAINT),
     ],
 }
 """Stages that run in dual numbers in the place of others, by the names of these."""
@@ -645,7 +648,7 @@ def _require_newton(sim: Simulation) -> None:
     """Refuse steps of two passes, and islands that were not solved by Newton's method."""
     assert sim.constraints is not None
     counter = sim.constraints.column["counter"]
-    if sim.constraints.step_plan.split and counter[t.PARTS]:
+    if sim.constraints.step_plan.split and counter[t.IS_SPLIT]:
         raise CapabilityError(
             "derivatives of a step do not have deep overlap and impacts within it, which are solved for "
             "positions and for velocities"

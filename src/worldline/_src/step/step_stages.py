@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from worldline._src.jit import stage
 from worldline._src.kernels import aba, configuration, drives, free_spin, integrators, poses, velocities
-from worldline._src.model.fields import SLOT
+from worldline._src.model.fields import ENTRY
 from worldline._src.model.views import (
     acceleration_view,
     articulated_view,
@@ -32,7 +32,7 @@ from worldline._src.model.views import (
 from worldline._src.scalar.memory import vector
 from worldline._src.scalar.ops import constant
 
-_BODY_Q, _BODY_QD, _NBODY = SLOT["body_q"], SLOT["body_qd"], SLOT["nbody"]
+_BODY_Q, _BODY_QD, _NBODY = ENTRY["body_q"], ENTRY["body_qd"], ENTRY["nbody"]
 
 
 @stage
@@ -113,7 +113,7 @@ def center_forces(m, c, args, d):
 def accelerations(m, c, args, d):
     """poses, velocities, link forces, tau -> a, with gravity."""
     operands, acc = operand_view(m, c, d), acceleration_view(m, c, d)
-    velocities.lift_world(field_view(m, c, d).gravity, 1, acc.link_A)
+    velocities.accelerate_world(field_view(m, c, d).gravity, 1, acc.link_A)
     aba.aba(
         tree_view(m, c, d),
         inertia_view(m, c, d),

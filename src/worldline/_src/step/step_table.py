@@ -18,19 +18,19 @@ from functools import cache
 from typing import NamedTuple
 
 from worldline._src.jit import Stage
-from worldline._src.kernels.broadphase.aabb import place
+from worldline._src.kernels.broadphase.aabb import shape_poses
 from worldline._src.kernels.broadphase.pairs import broad
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.narrowphase import dispatch as n
-from worldline._src.kernels.narrowphase.lanes import narrow_slots, place_slots, settle_slots
+from worldline._src.kernels.narrowphase.lanes import fixed_shape_poses, narrow_fixed, settle_fixed_contacts
 from worldline._src.step import constraint_stages as s
+from worldline._src.step import fixed_stages as fixed
 from worldline._src.step import force_element_stages as g
 from worldline._src.step import impact_stages as p
 from worldline._src.step import integrator_stages as integrate
 from worldline._src.step import island_stages as i
 from worldline._src.step import room_stages as r
 from worldline._src.step import sensor_stages as sense
-from worldline._src.step import slot_stages as fixed
 from worldline._src.step import stages as trees
 from worldline._src.step import step_stages as step
 from worldline._src.step import user_stages as user
@@ -86,7 +86,7 @@ class StepPlan(NamedTuple):
     """Springs between bodies."""
     joint_motors: bool = False
     """Motors, springs and dampers of joints between bodies."""
-    medium: bool = False
+    fluid: bool = False
     """Air or water around bodies."""
     tendons: bool = False
     transmissions: bool = False
@@ -254,8 +254,8 @@ def _contacts(when: str) -> tuple[Row, ...]:
     """Contacts of one world, found before forces where actuators pull along them, else after."""
     return (
         Row(_E, i.begin_rows, _C, f"{when} and rows and not fixed", "constraints", "", "rows"),
-        Row(_E, s.place_bodies, _C, f"{when} and shapes", "collision", "link poses", "body poses"),
-        Row(_E, place, _H, f"{when} and shapes and not fixed", "collision",
+        Row(_E, s.collision_poses, _C, f"{when} and shapes", "collision", "link poses", "body poses"),
+        Row(_E, shape_poses, _H, f"{when} and shapes and not fixed", "collision",
             "body poses", "shape poses, boxes"),
         Row(_E, broad, _H, f"{when} and shapes and not fixed", "collision", "boxes", "pairs"),
         Row(_E, n.narrow_sort, _H, f"{when} and shapes and not fixed", "collision",
@@ -300,7 +300,7 @@ TABLE: tuple[Row, ...] = (
         "anchors, link velocities, link forces", "link forces"),
     Row(_E, g.joint_efforts, _C, "joint_motors", "forces",
         "anchors, link velocities, commands, link forces", "link forces"),
-    Row(_E, g.medium_forces, _C, "medium", "forces", "link velocities, link forces", "link forces"),
+    Row(_E, g.fluid_forces, _C, "fluid", "forces", "link velocities, link forces", "link forces"),
     Row(_E, trees.compensate_gravity, _M, "gravity_compensation", "forces",
         "link poses, link forces", "link forces"),
     Row(_E, integrate.ground_forces, _M, "ground", "forces",
@@ -344,9 +344,9 @@ TABLE: tuple[Row, ...] = (
 
     # contacts
     *_contacts("not adhesion"),
-    Row(_E, place_slots, _H, "shapes and fixed", "collision", "body poses", "shape poses"),
-    Row(_E, narrow_slots, _H, "shapes and fixed", "collision", "shape poses", "contacts"),
-    Row(_E, settle_slots, _H, "shapes and fixed", "collision", "contacts", "contacts"),
+    Row(_E, fixed_shape_poses, _H, "shapes and fixed", "collision", "body poses", "shape poses"),
+    Row(_E, narrow_fixed, _H, "shapes and fixed", "collision", "shape poses", "contacts"),
+    Row(_E, settle_fixed_contacts, _H, "shapes and fixed", "collision", "contacts", "contacts"),
 
     # constraint rows and their solution
     Row(_E, i.find_islands, _C, "rows and not fixed", "constraints", "contacts, room", "islands"),
@@ -358,7 +358,7 @@ TABLE: tuple[Row, ...] = (
     Row(_E, i.solve_islands, _C, "rows and not fixed", "constraints",
         "islands, contacts, link poses, anchors, tendons, q, v, a, solver guess",
         "a, rows, mass matrix, constraint forces"),
-    Row(_E, fixed.begin_slots, _C, "rows and fixed", "constraints", "", "rows"),
+    Row(_E, fixed.begin_fixed_rows, _C, "rows and fixed", "constraints", "", "rows"),
     Row(_E, g.equality_rows, _C, "equalities", "constraints", _ROW_READS, "rows", _ISLANDS),
     Row(_E, s.friction_rows, _C, "friction", "constraints", "v", "rows", _ISLANDS),
     Row(_E, g.motor_rows, _C, "motors", "constraints", "q, v, commands", "rows", _ISLANDS),
@@ -391,7 +391,7 @@ TABLE: tuple[Row, ...] = (
         "rows, constraint forces", "a, constraint forces", _ISLANDS, t.RESTITUTION_LINK),
     Row(_E, remove_slip_of_island, _C, "no_slip and rows and not fixed", "constraints",
         "rows, constraint forces", "a, constraint forces", _ISLANDS, t.SLIP_LINK),
-    Row(_E, fixed.solve_slots, _C, "rows and fixed", "constraints",
+    Row(_E, fixed.solve_fixed_rows, _C, "rows and fixed", "constraints",
         "rows, mass matrix, kept forces", "a, constraint forces, kept forces"),
     Row(_E, p.solve_velocities, _C, "split and rows", "constraints",
         "islands, contacts, link poses, anchors, tendons, q, v, a, smooth a, solver guess",
@@ -405,7 +405,7 @@ TABLE: tuple[Row, ...] = (
         "mass matrix, v, a", "a", of_step=True),
     Row(_E, v.damp_velocities, _C, "implicit_velocity", "integration",
         "mass matrix, v, a, tendons, transmissions", "a", of_step=True),
-    Row(_E, fixed.damp_slots, _C, "implicit and fixed", "integration",
+    Row(_E, fixed.damp_fixed, _C, "implicit and fixed", "integration",
         "mass matrix, v, a", "a", of_step=True),
     Row(_E, step.semi_implicit_turn, _M, "free_spin and not runge_kutta", "integration",
         "link poses, spin, q, v, a", "q, v", of_step=True),
@@ -471,7 +471,7 @@ TABLE: tuple[Row, ...] = (
     Row(_S, sense.read_energies, SENSOR, "read_energies", "sensors",
         "link poses, link velocities, anchors, tendons", "readings"),
     Row(_S, sense.read_efforts, SENSOR, "read_efforts", "sensors", "transmissions, tendons, tau", "readings"),
-    Row(_S, sense.record_slots, SENSOR, "rows and fixed and read_dynamics", "sensors",
+    Row(_S, sense.record_fixed_rows, SENSOR, "rows and fixed and read_dynamics", "sensors",
         "rows, constraint forces", "constraint forces"),
     Row(_S, sense.read_limits, SENSOR, "read_limits", "sensors", "rows, constraint forces, q, v", "readings"),
     Row(_S, sense.read_touch, SENSOR, "read_touch", "sensors",
@@ -486,10 +486,10 @@ TABLE: tuple[Row, ...] = (
         "anchors, equality forces, demands", "demands"),
     Row(_S, sense.read_forces, SENSOR, "read_forces", "sensors", "frames, demands", "readings"),
     Row(_S, sense.seen_bodies, SENSOR, "read_rays", "sensors", "link poses", "bodies that rays see"),
-    Row(_S, place_slots, SEEN, "read_rays", "sensors", "bodies that rays see", "shapes that rays see"),
+    Row(_S, fixed_shape_poses, SEEN, "read_rays", "sensors", "bodies that rays see", "shapes that rays see"),
     Row(_S, sense.read_rays, SENSOR, "read_rays", "sensors", "frames, shapes that rays see", "readings"),
     Row(_S, sense.solid_bodies, SENSOR, "read_distances", "sensors", "link poses", "solid bodies"),
-    Row(_S, place, SOLID, "read_distances", "sensors", "solid bodies", "solid shapes"),
+    Row(_S, shape_poses, SOLID, "read_distances", "sensors", "solid bodies", "solid shapes"),
     Row(_S, n.narrow_sort, SOLID, "read_distances", "sensors", "solid shapes", "pairs of solids"),
     Row(_S, n.narrow_round, SOLID, "near_round", "sensors", "pairs of solids", "closest points"),
     Row(_S, n.narrow_flat, SOLID, "near_flat", "sensors", "pairs of solids", "closest points"),

@@ -108,7 +108,7 @@ def model_plan(model: Model, *, wrenches: bool = True, prescribed: bool = False)
         wrenches=wrenches,
         gravity_compensation=model.is_relieved,
         ground=model.ground_points is not None and len(model.ground_points) > 0,
-        free_spin=bool(constant_views(model.arenas)["link_lone"].any()),
+        free_spin=bool(constant_views(model.arenas)["link_floating"].any()),
     )
 
 
@@ -142,7 +142,7 @@ def adapt_constants(
         driven = view["dof_drive"] == drives.FORCE
         added = h * (view["dof_damping"] + np.where(driven, view["dof_target_kd"], 0.0))
         view["dof_armature"][:] += added
-        view["link_lone"][view["dof_link"][added != 0.0]] = 0.0
+        view["link_floating"][view["dof_link"][added != 0.0]] = 0.0
     view["solver_options"][:] = variational.tolerance, variational.max_iterations
 
 

@@ -36,7 +36,7 @@ def unknown_forces(model: Model) -> list[str]:
         fixed = model.actuators.target_kind == TargetKind.TENDON
         unknown += ["actuators on sites and bodies"] * bool((~(along | fixed)).any())
     if model.option is not None and (model.option.density > 0.0 or model.option.viscosity > 0.0):
-        unknown.append("a medium")
+        unknown.append("a fluid")
     return unknown
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""The stage of a step that takes all forces that answer to speeds at the end of the step."""
+"""The stage of a step that takes all forces that depend on velocities at the end of the step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from worldline._src.kernels.constraints.tables import (
     work_view,
 )
 from worldline._src.kernels.constraints.velocity_gains import (
-    Answering,
+    VelocityGains,
     actuator_damping,
     damp_tree_velocities,
     needs_damping,
@@ -30,7 +30,7 @@ from worldline._src.model.views import (
 from worldline._src.scalar.memory import matrix, pointer
 from worldline._src.step.reaching import trees_of
 
-_COLUMNS, _WIDTH = TABLE.slot["ncolumn"], TABLE.slot["width"]
+_COLUMNS, _WIDTH = TABLE.entry["ncolumn"], TABLE.entry["width"]
 
 
 @stage
@@ -38,8 +38,8 @@ def damp_velocities(m, c, args, d):
     """a, M, forces of actuators -> a with damping of joints, tendons and actuators at the end of the step."""
     tm, tc, td = trees_of(args, d)
     damped = Damped(chain_view(tm, tc, td), passive_view(tm, tc, td), drive_view(tm, tc, td))
-    answering = Answering(actuator_view(m, c, args, d), tendon_view(m, c, args, d))
-    actuator_damping(answering.act)
+    gains = VelocityGains(actuator_view(m, c, args, d), tendon_view(m, c, args, d))
+    actuator_damping(gains.act)
     a, h, trees = (
         operand_view(tm, tc, td).a,
         step_view(tm, tc, td).time_step[0],
@@ -48,8 +48,8 @@ def damp_velocities(m, c, args, d):
     tree_dof = trees.tree_dof
     for t in range(tree_dof.shape[0] - 1):
         first, n = tree_dof[t], tree_dof[t + 1] - tree_dof[t]
-        if needs_damping(damped, answering, first, first + n):
+        if needs_damping(damped, gains, first, first + n):
             m[_COLUMNS], m[_WIDTH] = n, padded_columns(n)
             at, work = trees.tree_mass_at[t], work_view(m, c, args, d)
             M = matrix(pointer(trees.tree_mass), at, n, n)
-            damp_tree_velocities(damped, answering, M, first, n, h, work, a)
+            damp_tree_velocities(damped, gains, M, first, n, h, work, a)

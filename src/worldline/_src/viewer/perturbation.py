@@ -97,7 +97,7 @@ class Perturbation:
         arm = rotation(runtime.sim.fresh_poses()[grip.body]) @ (
             grip.point - runtime.model.body_com[grip.body]
         )
-        runtime.apply_once(grip.body, np.concatenate([np.cross(arm, force), force]))
+        runtime.apply_one_shot(grip.body, np.concatenate([np.cross(arm, force), force]))
 
     def _felt(self, body: int, point: Array) -> float:
         """Mass that a force at a point has to move, the mean of directions [kg]; 0 for what stands still."""

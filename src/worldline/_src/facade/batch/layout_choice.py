@@ -83,7 +83,7 @@ def obstacles(template: Template) -> tuple[str, ...]:
     if runtime is not None and world is not None:
         if len(runtime.mocap):
             found.append("mocap bodies, which every world places by itself")
-        if runtime.once.any():
+        if runtime.one_shot_wrench.any():
             found.append("forces for the next step only")
         if runtime.acceleration_limits is not None:
             found.append("acceleration limits of commands")

@@ -70,7 +70,7 @@ class Template:
     def wrenches(self) -> Array:
         """Torques, then forces that stay on bodies, (body_count, 6)."""
         runtime = self.runtime
-        return self.sim.body_f if runtime is None else runtime.held
+        return self.sim.body_f if runtime is None else runtime.persistent_wrench
 
     def start(self) -> dict[str, Array]:
         """Every array of one world that a batch has, at the start, by the name of a field."""
@@ -103,7 +103,7 @@ def arrays_of(sim: Simulation, runtime: Runtime | None) -> dict[str, Array]:
         "acceleration_targets": sim.a_target,
         "joint_forces": sim.force,
         "controls": sim.control,
-        "body_wrenches": sim.body_f if runtime is None else runtime.held,
+        "body_wrenches": sim.body_f if runtime is None else runtime.persistent_wrench,
     }
     if sim.elements.parameters.size:
         made["kernel_parameters"] = sim.elements.parameters

@@ -86,7 +86,7 @@ class Unit:
         elif name == "acceleration_targets":
             runtime.accelerations_commanded()
         elif name == "mocap_poses":
-            runtime.place_mocap()
+            runtime.apply_mocap_poses()
         elif name == "world_joint_commands":
             runtime.joints_commanded()
 
@@ -410,7 +410,11 @@ class ThreadWorlds:
         for k, i in enumerate(which.tolist()):
             unit = self._fresh(i)
             runtime = unit.runtime
-            acting = unit.sim.body_f.copy() if runtime is None else runtime.held + runtime.once
+            acting = (
+                unit.sim.body_f.copy()
+                if runtime is None
+                else runtime.persistent_wrench + runtime.one_shot_wrench
+            )
             found.append(contacts_of(unit.sim, acting, k))
         return joined(found)
 

@@ -12,8 +12,8 @@ from worldline._src.kernels.narrowphase.tables import (
     ELLIPSOID,
     PLANE,
     SPHERE,
-    place_view,
-    placed_view,
+    shape_box_view,
+    shape_pose_view,
 )
 from worldline._src.kernels.narrowphase.values import load_position, load_rotation
 from worldline._src.scalar.ops import absolute, maximum, minimum, sqrt
@@ -81,7 +81,7 @@ def shape_box(kind, size, R):
 
 
 @inline
-def place_shape(shapes, i, X_out):
+def pose_shape(shapes, i, X_out):
     """Pose of shape `i` from that of its body; also returned as position and rotation."""
     X_WB, X_BS, b = shapes.body_X_W, shapes.shape_X_BS, shapes.shape_body[i]
     R_WB = load_rotation(X_WB, b)
@@ -95,11 +95,11 @@ def place_shape(shapes, i, X_out):
 
 
 @kernel
-def place_shapes(shapes, placed_out):
+def pose_shapes(shapes, placed_out):
     """Body poses -> shape poses and boxes."""
     box = placed_out.box
     for i in range(shapes.shape_type.shape[0]):
-        p, R = place_shape(shapes, i, placed_out.shape_X_W)
+        p, R = pose_shape(shapes, i, placed_out.shape_X_W)
         size = Vec3(shapes.shape_size[i, 0], shapes.shape_size[i, 1], shapes.shape_size[i, 2])
         low, high = shape_box(shapes.shape_type[i], size, R)
         margin = shapes.shape_margin[i]
@@ -108,6 +108,6 @@ def place_shapes(shapes, placed_out):
 
 
 @stage
-def place(m, c, args, d):
+def shape_poses(m, c, args, d):
     """Body poses -> shape poses and boxes."""
-    place_shapes(place_view(m, c, args, d), placed_view(m, c, args, d))
+    pose_shapes(shape_pose_view(m, c, args, d), shape_box_view(m, c, args, d))

@@ -27,7 +27,7 @@ from worldline._src.kernels.narrowphase.emit import load_size
 from worldline._src.kernels.narrowphase.rays import MISS, ray_shape
 from worldline._src.kernels.narrowphase.tables import (
     geom_view,
-    placed_view,
+    shape_box_view,
     shape_view,
     surface_view,
     tree_view,
@@ -121,7 +121,7 @@ def _cast(m, c, args, d, rays, only, outs):
         shape_view(m, c, args, d),
         geom_view(m, c, args, d),
         surface_view(m, c, args, d),
-        placed_view(m, c, args, d).box,
+        shape_box_view(m, c, args, d).box,
     )
     tree, stack = tree_view(m, c, args, d), work_view(m, c, args, d).iwork
     for k in range(start.shape[0]):

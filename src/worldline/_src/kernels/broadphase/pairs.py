@@ -32,7 +32,7 @@ from worldline._src.kernels.narrowphase.tables import (
     PLANE,
     filter_view,
     pair_view,
-    placed_view,
+    shape_box_view,
     tree_view,
     work_view,
 )
@@ -269,7 +269,7 @@ def find_pairs(rules, placed, tree_io, stack_io, pairs_io):
 @stage
 def broad(m, c, args, d):
     """Boxes -> candidate pairs."""
-    placed = placed_view(m, c, args, d)
+    placed = shape_box_view(m, c, args, d)
     find_pairs(
         filter_view(m, c, args, d),
         placed,

@@ -40,12 +40,12 @@ class PlainRows(NamedTuple):
 
 
 class SetWork(NamedTuple):
-    """Scratch: H (nv, nv), vectors (2 or more, nv), weight, push and trial (capacity,)."""
+    """Scratch: H (nv, nv), vectors (2 or more, nv), weight, fixed_force and trial (capacity,)."""
 
     H: Any
     vectors: Any
     weight: Any
-    push: Any
+    fixed_force: Any
     trial: Any
 
 
@@ -53,16 +53,16 @@ class SetWork(NamedTuple):
 def _piece(rows, k, spring):
     """Weight and constant force of the piece in which a spring of row `k` would have the force `spring`."""
     D, zero = rows.D[k], constant(0.0, spring)
-    weight, push = D, zero
+    weight, fixed_force = D, zero
     if rows.kind[k] == FRICTION:
         bound = rows.bound[k]
         # a guess at the bound is one that slides
         inside = absolute(spring) < bound
-        weight, push = where(inside, D, zero), where(inside, zero, where(spring > 0.0, bound, -bound))
+        weight, fixed_force = where(inside, D, zero), where(inside, zero, where(spring > 0.0, bound, -bound))
     elif rows.kind[k] != EQUALITY:
         weight = where(spring > 0.0, D, zero)
     counts = rows.active[k] > 0.5
-    return where(counts, weight, zero), where(counts, push, zero)
+    return where(counts, weight, zero), where(counts, fixed_force, zero)
 
 
 @inline
@@ -70,7 +70,7 @@ def _add_rows(rows, n, work_io):
     """H and the right side grow by what rows do in their pieces."""
     H, right = work_io.H, work_io.vectors[1]
     for k in range(n):
-        w, f = work_io.weight[k], work_io.push[k]
+        w, f = work_io.weight[k], work_io.fixed_force[k]
         if any_of(w + absolute(f) > 0.0):
             total = w * rows.aref[k] + f
             for i in range(rows.first[k], rows.end[k]):
@@ -113,10 +113,12 @@ def _look_again(rows, n, a, work_io):
         for d in range(rows.first[k], rows.end[k]):
             slack = slack + rows.J[k, d] * a[d]
         spring = -(rows.D[k] * slack)
-        weight, push = _piece(rows, k, spring)
-        changed = maximum(changed, absolute(weight - work_io.weight[k]) + absolute(push - work_io.push[k]))
-        work_io.weight[k], work_io.push[k] = weight, push
-        work_io.trial[k] = where(weight > 0.0, spring, push)
+        weight, fixed_force = _piece(rows, k, spring)
+        changed = maximum(
+            changed, absolute(weight - work_io.weight[k]) + absolute(fixed_force - work_io.fixed_force[k])
+        )
+        work_io.weight[k], work_io.fixed_force[k] = weight, fixed_force
+        work_io.trial[k] = where(weight > 0.0, spring, fixed_force)
     return changed
 
 
@@ -145,7 +147,7 @@ def active_sets(rows, n, M, done, work_out, tries_out, force_io, a_io):
     solved, taken = done, constant(0.0, a_io[0])
     _mass_times(M, a_io, smooth)
     for k in range(n):
-        work_out.weight[k], work_out.push[k] = _piece(rows, k, force_io[k])
+        work_out.weight[k], work_out.fixed_force[k] = _piece(rows, k, force_io[k])
     for _ in range(TRIES):
         for i in range(nv):
             a[i] = smooth[i]

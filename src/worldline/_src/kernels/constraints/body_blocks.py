@@ -28,7 +28,7 @@ class FreeTrees(NamedTuple):
     """Contacts of the collision tables, and the trees they are between.
 
     contact_id: (contacts, 6), bodies in columns 2 and 3. body_tree: tree of a body, -1 without. tree_dof:
-    first degree of freedom of a tree. column: column of a degree of freedom in the island. tree_still: 1
+    first degree of freedom of a tree. column: column of a degree of freedom in the island. tree_prescribed: 1
     where motion is prescribed. block: (trees, 144) of every body, (6, 6) each: inverse mass matrix, mass
     matrix, block of the Hessian, inverse of that. trace: of the mass matrix of the island.
     """
@@ -37,7 +37,7 @@ class FreeTrees(NamedTuple):
     body_tree: Any
     tree_dof: Any
     column: Any
-    tree_still: Any
+    tree_prescribed: Any
     block: Any
     trace: Any
 
@@ -90,7 +90,7 @@ def side_tree(trees, k, side):
     """Tree of a body of contact `k`, -1 where it is the world or prescribed."""
     t = trees.body_tree[trees.contact_id[k, 2 + side]]
     found = -1
-    if t >= 0 and trees.tree_still[t] == 0:
+    if t >= 0 and trees.tree_prescribed[t] == 0:
         found = t
     return found
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import kernel
-from worldline._src.kernels.constraints.body_pgs import body_pgs, push_bodies, solve_contact
+from worldline._src.kernels.constraints.body_pgs import apply_impulse, body_pgs, solve_contact
 
 MORE = 50
 """Most sweeps, as a multiple of those without conjugate directions."""
@@ -72,5 +72,5 @@ def solve_impulses(contacts, count, limits, work_out, sweeps_out, bodies_io, imp
                 direction[j] = r + before[j]
                 impulse_io[j] += before[j]
             if beta > 0.0:
-                push_bodies(contacts, c, before[k], before[k + 1], before[k + 2], bodies_io)
+                apply_impulse(contacts, c, before[k], before[k + 1], before[k + 2], bodies_io)
     return moved

@@ -132,7 +132,7 @@ def _sum(rows, k, x, y, z):
 
 
 @inline
-def push_bodies(contacts, c, normal, x, y, bodies_io):
+def apply_impulse(contacts, c, normal, x, y, bodies_io):
     """Apply three impulses of a contact to its bodies."""
     a, b, k = contacts.a[c], contacts.b[c], 3 * c
     impulse = _sum(contacts.axes, k, normal, x, y)
@@ -187,7 +187,7 @@ def solve_contact(contacts, c, frozen, bodies_io, impulse_io):
     impulse_io[k] = normal
     impulse_io[k + 1] = new_x
     impulse_io[k + 2] = new_y
-    push_bodies(contacts, c, push, new_x - x, new_y - y, bodies_io)
+    apply_impulse(contacts, c, push, new_x - x, new_y - y, bodies_io)
     sideways = maximum(absolute(new_x - x) * block[c, 8], absolute(new_y - y) * block[c, 9])
     return maximum(absolute(push) * block[c, 7], sideways)
 
@@ -200,7 +200,7 @@ def warm_start(contacts, count, bodies_io, impulse_io):
         counts = contacts.active[c] > 0.5
         for j in range(k, k + 3):
             impulse_io[j] = where(counts, impulse_io[j], 0.0)
-        push_bodies(contacts, c, impulse_io[k], impulse_io[k + 1], impulse_io[k + 2], bodies_io)
+        apply_impulse(contacts, c, impulse_io[k], impulse_io[k + 1], impulse_io[k + 2], bodies_io)
 
 
 @kernel

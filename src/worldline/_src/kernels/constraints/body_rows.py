@@ -35,8 +35,8 @@ from worldline._src.kernels.constraints.body_newton import BodyNewtonWork, body_
 from worldline._src.kernels.constraints.dual_pgs import (
     DualRows,
     DualWork,
+    add_row_force,
     prepare_rows,
-    push_row,
     visit_rows,
 )
 from worldline._src.kernels.constraints.impacts import POSITION_PASS
@@ -64,18 +64,18 @@ from worldline._src.kernels.constraints.tables import (
     CONTACT_END,
     CONTACT_FIRST,
     GRAVITY,
-    HELD_BACK,
     ITERATIONS,
     LINE_STEPS,
     LINE_TOLERANCE,
     NEWTON_STEPS,
-    PARTED,
-    PHASE,
     RESIDUAL_BOUND,
+    RESTITUTION_LIMITED,
     ROWS,
     SLIP_SWEEPS,
     SLIP_TOLERANCE,
+    SOLVE_PASS,
     SPEED_TOLERANCE,
+    SPLIT,
     STEP,
     SWEEPS,
     TOLERANCE,
@@ -136,7 +136,7 @@ def _responses(trees, island_rows, sweep_out):
 
 
 @kernel
-def _push(solve, scale, change, force_io, a_io):
+def _apply_change(solve, scale, change, force_io, a_io):
     """Forces grow by scale times `change`, and accelerations follow."""
     island, frames = solve.island_rows.members, solve.island_rows.frames
     rows, local = solve.island_rows.rows, solve.local
@@ -149,7 +149,7 @@ def _push(solve, scale, change, force_io, a_io):
             load_side(a_io, b, SIDE, local)
             for k in range(first, first + row_count(rows, first, frames.contact_row[c, 1])):
                 force_io[k] += scale * change[k]
-                push_row(solve.dual, k, scale * change[k], local)
+                add_row_force(solve.dual, k, scale * change[k], local)
             store_side(local, a, 0, a_io)
             store_side(local, b, SIDE, a_io)
 
@@ -229,7 +229,7 @@ def _settle(solve, option, scratch, force_io, a_io):
             before[k] = beta * direction[k] if beta > 0.0 else 0.0
             direction[k] = r + before[k]
         if beta > 0.0:
-            _push(solve, 1.0, before, force_io, a_io)
+            _apply_change(solve, 1.0, before, force_io, a_io)
     return moved, taken
 
 
@@ -305,27 +305,27 @@ def _limit_restitution(solve, option, scratch, work_out, force_io, a_io):
     share = most_restitution(start, slope, bend, max(start, 0.0))
     for k in range(island.counter[ROWS]):
         first_force[k] -= force_io[k]
-    _push(solve, share, first_force, force_io, a_io)
+    _apply_change(solve, share, first_force, force_io, a_io)
     return share, moved
 
 
 @inline
 def _is_soft(island_rows):
-    """Whether all contacts are of the impedance model: none is hard, and none has a lift to undo."""
+    """Whether all contacts are of the impedance model: none is hard, and none has a De Saxce correction."""
     frames, island, soft = island_rows.frames, island_rows.members, True
     for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
         c = island.contact_order[i]
-        if frames.contact_row[c, 0] >= 0 and (frames.lift[c] >= 0.0 or frames.bounce[c] >= 0.0):
+        if frames.contact_row[c, 0] >= 0 and (frames.de_saxce[c] >= 0.0 or frames.bounce[c] >= 0.0):
             soft = False
     return soft
 
 
 @kernel
-def _solve_hard(solve, twins, slack, work_out, solution_out):
+def _solve_hard(solve, memory, slack, work_out, solution_out):
     """Sweeps from the forces of the last step, then the bound of restitution; records the residual."""
     counter, option, island_rows = solution_out.counter, solution_out.option, solve.island_rows
     force, a = solution_out.row_force, solution_out.island_a
-    guess_forces(island_rows.rows, island_rows, twins, option[COLD] != 0.0, work_out.sweep, force)
+    guess_forces(island_rows.rows, island_rows, memory, option[COLD] != 0.0, work_out.sweep, force)
     prepare_rows(solve.dual, counter[ROWS], solve.work)
 
     # a = a_smooth + K^T f, then sweeps
@@ -333,17 +333,17 @@ def _solve_hard(solve, twins, slack, work_out, solution_out):
         a[i] = solution_out.island_smooth[i]
     for k in range(counter[ROWS]):
         slack[0, k], force[k] = force[k], 0.0
-    _push(solve, 1.0, slack[0], force, a)
+    _apply_change(solve, 1.0, slack[0], force, a)
     moved, taken = _settle(solve, option, slack, force, a)
     if option[SLIP_SWEEPS] > 0.0:
         _stop_slip(solve, option, work_out.slip, force, a)
     if counter[BOUNCED] == BOUNCES or (
-        counter[BOUNCED] == BOUNCES | PARTED and option[PHASE] != POSITION_PASS
+        counter[BOUNCED] == BOUNCES | SPLIT and option[SOLVE_PASS] != POSITION_PASS
     ):
         share, again = _limit_restitution(solve, option, slack, work_out, force, a)
         moved = max(moved, again)
         if share < 1.0 and counter[BOUNCED] != BOUNCES:
-            counter[HELD_BACK] = 1
+            counter[RESTITUTION_LIMITED] = 1
             for i in range(counter[TREE_FIRST], counter[TREE_END]):
                 work_out.bounce.tree_share[island_rows.members.island_tree[i]] = share
     counter[ITERATIONS] = max(counter[ITERATIONS], taken)
@@ -373,7 +373,7 @@ def _solve_soft(solve, newton_work, work_out, solution_out):
 
 
 @kernel
-def solve_body_rows(trees, twins, scratch, island_io, work_out, solution_out, records_out):
+def solve_body_rows(trees, memory, scratch, island_io, work_out, solution_out, records_out):
     """Contacts of an island of free bodies: forces, and accelerations from the smooth ones, by columns.
 
     `island_io` has rows of twelve columns. scratch: `WorkView` of the same width. Contacts of the impedance
@@ -405,7 +405,7 @@ def solve_body_rows(trees, twins, scratch, island_io, work_out, solution_out, re
         _solve_soft(solve, newton_work, work_out, solution_out)
         counter[BY_NEWTON] += 1
     else:
-        _solve_hard(solve, twins, scratch.slack, work_out, solution_out)
+        _solve_hard(solve, memory, scratch.slack, work_out, solution_out)
         counter[BY_SWEEPS] += 1
     record_body_rows(trees, island_io, force, solution_out.column_dof, counter, records_out)
     record_contacts(rows, island_io, force, records_out.contact_force)

@@ -13,7 +13,7 @@ islands of moderate size.
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.constraints.jacobians import hide_held, row_velocity
+from worldline._src.kernels.constraints.jacobians import hide_prescribed, row_velocity
 from worldline._src.kernels.constraints.reverse_cholesky import reverse_cholesky, reverse_cholesky_solve
 from worldline._src.kernels.constraints.rows import CONE, EQUALITY, FRICTION, next_row
 from worldline._src.kernels.constraints.solve import (
@@ -130,13 +130,13 @@ def _residual(problem, force, slacks):
 
 
 @kernel
-def solve_boxed(chain, held, island_io, work_out, boxed_out, solution_out, records_out, a_io):
+def solve_boxed(chain, prescribed, island_io, work_out, boxed_out, solution_out, records_out, a_io):
     """Accelerations of an island that satisfy its rows, from the smooth ones in a_io. O(rows^3)."""
     counter, rows = solution_out.counter, island_io.rows
     n, nv = counter[ROWS], solution_out.island_a.shape[0]
     gather_accelerations(a_io, solution_out)
     smooth, a, p = solution_out.island_smooth, solution_out.island_a, work_out.vectors[3]
-    hide_held(solution_out.column_dof[:nv], chain.dof_mobile, held, n, rows.J, rows.aref)
+    hide_prescribed(solution_out.column_dof[:nv], chain.dof_mobile, prescribed, n, rows.J, rows.aref)
 
     turns = work_out.slack[0]
     _turn_to_slip(n, smooth, rows, turns)

@@ -21,7 +21,7 @@ CAPACITY = 1024
 """Events of one call that are kept."""
 
 TABLE = Table(
-    ("npair", "nslot"),
+    ("npair", "nbucket"),
     (
         Column("link", "args", (8,), "Addresses of the arenas of the constraint rows."),
         Column("counter", "args", (8,), "See above."),
@@ -29,19 +29,19 @@ TABLE = Table(
         Column("pair", "args", ("npair", 2), "Bodies that touch in this step, the lower number first."),
         Column("last_pair", "args", ("npair", 2), "The same of the step before."),
         Column("seen", "args", ("npair",), "1 for a pair of this step that touched before."),
-        Column("slot", "args", ("nslot",), "Hash table of the pairs of this step."),
+        Column("bucket", "args", ("nbucket",), "Hash table of the pairs of this step."),
     ),
 )
-LogView, log_view = TABLE.view("LogView", "counter", "event", "pair", "last_pair", "seen", "slot")
+LogView, log_view = TABLE.view("LogView", "counter", "event", "pair", "last_pair", "seen", "bucket")
 
 _EMPTY = -1
 
 
 @inline
-def _find(pairs, slots, a, b, mask):
-    """The slot of a pair, or the empty one where it belongs: open addressing."""
+def _find(pairs, buckets, a, b, mask):
+    """The bucket of a pair, or the empty one where it belongs: open addressing."""
     s = (a * 73856093 + b * 19349663) & mask
-    while slots[s] != _EMPTY and (pairs[slots[s], 0] != a or pairs[slots[s], 1] != b):
+    while buckets[s] != _EMPTY and (pairs[buckets[s], 0] != a or pairs[buckets[s], 1] != b):
         s = (s + 1) & mask
     return s
 
@@ -58,7 +58,7 @@ def _append(log, kind, a, b):
 @kernel
 def log_contacts(contact_id, contact, contact_row, contact_force, count, log_io):
     """Contact events of a step: set difference of touching pairs by hashing. O(contacts)."""
-    pairs, last, seen, slots = log_io.pair, log_io.last_pair, log_io.seen, log_io.slot
+    pairs, last, seen, buckets = log_io.pair, log_io.last_pair, log_io.seen, log_io.bucket
     log_io.counter[FRAME] += 1
 
     # pairs that overlap or push, each once
@@ -67,27 +67,27 @@ def log_contacts(contact_id, contact, contact_row, contact_force, count, log_io)
         size *= 2
     mask = size - 1
     for s in range(size):
-        slots[s] = _EMPTY
+        buckets[s] = _EMPTY
     found = 0
     for k in range(count):
         # without a normal force there is no other
         touching = (contact[k, 6] >= 0.0) | (contact_force[k, 0] != 0.0)
         if touching and contact_row[k, 0] >= 0:
             a, b = min(contact_id[k, 2], contact_id[k, 3]), max(contact_id[k, 2], contact_id[k, 3])
-            s = _find(pairs, slots, a, b, mask)
-            if slots[s] == _EMPTY:
-                slots[s] = found
+            s = _find(pairs, buckets, a, b, mask)
+            if buckets[s] == _EMPTY:
+                buckets[s] = found
                 pairs[found, 0], pairs[found, 1] = a, b
                 seen[found] = 0
                 found += 1
 
     # before without now: end; now without before: begin
     for k in range(log_io.counter[PAIRS]):
-        s = _find(pairs, slots, last[k, 0], last[k, 1], mask)
-        if slots[s] == _EMPTY:
+        s = _find(pairs, buckets, last[k, 0], last[k, 1], mask)
+        if buckets[s] == _EMPTY:
             _append(log_io, END, last[k, 0], last[k, 1])
         else:
-            seen[slots[s]] = 1
+            seen[buckets[s]] = 1
     for k in range(found):
         if seen[k] == 0:
             _append(log_io, BEGIN, pairs[k, 0], pairs[k, 1])

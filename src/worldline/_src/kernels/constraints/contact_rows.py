@@ -45,14 +45,14 @@ from worldline._src.kernels.constraints.tables import (
     GRAVITY,
     HARD,
     IMPEDANCE,
-    PARTED,
-    PARTS,
-    PHASE,
+    IS_SPLIT,
     RATIO,
+    RECOVERY_SPEED,
     ROWS,
     SAFE,
     SHARE,
-    SLOW_PUSH,
+    SOLVE_PASS,
+    SPLIT,
     STEP,
 )
 from worldline._src.kernels.narrowphase.tables import CAPSULE, PLANE
@@ -67,7 +67,7 @@ LEAST_FRICTION = 1e-5
 _UPRIGHT = 1.0 - 1e-12
 """Square of the cosine above which an axis is along the normal."""
 _SEEN = 1e20
-"""Hard contacts have rows at any distance at which they were found; below that of an empty slot [m]."""
+"""Rows of hard contacts exist up to this distance [m]; below that of an empty row of a fixed layout."""
 
 
 class CombinedMaterial(NamedTuple):
@@ -175,7 +175,7 @@ def _combination(shapes, a, b):
 
 
 @inline
-def first_tangent(hits, a, b, normal):
+def first_tangent(contacts, a, b, normal):
     """Where the first tangent points before it is made square to the normal.
 
     Capsules on planes take their own axis, so that the edges of a linearised cone turn with them.
@@ -183,14 +183,14 @@ def first_tangent(hits, a, b, normal):
     zero, one = constant(0.0, normal.x), constant(1.0, normal.x)
     steep = absolute(normal.y) > 0.5
     helper = Vec3(zero, where(steep, zero, one), where(steep, one, zero))
-    kind_a, kind_b = hits.shape_type[a], hits.shape_type[b]
+    kind_a, kind_b = contacts.shape_type[a], contacts.shape_type[b]
     lying = -1
     if kind_a == PLANE and kind_b == CAPSULE:
         lying = b
     if kind_b == PLANE and kind_a == CAPSULE:
         lying = a
     if lying >= 0:
-        X = hits.shape_X_W
+        X = contacts.shape_X_W
         axis = Vec3(X[lying, 5], X[lying, 8], X[lying, 11])
         along = axis.x * normal.x + axis.y * normal.y + axis.z * normal.z
         helper = select(along * along < _UPRIGHT, axis, helper)
@@ -290,10 +290,10 @@ def _pyramid(rows, notes, met, shapes, base, moved, first, u, impact, weights, o
 
 
 @kernel
-def contact_rows(hits, bodies, shapes, island, moving, rows_out, notes_out, frames_out):
+def contact_rows(contacts, bodies, shapes, island, moving, rows_out, notes_out, frames_out):
     """Rows of every contact of the island that pushes. Rows past the capacity are counted, not written.
 
-    `hits` has the contacts of the collision tables and the way to their bodies, `bodies` the trees, `moving`
+    `contacts` has those of the collision tables, `bodies` the trees, `moving`
     velocities by columns of the island and accelerations without contacts by degrees of freedom.
     """
     v, a_smooth = moving.island_v, moving.a
@@ -306,13 +306,13 @@ def contact_rows(hits, bodies, shapes, island, moving, rows_out, notes_out, fram
     for i in range(counter[CONTACT_FIRST], counter[CONTACT_END]):
         k = island.contact_order[i]
         contact_row[k, 0], contact_row[k, 1] = -1, 0
-        a, b = hits.contact_id[k, 0], hits.contact_id[k, 1]
+        a, b = contacts.contact_id[k, 0], contacts.contact_id[k, 1]
         # points of one pair follow each other
         if a != last_a or b != last_b:
             met = combined_material(shapes, a, b)
             last_a, last_b = a, b
         # the error of the row: distance above what contact keeps
-        r = -hits.contact[k, 6] - met.margin
+        r = -contacts.contact[k, 6] - met.margin
         counts = r < (0.0 if met.law.kind != HARD else _SEEN)
         if not any_of(counts):
             continue
@@ -329,28 +329,28 @@ def contact_rows(hits, bodies, shapes, island, moving, rows_out, notes_out, fram
         if n + count > rows_out.kind.shape[0]:
             dropped += 1
             continue
-        normal = Vec3(hits.contact[k, 3], hits.contact[k, 4], hits.contact[k, 5])
-        set_frame(normal, first_tangent(hits, a, b, normal), k, frame)
+        normal = Vec3(contacts.contact[k, 3], contacts.contact[k, 4], contacts.contact[k, 5])
+        set_frame(normal, first_tangent(contacts, a, b, normal), k, frame)
         axes = matrix(pointer(frame[k]), 0, 3, 3)
-        point = Vec3(hits.contact[k, 0], hits.contact[k, 1], hits.contact[k, 2])
-        body_a, body_b = hits.contact_id[k, 2], hits.contact_id[k, 3]
+        point = Vec3(contacts.contact[k, 0], contacts.contact[k, 1], contacts.contact[k, 2])
+        body_a, body_b = contacts.contact_id[k, 2], contacts.contact_id[k, 3]
         clear_rows(base, 0, condim)
         link_a, link_b = bodies.body_link[body_a], bodies.body_link[body_b]
         low_a, high_a = add_point_motion(bodies, link_a, point, axes, condim, -1.0, base, 0)
         low_b, high_b = add_point_motion(bodies, link_b, point, axes, condim, 1.0, base, 0)
         moved = Moved(v, min(low_a, low_b), max(high_a, high_b))
-        u, phase, h = _speed(base, 0, moved), option[PHASE], option[STEP]
+        u, solve_pass, h = _speed(base, 0, moved), option[SOLVE_PASS], option[STEP]
         free = none
-        if met.law.bounciness > 0.0 and phase != BOTH:
+        if met.law.bounciness > 0.0 and solve_pass != BOTH:
             for d in range(v.shape[0]):
                 free = free + base[0, d] * a_smooth[island.column_dof[d]]
-        ahead = phase != BOTH and (link_a == 0 or link_b == 0)
+        ahead = solve_pass != BOTH and (link_a == 0 or link_b == 0)
         counts = counts & touches(met.law, r, u, free, h, ahead)
         if not any_of(counts):
             continue
         active = where(counts, constant(1.0, r), none)
         weights = pair_weights(bodies.body_invweight, body_a, body_b)
-        moment = Moment(h, phase, option[SHARE], option[SLOW_PUSH])
+        moment = Moment(h, solve_pass, option[SHARE], option[RECOVERY_SPEED])
         impact = impact_of(met.law, r, u, free, weights[0], moment)
 
         if condim == 1:
@@ -365,12 +365,12 @@ def contact_rows(hits, bodies, shapes, island, moving, rows_out, notes_out, fram
         else:
             _pyramid(rows_out, notes_out, met, shapes, base, moved, n, u, impact, weights, option)
         contact_row[k, 0], contact_row[k, 1] = n, condim
-        frames_out.lift[k] = NONE if condim == 1 or met.law.kind == IMPEDANCE else 0.0
+        frames_out.de_saxce[k] = NONE if condim == 1 or met.law.kind == IMPEDANCE else 0.0
         frames_out.bounce[k] = impact.bounce if met.law.kind == HARD else constant(NONE, r)
         if any_of(impact.bounce > SLOWEST * option[GRAVITY] * h):
             counter[BOUNCED] |= BOUNCES
         if impact.parts != 0:
-            counter[BOUNCED] |= PARTED
+            counter[BOUNCED] |= SPLIT
         for row in range(n, n + count):
             notes_out.row_note[row, 0], notes_out.row_note[row, 1] = 3, k
             notes_out.row_active[row] = active
@@ -378,8 +378,8 @@ def contact_rows(hits, bodies, shapes, island, moving, rows_out, notes_out, fram
             notes_out.row_end[row] = (moved.end + PACK - 1) // PACK * PACK
         for j in range(5):
             frames_out.mu[k, j] = _friction_of(met, shapes.pair_friction, j + 1)
-        frames_out.mu[k, 5] = impact.push
-        counter[PARTS] |= impact.parts
+        frames_out.mu[k, 5] = impact.recovery
+        counter[IS_SPLIT] |= impact.parts
         n += count
     counter[ROWS] = n
     counter[DROPPED] += dropped

@@ -3,12 +3,12 @@
 """Coulomb's law from a convex solver: the bipotential of De Saxce and Feng (1998) as a fixed point.
 
 A solver over friction cones finds forces that are normal to the dual cone, and so lets a contact that slides
-with speed s part with speed mu s. Coulomb's law has no such lift: a sliding contact stays closed. Taking mu s
-off the wanted normal velocity undoes it; as s follows from the solution, rows are solved and their targets
-moved by turns. How far a turn goes follows from the two before it (Aitken's rule for vectors): where contacts
-answer to each other plain turns swing or creep. Sticking contacts have no slip and nothing to undo.
+with speed s separate with speed mu s. Coulomb's law has no such dilation: a sliding contact stays closed. The
+De Saxce correction takes mu s off the normal target; as s follows from the solution, rows are solved and
+targets moved by turns. The relaxation step of a turn follows from the two before it (Aitken's rule for
+vectors), as plain turns oscillate or creep where contacts are coupled. Sticking contacts need no correction.
 
-The impedance model keeps the lift, which is part of its definition; contacts of all other laws are cones.
+The impedance model keeps the dilation, which is part of its definition; contacts of all other laws are cones.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ TURNS = 30
 """Most solves of one step."""
 TOLERANCE = 1e-6
 """Lift that needs no other turn, as a share of the largest slip or of gravity, whichever is more."""
-LEAST_WAY, MOST_WAY = 0.1, 1.5
-"""Shares of the way to the last slip that a turn may go."""
+LEAST_STEP, MOST_STEP = 0.1, 1.5
+"""Bounds of the relaxation step of an iteration."""
 NONE = -1.0
 """Lift of a contact whose law has none to undo."""
 
@@ -39,52 +39,52 @@ def slip_norm(rows, first, condim, slack):
 
 
 @inline
-def guess_lift(frames, island, a_guess, rows_io, slack_out):
+def guess_de_saxce(frames, island, a_guess, rows_io, slack_out):
     """Lower targets by the slip that a guess of the acceleration leads to."""
-    contact_row, lift = frames.contact_row, frames.lift
+    contact_row, de_saxce = frames.contact_row, frames.de_saxce
     for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
         k = island.contact_order[i]
         first, condim = contact_row[k, 0], contact_row[k, 1]
-        if first >= 0 and lift[k] >= 0.0:
+        if first >= 0 and de_saxce[k] >= 0.0:
             for j in range(first, first + condim):
                 slack_out[j] = row_velocity(rows_io.J, j, a_guess) - rows_io.aref[j]
-            lift[k] = slip_norm(rows_io, first, condim, slack_out)
-            rows_io.aref[first] -= lift[k]
+            de_saxce[k] = slip_norm(rows_io, first, condim, slack_out)
+            rows_io.aref[first] -= de_saxce[k]
 
 
 @inline
-def undo_lift(frames_io, island, gravity, share, slack, rows_io):
+def update_de_saxce(frames_io, island, gravity, share, slack, rows_io):
     """Move the targets of sliding contacts towards the slip of the last solve.
 
-    Returns the share of the way they went, 0 when there is no need to solve again, and the largest lift that
+    Returns the relaxation step, 0 when there is no need to solve again, and the largest correction that
     the last solve left [m/s^2]. `share` is that of the turn before, 0 for the first. What rests has a slip of
     rounding only, which never settles: it is measured by gravity.
     """
-    contact_row, lift, error = frames_io.contact_row, frames_io.lift, frames_io.lift_error
+    contact_row, de_saxce, error = frames_io.contact_row, frames_io.de_saxce, frames_io.de_saxce_error
     first_contact, end = island.counter[CONTACT_FIRST], island.counter[CONTACT_END]
     change, largest, turned, bend = 0.0, gravity, 0.0, 0.0
     for i in range(first_contact, end):
         k = island.contact_order[i]
         first, condim = contact_row[k, 0], contact_row[k, 1]
-        if first >= 0 and lift[k] >= 0.0:
+        if first >= 0 and de_saxce[k] >= 0.0:
             slip = slip_norm(rows_io, first, condim, slack)
-            off = slip - lift[k]
+            off = slip - de_saxce[k]
             change = max(change, abs(off))
-            largest = max(largest, slip, lift[k])
+            largest = max(largest, slip, de_saxce[k])
             last = error[k]
             turned += last * (off - last)
             bend += (off - last) * (off - last)
             error[k] = off
     if change <= TOLERANCE * largest:
         return 0.0, 0.0
-    way = 1.0
+    step = 1.0
     if share > 0.0 and bend > 0.0:
-        way = min(max(-share * turned / bend, LEAST_WAY), MOST_WAY)
+        step = min(max(-share * turned / bend, LEAST_STEP), MOST_STEP)
     for i in range(first_contact, end):
         k = island.contact_order[i]
         first = contact_row[k, 0]
-        if first >= 0 and lift[k] >= 0.0:
-            by = max(way * error[k], -lift[k])
+        if first >= 0 and de_saxce[k] >= 0.0:
+            by = max(step * error[k], -de_saxce[k])
             rows_io.aref[first] -= by
-            lift[k] += by
-    return way, change
+            de_saxce[k] += by
+    return step, change

@@ -8,8 +8,8 @@ of an elliptic cone together. What is kept up to date is the acceleration a = a_
 K = J M^-1, which makes the slack of a row, (A f + c)_k = J_k a - aref_k + R_k f_k, a short dot product: rows
 are longer than the columns they touch.
 
-Cones marked as lifted obey Coulomb's law in place of the convex cone: see `coulomb.py` for what the two
-differ in. There the fixed point is found by solving again; here the lift is taken off in every visit.
+Cones marked as `coulomb` obey Coulomb's law in place of the convex cone: see `coulomb.py` for what the two
+differ in. There the fixed point is found by solving again; here every visit updates the correction.
 
 Generic over the scalar: kinds, dimensions and the number of rows are integers shared by all worlds, and
 `active` says in which of them a row counts. A world that has converged is frozen, so that it ends with the
@@ -31,11 +31,11 @@ BLOCK_STEPS = 4
 
 
 class DualRows(NamedTuple):
-    """Rows in dual form; scalars of the state, but for the integers first, end, kind, dim and lifted.
+    """Rows in dual form; scalars of the state, but for the integers first, end, kind, dim and coulomb.
 
     J, K: (capacity, width), of which only the columns first to end of a row are looked at. aref, R, bound,
     active: (capacity,). kind, dim: as in `rows.Rows`; the bound of a cone's first row is not used. active is
-    1 for rows that count, 0 for others. lifted: 1 for the first row of a cone that obeys Coulomb's law, 0
+    1 for rows that count, 0 for others. coulomb: 1 for the first row of a cone that obeys Coulomb's law, 0
     for others.
     """
 
@@ -49,7 +49,7 @@ class DualRows(NamedTuple):
     active: Any
     kind: Any
     dim: Any
-    lifted: Any
+    coulomb: Any
 
 
 class DualOptions(NamedTuple):
@@ -80,7 +80,7 @@ def _slack(rows, k, force, a):
 
 
 @inline
-def push_row(rows, k, change, a_io):
+def add_row_force(rows, k, change, a_io):
     """Accelerations after the force of row `k` grew by `change`."""
     if any_of(absolute(change) > 0.0):
         for d in range(rows.first[k], rows.end[k]):
@@ -93,7 +93,7 @@ def _prepare_cone(rows, k, work_out):
 
     Steps are such that no step of all directions together goes up: a diagonal matrix with sums of
     |A_ij| w_j / w_i is never below A, whatever the weights w; the roots of A's diagonal make it nearly exact
-    where directions answer little to each other. A lifted cone takes its normal by itself, by an exact step.
+    where directions answer little to each other. A Coulomb cone takes its normal by itself, by an exact step.
     """
     block, step, dim = work_out.block, work_out.step, rows.dim[k]
     for i in range(dim):
@@ -107,7 +107,7 @@ def _prepare_cone(rows, k, work_out):
                 entry = entry * rows.bound[k + j]
             block[k + i, j] = entry
             block[k + j, i] = entry
-    first = 1 if rows.lifted[k] > 0 else 0
+    first = 1 if rows.coulomb[k] > 0 else 0
     for i in range(first, dim):
         total = constant(0.0, block[k, 0])
         for j in range(first, dim):
@@ -150,7 +150,7 @@ def _solve_plain(rows, k, frozen, work, force_io, a_io):
         new = maximum(new, 0.0)
     new = _allowed(rows, k, frozen, old, new)
     force_io[k] = new
-    push_row(rows, k, new - old, a_io)
+    add_row_force(rows, k, new - old, a_io)
     return absolute(new - old) * work.diagonal[k]
 
 
@@ -196,8 +196,8 @@ def _convex_step(rows, k, work_io):
 def _coulomb_step(rows, k, work_io):
     """The normal force for the friction of now, then a step of friction within what that allows.
 
-    The normal sees its slack without the lift of the convex cone; of the lift the part stays that comes from
-    regularized friction, as it does where the cone is solved and the lift undone.
+    The normal sees its slack without the dilation of the convex cone, but for the part that comes from
+    regularized friction, as it does where the cone is solved and the dilation taken off.
     """
     dim, local = rows.dim[k], work_io.local
     given, yielding = constant(0.0, local[0]), constant(0.0, local[0])
@@ -246,7 +246,7 @@ def _solve_cone(rows, k, frozen, work_io, force_io, a_io):
     for s in range(BLOCK_STEPS):
         if s > 0:
             _follow(rows, k, work_io)
-        if rows.lifted[k] > 0:
+        if rows.coulomb[k] > 0:
             _coulomb_step(rows, k, work_io)
         else:
             _convex_step(rows, k, work_io)
@@ -257,7 +257,7 @@ def _solve_cone(rows, k, frozen, work_io, force_io, a_io):
             new = new * rows.bound[k + i]
         new = _allowed(rows, k, frozen, old, new)
         force_io[k + i] = new
-        push_row(rows, k + i, new - old, a_io)
+        add_row_force(rows, k + i, new - old, a_io)
         moved = maximum(moved, absolute(new - old) * work_io.diagonal[k + i])
     return moved
 
@@ -289,7 +289,7 @@ def dual_pgs(rows, n, options, work_out, sweeps_out, force_io, a_io):
 
     a_io: the accelerations without rows, then those with their forces. sweeps_out[0]: sweeps this world took.
     Returns 1 where it has not converged, 0 where it has. O(n) times the columns of a row a sweep. Any
-    positive regularizer makes A positive definite and the method converge where no contact is lifted.
+    positive regularizer makes A positive definite and the method converge where no cone is marked `coulomb`.
     """
     frozen = options.done
     zero = constant(0.0, force_io[0])
@@ -298,7 +298,7 @@ def dual_pgs(rows, n, options, work_out, sweeps_out, force_io, a_io):
     for k in range(n):
         force_io[k] = where(rows.active[k] > 0.5, force_io[k], zero)
         # forces of worlds that are done are in their accelerations
-        push_row(rows, k, where(frozen > 0.5, zero, force_io[k]), a_io)
+        add_row_force(rows, k, where(frozen > 0.5, zero, force_io[k]), a_io)
     for _ in range(options.sweeps):
         taken = taken + (1.0 - frozen)
         moved = sweep_rows(rows, n, frozen, work_out, force_io, a_io)

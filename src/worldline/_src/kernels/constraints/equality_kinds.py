@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Kinds of equalities: numbers, counts of rows, and axes and residuals of those between two places.
+"""Kinds of equalities: numbers, counts of rows, and axes and residuals of those between two anchors.
 
-Residuals are those of the first place against the second; `equality_rows.py` turns axes into Jacobian rows
+Residuals are those of the first anchor against the second; `equality_rows.py` turns axes into Jacobian rows
 and residuals into references. An axis has a direction along which points move, one about which bodies turn,
 and J' v less what accelerations without constraints bring.
 """
@@ -12,19 +12,19 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, outline
-from worldline._src.kernels.places import place_position, place_rotation
+from worldline._src.kernels.anchors import anchor_position, anchor_rotation
 from worldline._src.scalar.ops import absolute, nearest, sqrt
 from worldline._src.scalar.trigonometry import atan2
 from worldline._src.spatial.rotation import mat_mul, matrix_to_quat, rotate, transpose
 from worldline._src.spatial.vec3 import Vec3, add, cross, dot, scale, sub
 
 POINT, POSE, JOINT, TENDON, DISTANCE, AXIS, SLIDE, UNIVERSAL, PLANE, TURN, SCREW = range(11)
-"""Kinds of equalities: what two places, coordinates or tendons share.
+"""Kinds of equalities: what two anchors, coordinates or tendons share.
 
 JOINT and TENDON follow a polynomial of another; AXIS shares a point and the direction of z, SLIDE all but the
 way along z, UNIVERSAL a point with z of one square to x of the other, PLANE the plane across z, TURN the
 rotation, SCREW the line of z, with a way along it that goes with the angle. The last three keep the point of
-the first place in the plane of x and y of the second, on a circle about its z, or on a spline in its frame.
+the first anchor in the plane of x and y of the second, on a circle about its z, or on a spline in its frame.
 """
 ON_PLANE, ON_CIRCLE, ON_SPLINE = range(11, 14)
 ROW_COUNT = (3, 6, 1, 1, 1, 5, 5, 4, 3, 3, 5, 1, 2, 2)
@@ -49,7 +49,7 @@ class PointMotion(NamedTuple):
 
 @inline
 def is_carried(kind):
-    """Whether directions turn with the second place, which then sees the point of the first."""
+    """Whether directions turn with the second anchor, which then sees the point of the first."""
     return kind == SLIDE or kind == SCREW or kind == PLANE or kind >= ON_PLANE
 
 
@@ -63,7 +63,7 @@ def set_axis(axes_out, r, along, about, bias):
 
 @inline
 def _turn_axes(R_a, R_b, A, B, size, axes_out, first, residual_out, n):
-    """Three rows of the rotation from the second place to the first."""
+    """Three rows of the rotation from the second anchor to the first."""
     E = matrix_to_quat(mat_mul(transpose(R_b), R_a))
     none, relative = Vec3(0.0, 0.0, 0.0), sub(A.w, B.w)
     x, y, z = Vec3(R_b.xx, R_b.yx, R_b.zx), Vec3(R_b.xy, R_b.yy, R_b.zy), Vec3(R_b.xz, R_b.yz, R_b.zz)
@@ -82,7 +82,7 @@ def _turn_axes(R_a, R_b, A, B, size, axes_out, first, residual_out, n):
 
 @inline
 def _square_axis(z, x, A, B, axes_out, r, residual_out, n):
-    """A row that keeps an axis z of the first place square to an axis x of the second."""
+    """A row that keeps an axis z of the first anchor square to an axis x of the second."""
     dz, dx = cross(A.w, z), cross(B.w, x)
     bias = dot(cross(A.w, dz), x) + 2.0 * dot(dz, dx) + dot(z, cross(B.w, dx))
     set_axis(axes_out, r, Vec3(0.0, 0.0, 0.0), cross(z, x), bias)
@@ -108,7 +108,7 @@ def _obtuse_axes(axes_io, r, residual_io, n):
 
 @inline
 def _carried_axis(e, gap, A, B, axes_out, r, residual_out, n):
-    """A row along a direction that turns with b; the second sight is of b at the point of a."""
+    """A row along a direction that turns with b; the second motion is that of b at the point of a."""
     coriolis = cross(B.w, sub(A.v, B.v))
     set_axis(axes_out, r, e, Vec3(0.0, 0.0, 0.0), -2.0 * dot(e, coriolis))
     residual_out[n] = dot(e, gap)
@@ -116,7 +116,7 @@ def _carried_axis(e, gap, A, B, axes_out, r, residual_out, n):
 
 @inline
 def _screw_axis(R_a, R_b, gap, A, B, pitch, axes_out, r, residual_out, n):
-    """A row that ties the way of the first place along z of the second to its angle about it."""
+    """A row that ties the way of the first anchor along z of the second to its angle about it."""
     z, relative = Vec3(R_b.xz, R_b.yz, R_b.zz), sub(A.w, B.w)
     E = matrix_to_quat(mat_mul(transpose(R_b), R_a))
     coriolis = -2.0 * dot(z, cross(B.w, sub(A.v, B.v)))
@@ -227,12 +227,12 @@ def _path_axes(near, local, R, gap, A, B, axes_out, residual_out, n):
 
 
 @inline
-def place_axes(equality, k, X, A, B, axes_out, residual_out, n):
-    """Axes and residuals of equality `k` of two places; returns how many rows move points."""
+def anchor_axes(equality, k, X, A, B, axes_out, residual_out, n):
+    """Axes and residuals of equality `k` of two anchors; returns how many rows move points."""
     kind, a, b = equality.equality_kind[k], equality.equality_first[k], equality.equality_second[k]
     size = equality.equality_number[k, 7]
-    p_a, p_b = place_position(X, a), place_position(X, b)
-    R_a, R_b = place_rotation(X, a), place_rotation(X, b)
+    p_a, p_b = anchor_position(X, a), anchor_position(X, b)
+    R_a, R_b = anchor_rotation(X, a), anchor_rotation(X, b)
     none, gap = Vec3(0.0, 0.0, 0.0), sub(p_a, p_b)
     x, y, z = Vec3(R_b.xx, R_b.yx, R_b.zx), Vec3(R_b.xy, R_b.yy, R_b.zy), Vec3(R_b.xz, R_b.yz, R_b.zz)
     z_a = Vec3(R_a.xz, R_a.yz, R_a.zz)

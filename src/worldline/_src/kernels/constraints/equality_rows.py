@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of equalities: points, poses, axes and distances of places, and coordinates or lengths that follow.
+"""Rows of equalities: points, poses, axes and distances of anchors, and coordinates or lengths that follow.
 
-Residuals are those of the first place against the second, so that a row's force acts on the first and its
-opposite on the second. A direction that turns with the second place sees the first place's point from both
+Residuals are those of the first anchor against the second, so that a row's force acts on the first and its
+opposite on the second. A direction that turns with the second anchor sees the first anchor's point from both
 bodies, which is the whole derivative of the residual. Rotations are compared by the vector part of the
 quaternion that leads from the second to the first, times a scale [m or 1]; its rate is
 (w I - [vec]x) u / 2 with the relative angular velocity u in the axes of the second.
@@ -11,7 +11,7 @@ quaternion that leads from the second to the first, times a scale [m or 1]; its 
 The second derivative of a residual is J a plus what velocities add, J' v. It is found from the accelerations
 of the links without constraints: along the axes of a row, less J a, plus what the turning of axes brings.
 
-The coordinate of a hinge or slide, of the second place against the first along z, may have limits and a
+The coordinate of a hinge or slide, of the second anchor against the first along z, may have limits and a
 motor: an effort that acts before rows are solved (`joint_efforts`), or a row that leads to a velocity or an
 acceleration at the end of the step, with an effort within bounds. Its spring and damper act before rows are
 solved as well. Armature is a row that resists acceleration, -I x''; with implicit damping I + h d, which
@@ -21,6 +21,7 @@ takes the damping at the end of the step. Dry friction is a row that leads to re
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
+from worldline._src.kernels.anchors import anchor_position, anchor_rotation
 from worldline._src.kernels.constraints.bounded_rows import bound_row, constant_part, whole_force
 from worldline._src.kernels.constraints.equality_kinds import (
     JOINT,
@@ -28,8 +29,8 @@ from worldline._src.kernels.constraints.equality_kinds import (
     SLIDE,
     TENDON,
     PointMotion,
+    anchor_axes,
     is_carried,
-    place_axes,
     set_axis,
 )
 from worldline._src.kernels.constraints.impacts import FASTEST, SLOW
@@ -44,7 +45,7 @@ from worldline._src.kernels.constraints.laws import (
     soft_row,
 )
 from worldline._src.kernels.constraints.rows import EQUALITY, FRICTION, UNILATERAL
-from worldline._src.kernels.constraints.stops import hard_stop, mark_parts
+from worldline._src.kernels.constraints.stops import hard_stop, mark_split
 from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
     ALL_ROWS,
@@ -63,7 +64,6 @@ from worldline._src.kernels.constraints.tables import (
     TREE_END,
     TREE_FIRST,
 )
-from worldline._src.kernels.places import place_position, place_rotation
 from worldline._src.kernels.velocities import classical_acceleration
 from worldline._src.scalar.memory import matrix, pointer
 from worldline._src.scalar.ops import clamp, maximum, nearest, sqrt
@@ -91,7 +91,7 @@ _FULL_TURN = 6.283185307179586
 
 
 @inline
-def _sight(bodies, moving, link, point):
+def _point_motion(bodies, moving, link, point):
     """The motion of a link at a point; the world stands still."""
     none = Vec3(0.0, 0.0, 0.0)
     if link == 0:
@@ -193,7 +193,7 @@ def _finish(law, norm, A, bias, v, n, h, safe, rows_out, notes_out):
 @inline
 def _coordinate_axis(equality, k, X):
     """Write the axis of a hinge's or slide's coordinate to the scratch of a row."""
-    R, axes = place_rotation(X, equality.equality_first[k]), equality.equality_bound_axis
+    R, axes = anchor_rotation(X, equality.equality_first[k]), equality.equality_bound_axis
     none, z = Vec3(0.0, 0.0, 0.0), Vec3(R.xz, R.yz, R.zz)
     if equality.equality_kind[k] == SLIDE:
         set_axis(axes, 0, z, none, 0.0)
@@ -204,9 +204,9 @@ def _coordinate_axis(equality, k, X):
 @inline
 def _coordinate_row(equality, k, X, bodies, moving, sign, rows_out, n):
     """Row `n` along a coordinate, sign times; returns its velocity, J' v and inverse inertia."""
-    p, axes = place_position(X, equality.equality_second[k]), equality.equality_bound_axis
+    p, axes = anchor_position(X, equality.equality_second[k]), equality.equality_bound_axis
     link_a, link_b = equality.equality_link[k, 0], equality.equality_link[k, 1]
-    A, B = _sight(bodies, moving, link_a, p), _sight(bodies, moving, link_b, p)
+    A, B = _point_motion(bodies, moving, link_a, p), _point_motion(bodies, moving, link_b, p)
     _coordinate_axis(equality, k, X)
     clear_rows(rows_out.J, n, 1)
     add_axes_motion(bodies, link_b, p, B, moving.a, axes, 1, sign, rows_out.J, n)
@@ -291,22 +291,22 @@ def _extra_rows(equality, k):
 
 @inline
 def _coordinate(equality, k, X):
-    """The angle or the way of the second place against the first, about or along z of the first."""
+    """The angle or the way of the second anchor against the first, about or along z of the first."""
     first, second = equality.equality_first[k], equality.equality_second[k]
-    R = place_rotation(X, first)
+    R = anchor_rotation(X, first)
     if equality.equality_kind[k] == SLIDE:
-        return dot(Vec3(R.xz, R.yz, R.zz), sub(place_position(X, second), place_position(X, first)))
-    E = matrix_to_quat(mat_mul(transpose(R), place_rotation(X, second)))
+        return dot(Vec3(R.xz, R.yz, R.zz), sub(anchor_position(X, second), anchor_position(X, first)))
+    E = matrix_to_quat(mat_mul(transpose(R), anchor_rotation(X, second)))
     return 2.0 * atan2(E.z, E.w)
 
 
 @inline
 def _bound_rows(equality, k, X, bodies, v, a, rows_out, notes_out):
-    """Limits of the coordinate of a hinge or slide: of the second place against the first, along z."""
+    """Limits of the coordinate of a hinge or slide: of the second anchor against the first, along z."""
     number, counter = equality.equality_number, notes_out.counter
     axes = equality.equality_bound_axis
     first, second, h = equality.equality_first[k], equality.equality_second[k], bodies.option[STEP]
-    R, p_b = place_rotation(X, first), place_position(X, second)
+    R, p_b = anchor_rotation(X, first), anchor_position(X, second)
     none = Vec3(0.0, 0.0, 0.0)
     still = PointMotion(none, none, none, none)
     z = Vec3(R.xz, R.yz, R.zz)
@@ -332,7 +332,7 @@ def _bound_rows(equality, k, X, bodies, v, a, rows_out, notes_out):
         r, u = s * (x - number[k, 9 + side]), row_velocity(rows_out.J, n, v)
         if r < 0.0 or r + h * u < 0.0:
             made = hard_stop(0.0, 1.0, r, u, A, FASTEST, SLOW, bodies.option)
-            mark_parts(made, counter)
+            mark_split(made, counter)
             rows_out.aref[n], rows_out.D[n] = made.aref, 1.0 / made.R
             notes_out.row_active[n] = 1.0
             rows_out.bound[n], rows_out.kind[n], rows_out.dim[n] = 0.0, UNILATERAL, 0
@@ -343,28 +343,28 @@ def _bound_rows(equality, k, X, bodies, v, a, rows_out, notes_out):
 
 
 @inline
-def _equality(equality, held, bodies, moving, k, rows_out, notes_out):
+def _equality(equality, targets, bodies, moving, k, rows_out, notes_out):
     """The rows of equality `k`, for which there is room."""
     counter, option = notes_out.counter, bodies.option
     h, safe = option[STEP], option[SAFE] != 0.0
-    X, residual, v = held.place_X, notes_out.row_residual, moving.island_v
+    X, residual, v = targets.anchor_X, notes_out.row_residual, moving.island_v
     kind, n = equality.equality_kind[k], counter[ROWS]
     count = ROW_COUNT[kind]
     clear_rows(rows_out.J, n, count)
     moved, axes = count, matrix(pointer(equality.equality_axes[k]), 0, 6, 7)
     axes[0, 6] = 0.0
     if kind == JOINT or kind == TENDON:
-        A_move = _follow(equality, held.tendon, k, moving.q, bodies.column, rows_out.J, residual, n)
+        A_move = _follow(equality, targets.tendon, k, moving.q, bodies.column, rows_out.J, residual, n)
         A_turn = A_move
     else:
         a, b = equality.equality_first[k], equality.equality_second[k]
         link_a, link_b = equality.equality_link[k, 0], equality.equality_link[k, 1]
-        p_a, p_b = place_position(X, a), place_position(X, b)
+        p_a, p_b = anchor_position(X, a), anchor_position(X, b)
         if is_carried(kind):
             # directions that turn with b see the point of a from both
             p_b = p_a
-        A, B = _sight(bodies, moving, link_a, p_a), _sight(bodies, moving, link_b, p_b)
-        moved = place_axes(equality, k, X, A, B, axes, residual, n)
+        A, B = _point_motion(bodies, moving, link_a, p_a), _point_motion(bodies, moving, link_b, p_b)
+        moved = anchor_axes(equality, k, X, A, B, axes, residual, n)
         add_axes_motion(bodies, link_a, p_a, A, moving.a, axes, count, 1.0, rows_out.J, n)
         add_axes_motion(bodies, link_b, p_b, B, moving.a, axes, count, -1.0, rows_out.J, n)
         body_a, body_b = equality.equality_body[k, 0], equality.equality_body[k, 1]
@@ -393,10 +393,10 @@ def _equality(equality, held, bodies, moving, k, rows_out, notes_out):
 
 
 @kernel
-def equality_rows(equality, held, bodies, moving, island, rows_out, notes_out):
+def equality_rows(equality, targets, bodies, moving, island, rows_out, notes_out):
     """Rows of the active equalities of an island.
 
-    held: what they hold beside coordinates, tendons and places; moving: the motion without constraints.
+    held: what they hold beside coordinates, tendons and anchors; moving: the motion without constraints.
     """
     counter = island.counter
     for i in range(counter[TREE_FIRST], counter[TREE_END]):
@@ -409,7 +409,7 @@ def equality_rows(equality, held, bodies, moving, island, rows_out, notes_out):
                 if counter[ROWS] + count > rows_out.kind.shape[0]:
                     counter[DROPPED] += 1
                 else:
-                    _equality(equality, held, bodies, moving, k, rows_out, notes_out)
+                    _equality(equality, targets, bodies, moving, k, rows_out, notes_out)
 
 
 @inline
@@ -448,8 +448,8 @@ def _passive_effort(tree, pos, link_V, X, equality_io, k):
         spring[k, 0] = -passive[k, 0] * stretch
     if passive[k, 2] > 0.0:
         R, p = (
-            place_rotation(X, equality_io.equality_first[k]),
-            place_position(X, equality_io.equality_second[k]),
+            anchor_rotation(X, equality_io.equality_first[k]),
+            anchor_position(X, equality_io.equality_second[k]),
         )
         z, link_a, link_b = (
             Vec3(R.xz, R.yz, R.zz),
@@ -462,11 +462,11 @@ def _passive_effort(tree, pos, link_V, X, equality_io, k):
 
 
 @kernel
-def joint_efforts(tree, pos, link_V, place_X, equality_io, link_F_io):
+def joint_efforts(tree, pos, link_V, anchor_X, equality_io, link_F_io):
     """Efforts on coordinates of joints between bodies that act before rows are solved.
 
     Those of motors, commanded ones and constant parts of bounded ones, of springs and of dampers. The second
-    place feels them along the axis of the coordinate, the first place the opposite.
+    place feels them along the axis of the coordinate, the first anchor the opposite.
     """
     efforts, drive = equality_io.equality_effort, equality_io.equality_drive
     for k in range(equality_io.equality_kind.shape[0]):
@@ -477,12 +477,12 @@ def joint_efforts(tree, pos, link_V, place_X, equality_io, link_F_io):
             if motor == EFFORT:
                 effort = min(max(equality_io.equality_command[k, 0], efforts[k, 0]), efforts[k, 1])
             drive[k, 0] = effort
-        effort += _passive_effort(tree, pos, link_V, place_X, equality_io, k)
+        effort += _passive_effort(tree, pos, link_V, anchor_X, equality_io, k)
         if effort == 0.0:
             continue
         R, p = (
-            place_rotation(place_X, equality_io.equality_first[k]),
-            place_position(place_X, equality_io.equality_second[k]),
+            anchor_rotation(anchor_X, equality_io.equality_first[k]),
+            anchor_position(anchor_X, equality_io.equality_second[k]),
         )
         along, about = Vec3(0.0, 0.0, 0.0), scale(Vec3(R.xz, R.yz, R.zz), effort)
         if equality_io.equality_kind[k] == SLIDE:
@@ -494,7 +494,7 @@ def joint_efforts(tree, pos, link_V, place_X, equality_io, link_F_io):
 
 @kernel
 def equality_forces(force, frame, equality_io):
-    """What every equality does to its first place: force and torque; it breaks where either is too much.
+    """What every equality does to its first anchor: force and torque; it breaks where either is too much.
 
     Those of coordinates and lengths have one number, the generalized force. frame: number of the step.
     """

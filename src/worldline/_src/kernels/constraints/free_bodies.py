@@ -35,17 +35,17 @@ from worldline._src.kernels.constraints.tables import (
     CONTACT_FIRST,
     GRAVITY,
     HARD,
-    HELD_BACK,
+    IS_SPLIT,
     ITERATIONS,
-    PARTED,
-    PARTS,
-    PHASE,
     RATIO,
+    RECOVERY_SPEED,
+    RESTITUTION_LIMITED,
     ROWS,
     SAFE,
     SHARE,
-    SLOW_PUSH,
+    SOLVE_PASS,
     SPEED_TOLERANCE,
+    SPLIT,
     STEP,
     SWEEPS,
     TREE_END,
@@ -90,11 +90,11 @@ class Impulses(NamedTuple):
 
 
 class Touching(NamedTuple):
-    """Contacts of the collision tables, laws of shapes, twins of contacts in the last step."""
+    """Contacts of the collision tables, laws of shapes, contacts of the last step."""
 
-    hits: Any
+    found: Any
     shapes: Any
-    twins: Any
+    memory: Any
 
 
 @inline
@@ -188,25 +188,25 @@ def _end(bodies, link):
 
 
 @inline
-def _prepare(hits, trees, shapes, k, n, v, frames_out, bounces_out, contacts_out, bodies):
+def _prepare(found, trees, shapes, k, n, v, frames_out, bounces_out, contacts_out, bodies):
     """Contact `k` of the collision tables as number `n` of the solver; False when it does not push."""
     option = trees.option
     h = option[STEP]
-    a, b = hits.contact_id[k, 0], hits.contact_id[k, 1]
+    a, b = found.contact_id[k, 0], found.contact_id[k, 1]
     met = combined_material(shapes, a, b)
-    r = -hits.contact[k, 6] - met.margin
+    r = -found.contact[k, 6] - met.margin
     if r >= 0.0 and met.law.kind != 0.0:
         return False
-    normal = Vec3(hits.contact[k, 3], hits.contact[k, 4], hits.contact[k, 5])
+    normal = Vec3(found.contact[k, 3], found.contact[k, 4], found.contact[k, 5])
     frame = frames_out.frame
-    set_frame(normal, first_tangent(hits, a, b, normal), k, frame)
+    set_frame(normal, first_tangent(found, a, b, normal), k, frame)
     axes = (
         normal,
         Vec3(frame[k, 3], frame[k, 4], frame[k, 5]),
         Vec3(frame[k, 6], frame[k, 7], frame[k, 8]),
     )
-    point = Vec3(hits.contact[k, 0], hits.contact[k, 1], hits.contact[k, 2])
-    body_a, body_b = hits.contact_id[k, 2], hits.contact_id[k, 3]
+    point = Vec3(found.contact[k, 0], found.contact[k, 1], found.contact[k, 2])
+    body_a, body_b = found.contact_id[k, 2], found.contact_id[k, 3]
     link_a, link_b = trees.body_link[body_a], trees.body_link[body_b]
     arm_a, arm_b = _arm(trees, link_a, point), _arm(trees, link_b, point)
     motion_a, motion_b = _now(trees, link_a, v), _now(trees, link_b, v)
@@ -216,10 +216,12 @@ def _prepare(hits, trees, shapes, k, n, v, frames_out, bounces_out, contacts_out
     free = 0.0
     if r > 0.0 and met.law.bounciness > 0.0:
         free = (_slip(_end(bodies, link_a), _end(bodies, link_b), normal, arm_a, arm_b) - u) / h
-    ahead = option[PHASE] != BOTH and (link_a == 0 or link_b == 0)
+    ahead = option[SOLVE_PASS] != BOTH and (link_a == 0 or link_b == 0)
     if not touches(met.law, r, u, free, h, ahead):
         return False
-    impact = impact_of(met.law, r, u, free, A, Moment(h, option[PHASE], option[SHARE], option[SLOW_PUSH]))
+    impact = impact_of(
+        met.law, r, u, free, A, Moment(h, option[SOLVE_PASS], option[SHARE], option[RECOVERY_SPEED])
+    )
     made = contact_soft_row(met.law, impact, u, A, h, option[SAFE] != 0.0)
     R1 = elliptic_first_regularizer(made.friction_R, option[RATIO])
     contacts_out.a[n], contacts_out.b[n] = link_a, link_b
@@ -232,7 +234,7 @@ def _prepare(hits, trees, shapes, k, n, v, frames_out, bounces_out, contacts_out
     if impact.bounce > SLOWEST * option[GRAVITY] * h:
         frames_out.counter[BOUNCED] |= BOUNCES
     if impact.parts != 0:
-        frames_out.counter[BOUNCED] |= PARTED
+        frames_out.counter[BOUNCED] |= SPLIT
     contacts_out.target[row], contacts_out.R[row] = u + h * made.aref, made.R
     for j in range(1, 3):
         t = _slip(motion_a, motion_b, axes[j], arm_a, arm_b)
@@ -243,8 +245,8 @@ def _prepare(hits, trees, shapes, k, n, v, frames_out, bounces_out, contacts_out
     frames_out.contact_row[k, 0], frames_out.contact_row[k, 1] = 0, met.condim
     for j in range(5):
         frames_out.mu[k, j] = met.sliding if j < 2 else 0.0
-    frames_out.mu[k, 5] = impact.push
-    frames_out.counter[PARTS] |= impact.parts
+    frames_out.mu[k, 5] = impact.recovery
+    frames_out.counter[IS_SPLIT] |= impact.parts
     return True
 
 
@@ -281,7 +283,7 @@ def solve_free_bodies(touching, trees, island, v, solver_out, records_out, a_io)
     """
     counter, option = island.counter, trees.option
     h = option[STEP]
-    hits, shapes, twins = touching.hits, touching.shapes, touching.twins
+    found, shapes, memory = touching.found, touching.shapes, touching.memory
     contacts_out, bodies_out, impulse = solver_out.contacts, solver_out.bodies, solver_out.impulse
     frames, bounces = solver_out.frames, solver_out.bounces
     first, end = counter[CONTACT_FIRST], counter[CONTACT_END]
@@ -291,18 +293,18 @@ def solve_free_bodies(touching, trees, island, v, solver_out, records_out, a_io)
         _load_body(trees, trees.tree_link[island.island_tree[i]], v, a_io, h, bodies_out)
     for i in range(first, end):
         for side in range(2, 4):
-            link = trees.body_link[hits.contact_id[island.contact_order[i], side]]
+            link = trees.body_link[found.contact_id[island.contact_order[i], side]]
             if link > 0 and trees.chain.dof_mobile[trees.chain.link_last[link]] == 0.0:
                 _load_body(trees, link, v, a_io, h, bodies_out)
 
-    # contacts that push, with the impulses of their twins
+    # contacts that push, with the impulses of the last step
     n = 0
     for i in range(first, end):
         k = island.contact_order[i]
-        if _prepare(hits, trees, shapes, k, n, v, frames, bounces, contacts_out, bodies_out):
-            twin = -1 if option[COLD] != 0.0 else twins.contact_twin[k]
+        if _prepare(found, trees, shapes, k, n, v, frames, bounces, contacts_out, bodies_out):
+            match = -1 if option[COLD] != 0.0 else memory.contact_match[k]
             for j in range(3):
-                impulse[3 * n + j] = h * twins.last_force[twin, j] if twin >= 0 else 0.0
+                impulse[3 * n + j] = h * memory.last_force[match, j] if match >= 0 else 0.0
             n += 1
         for j in range(6):
             records_out.contact_force[k, j] = 0.0
@@ -315,13 +317,13 @@ def solve_free_bodies(touching, trees, island, v, solver_out, records_out, a_io)
     limits, conjugate = (option[SPEED_TOLERANCE], int(option[SWEEPS]), fine), solver_out.conjugate
     moved = solve_impulses(contacts_out, n, limits, conjugate, solver_out.taken, bodies_out, impulse)
     if counter[BOUNCED] == BOUNCES or (
-        counter[BOUNCED] == BOUNCES | PARTED and option[PHASE] != POSITION_PASS
+        counter[BOUNCED] == BOUNCES | SPLIT and option[SOLVE_PASS] != POSITION_PASS
     ):
         solved = bodies_out, solver_out.taken
         share, again = limit_body_restitution(contacts_out, n, limits, bounces, conjugate, solved, impulse)
         moved = max(moved, again)
         if share < 1.0 and counter[BOUNCED] != BOUNCES:
-            counter[HELD_BACK] = 1
+            counter[RESTITUTION_LIMITED] = 1
             for i in range(counter[TREE_FIRST], counter[TREE_END]):
                 bounces.tree_share[island.island_tree[i]] = share
     counter[ITERATIONS] = max(counter[ITERATIONS], int(solver_out.taken[0]))

@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""What a contact wants of a step: where bodies get to, and how fast they are then.
+"""Targets of a contact in a step: its velocity in the position pass and in the velocity pass (split impulse).
 
-The two part in two cases. A deep overlap is pushed apart at a limited speed, which is a displacement and must
-not stay as kinetic energy; springs too stiff for the step are no different. And a body that will touch within
-the step turns round at that moment, so it gets less far than its new speed says. Steps with either are solved
-twice, once for the way and once for the speed.
+The two differ in two cases. Penetration recovery at a limited speed is a displacement and must not stay as
+kinetic energy; springs too stiff for the step are no different. And a body that will touch within the step
+turns round at that moment, so it gets less far than its new speed says. Steps with either are solved twice:
+positions first, then velocities.
 
 Semi-implicit steps follow exact parabolas with the velocity y = v + a h / 2, so under a constant acceleration
 the moment of an impact and the state after it are exact, and bounces come when they should.
@@ -23,14 +23,14 @@ from worldline._src.scalar.ops import any_of, constant, maximum, minimum, shared
 POSITION_PASS, VELOCITY_PASS, BOTH = 0, 1, 2
 """Passes of a split-impulse solve; BOTH is for integrators that have one velocity for the two."""
 SLOW = 1.0
-"""Push apart up to which it stays in the velocity, with all momentum kept [m/s]; impacts are mostly below.
+"""Penetration recovery up to which it stays in the velocity, with all momentum kept [m/s].
 
-Islands that would gain too much by it have no such push; see `push_energy.py`.
+Islands that would gain too much by it have none in their velocity; see `recovery_energy.py`.
 """
 
 
 FASTEST = 3.0
-"""Speed at which contacts push bodies apart at most [m/s]: an overlap at the start is no explosive."""
+"""Largest depenetration velocity [m/s]."""
 EVER = 1e300
 """No gap is larger [m]."""
 SLOWEST = 1e-3
@@ -40,30 +40,29 @@ UNRESOLVED = 10.0
 
 
 class Moment(NamedTuple):
-    """A step [s], what the solve is for, the share of restitution that counts for the way, and the push
-    that stays in the velocity [m/s]."""
+    """A step [s], the pass, the share of restitution in the position pass, and the penetration recovery that
+    stays in the velocity [m/s]."""
 
     h: Any
-    phase: Any
+    solve_pass: Any
     share: Any
     slow: Any
 
 
 class Impact(NamedTuple):
-    """What a contact answers to: see `impact_of`.
+    """Targets of a contact: see `impact_of`.
 
     wanted: velocity of a hard contact [m/s]; r: error of all others [m]; parts: 1 when they differ between
-    POSITION_PASS and VELOCITY_PASS; push: the part of the velocity that recovers penetration [m/s]; bounce:
-    how much of wanted there is by restitution [m/s]; before: velocity before the impact of a hard contact
-    [m/s]. The mean of it and of the velocity after times the impulse is the work of the impact alone, without
-    penetration recovery and
-    without what gravity does in the rest of the step.
+    POSITION_PASS and VELOCITY_PASS; recovery: the part of the velocity that recovers penetration [m/s];
+    bounce: how much of wanted there is by restitution [m/s]; before: velocity before the impact of a hard
+    contact [m/s]. The mean of it and of the velocity after times the impulse is the work of the impact alone,
+    without penetration recovery and without what gravity does in the rest of the step.
     """
 
     wanted: Any
     r: Any
     parts: Any
-    push: Any
+    recovery: Any
     bounce: Any
     before: Any
 
@@ -100,7 +99,7 @@ def _landing(law, r, u, a, moment):
     fall = a * (left - 0.5 * h)
     wanted = where(stays, none, up + fall)
     bounce = wanted - where(a < 0.0, none, fall)
-    if moment.phase == POSITION_PASS:
+    if moment.solve_pass == POSITION_PASS:
         wanted, bounce = where(stays, -r, end - r) * (1.0 / h), none
     return Impact(wanted, r, 1, none, bounce, -hit - where(stays, none, fall))
 
@@ -108,57 +107,57 @@ def _landing(law, r, u, a, moment):
 @inline
 def _pushed(law, r, u, moment):
     """Of an overlap."""
-    none, h, phase = constant(0.0, r), moment.h, moment.phase
+    none, h, solve_pass = constant(0.0, r), moment.h, moment.solve_pass
     # what cannot be told from speed must not be fast
-    fastest = SLOW if phase == BOTH else FASTEST
-    push = minimum(r * (-law.erp / h), constant(fastest, r))
+    fastest = SLOW if solve_pass == BOTH else FASTEST
+    recovery = minimum(r * (-law.erp / h), constant(fastest, r))
     back = where(u < 0.0, u * -(law.bounciness * moment.share), none)
-    wanted, deep = maximum(push, back), -fastest * h / max(law.erp, SOFTEST)
-    if phase == BOTH:
+    wanted, deep = maximum(recovery, back), -fastest * h / max(law.erp, SOFTEST)
+    if solve_pass == BOTH:
         return Impact(
-            wanted, maximum(r, constant(deep, r)), 0, wanted - back, wanted - push, u - (wanted - back)
+            wanted, maximum(r, constant(deep, r)), 0, wanted - back, wanted - recovery, u - (wanted - back)
         )
-    fast = (push > moment.slow) & (push > back)
+    fast = (recovery > moment.slow) & (recovery > back)
     parts = 1 if any_of(fast) else 0
-    split = fast & (constant(phase, r) == VELOCITY_PASS)
+    split = fast & (constant(solve_pass, r) == VELOCITY_PASS)
     return Impact(
         where(split, back, wanted),
         where(split, none, maximum(r, constant(deep, r))),
         parts,
         where(split, none, wanted - back),
-        # without restitution a fast push would be for the way alone
-        where(push > moment.slow, back, wanted - push),
+        # without restitution fast recovery belongs to the position pass alone
+        where(recovery > moment.slow, back, wanted - recovery),
         where(split, u, u - (wanted - back)),
     )
 
 
 @inline
-def _sprung(law, r, inverse_inertia, h, phase):
+def _sprung(law, r, inverse_inertia, h, solve_pass):
     """Of a spring: one too stiff for the step would throw out within it whatever a fast body sank in."""
     none, frequency = constant(0.0, r), constant(0.0, inverse_inertia)
     if law.kind == FORCE_SPRING:
         frequency = law.stiffness * inverse_inertia
     if law.kind == ACCELERATION_SPRING:
         frequency = constant(law.stiffness, inverse_inertia)
-    if phase == BOTH or shared(frequency) * h * h <= UNRESOLVED:
+    if solve_pass == BOTH or shared(frequency) * h * h <= UNRESOLVED:
         return Impact(none, r, 0, none, none, none)
     fast = r <= -SLOW * h
     near = none
-    if phase == POSITION_PASS:
+    if solve_pass == POSITION_PASS:
         near = maximum(r, constant(-FASTEST * h, r))
     return Impact(none, where(fast, near, r), 1 if any_of(fast) else 0, none, none, none)
 
 
 @inline
 def impact_of(law, r, u, a, inverse_inertia, moment):
-    """What a contact for which `touches` holds answers to."""
+    """Targets of a contact for which `touches` holds."""
     if law.kind != HARD:
-        return _sprung(law, r, inverse_inertia, moment.h, moment.phase)
+        return _sprung(law, r, inverse_inertia, moment.h, moment.solve_pass)
     overlap, gap = _pushed(law, r, u, moment), r > 0.0
     none = constant(0.0, r)
     # what is apart may just close
     wanted, parts, bounce, before = r * (-1.0 / moment.h), overlap.parts, none, u
-    if law.bounciness > 0.0 and moment.phase != BOTH:
+    if law.bounciness > 0.0 and moment.solve_pass != BOTH:
         landing = _landing(law, r, u, a, moment)
         wanted, bounce, before = landing.wanted, landing.bounce, landing.before
         if any_of(gap):
@@ -167,7 +166,7 @@ def impact_of(law, r, u, a, inverse_inertia, moment):
         where(gap, wanted, overlap.wanted),
         where(gap, r, overlap.r),
         parts,
-        where(gap, none, overlap.push),
+        where(gap, none, overlap.recovery),
         where(gap, bounce, overlap.bounce),
         where(gap, before, overlap.before),
     )

@@ -37,9 +37,9 @@ def _root(above, k):
 
 
 @inline
-def _join(above_io, still, a, b):
+def _join(above_io, prescribed, a, b):
     """Trees `a` and `b` are in one island; the lower number stands for it."""
-    if a >= 0 and b >= 0 and still[a] == 0 and still[b] == 0:
+    if a >= 0 and b >= 0 and prescribed[a] == 0 and prescribed[b] == 0:
         a, b = _root(above_io, a), _root(above_io, b)
         if a < b:
             above_io[b] = a
@@ -65,7 +65,7 @@ def find_islands(pair, count, island_out):
 
     pair: (contacts, 6) of the collision tables, bodies in columns 2 and 3; `count` of them are used.
     """
-    above, still, tie = island_out.tree_above, island_out.tree_still, island_out.tie
+    above, prescribed, tie = island_out.tree_above, island_out.tree_prescribed, island_out.tie
     tree_island, island_tree = island_out.tree_island, island_out.island_tree
     trees = tree_island.shape[0]
 
@@ -73,15 +73,15 @@ def find_islands(pair, count, island_out):
     for t in range(trees):
         above[t] = t
     for k in range(tie.shape[0]):
-        _join(above, still, tie[k, 0], tie[k, 1])
+        _join(above, prescribed, tie[k, 0], tie[k, 1])
     for k in range(count):
-        _join(above, still, island_out.body_tree[pair[k, 2]], island_out.body_tree[pair[k, 3]])
+        _join(above, prescribed, island_out.body_tree[pair[k, 2]], island_out.body_tree[pair[k, 3]])
 
     # number islands by their lowest tree, count their trees and contacts
     first_tree, first_contact = island_out.island_trees, island_out.island_contacts
     islands = 0
     for t in range(trees):
-        if still[t] != 0:
+        if prescribed[t] != 0:
             tree_island[t] = -1
         elif above[t] == t:
             tree_island[t] = islands
@@ -129,18 +129,18 @@ def _add_tree(island_io, t, n):
 
 
 @inline
-def _add_still(island_io, t, i, n):
+def _add_prescribed(island_io, t, i, n):
     """The same for a prescribed tree, once for each island."""
-    if t >= 0 and island_io.tree_still[t] != 0 and island_io.tree_island[t] != -2 - i:
+    if t >= 0 and island_io.tree_prescribed[t] != 0 and island_io.tree_island[t] != -2 - i:
         island_io.tree_island[t] = -2 - i
         n = _add_tree(island_io, t, n)
     return n
 
 
 @inline
-def _unmark_still(island_io, t):
+def _unmark_prescribed(island_io, t):
     """Forget which island last had the columns of a prescribed tree: islands are opened again in a step."""
-    if t >= 0 and island_io.tree_still[t] != 0:
+    if t >= 0 and island_io.tree_prescribed[t] != 0:
         island_io.tree_island[t] = -1
 
 
@@ -159,23 +159,23 @@ def open_island(pair, i, island_io):
         n = _add_tree(island_io, island_io.island_tree[k], n)
     for k in range(counter[CONTACT_FIRST], counter[CONTACT_END]):
         contact = island_io.contact_order[k]
-        _unmark_still(island_io, island_io.body_tree[pair[contact, 2]])
-        _unmark_still(island_io, island_io.body_tree[pair[contact, 3]])
+        _unmark_prescribed(island_io, island_io.body_tree[pair[contact, 2]])
+        _unmark_prescribed(island_io, island_io.body_tree[pair[contact, 3]])
     for k in range(island_io.tie.shape[0]):
-        _unmark_still(island_io, island_io.tie[k, 0])
-        _unmark_still(island_io, island_io.tie[k, 1])
+        _unmark_prescribed(island_io, island_io.tie[k, 0])
+        _unmark_prescribed(island_io, island_io.tie[k, 1])
     for k in range(counter[CONTACT_FIRST], counter[CONTACT_END]):
         contact = island_io.contact_order[k]
-        n = _add_still(island_io, island_io.body_tree[pair[contact, 2]], i, n)
-        n = _add_still(island_io, island_io.body_tree[pair[contact, 3]], i, n)
+        n = _add_prescribed(island_io, island_io.body_tree[pair[contact, 2]], i, n)
+        n = _add_prescribed(island_io, island_io.body_tree[pair[contact, 3]], i, n)
     # a tie may reach a prescribed tree
     for k in range(island_io.tie.shape[0]):
         a, b = island_io.tie[k, 0], island_io.tie[k, 1]
         if a >= 0 and b >= 0:
             if island_io.tree_island[a] == i:
-                n = _add_still(island_io, b, i, n)
+                n = _add_prescribed(island_io, b, i, n)
             if island_io.tree_island[b] == i:
-                n = _add_still(island_io, a, i, n)
+                n = _add_prescribed(island_io, a, i, n)
     return n
 
 

@@ -73,7 +73,7 @@ def part_velocity(J, r, v, first, end):
 
 
 @inline
-def hide_held(columns, mobile, held, count, J_io, aref_io):
+def hide_prescribed(columns, mobile, prescribed, count, J_io, aref_io):
     """Take prescribed degrees of freedom out of rows; what they do goes to the reference acceleration.
 
     columns: degree of freedom of every column.
@@ -82,5 +82,5 @@ def hide_held(columns, mobile, held, count, J_io, aref_io):
         d = columns[j]
         if mobile[d] == 0.0:
             for r in range(count):
-                aref_io[r] = aref_io[r] - J_io[r, j] * held[d]
+                aref_io[r] = aref_io[r] - J_io[r, j] * prescribed[d]
                 J_io[r, j] = 0.0

@@ -14,7 +14,7 @@ from worldline._src.kernels.constraints.impedance import regularizer
 from worldline._src.kernels.constraints.jacobians import clear_rows
 from worldline._src.kernels.constraints.laws import HARDNESS, load_law
 from worldline._src.kernels.constraints.rows import FRICTION, UNILATERAL
-from worldline._src.kernels.constraints.stops import looks_ahead, mark_parts, stop_answer
+from worldline._src.kernels.constraints.stops import looks_ahead, mark_split, stop_row
 from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
     ANGLE,
@@ -126,10 +126,10 @@ def _limit(limit, k, weights, column, q, v, rows_out, notes_out):
             rows_out.J[n, column[d]] = error.x
             if not scalar:
                 rows_out.J[n, column[d + 1]], rows_out.J[n, column[d + 2]] = error.y, error.z
-            made = stop_answer(
+            made = stop_row(
                 law, error.r, speed, weights.dof_invweight[d], limit.limit_bound[k, 3], 0.0, weights.option
             )
-            mark_parts(made, counter)
+            mark_split(made, counter)
             rows_out.aref[n], rows_out.D[n], rows_out.bound[n] = made.aref, 1.0 / made.R, 0.0
             rows_out.kind[n], rows_out.dim[n] = UNILATERAL, 0
             notes_out.row_residual[n] = error.r

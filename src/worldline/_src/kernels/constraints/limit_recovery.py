@@ -37,10 +37,10 @@ class RecoveryWork(NamedTuple):
 
 
 @inline
-def _displace(tree, inertia, pos, error, d, scalar, push, work):
-    """Move work.q by the displacement that closes `push` of an error, where push is positive."""
+def _displace(tree, inertia, pos, error, d, scalar, recovery, work):
+    """Move work.q by the displacement that closes `recovery` of an error, where that is positive."""
     impulse, motion = work.impulse, work.motion
-    none, one = constant(0.0, push), constant(1.0, push)
+    none, one = constant(0.0, recovery), constant(1.0, recovery)
     for k in range(impulse.shape[0]):
         impulse[k] = none
     impulse[d] = error.x
@@ -53,7 +53,7 @@ def _displace(tree, inertia, pos, error, d, scalar, push, work):
     if not scalar:
         give = give + (error.y * motion[d + 1] + error.z * motion[d + 2])
     moves = give > 0.0
-    share = where(moves, push / where(moves, give, one), none)
+    share = where(moves, recovery / where(moves, give, one), none)
     for k in range(motion.shape[0]):
         motion[k] = motion[k] * share
     configuration.integrate(tree, work.q, motion, one, work.q)
@@ -84,8 +84,8 @@ def recover_limits(limit, h, tree, inertia, pos, work, q_io):
                 continue
             for side in range(2):
                 begun = work.q_start if sweep > 0 else q_io
-                error, push = _missing(limit, k, side, h, begun, q_io)
-                beyond = push > QUIET * h
+                error, recovery = _missing(limit, k, side, h, begun, q_io)
+                beyond = recovery > QUIET * h
                 if any_of(beyond):
                     left = True
                     # the first pass only looks
@@ -93,7 +93,7 @@ def recover_limits(limit, h, tree, inertia, pos, work, q_io):
                         for i in range(q_io.shape[0]):
                             work.q[i] = q_io[i]
                         scalar = limit.limit_kind[k] == NUMBER
-                        _displace(tree, inertia, pos, error, limit.limit_dof[k], scalar, push, work)
+                        _displace(tree, inertia, pos, error, limit.limit_dof[k], scalar, recovery, work)
                         for i in range(q_io.shape[0]):
                             q_io[i] = where(beyond, work.q[i], q_io[i])
         if left and sweep == 0:

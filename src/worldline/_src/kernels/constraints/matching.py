@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contacts across steps: which contact of this step is which of the last, by shapes and feature.
 
-A hash table with open addressing, made anew in every step, finds the twin of a contact in constant time. What
+A hash table with open addressing, made anew in every step, finds persistent contacts in constant time. What
 the last step found out about a contact, its forces, is then the guess of this one. Where edges lie on edges,
-as in a tower of equal boxes, rounding decides which feature a corner is: contacts that found no twin take the
-nearest of the same shapes that is left. Those without a twin are new.
+as in a tower of equal boxes, rounding decides which feature a corner is: contacts without a match take the
+nearest of the same shapes that is left. Those without a match are new.
 """
 
 from __future__ import annotations
@@ -17,38 +17,38 @@ _EMPTY = -1
 
 
 @inline
-def _slot(a, b, feature, mask):
+def _bucket(a, b, feature, mask):
     """Where to look first; products of large odd numbers spread neighbouring keys."""
     return (a * 73856093 + b * 19349663 + feature * 83492791) & mask
 
 
 @kernel
-def remember_contacts(pair, contact, contact_row, twins_io):
+def remember_contacts(pair, contact, contact_row, memory_io):
     """Keep identities and forces of the contacts of the last step, before new ones take their place.
 
     Contacts that overlap or push are marked as touching.
     """
-    count = twins_io.counter[CONTACT_COUNT]
-    last, force, kept = twins_io.last_id, twins_io.contact_force, twins_io.last_force
+    count = memory_io.counter[CONTACT_COUNT]
+    last, force, kept = memory_io.last_id, memory_io.contact_force, memory_io.last_force
     for k in range(count):
         last[k, 0], last[k, 1], last[k, 2] = pair[k, 0], pair[k, 1], pair[k, 4]
         for j in range(6):
             kept[k, j] = force[k, j]
         for j in range(3):
-            twins_io.last_point[k, j] = contact[k, j]
+            memory_io.last_point[k, j] = contact[k, j]
         # without a normal force there is no other
         touching = (contact[k, 6] >= 0.0) | (force[k, 0] != 0.0)
         last[k, 3] = 1 if touching and contact_row[k, 0] >= 0 else 0
-    twins_io.counter[LAST_COUNT] = count
+    memory_io.counter[LAST_COUNT] = count
 
 
 @inline
-def _nearest(pair, contact, k, before, twins):
+def _nearest(pair, contact, k, before, memory):
     """The nearest contact of the last step between the same shapes that no other has taken, or -1."""
-    last, point = twins.last_id, twins.last_point
+    last, point = memory.last_id, memory.last_point
     best, least = -1, 0.0
     for j in range(before):
-        if last[j, 0] == pair[k, 0] and last[j, 1] == pair[k, 1] and twins.slot[j] == _EMPTY:
+        if last[j, 0] == pair[k, 0] and last[j, 1] == pair[k, 1] and memory.bucket[j] == _EMPTY:
             x, y, z = contact[k, 0] - point[j, 0], contact[k, 1] - point[j, 1], contact[k, 2] - point[j, 2]
             distance = x * x + y * y + z * z
             if best < 0 or distance < least:
@@ -57,10 +57,10 @@ def _nearest(pair, contact, k, before, twins):
 
 
 @kernel
-def match_contacts(pair, contact, count, twins_out):
-    """The twin of every contact in the last step, -1 for new ones. O(contacts) while features last."""
-    slots, last, twin = twins_out.slot, twins_out.last_id, twins_out.contact_twin
-    before = twins_out.counter[LAST_COUNT]
+def match_contacts(pair, contact, count, memory_out):
+    """Index in the last step of every persistent contact, -1 for new ones. O(contacts)."""
+    buckets, last, match = memory_out.bucket, memory_out.last_id, memory_out.contact_match
+    before = memory_out.counter[LAST_COUNT]
     size = 16
     while size < 2 * before:
         size *= 2
@@ -68,33 +68,33 @@ def match_contacts(pair, contact, count, twins_out):
 
     # contacts of the last step into the table
     for s in range(size if before > 0 and count > 0 else 0):
-        slots[s] = _EMPTY
+        buckets[s] = _EMPTY
     for k in range(before if count > 0 else 0):
-        s = _slot(last[k, 0], last[k, 1], last[k, 2], mask)
-        while slots[s] != _EMPTY:
+        s = _bucket(last[k, 0], last[k, 1], last[k, 2], mask)
+        while buckets[s] != _EMPTY:
             s = (s + 1) & mask
-        slots[s] = k
+        buckets[s] = k
 
     # find those of this step
     for k in range(count):
-        twin[k] = -1
+        match[k] = -1
         if before > 0:
             a, b, feature = pair[k, 0], pair[k, 1], pair[k, 4]
-            s = _slot(a, b, feature, mask)
-            while slots[s] != _EMPTY and twin[k] < 0:
-                j = slots[s]
+            s = _bucket(a, b, feature, mask)
+            while buckets[s] != _EMPTY and match[k] < 0:
+                j = buckets[s]
                 if last[j, 0] == a and last[j, 1] == b and last[j, 2] == feature:
-                    twin[k] = j
+                    match[k] = j
                 s = (s + 1) & mask
 
     # which of the last step are taken; the table has done its work
     for k in range(before if count > 0 else 0):
-        slots[k] = _EMPTY
+        buckets[k] = _EMPTY
     for k in range(count):
-        if twin[k] >= 0:
-            slots[twin[k]] = k
+        if match[k] >= 0:
+            buckets[match[k]] = k
     for k in range(count if before > 0 else 0):
-        if twin[k] < 0:
-            twin[k] = _nearest(pair, contact, k, before, twins_out)
-            if twin[k] >= 0:
-                slots[twin[k]] = k
+        if match[k] < 0:
+            match[k] = _nearest(pair, contact, k, before, memory_out)
+            if match[k] >= 0:
+                buckets[match[k]] = k

@@ -56,7 +56,7 @@ def _impact_speed(island_rows, contact, first, row, taken, a, h):
     aref = rows.aref[row]
     if row == first:
         # targets as they were made
-        aref += max(frames.lift[contact], 0.0) + taken / h
+        aref += max(frames.de_saxce[contact], 0.0) + taken / h
     return h * (row_velocity(rows.J, row, a) - aref) + island_rows.notes.row_impact[row]
 
 
@@ -95,9 +95,11 @@ def take_restitution(solution, island_rows_io, a_io):
         k = island.contact_order[i]
         first = frames.contact_row[k, 0]
         if first >= 0:
-            rows.aref[first] += max(frames.lift[k], 0.0) - max(frames.bounce[k], 0.0) / solution.option[STEP]
-            if frames.lift[k] >= 0.0:
-                frames.lift[k] = 0.0
+            rows.aref[first] += (
+                max(frames.de_saxce[k], 0.0) - max(frames.bounce[k], 0.0) / solution.option[STEP]
+            )
+            if frames.de_saxce[k] >= 0.0:
+                frames.de_saxce[k] = 0.0
     for j in range(solution.island_a.shape[0]):
         a_io[solution.column_dof[j]] = solution.island_smooth[j]
 

@@ -40,7 +40,7 @@ from worldline._src.kernels.constraints.cone import (
     sliding_hessian,
 )
 from worldline._src.kernels.constraints.coulomb import slip_norm
-from worldline._src.kernels.constraints.jacobians import hide_held
+from worldline._src.kernels.constraints.jacobians import hide_prescribed
 from worldline._src.kernels.constraints.row_forces import plain_zone
 from worldline._src.kernels.constraints.rows import CONE, UNILATERAL
 from worldline._src.kernels.constraints.solve import gather_accelerations, give_back
@@ -92,15 +92,15 @@ def _forces(rows, n, slack, force_out, weight_out):
                 sliding_forces(rows, k, slack, N, T, force_out)
             k = end
         else:
-            spring, push = plain_zone(rows, k, slack[k])
-            force_out[k], weight_out[k] = constant(0.0, slack[k]) + push, 0.0
+            spring, fixed_force = plain_zone(rows, k, slack[k])
+            force_out[k], weight_out[k] = constant(0.0, slack[k]) + fixed_force, 0.0
             if spring:
                 force_out[k], weight_out[k] = -(rows.D[k] * slack[k]), value_of(rows.D[k])
             k += 1
 
 
 @inline
-def _share(M, rows, notes, k, push, slack, columns, a0):
+def _share(M, rows, notes, k, fixed_force, slack, columns, a0):
     """W / D of row `k`, which pushes with `push`, on the central path; see the module."""
     rho = 0.0
     first, end = _span(notes, k, columns)
@@ -108,8 +108,8 @@ def _share(M, rows, notes, k, push, slack, columns, a0):
         x = value_of(rows.J[k, j])
         rho += x * x / value_of(M[j, j])
     z = value_of(slack[k])
-    if push > 0.0:
-        z = -rho * push
+    if fixed_force > 0.0:
+        z = -rho * fixed_force
     root = sqrt(z * z + 4.0 * a0 * a0)
     # (q + z) / (q - z) without cancellation, since (q + z) (q - z) = 4 a0^2
     quotient = 2.0 * a0 / (root - z)
@@ -194,20 +194,20 @@ def _hessian(M, rows, notes, n, slack, weight, share, cone_C, H_out):
 
 
 @inline
-def _lift(island, frames, rows, slack_io):
+def _de_saxce(island, frames, rows, slack_io):
     """Add its slip to the normal slack of every contact that obeys Coulomb's law; returns how many do."""
     count = 0
     for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
         k = island.contact_order[i]
         first, condim = frames.contact_row[k, 0], frames.contact_row[k, 1]
-        if first >= 0 and frames.lift[k] >= 0.0:
+        if first >= 0 and frames.de_saxce[k] >= 0.0:
             slack_io[first] = slack_io[first] + slip_norm(rows, first, condim, slack_io)
             count += 1
     return count
 
 
 @inline
-def _add_lift(rows, first, condim, slack, weight, share, cone_C, u_out, n_out, H_io):
+def _add_de_saxce(rows, first, condim, slack, weight, share, cone_C, u_out, n_out, H_io):
     """H += (J^T W e_0) (d|mu r_t| / da) of one contact, the whole matrix."""
     columns = u_out.shape[0]
     slip = value_of(slip_norm(rows, first, condim, slack))
@@ -233,7 +233,7 @@ def _add_lift(rows, first, condim, slack, weight, share, cone_C, u_out, n_out, H
 
 
 @inline
-def _add_lifts(island, frames, rows, slack, weight, share, work_out, H_io):
+def _add_de_saxce_terms(island, frames, rows, slack, weight, share, work_out, H_io):
     """The whole matrix with what Coulomb's law adds, from the lower triangle of H."""
     columns = H_io.shape[0]
     for i in range(columns):
@@ -244,8 +244,8 @@ def _add_lifts(island, frames, rows, slack, weight, share, work_out, H_io):
     for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
         k = island.contact_order[i]
         first, condim = frames.contact_row[k, 0], frames.contact_row[k, 1]
-        if first >= 0 and frames.lift[k] >= 0.0:
-            _add_lift(rows, first, condim, slack, weight, share, work_out.cone_C, u, n, H_io)
+        if first >= 0 and frames.de_saxce[k] >= 0.0:
+            _add_de_saxce(rows, first, condim, slack, weight, share, work_out.cone_C, u, n, H_io)
 
 
 @inline
@@ -302,7 +302,7 @@ def _solve(H_io, x_io):
 
 
 @kernel
-def differentiate_rows(chain, held, a0, island_io, work_out, solution_out, a_io):
+def differentiate_rows(chain, prescribed, a0, island_io, work_out, solution_out, a_io):
     """Accelerations of an island in dual numbers, from the smooth ones in a_io; see the module.
 
     The solution is in solution_out.a_last, without derivatives; the mass matrix in solution_out.M. With an
@@ -314,13 +314,13 @@ def differentiate_rows(chain, held, a0, island_io, work_out, solution_out, a_io)
     gather_accelerations(a_io, solution_out)
     smooth, a = solution_out.island_smooth, solution_out.island_a
     columns = a.shape[0]
-    hide_held(solution_out.column_dof[:columns], chain.dof_mobile, held, n, rows.J, rows.aref)
+    hide_prescribed(solution_out.column_dof[:columns], chain.dof_mobile, prescribed, n, rows.J, rows.aref)
 
     # slacks and forces at the solution
     slack, force = work_out.slack[0], solution_out.row_force
     weight = vector(pointer_as(work_out.slack[1], float64), 0, n)
     _slacks(rows, notes, n, a, slack)
-    lifted = _lift(island_io.members, island_io.frames, rows, slack)
+    corrected = _de_saxce(island_io.members, island_io.frames, rows, slack)
     _forces(rows, n, slack, force, weight)
     share = vector(pointer_as(work_out.slack[1], float64), n, n)
     for k in range(n):
@@ -333,8 +333,8 @@ def differentiate_rows(chain, held, a0, island_io, work_out, solution_out, a_io)
     _gradient(solution_out.M, rows, notes, n, a, smooth, force, weight, g)
     H = matrix(pointer_as(work_out.H, float64), 0, columns, columns)
     _hessian(solution_out.M, rows, notes, n, slack, weight, share, work_out.cone_C, H)
-    if lifted > 0:
-        _add_lifts(island_io.members, island_io.frames, rows, slack, weight, share, work_out, H)
+    if corrected > 0:
+        _add_de_saxce_terms(island_io.members, island_io.frames, rows, slack, weight, share, work_out, H)
         _eliminate(H, g)
     else:
         _solve(H, g)

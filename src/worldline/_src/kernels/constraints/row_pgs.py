@@ -5,7 +5,7 @@
 The method of `dual_pgs.py` for islands that are not free bodies alone, or whose contacts have more than
 sliding friction: with A = J M^-1 J^T + R and c = J a_smooth - aref, rows are visited in turn and each force
 is set to what its row asks for within its bounds. It solves the problem that Newton's method solves, contacts
-of Coulomb's law without the lift of the convex cone.
+of Coulomb's law without the dilation of the convex cone.
 
 Where sweeps stand in for Newton's method, conjugate directions between them bring stiff islands further.
 
@@ -20,11 +20,11 @@ from worldline._src.kernels.constraints.boxed import factor_mass, solve_mass
 from worldline._src.kernels.constraints.dual_pgs import (
     DualRows,
     DualWork,
+    add_row_force,
     prepare_rows,
-    push_row,
     sweep_rows,
 )
-from worldline._src.kernels.constraints.jacobians import hide_held
+from worldline._src.kernels.constraints.jacobians import hide_prescribed
 from worldline._src.kernels.constraints.rows import CONE
 from worldline._src.kernels.constraints.solve import (
     record_contacts,
@@ -90,7 +90,7 @@ def _guess_contact(rows, frames, k, last, force_out):
 
 
 @inline
-def guess_forces(rows, island_rows, twins, cold, sweep_out, force_out):
+def guess_forces(rows, island_rows, memory, cold, sweep_out, force_out):
     """Guesses of all forces, and which contacts obey Coulomb's law."""
     frames, island = island_rows.frames, island_rows.members
     for k in range(island.counter[ROWS]):
@@ -99,11 +99,11 @@ def guess_forces(rows, island_rows, twins, cold, sweep_out, force_out):
         k = island.contact_order[i]
         first = frames.contact_row[k, 0]
         if first >= 0:
-            if frames.lift[k] >= 0.0:
+            if frames.de_saxce[k] >= 0.0:
                 sweep_out.sweep_row[LIFTED, first] = 1
-            twin = twins.contact_twin[k]
-            if twin >= 0 and not cold:
-                _guess_contact(rows, frames, k, twins.last_force[twin], force_out)
+            match = memory.contact_match[k]
+            if match >= 0 and not cold:
+                _guess_contact(rows, frames, k, memory.last_force[match], force_out)
 
 
 @inline
@@ -123,12 +123,12 @@ def _go_on(problem, n, diagonal, last, before_io, direction_io, force_io, a_io):
         direction_io[k] = r + further
         if further != 0.0:
             force_io[k] += further
-            push_row(problem, k, further, a_io)
+            add_row_force(problem, k, further, a_io)
     return square
 
 
 @kernel
-def solve_swept(chain, held, twins, island_io, work_out, sweep_out, solution_out, records_out):
+def solve_swept(chain, prescribed, memory, island_io, work_out, sweep_out, solution_out, records_out):
     """Accelerations of an island that satisfy its rows, by projected Gauss-Seidel; see `dual_pgs.py`.
 
     `solution_out` has the smooth accelerations in `island_smooth` and gets those with forces in `island_a`.
@@ -137,9 +137,9 @@ def solve_swept(chain, held, twins, island_io, work_out, sweep_out, solution_out
     counter, option, rows = solution_out.counter, solution_out.option, island_io.rows
     n, gravity = counter[ROWS], option[GRAVITY]
     smooth, a, force = solution_out.island_smooth, solution_out.island_a, solution_out.row_force
-    hide_held(solution_out.column_dof[: a.shape[0]], chain.dof_mobile, held, n, rows.J, rows.aref)
+    hide_prescribed(solution_out.column_dof[: a.shape[0]], chain.dof_mobile, prescribed, n, rows.J, rows.aref)
     _responses(rows, n, solution_out.M, work_out, sweep_out)
-    guess_forces(rows, island_io, twins, option[COLD] != 0.0, sweep_out, force)
+    guess_forces(rows, island_io, memory, option[COLD] != 0.0, sweep_out, force)
 
     problem = DualRows(
         rows.J,
@@ -166,7 +166,7 @@ def solve_swept(chain, held, twins, island_io, work_out, sweep_out, solution_out
     for j in range(a.shape[0]):
         a[j] = smooth[j]
     for k in range(n):
-        push_row(problem, k, force[k], a)
+        add_row_force(problem, k, force[k], a)
     most, taken, moved = int(option[SWEEPS]), 0, 0.0
     stands_in = option[SWEPT] == 0.0
     limit = (STAND_IN_MORE if stands_in else MORE) * most

@@ -67,13 +67,13 @@ def wake_disturbed(body_tree, body_f, tau, speed, option, sleep_io):
 
 
 @inline
-def _pushed(island, body_tree, tree_still, pair, tree_dof, v):
+def _pushed(island, body_tree, tree_prescribed, pair, tree_dof, v):
     """Whether anything prescribed that moves touches the island at hand."""
     for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
         k = island.contact_order[i]
         for side in range(2, 4):
             t = body_tree[pair[k, side]]
-            if t >= 0 and tree_still[t] != 0:
+            if t >= 0 and tree_prescribed[t] != 0:
                 for d in range(tree_dof[t], tree_dof[t + 1]):
                     if v[d] != 0.0:
                         return True
@@ -81,7 +81,7 @@ def _pushed(island, body_tree, tree_still, pair, tree_dof, v):
 
 
 @inline
-def is_asleep(island, body_tree, tree_still, pair, v, sleep_io):
+def is_asleep(island, body_tree, tree_prescribed, pair, v, sleep_io):
     """Whether the island at hand sleeps; one of which a part is awake wakes up."""
     group = sleep_io.tree_group
     asleep, awake = 0, 0
@@ -92,7 +92,7 @@ def is_asleep(island, body_tree, tree_still, pair, v, sleep_io):
             asleep += 1
     if asleep == 0:
         return False
-    if awake == 0 and not _pushed(island, body_tree, tree_still, pair, sleep_io.tree_dof, v):
+    if awake == 0 and not _pushed(island, body_tree, tree_prescribed, pair, sleep_io.tree_dof, v):
         return True
     for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
         t = island.island_tree[i]
@@ -112,17 +112,17 @@ def rest(island, tree_dof, v_out, a_out):
 
 
 @kernel
-def keep_forces(hits, island, twins, frames_out, contact_force_out):
+def keep_forces(found, island, memory, frames_out, contact_force_out):
     """The contact forces of the island at hand stay what they were."""
     for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
         k = island.contact_order[i]
-        twin = twins.contact_twin[k]
+        match = memory.contact_match[k]
         for j in range(6):
-            contact_force_out[k, j] = twins.last_force[twin, j] if twin >= 0 else 0.0
-        if twin >= 0:
-            normal = Vec3(hits.contact[k, 3], hits.contact[k, 4], hits.contact[k, 5])
-            a, b = hits.contact_id[k, 0], hits.contact_id[k, 1]
-            set_frame(normal, first_tangent(hits, a, b, normal), k, frames_out.frame)
+            contact_force_out[k, j] = memory.last_force[match, j] if match >= 0 else 0.0
+        if match >= 0:
+            normal = Vec3(found.contact[k, 3], found.contact[k, 4], found.contact[k, 5])
+            a, b = found.contact_id[k, 0], found.contact_id[k, 1]
+            set_frame(normal, first_tangent(found, a, b, normal), k, frames_out.frame)
             frames_out.contact_row[k, 0], frames_out.contact_row[k, 1] = 0, 3
 
 

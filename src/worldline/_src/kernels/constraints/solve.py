@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.constraints.coulomb import TURNS, guess_lift, undo_lift
-from worldline._src.kernels.constraints.jacobians import hide_held
+from worldline._src.kernels.constraints.coulomb import TURNS, guess_de_saxce, update_de_saxce
+from worldline._src.kernels.constraints.jacobians import hide_prescribed
 from worldline._src.kernels.constraints.newton import NewtonOptions, newton
 from worldline._src.kernels.constraints.rows import CONE
 from worldline._src.kernels.constraints.tables import (
@@ -120,7 +120,7 @@ def record_residual(residual, solution_out):
 
 
 @kernel
-def solve_rows(chain, held, island_io, work_out, solution_out, records_out, a_io):
+def solve_rows(chain, prescribed, island_io, work_out, solution_out, records_out, a_io):
     """Accelerations of an island that satisfy its rows, from the smooth ones in a_io.
 
     The mass matrix is in solution_out.M; the accelerations of the last step are the guess.
@@ -131,7 +131,7 @@ def solve_rows(chain, held, island_io, work_out, solution_out, records_out, a_io
     columns, mobile = solution_out.column_dof, chain.dof_mobile
     gather_accelerations(a_io, solution_out)
     smooth, a = solution_out.island_smooth, solution_out.island_a
-    hide_held(columns[: a.shape[0]], mobile, held, n, rows.J, rows.aref)
+    hide_prescribed(columns[: a.shape[0]], mobile, prescribed, n, rows.J, rows.aref)
     # makers of contact rows come last, and they know which columns they write
     spanned = n
     while spanned > 0 and notes.row_note[spanned - 1, 0] == OF_CONTACT:
@@ -144,12 +144,12 @@ def solve_rows(chain, held, island_io, work_out, solution_out, records_out, a_io
         spanned,
         option[GRAVITY],
     )
-    guess_lift(frames, island, a, rows, work_out.slack[0])
+    guess_de_saxce(frames, island, a, rows, work_out.slack[0])
     iterations, share, residual = 0, 0.0, 0.0
     for _ in range(TURNS):
         stats = newton(solution_out.M, smooth, rows, n, options, work_out, solution_out.row_force, a)
         iterations += stats.iterations
-        share, left = undo_lift(frames, island, option[GRAVITY], share, work_out.slack[0], rows)
+        share, left = update_de_saxce(frames, island, option[GRAVITY], share, work_out.slack[0], rows)
         residual = max(stats.unbalanced, left) / option[GRAVITY]
         if share == 0.0 or iterations >= option[BUDGET]:
             break

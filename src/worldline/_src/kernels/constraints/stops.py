@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from worldline._src.jit import inline
 from worldline._src.kernels.constraints.impacts import BOTH, POSITION_PASS
 from worldline._src.kernels.constraints.laws import HARDNESS, SOFTEST, soft_row
-from worldline._src.kernels.constraints.tables import BOUNCED, HARD, PARTED, PARTS, PHASE, SAFE, STEP
+from worldline._src.kernels.constraints.tables import BOUNCED, HARD, IS_SPLIT, SAFE, SOLVE_PASS, SPLIT, STEP
 from worldline._src.scalar.ops import any_of, constant, maximum, minimum, where
 
 QUIET = 1e-6
@@ -43,21 +43,21 @@ def hard_stop(bounciness, erp, r, v, inverse_inertia, fastest, slow, option):
 
     fastest: speed of recovery in a position pass; slow: the same where one velocity stands for both passes.
     """
-    h, phase, none = option[STEP], option[PHASE], constant(0.0, r)
+    h, solve_pass, none = option[STEP], option[SOLVE_PASS], constant(0.0, r)
 
     # velocity after the impact: at rest, or -e v
     back = where(v < 0.0, v * -bounciness, none)
 
     # recovery: a share of the error in this step, at a bounded speed
-    push = minimum(r * (-erp / h), constant(fastest, r))
-    fast = push > QUIET
-    kept = where(fast, none, push)
+    recovery = minimum(r * (-erp / h), constant(fastest, r))
+    fast = recovery > QUIET
+    kept = where(fast, none, recovery)
     parts = 0
-    if phase == BOTH:
-        kept = minimum(push, constant(max(slow, QUIET), r)) if slow > 0.0 else kept
+    if solve_pass == BOTH:
+        kept = minimum(recovery, constant(max(slow, QUIET), r)) if slow > 0.0 else kept
     else:
-        if phase == POSITION_PASS:
-            kept = push
+        if solve_pass == POSITION_PASS:
+            kept = recovery
         if any_of(fast):
             parts = 1
 
@@ -68,7 +68,7 @@ def hard_stop(bounciness, erp, r, v, inverse_inertia, fastest, slow, option):
 
 
 @inline
-def stop_answer(law, r, v, inverse_inertia, fastest, slow, option):
+def stop_row(law, r, v, inverse_inertia, fastest, slow, option):
     """Reference acceleration and regularizer of a limit by its law; see `hard_stop`."""
     if law.kind == HARD:
         return hard_stop(law.bounciness, law.erp, r, v, inverse_inertia, fastest, slow, option)
@@ -77,8 +77,8 @@ def stop_answer(law, r, v, inverse_inertia, fastest, slow, option):
 
 
 @inline
-def mark_parts(stop, counter_io):
+def mark_split(stop, counter_io):
     """Tell the step that its position and velocity passes differ."""
     if stop.parts != 0:
-        counter_io[PARTS] |= 1
-        counter_io[BOUNCED] |= PARTED
+        counter_io[IS_SPLIT] |= 1
+        counter_io[BOUNCED] |= SPLIT

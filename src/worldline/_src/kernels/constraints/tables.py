@@ -3,7 +3,7 @@
 """The arrays of the constraint part of a step: what may constrain, the rows of this step, and their solution.
 
 Stages of this part have arenas of their own and reach those of the trees and of collision through the
-addresses at the front of `args`. A law, one row of a `*_law` column, is how a constraint answers to being
+addresses at the front of `args`. A law, one row of a `*_law` column, is the response of a constraint to being
 violated: kind, stiffness, damping, d0, dmax, width, middle, power, direct, bounciness, erp.
 """
 
@@ -25,21 +25,21 @@ from worldline._src.kernels.constraints.equality_kinds import (  # noqa: F401 # 
 from worldline._src.scalar.columns import Column, Table
 
 # addresses at the front of args, and 1 when arrays are too small for the step at hand; see room_stages.py
-TREE_M, TREE_C, TREE_D, HIT_M, HIT_C, HIT_ARGS, HIT_D, SHORT = range(8)
+TREE_M, TREE_C, TREE_D, COLLISION_M, COLLISION_C, COLLISION_ARGS, COLLISION_D, SHORT = range(8)
 LINKS = 8
 
 # counters of a step: rows of the island at hand, most solver iterations, 1 when all islands converged,
 # rows without room, contacts, limits that act, actuators at their bounds, islands, rows of all, islands
-# without convergence, 1 when ways and speeds part
+# without convergence, 1 when a step needs a position and a velocity pass
 ROWS, ITERATIONS, CONVERGED, DROPPED, CONTACT_COUNT, ACTIVE_LIMITS, CLAMPED, ISLANDS = range(8)
-ALL_ROWS, UNCONVERGED, PARTS = range(8, 11)
+ALL_ROWS, UNCONVERGED, IS_SPLIT = range(8, 11)
 # the island at hand: ranges of its trees and contacts, and its number
 TREE_FIRST, TREE_END, CONTACT_FIRST, CONTACT_END, ISLAND = range(11, 16)
 # what lasts from step to step: stages that make the rows of an island, contacts of the last step
 ROW_STAGES, LAST_COUNT = 16, 17
 # the island at hand once more: whether contacts bounce, see below, rows of all and islands without
 # convergence before it; then 1 when an island must not get as far as all of its restitution would take it
-BOUNCED, ROWS_BEFORE, UNCONVERGED_BEFORE, HELD_BACK = range(18, 22)
+BOUNCED, ROWS_BEFORE, UNCONVERGED_BEFORE, RESTITUTION_LIMITED = range(18, 22)
 # elements of the Jacobian and of square matrices that the largest dense island of a step needs
 JACOBIAN_NEED, SQUARE_NEED = range(22, 24)
 # islands that were solved by another method because the one asked for did not converge
@@ -61,14 +61,12 @@ STEP, RATIO, TOLERANCE, NEWTON_STEPS, LINE_TOLERANCE, LINE_STEPS, ELLIPTIC, SAFE
 FREE_COLUMNS, SWEEPS, SPEED_TOLERANCE = range(9, 12)
 # 1 for a boxed problem; sleeping: quiet time before it [s], force that wakes [N]; gravity, at least 1 [m/s^2]
 BOXED, QUIET_TIME, DISTURBANCE, GRAVITY = range(12, 16)
-# what a solve is for; see impacts.py
-PHASE = 16
+SOLVE_PASS = 16  # see impacts.py
 # sweeps against slip, and what a sweep must gain; see no_slip.py
 SLIP_SWEEPS, SLIP_TOLERANCE = range(17, 19)
-# share of restitution in the way of an island, and the push that stays in its velocity; see impact_stages.py
-SHARE, SLOW_PUSH = range(19, 21)
-# most rows of a contact
-CONTACT_ROWS = 21
+# share of restitution in the position pass of an island; recovery that stays in its velocity [m/s]
+SHARE, RECOVERY_SPEED = range(19, 21)
+CONTACT_ROWS = 21  # most rows of a contact
 # largest residual of the islands of a step as a share of gravity, and the most of it that counts as solved
 RESIDUAL, RESIDUAL_BOUND = range(22, 24)
 # 1 where sequential impulses stand in for a method that fails; most Newton steps over all turns of an island
@@ -80,12 +78,11 @@ SWEPT, COLD, STRICT = range(26, 29)
 WAKE_SCALE = 29
 # 1 where contacts of large islands of free bodies need rows; see body_rows.py
 BODY_ROWS = 30
-# 1 where sweeps over rows stand in for Newton's method
-SWEEPS_STAND_IN = 31
+SWEEPS_STAND_IN = 31  # 1 where sweeps over rows stand in for Newton's method
 OPTIONS = 32
 
-# bits of BOUNCED: a contact bounces; a contact wants another way than speed
-BOUNCES, PARTED = 1, 2
+# bits of BOUNCED: a contact bounces; position and velocity passes of a contact differ
+BOUNCES, SPLIT = 1, 2
 
 # laws
 KIND, STIFFNESS, DAMPING, D0, DMAX, WIDTH, MIDDLE, POWER, DIRECT, BOUNCINESS, ERP = range(11)
@@ -112,7 +109,7 @@ SIZES = (
     "nfriction",
     "nequality",
     "nequality_data",
-    "nplace",
+    "nanchor",
     "nnode",
     "nmotor",
     "nspeed",
@@ -129,9 +126,9 @@ SIZES = (
     "tree_ends",
     "ncolumn",
     "nlink",
-    "npush",
-    "npush3",
-    "nslot",
+    "npgs",
+    "npgs3",
+    "nbucket",
     "nlcp",
     "nlcp2",
     "njacobian",  # elements laid out for Jacobian rows,
@@ -153,13 +150,13 @@ COLUMNS = (
     Column("shape_condim", "m", ("nshape",), "1, 3, 4 or 6 directions of force."),
     Column("shape_rule", "m", ("nshape", 2), "How friction and restitution combine; see CombineKind."),
     Column("shape_friction", "c", ("nshape", 3), "Sliding, spinning [m], rolling [m].", own=True),
-    Column("shape_law", "c", ("nshape", LAW), "How contact answers."),
+    Column("shape_law", "c", ("nshape", LAW), "Law of contact."),
     Column("shape_contact", "c", ("nshape", 4), "margin [m], gap [m], mixing weight, restitution."),
     # pairs of shapes with parameters of their own, sorted
     Column("pair_key", "m", ("npair",), "Lower shape times the number of shapes plus the higher."),
     Column("pair_condim", "m", ("npair",), "1, 3, 4 or 6 directions of force."),
     Column("pair_friction", "c", ("npair", 5), "Two sliding, spinning [m], two rolling [m].", own=True),
-    Column("pair_law", "c", ("npair", LAW), "How contact answers,"),
+    Column("pair_law", "c", ("npair", LAW), "Law of contact,"),
     Column("pair_friction_law", "c", ("npair", LAW), "and along the other directions of a cone."),
     Column("pair_margin", "c", ("npair",), "Distance below which it pushes [m]."),
     # bodies with the world in front, and degrees of freedom
@@ -191,21 +188,21 @@ COLUMNS = (
     Column("limit_q", "m", ("nlimit",), "Coordinate, the first of a quaternion or position."),
     Column("limit_kind", "m", ("nlimit",), "NUMBER, ANGLE or LENGTH."),
     Column("limit_bound", "c", ("nlimit", 4), "Lower, upper, margin, speed of recovery.", own=True),
-    Column("limit_law", "c", ("nlimit", LAW), "How the limit answers."),
+    Column("limit_law", "c", ("nlimit", LAW), "Law of the limit."),
     # tendons, fixed ones first
     Column("tendon_path", "m", ("ntendon", 2), "Nodes of its path, first and end; none when it is fixed."),
     Column("tendon_span", "m", ("ntendon", 2), "First of its moments, and one past the last."),
     Column("tendon_dof", "m", ("nstretched",), "Degree of freedom of a moment, ascending in a tendon."),
     Column("tendon_coefficient", "c", ("nstretched",), "Length per coordinate of a fixed tendon."),
     Column("tendon_bound", "c", ("ntendon", 4), "Lower, upper, margin, inverse inertia at rest."),
-    Column("tendon_law", "c", ("ntendon", LAW), "How the limit answers."),
+    Column("tendon_law", "c", ("ntendon", LAW), "Law of the limit."),
     Column("tendon_spring", "c", ("ntendon", 4), "Stiffness, damping, lengths between which it is at rest."),
     Column("tendon_friction", "c", ("ntendon", 4), "Largest force, damping, impedance, dmax."),
     Column("tendon_armature", "c", ("ntendon",), "Inertia of its speed [kg]."),
     Column("tendon_force_range", "c", ("ntendon", 2), "Bounds of the sum of actuator forces."),
-    Column("node_kind", "m", ("nnode",), "0 place, 1 sphere, 2 cylinder, 3 pulley."),
-    Column("node_place", "m", ("nnode",), "Where it is."),
-    Column("node_side", "m", ("nnode",), "Place on whose side the tendon passes, -1 for the shorter way."),
+    Column("node_kind", "m", ("nnode",), "0 anchor, 1 sphere, 2 cylinder, 3 pulley."),
+    Column("node_anchor", "m", ("nnode",), "Where it is."),
+    Column("node_side", "m", ("nnode",), "Anchor on whose side the tendon passes, -1 for the shorter way."),
     Column("node_number", "c", ("nnode",), "Radius [m], or divisor of a pulley."),
     # dry friction of joints
     Column("friction_dof", "m", ("nfriction",), "Degree of freedom."),
@@ -215,18 +212,18 @@ COLUMNS = (
     Column("motor_dof", "m", ("nmotor", 2), "Degree of freedom, and the one that leads."),
     Column("motor_q", "m", ("nmotor", 2), "Their coordinates."),
     Column("motor_number", "c", ("nmotor", 2), "Multiplier and offset of a mimic motor."),
-    Column("motor_law", "c", ("nmotor", LAW), "How a mimic motor answers."),
+    Column("motor_law", "c", ("nmotor", LAW), "Law of a mimic motor."),
     Column("speed_dof", "m", ("nspeed",), "Degree of freedom with a speed limit."),
-    # springs between places, and the medium
-    Column("spring_end", "m", ("nspring", 2), "Places."),
+    # springs between anchors, and the fluid
+    Column("spring_end", "m", ("nspring", 2), "Anchors."),
     Column("spring_number", "c", ("nspring", 3), "Length at rest [m], stiffness [N/m], damping [N s/m]."),
-    Column("medium_option", "c", (5,), "Density, viscosity, wind."),
-    Column("medium_box", "c", ("nbox", 12), "Widths of the box of a link and its axes."),
+    Column("fluid_option", "c", (5,), "Density, viscosity, wind."),
+    Column("fluid_box", "c", ("nbox", 12), "Widths of the box of a link and its axes."),
     # equalities
     Column("equality_kind", "m", ("nequality",), "See above."),
-    Column("equality_link", "m", ("nequality", 2), "Kernel links of both places, 0 for the world."),
+    Column("equality_link", "m", ("nequality", 2), "Kernel links of both anchors, 0 for the world."),
     Column("equality_body", "m", ("nequality", 2), "Their bodies, 0 for the world."),
-    Column("equality_first", "m", ("nequality",), "Place, degree of freedom or tendon that is held."),
+    Column("equality_first", "m", ("nequality",), "Anchor, degree of freedom or tendon that is held."),
     Column("equality_second", "m", ("nequality",), "What it is held to; -1 for nothing."),
     Column("equality_coordinate", "m", ("nequality", 2), "Coordinates of JOINT."),
     Column(
@@ -243,11 +240,11 @@ COLUMNS = (
     Column("equality_friction", "c", ("nequality", 4), "Dry friction of its coordinate, as friction_law."),
     Column("equality_armature", "c", ("nequality", 2), "Inertia of its coordinate; with implicit damping."),
     Column("equality_speed", "c", ("nequality", 2), "Least and largest rate of its coordinate."),
-    Column("equality_law", "c", ("nequality", LAW), "How it answers."),
-    Column("equality_turn_law", "c", ("nequality", LAW), "How its rows of rotation answer."),
-    # places: frames fixed to links
-    Column("place_link", "m", ("nplace",), "Kernel link, 0 for the world."),
-    Column("place_pose", "c", ("nplace", 12), "Position and rotation matrix in the link."),
+    Column("equality_law", "c", ("nequality", LAW), "Its law."),
+    Column("equality_turn_law", "c", ("nequality", LAW), "Law of its rows of rotation."),
+    # anchors: frames fixed to links
+    Column("anchor_link", "m", ("nanchor",), "Kernel link, 0 for the world."),
+    Column("anchor_pose", "c", ("nanchor", 12), "Position and rotation matrix in the link."),
     # actuators
     Column(
         "act_kind",
@@ -268,14 +265,14 @@ COLUMNS = (
         "gain (10), bias (10), dynamics (10), ranges of control, force, activation, length.",
     ),
     Column("dof_force_range", "c", ("nv", 2), "Bounds of the sum of actuator forces.", own=True),
-    Column("dof_relieved", "m", ("nv",), "1 where gravity compensation is an actuator force."),
+    Column("dof_gravcomp", "m", ("nv",), "1 where gravity compensation is an actuator force."),
     # options and what changes
     Column("option", "c", (OPTIONS,), "See above."),
     Column("link", "args", (LINKS,), "Addresses of the other arenas."),
     Column("counter", "args", (COUNTERS,), "See above."),
     # islands
-    Column("tree_still", "args", ("ntree",), "1 when all of its motion is prescribed."),
-    Column("tree_rows", "args", ("ntree",), "Most rows of a tree beside those of contacts."),
+    Column("tree_prescribed", "args", ("ntree",), "1 when all of its motion is prescribed."),
+    Column("tree_rows", "args", ("ntree",), "Most rows of a tree without those of contacts."),
     Column("tree_above", "args", ("ntree",), "Scratch of finding islands."),
     Column("tree_island", "args", ("ntree",), "Island of a tree; negative when its motion is prescribed."),
     Column("island_tree", "args", ("ntree",), "Trees sorted by island."),
@@ -290,11 +287,11 @@ COLUMNS = (
     Column("lcp_state", "args", ("nlcp",), "Where a row stands."),
     # contacts across steps
     Column("last_id", "args", ("ncontact", 4), "Shapes and feature in the last step, 1 if touching."),
-    Column("contact_twin", "args", ("ncontact",), "The same contact in the last step, or -1."),
-    Column("slot", "args", ("nslot",), "Hash table; see matching.py."),
+    Column("contact_match", "args", ("ncontact",), "Index of the same contact in the last step, or -1."),
+    Column("bucket", "args", ("nbucket",), "Hash table; see matching.py."),
     # sequential impulses; see body_pgs.py
-    Column("push_a", "args", ("npush",), "First body."),
-    Column("push_b", "args", ("npush",), "Second body."),
+    Column("pgs_a", "args", ("npgs",), "First body."),
+    Column("pgs_b", "args", ("npgs",), "Second body."),
     # rows
     Column("kind", "args", ("nrow",), "Kind of row."),
     Column("dim", "args", ("nrow",), "Rows of the cone that starts here."),
@@ -327,15 +324,15 @@ COLUMNS = (
     ),
     Column("act_blend", "d", ("nu", 2), "How much of its rate an activation takes in a step; the step [s]."),
     Column("act_sum", "d", ("nv",), "Sum of actuator forces on a degree of freedom, within its bounds."),
-    Column("act_relief", "d", ("nv",), "Gravity compensation where it is an actuator force."),
+    Column("act_gravcomp", "d", ("nv",), "Gravity compensation where it is an actuator force."),
     Column("tendon_moment", "d", ("nstretched",), "Change of length by a degree of freedom."),
     Column("tendon_size", "d", ("ntendon", 4), "Length, its rate, passive force, J' v."),
-    Column("medium_force", "d", ("nbox", 6), "Force at the centre of mass and torque of the medium."),
-    Column("spring_force", "d", ("nspring",), "Forces of springs between places [N]."),
-    Column("place_X", "d", ("nplace", 12), "Position and rotation matrix of places in the world."),
+    Column("fluid_force", "d", ("nbox", 6), "Force at the centre of mass and torque of the fluid."),
+    Column("spring_force", "d", ("nspring",), "Forces of springs between anchors [N]."),
+    Column("anchor_X", "d", ("nanchor", 12), "Position and rotation matrix of anchors in the world."),
     Column("equality_axes", "d", ("nequality", 42), "Directions of up to six rows, each with its J' v."),
     Column("equality_bound_axis", "d", (1, 7), "Scratch: direction of a limit."),
-    Column("equality_wrench", "d", ("nequality", 6), "Force and torque on the first place, world axes."),
+    Column("equality_wrench", "d", ("nequality", 6), "Force and torque on the first anchor, world axes."),
     Column("equality_command", "d", ("nequality", 3), "Commanded effort, velocity and acceleration."),
     Column("equality_drive", "d", ("nequality", 2), "Effort of its motor: before rows, and all of it."),
     Column("equality_spring", "d", ("nequality", 2), "Efforts of its spring and of its damper."),
@@ -349,8 +346,10 @@ COLUMNS = (
     Column("row_force", "d", ("nrow",), "Solution."),
     Column("row_impact", "d", ("nrow",), "Speeds wanted and before the impact of hard contacts, added."),
     Column("tree_share", "d", ("ntree",), "Share of restitution that the speed of a tree has."),
-    Column("tree_slow", "d", ("ntree",), "Push that stays in the velocity of a tree [m/s]; see impacts.py."),
-    Column("tree_label", "d", ("ntree",), "Lowest tree of its island; see slot_restitution.py."),
+    Column(
+        "tree_recovery", "d", ("ntree",), "Penetration recovery that stays in the velocity of a tree [m/s]."
+    ),
+    Column("tree_label", "d", ("ntree",), "Lowest tree of its island; see fixed_restitution.py."),
     Column("bounce_force", "d", ("nrow",), "Forces of rows with all restitution,"),
     Column("bounce_speed", "d", ("nrow",), "twice the mean speeds of the impact,"),
     Column("bounce_a", "d", ("ncolumn",), "and accelerations; see restitution.py."),
@@ -363,7 +362,9 @@ COLUMNS = (
     Column("island_a", "d", ("ncolumn",), "The guess, then the solution."),
     Column("a_last", "d", ("nv",), "Accelerations of the step before."),
     Column("a_smooth", "d", ("nv",), "Accelerations without rows,"),
-    Column("way", "d", ("nv",), "and how the rate of displacement of a step differs from its velocity."),
+    Column(
+        "correction", "d", ("nv",), "and how the rate of displacement of a step differs from its velocity."
+    ),
     Column("residual", "d", ("nrow",), "Distance or error of rows, all islands."),
     Column("force", "d", ("nrow",), "Forces of rows, all islands."),
     Column("missed", "d", ("nrow",), "Acceleration that regularizers take off what rows want, all islands."),
@@ -393,42 +394,42 @@ COLUMNS = (
     Column("lcp_hi", "d", ("nlcp",), "and upper bounds."),
     Column("lcp_work", "d", ("nlcp2",), "Scratch of pivoting."),
     Column("last_force", "d", ("ncontact", 6), "Forces of contacts of the last step."),
-    Column("last_point", "d", ("ncontact", 3), "Their places, world frame."),
-    Column("push_axes", "d", ("npush3", 3), "Directions."),
-    Column("push_arm_a", "d", ("npush3", 3), "Arms of the first body."),
-    Column("push_arm_b", "d", ("npush3", 3), "Arms of the second."),
-    Column("push_spin_a", "d", ("npush3", 3), "What a unit impulse does to its rotation,"),
-    Column("push_spin_b", "d", ("npush3", 3), "and to that of the second."),
-    Column("push_block", "d", ("npush", 10), "Response of a contact to itself."),
-    Column("push_target", "d", ("npush3",), "Wanted velocities."),
-    Column("push_R", "d", ("npush3",), "Regularizers."),
-    Column("push_mu", "d", ("npush",), "Friction."),
-    Column("push_active", "d", ("npush",), "1 for contacts that count."),
-    Column("push_impulse", "d", ("npush3",), "Solution."),
-    Column("push_kept", "d", ("npush3",), "Impulses before a sweep,"),
-    Column("push_direction", "d", ("npush3",), "and the conjugate direction; see body_ncg.py."),
-    Column("push_taken", "d", (1,), "Sweeps taken."),
-    Column("push_bounce", "d", ("npush",), "Wanted speed by restitution [m/s]; -1 if not hard."),
-    Column("push_before", "d", ("npush3",), "Speeds before the impact,"),
-    Column("push_speed", "d", ("npush3",), "twice the mean speeds of it with all restitution,"),
-    Column("push_first", "d", ("npush3",), "and the impulses; see body_restitution.py."),
+    Column("last_point", "d", ("ncontact", 3), "Their positions, world frame."),
+    Column("pgs_axes", "d", ("npgs3", 3), "Directions."),
+    Column("pgs_arm_a", "d", ("npgs3", 3), "Arms of the first body."),
+    Column("pgs_arm_b", "d", ("npgs3", 3), "Arms of the second."),
+    Column("pgs_spin_a", "d", ("npgs3", 3), "What a unit impulse does to its rotation,"),
+    Column("pgs_spin_b", "d", ("npgs3", 3), "and to that of the second."),
+    Column("pgs_block", "d", ("npgs", 10), "Response of a contact to itself."),
+    Column("pgs_target", "d", ("npgs3",), "Wanted velocities."),
+    Column("pgs_R", "d", ("npgs3",), "Regularizers."),
+    Column("pgs_mu", "d", ("npgs",), "Friction."),
+    Column("pgs_active", "d", ("npgs",), "1 for contacts that count."),
+    Column("pgs_impulse", "d", ("npgs3",), "Solution."),
+    Column("pgs_kept", "d", ("npgs3",), "Impulses before a sweep,"),
+    Column("pgs_direction", "d", ("npgs3",), "and the conjugate direction; see body_ncg.py."),
+    Column("pgs_taken", "d", (1,), "Sweeps taken."),
+    Column("pgs_bounce", "d", ("npgs",), "Wanted speed by restitution [m/s]; -1 if not hard."),
+    Column("pgs_before", "d", ("npgs3",), "Speeds before the impact,"),
+    Column("pgs_speed", "d", ("npgs3",), "twice the mean speeds of it with all restitution,"),
+    Column("pgs_first", "d", ("npgs3",), "and the impulses; see body_restitution.py."),
     Column("link_linear", "d", ("nlink", 3), "Velocities of centres of mass."),
     Column("link_angular", "d", ("nlink", 3), "Angular velocities."),
     Column("link_inverse_mass", "d", ("nlink",), "Inverse masses."),
     Column("link_inverse_inertia", "d", ("nlink", 6), "Inverse inertias."),
     Column("frame", "d", ("ncontact", 9), "Axes of contacts in rows, normal first."),
-    Column("lift", "d", ("ncontact",), "What is taken off for Coulomb's law, or -1; see coulomb.py."),
-    Column("lift_error", "d", ("ncontact",), "How far the last solve was from it."),
+    Column("de_saxce", "d", ("ncontact",), "De Saxce correction of Coulomb's law, or -1; see coulomb.py."),
+    Column("de_saxce_error", "d", ("ncontact",), "How far the last solve was from it."),
     Column("bounce", "d", ("ncontact",), "What restitution adds to the wanted speed [m/s]; -1 if not hard."),
     Column("mu", "d", ("ncontact", 6), "Friction: two sliding, spin, two rolling; speed of correction."),
-    # rows of several worlds at once; see slot_solve.py
+    # fixed layout: rows of several worlds at once; see fixed_solve.py
     Column("contact_kept", "m", ("ncontact",), "Where the forces of a contact are kept."),
-    Column("row_lifted", "args", ("nfixed",), "1 for the first row of a cone that obeys Coulomb's law."),
+    Column("row_coulomb", "args", ("nfixed",), "1 for the first row of a cone that obeys Coulomb's law."),
     Column("K", "d", ("nfixed", "width"), "Accelerations by unit forces of rows."),
     Column("dual", "d", (4, "nfixed"), "Regularizer, diagonal of the matrix, step, force."),
     Column("dual_block", "d", ("nfixed", 6), "Blocks of cones."),
     Column("dual_local", "d", (24,), "Scratch of one cone."),
-    Column("kept", "d", ("nkept",), "Forces that the next step starts from, in fixed places."),
+    Column("kept", "d", ("nkept",), "Forces that the next step starts from, in a fixed layout."),
     Column("sweeps", "d", (2,), "Sweeps of the last step; steps without convergence."),
 )
 
@@ -466,7 +467,7 @@ TendonView, tendon_view = TABLE.view(
     "tendon_friction",
     "tendon_armature",
     "node_kind",
-    "node_place",
+    "node_anchor",
     "node_side",
     "node_number",
     "dof_q",
@@ -509,8 +510,8 @@ MotorView, motor_view = TABLE.view(
 )
 SpeedView, speed_view = TABLE.view("SpeedView", "speed_dof")
 SpringView, spring_view = TABLE.view("SpringView", "spring_end", "spring_on", "spring_number", "spring_force")
-MediumView, medium_view = TABLE.view("MediumView", "medium_option", "medium_box", "medium_force")
-PlaceView, place_view = TABLE.view("PlaceView", "place_link", "place_pose", "place_X")
+FluidView, fluid_view = TABLE.view("FluidView", "fluid_option", "fluid_box", "fluid_force")
+AnchorPoseView, anchor_pose_view = TABLE.view("AnchorPoseView", "anchor_link", "anchor_pose", "anchor_X")
 ActuatorView, actuator_view = TABLE.view(
     "ActuatorView",
     "act_kind",
@@ -535,8 +536,8 @@ ActuatorView, actuator_view = TABLE.view(
     "act_damping",
     "act_blend",
     "act_sum",
-    "dof_relieved",
-    "act_relief",
+    "dof_gravcomp",
+    "act_gravcomp",
     "tendon_sum",
     "tendon_force_range",
 )
@@ -552,7 +553,7 @@ IslandView, island_view = TABLE.view(
     "tree_dof",
     "body_tree",
     "tie",
-    "tree_still",
+    "tree_prescribed",
     "tree_above",
     "tree_island",
     "island_tree",
@@ -581,36 +582,43 @@ MemberView, member_view = TABLE.view(
     "column_dof",
     "counter",
 )
-TwinView, twin_view = TABLE.view(
-    "TwinView", "last_id", "last_force", "last_point", "contact_force", "contact_twin", "slot", "counter"
+ContactMemoryView, contact_memory_view = TABLE.view(
+    "ContactMemoryView",
+    "last_id",
+    "last_force",
+    "last_point",
+    "contact_force",
+    "contact_match",
+    "bucket",
+    "counter",
 )
-PushView, push_view = TABLE.view(
-    "PushView",
-    "push_a",
-    "push_b",
-    "push_axes",
-    "push_arm_a",
-    "push_arm_b",
-    "push_spin_a",
-    "push_spin_b",
-    "push_block",
-    "push_target",
-    "push_R",
-    "push_mu",
-    "push_active",
+PgsView, pgs_view = TABLE.view(
+    "PgsView",
+    "pgs_a",
+    "pgs_b",
+    "pgs_axes",
+    "pgs_arm_a",
+    "pgs_arm_b",
+    "pgs_spin_a",
+    "pgs_spin_b",
+    "pgs_block",
+    "pgs_target",
+    "pgs_R",
+    "pgs_mu",
+    "pgs_active",
 )
-PushBodyView, push_body_view = TABLE.view(
-    "PushBodyView", "link_linear", "link_angular", "link_inverse_mass", "link_inverse_inertia"
+PgsBodyView, pgs_body_view = TABLE.view(
+    "PgsBodyView", "link_linear", "link_angular", "link_inverse_mass", "link_inverse_inertia"
 )
-PushWorkView, push_work_view = TABLE.view(
-    "PushWorkView", "push_impulse", "push_taken", "push_kept", "push_direction", "tree_link"
+PgsWorkView, pgs_work_view = TABLE.view(
+    "PgsWorkView", "pgs_impulse", "pgs_taken", "pgs_kept", "pgs_direction", "tree_link"
 )
-PushBounceView, push_bounce_view = TABLE.view(
-    "PushBounceView", "push_bounce", "push_before", "push_speed", "push_first", "tree_share"
+PgsBounceView, pgs_bounce_view = TABLE.view(
+    "PgsBounceView", "pgs_bounce", "pgs_before", "pgs_speed", "pgs_first", "tree_share"
 )
 TreeSpanView, tree_span_view = TABLE.view("TreeSpanView", "tree_dof", "tree_links")
 FreeTreeView, free_tree_view = TABLE.view(
-    "FreeTreeView", "tree_dof", "body_tree", "tree_still", "dof_column", "tree_block", "contact_block"
+    "FreeTreeView", "tree_dof", "body_tree", "tree_prescribed", "dof_column", "tree_block", "contact_block"
 )
 TreeMassView, tree_mass_view = TABLE.view("TreeMassView", "tree_dof", "tree_mass_at", "tree_mass")
 TreeRoomView, tree_room_view = TABLE.view("TreeRoomView", "tree_rows", "tree_link")
@@ -621,7 +629,15 @@ BoxedView, boxed_view = TABLE.view(
 )
 ProgramView, program_view = TABLE.view("ProgramView", "program", "counter")
 ContactFrameView, contact_frame_view = TABLE.view(
-    "ContactFrameView", "base", "frame", "mu", "lift", "lift_error", "bounce", "contact_row", "counter"
+    "ContactFrameView",
+    "base",
+    "frame",
+    "mu",
+    "de_saxce",
+    "de_saxce_error",
+    "bounce",
+    "contact_row",
+    "counter",
 )
 SolveView, solve_view = TABLE.view(
     "SolveView",
@@ -636,18 +652,18 @@ SolveView, solve_view = TABLE.view(
     "option",
 )
 BounceView, bounce_view = TABLE.view("BounceView", "bounce_force", "bounce_speed", "bounce_a", "tree_share")
-SlotBounceView, slot_bounce_view = TABLE.view(
-    "SlotBounceView",
+FixedBounceView, fixed_bounce_view = TABLE.view(
+    "FixedBounceView",
     "bounce_force",
     "bounce_speed",
     "bounce_a",
     "a_smooth",
     "tree_label",
     "tree_share",
-    "tree_still",
+    "tree_prescribed",
     "counter",
 )
-ApartView, apart_view = TABLE.view("ApartView", "a_smooth", "way", "tree_share", "tree_slow")
+SplitView, split_view = TABLE.view("SplitView", "a_smooth", "correction", "tree_share", "tree_recovery")
 SlipView, slip_view = TABLE.view("SlipView", "slip_B", "slip_L", "slip_work")
 SweepView, sweep_view = TABLE.view(
     "SweepView", "sweep_K", "sweep_dual", "sweep_block", "sweep_row", "dual_local"
@@ -672,7 +688,7 @@ WorkView, work_view = TABLE.view(
 DualView, dual_view = TABLE.view(
     "DualView",
     "contact_kept",
-    "row_lifted",
+    "row_coulomb",
     "row_first",
     "row_end",
     "body_tree",

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Forces of actuators and tendons that answer to speeds, at the end of a step, one tree at a time.
+"""Forces of actuators and tendons that depend on velocities, at the end of a step, one tree at a time.
 
 A force along a length with moments m that loses d for every unit of the rate of that length adds h d m^T m to
 the inertia of a step. Pairs of degrees of freedom of which neither moves the other are left at the beginning
@@ -42,8 +42,8 @@ from worldline._src.kernels.muscles import muscle_slope
 _TENDON_DAMPING = 1
 
 
-class Answering(NamedTuple):
-    """What answers to speeds beside joints and drives."""
+class VelocityGains(NamedTuple):
+    """Force elements with forces by velocities, besides joints and drives."""
 
     act: Any
     tendon: Any
@@ -128,9 +128,9 @@ def _reaches(span, dofs, k, first, end):
 
 
 @inline
-def needs_damping(damped, answering, first, end):
-    """Whether anything answers to speeds of degrees of freedom from `first` to `end - 1`."""
-    act, tendon = answering.act, answering.tendon
+def needs_damping(damped, gains, first, end):
+    """Whether any force depends on velocities of degrees of freedom from `first` to `end - 1`."""
+    act, tendon = gains.act, gains.tendon
     found = is_damped(damped, first, end)
     for u in range(act.act_damping.shape[0]):
         if act.act_damping[u] != 0.0 and _reaches(act.act_span, act.act_dof, u, first, end):
@@ -160,12 +160,12 @@ def _add_square(chain, moments, k, first, end, size, H_io):
 
 
 @kernel
-def damp_tree_velocities(damped, answering, M, first, n, h, work_out, a_io):
+def damp_tree_velocities(damped, gains, M, first, n, h, work_out, a_io):
     """a = (M - h Q)^-1 M a for `n` degrees of freedom from `first` on, Q the change of forces by velocities.
 
     M is the mass matrix of the tree, (n, n). The arrays of work_out are those of `NewtonWork`, cut for n.
     """
-    act, tendon, H = answering.act, answering.tendon, work_out.H
+    act, tendon, H = gains.act, gains.tendon, work_out.H
     gather_tree(damped, M, first, n, h, a_io, work_out)
     of_actuators = _Moments(act.act_span, act.act_dof, act.act_moment, act.dof_moment)
     of_tendons = _Moments(tendon.tendon_span, tendon.tendon_dof, tendon.tendon_moment, tendon.dof_moment)

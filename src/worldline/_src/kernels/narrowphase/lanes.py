@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The families that run for several worlds at once: round shapes, and round shapes and boxes on half spaces.
 
-All worlds look at the same pairs, so there is no list of contacts but a fixed number of slots a pair: four
-rows of position, normal, depth and feature. A slot without a contact has the depth -BOTTOMLESS; so has, in
-the rows of contacts that a step reads, a slot beyond the margin of its pair. Nothing here branches on a
+All worlds look at the same pairs, so there is no list of contacts but a fixed layout of four rows
+a pair: position, normal, depth and feature. A row without a contact has the depth -BOTTOMLESS; so has, in
+the rows of contacts that a step reads, a row beyond the margin of its pair. Nothing here branches on a
 number, and a lane has the bits of the same world alone.
 """
 
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel, stage
-from worldline._src.kernels.broadphase.aabb import place_shape
+from worldline._src.kernels.broadphase.aabb import pose_shape
 from worldline._src.kernels.narrowphase.emit import ordered, pair_margin
 from worldline._src.kernels.narrowphase.flat import plane_box, plane_capsule
 from worldline._src.kernels.narrowphase.round import round_contacts
@@ -23,40 +23,44 @@ from worldline._src.kernels.narrowphase.tables import (
     PLANE,
     bucket_view,
     contact_view,
-    place_view,
+    fixed_contact_view,
+    shape_pose_view,
     shape_view,
-    slot_view,
 )
 from worldline._src.kernels.narrowphase.values import add_scaled, load_axis, load_position, load_rotation
 from worldline._src.scalar.ops import constant, where
 from worldline._src.spatial.vec3 import Vec3, add, dot, scale, sub
 
-SLOTS = 4
-"""Rows of slots a pair has."""
+PAIR_CONTACTS = 4
+"""Rows of the fixed layout that a pair has."""
 
 
-def is_slot_pair(type_a, type_b):
+def is_fixed_pair(type_a, type_b):
     """Whether a pair of types, the lower first, is of these families."""
     if type_a == PLANE:
         return PLANE < type_b <= BOX
     return type_b <= CAPSULE
 
 
-has_slots = inline(is_slot_pair)
+has_fixed_contacts = inline(is_fixed_pair)
 
 
 @inline
-def _put(slot, row, origin, p, n, depth, feature):
-    slot[row, 0], slot[row, 1], slot[row, 2] = origin.x + p.x, origin.y + p.y, origin.z + p.z
-    slot[row, 3], slot[row, 4], slot[row, 5] = n.x, n.y, n.z
-    slot[row, 6], slot[row, 7] = depth, feature
+def _put(contact_rows, row, origin, p, n, depth, feature):
+    contact_rows[row, 0], contact_rows[row, 1], contact_rows[row, 2] = (
+        origin.x + p.x,
+        origin.y + p.y,
+        origin.z + p.z,
+    )
+    contact_rows[row, 3], contact_rows[row, 4], contact_rows[row, 5] = n.x, n.y, n.z
+    contact_rows[row, 6], contact_rows[row, 7] = depth, feature
 
 
 @inline
-def _put_empty(slot, row, like):
+def _put_empty(contact_rows, row, like):
     zero = constant(0.0, like)
     none = Vec3(zero, zero, zero)
-    _put(slot, row, none, none, none, constant(-BOTTOMLESS, like), zero)
+    _put(contact_rows, row, none, none, none, constant(-BOTTOMLESS, like), zero)
 
 
 @inline
@@ -66,7 +70,7 @@ def _half_vector(shapes, i):
 
 
 @inline
-def _round_slots(shapes, a, b, slot, row):
+def _fixed_round(shapes, a, b, contact_rows, row):
     X = shapes.shape_X_W
     origin = load_position(X, a)
     p = sub(load_position(X, b), origin)
@@ -74,15 +78,15 @@ def _round_slots(shapes, a, b, slot, row):
     first, second = round_contacts(_half_vector(shapes, a), _half_vector(shapes, b), p, ra, rb)
     middle = scale(add(first.point_a, first.point_b), 0.5)
     zero = constant(0.0, p.x)
-    _put(slot, row, origin, middle, first.normal, -first.distance, zero)
+    _put(contact_rows, row, origin, middle, first.normal, -first.distance, zero)
     middle = scale(add(second.point_a, second.point_b), 0.5)
-    _put(slot, row + 1, origin, middle, second.normal, -second.distance, zero + 1.0)
-    _put_empty(slot, row + 2, p.x)
-    _put_empty(slot, row + 3, p.x)
+    _put(contact_rows, row + 1, origin, middle, second.normal, -second.distance, zero + 1.0)
+    _put_empty(contact_rows, row + 2, p.x)
+    _put_empty(contact_rows, row + 3, p.x)
 
 
 @inline
-def _flat_slots(shapes, a, b, sign, slot, row):
+def _fixed_flat(shapes, a, b, sign, contact_rows, row):
     X = shapes.shape_X_W
     n, centre = load_axis(X, a), load_position(X, b)
     p = scale(n, dot(n, sub(centre, load_position(X, a))))
@@ -91,64 +95,66 @@ def _flat_slots(shapes, a, b, sign, slot, row):
     if shapes.shape_type[b] == BOX:
         k = 0
         for height, corner, feature in plane_box(n, p, load_rotation(X, b), size):
-            _put(slot, row + k, origin, add_scaled(corner, n, -0.5 * height), normal, -height, feature)
+            _put(
+                contact_rows, row + k, origin, add_scaled(corner, n, -0.5 * height), normal, -height, feature
+            )
             k += 1
         return
     h0, low, h1, high = plane_capsule(n, p, _half_vector(shapes, b), size.x + 0.0 * p.x)
     zero = constant(0.0, p.x)
-    _put(slot, row, origin, add_scaled(low, n, -0.5 * h0), normal, -h0, zero)
-    _put(slot, row + 1, origin, add_scaled(high, n, -0.5 * h1), normal, -h1, zero + 1.0)
-    _put_empty(slot, row + 2, p.x)
-    _put_empty(slot, row + 3, p.x)
+    _put(contact_rows, row, origin, add_scaled(low, n, -0.5 * h0), normal, -h0, zero)
+    _put(contact_rows, row + 1, origin, add_scaled(high, n, -0.5 * h1), normal, -h1, zero + 1.0)
+    _put_empty(contact_rows, row + 2, p.x)
+    _put_empty(contact_rows, row + 3, p.x)
 
 
 @kernel
-def slot_pairs(shapes, buckets, slots_out):
-    """Fill the slots of every pair of these families; other pairs are left alone."""
-    slot = slots_out.slot
+def fixed_contacts(shapes, buckets, fixed_out):
+    """Fill the rows of every pair of these families; other pairs are left alone."""
+    contact_rows = fixed_out.fixed_contact
     for q in range(buckets.counter[PAIRS]):
         a, b, flip = ordered(shapes, buckets.pair[q, 0], buckets.pair[q, 1])
-        if not has_slots(shapes.shape_type[a], shapes.shape_type[b]):
+        if not has_fixed_contacts(shapes.shape_type[a], shapes.shape_type[b]):
             continue
         if shapes.shape_type[a] == PLANE:
-            _flat_slots(shapes, a, b, -1.0 if flip else 1.0, slot, SLOTS * q)
+            _fixed_flat(shapes, a, b, -1.0 if flip else 1.0, contact_rows, PAIR_CONTACTS * q)
         else:
-            _round_slots(shapes, buckets.pair[q, 0], buckets.pair[q, 1], slot, SLOTS * q)
+            _fixed_round(shapes, buckets.pair[q, 0], buckets.pair[q, 1], contact_rows, PAIR_CONTACTS * q)
 
 
 @stage
-def place_slots(m, c, args, d):
+def fixed_shape_poses(m, c, args, d):
     """Body poses -> shape poses; without a broad phase nobody asks for boxes."""
-    shapes, placed = place_view(m, c, args, d), shape_view(m, c, args, d)
+    shapes, placed = shape_pose_view(m, c, args, d), shape_view(m, c, args, d)
     for i in range(shapes.shape_type.shape[0]):
-        place_shape(shapes, i, placed.shape_X_W)
+        pose_shape(shapes, i, placed.shape_X_W)
 
 
 @stage
-def narrow_slots(m, c, args, d):
-    """Pairs and shape poses -> slots, for one world or a group of lanes."""
-    slot_pairs(shape_view(m, c, args, d), bucket_view(m, c, args, d), slot_view(m, c, args, d))
+def narrow_fixed(m, c, args, d):
+    """Pairs and shape poses -> contacts of the fixed layout, for one world or a group of lanes."""
+    fixed_contacts(shape_view(m, c, args, d), bucket_view(m, c, args, d), fixed_contact_view(m, c, args, d))
 
 
 @kernel
-def slot_contacts(shapes, buckets, slots, contacts_out):
+def settle_contacts(shapes, buckets, fixed, contacts_out):
     """Slots as rows of contacts; those beyond the margin of their pair are empty."""
-    slot, contact = slots.slot, contacts_out.contact
+    contact_rows, contact = fixed.fixed_contact, contacts_out.contact
     for q in range(buckets.counter[PAIRS]):
         margin = pair_margin(shapes, buckets.pair[q, 0], buckets.pair[q, 1])
-        for row in range(SLOTS * q, SLOTS * q + SLOTS):
+        for row in range(PAIR_CONTACTS * q, PAIR_CONTACTS * q + PAIR_CONTACTS):
             for j in range(6):
-                contact[row, j] = slot[row, j]
-            depth = slot[row, 6]
+                contact[row, j] = contact_rows[row, j]
+            depth = contact_rows[row, 6]
             contact[row, 6] = where(-depth <= margin, depth, constant(-BOTTOMLESS, depth))
 
 
 @stage
-def settle_slots(m, c, args, d):
+def settle_fixed_contacts(m, c, args, d):
     """Slots -> contacts within the margins."""
-    slot_contacts(
+    settle_contacts(
         shape_view(m, c, args, d),
         bucket_view(m, c, args, d),
-        slot_view(m, c, args, d),
+        fixed_contact_view(m, c, args, d),
         contact_view(m, c, args, d),
     )

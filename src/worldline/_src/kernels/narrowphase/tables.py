@@ -52,7 +52,7 @@ IWORK = 2048
 """Work space of the narrow phase, in numbers; offsets into it are constants of the modules that use it."""
 
 BOTTOMLESS = 1.0e30
-"""Minus this is the depth of a slot that holds no contact."""
+"""Minus this is the depth of a row of the fixed layout that holds no contact."""
 
 
 SIZES = (
@@ -72,7 +72,7 @@ SIZES = (
     "nignored",
     "nexplicit",
     "ntree",
-    "nslot",
+    "nfixed_contact",
 )
 COLUMNS = (
     Column("shape_type", "m", ("nshape",), "Type of shape."),
@@ -125,11 +125,16 @@ COLUMNS = (
     Column("tree_box", "d", ("ntree", 6), "Boxes of tree nodes."),
     Column("contact", "d", ("ncontact", 7), "Position, normal, depth."),
     Column("closest", "d", ("npair", 10), "Distance, normal, point of the first, point of the second."),
-    Column("slot", "d", ("nslot", 8), "Fixed rows of contacts for lanes: position, normal, depth, feature."),
+    Column(
+        "fixed_contact",
+        "d",
+        ("nfixed_contact", 8),
+        "Fixed rows of contacts for lanes: position, normal, depth, feature.",
+    ),
     Column("work", "d", (WORK,), "Numbers of the narrow phase."),
 )
 TABLE = Table(SIZES, COLUMNS)
-SLOT = TABLE.slot
+ENTRY = TABLE.entry
 """Where the header has a size or the offset of a column."""
 
 ShapeView, shape_view = TABLE.view(
@@ -141,8 +146,8 @@ ShapeView, shape_view = TABLE.view(
     "shape_margin",
     "shape_X_W",
 )
-PlaceView, place_view = TABLE.view(
-    "PlaceView",
+ShapePoseView, shape_pose_view = TABLE.view(
+    "ShapePoseView",
     "shape_type",
     "shape_body",
     "shape_geom",
@@ -151,7 +156,7 @@ PlaceView, place_view = TABLE.view(
     "shape_margin",
     "body_X_W",
 )
-PlacedView, placed_view = TABLE.view("PlacedView", "shape_X_W", "box", "shape_margin")
+ShapeBoxView, shape_box_view = TABLE.view("ShapeBoxView", "shape_X_W", "box", "shape_margin")
 HullView, hull_view = TABLE.view("HullView", "vertex", "near_start", "near", "start")
 FaceView, face_view = TABLE.view("FaceView", "geom", "vertex", "face_plane", "face_start", "face_corner")
 GeomView, geom_view = TABLE.view("GeomView", "geom", "vertex", "face_plane", "near_start", "near", "start")
@@ -188,4 +193,4 @@ TreeView, tree_view = TABLE.view(
     "TreeView", "tree_node", "tree_box", "tree_order", "tree_leaf", "tree_root", "fat_box", "moved"
 )
 PairView, pair_view = TABLE.view("PairView", "counter", "pair", "fat_pair", "new_pair")
-SlotView, slot_view = TABLE.view("SlotView", "slot")
+FixedContactView, fixed_contact_view = TABLE.view("FixedContactView", "fixed_contact")

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
+from worldline._src.kernels.anchors import anchor_position, anchor_rotation
 from worldline._src.kernels.constraints.tables import CONTACT_COUNT, DISTANCE, POINT, POSE
 from worldline._src.kernels.links import center_of_mass
-from worldline._src.kernels.places import place_position, place_rotation
 from worldline._src.kernels.sensors.frames import store_three
 from worldline._src.kernels.sensors.subtrees import spin_momentum, world_center
 from worldline._src.kernels.sensors.tables import TORQUE
@@ -80,7 +80,7 @@ def read_touch(frames, touching, rows, reading_out):
     row, f = rows.touch_row, touching.contact_force
     for n in range(row.shape[0]):
         at, frame, body, kind = row[n, 0], row[n, 1], row[n, 2], row[n, 3]
-        p, R = place_position(frames.frame_X, frame), place_rotation(frames.frame_X, frame)
+        p, R = anchor_position(frames.frame_X, frame), anchor_rotation(frames.frame_X, frame)
         size = Vec3(rows.touch_size[n, 0], rows.touch_size[n, 1], rows.touch_size[n, 2])
         total = constant(0.0, p.x)
         for k in range(touching.counter[CONTACT_COUNT]):
@@ -131,7 +131,7 @@ def link_demands(moving, gravity, body_f, rows_out):
         V, A = load_motion(moving.vel.link_V, i), load_motion(moving.A, i)
         a = classical_acceleration(V, A, center_of_mass(inertia, pos, i))
         b, m = moving.body.link_body[i], inertia.link_mass[i]
-        f = scale(sub(a, scale(g, rows_out.link_relief[i])), m)
+        f = scale(sub(a, scale(g, rows_out.link_weight_share[i])), m)
         f = sub(f, Vec3(body_f[b, 3], body_f[b, 4], body_f[b, 5]))
         turn = add(spin_momentum(inertia, pos, i, A.ang), cross(V.ang, spin_momentum(inertia, pos, i, V.ang)))
         turn = sub(turn, Vec3(body_f[b, 0], body_f[b, 1], body_f[b, 2]))
@@ -156,7 +156,7 @@ def contact_demands(touching, body_link, rows_io):
 
 
 @kernel
-def equality_demands(equality, place_X, body_link, rows_io):
+def equality_demands(equality, anchor_X, body_link, rows_io):
     """Take the forces of equalities between points and poses off what links must get from their joints."""
     demand, wrench = rows_io.link_demand, equality.equality_wrench
     for n in range(equality.equality_kind.shape[0]):
@@ -170,7 +170,7 @@ def equality_demands(equality, place_X, body_link, rows_io):
                 end = equality.equality_first[n] if side == 0 else equality.equality_second[n]
                 i, sign = body_link[equality.equality_body[n, side]], 1.0 if side == 0 else -1.0
                 if i > 0:
-                    point = place_position(place_X, end)
+                    point = anchor_position(anchor_X, end)
                     _take(demand, i, _demand_center(demand, i), point, scale(push, sign), scale(twist, sign))
 
 
@@ -180,7 +180,7 @@ def read_forces(frames, rows, reading_out):
     row, demand = rows.force_row, rows.link_demand
     for n in range(row.shape[0]):
         at, quantity, frame = row[n, 0], row[n, 1], row[n, 2]
-        p, R = place_position(frames.frame_X, frame), place_rotation(frames.frame_X, frame)
+        p, R = anchor_position(frames.frame_X, frame), anchor_rotation(frames.frame_X, frame)
         zero = constant(0.0, p.x)
         total = Vec3(zero, zero, zero)
         for j in range(row[n, 3], row[n, 4]):
@@ -246,7 +246,9 @@ def _find(frames, touching, rows_io, n):
             continue
         frame = row[n, _FRAME]
         if frame >= 0:
-            local = rotate_back(place_rotation(X, frame), sub(_point(touching, k), place_position(X, frame)))
+            local = rotate_back(
+                anchor_rotation(X, frame), sub(_point(touching, k), anchor_position(X, frame))
+            )
             size = Vec3(rows_io.found_size[n, 0], rows_io.found_size[n, 1], rows_io.found_size[n, 2])
             if contains(row[n, _KIND], size, local) == 0.0:
                 continue

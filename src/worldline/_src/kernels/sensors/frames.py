@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.places import place_position, place_rotation
+from worldline._src.kernels.anchors import anchor_position, anchor_rotation
 from worldline._src.kernels.sensors.tables import (
     ANGULAR,
     FIELD,
@@ -47,7 +47,7 @@ _NEAREST = 1e-15
 def _arm(pos, frames, k, i):
     """Origin of frame `k` of link `i` relative to the reference point of its tree, world axes."""
     return add(
-        load_vec3(pos.link_p, i), rotate(load_mat3(pos.link_R, i), place_position(frames.frame_pose, k))
+        load_vec3(pos.link_p, i), rotate(load_mat3(pos.link_R, i), anchor_position(frames.frame_pose, k))
     )
 
 
@@ -75,12 +75,12 @@ def _store_pose(X, k, p, R):
 def frame_poses(tree, pos, frames_io):
     """Position p_L + R_L p and rotation R_L R of every frame; those of the world stay."""
     for k in range(frames_io.frame_link.shape[0]):
-        i, R = frames_io.frame_link[k], place_rotation(frames_io.frame_pose, k)
+        i, R = frames_io.frame_link[k], anchor_rotation(frames_io.frame_pose, k)
         if i > 0:
             p = add(load_vec3(pos.link_origin, tree.link_root[i]), _arm(pos, frames_io, k, i))
             _store_pose(frames_io.frame_X, k, p, mat_mul(load_mat3(pos.link_R, i), R))
         else:
-            _store_pose(frames_io.frame_X, k, place_position(frames_io.frame_pose, k), R)
+            _store_pose(frames_io.frame_X, k, anchor_position(frames_io.frame_pose, k), R)
 
 
 @kernel
@@ -123,14 +123,14 @@ def read_poses(frames, rows, reading_out):
             rows.pose_row[n, 2],
             rows.pose_row[n, 3],
         )
-        p, R = place_position(X, k), place_rotation(X, k)
+        p, R = anchor_position(X, k), anchor_rotation(X, k)
         if quantity == FIELD:
             field = Vec3(number[n, 0] + 0.0 * p.x, number[n, 1] + 0.0 * p.x, number[n, 2] + 0.0 * p.x)
             store_three(reading_out, at, rotate_back(R, field))
             continue
         if other >= 0:
-            R_O = place_rotation(X, other)
-            p, R = rotate_back(R_O, sub(p, place_position(X, other))), mat_mul(transpose(R_O), R)
+            R_O = anchor_rotation(X, other)
+            p, R = rotate_back(R_O, sub(p, anchor_position(X, other))), mat_mul(transpose(R_O), R)
         if quantity == POSITION:
             store_three(reading_out, at, p)
         elif quantity == QUATERNION:
@@ -160,13 +160,13 @@ def read_velocities(frames, rows, reading_out):
         first = 0 if quantity == ANGULAR else 3
         a = Vec3(V[k, first], V[k, first + 1], V[k, first + 2])
         if axes == OWN_AXES:
-            a = rotate_back(place_rotation(X, k), a)
+            a = rotate_back(anchor_rotation(X, k), a)
         elif axes == OTHER_AXES:
             a = sub(a, Vec3(V[other, first], V[other, first + 1], V[other, first + 2]))
             if quantity == LINEAR:
                 spin = Vec3(V[other, 0], V[other, 1], V[other, 2])
-                a = sub(a, cross(spin, sub(place_position(X, k), place_position(X, other))))
-            a = rotate_back(place_rotation(X, other), a)
+                a = sub(a, cross(spin, sub(anchor_position(X, k), anchor_position(X, other))))
+            a = rotate_back(anchor_rotation(X, other), a)
         store_three(reading_out, at, a)
 
 
@@ -181,7 +181,7 @@ def read_accelerations(frames, rows, gravity, reading_out):
         else:
             a = Vec3(A[k, 3] - gravity[0], A[k, 4] - gravity[1], A[k, 5] - gravity[2])
         if axes == OWN_AXES:
-            a = rotate_back(place_rotation(X, k), a)
+            a = rotate_back(anchor_rotation(X, k), a)
         store_three(reading_out, at, a)
 
 

@@ -69,7 +69,7 @@ def read_subtrees(tree, inertia, pos, vel, rows, reading_out):
 
 
 @kernel
-def add_spring_energy(tendon, springs, place_X, at, reading_io):
+def add_spring_energy(tendon, springs, anchor_X, at, reading_io):
     """Energy of tendons, 1/2 k stretch^2 beyond the lengths at rest, and of springs between bodies."""
     total = reading_io[at]
     for i in range(tendon.tendon_spring.shape[0]):
@@ -79,8 +79,8 @@ def add_spring_energy(tendon, springs, place_X, at, reading_io):
     for i in range(springs.spring_end.shape[0]):
         if springs.spring_on[i] != 0:
             a, b = springs.spring_end[i, 0], springs.spring_end[i, 1]
-            x, y = place_X[b, 0] - place_X[a, 0], place_X[b, 1] - place_X[a, 1]
-            z = place_X[b, 2] - place_X[a, 2]
+            x, y = anchor_X[b, 0] - anchor_X[a, 0], anchor_X[b, 1] - anchor_X[a, 1]
+            z = anchor_X[b, 2] - anchor_X[a, 2]
             stretch = sqrt(x * x + y * y + z * z) - springs.spring_number[i, 0]
             total = total + 0.5 * springs.spring_number[i, 1] * stretch * stretch
     reading_io[at] = total

@@ -15,7 +15,7 @@ from worldline._src.scalar.columns import Column, Table
 # addresses at the front of args: arenas of the trees, of rows, of contacts, of what rays see, of solids
 TREE_M, TREE_C, TREE_D = range(3)
 ROW_M, ROW_C, ROW_ARGS, ROW_D = range(3, 7)
-HIT_M, HIT_C, HIT_ARGS, HIT_D = range(7, 11)
+COLLISION_M, COLLISION_C, COLLISION_ARGS, COLLISION_D = range(7, 11)
 SEEN_M, SEEN_C, SEEN_ARGS, SEEN_D = range(11, 15)
 SOLID_M, SOLID_C, SOLID_ARGS, SOLID_D = range(15, 19)
 LINKS = 24
@@ -95,7 +95,9 @@ COLUMNS = (
     Column("energy_row", "m", ("nenergy", 2), "At, quantity."),
     # forces between a body and its parent
     Column("force_row", "m", ("nforce", 5), "At, quantity, frame, first and end in `member`."),
-    Column("link_relief", "c", ("nlink",), "Share of its weight that acts: 1 less what is compensated."),
+    Column(
+        "link_weight_share", "c", ("nlink",), "Share of its weight that acts: 1 less what is compensated."
+    ),
     Column("link_demand", "d", ("nlink", 9), "Force, torque about the centre of mass, centre of mass."),
     # touch and contacts
     Column("shape_hard", "m", ("nshape",), "1 for shapes of the collision tables whose contact law is hard."),
@@ -136,7 +138,9 @@ SubtreeRowView, subtree_row_view = TABLE.view("SubtreeRowView", "subtree_row", "
 EffortRowView, effort_row_view = TABLE.view(
     "EffortRowView", "effort_row", "effort_sum", "limit_row", "energy_row"
 )
-ForceRowView, force_row_view = TABLE.view("ForceRowView", "force_row", "member", "link_relief", "link_demand")
+ForceRowView, force_row_view = TABLE.view(
+    "ForceRowView", "force_row", "member", "link_weight_share", "link_demand"
+)
 TouchRowView, touch_row_view = TABLE.view("TouchRowView", "touch_row", "touch_size")
 FoundRowView, found_row_view = TABLE.view(
     "FoundRowView",

@@ -20,11 +20,11 @@ from worldline._src.scalar.ops import absolute, any_of, constant, maximum, where
 @inline
 def _trees(contact_id, made, k):
     """The trees of contact `k` that can move, -1 for others; the first is there whenever one is."""
-    tree, still = made.dual.body_tree, made.bounce.tree_still
+    tree, prescribed = made.dual.body_tree, made.bounce.tree_prescribed
     a, b = tree[contact_id[k, 2]], tree[contact_id[k, 3]]
-    if a >= 0 and still[a] != 0:
+    if a >= 0 and prescribed[a] != 0:
         a = -1
-    if b >= 0 and still[b] != 0:
+    if b >= 0 and prescribed[b] != 0:
         b = -1
     if a < 0:
         a, b = b, -1
@@ -86,7 +86,7 @@ def gaining_worlds(contact_id, option, force, a, made_io):
     """
     frames, bounce = made_io.frames, made_io.bounce
     h, zero = option[STEP], constant(0.0, a[0])
-    gain, most = frames.lift_error, zero
+    gain, most = frames.de_saxce_error, zero
     for k in range(frames.contact_row.shape[0]):
         first = _bounces(contact_id, made_io, k)
         if first >= 0:

@@ -1,16 +1,16 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Bounds of the energy that hard contacts of an island bring in: by pushing overlap apart, by being unsolved.
+"""Bounds of the energy that hard contacts of an island bring in: by penetration recovery, by being unsolved.
 
-A push up to SLOW stays in the velocity (`impacts.py`). Where bodies are jammed into each other, such pushes
+Recovery up to SLOW stays in the velocity (`impacts.py`). Where bodies are jammed into each other, contacts
 work against each other across long arms, and forces grow until something spins away: slow contacts, fast
 bodies. So the gain of an island is compared with the energy that all its mass has at the speed SLOW. An
-island beyond that is jammed: it is moved apart and keeps no push as speed.
+island beyond that is jammed: it is separated in the position pass and its velocity has no recovery.
 
 Rows of a jam may contradict each other so much that a solver gives up on them. What it has then may be
-anything, so forces of an island that is not solved are scaled down until they gain no more than that; its way
-gets as far as the speed FASTEST explains. Integrators with one velocity for way and speed, which cannot be
-moved apart, are scaled down in any case. Work is quadratic in the scale, which has a closed form.
+anything, so forces of an island that is not solved are scaled down until they gain no more than that; its
+position pass is bounded by the speed FASTEST. Integrators with one velocity for both passes are
+scaled down in any case. Work is quadratic in the scale, which has a closed form.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from worldline._src.kernels.constraints.tables import (
     CONTACT_END,
     CONTACT_FIRST,
     DROPPED,
-    PARTS,
-    PHASE,
+    IS_SPLIT,
+    RECOVERY_SPEED,
     ROWS,
-    SLOW_PUSH,
+    SOLVE_PASS,
     STEP,
     TREE_END,
     TREE_FIRST,
@@ -38,14 +38,14 @@ from worldline._src.kernels.constraints.tables import (
 
 
 class IslandTrees(NamedTuple):
-    """Masses of links [kg], where the links of a tree start, and the push that a tree keeps as speed [m/s].
+    """Masses of links [kg], first links of trees, and the recovery in the velocity of trees [m/s].
 
     Behind the starts is one past the last link.
     """
 
     link_mass: Any
     tree_links: Any
-    tree_slow: Any
+    tree_recovery: Any
 
 
 class Motion(NamedTuple):
@@ -67,8 +67,8 @@ def _mass(island, trees):
 
 
 @inline
-def _push_work(island, frames, contact_force, h):
-    """What the pushes of contacts do, impacts or not."""
+def _recovery_work(island, frames, contact_force, h):
+    """Work of penetration recovery of all contacts."""
     total = 0.0
     for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
         k = island.contact_order[i]
@@ -79,26 +79,26 @@ def _push_work(island, frames, contact_force, h):
 
 @inline
 def _part(island, trees_out):
-    """No push in the velocity of an island, which takes a second solve."""
+    """No recovery in the velocity of an island, which takes a second solve."""
     counter = island.counter
-    counter[PARTS] = 1
+    counter[IS_SPLIT] = 1
     for i in range(counter[TREE_FIRST], counter[TREE_END]):
-        trees_out.tree_slow[island.island_tree[i]] = 0.0
+        trees_out.tree_recovery[island.island_tree[i]] = 0.0
 
 
 @kernel
 def part_jammed_bodies(island, frames, records, motion, option, columns, trees_out):
-    """Mark an island of free bodies that is jammed, after its contacts were solved for the way.
+    """Mark an island of free bodies that is jammed, after the position pass.
 
     columns: (n,) degrees of freedom of the island. O(contacts + columns).
     """
     h = option[STEP]
-    pushed = _push_work(island, frames, records.contact_force, h)
-    if option[PHASE] != POSITION_PASS or option[SLOW_PUSH] == 0.0 or pushed <= 0.0:
+    pushed = _recovery_work(island, frames, records.contact_force, h)
+    if option[SOLVE_PASS] != POSITION_PASS or option[RECOVERY_SPEED] == 0.0 or pushed <= 0.0:
         return
     allowed = 0.5 * _mass(island, trees_out) * SLOW * SLOW
     if pushed > allowed:
-        # an impact takes more than its push gives
+        # an impact takes more energy than its recovery gives
         work = 0.0
         for j in range(columns.shape[0]):
             d = columns[j]
@@ -131,9 +131,9 @@ def bound_energy(chain, island_rows, v, scratch, trees_out, solution_io, records
     v: velocities by columns. scratch: (width,). O(contacts) for nearly all islands, then O(columns^2).
     """
     counter, option = solution_io.counter, solution_io.option
-    frames, island, h, phase = island_rows.frames, island_rows.members, option[STEP], option[PHASE]
+    frames, island, h, solve_pass = island_rows.frames, island_rows.members, option[STEP], option[SOLVE_PASS]
     solved = counter[UNCONVERGED] == counter[UNCONVERGED_BEFORE]
-    pushed = _push_work(island, frames, records_io.contact_force, h)
+    pushed = _recovery_work(island, frames, records_io.contact_force, h)
     if solved and pushed <= 0.0:
         return
     mass = _mass(island, trees_out)
@@ -143,9 +143,9 @@ def bound_energy(chain, island_rows, v, scratch, trees_out, solution_io, records
     slope, bend = _work(solution_io, v, h)
     if slope + bend <= allowed:
         return
-    if phase == POSITION_PASS and pushed > allowed:
-        # the second way of a step is marked already
-        if option[SLOW_PUSH] > 0.0:
+    if solve_pass == POSITION_PASS and pushed > allowed:
+        # the second position pass of a step is marked already
+        if option[RECOVERY_SPEED] > 0.0:
             _part(island, trees_out)
         if solved:
             return

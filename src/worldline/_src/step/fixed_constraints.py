@@ -3,7 +3,8 @@
 """Constraints in a layout that worlds in lanes can share.
 
 What touches is different in every world, so nothing may depend on it: every pair of shapes that may touch
-has slots for its contacts, every contact a place for its forces. What has no such layout is refused by name.
+has rows for its contacts in a fixed layout, every contact a fixed index for its forces. What has no such
+layout is refused by name.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from worldline._src.kernels.broadphase.every_pair import every_pair
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.drives import VELOCITY
 from worldline._src.kernels.narrowphase.lanes import (
-    SLOTS,
-    is_slot_pair,
+    PAIR_CONTACTS,
+    is_fixed_pair,
 )
 from worldline._src.kernels.narrowphase.tables import BOX, CAPSULE, PAIRS, PLANE, SPHERE
 from worldline._src.kernels.transmissions import LINEAR
@@ -74,7 +75,7 @@ SENSOR_STAGES = tuple(
 """and every stage that reads their sensors in lanes; others read one world at a time."""
 
 
-def _slot_count(first: int, second: int) -> int:
+def _fixed_contact_count(first: int, second: int) -> int:
     """Slots that a pair of shape types can fill, of the four it has."""
     low, high = sorted((first, second))
     if low == PLANE:
@@ -82,7 +83,7 @@ def _slot_count(first: int, second: int) -> int:
     return 2 if low == CAPSULE else 1
 
 
-class SlotConstraints(Constraints):
+class FixedConstraints(Constraints):
     """What limits, drives and touches, for one world or several in lanes."""
 
     def __init__(self, model: Model, sweeps: int, tolerance: float) -> None:
@@ -105,7 +106,7 @@ class SlotConstraints(Constraints):
                 f"steps in lanes have room for {MOST_ROWS} rows of contacts, limits and friction; this model "
                 f"may need {most}: leave out pairs that need not touch, or step worlds one at a time"
             )
-        none = dict.fromkeys(("npush", "npush3", "nlcp", "nlcp2", "nslot"), 0)
+        none = dict.fromkeys(("npgs", "npgs3", "nlcp", "nlcp2", "nbucket"), 0)
         self.sizes |= none | {"ncontact": len(rows), "nrow": most, "nfixed": most}
         width = self.sizes["width"]
         self.sizes |= {"njacobian": most * width, "nsquare": width * width}
@@ -133,15 +134,15 @@ class SlotConstraints(Constraints):
         run_stages((every_pair,), arenas.m, arenas.c, arenas.args, arenas.d)
         pairs = arenas.column["pair"][: arenas.column["counter"][PAIRS]].copy()
         self._types = arenas.column["shape_type"].copy()
-        self._require_slots(pairs)
+        self._require_fixed_pairs(pairs)
         return pairs
 
-    def _require_slots(self, pairs: np.ndarray) -> None:
+    def _require_fixed_pairs(self, pairs: np.ndarray) -> None:
         shapes = self.model.shapes
         assert shapes is not None
         for a, b in pairs.tolist():
             low, high = sorted((int(self._types[a]), int(self._types[b])))
-            if not is_slot_pair(low, high):
+            if not is_fixed_pair(low, high):
                 first, second = (shapes.label[self.shapes[k]] for k in (a, b))
                 raise CapabilityError(
                     f"steps in lanes have contacts of spheres and capsules, and of them and boxes on planes; "
@@ -150,8 +151,8 @@ class SlotConstraints(Constraints):
                 )
 
     def _contact_rows(self) -> np.ndarray:
-        """Rows that the contact of every slot may have."""
-        rows = np.zeros((len(self._pairs), SLOTS), np.int64)
+        """Rows that the contact of every row of the layout may have."""
+        rows = np.zeros((len(self._pairs), PAIR_CONTACTS), np.int64)
         if not len(self._pairs):
             return rows.reshape(-1)
         shapes, own = self.model.shapes, self.model.contact_pairs
@@ -163,7 +164,7 @@ class SlotConstraints(Constraints):
         elliptic = self.option.friction_model == 1
         count = np.where(most == 1, 1, most if elliptic else 2 * (most - 1))
         for q, (a, b) in enumerate(self._pairs.tolist()):
-            rows[q, : _slot_count(int(self._types[a]), int(self._types[b]))] = count[q]
+            rows[q, : _fixed_contact_count(int(self._types[a]), int(self._types[b]))] = count[q]
         return rows.reshape(-1)
 
     def _make_collision(self, kept: list, option: SimulateOption) -> None:
@@ -172,16 +173,16 @@ class SlotConstraints(Constraints):
             rows,
             body_rows(self.model, parents=not option.disable_parent_filter),
             pairs=len(pairs),
-            contacts=SLOTS * len(pairs),
-            slots=SLOTS * len(pairs),
+            contacts=PAIR_CONTACTS * len(pairs),
+            fixed_contacts=PAIR_CONTACTS * len(pairs),
         )
         column = self.collision.column
         column["pair"][: len(pairs)] = pairs
         column["counter"][PAIRS] = len(pairs)
-        each = np.repeat(pairs, SLOTS, axis=0)
+        each = np.repeat(pairs, PAIR_CONTACTS, axis=0)
         column["contact_id"][: len(each), :2] = each
         column["contact_id"][: len(each), 2:4] = column["shape_body"][each]
-        column["contact_id"][: len(each), 5] = np.arange(len(each)) // SLOTS
+        column["contact_id"][: len(each), 5] = np.arange(len(each)) // PAIR_CONTACTS
 
     def _refuse(self) -> None:
         """Raise for what a fixed layout does not have."""
@@ -192,7 +193,7 @@ class SlotConstraints(Constraints):
             "nmotor": "servos and mimic motors",
             "ntendon": "tendons",
             "nspring": "springs between bodies",
-            "nbox": "a medium",
+            "nbox": "a fluid",
         }
         found += [what for size, what in parts.items() if sizes[size]]
         if (self.column["act_hold"][:, 0] != LINEAR).any():
@@ -237,7 +238,7 @@ class SlotConstraints(Constraints):
         """Prepare the columns for steps of `h`; the addresses of arenas are those of one world."""
         super().connect(index, constant, data, mobile, h)
         column, nv = self.column, self.sizes["nv"]
-        moving = np.flatnonzero(column["tree_still"] == 0)
+        moving = np.flatnonzero(column["tree_prescribed"] == 0)
         column["island_tree"][: len(moving)] = moving
         counter = column["counter"]
         counter[t.TREE_FIRST], counter[t.TREE_END] = 0, len(moving)

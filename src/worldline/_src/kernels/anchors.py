@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Poses of places: frames fixed to links where constraints, springs, tendons and actuators take hold."""
+"""Poses of anchors: frames fixed to links that constraints, springs, tendons and actuators act on."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from worldline._src.spatial.vec3 import Vec3, add, load_vec3
 
 
 @inline
-def place_position(X, k):
-    """Position of place `k`."""
+def anchor_position(X, k):
+    """Position of anchor `k`."""
     return Vec3(X[k, 0], X[k, 1], X[k, 2])
 
 
 @inline
-def place_rotation(X, k):
-    """Rotation of place `k`."""
+def anchor_rotation(X, k):
+    """Rotation of anchor `k`."""
     return Mat3(X[k, 3], X[k, 4], X[k, 5], X[k, 6], X[k, 7], X[k, 8], X[k, 9], X[k, 10], X[k, 11])
 
 
 @kernel
-def anchor_poses(tree, pos, place_io):
-    """place_X: position (3) and rotation matrix (9) in the world of places given in their links."""
-    link, local, X = place_io.place_link, place_io.place_pose, place_io.place_X
+def anchor_poses(tree, pos, anchor_io):
+    """anchor_X: position (3) and rotation matrix (9) in the world of anchors given in their links."""
+    link, local, X = anchor_io.anchor_link, anchor_io.anchor_pose, anchor_io.anchor_X
     for k in range(link.shape[0]):
         i = link[k]
-        p, R = place_position(local, k), place_rotation(local, k)
+        p, R = anchor_position(local, k), anchor_rotation(local, k)
         if i > 0:
             R_WL = load_mat3(pos.link_R, i)
             p = add(load_vec3(pos.link_p, i), rotate(R_WL, p))

@@ -9,30 +9,30 @@ are no islands and that all worlds share one list of rows.
 from __future__ import annotations
 
 from worldline._src.jit import stage
-from worldline._src.kernels.constraints import slot_solve as solving
+from worldline._src.kernels.constraints import fixed_solve as solving
 from worldline._src.kernels.constraints.damping import Damped
 from worldline._src.kernels.constraints.implicit_damping import damp_all
 from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
     BOUNCED,
+    COLLISION_ARGS,
+    COLLISION_M,
     DROPPED,
-    HIT_ARGS,
-    HIT_M,
     ROWS,
     SPEED_TOLERANCE,
     contact_frame_view,
     dual_view,
+    fixed_bounce_view,
     friction_view,
     limit_view,
     link_view,
     motion_view,
     row_note_view,
     row_view,
-    slot_bounce_view,
     speed_view,
     work_view,
 )
-from worldline._src.kernels.narrowphase import tables as hits
+from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kinds import int64
 from worldline._src.model.views import (
     articulated_view,
@@ -46,11 +46,11 @@ from worldline._src.model.views import (
 from worldline._src.scalar.memory import address_as, matrix
 from worldline._src.step.reaching import trees_of
 
-_CONTACT_ID, _NCONTACT = hits.SLOT["contact_id"], hits.SLOT["ncontact"]
+_CONTACT_ID, _NCONTACT = collision.ENTRY["contact_id"], collision.ENTRY["ncontact"]
 
 
 @stage
-def begin_slots(m, c, args, d):
+def begin_fixed_rows(m, c, args, d):
     """v -> velocities by columns, which are the degrees of freedom; no rows yet."""
     tm, tc, td = trees_of(args, d)
     counter, v = link_view(m, c, args, d).counter, operand_view(tm, tc, td).v
@@ -61,17 +61,17 @@ def begin_slots(m, c, args, d):
 
 
 @stage
-def solve_slots(m, c, args, d):
+def solve_fixed_rows(m, c, args, d):
     """M, L, a, rows -> a with constraints, forces for the next step."""
     tm, tc, td = trees_of(args, d)
     link, frames = link_view(m, c, args, d), contact_frame_view(m, c, args, d)
     n = link.counter[ROWS]
     contact_id = frames.contact_row
-    if args[HIT_M] != 0:
-        hm, ha = address_as(args[HIT_M], int64), address_as(args[HIT_ARGS], int64)
+    if args[COLLISION_M] != 0:
+        hm, ha = address_as(args[COLLISION_M], int64), address_as(args[COLLISION_ARGS], int64)
         contact_id = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
     limit = limit_view(m, c, args, d)
-    solving.solve_slots(
+    solving.solve_fixed_rows(
         chain_view(tm, tc, td),
         mass_view(tm, tc, td),
         solving.Layout(
@@ -84,20 +84,20 @@ def solve_slots(m, c, args, d):
         link.option,
         link.own_option[SPEED_TOLERANCE],
         n,
-        solving.SlotRows(
+        solving.FixedRows(
             row_view(m, c, args, d),
             row_note_view(m, c, args, d),
             frames,
             dual_view(m, c, args, d),
             work_view(m, c, args, d),
-            slot_bounce_view(m, c, args, d),
+            fixed_bounce_view(m, c, args, d),
         ),
         operand_view(tm, tc, td).a,
     )
 
 
 @stage
-def damp_slots(m, c, args, d):
+def damp_fixed(m, c, args, d):
     """a, M -> a with joint damping taken at the end of the step."""
     tm, tc, td = trees_of(args, d)
     damp_all(

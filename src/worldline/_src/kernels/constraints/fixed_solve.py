@@ -4,13 +4,13 @@
 
 Rows of models without cones are tried by Newton's method (`active_sets.py`); worlds it does not solve, cones,
 and contacts that obey Coulomb's law go to projected Gauss-Seidel (`dual_pgs.py`). Which of them is an option,
-not a matter of the rows at hand: a world must not be solved otherwise because of those beside it.
+not a matter of the rows at hand: a world must not be solved otherwise because of those in other lanes.
 
 There are no islands: which trees touch is different in every world. All rows stand in one list, the same for
 all worlds, that holds what any of them needs; `row_active` says where a row counts. A row spans the trees it
 can touch, an integer of the model, and outside of them nothing is computed.
 
-Forces are kept in places that a row has whether it is there or not, so the next step starts from them: one
+Forces are kept at indices that a row has whether it is active or not, so the next step starts from them: one
 for each dry friction, each limit (with its sign, since only one side acts), each speed limit, then those of
 every contact.
 """
@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.active_sets import PlainRows, SetWork, active_sets
 from worldline._src.kernels.constraints.dual_pgs import DualOptions, DualRows, DualWork, dual_pgs
+from worldline._src.kernels.constraints.fixed_restitution import blend, gaining_worlds, take_restitution
 from worldline._src.kernels.constraints.islands import tree_of
-from worldline._src.kernels.constraints.slot_restitution import blend, gaining_worlds, take_restitution
 from worldline._src.kernels.constraints.tables import (
     BOUNCED,
     BOUNCES,
@@ -50,7 +50,7 @@ class Layout(NamedTuple):
     speed_dof: Any
 
 
-class SlotRows(NamedTuple):
+class FixedRows(NamedTuple):
     """The rows of a step, what they belong to, frames of contacts, columns of solving, scratch, bounces."""
 
     rows: Any
@@ -136,16 +136,16 @@ def _keep(layout, made, n, force):
 
 
 @inline
-def _mark_lifted(made, n):
+def _mark_coulomb(made, n):
     """Mark the cones that obey Coulomb's law: contacts with friction of all laws but the impedance model."""
-    notes, frames, lifted = made.notes, made.frames, made.dual.row_lifted
+    notes, frames, coulomb = made.notes, made.frames, made.dual.row_coulomb
     for r in range(n):
-        lifted[r] = 0
+        coulomb[r] = 0
         k = notes.row_note[r, 1]
         if notes.row_note[r, 0] == OF_CONTACT and frames.contact_row[k, 0] == r:
-            # the law is the model's: either all worlds have a lift to undo or none
-            if any_of(frames.lift[k] >= 0.0):
-                lifted[r] = 1
+            # the law is the model's: either all worlds have a De Saxce correction or none
+            if any_of(frames.de_saxce[k] >= 0.0):
+                coulomb[r] = 1
 
 
 @inline
@@ -225,7 +225,7 @@ def _gauss_seidel(dof, L, made, n, option, tolerance, solved, a_io):
         made.notes.row_active,
         rows.kind,
         rows.dim,
-        dual.row_lifted,
+        dual.row_coulomb,
     )
     work = DualWork(dual.dual[_DIAGONAL], dual.dual[_STEP], dual.dual_block, dual.dual_local)
     options = DualOptions(tolerance, int(option[SWEEPS]), solved)
@@ -247,7 +247,7 @@ def _solve(dof, mass, option, tolerance, n, done, made_io, a_io):
 
 
 @kernel
-def solve_slots(dof, mass, layout, option, tolerance, n, made_io, a_io):
+def solve_fixed_rows(dof, mass, layout, option, tolerance, n, made_io, a_io):
     """Accelerations that satisfy `n` rows, from the smooth ones in a_io.
 
     mass: M and its factor L, current. tolerance: change of a slack that ends sweeps [m/s^2]. Forces for the
@@ -261,7 +261,7 @@ def solve_slots(dof, mass, layout, option, tolerance, n, made_io, a_io):
             for d in range(a_io.shape[0]):
                 bounce.a_smooth[d] = a_io[d]
         _guess(layout, made_io, n, option[COLD] != 0.0, force)
-        _mark_lifted(made_io, n)
+        _mark_coulomb(made_io, n)
         _find_spans(layout, made_io, n)
         tries = _solve(dof, mass, option, tolerance, n, _idle(made_io, n), made_io, a_io)
         if bounces:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Drag of a still or windy medium on bodies, each seen as the box that has its inertia.
+"""Drag of a still or windy fluid on bodies, each seen as the box that has its inertia.
 
 Viscous drag is that of a sphere of the box's mean width; the drag of density acts on every side of the box by
 the square of its speed, and by the square of the turning speed as a torque.
@@ -9,8 +9,8 @@ the square of its speed, and by the square of the turning speed as a torque.
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
+from worldline._src.kernels.anchors import anchor_rotation
 from worldline._src.kernels.links import center_of_mass
-from worldline._src.kernels.places import place_rotation
 from worldline._src.spatial.motion import (
     Force,
     add_force,
@@ -36,19 +36,19 @@ def _spin_drag(density, size, across, along, w):
 
 
 @kernel
-def medium_forces(inertia, pos, link_V, medium_io, link_F_io):
+def fluid_forces(inertia, pos, link_V, fluid_io, link_F_io):
     """Take the drag off link_F, which holds minus the external forces. O(n).
 
-    medium_box: width of the box of every link (3), then its axes in the link (9); zero where there is none.
+    fluid_box: width of the box of every link (3), then its axes in the link (9); zero where there is none.
     """
-    box, option, kept = medium_io.medium_box, medium_io.medium_option, medium_io.medium_force
+    box, option, kept = fluid_io.fluid_box, fluid_io.fluid_option, fluid_io.fluid_force
     density, viscosity = option[0], option[1]
     wind = Vec3(option[2], option[3], option[4])
     for i in range(1, box.shape[0]):
         x, y, z = box[i, 0], box[i, 1], box[i, 2]
         if x + y + z == 0.0:
             continue
-        R = mat_mul(load_mat3(pos.link_R, i), place_rotation(box, i))
+        R = mat_mul(load_mat3(pos.link_R, i), anchor_rotation(box, i))
         c, V = center_of_mass(inertia, pos, i), load_motion(link_V, i)
         w, v = rotate_back(R, V.ang), rotate_back(R, sub(velocity_at(V, c), wind))
         width = (x + y + z) / 3.0
