@@ -112,6 +112,22 @@ def test_lanes_threads_and_a_world_agree(family):
     assert lanes.sensor_values[0, 1] == pytest.approx(1.1)
 
 
+def test_kernels_see_the_parameters_of_their_world():
+    world = world_with_kernels()
+    made = {}
+    for layout in LAYOUTS:
+        batch = sx.WorldBatch(world, 3, layout=layout)
+        batch.worlds[1].parameters["multibodies.base.links.arm.mass"] = 0.5
+        batch.worlds[2].parameters["multibodies.base.links.arm.center_of_mass"] = (0.05, 0.0, 0.02)
+        batch.step(40)
+        assert batch.layout == layout
+        made[layout] = batch
+    lanes, threads = made.values()
+    np.testing.assert_allclose(lanes.joint_positions, threads.joint_positions, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(lanes.sensor_values, threads.sensor_values, rtol=0, atol=1e-11)
+    assert np.abs(np.diff(lanes.joint_positions[:, -1])).min() > 1e-3
+
+
 def test_a_world_has_the_same_bits_in_a_batch_of_any_size():
     world = world_with_kernels()
     small, large = sx.WorldBatch(world, 3, layout="lanes"), sx.WorldBatch(world, 11, layout="lanes")

@@ -46,6 +46,7 @@ class LaneElements:
             sim.model, elements.kernels, elements.parameters, acting, control_at, four=four
         )
         self.parameters_at, self.start_at = self.tables.parameters_at, user_stages.START
+        self.com_at = self.tables.com_at
 
     @property
     def parameter_count(self) -> int:
@@ -67,14 +68,15 @@ class LaneElements:
         sim, size = self._sim, self.tables.readings.size
         if not size:
             return np.zeros((sim.worlds, 0))
-        scalar, (state, inputs) = choose_scalar(lanes, sim.worlds), sim.rows(np.arange(sim.worlds))
+        # kernels of sensors are compiled for constants that worlds share
+        scalar = "float" if sim.has_own_parameters else choose_scalar(lanes, sim.worlds)
+        state, inputs, own = sim.rows(np.arange(sim.worlds))
         rows = np.concatenate([state, np.zeros((sim.worlds, size))], axis=1)
         parts = np.array([(USER, self.tables.readings_at, size, state.shape[1])], np.int64)
         parts = np.concatenate([sim.row_tables[0], parts])
         program = program_table(sensor_stages(StepPlan(sensor_kernels=True)), scalar)
-        sets = sim.arenas(scalar)
-        sets.append((*sets[MULTIBODY][:3], aligned_zeros(rows.shape[1] * SCALARS[scalar][1])))
-        tables = parts, sim.row_tables[1], _UNCHECKED, np.zeros((2, 0))
+        sets = sim.sets_of(scalar, rows.shape[1])
+        tables = parts, *sim.row_tables[1:3], _UNCHECKED, np.zeros((2, 0))
         marks = np.zeros((sim.worlds, MARKS))
-        lane_runner(scalar)(program, set_table(sets), *tables, rows, inputs, marks, 0, sim.worlds, 1)
+        lane_runner(scalar)(program, set_table(sets), *tables, rows, inputs, own, marks, 0, sim.worlds, 1)
         return np.ascontiguousarray(rows[:, state.shape[1] :])

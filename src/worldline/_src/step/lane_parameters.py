@@ -143,7 +143,7 @@ def _own_columns(block: Any, table: Any) -> np.ndarray:
     made = np.zeros(len(block.c), bool)
     for column in table.columns:
         if column.space == "c" and column.own:
-            at = int(block.m[table.slot[column.name]])
+            at = int(block.m[table.entry[column.name]])
             made[at : at + block.column[column.name].size] = True
     return made
 
@@ -177,7 +177,7 @@ def _name_at(sim: LaneSimulation, space: _Space, position: int) -> str:
     else:
         table = t.TABLE if space.place == CONSTRAINT else hits.TABLE
         block: Any = sim.constraints.block if space.place == CONSTRAINT else sim.constraints.collision
-        known |= {int(block.m[table.slot[c.name]]): c.name for c in table.columns if c.space == "c"}
+        known |= {int(block.m[table.entry[c.name]]): c.name for c in table.columns if c.space == "c"}
     return known[max(at for at in known if at <= position)]
 
 

@@ -288,6 +288,7 @@ class LaneSimulation(FixedAttributes):
                 inputs[-1],
                 RowPart("kernel_parameters", own.parameter_count, USER, own.parameters_at),
                 RowPart("time_start", 1, USER, own.start_at),
+                RowPart("body_com", 3 * sizes["nbody"], USER, own.com_at),
             ]
         self._state, self._state_parts, held = rows_of(state, self.worlds)
         self._inputs, self._input_parts, given = rows_of(inputs, self.worlds)
@@ -296,6 +297,8 @@ class LaneSimulation(FixedAttributes):
             self.clock, self.time_start = held["clock"], given["time_start"][:, 0]
             self.kernel_parameters = given["kernel_parameters"]
             self.kernel_parameters[:] = self._elements.parameters
+            self._body_com = given["body_com"]
+            self._body_com[:] = self.model.body_com.ravel()
         self.q, self.v, self.activation = held["q"], held["v"], held["activation"]
         self.kept, self._sweeps = held["kept"], held["sweeps"]
         self.q_target, self.v_target = given["q_target"], given["v_target"]
@@ -346,11 +349,16 @@ class LaneSimulation(FixedAttributes):
             return self._rooms.setdefault(scalar, []).pop()
         except IndexError:
             pass
+        sets = self.sets_of(scalar, self._state.shape[1])
+        return _Room(sets, set_table(sets))
+
+    def sets_of(self, scalar: str, numbers: int) -> list[tuple[np.ndarray, ...]]:
+        """Arenas for a group of worlds, those of their own constants, and room for rows of state."""
         sets = self.arenas(scalar)
         sets += self._own.sets(sets)
-        saved = aligned_zeros(self._state.shape[1] * SCALARS[scalar][1])
+        saved = aligned_zeros(numbers * SCALARS[scalar][1])
         sets.append((self._index, self._constant, WITH_GRAVITY, saved))
-        return _Room(sets, set_table(sets))
+        return sets
 
     def arenas(self, scalar: str) -> list[tuple[np.ndarray, ...]]:
         """New arenas for a group of worlds: of trees, of rows, and of collision where there are shapes."""
@@ -406,9 +414,15 @@ class LaneSimulation(FixedAttributes):
         """
         require_kind(model, Model, "model", "LaneSimulation.set_parameters")
         solve = {"sweeps": self._most_sweeps, "tolerance": self._tolerance}
-        other = LaneSimulation(model, 1, time_step=self._h, integration_family=self.family, **solve)
-        if self._own.take(self._chosen(worlds), other):
+        family, elements = self.family, self._elements
+        other = LaneSimulation(
+            model, 1, time_step=self._h, integration_family=family, elements=elements, **solve
+        )
+        chosen = self._chosen(worlds)
+        if self._own.take(chosen, other):
             self._own_laid_out()
+        if self.elements is not None:
+            self._body_com[chosen] = model.body_com.ravel()
 
     @between_steps
     def restore_parameters(self, saved: tuple[np.ndarray, Array]) -> None:
@@ -501,7 +515,8 @@ class LaneSimulation(FixedAttributes):
     def row_tables(self) -> tuple[np.ndarray, ...]:
         """Operands of the loop over steps that lay out rows, with limits that finite numbers keep."""
         limits = limits_of(self._checks, np.inf)
-        own = self._own.parts(2 if self.constraints.collision is None else 3)
+        sets = 2 if self.constraints.collision is None else 3
+        own = self._own.parts(sets if self.elements is None else USER + 1)
         return self._state_parts, self._input_parts, own, self._checks, np.stack([limits, limits])
 
     def rows(self, which: np.ndarray) -> tuple[Array, Array, Array]:
