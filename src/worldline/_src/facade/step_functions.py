@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from worldline._src.collision.coal import CoalDetector  # noqa: F401 - registers itself
+from worldline._src.collision.detector import CollisionDetector
 from worldline._src.errors import (
     ArgumentError,
     CapabilityError,
@@ -46,6 +48,7 @@ from worldline._src.step.user_elements import (
 from worldline._src.step.user_kernels import Kernel
 from worldline._src.step.user_tables import KernelElement
 
+NATIVE = "native"
 PLACES = {"accelerations": ACCELERATION_STAGE, "end": END_STAGE}
 """Where a stage of the user can be, and what it is then."""
 
@@ -202,6 +205,8 @@ class StepFunctions:
     def __init__(self, world: World) -> None:
         self._world = world
         self._all: dict[str, StepFunction] = {}
+        self.detector: CollisionDetector | None = None
+        """Finds the contacts of steps; None for the native one."""
         self.sensors: dict[str, FunctionSensor] = {}
         """Sensors whose readings a function makes, by name."""
 
@@ -302,6 +307,7 @@ class StepFunctions:
 
     def take_over(self, other: StepFunctions) -> None:
         """Have the functions of another World."""
+        self.detector = other.detector
         self._all = {name: each.copy_to(self._world) for name, each in other._all.items()}
         self.sensors = {name: sensor.copy_to(self._world) for name, sensor in other.sensors.items()}
         self._changed()
@@ -310,6 +316,7 @@ class StepFunctions:
         """Refuse what would lose the functions."""
         found = [f"{each.kind} '{each.name}'" for each in self._all.values()]
         found += [f"sensor '{name}'" for name in self.sensors]
+        found += [] if self.detector is None else [f"collision detector '{self.detector.name}'"]
         if found:
             names = ", ".join(found)
             raise OperationError(f"{what} cannot hold functions of Python: remove {names} first")
@@ -317,6 +324,7 @@ class StepFunctions:
     def attach(self, runtime: Runtime) -> None:
         """Let the steps of a compiled world call the functions."""
         sim, elements = runtime.sim, UserElements(self._share_parameters())
+        elements.detector = self.detector
         context = WorldStepContext(sim, runtime, self._world)
         start = read = 0
         for each in self._all.values():
@@ -348,6 +356,21 @@ class StepFunctions:
             made[each.name] = slice(start, start + each._parameters.size)
             start += each._parameters.size
         return made
+
+    @property
+    def any(self) -> bool:
+        """Whether steps of the World have anything of its user."""
+        return bool(self._all or self.kernels) or self.detector is not None
+
+    def set_detector(self, given: CollisionDetector | str) -> None:
+        """Let a registered detector, by its name or itself, find contacts from the next step on."""
+        self._world._require_idle()
+        if not isinstance(given, (str, CollisionDetector)):
+            raise ShapeError(f"collision_detector must be a name or a CollisionDetector, got {given!r}")
+        if isinstance(given, str) and given != NATIVE:
+            given = CollisionDetector.create(given)
+        self.detector = given if isinstance(given, CollisionDetector) and given.name != NATIVE else None
+        self._changed()
 
     def _changed(self) -> None:
         if self._world._runtime is not None:

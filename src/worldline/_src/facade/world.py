@@ -560,7 +560,7 @@ class World(
             self._carried = None
         self._runtime = made
         closure_projection.watch(self, made)
-        if self._functions.all or self._functions.kernels:
+        if self._functions.any:
             self._functions.attach(made)
         step_report.carry_contacts(self)
         if self._profiling:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 
 from numpy.typing import ArrayLike
 
+from worldline._src.collision.detector import CollisionDetector
 from worldline._src.errors import ArgumentError, nearest_name
 from worldline._src.facade.joint import Joint
 from worldline._src.facade.link import Link
@@ -15,6 +16,7 @@ from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.step_functions import (
     CONTROLLER,
     FORCE_ELEMENT,
+    NATIVE,
     OBSERVER,
     PLACES,
     StepFunction,
@@ -153,6 +155,30 @@ class WorldElements:
     def remove_step_function(self, name: str) -> None:
         """Run a controller, force element, stage or observer no more; a KeyError when none has that name."""
         self._functions.remove(name)
+
+    @property
+    def collision_detector(self) -> str:
+        """Name of the detector that finds the contacts of steps: "native" unless another one is assigned.
+
+        Assign the name of a registered detector (`worldline.collision.CollisionDetector`), or one itself. A
+        step then returns to Python once in every evaluation, and islands, laws and solvers work on what the
+        detector found. Its contacts are as good as it is: Coal gives one point for a pair of shapes, so a box
+        that stands on one of them tips over. Clones have it too; batches step on threads, and files and
+        derivatives refuse it. Queries such as `contacts` of a World still tell the contacts of the step;
+        those about distances, rays and overlaps are native.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World()
+            >>> world.collision_detector
+            'native'
+        """
+        detector = self._functions.detector
+        return NATIVE if detector is None else detector.name
+
+    @collision_detector.setter
+    def collision_detector(self, value: str | CollisionDetector) -> None:
+        self._functions.set_detector(value)
 
     @property
     def step_functions(self) -> tuple[StepFunction, ...]:

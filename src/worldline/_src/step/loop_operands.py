@@ -13,7 +13,7 @@ from worldline._src.jit import Stage
 from worldline._src.scalar.memory import address_of
 from worldline._src.step import runner
 from worldline._src.step.evaluate import stage_addresses
-from worldline._src.step.step_table import PAUSES, RESUME
+from worldline._src.step.step_table import INSTEAD, PAUSES, RESUME
 
 
 def loop_operands(schedule: Sequence[tuple[Stage, int]], sets: Sequence[tuple[Any, ...]]) -> tuple[Any, Any]:
@@ -21,7 +21,11 @@ def loop_operands(schedule: Sequence[tuple[Stage, int]], sets: Sequence[tuple[An
     resume, last = [], {}
     for k, (stage, _) in enumerate(schedule):
         last[stage] = k
-        resume.append(k + 1 if stage in PAUSES else last[RESUME[stage]] if stage in RESUME else -1)
+        if stage in RESUME:
+            begin = RESUME[stage]
+            resume.append(last[begin if begin in last else INSTEAD[begin]])
+        else:
+            resume.append(k + 1 if stage in PAUSES else -1)
     if runner.DISABLED:
         return tuple((*one, k) for one, k in zip(schedule, resume, strict=True)), sets
     addresses = stage_addresses(tuple(stage for stage, _ in schedule))

@@ -69,6 +69,7 @@ _REFUSED = {
     "adhesion": "adhesion",
     "controllers": "controllers",
     "force_elements": "force elements",
+    "detector": "contacts of a collision detector",
     "acceleration_stages": "stages of the user at accelerations",
     "end_stages": "stages of the user at the end of a step",
     "controller_kernels": "controllers that are kernels",

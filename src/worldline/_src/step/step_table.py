@@ -172,6 +172,8 @@ class StepPlan(NamedTuple):
     """and the number of the step that kernels see."""
     user_poses: bool = False
     """Elements of the user that see poses and velocities of bodies."""
+    detector: bool = False
+    """Contacts come from a registered collision detector."""
     sensor_kernels: bool = False
     """Sensors that kernels of the user make."""
     read_dynamics: bool = False
@@ -257,15 +259,21 @@ def _contacts(when: str) -> tuple[Row, ...]:
         Row(_E, s.collision_poses, _C, f"{when} and shapes", "collision", "link poses", "body poses"),
         Row(_E, shape_poses, _H, f"{when} and shapes and not fixed", "collision",
             "body poses", "shape poses, boxes"),
-        Row(_E, broad, _H, f"{when} and shapes and not fixed", "collision", "boxes", "pairs"),
-        Row(_E, n.narrow_sort, _H, f"{when} and shapes and not fixed", "collision",
+        Row(_E, user.call_detector, _U, f"{when} and shapes and detector and not fixed", "collision",
+            "body poses", "contacts", pauses=True),
+        Row(_E, broad, _H, f"{when} and shapes and not fixed and not detector", "collision",
+            "boxes", "pairs"),
+        Row(_E, n.narrow_sort, _H, f"{when} and shapes and not fixed and not detector", "collision",
             "pairs", "pairs by family, contacts"),
-        Row(_E, n.narrow_round, _H, f"{when} and round_pairs and not fixed", "collision", _PAIRS, "contacts"),
-        Row(_E, n.narrow_flat, _H, f"{when} and flat_pairs and not fixed", "collision", _PAIRS, "contacts"),
-        Row(_E, n.narrow_ball, _H, f"{when} and ball_pairs and not fixed", "collision", _PAIRS, "contacts"),
-        Row(_E, n.narrow_convex, _H, f"{when} and convex_pairs and not fixed", "collision",
+        Row(_E, n.narrow_round, _H, f"{when} and round_pairs and not fixed and not detector", "collision",
             _PAIRS, "contacts"),
-        Row(_E, n.narrow_surface, _H, f"{when} and surface_pairs and not fixed", "collision",
+        Row(_E, n.narrow_flat, _H, f"{when} and flat_pairs and not fixed and not detector", "collision",
+            _PAIRS, "contacts"),
+        Row(_E, n.narrow_ball, _H, f"{when} and ball_pairs and not fixed and not detector", "collision",
+            _PAIRS, "contacts"),
+        Row(_E, n.narrow_convex, _H, f"{when} and convex_pairs and not fixed and not detector", "collision",
+            _PAIRS, "contacts"),
+        Row(_E, n.narrow_surface, _H, f"{when} and surface_pairs and not fixed and not detector", "collision",
             _PAIRS, "contacts"),
         Row(_E, r.check_contacts, _C, f"{when} and shapes and not fixed", "collision",
             "pairs, contacts", "room", resume=broad),
@@ -585,6 +593,9 @@ PAUSES = frozenset(row.stage for row in TABLE if row.pauses)
 
 RESUME = {row.stage: row.resume for row in TABLE if row.resume is not None}
 """Stages that look whether there is room, and where a step goes on once there is."""
+
+INSTEAD = {broad: user.call_detector}
+"""Where it goes on where that stage is not part of the step."""
 
 
 def markdown() -> str:

@@ -22,10 +22,12 @@ from numpy import copyto
 from worldline._src.errors import ArgumentError, CapabilityError
 from worldline._src.spatial.poses import Array
 from worldline._src.step import user_stages as stages
+from worldline._src.step.step_detector import StepDetector
 from worldline._src.step.step_table import StepPlan
 from worldline._src.step.user_tables import KernelElement, UserTables
 
 if TYPE_CHECKING:
+    from worldline._src.collision.detector import CollisionDetector
     from worldline._src.step.simulation import Simulation
 
 CONTROLLER, FORCE_ELEMENT, OBSERVER = "controller", "force element", "observer"
@@ -130,6 +132,8 @@ class UserElements:
         self.kernels: list[KernelElement] = []
         self.parameters = np.zeros(0) if parameters is None else parameters
         """Parameters of all kernels; every call of steps begins with what is in them."""
+        self.detector: CollisionDetector | None = None
+        """Finds the contacts of steps; None for the native broad and narrow phase."""
 
     def add(self, name: str, kind: str, function: Function, period: float | None = None) -> None:
         """Refuses names that are taken and what cannot be called."""
@@ -143,12 +147,12 @@ class UserElements:
         del self._elements[name]
 
     def __len__(self) -> int:
-        return len(self._elements) + len(self.kernels)
+        return len(self._elements) + len(self.kernels) + (self.detector is not None)
 
     @property
     def has_functions(self) -> bool:
         """Whether steps return to Python."""
-        return bool(self._elements)
+        return bool(self._elements) or self.detector is not None
 
     def has_kernels(self, kind: str) -> bool:
         return any(one.kind == KERNEL_KINDS[kind] for one in self.kernels)
@@ -168,7 +172,8 @@ class UserElements:
             acceleration_kernels=self.has_kernels(ACCELERATION_STAGE),
             end_kernels=self.has_kernels(END_STAGE),
             counted=any(one.kind != stages.SENSORS for one in self.kernels),
-            user_poses=adds or changes,
+            detector=self.detector is not None,
+            user_poses=adds or changes or self.detector is not None,
             wrenches=plan.wrenches or adds,
         )
 
@@ -226,6 +231,8 @@ class UserCalls:
         self._commands = sim.data[at["body_f"] : at["a_target"]]
         self._commands_before = self._commands.copy()
         self._control_before = sim.control.copy()
+        shaped = sim.constraints is not None and sim.constraints.collision is not None
+        self._detector = StepDetector(sim, elements.detector) if elements.detector and shaped else None
         self.rebind()
 
     def _stage_calls(self, elements: UserElements, kind: str) -> list[tuple[Function, StepContext]]:
@@ -276,6 +283,10 @@ class UserCalls:
         self._set_time(self._fractions[which])
         for function in self._forces:
             function(self._context)
+
+    def call_detector(self) -> None:
+        assert self._detector is not None
+        self._detector.run()
 
     def call_acceleration_stages(self) -> None:
         self._call_stages(ACCELERATION_STAGE, float(self._tables.d[stages.FRACTION]))

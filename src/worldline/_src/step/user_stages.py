@@ -109,6 +109,12 @@ def call_acceleration_stages(m, c, args, d):
 
 
 @stage
+def call_detector(m, c, args, d):
+    """body poses -> contacts: a registered collision detector."""
+    args[SHORT] = 1
+
+
+@stage
 def restore_forces(m, c, args, d):
     """copy of forces -> forces on bodies, commands: what force elements added is over."""
     trees = address_like(args[TREES], d)

@@ -36,6 +36,7 @@ _WORDS = {
     "restitution": "contacts that bounce, whose energy a World bounds in every island",
     "controllers": "controllers, functions of Python within the step",
     "force_elements": "force elements, functions of Python within the step",
+    "detector": "contacts of a collision detector, which is called between stages",
     "acceleration_stages": "stages at accelerations, functions of Python within the step",
     "end_stages": "stages at the end, functions of Python within the step",
     "observers": "observers, functions of Python within the step",
