@@ -31,7 +31,7 @@ potential_energy com_position limit_rows gather_mass guess_from_last actuator_fo
 add_passive_forces begin_rows collision_poses shape_poses broad narrow_sort narrow_round narrow_flat
 narrow_ball check_contacts find_islands check_islands damp_implicitly log_contacts mass_of_island
 limit_energy keep_smooth correct_positions compensate_gravity center_forces unpack_state
-runge_kutta_first runge_kutta_second runge_kutta_third runge_kutta_last pack_state collision_poses
+runge_kutta_first runge_kutta_second runge_kutta_third runge_kutta_last pack_state body_poses
 inverse_dynamics subtract_passive_forces forward_dynamics mass_matrix
 """.split()
 """Stages of the scenes, slow ones first; those of the first world are compiled where it runs."""

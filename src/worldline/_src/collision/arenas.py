@@ -15,7 +15,7 @@ import numpy as np
 
 from worldline._src.collision.geometry import GeometryData
 from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
-from worldline._src.kernels.narrowphase.tables import START_CELLS, TABLE
+from worldline._src.kernels.narrowphase.tables import START_CELLS, TABLE, CollisionColumns
 from worldline._src.spatial.poses import Array, rotation
 
 PAIRS_A_SHAPE = 32
@@ -80,31 +80,31 @@ class Arenas:
         self.sizes = sizes
         self._lay_out()
         column = self.column
-        column["shape_type"][:] = [int(s.shape.type) for s in shapes]
-        column["shape_body"][:] = [s.body for s in shapes]
-        column["shape_geom"][:] = row
-        column["shape_group"][:] = [_bits(s.group) for s in shapes]
-        column["shape_with"][:] = [_bits(s.collides_with) for s in shapes]
-        column["body_fixed"][:] = [b.fixed for b in bodies]
-        column["body_weld"][:] = [k if b.weld < 0 else b.weld for k, b in enumerate(bodies)]
-        column["body_parent"][:] = [b.parent for b in bodies]
-        column["body_tree"][:] = [b.tree for b in bodies]
-        column["ignored"][:] = np.sort(np.asarray(ignored, np.int64))
-        column["explicit"][:] = np.sort(np.asarray(explicit, np.int64))
-        column["shape_margin"][:] = [s.margin for s in shapes]
+        column.shape_type[:] = [int(s.shape.type) for s in shapes]
+        column.shape_body[:] = [s.body for s in shapes]
+        column.shape_geom[:] = row
+        column.shape_group[:] = [_bits(s.group) for s in shapes]
+        column.shape_with[:] = [_bits(s.collides_with) for s in shapes]
+        column.body_fixed[:] = [b.fixed for b in bodies]
+        column.body_weld[:] = [k if b.weld < 0 else b.weld for k, b in enumerate(bodies)]
+        column.body_parent[:] = [b.parent for b in bodies]
+        column.body_tree[:] = [b.tree for b in bodies]
+        column.ignored[:] = np.sort(np.asarray(ignored, np.int64))
+        column.explicit[:] = np.sort(np.asarray(explicit, np.int64))
+        column.shape_margin[:] = [s.margin for s in shapes]
         for k, (s, g) in enumerate(zip(shapes, row, strict=True)):
-            column["shape_size"][k] = geometry[g].half_size if g >= 0 else s.shape._size
-            column["shape_X_BS"][k] = pose12(_centred_pose(s.shape, geometry[g] if g >= 0 else None))
+            column.shape_size[k] = geometry[g].half_size if g >= 0 else s.shape._size
+            column.shape_X_BS[k] = pose12(_centred_pose(s.shape, geometry[g] if g >= 0 else None))
         for name, value in joined.items():
             column[name][...] = value
-        column["body_X_W"][:] = pose12(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]))
+        column.body_X_W[:] = pose12(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]))
 
     def _lay_out(self) -> None:
         """Fresh arenas of the present sizes; what was in the columns is kept."""
         block = TABLE.lay_out(self.sizes)
-        previous: dict[str, Any] | None = getattr(self, "column", None)
+        previous: CollisionColumns | None = getattr(self, "column", None)
         self.m, self.c, self.args, self.d = block.m, block.c, block.args, block.d
-        self.column: dict[str, Any] = block.column
+        self.column = block.column
         if previous is None:
             return
         for name in block.names:

@@ -162,7 +162,7 @@ def _refuse_skipped(scene: NativeScene, pairs: np.ndarray) -> None:
     """Half spaces among themselves, and height fields with them, have no distance."""
     if not scene.has_skipped:
         return
-    kinds = scene.arenas.column["shape_type"]
+    kinds = scene.arenas.column.shape_type
     present = np.unique(kinds)
     bad = [(a, b) for a in present for b in present if pair_family(int(a), int(b)) == SKIP]
     for a, b in bad:
@@ -197,7 +197,7 @@ def _all_pairs(scene: NativeScene, bound: float) -> np.ndarray:
         count = scene.find_pairs(margin=reach)
         if count or reach >= bound:
             pairs = scene.candidates().copy()
-            kinds = scene.arenas.column["shape_type"]
+            kinds = scene.arenas.column.shape_type
             keep = [pair_family(int(kinds[i]), int(kinds[j])) != SKIP for i, j in pairs.tolist()]
             pairs = pairs[np.array(keep, bool)]
             if len(pairs) or reach >= bound:
@@ -212,7 +212,7 @@ def _within(scene: NativeScene, pairs: np.ndarray, bound: float) -> np.ndarray:
     best = float(scene.distances(pairs)[:, 0].min())
     scene.find_pairs(margin=min(bound, max(best, 0.0)))
     wide = scene.candidates().copy()
-    kinds = scene.arenas.column["shape_type"]
+    kinds = scene.arenas.column.shape_type
     keep = np.array([pair_family(int(kinds[i]), int(kinds[j])) != SKIP for i, j in wide.tolist()], bool)
     return wide[keep] if keep.any() else pairs
 
@@ -220,7 +220,7 @@ def _within(scene: NativeScene, pairs: np.ndarray, bound: float) -> np.ndarray:
 def _reach(scene: NativeScene) -> float:
     """A first guess of the distance to look within: a typical size."""
     scene.find_pairs()
-    box = scene.arenas.column["box"]
+    box = scene.arenas.column.box
     sides = np.minimum((box[:, 3:] - box[:, :3]).max(axis=1), 1e6)
     return float(max(np.median(sides), 1e-6))
 

@@ -78,7 +78,7 @@ class NativeScene:
             ignored = self._shape_keys(first.filter.ignored, len(rows))
             explicit = self._shape_keys(first.filter.explicit, len(rows))
         self.arenas = Arenas(rows, bodies, ignored=ignored, explicit=explicit)
-        self.margins = self.arenas.column["shape_margin"].copy()
+        self.margins = self.arenas.column.shape_margin.copy()
         types = sorted({int(row.shape.type) for row in rows})
         present = {pair_family(a, b) for a in types for b in types}
         self.has_skipped = SKIP in present
@@ -111,31 +111,31 @@ class NativeScene:
         column = self.arenas.column
         at = 0
         for group in self.groups:
-            fill_poses(group.pose_table, column["body_X_W"][at : at + len(group)])
+            fill_poses(group.pose_table, column.body_X_W[at : at + len(group)])
             at += len(group)
         # each of a pair brings half of the query's own margin
-        column["shape_margin"][...] = self.margins + 0.5 * margin
+        column.shape_margin[...] = self.margins + 0.5 * margin
 
     def find_pairs(self, margin: float = 0.0) -> int:
         """Candidate pairs for the groups' poses; returns how many."""
         self._place(margin)
         self._run(shape_poses, broad)
-        while (needed := int(self.arenas.column["counter"][[PAIRS, FAT]].max())) > self.arenas.sizes["npair"]:
+        while (needed := int(self.arenas.column.counter[[PAIRS, FAT]].max())) > self.arenas.sizes["npair"]:
             self.arenas.make_room(pairs=needed)
             self._run(shape_poses, broad)
-        return int(self.arenas.column["counter"][PAIRS])
+        return int(self.arenas.column.counter[PAIRS])
 
     def contacts(self, margin: float = 0.0) -> tuple[Array, np.ndarray]:
         """All contacts: rows of position, normal, depth, and of identity; views of the tables."""
         self.find_pairs(margin)
         while True:
             column = self.arenas.column
-            column["counter"][MODE] = CONTACT_MODE
+            column.counter[MODE] = CONTACT_MODE
             set_links(self.links, self.arenas.args)
             self._run(*self.narrow)
-            count = int(column["counter"][CONTACTS])
+            count = int(column.counter[CONTACTS])
             if count <= self.arenas.sizes["ncontact"]:
-                return column["contact"][:count], column["contact_id"][:count]
+                return column.contact[:count], column.contact_id[:count]
             self.arenas.make_room(contacts=count)
 
     def distances(self, pairs: np.ndarray) -> Array:
@@ -144,17 +144,17 @@ class NativeScene:
             self.arenas.make_room(pairs=len(pairs))
         column = self.arenas.column
         self._place(0.0)
-        column["pair"][: len(pairs)] = pairs
-        column["counter"][PAIRS] = len(pairs)
-        column["counter"][MODE] = DISTANCE_MODE
+        column.pair[: len(pairs)] = pairs
+        column.counter[PAIRS] = len(pairs)
+        column.counter[MODE] = DISTANCE_MODE
         set_links(self.links, self.arenas.args)
         self._run(shape_poses, *self.narrow)
-        return column["closest"][: len(pairs)]
+        return column.closest[: len(pairs)]
 
     def candidates(self) -> np.ndarray:
         """Pairs of shapes found last: a view of the tables."""
         column = self.arenas.column
-        return column["pair"][: int(column["counter"][PAIRS])]
+        return column.pair[: int(column.counter[PAIRS])]
 
     def cast(self, start: Array, end: Array, only: int = -1) -> Rays:
         """Nearest hits of rays of all objects, or of one alone."""

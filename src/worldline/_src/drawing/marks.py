@@ -134,7 +134,7 @@ def contacts_of(world: World) -> Contacts:
     rows = touching(constraints)
     if constraints is None or constraints.collision is None or not rows:
         return Contacts(*np.zeros((3, 0, 3)))
-    hit = constraints.collision.column["contact"][[k for k, _ in rows]]
+    hit = constraints.collision.column.contact[[k for k, _ in rows]]
     return Contacts(hit[:, 0:3].copy(), hit[:, 3:6].copy(), np.array([force for _, force in rows]))
 
 

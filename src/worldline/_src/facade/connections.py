@@ -190,7 +190,7 @@ class WorldConnections(KnownNames):
         world._require_idle()
         spring.rest_length, spring.stiffness = rest, strong
         if world._runtime is not None and world._runtime.constraints is not None:
-            world._runtime.constraints.column["spring_number"][k, :2] = rest, strong
+            world._runtime.constraints.column.spring_number[k, :2] = rest, strong
         world._configuration_changed()
 
     def remove_rigid_body_distance_spring(self, name: str) -> None:
@@ -281,7 +281,7 @@ class WorldConnections(KnownNames):
         row, world = self._equality(name), cast("World", self)
         constraints = world._live().constraints
         assert constraints is not None
-        wrench = constraints.column["equality_wrench"][row]
+        wrench = constraints.column.equality_wrench[row]
         if constraints.equalities[row].kind in (JOINT, TENDON):
             return wrench[:1].copy()
         return wrench[[3, 4, 5, 0, 1, 2]]

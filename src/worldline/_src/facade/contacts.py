@@ -123,8 +123,8 @@ def last_contacts(world: World) -> list[Contact]:
     if constraints is None or constraints.collision is None or not touching:
         return []
     who = owners(world, runtime)
-    hit, ids = constraints.collision.column["contact"], constraints.collision.column["contact_id"]
-    placed = constraints.collision.column["shape_X_W"]
+    hit, ids = constraints.collision.column.contact, constraints.collision.column.contact_id
+    placed = constraints.collision.column.shape_X_W
     made = []
     for k, force in touching:
         rows = constraints.shapes[ids[k, 0:2]]
@@ -159,7 +159,7 @@ def contact_summary(runtime: Runtime) -> tuple[int, float]:
     touching = _touching(constraints)
     if constraints is None or constraints.collision is None or not touching:
         return 0, 0.0
-    depth = constraints.collision.column["contact"][[k for k, _ in touching], 6]
+    depth = constraints.collision.column.contact[[k for k, _ in touching], 6]
     return len(touching), max(float(depth.max()), 0.0)
 
 
@@ -168,11 +168,11 @@ def _touching(constraints: Constraints | None) -> list[tuple[int, Array]]:
     if constraints is None or constraints.collision is None:
         return []
     column = constraints.column
-    count = int(column["counter"][t.CONTACT_COUNT])
-    rows, depth = column["contact_row"][:count], constraints.collision.column["contact"][:count, 6]
+    count = int(column.counter[t.CONTACT_COUNT])
+    rows, depth = column.contact_row[:count], constraints.collision.column.contact[:count, 6]
     found = []
     for k in np.flatnonzero(rows[:, 0] >= 0).tolist():
-        force = column["contact_force"][k, :3] @ column["frame"][k].reshape(3, 3)
+        force = column.contact_force[k, :3] @ column.frame[k].reshape(3, 3)
         if depth[k] >= 0.0 or force.any():
             found.append((k, force))
     return found

@@ -63,9 +63,9 @@ def force_shares(runtime: Runtime, q: Array) -> Shares:
     made = Shares(*zeros)
     nv = model.joint_dof_count
     if sizes["ntendon"]:
-        drag = -column["tendon_spring"][:, 1] * column["tendon_size"][:, 1]
+        drag = -column.tendon_spring[:, 1] * column.tendon_size[:, 1]
         made.tendon_damping[:] = moments.generalized(column, "tendon", drag, nv)
-        made.tendon_springs[:] = moments.generalized(column, "tendon", column["tendon_size"][:, 2] - drag, nv)
+        made.tendon_springs[:] = moments.generalized(column, "tendon", column.tendon_size[:, 2] - drag, nv)
     if sizes["nspring"]:
         spring, drag = _spring_wrenches(runtime, q)
         made.springs[:] = generalized(model, q, spring)
@@ -73,22 +73,20 @@ def force_shares(runtime: Runtime, q: Array) -> Shares:
     if sizes["nbox"]:
         wrenches = np.zeros((model.body_count, 6))
         links = model.link_of_body()
-        wrenches[links > 0] = column["fluid_force"][links[links > 0]][:, [3, 4, 5, 0, 1, 2]]
+        wrenches[links > 0] = column.fluid_force[links[links > 0]][:, [3, 4, 5, 0, 1, 2]]
         made.damping[:] += generalized(model, q, wrenches)
-    if sizes["nequality"] and column["equality_motor"].any():
-        before, all_of_it = (
-            _along_joints(runtime, q, column["equality_drive"][:, part]) for part in range(2)
-        )
+    if sizes["nequality"] and column.equality_motor.any():
+        before, all_of_it = (_along_joints(runtime, q, column.equality_drive[:, part]) for part in range(2))
         made.efforts[:] = before
         made.motors[:] += all_of_it - before
     if sizes["nequality"]:
         _add_passive(runtime, q, made)
     if constraints.constrains:
-        count = int(column["counter"][t.ALL_ROWS])
-        (kind, which), force = column["row_of"][:count].T, column["force"][:count]
+        count = int(column.counter[t.ALL_ROWS])
+        (kind, which), force = column.row_of[:count].T, column.force[:count]
         for note, dofs, into in (
-            (t.OF_FRICTION, column["friction_dof"], made.friction),
-            (t.OF_MOTOR, column["motor_dof"][:, 0], made.motors),
+            (t.OF_FRICTION, column.friction_dof, made.friction),
+            (t.OF_MOTOR, column.motor_dof[:, 0], made.motors),
         ):
             mine, rows = kind == note, force.copy()
             if note == t.OF_MOTOR:
@@ -108,16 +106,16 @@ def _add_passive(runtime: Runtime, q: Array, made: Shares) -> None:
     constraints = runtime.constraints
     assert constraints is not None
     column = constraints.column
-    count = int(column["counter"][t.ALL_ROWS])
-    (kind, which), force = column["row_of"][:count].T, column["force"][:count]
-    friction, late = np.zeros((2, len(column["equality_kind"])))
+    count = int(column.counter[t.ALL_ROWS])
+    (kind, which), force = column.row_of[:count].T, column.force[:count]
+    friction, late = np.zeros((2, len(column.equality_kind)))
     friction[which[kind == t.OF_JOINT_FRICTION]] = force[kind == t.OF_JOINT_FRICTION]
     # what a row of inertia does beyond armature is damping at the end of the step
-    own, whole = column["equality_armature"].T
+    own, whole = column.equality_armature.T
     share = np.divide(whole - own, whole, out=np.zeros_like(whole), where=whole > 0.0)
     mine = kind == t.OF_JOINT_INERTIA
     late[which[mine]] = force[mine] * share[which[mine]]
-    efforts = column["equality_spring"]
+    efforts = column.equality_spring
     for numbers, into in (
         (efforts[:, 0], made.springs),
         (efforts[:, 1] + late, made.damping),
@@ -135,12 +133,12 @@ def _along_joints(runtime: Runtime, q: Array, efforts: Array) -> Array:
     poses = dynamics.forward_kinematics(model, q)
     centers = poses[:, :3] + np.einsum("bij,bj->bi", rotations(poses), model.body_com)
     for k in np.flatnonzero(efforts).tolist():
-        axis = column["anchor_X"][column["equality_first"][k], [5, 8, 11]] * efforts[k]
-        point = column["anchor_X"][column["equality_second"][k], :3]
-        for body, sign in zip((column["equality_body"][k] - 1).tolist(), (-1.0, 1.0), strict=True):
+        axis = column.anchor_X[column.equality_first[k], [5, 8, 11]] * efforts[k]
+        point = column.anchor_X[column.equality_second[k], :3]
+        for body, sign in zip((column.equality_body[k] - 1).tolist(), (-1.0, 1.0), strict=True):
             if body < 0:
                 continue
-            if column["equality_kind"][k] == t.SLIDE:
+            if column.equality_kind[k] == t.SLIDE:
                 made[body, 3:] += sign * axis
                 made[body, :3] += sign * np.cross(point - centers[body], axis)
             else:
@@ -175,7 +173,7 @@ def late_forces(runtime: Runtime, late: Array) -> tuple[Array, Array]:
             m[dofs] = 0.0
         return np.where(mobile, made, 0.0)
 
-    return answer("act", column["act_damping"]), answer("tendon", column["tendon_spring"][:, 1])
+    return answer("act", column.act_damping), answer("tendon", column.tendon_spring[:, 1])
 
 
 def _spring_wrenches(runtime: Runtime, q: Array) -> tuple[Array, Array]:
@@ -187,16 +185,16 @@ def _spring_wrenches(runtime: Runtime, q: Array) -> tuple[Array, Array]:
     poses = dynamics.forward_kinematics(model, q)
     centers = poses[:, :3] + np.einsum("bij,bj->bi", rotations(poses), model.body_com)
     body_of = {int(link): b for b, link in enumerate(model.link_of_body().tolist()) if link > 0}
-    for k, (a, b) in enumerate(column["spring_end"].tolist()):
-        p_a, p_b = column["anchor_X"][a, :3], column["anchor_X"][b, :3]
+    for k, (a, b) in enumerate(column.spring_end.tolist()):
+        p_a, p_b = column.anchor_X[a, :3], column.anchor_X[b, :3]
         length = float(np.linalg.norm(p_b - p_a))
-        if not column["spring_on"][k] or length == 0.0:
+        if not column.spring_on[k] or length == 0.0:
             continue
-        stretch = column["spring_number"][k, 1] * (length - column["spring_number"][k, 0])
-        for part, force in enumerate((stretch, column["spring_force"][k] - stretch)):
+        stretch = column.spring_number[k, 1] * (length - column.spring_number[k, 0])
+        for part, force in enumerate((stretch, column.spring_force[k] - stretch)):
             pull = (p_b - p_a) / length * force
             for place, point, sign in ((a, p_a, 1.0), (b, p_b, -1.0)):
-                body = body_of.get(int(column["anchor_link"][place]))
+                body = body_of.get(int(column.anchor_link[place]))
                 if body is not None:
                     made[part, body, 3:] += sign * pull
                     made[part, body, :3] += sign * np.cross(point - centers[body], pull)

@@ -162,21 +162,21 @@ def _rows(runtime: Runtime, q: Array, mean: Array) -> tuple[Array, float, float]
         return np.zeros(runtime.model.joint_dof_count), 0.0, 0.0
     column, h = constraints.column, runtime.sim.time_step
     contact = correction = 0.0
-    touching = int(column["counter"][t.CONTACT_COUNT])
+    touching = int(column.counter[t.CONTACT_COUNT])
     if touching:
         assert constraints.collision is not None
         twists = _body_motion(runtime, q, mean)
-        for k in np.flatnonzero(column["contact_row"][:touching, 0] >= 0).tolist():
-            axes = column["frame"][k].reshape(3, 3)
-            force, torque = column["contact_force"][k, :3] @ axes, column["contact_force"][k, 3:] @ axes
-            point = constraints.collision.column["contact"][k, :3]
-            bodies = constraints.collision.column["contact_id"][k, 2:4].tolist()
+        for k in np.flatnonzero(column.contact_row[:touching, 0] >= 0).tolist():
+            axes = column.frame[k].reshape(3, 3)
+            force, torque = column.contact_force[k, :3] @ axes, column.contact_force[k, 3:] @ axes
+            point = constraints.collision.column.contact[k, :3]
+            bodies = constraints.collision.column.contact_id[k, 2:4].tolist()
             for body, sign in zip(bodies, (-1.0, 1.0), strict=True):
                 if body > 0:
                     w, u, center = twists[body - 1]
                     contact += sign * h * float(force @ (u + np.cross(w, point - center)) + torque @ w)
-            correction += 0.5 * h * column["contact_force"][k, 0] * column["mu"][k, 5]
-    return column["qfrc"].copy(), contact, correction
+            correction += 0.5 * h * column.contact_force[k, 0] * column.mu[k, 5]
+    return column.qfrc.copy(), contact, correction
 
 
 def _body_motion(runtime: Runtime, q: Array, v: Array) -> list[tuple[Array, Array, Array]]:

@@ -352,9 +352,9 @@ class LoopClosure(Handle):
         if not self._is_solved or runtime.constraints is None or table is None:
             return None
         row = runtime.constraints.row_of(Owner.CLOSURE, table.label.index(self.name))
-        if row is None or runtime.constraints.column["equality_row"][row] < 0:
+        if row is None or runtime.constraints.column.equality_row[row] < 0:
             return None
-        return values.read_only(runtime.constraints.column["equality_wrench"][row].copy())
+        return values.read_only(runtime.constraints.column.equality_wrench[row].copy())
 
     def _move_end(self, second: bool, base: Frame, X: Array) -> None:
         """An end now stands at a pose of a body, a link or the world."""

@@ -73,7 +73,7 @@ def _iterations(runtime: Runtime) -> int:
     constraints = runtime.constraints
     if constraints is None:
         return int(runtime.sim.solver_report[0])
-    return int(constraints.column["counter"][ITERATIONS]) if constraints.constrains else 0
+    return int(constraints.column.counter[ITERATIONS]) if constraints.constrains else 0
 
 
 @exclusive

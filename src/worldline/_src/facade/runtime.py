@@ -199,7 +199,7 @@ class Runtime:
     def controls_written(self) -> None:
         """Controls were written: actuators that act take theirs."""
         if self.constraints is not None:
-            self.constraints.column["control"][:] = self.control[self.constraints.actuators]
+            self.constraints.column.control[:] = self.control[self.constraints.actuators]
 
     def joints_commanded(self) -> None:
         """Commands of joints between bodies were written: their motors take them."""
@@ -271,8 +271,8 @@ class Runtime:
         if self.constraints is None or not self.constraints.sleeps:
             return -1
         column = self.constraints.column
-        tree = int(column["body_tree"][self.body(link) + 1])
-        return int(column["tree_group"][tree]) if tree >= 0 else -1
+        tree = int(column.body_tree[self.body(link) + 1])
+        return int(column.tree_group[tree]) if tree >= 0 else -1
 
     def scalar_coordinates(self) -> np.ndarray:
         """Coordinate of every degree of freedom that is a number of its own, -1 of others."""
@@ -286,7 +286,7 @@ class Runtime:
         """Generalized forces of all rows of the last step; a view."""
         if self.constraints is None or not self.constraints.constrains:
             return np.zeros(self.model.joint_dof_count)
-        return self.constraints.column["qfrc"]
+        return self.constraints.column.qfrc
 
     # ---- who is where
 
@@ -575,7 +575,7 @@ class Runtime:
     def switches(self) -> np.ndarray:
         """0 off, 1 on, 2 broken, of every constraint between bodies, coordinates and tendons; a view."""
         none = np.zeros(0, np.int64)
-        return none if self.constraints is None else self.constraints.column["equality_on"]
+        return none if self.constraints is None else self.constraints.column.equality_on
 
     def _switched(self) -> list[tuple[SwitchKey, float]]:
         """Table and name of what `switches` are of, and what the description says of each."""

@@ -38,8 +38,8 @@ class StartState:
         ]
         if runtime.constraints is not None:
             column = runtime.constraints.column
-            written += [column["control"], column["equality_on"]]
-            written.append(column["counter"][t.CONTACT_COUNT : t.CONTACT_COUNT + 1])
+            written += [column.control, column.equality_on]
+            written.append(column.counter[t.CONTACT_COUNT : t.CONTACT_COUNT + 1])
         # those that are not in an arena are arrays of their own, which are never replaced
         self._runs = Runs(Run(array.copy(), array) for array in written)
         self.has_wrench, self.has_one_shot = (

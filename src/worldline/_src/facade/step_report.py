@@ -210,8 +210,8 @@ def step_report(world: World) -> StepReport:
     counter, residual, unmet = np.zeros(t.COUNTERS, np.int64), 0.0, ()
     counter[t.CONVERGED] = 1
     if runtime.constraints is not None and runtime.constraints.constrains and runtime.sim.stepped:
-        counter = runtime.constraints.column["counter"]
-        residual = float(runtime.constraints.column["option"][t.RESIDUAL])
+        counter = runtime.constraints.column.counter
+        residual = float(runtime.constraints.column.option[t.RESIDUAL])
         unmet = _unmet(world, runtime)
     solved = bool(counter[t.CONVERGED])
     touching, deepest = contact_summary(runtime)
@@ -300,11 +300,11 @@ def _active_limits(runtime: Runtime) -> tuple[str, ...]:
     if constraints is None or not constraints.constrains:
         return ()
     column = constraints.column
-    count = int(column["counter"][t.ALL_ROWS])
-    kind, which = column["row_of"][:count].T
-    pushing = column["force"][:count] != 0.0
-    places = column["limit_dof"][which[(kind == t.OF_LIMIT) & pushing]]
-    speeds = column["speed_dof"][which[(kind == t.OF_SPEED) & pushing]]
+    count = int(column.counter[t.ALL_ROWS])
+    kind, which = column.row_of[:count].T
+    pushing = column.force[:count] != 0.0
+    places = column.limit_dof[which[(kind == t.OF_LIMIT) & pushing]]
+    speeds = column.speed_dof[which[(kind == t.OF_SPEED) & pushing]]
     tendons, bounds = (which[(kind == k) & pushing].tolist() for k in (t.OF_TENDON, t.OF_BOUND))
     others = [constraints.tendon_names[k] for k in tendons]
     others += [str(constraints.equalities[k].label) for k in bounds]
@@ -316,9 +316,9 @@ def _unmet(world: World, runtime: Runtime) -> tuple[str, ...]:
     constraints = runtime.constraints
     assert constraints is not None
     column = constraints.column
-    count = int(column["counter"][t.ALL_ROWS])
-    kind, which = column["row_of"][:count].T
-    missed = np.abs(column["missed"][:count]) > column["option"][t.GRAVITY]
+    count = int(column.counter[t.ALL_ROWS])
+    kind, which = column.row_of[:count].T
+    missed = np.abs(column.missed[:count]) > column.option[t.GRAVITY]
     unmet = _unmet_impulses(runtime, which[kind == t.OF_CONTACT])
     if not missed.any() and not unmet.size:
         return ()
@@ -327,10 +327,10 @@ def _unmet(world: World, runtime: Runtime) -> tuple[str, ...]:
     limits = which[missed & (kind == t.OF_LIMIT)]
     contacts = np.union1d(which[missed & (kind == t.OF_CONTACT)], unmet)
     names = [constraints.equalities[k].label for k in ties[hard["equality"][ties]].tolist()]
-    names += _dof_names(runtime, column["limit_dof"][limits[hard["limit"][limits]]])
+    names += _dof_names(runtime, column.limit_dof[limits[hard["limit"][limits]]])
     if contacts.size and constraints.collision is not None:
         who = owners(world, runtime).body
-        pairs = constraints.collision.column["contact_id"][contacts[column["bounce"][contacts] >= 0.0], 2:4]
+        pairs = constraints.collision.column.contact_id[contacts[column.bounce[contacts] >= 0.0], 2:4]
         for pair in pairs.tolist():
             names.append(
                 ", ".join("world" if body is None else body.name for body in (who[b - 1] for b in pair))
@@ -344,16 +344,16 @@ def _fastest_approach(world: World, runtime: Runtime) -> str:
     if constraints is None or constraints.collision is None:
         return ""
     column = constraints.collision.column
-    count = int(constraints.column["counter"][t.CONTACT_COUNT])
-    pushing = np.flatnonzero(constraints.column["contact_force"][:count, 0] > 0.0)
+    count = int(constraints.column.counter[t.CONTACT_COUNT])
+    pushing = np.flatnonzero(constraints.column.contact_force[:count, 0] > 0.0)
     if not pushing.size:
         return ""
     # the world in front, which does not move
     X, V = runtime.sim.fresh_poses(), runtime.sim.fresh_velocities()
     centers = np.vstack([np.zeros(3), X[:, :3] + np.einsum("bij,bj->bi", rotations(X), model.body_com)])
     twists = np.vstack([np.zeros(6), V])
-    points, normals = column["contact"][pushing, :3], column["contact"][pushing, 3:6]
-    ends = column["contact_id"][pushing, 2:4]
+    points, normals = column.contact[pushing, :3], column.contact[pushing, 3:6]
+    ends = column.contact_id[pushing, 2:4]
     speeds = [twists[k, :3] + np.cross(twists[k, 3:], points - centers[k]) for k in ends.T]
     pair = ends[np.argmin(np.einsum("ki,ki->k", normals, speeds[1] - speeds[0]))].tolist()
     who = owners(world, runtime).body
@@ -366,15 +366,15 @@ def _unmet_impulses(runtime: Runtime, rowed: np.ndarray) -> np.ndarray:
     if constraints is None or constraints.collision is None:
         return np.zeros(0, np.int64)
     column = constraints.column
-    count = int(column["counter"][t.CONTACT_COUNT])
-    pushing = column["contact_row"][:count, 0] >= 0
-    pushing &= column["bounce"][:count] >= 0.0
+    count = int(column.counter[t.CONTACT_COUNT])
+    pushing = column.contact_row[:count, 0] >= 0
+    pushing &= column.bounce[:count] >= 0.0
     pushing[rowed] = False
     contacts = np.flatnonzero(pushing)
-    ends = constraints.collision.column["contact_id"][contacts, 2:4]
-    weights = column["body_invweight"][ends, 0].sum(axis=1)
-    missed = column["contact_force"][contacts, 0] * HARDNESS * weights
-    return contacts[missed > column["option"][t.GRAVITY]]
+    ends = constraints.collision.column.contact_id[contacts, 2:4]
+    weights = column.body_invweight[ends, 0].sum(axis=1)
+    missed = column.contact_force[contacts, 0] * HARDNESS * weights
+    return contacts[missed > column.option[t.GRAVITY]]
 
 
 def _clamped_efforts(runtime: Runtime) -> tuple[str, ...]:
@@ -384,24 +384,24 @@ def _clamped_efforts(runtime: Runtime) -> tuple[str, ...]:
     drive = runtime.sim.tau - passive
     if runtime.constraints is not None:
         # servo and mimic motors are rows
-        drive[runtime.constraints.column["motor_dof"][:, 0]] = 0.0
+        drive[runtime.constraints.column.motor_dof[:, 0]] = 0.0
     # what is bounded to zero on one side is not cut by doing nothing
     bound = _at_bounds(drive, lower, upper)
     constraints = runtime.constraints
     if constraints is not None and constraints.constrains:
         column = constraints.column
-        count = int(column["counter"][t.ALL_ROWS])
-        kind, which = column["row_of"][:count].T
+        count = int(column.counter[t.ALL_ROWS])
+        kind, which = column.row_of[:count].T
         motors = kind == t.OF_MOTOR
-        dofs = column["motor_dof"][which[motors], 0]
-        force = motor_efforts(runtime.model, dofs, column["force"][:count][motors])
+        dofs = column.motor_dof[which[motors], 0]
+        force = motor_efforts(runtime.model, dofs, column.force[:count][motors])
         np.logical_or.at(bound, dofs, _at_bounds(force, lower[dofs], upper[dofs]))
     names = list(_dof_names(runtime, np.flatnonzero(bound)))
-    if constraints is not None and constraints.column["equality_motor"].any():
+    if constraints is not None and constraints.column.equality_motor.any():
         column = constraints.column
-        effort, (low, high) = column["equality_drive"][:, 1], column["equality_effort"].T
-        asked = np.where(column["equality_motor"] == EFFORT, column["equality_command"][:, 0], effort)
-        cut = np.flatnonzero(_at_bounds(asked, low, high) & (column["equality_motor"] != NO_MOTOR))
+        effort, (low, high) = column.equality_drive[:, 1], column.equality_effort.T
+        asked = np.where(column.equality_motor == EFFORT, column.equality_command[:, 0], effort)
+        cut = np.flatnonzero(_at_bounds(asked, low, high) & (column.equality_motor != NO_MOTOR))
         names += [constraints.equalities[k].label for k in cut.tolist()]
     return tuple(names)
 
@@ -419,7 +419,7 @@ def _clamped_actuators(runtime: Runtime) -> tuple[str, ...]:
     if constraints is None or table is None or not constraints.drives:
         return ()
     column, working = constraints.column, constraints.actuators
-    control, force, numbers = column["control"], column["act_force"], column["act_number"]
+    control, force, numbers = column.control, column.act_force, column.act_number
     beyond = (control < numbers[:, 30]) | (control > numbers[:, 31])
     beyond |= (force <= numbers[:, 32]) | (force >= numbers[:, 33])
     return tuple(table.label[working[u]] for u in np.flatnonzero(beyond).tolist())
@@ -451,8 +451,8 @@ def break_events(world: World) -> list[BreakEvent]:
         return []
     joints = {joint.name: joint for joint in world.joints}
     events = []
-    for k in np.flatnonzero(constraints.column["equality_on"] == BROKEN).tolist():
-        frame, force, torque = constraints.column["equality_break"][k].tolist()
+    for k in np.flatnonzero(constraints.column.equality_on == BROKEN).tolist():
+        frame, force, torque = constraints.column.equality_break[k].tolist()
         equality = constraints.equalities[k]
         joint = joints.get(equality.label) if equality.owner is Owner.LOOP_JOINT else None
         time = max(world.time - (world.frame - frame) * world.time_step, 0.0) if frame else 0.0

@@ -371,7 +371,7 @@ class WorldJoint(WorldJointPassive):
         row, runtime = self._row(), self._live()
         if row is None or runtime.constraints is None:
             return np.zeros(6)
-        return runtime.constraints.column["equality_wrench"][row, [3, 4, 5, 0, 1, 2]]
+        return runtime.constraints.column.equality_wrench[row, [3, 4, 5, 0, 1, 2]]
 
     def remove(self) -> None:
         """Take the joint out of the World, in design mode or within `World.edit()`."""

@@ -183,7 +183,7 @@ class WorldJointMotor(Handle):
         if self._has_motor and runtime.constraints is not None:
             row = runtime.constraints.row_of(Owner.LOOP_JOINT, self._index())
             if row is not None:
-                made[:] = runtime.constraints.column["equality_drive"][row, 1]
+                made[:] = runtime.constraints.column.equality_drive[row, 1]
         return values.read_only(made)
 
     # ---- limits of effort and velocity

@@ -2,146 +2,427 @@
 # SPDX-License-Identifier: Apache-2.0
 """The named tuples of arrays that kernels receive, cut from the arenas by the field table.
 
-A view groups what is read or written together; its signature in a kernel says what the kernel touches.
-`build(m, c, d)` of a view is merged into the stage that calls it and costs a few address computations.
+A view groups what is read or written together; its signature in a kernel says what the kernel touches. The
+function that cuts one is merged into the stage that calls it and costs a few address computations.
 """
 
 from __future__ import annotations
 
-from collections import namedtuple
-from typing import Any
+from collections.abc import Callable
+from typing import NamedTuple
 
-from worldline._src.jit import inline
-from worldline._src.kernels import joints
 from worldline._src.model.fields import BY_NAME, ENTRY
-from worldline._src.scalar.memory import matrix, shared_matrix, shared_vector, vector
+from worldline._src.scalar.columns import Integers, Numbers, View, cut_from
 
 _ARENA = {"index": "m", "constant": "c", "data": "d"}
 
 
-def _size(symbol: str | int) -> str:
-    return str(symbol) if isinstance(symbol, int) else f"m[{ENTRY[symbol]}]"
-
-
-def _builder(view: type, fields: tuple[str, ...]) -> Any:
-    """Write and compile `build(m, c, d)` for a view from the table."""
+def _cut(view: type[View]) -> Callable[..., View]:
+    """The function of (m, c, d) that cuts a view from the arenas of a model."""
     cuts = []
-    for name in fields:
+    for name in view.__annotations__:
         field = BY_NAME[name]
-        sizes = ", ".join(_size(s) for s in field.shape)
+        sizes = ", ".join(str(s) if isinstance(s, int) else f"m[{ENTRY[s]}]" for s in field.shape)
         cut = "vector" if len(field.shape) == 1 else "matrix"
-        if field.shared:
-            cut = f"shared_{cut}"
+        cut = f"shared_{cut}" if field.shared else cut
         cuts.append(f"{cut}({_ARENA[field.space]}, m[{ENTRY[name]}], {sizes})")
-    source = f"def build(m, c, d):\n    return {view.__name__}({', '.join(cuts)})\n"
-    scope: dict[str, Any] = {"vector": vector, "matrix": matrix, view.__name__: view}
-    scope |= {"shared_vector": shared_vector, "shared_matrix": shared_matrix}
-    exec(compile(source, f"<view {view.__name__}>", "exec"), scope)
-    return inline(scope["build"])
+    return cut_from(view, cuts, "m, c, d")
 
 
-def _view(name: str, *fields: str) -> Any:
-    view = namedtuple(name, fields)  # type: ignore[misc] # the fields come from the table
-    view.__module__ = __name__
-    view.__doc__ = "\n".join(f"{f}: {BY_NAME[f].doc}" for f in fields)
-    return view, _builder(view, fields)
+class TreeView(NamedTuple):
+    """Topology of the links."""
+
+    link_parent: Integers
+    link_kind: Integers
+    link_q_start: Integers
+    link_v_start: Integers
+    link_v_end: Integers
+    link_root: Integers
+    dof_block: Integers
+    link_bend: Integers
 
 
-TreeView, tree_view = _view(
-    "TreeView",
-    "link_parent",
-    "link_kind",
-    "link_q_start",
-    "link_v_start",
-    "link_v_end",
-    "link_root",
-    "dof_block",
-    "link_bend",
-)
-JointView, joint_view = _view("JointView", "link_R_pre", "link_p_pre", "dof_R_pre", *joints.MOTION)
-TurnView, turn_view = _view(
-    "TurnView",
-    "link_Q_pre",
-    "link_p_pre",
-    "link_turned",
-    "dof_Q_pre",
-    "link_Q_post",
-    *joints.MOTION,
-)
-PoseView, pose_view = _view("PoseView", "link_Q", "link_x")
-BodyView, body_view = _view("BodyView", "link_body", "body_link", "link_offset", "link_R_post", "link_p_post")
-InertiaView, inertia_view = _view(
-    "InertiaView",
-    "link_mass",
-    "link_com",
-    "link_inertia",
-    "link_leaf",
-    "link_first",
-    "dof_armature",
-    "dof_mobile",
-)
-DofView, dof_view = _view("DofView", "dof_link", "dof_parent", "dof_mobile")
-ChainView, chain_view = _view("ChainView", "dof_parent", "link_last", "dof_mobile")
-PassiveView, passive_view = _view("PassiveView", "dof_damping", "dof_stiffness", "q_rest")
-AnchorView, anchor_view = _view(
-    "AnchorView",
-    "link_R_anchor",
-    "link_p_anchor",
-    "link_R_child",
-    "link_p_child",
-    "body_com",
-    "dof_kind",
-    "dof_axis",
-    "dof_pitch",
-    "dof_axis_count",
-)
-OperandView, operand_view = _view(
-    "OperandView", "q", "q_other", "v", "a", "tau", "wrench", "point", "fraction", "result"
-)
-SpinView, spin_view = _view("SpinView", "link_floating", "spin_turn", "link_spin")
-FieldView, field_view = _view("FieldView", "gravity")
-GravityCompensationView, gravity_compensation_view = _view(
-    "GravityCompensationView", "link_gravcomp", "gravity"
-)
-MaximalView, maximal_view = _view("MaximalView", "body_q", "body_qd")
-DriveView, drive_view = _view(
-    "DriveView",
-    "dof_drive",
-    "dof_target_ke",
-    "dof_target_kd",
-    "dof_follows_velocity",
-    "dof_effort_limit",
-    "dof_effort_lower",
-)
-LimitView, limit_view = _view("LimitView", "dof_velocity_limit", "dof_velocity_lower")
-ControlView, control_view = _view("ControlView", "force", "q_target", "v_target", "a_target")
-ClockView, clock_view = _view("ClockView", "clock")
-StepView, step_view = _view("StepView", "time_step", "body_f", "state", "controls")
-StartView, start_view = _view("StartView", "q_start", "v_start", "v_sum", "a_sum", "v_part")
-MoveView, move_view = _view("MoveView", "p_start", "displacement", "impulse", "solver_report")
-MomentumView, momentum_view = _view(
-    "MomentumView", "link_H", "dof_p", "dof_f", "dof_gap", "dof_extra", "dof_S_kept", "p_end"
-)
-GroundView, ground_view = _view(
-    "GroundView",
-    "ground_link",
-    "ground_cadence",
-    "ground_point",
-    "ground_plane",
-    "ground_tangent",
-    "ground_law",
-    "ground_dual",
-    "ground_start",
-    "ground_yield",
-)
-MixingView, mixing_view = _view(
-    "MixingView", "mix_x", "mix_f", "mix_g", "mix_x_last", "mix_f_last", "mix_g_last"
-)
-SolverView, solver_view = _view("SolverView", "solver_options")
-PositionView, position_view = _view(
-    "PositionView", "link_R", "link_p", "link_origin", "dof_S", *joints.POSITION
-)
-VelocityView, velocity_view = _view("VelocityView", "link_V", "link_c")
-AccelerationView, acceleration_view = _view("AccelerationView", "link_A", "link_F")
-ArticulatedView, articulated_view = _view("ArticulatedView", "link_IA", "dof_U", "dof_D", "dof_u")
-MassView, mass_view = _view("MassView", "link_crb", "M", "L")
+tree_view = _cut(TreeView)
+
+
+class JointView(NamedTuple):
+    """Joint frames, and how joints move."""
+
+    link_R_pre: Numbers
+    link_p_pre: Numbers
+    dof_R_pre: Numbers
+    dof_kind: Integers
+    dof_pitch: Numbers
+    custom_kind: Integers
+    custom_axis: Numbers
+    custom_terms: Integers
+    term_pieces: Integers
+    piece_degree: Integers
+    piece: Numbers
+
+
+joint_view = _cut(JointView)
+
+
+class TurnView(NamedTuple):
+    """Joint frames as quaternions, and how joints move."""
+
+    link_Q_pre: Numbers
+    link_p_pre: Numbers
+    link_turned: Integers
+    dof_Q_pre: Numbers
+    link_Q_post: Numbers
+    dof_kind: Integers
+    dof_pitch: Numbers
+    custom_kind: Integers
+    custom_axis: Numbers
+    custom_terms: Integers
+    term_pieces: Integers
+    piece_degree: Integers
+    piece: Numbers
+
+
+turn_view = _cut(TurnView)
+
+
+class PoseView(NamedTuple):
+    """Poses of links."""
+
+    link_Q: Numbers
+    link_x: Numbers
+
+
+pose_view = _cut(PoseView)
+
+
+class BodyView(NamedTuple):
+    """Bodies and the links they are fixed to."""
+
+    link_body: Integers
+    body_link: Integers
+    link_offset: Integers
+    link_R_post: Numbers
+    link_p_post: Numbers
+
+
+body_view = _cut(BodyView)
+
+
+class InertiaView(NamedTuple):
+    """Inertias of links and of degrees of freedom."""
+
+    link_mass: Numbers
+    link_com: Numbers
+    link_inertia: Numbers
+    link_leaf: Integers
+    link_first: Integers
+    dof_armature: Numbers
+    dof_mobile: Numbers
+
+
+inertia_view = _cut(InertiaView)
+
+
+class DofView(NamedTuple):
+    """Degrees of freedom: links, parents, whether they move."""
+
+    dof_link: Integers
+    dof_parent: Integers
+    dof_mobile: Numbers
+
+
+dof_view = _cut(DofView)
+
+
+class ChainView(NamedTuple):
+    """Degrees of freedom on the chain from a link to the world."""
+
+    dof_parent: Integers
+    link_last: Integers
+    dof_mobile: Numbers
+
+
+chain_view = _cut(ChainView)
+
+
+class PassiveView(NamedTuple):
+    """Springs and dampers of joints."""
+
+    dof_damping: Numbers
+    dof_stiffness: Numbers
+    q_rest: Numbers
+
+
+passive_view = _cut(PassiveView)
+
+
+class AnchorView(NamedTuple):
+    """Joint frames in both bodies, unturned, and axes."""
+
+    link_R_anchor: Numbers
+    link_p_anchor: Numbers
+    link_R_child: Numbers
+    link_p_child: Numbers
+    body_com: Numbers
+    dof_kind: Integers
+    dof_axis: Numbers
+    dof_pitch: Numbers
+    dof_axis_count: Integers
+
+
+anchor_view = _cut(AnchorView)
+
+
+class OperandView(NamedTuple):
+    """Operands and result of a call."""
+
+    q: Numbers
+    q_other: Numbers
+    v: Numbers
+    a: Numbers
+    tau: Numbers
+    wrench: Numbers
+    point: Numbers
+    fraction: Numbers
+    result: Numbers
+
+
+operand_view = _cut(OperandView)
+
+
+class SpinView(NamedTuple):
+    """Free-floating bodies and their spin."""
+
+    link_floating: Numbers
+    spin_turn: Numbers
+    link_spin: Numbers
+
+
+spin_view = _cut(SpinView)
+
+
+class FieldView(NamedTuple):
+    """Gravity."""
+
+    gravity: Numbers
+
+
+field_view = _cut(FieldView)
+
+
+class GravityCompensationView(NamedTuple):
+    """Gravity compensation."""
+
+    link_gravcomp: Numbers
+    gravity: Numbers
+
+
+gravity_compensation_view = _cut(GravityCompensationView)
+
+
+class MaximalView(NamedTuple):
+    """Poses and twists of bodies."""
+
+    body_q: Numbers
+    body_qd: Numbers
+
+
+maximal_view = _cut(MaximalView)
+
+
+class DriveView(NamedTuple):
+    """Drives of joints."""
+
+    dof_drive: Integers
+    dof_target_ke: Numbers
+    dof_target_kd: Numbers
+    dof_follows_velocity: Numbers
+    dof_effort_limit: Numbers
+    dof_effort_lower: Numbers
+
+
+drive_view = _cut(DriveView)
+
+
+class LimitView(NamedTuple):
+    """Limits of velocities."""
+
+    dof_velocity_limit: Numbers
+    dof_velocity_lower: Numbers
+
+
+limit_view = _cut(LimitView)
+
+
+class ControlView(NamedTuple):
+    """Commands of drives."""
+
+    force: Numbers
+    q_target: Numbers
+    v_target: Numbers
+    a_target: Numbers
+
+
+control_view = _cut(ControlView)
+
+
+class ClockView(NamedTuple):
+    """Steps since the start."""
+
+    clock: Numbers
+
+
+clock_view = _cut(ClockView)
+
+
+class StepView(NamedTuple):
+    """Time step, forces on bodies, saved state and controls."""
+
+    time_step: Numbers
+    body_f: Numbers
+    state: Numbers
+    controls: Numbers
+
+
+step_view = _cut(StepView)
+
+
+class StartView(NamedTuple):
+    """The state at the start of a step, and sums over its parts."""
+
+    q_start: Numbers
+    v_start: Numbers
+    v_sum: Numbers
+    a_sum: Numbers
+    v_part: Numbers
+
+
+start_view = _cut(StartView)
+
+
+class MoveView(NamedTuple):
+    """Displacement and impulse of a variational step."""
+
+    p_start: Numbers
+    displacement: Numbers
+    impulse: Numbers
+    solver_report: Numbers
+
+
+move_view = _cut(MoveView)
+
+
+class MomentumView(NamedTuple):
+    """Momenta of the variational equations."""
+
+    link_H: Numbers
+    dof_p: Numbers
+    dof_f: Numbers
+    dof_gap: Numbers
+    dof_extra: Numbers
+    dof_S_kept: Numbers
+    p_end: Numbers
+
+
+momentum_view = _cut(MomentumView)
+
+
+class GroundView(NamedTuple):
+    """Points that may touch the ground."""
+
+    ground_link: Integers
+    ground_cadence: Integers
+    ground_point: Numbers
+    ground_plane: Numbers
+    ground_tangent: Numbers
+    ground_law: Numbers
+    ground_dual: Numbers
+    ground_start: Numbers
+    ground_yield: Numbers
+
+
+ground_view = _cut(GroundView)
+
+
+class MixingView(NamedTuple):
+    """Anderson mixing."""
+
+    mix_x: Numbers
+    mix_f: Numbers
+    mix_g: Numbers
+    mix_x_last: Numbers
+    mix_f_last: Numbers
+    mix_g_last: Numbers
+
+
+mixing_view = _cut(MixingView)
+
+
+class SolverView(NamedTuple):
+    """Options of the solver."""
+
+    solver_options: Numbers
+
+
+solver_view = _cut(SolverView)
+
+
+class PositionView(NamedTuple):
+    """What depends on coordinates."""
+
+    link_R: Numbers
+    link_p: Numbers
+    link_origin: Numbers
+    dof_S: Numbers
+    joint_bend: Numbers
+    term_factor: Numbers
+    custom_theta: Numbers
+    custom_slope: Numbers
+    custom_curve: Numbers
+    custom_S: Numbers
+
+
+position_view = _cut(PositionView)
+
+
+class VelocityView(NamedTuple):
+    """What depends on velocities."""
+
+    link_V: Numbers
+    link_c: Numbers
+
+
+velocity_view = _cut(VelocityView)
+
+
+class AccelerationView(NamedTuple):
+    """Accelerations and forces of links."""
+
+    link_A: Numbers
+    link_F: Numbers
+
+
+acceleration_view = _cut(AccelerationView)
+
+
+class ArticulatedView(NamedTuple):
+    """Articulated-body algorithm."""
+
+    link_IA: Numbers
+    dof_U: Numbers
+    dof_D: Numbers
+    dof_u: Numbers
+
+
+articulated_view = _cut(ArticulatedView)
+
+
+class MassView(NamedTuple):
+    """Composite inertias, mass matrix and its factor."""
+
+    link_crb: Numbers
+    M: Numbers
+    L: Numbers
+
+
+mass_view = _cut(MassView)

@@ -1,25 +1,33 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of arrays in four arenas: what they are called, how they are laid out, and the views of them.
+"""Tables of arrays in four arenas: annotated columns, the layout of the arenas, and typed views of them.
 
-A part of a step that has arrays of its own (constraint rows, say) lists them once as columns. The list
-gives the layout in Python and the named tuples that kernels receive.
+A part of a step that has arrays of its own (constraint rows, say) declares each once, as an annotated
+attribute of a `Columns` class. The class gives the layout, `Block.column` the arrays in Python
+(`column.limit_dof`), and `Table.cut` the function that cuts a view, a `NamedTuple` of some of these
+names, from the arenas in a stage.
 """
 
 from __future__ import annotations
 
 import math
-from collections import namedtuple
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
 from worldline._src.jit import inline
 from worldline._src.scalar.memory import aligned_zeros, matrix, shared_matrix, shared_vector, vector
 
+Integers: TypeAlias = np.ndarray[Any, Any]
+"""An array of int64."""
+Numbers: TypeAlias = np.ndarray[Any, Any]
+"""An array of the scalar of a stage: doubles, lanes or dual numbers; doubles for constants."""
 
-class Column(NamedTuple):
+View = TypeVar("View", bound=tuple[Any, ...])
+
+
+class Column:
     """One array: its arena (m, c, args or d), its shape by symbols, and what it holds.
 
     `own` marks constants that may differ from world to world; all others are the same in every world, so that
@@ -29,74 +37,128 @@ class Column(NamedTuple):
     """
 
     name: str
-    space: str
-    shape: tuple[str | int, ...]
-    doc: str
-    capacity: str | None = None
-    own: bool = False
+
+    def __init__(
+        self,
+        space: str,
+        shape: tuple[str | int, ...],
+        doc: str,
+        capacity: str | None = None,
+        own: bool = False,
+    ) -> None:
+        self.space, self.shape, self.doc, self.capacity, self.own = space, shape, doc, capacity, own
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, columns: Columns | None, owner: type) -> Any:
+        if columns is None:
+            return self
+        # found in the instance from now on
+        view = columns.__dict__[self.name] = columns._block.array(self)
+        return view
 
 
-class Table:
-    """Columns over four arenas; the m arena starts with the sizes, then the offset of every column."""
+def index(*shape: str | int, doc: str) -> Any:
+    """Integers of the model."""
+    return Column("m", shape, doc)
 
-    def __init__(self, sizes: Sequence[str], columns: Sequence[Column]) -> None:
-        self.sizes = tuple(sizes)
-        self.columns = tuple(columns)
-        self.by_name = {column.name: column for column in columns}
-        names = (*sizes, *self.by_name)
+
+def constant(*shape: str | int, doc: str, own: bool = False) -> Any:
+    """Constants of the model; `own` where they may differ from world to world."""
+    return Column("c", shape, doc, own=own)
+
+
+def integers(*shape: str | int, doc: str) -> Any:
+    """Integers that a step writes."""
+    return Column("args", shape, doc)
+
+
+def numbers(*shape: str | int, doc: str, capacity: str | None = None) -> Any:
+    """Numbers that a step writes."""
+    return Column("d", shape, doc, capacity)
+
+
+class Columns:
+    """The arrays of a block, by attribute or by name, each cut from its arena when first asked for."""
+
+    def __init__(self, block: Block[Any]) -> None:
+        self._block = block
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+
+Arrays = TypeVar("Arrays", bound=Columns)
+
+
+def _declared(columns: type) -> Iterator[Column]:
+    """Columns of all bases in their order, then those of the class itself."""
+    for base in columns.__bases__:
+        yield from _declared(base)
+    for value in vars(columns).values():
+        if isinstance(value, Column):
+            yield value
+
+
+def cut_from(view: type[View], cuts: list[str], parameters: str) -> Callable[..., View]:
+    """The function of some arenas that makes a view; `cuts` are the expressions of its fields."""
+    name = view.__name__
+    source = f"def build({parameters}):\n    return {name}({', '.join(cuts)})\n"
+    scope: dict[str, Any] = {"vector": vector, "matrix": matrix, name: view}
+    scope |= {"shared_vector": shared_vector, "shared_matrix": shared_matrix}
+    exec(compile(source, f"<view {name}>", "exec"), scope)
+    return inline(scope["build"])
+
+
+class Table(Generic[Arrays]):
+    """Columns over four arenas; the m arena starts with the sizes, then the offset of every column.
+
+    `moving` sizes are those of the problem at hand: they stand in `args`, at the indices given, and stages
+    that open a problem write them there. The header in m is constant.
+    """
+
+    def __init__(self, arrays: type[Arrays], moving: Mapping[str, int] | None = None) -> None:
+        self.arrays = arrays
+        self.columns = tuple(_declared(arrays))
+        self.moving = dict(moving or {})
+        self.by_name = {column.name: column for column in self.columns}
+        symbols = [s for c in self.columns for s in (*c.shape, c.capacity) if isinstance(s, str)]
+        self.sizes = tuple(dict.fromkeys(symbols))
+        names = (*self.sizes, *self.by_name)
         self.entry = {name: k for k, name in enumerate(names)}
         self.header = -(-len(names) // 8) * 8
 
-    def view(self, name: str, *fields: str) -> Any:
-        """A named tuple of columns, and the function of (m, c, args, d) that cuts it from the arenas.
+    def _size(self, symbol: str | int) -> str:
+        if isinstance(symbol, int):
+            return str(symbol)
+        return f"args[{self.moving[symbol]}]" if symbol in self.moving else f"m[{self.entry[symbol]}]"
+
+    def cut(self, view: type[View]) -> Callable[..., View]:
+        """The function of (m, c, args, d) that cuts a view from the arenas.
 
         A field `own_x` is column `x` of the constants with the numbers of each world, where `x` has those
         that all worlds share: of columns that are partly the one and partly the other.
         """
-        view = namedtuple(name, fields)  # type: ignore[misc] # the fields come from the table
-        view.__doc__ = "\n".join(f"{f}: {self.by_name[_column(f)].doc}" for f in fields)
         cuts = []
-        for field in fields:
-            column = self.by_name[_column(field)]
-            sizes = ", ".join(str(s) if isinstance(s, int) else f"m[{self.entry[s]}]" for s in column.shape)
+        for name in view.__annotations__:
+            column = self.by_name[name.removeprefix("own_")]
             cut = "vector" if len(column.shape) == 1 else "matrix"
-            if column.space == "c" and not column.own and field == column.name:
+            if column.space == "c" and not column.own and name == column.name:
                 cut = f"shared_{cut}"
+            sizes = ", ".join(self._size(s) for s in column.shape)
             cuts.append(f"{cut}({column.space}, m[{self.entry[column.name]}], {sizes})")
-        source = f"def build(m, c, args, d):\n    return {name}({', '.join(cuts)})\n"
-        scope: dict[str, Any] = {"vector": vector, "matrix": matrix, name: view}
-        scope |= {"shared_vector": shared_vector, "shared_matrix": shared_matrix}
-        exec(compile(source, f"<view {name}>", "exec"), scope)
-        return view, inline(scope["build"])
+        return cut_from(view, cuts, "m, c, args, d")
 
-    def lay_out(self, sizes: dict[str, int]) -> Block:
+    def lay_out(self, sizes: dict[str, int]) -> Block[Arrays]:
         """Arenas for these sizes, all zero."""
         return Block(self, sizes)
 
 
-def _column(field: str) -> str:
-    """The column that a field of a view is."""
-    return field.removeprefix("own_")
-
-
-class ColumnViews(dict[str, Any]):
-    """Columns of a block by name, each cut from its arena when first asked for."""
-
-    def __init__(self, block: Block, table: Table, extents: dict[str, tuple[int, tuple[int, ...]]]) -> None:
-        self._arenas = {"m": block.m, "c": block.c, "args": block.args, "d": block.d}
-        self._table, self._extents = table, extents
-
-    def __missing__(self, name: str) -> Any:
-        at, shape = self._extents[name]
-        arena = self._arenas[self._table.by_name[name].space]
-        view = self[name] = arena[at : at + math.prod(shape)].reshape(shape)
-        return view
-
-
-class Block:
+class Block(Generic[Arrays]):
     """Four arenas and the columns in them as arrays; flat where the capacity is less than the shape."""
 
-    def __init__(self, table: Table, sizes: dict[str, int]) -> None:
+    def __init__(self, table: Table[Arrays], sizes: dict[str, int]) -> None:
         ends = {"m": table.header, "c": 0, "args": 0, "d": 0}
         extents: dict[str, tuple[int, tuple[int, ...]]] = {}
         for column in table.columns:
@@ -115,14 +177,23 @@ class Block:
         offsets = [extents[column.name][0] for column in table.columns]
         header = [*(sizes[name] for name in table.sizes), *offsets]
         self.m[: len(header)] = header
-        self.column: dict[str, Any] = ColumnViews(self, table, extents)
+        for name, at in table.moving.items():
+            self.args[at] = sizes[name]
+        self._extents = extents
+        self.column = table.arrays(self)
+
+    def array(self, column: Column) -> Any:
+        """The array of a column."""
+        at, shape = self._extents[column.name]
+        arena = getattr(self, column.space)
+        return arena[at : at + math.prod(shape)].reshape(shape)
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arenas."""
         return sum(arena.nbytes for arena in (self.m, self.c, self.args, self.d))
 
-    def take(self, other: Block) -> None:
+    def take(self, other: Block[Arrays]) -> None:
         """Copy what both have of every column of `other`, a block of the same table with other sizes."""
         for name in self.names:
             old, new = other.column[name], self.column[name]

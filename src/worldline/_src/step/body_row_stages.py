@@ -22,9 +22,10 @@ from worldline._src.kernels.constraints.tables import (
     CONTACT_END,
     CONTACT_FIRST,
     CONTACT_LINK,
+    ISLAND_COLUMNS,
+    ISLAND_WIDTH,
     MASS_LINK,
     ROWS,
-    TABLE,
     TREE_END,
     TREE_FIRST,
     bounce_view,
@@ -54,7 +55,6 @@ from worldline._src.step.island_stages import call_linked
 from worldline._src.step.reaching import trees_of
 
 _CONTACT_ID, _NCONTACT = collision.ENTRY["contact_id"], collision.ENTRY["ncontact"]
-_COLUMNS, _WIDTH = TABLE.entry["ncolumn"], TABLE.entry["width"]
 
 
 @inline
@@ -87,7 +87,7 @@ def _make_rows(m, c, args, d, pair):
     program, island = program_view(m, c, args, d).program, island_view(m, c, args, d)
     counter, v, prescribed = island.counter, operand_view(tm, tc, td).v, control_view(tm, tc, td).a_target
     begin, end = counter[CONTACT_FIRST], counter[CONTACT_END]
-    m[_COLUMNS], m[_WIDTH] = BODY_COLUMNS, BODY_COLUMNS
+    args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = BODY_COLUMNS, BODY_COLUMNS
     rows, island_v = row_view(m, c, args, d), motion_view(m, c, args, d).island_v
     for i in range(begin, end):
         k, first = island.contact_order[i], counter[ROWS]
@@ -108,7 +108,7 @@ def _keep_masses(m, c, args, d):
     program, island = program_view(m, c, args, d).program, island_view(m, c, args, d)
     counter, block = island.counter, free_tree_view(m, c, args, d).tree_block
     begin, end = counter[TREE_FIRST], counter[TREE_END]
-    m[_COLUMNS], m[_WIDTH] = SIDE, padded_columns(SIDE)
+    args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = SIDE, padded_columns(SIDE)
     M, trace = solve_view(m, c, args, d).M, 0.0
     for i in range(begin, end):
         t = island.island_tree[i]
@@ -146,9 +146,9 @@ def solve_body_rows(m, c, args, d):
         trace = _keep_masses(m, c, args, d)
         n = _number_columns(island)
         # vectors of all columns, rows of two bodies
-        m[_COLUMNS], m[_WIDTH] = n, padded_columns(n)
+        args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = n, padded_columns(n)
         vectors = work_view(m, c, args, d).vectors
-        m[_WIDTH] = BODY_COLUMNS
+        args[ISLAND_WIDTH] = BODY_COLUMNS
         trees, solution = free_tree_view(m, c, args, d), solve_view(m, c, args, d)
         gather_accelerations(operands.a, solution)
         body_rows.solve_body_rows(

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from worldline._src.collision.arenas import Arenas as CollisionArenas
@@ -61,7 +59,7 @@ class ConstraintProgram:
     """Options of the scene."""
     sizes: dict[str, int]
     """Sizes of the columns."""
-    column: dict[str, Any]
+    column: t.ConstraintColumns
     """Columns by name."""
     collision: CollisionArenas | None
     """The collision tables; None without shapes."""
@@ -81,22 +79,22 @@ class ConstraintProgram:
     @property
     def has_gains(self) -> bool:
         """Whether a tendon is damped, or the force of an actuator depends on its rate."""
-        kind, number = self.column["act_kind"], self.column["act_number"]
+        kind, number = self.column.act_kind, self.column.act_number
         gains = (kind[:, 0] == MUSCLE) | ((kind[:, 0] == AFFINE) & (number[:, GAIN + 2] != 0.0))
         biases = (kind[:, 1] == AFFINE) & (number[:, BIAS + 2] != 0.0)
         currents = (kind[:, 2] == CURRENT) | (kind[:, 2] == MOTOR)
-        return bool(gains.any() or biases.any() or currents.any() or self.column["tendon_spring"][:, 1].any())
+        return bool(gains.any() or biases.any() or currents.any() or self.column.tendon_spring[:, 1].any())
 
     @property
     def lopsided(self) -> bool:
         """Whether motors have effort limits that are not alike in both directions; see `bounded_rows.py`."""
-        dofs = self.column["motor_dof"][:, 0]
+        dofs = self.column.motor_dof[:, 0]
         return bool((self.model.joint_effort_lower[dofs] != -self.model.joint_effort_limit[dofs]).any())
 
     @property
     def relieves(self) -> bool:
         """Whether gravity compensation of some joint is an actuator force."""
-        return bool(self.column["dof_gravcomp"].any())
+        return bool(self.column.dof_gravcomp.any())
 
     @property
     def parts_needed(self) -> tuple[str, ...]:
@@ -112,16 +110,16 @@ class ConstraintProgram:
     @property
     def stops_hard(self) -> bool:
         """Whether a position limit of a joint is hard."""
-        return bool((self.column["limit_law"][:, t.KIND] == t.HARD).any())
+        return bool((self.column.limit_law[:, t.KIND] == t.HARD).any())
 
     @property
     def _splits(self) -> bool:
         """Whether a step may have to be solved for positions and for velocities."""
         column = self.column
-        bounds = column["equality_number"][:, 9:11]
+        bounds = column.equality_number[:, 9:11]
         hard = self.stops_hard
         if self.collision is not None:
-            laws = np.concatenate([column["shape_law"], column["pair_law"]])
+            laws = np.concatenate([column.shape_law, column.pair_law])
             hard |= bool((laws[:, t.KIND] != t.IMPEDANCE).any())
         return hard or bool((np.abs(bounds) < _OPEN).any())
 
@@ -142,10 +140,10 @@ class ConstraintProgram:
         speeds when `speeds`.
         """
         column, sizes, touches = self.column, self.sizes, self.collision is not None
-        laws = np.concatenate([column["shape_law"], column["pair_law"]])
+        laws = np.concatenate([column.shape_law, column.pair_law])
         # never called where no island can be large enough
-        many = 6 * np.count_nonzero(column["tree_link"]) > column["option"][t.FREE_COLUMNS]
-        rows = bool(column["option"][t.BODY_ROWS])
+        many = 6 * np.count_nonzero(column.tree_link) > column.option[t.FREE_COLUMNS]
+        rows = bool(column.option[t.BODY_ROWS])
         families = {name: touches and family in self._families for family, name in _FAMILIES.items()}
         return multibody._replace(
             **self.row_kinds,
@@ -153,7 +151,7 @@ class ConstraintProgram:
             rows=self.constrains,
             anchors=sizes["nanchor"] > 0,
             body_springs=sizes["nspring"] > 0,
-            joint_motors=bool(column["equality_motor"].any() or column["equality_passive"][:, ::2].any()),
+            joint_motors=bool(column.equality_motor.any() or column.equality_passive[:, ::2].any()),
             lopsided_motors=self.lopsided,
             fluid=sizes["nbox"] > 0,
             transmissions=self._moving,
@@ -167,10 +165,10 @@ class ConstraintProgram:
             implicit_velocity=speeds,
             split=self._splits and not multibody.runge_kutta and not multibody.fixed,
             sleep=self.sleeps,
-            impulses=(bool(many) and not rows) or bool(column["option"][t.STANDS_IN]),
+            impulses=(bool(many) and not rows) or bool(column.option[t.STANDS_IN]),
             body_rows=bool(many) and rows,
-            boxed=bool(column["option"][t.BOXED]),
-            swept=bool(column["option"][t.SWEPT] or column["option"][t.SWEEPS_STAND_IN]),
+            boxed=bool(column.option[t.BOXED]),
+            swept=bool(column.option[t.SWEPT] or column.option[t.SWEEPS_STAND_IN]),
             restitution=bool((laws[:, t.BOUNCINESS] > 0.0).any()),
             hard_contacts=bool((laws[:, t.KIND] == t.HARD).any()),
             no_slip=sizes["nslip"] > 0,
@@ -183,10 +181,10 @@ class ConstraintProgram:
         of joints between bodies it adds to the inertia of their coordinates, I + h d.
         """
         column = self.column
-        added = damping_time * column["equality_passive"][:, 2]
-        column["equality_armature"][:, 1] = column["equality_armature"][:, 0] + added
+        added = damping_time * column.equality_passive[:, 2]
+        column.equality_armature[:, 1] = column.equality_armature[:, 0] + added
         self.step_plan = plan
-        self.column["option"][t.SOLVE_PASS] = POSITION_PASS if plan.split else BOTH
+        self.column.option[t.SOLVE_PASS] = POSITION_PASS if plan.split else BOTH
         if plan.implicit and not plan.fixed:
             self._lay_out_masses()
 

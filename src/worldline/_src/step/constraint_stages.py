@@ -21,7 +21,8 @@ from worldline._src.kernels.constraints.islands import padded_columns
 from worldline._src.kernels.constraints.tables import (
     COLLISION_D,
     COLLISION_M,
-    TABLE,
+    ISLAND_COLUMNS,
+    ISLAND_WIDTH,
     actuator_view,
     contact_frame_view,
     friction_view,
@@ -58,7 +59,6 @@ from worldline._src.scalar.memory import address_as, matrix, pointer
 from worldline._src.step.reaching import Bodies, address_like, contacts_of, trees_of
 
 _BODY_X, _NBODY = collision.ENTRY["body_X_W"], collision.ENTRY["nbody"]
-_COLUMNS, _WIDTH = TABLE.entry["ncolumn"], TABLE.entry["width"]
 
 
 class Motion(NamedTuple):
@@ -239,7 +239,7 @@ def damp_implicitly(m, c, args, d):
     for t in range(tree_dof.shape[0] - 1):
         first, n = tree_dof[t], tree_dof[t + 1] - tree_dof[t]
         if is_damped(damped, first, first + n):
-            m[_COLUMNS], m[_WIDTH] = n, padded_columns(n)
+            args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = n, padded_columns(n)
             at = trees.tree_mass_at[t]
             M = matrix(pointer(trees.tree_mass), at, n, n)
             damp_tree(damped, M, first, n, h, work_view(m, c, args, d), a)

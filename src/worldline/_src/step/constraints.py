@@ -211,13 +211,13 @@ class Constraints(ConstraintProgram):
         if model.loop_joints is not None:
             self.command_joints(model.loop_joints.command)
         pack_motors(model, self.column, servos, mimics)
-        self.column["speed_dof"][:] = speeds
+        self.column.speed_dof[:] = speeds
         pack_springs(model, self.column, ends)
         clamped = not option.disable_control_clamp
         pack_actuators(model, self.column, self.actuators, held, actuator_dofs, clamped)
         pack_tendons(model, self.column, nodes, tendon_dofs, option)
         settle_tendons(model, self.block)
-        self._start_moment = self.column["tendon_moment"].copy()
+        self._start_moment = self.column.tendon_moment.copy()
         self._weights: tuple[Array, Array] | None = None
         self._fill_bodies()
         pack_trees(model, self.column, starts, ties, self._touched)
@@ -243,10 +243,10 @@ class Constraints(ConstraintProgram):
         self._joint_rows = rows
         if "joint_friction" in names:
             pack_friction(self.model, self.column, rows.rubbing)
-            self._damping["friction_law"] = self.column["friction_law"][:, 1].copy()
+            self._damping["friction_law"] = self.column.friction_law[:, 1].copy()
         if len(names) > 1 or "joint_friction" not in names:
             pack_limits(self.model, self.column, rows.limits)
-            self._damping["limit_law"] = self.column["limit_law"][:, t.DAMPING].copy()
+            self._damping["limit_law"] = self.column.limit_law[:, t.DAMPING].copy()
         return True
 
     # ---- layout
@@ -324,15 +324,13 @@ class Constraints(ConstraintProgram):
         before, self.block = self.block, t.TABLE.lay_out(self.sizes)
         self.column = self.block.column
         self.block.take(before)
-        for name in ("ncolumn", "width"):
-            self.block.m[t.TABLE.entry[name]] = before.m[t.TABLE.entry[name]]
 
     def missing_room(self) -> Room:
         """What the last step that was SHORT of room needs."""
-        counter = self.column["counter"]
+        counter = self.column.counter
         contacts = pairs = 0
         if self.collision is not None:
-            found = self.collision.column["counter"]
+            found = self.collision.column.counter
             contacts, pairs = int(found[CONTACTS]), int(max(found[PAIRS], found[FAT]))
         return Room(contacts, pairs, int(counter[t.JACOBIAN_NEED]), int(counter[t.SQUARE_NEED]))
 
@@ -356,12 +354,12 @@ class Constraints(ConstraintProgram):
         if self.collision is not None:
             self.collision.make_room(pairs=needed.pairs, contacts=max(needed.contacts, contacts))
             self._connect_collision()
-        self.column["link"][t.SHORT] = 0
+        self.column.link[t.SHORT] = 0
 
     def _connect_collision(self) -> None:
         """Tell the stages where the arenas of collision are."""
         if self.collision is not None:
-            link = self.column["link"]
+            link = self.column.link
             link[t.COLLISION_M], link[t.COLLISION_C] = (
                 address_of(self.collision.m),
                 address_of(self.collision.c),
@@ -377,14 +375,14 @@ class Constraints(ConstraintProgram):
         for name, rows in (("limit", 2), ("friction", 1), ("motor", 1), ("speed", 2), ("tendon", 4)):
             most = most + rows * np.diff(column[f"tree_{name}"])
         each = np.array([equality.rows for equality in self.equalities], np.int64)
-        ends = np.append(0, np.cumsum(each[column["equality_order"]]))
-        return most + np.diff(ends[column["tree_equality"]])
+        ends = np.append(0, np.cumsum(each[column.equality_order]))
+        return most + np.diff(ends[column.tree_equality])
 
     def _lay_out_masses(self) -> None:
         """Mass matrices of all trees, which damping at the end of a step needs."""
         squares = self._tree_columns**2
         self._lay_out_again(nmass=int(squares.sum()))
-        self.column["tree_mass_at"][:] = np.cumsum(squares) - squares
+        self.column.tree_mass_at[:] = np.cumsum(squares) - squares
 
     def row_of(self, owner: Owner, index: int) -> int | None:
         """Which equality of the columns comes from a row of a table of the Model; None when none does."""
@@ -404,26 +402,26 @@ class Constraints(ConstraintProgram):
             return True
         anchor = self.equalities[row].second if second else self.equalities[row].first
         link, pose = link_pose(self.model, body, X)
-        if link != self.column["anchor_link"][anchor]:
+        if link != self.column.anchor_link[anchor]:
             return False
-        self.column["anchor_pose"][anchor] = pose
+        self.column.anchor_pose[anchor] = pose
         return True
 
     def refresh(self) -> None:
         """Masses or kinds of bodies changed: what rows and pair filters know of them is taken again."""
         self._fill_bodies()
         if self.collision is not None:
-            fixed = self.collision.column["body_fixed"]
+            fixed = self.collision.column.body_fixed
             is_fixed = [row.fixed for row in body_rows(self.model)]
             if not np.array_equal(fixed != 0, is_fixed):
                 fixed[:] = is_fixed
-                self.collision.column["tree_root"][BUILT] = 0
+                self.collision.column.tree_root[BUILT] = 0
 
     @property
     def remembers(self) -> bool:
         """Whether steps read contacts of the last one: impulses start from them, and they hold sleepers."""
-        many = 6 * np.count_nonzero(self.column["tree_link"]) > self.column["option"][t.FREE_COLUMNS]
-        option = self.column["option"]
+        many = 6 * np.count_nonzero(self.column.tree_link) > self.column.option[t.FREE_COLUMNS]
+        option = self.column.option
         asked = option[[t.STANDS_IN, t.SWEEPS_STAND_IN, t.SWEPT]].any()
         return self.sleeps or bool(many) or bool(asked)
 
@@ -433,18 +431,18 @@ class Constraints(ConstraintProgram):
 
     def reset(self) -> None:
         """As at the start: nothing broken, nothing asleep, no contacts of a last step."""
-        self.column["equality_on"][:] = [equality.active for equality in self.equalities]
+        self.column.equality_on[:] = [equality.active for equality in self.equalities]
         self.forget_contacts()
         self.wake()
 
     def forget_contacts(self) -> None:
         """The state is no longer what the last step led to: there are no contacts of a last step."""
-        self.column["counter"][t.CONTACT_COUNT] = 0
+        self.column.counter[t.CONTACT_COUNT] = 0
 
     def take_back(self, frame: int) -> None:
         """Forget what rows left of a step that was taken back: its contacts, and what broke in it."""
-        lost = (self.column["equality_on"] == BROKEN) & (self.column["equality_break"][:, 0] == frame)
-        self.column["equality_on"][lost] = ON
+        lost = (self.column.equality_on == BROKEN) & (self.column.equality_break[:, 0] == frame)
+        self.column.equality_on[lost] = ON
         self.forget_contacts()
 
     def _fill_bodies(self) -> None:
@@ -453,17 +451,17 @@ class Constraints(ConstraintProgram):
             # a change of what has inertia makes new ones
             return
         self._weights = weights
-        self.column["body_link"][1:] = self.model.link_of_body()
+        self.column.body_link[1:] = self.model.link_of_body()
         dofs, bodies = weights
-        self.column["dof_invweight"][:] = dofs
-        self.column["body_invweight"][1:] = bodies
+        self.column.dof_invweight[:] = dofs
+        self.column.body_invweight[1:] = bodies
         pack_tendon_inertias(self.model, self.column, self._start_moment)
         pack_equality_inertias(self.column, dofs)
         pack_fluid(self.model, self.column, self.option)
         settle_muscles(self.model, self.block, self.actuators)
 
     def _fill_options(self, option: SimulateOption) -> None:
-        numbers = self.column["option"]
+        numbers = self.column.option
         numbers[t.RATIO] = option.impedance_ratio
         numbers[t.TOLERANCE] = option.constraint_solver_tolerance
         numbers[t.NEWTON_STEPS] = max(option.constraint_solver_iterations, 1)
@@ -473,8 +471,8 @@ class Constraints(ConstraintProgram):
         numbers[t.SAFE] = float(not option.disable_reference_safety)
         numbers[t.SLIP_SWEEPS] = option.noslip_iterations if self.sizes["nslip"] else 0
         numbers[t.SLIP_TOLERANCE] = option.noslip_tolerance
-        numbers[t.SHARE] = self.column["tree_share"][:] = 1.0
-        numbers[t.RECOVERY_SPEED] = self.column["tree_recovery"][:] = SLOW
+        numbers[t.SHARE] = self.column.tree_share[:] = 1.0
+        numbers[t.RECOVERY_SPEED] = self.column.tree_recovery[:] = SLOW
         self.choose(SolverMethod.NEWTON)
         self.sleeps = False
         self.sleep(None)
@@ -486,7 +484,7 @@ class Constraints(ConstraintProgram):
             rows,
             body_rows(self.model, parents=not option.disable_parent_filter),
             ignored=excluded_keys(self.model, rows),
-            explicit=self.column["pair_key"].tolist(),
+            explicit=self.column.pair_key.tolist(),
             pairs=self._room.pairs,
             contacts=contacts,
         )
@@ -516,14 +514,14 @@ class Constraints(ConstraintProgram):
         """
         if self.collision is None:
             return
-        laws = self.column["shape_law"]
+        laws = self.column.shape_law
         hard = laws[:, t.KIND] == t.HARD
         bounces = laws[:, t.BOUNCINESS] > 0.0
         ahead = min(_BOUNCE_SPEED * h, _BOUNCE_REACH) if self.step_plan.split else 0.0
         reach = np.where(bounces, ahead, _REACH)
-        own, override = self.column["shape_contact"][:, 0], self.option.override_contact_margin
+        own, override = self.column.shape_contact[:, 0], self.option.override_contact_margin
         margin = pair_reach(self.model, self.shapes, own, override)
-        self.collision.column["shape_margin"][:] = margin + np.where(hard, reach, 0.0)
+        self.collision.column.shape_margin[:] = margin + np.where(hard, reach, 0.0)
 
     def choose(self, method: SolverMethod, strict: bool = False) -> None:
         """Solve islands by a method from the next step on.
@@ -539,10 +537,10 @@ class Constraints(ConstraintProgram):
         are of the impedance model, whatever the size, by sweeps otherwise; see `body_rows.py`.
         """
         # bodies alone have sliding friction and no pairs with parameters of their own; all else needs rows
-        wide = bool((self.column["shape_condim"] > 3).any() or self.sizes["npair"])
+        wide = bool((self.column.shape_condim > 3).any() or self.sizes["npair"])
         wide |= self.option.noslip_iterations > 0
-        laws, bodies = self.column["shape_law"][:, t.KIND], np.count_nonzero(self.column["tree_link"])
-        numbers, swept = self.column["option"], method is SolverMethod.SEQUENTIAL_IMPULSE
+        laws, bodies = self.column.shape_law[:, t.KIND], np.count_nonzero(self.column.tree_link)
+        numbers, swept = self.column.option, method is SolverMethod.SEQUENTIAL_IMPULSE
         numbers[t.SWEPT], numbers[t.COLD] = float(swept), float(self.option.disable_warm_start)
         numbers[t.STRICT], numbers[t.BOXED] = float(strict), float(method is SolverMethod.BOXED)
         if swept:
@@ -567,22 +565,22 @@ class Constraints(ConstraintProgram):
     @property
     def _is_soft(self) -> bool:
         """Whether all contacts are of the impedance model."""
-        laws = np.concatenate([self.column["shape_law"], self.column["pair_law"]])
+        laws = np.concatenate([self.column.shape_law, self.column.pair_law])
         return bool((laws[:, t.KIND] == t.IMPEDANCE).all())
 
     @property
     def has_large_islands(self) -> bool:
         """Whether islands of free bodies may be so large that they are solved without dense matrices."""
-        return bool(np.isfinite(self.column["option"][t.FREE_COLUMNS]))
+        return bool(np.isfinite(self.column.option[t.FREE_COLUMNS]))
 
     @property
     def gives_way(self) -> bool:
         """Whether sequential impulses solve islands of free bodies that are large."""
-        return self.has_large_islands and not (self.column["option"][t.BODY_ROWS] and self._is_soft)
+        return self.has_large_islands and not (self.column.option[t.BODY_ROWS] and self._is_soft)
 
     def _solver_sizes(self) -> dict[str, int]:
         """Sizes of the arrays that one solver alone has, zero for those that are never called."""
-        numbers = self.column["option"]
+        numbers = self.column.option
         rows = 0
         if numbers[t.BOXED]:
             rows = self.sizes["nrow"] if numbers[t.STRICT] else _BOXED_ROWS
@@ -599,14 +597,14 @@ class Constraints(ConstraintProgram):
 
     def sleep(self, rest: Rest | None) -> None:
         """Let islands that rest fall asleep by these rules; None wakes everything and keeps it awake."""
-        numbers = self.column["option"]
+        numbers = self.column.option
         self.sleeps = rest is not None
         numbers[t.QUIET_TIME] = np.inf
         self.wake()
         if rest is not None:
             numbers[t.QUIET_TIME], numbers[t.DISTURBANCE] = rest.time, rest.force
             numbers[t.WAKE_SCALE] = rest.scale
-            model, speed = self.model, self.column["dof_quiet"]
+            model, speed = self.model, self.column.dof_quiet
             speed[:] = rest.joint
             free = np.isin(model.joint_type, [JointType.FREE, JointType.DISTANCE])
             for start in model.joint_qd_start[:-1][free].tolist():
@@ -614,14 +612,14 @@ class Constraints(ConstraintProgram):
 
     def wake(self) -> None:
         """Nothing sleeps."""
-        self.column["tree_group"][:] = -1
-        self.column["tree_quiet"][:] = 0.0
+        self.column.tree_group[:] = -1
+        self.column.tree_quiet[:] = 0.0
 
     # ---- what a step runs on
 
     def _link_stages(self) -> None:
         """Write the addresses of the stages that others call."""
-        program, called = self.column["program"], called_stages(self.step_plan)
+        program, called = self.column.program, called_stages(self.step_plan)
         program[:] = 0
         makers = [row.stage for row in called if row.link is None]
         program[t.FIRST_ROW_LINK : t.FIRST_ROW_LINK + len(makers)] = i.addresses(makers)
@@ -630,7 +628,7 @@ class Constraints(ConstraintProgram):
                 program[row.link] = i.addresses([row.stage])[0]
         if s.contact_rows in makers:
             program[t.CONTACT_LINK] = i.addresses([s.contact_rows])[0]
-        self.column["counter"][t.ROW_STAGES] = len(makers)
+        self.column.counter[t.ROW_STAGES] = len(makers)
 
     def sets(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
         """The arenas of rows, then those of collision."""
@@ -645,16 +643,16 @@ class Constraints(ConstraintProgram):
         self, index: np.ndarray, constant: np.ndarray, data: np.ndarray, mobile: Array, h: float
     ) -> None:
         """Tell the stages where the arenas of the trees are, what can move, and the time step."""
-        link = self.column["link"]
+        link = self.column.link
         self._link_stages()
         if mobile.size:
-            starts = self.column["tree_dof"][:-1]
-            self.column["tree_prescribed"][:] = np.maximum.reduceat(mobile, starts) == 0.0
+            starts = self.column.tree_dof[:-1]
+            self.column.tree_prescribed[:] = np.maximum.reduceat(mobile, starts) == 0.0
         order_rows(self.column, self._touched)
-        self.column["tree_rows"][:] = self._tree_rows()
+        self.column.tree_rows[:] = self._tree_rows()
         link[t.TREE_M], link[t.TREE_C], link[t.TREE_D] = map(address_of, (index, constant, data))
         self._connect_collision()
-        self.column["option"][t.CONTACT_ROWS] = self._rows_a_contact
+        self.column.option[t.CONTACT_ROWS] = self._rows_a_contact
         self._set_time_step(h)
 
     def parameters_changed(self, names: Collection[str], h: float, implicit: bool) -> None:
@@ -673,23 +671,23 @@ class Constraints(ConstraintProgram):
     def _set_gravity(self, h: float) -> None:
         """What gravity does in a step, which residuals and tolerances are measured by."""
         gravity = max(float(np.linalg.norm(self.model.gravity)), 1.0)
-        self.column["option"][t.GRAVITY] = gravity
-        self.column["option"][t.SPEED_TOLERANCE] = _SWEEP_SHARE * gravity * h
+        self.column.option[t.GRAVITY] = gravity
+        self.column.option[t.SPEED_TOLERANCE] = _SWEEP_SHARE * gravity * h
 
     def _set_time_step(self, h: float) -> None:
         """All that depends on the time step."""
-        self.column["option"][t.STEP] = h
+        self.column.option[t.STEP] = h
         clamp_damping(self.column, self._damping, self.option, h)
         if not self.option.disable_reference_safety:
             guard_friction(self.column, self._damping, self._timed_friction, h)
         self._set_gravity(h)
         self._set_reach(h)
         # filters and currents have a closed form over a step; all else takes its rate for the whole step
-        exact = (self.column["act_kind"][:, 2, None] == _CLOSED_FORMS).any(axis=1)
-        self.column["act_blend"][:] = h
+        exact = (self.column.act_kind[:, 2, None] == _CLOSED_FORMS).any(axis=1)
+        self.column.act_blend[:] = h
         if exact.any():
-            time = np.maximum(self.column["act_number"][exact, 20], 1e-15)
-            self.column["act_blend"][exact, 0] = time * -np.expm1(-h / time)
+            time = np.maximum(self.column.act_number[exact, 20], 1e-15)
+            self.column.act_blend[exact, 0] = time * -np.expm1(-h / time)
 
 
 def all_stages() -> tuple[Stage, ...]:

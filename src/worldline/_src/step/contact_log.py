@@ -48,25 +48,25 @@ class ContactLog:
     def __init__(self, constraints: Constraints) -> None:
         self._constraints = constraints
         self._block = _laid_out(constraints.sizes["ncontact"])
-        self._counter = self._block.column["counter"]
+        self._counter = self._block.column.counter
 
     def arenas(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The arenas of the stage; it reaches those of the rows by address."""
         rows = self._constraints.block
         self._make_room()
         block = self._block
-        block.column["link"][:4] = [address_of(x) for x in (rows.m, rows.c, rows.args, rows.d)]
+        block.column.link[:4] = [address_of(x) for x in (rows.m, rows.c, rows.args, rows.d)]
         return block.m, block.c, block.args, block.d
 
     def _make_room(self) -> None:
         """Grow with the contacts that the constraints have room for."""
-        if self._constraints.sizes["ncontact"] > len(self._block.column["pair"]):
+        if self._constraints.sizes["ncontact"] > len(self._block.column.pair):
             # there is room for more contacts than before
             old, self._block = self._block, _laid_out(self._constraints.sizes["ncontact"])
             for name in ("counter", "event"):
                 self._block.column[name][:] = old.column[name]
-            self._block.column["last_pair"][: len(old.column["last_pair"])] = old.column["last_pair"]
-            self._counter = self._block.column["counter"]
+            self._block.column.last_pair[: len(old.column.last_pair)] = old.column.last_pair
+            self._counter = self._block.column.counter
 
     def start(self, frame: int) -> None:
         """A call of steps begins: events from before are dropped.
@@ -82,12 +82,12 @@ class ContactLog:
 
     def pairs(self) -> list[Pair]:
         """Pairs that touched in the last step."""
-        return [(a, b) for a, b in self._block.column["last_pair"][: self._counter[log.PAIRS]].tolist()]
+        return [(a, b) for a, b in self._block.column.last_pair[: self._counter[log.PAIRS]].tolist()]
 
     def set_pairs(self, pairs: list[Pair]) -> None:
         """Let these pairs be the ones that touched in the last step."""
         self._make_room()
-        place = self._block.column["last_pair"]
+        place = self._block.column.last_pair
         kept = pairs[: len(place)]
         place[: len(kept)] = np.array(kept, np.int64).reshape(-1, 2)
         self._counter[log.PAIRS] = len(kept)
@@ -96,12 +96,10 @@ class ContactLog:
         """Take the pairs that touched from the contacts that the constraints hold; there are no events."""
         column, collision = self._constraints.column, self._constraints.collision
         assert collision is not None
-        count = int(column["counter"][t.CONTACT_COUNT])
-        touching = (collision.column["contact"][:count, 6] >= 0.0) | (
-            column["contact_force"][:count, 0] != 0.0
-        )
-        touching &= column["contact_row"][:count, 0] >= 0
-        ids = np.sort(collision.column["contact_id"][:count][touching][:, 2:4], axis=1)
+        count = int(column.counter[t.CONTACT_COUNT])
+        touching = (collision.column.contact[:count, 6] >= 0.0) | (column.contact_force[:count, 0] != 0.0)
+        touching &= column.contact_row[:count, 0] >= 0
+        ids = np.sort(collision.column.contact_id[:count][touching][:, 2:4], axis=1)
         self.forget()
         self.set_pairs(list(dict.fromkeys((a, b) for a, b in ids.tolist())))
 
@@ -109,7 +107,7 @@ class ContactLog:
         """Frame, begin or end, and pair of every event up to a frame, in the order they happened."""
         count = int(self._counter[log.EVENTS])
         order = np.arange(max(0, count - log.CAPACITY), count) % log.CAPACITY
-        rows = self._block.column["event"][order].tolist()
+        rows = self._block.column.event[order].tolist()
         return [(at, kind, (a, b)) for at, kind, a, b in rows if at <= frame]
 
     @property

@@ -35,7 +35,7 @@ def remembered(sim: Simulation) -> dict[str, Array]:
         return duals
     column = constraints.column
     made = duals | {name: column[name].astype(np.float64) for name in _SLEEP if constraints.sleeps}
-    count = int(column["counter"][t.CONTACT_COUNT])
+    count = int(column.counter[t.CONTACT_COUNT])
     if constraints.collision is not None and count:
         made |= {name: column[name][:count].astype(np.float64) for name in _CONTACTS}
         made |= {name: constraints.collision.column[name][:count].astype(np.float64) for name in _COLLISION}
@@ -62,7 +62,7 @@ def unfit(sim: Simulation, memory: Mapping[str, Array]) -> str | None:
         if name not in _SLEEP and not set(_CONTACTS + _COLLISION) <= memory.keys():
             return name
     if collision is not None and count:
-        shapes, bodies = len(column["shape_condim"]), len(column["body_link"])
+        shapes, bodies = len(column.shape_condim), len(column.body_link)
         ids = memory["contact_id"]
         if (ids[:, :4] < 0).any() or (ids[:, :2] >= shapes).any() or (ids[:, 2:4] >= bodies).any():
             return "contact_id"
@@ -94,7 +94,7 @@ def recall(sim: Simulation, memory: Mapping[str, Array]) -> str | None:
                 places[name][:] = given
         else:
             places[name][:count] = given
-    constraints.column["counter"][t.CONTACT_COUNT] = count
+    constraints.column.counter[t.CONTACT_COUNT] = count
     return None
 
 

@@ -25,7 +25,7 @@ FRICTION = ("friction_law", "tendon_friction")
 """Columns of dry friction: force, damping, impedance, dmax."""
 
 
-def given_damping(column: dict[str, Array]) -> dict[str, Array]:
+def given_damping(column: t.ConstraintColumns) -> dict[str, Array]:
     """The dampers as they are described, by column."""
     damping = {name: column[name][:, t.DAMPING].copy() for name in LAWS}
     return damping | {name: column[name][:, 1].copy() for name in FRICTION}
@@ -42,7 +42,7 @@ def friction_with_time_constants(model: Model, rubbing: np.ndarray) -> dict[str,
 
 
 def guard_friction(
-    column: dict[str, Array], given: dict[str, Array], timed: dict[str, np.ndarray], h: float
+    column: t.ConstraintColumns, given: dict[str, Array], timed: dict[str, np.ndarray], h: float
 ) -> None:
     """Write the damping of dry friction for steps of `h` seconds: time constants of two steps at least."""
     for name in FRICTION:
@@ -52,7 +52,7 @@ def guard_friction(
 
 
 def clamp_damping(
-    column: dict[str, Array], given: dict[str, Array], option: SimulateOption, h: float
+    column: t.ConstraintColumns, given: dict[str, Array], option: SimulateOption, h: float
 ) -> None:
     """Write the dampers for steps of `h` seconds."""
     for name in LAWS:

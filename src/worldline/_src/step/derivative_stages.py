@@ -18,11 +18,12 @@ from worldline._src.kernels.constraints.tables import (
     COLLISION_ARGS,
     COLLISION_M,
     FIRST_ROW_LINK,
+    ISLAND_COLUMNS,
+    ISLAND_WIDTH,
     ISLANDS,
     MASS_LINK,
     ROW_STAGES,
     ROWS,
-    TABLE,
     contact_frame_view,
     island_view,
     member_view,
@@ -40,7 +41,6 @@ from worldline._src.scalar.memory import address_as, call_stage, matrix
 from worldline._src.step.reaching import trees_of
 
 _CONTACT_ID, _NCONTACT = collision.ENTRY["contact_id"], collision.ENTRY["ncontact"]
-_COLUMNS, _WIDTH = TABLE.entry["ncolumn"], TABLE.entry["width"]
 
 RELAXATION = 5.0
 """Relaxation of complementarity: accelerations between those of firm contacts and of open ones [m/s^2]."""
@@ -69,7 +69,7 @@ def _differentiate(m, c, args, d, a0):
         pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
     for i in range(counter[ISLANDS]):
         n = islands.open_island(pair, i, island)
-        m[_COLUMNS], m[_WIDTH] = n, islands.padded_columns(n)
+        args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = n, islands.padded_columns(n)
         # views are cut by the size of the island at hand
         motion = motion_view(m, c, args, d)
         for j in range(n):

@@ -113,7 +113,7 @@ class FixedConstraints(Constraints):
         self.sizes["nkept"] = kept + int(rows.sum())
         self.block = t.TABLE.lay_out(self.sizes)
         self.column = self.block.column
-        self.column["contact_kept"][:] = kept + np.cumsum(rows) - rows
+        self.column.contact_kept[:] = kept + np.cumsum(rows) - rows
 
     def _solver_sizes(self) -> dict[str, int]:
         """None to change: the layout is that of the solver of lanes."""
@@ -132,8 +132,8 @@ class FixedConstraints(Constraints):
             pairs=n * (n - 1) // 2,
         )
         run_stages((every_pair,), arenas.m, arenas.c, arenas.args, arenas.d)
-        pairs = arenas.column["pair"][: arenas.column["counter"][PAIRS]].copy()
-        self._types = arenas.column["shape_type"].copy()
+        pairs = arenas.column.pair[: arenas.column.counter[PAIRS]].copy()
+        self._types = arenas.column.shape_type.copy()
         self._require_fixed_pairs(pairs)
         return pairs
 
@@ -177,12 +177,12 @@ class FixedConstraints(Constraints):
             fixed_contacts=PAIR_CONTACTS * len(pairs),
         )
         column = self.collision.column
-        column["pair"][: len(pairs)] = pairs
-        column["counter"][PAIRS] = len(pairs)
+        column.pair[: len(pairs)] = pairs
+        column.counter[PAIRS] = len(pairs)
         each = np.repeat(pairs, PAIR_CONTACTS, axis=0)
-        column["contact_id"][: len(each), :2] = each
-        column["contact_id"][: len(each), 2:4] = column["shape_body"][each]
-        column["contact_id"][: len(each), 5] = np.arange(len(each)) // PAIR_CONTACTS
+        column.contact_id[: len(each), :2] = each
+        column.contact_id[: len(each), 2:4] = column.shape_body[each]
+        column.contact_id[: len(each), 5] = np.arange(len(each)) // PAIR_CONTACTS
 
     def _refuse(self) -> None:
         """Raise for what a fixed layout does not have."""
@@ -196,7 +196,7 @@ class FixedConstraints(Constraints):
             "nbox": "a fluid",
         }
         found += [what for size, what in parts.items() if sizes[size]]
-        if (self.column["act_hold"][:, 0] != LINEAR).any():
+        if (self.column.act_hold[:, 0] != LINEAR).any():
             found.append("actuators of anything but joints that turn about or slide along an axis")
         if self.relieves:
             found.append("gravity compensation by actuators")
@@ -238,14 +238,14 @@ class FixedConstraints(Constraints):
         """Prepare the columns for steps of `h`; the addresses of arenas are those of one world."""
         super().connect(index, constant, data, mobile, h)
         column, nv = self.column, self.sizes["nv"]
-        moving = np.flatnonzero(column["tree_prescribed"] == 0)
-        column["island_tree"][: len(moving)] = moving
-        counter = column["counter"]
+        moving = np.flatnonzero(column.tree_prescribed == 0)
+        column.island_tree[: len(moving)] = moving
+        counter = column.counter
         counter[t.TREE_FIRST], counter[t.TREE_END] = 0, len(moving)
         counter[t.CONTACT_FIRST], counter[t.CONTACT_END] = 0, self.sizes["ncontact"]
-        column["contact_order"][:] = np.arange(self.sizes["ncontact"])
-        column["dof_column"][:] = column["column_dof"][:] = np.arange(nv)
-        numbers = column["option"]
+        column.contact_order[:] = np.arange(self.sizes["ncontact"])
+        column.dof_column[:] = column.column_dof[:] = np.arange(nv)
+        numbers = column.option
         numbers[t.SWEEPS] = self._sweeps
         numbers[t.SPEED_TOLERANCE] = self._tolerance * numbers[t.GRAVITY]
         numbers[t.COLD] = float(self.option.disable_warm_start)
@@ -255,13 +255,13 @@ class FixedConstraints(Constraints):
     @property
     def solver(self) -> SolverMethod:
         """The method that solves the rows first: NEWTON, or SEQUENTIAL_IMPULSE for sweeps over rows."""
-        newton = self.column["option"][t.NEWTON_STEPS] > 0.0
+        newton = self.column.option[t.NEWTON_STEPS] > 0.0
         return SolverMethod.NEWTON if newton else SolverMethod.SEQUENTIAL_IMPULSE
 
     def _is_plain(self) -> bool:
         """Whether no contact can be a cone or obey Coulomb's law, so that rows are springs with bounds."""
         column = self.column
-        condim = np.concatenate([column["shape_condim"], column["pair_condim"], [1]])
-        kinds = np.concatenate([column["shape_law"][:, t.KIND], column["pair_law"][:, t.KIND]])
-        convex = column["option"][t.ELLIPTIC] == 0.0 and bool((kinds == t.IMPEDANCE).all())
+        condim = np.concatenate([column.shape_condim, column.pair_condim, [1]])
+        kinds = np.concatenate([column.shape_law[:, t.KIND], column.pair_law[:, t.KIND]])
+        convex = column.option[t.ELLIPTIC] == 0.0 and bool((kinds == t.IMPEDANCE).all())
         return convex or bool((condim == 1).all())

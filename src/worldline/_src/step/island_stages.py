@@ -56,6 +56,8 @@ from worldline._src.kernels.constraints.tables import (
     FREE_COLUMNS,
     FREE_LINK,
     GRAVITY,
+    ISLAND_COLUMNS,
+    ISLAND_WIDTH,
     ISLANDS,
     MASS_LINK,
     QUIET_TIME,
@@ -130,7 +132,7 @@ _CONTACT_ID, _COUNTER, _NCONTACT = (
     collision.ENTRY["counter"],
     collision.ENTRY["ncontact"],
 )
-_COLUMNS, _WIDTH, _LCP = TABLE.entry["ncolumn"], TABLE.entry["width"], TABLE.entry["nlcp"]
+_LCP = TABLE.entry["nlcp"]
 FREE_BODY_COLUMNS = 132
 """Columns of an island up to which Newton's method is both as quick and exact: 22 free bodies.
 
@@ -377,7 +379,7 @@ def solve_islands(m, c, args, d):
         counter[k] = 0
     for i in range(counter[ISLANDS]):
         n = islands.open_island(pair, i, island)
-        m[_COLUMNS], m[_WIDTH] = n, islands.padded_columns(n)
+        args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = n, islands.padded_columns(n)
         # views are cut by the size of the island at hand
         motion = motion_view(m, c, args, d)
         for j in range(n):
@@ -628,7 +630,7 @@ def solve_free_bodies(m, c, args, d):
         record_view(m, c, args, d),
         Motion(operands.v, operands.a),
         links.option,
-        columns[: m[_COLUMNS]],
+        columns[: args[ISLAND_COLUMNS]],
         IslandTrees(
             inertia_view(tm, tc, td).link_mass,
             tree_span_view(m, c, args, d).tree_links,

@@ -157,13 +157,13 @@ def _allow_parts(sim: LaneSimulation, may_differ_io: np.ndarray) -> None:
         return may_differ_io[at : at + like.size].reshape(like.shape)
 
     column("friction_law")[:, 0] = True
-    kind, numbers = block.column["act_kind"], column("act_number")
+    kind, numbers = block.column.act_kind, column("act_number")
     plain = kind[:, 2] != MOTOR
     numbers[plain & (kind[:, 0] != MUSCLE), GAIN : GAIN + 3] = True
     numbers[plain & (kind[:, 1] != MUSCLE), BIAS : BIAS + 3] = True
     for bounds in (CONTROL, FORCE, ACTIVATION):
         numbers[:, bounds : bounds + 2] = True
-    if not block.column["shape_law"][:, t.BOUNCINESS].any():
+    if not block.column.shape_law[:, t.BOUNCINESS].any():
         # gravity is what impacts and changes of accelerations are measured by
         column("option")[[t.GRAVITY, t.SPEED_TOLERANCE]] = True
 

@@ -14,13 +14,13 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from worldline._src.kernels import transmissions as holds
+from worldline._src.kernels.constraints.tables import ConstraintColumns
 from worldline._src.kernels.tendons import PULLEY
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
 from worldline._src.model.tables import TargetKind, Tendons
 from worldline._src.spatial.poses import Array
 from worldline._src.step.pack_anchors import Anchors
-from worldline._src.step.pack_joints import Columns
 
 Rows = list[np.ndarray]
 """Degrees of freedom of every row, ascending."""
@@ -31,7 +31,7 @@ def entries(rows: Rows) -> int:
     return sum(len(row) for row in rows)
 
 
-def pack_rows(column: Columns, name: str, rows: Rows) -> None:
+def pack_rows(column: ConstraintColumns, name: str, rows: Rows) -> None:
     """Write ranges and degrees of freedom of the rows of "act" or "tendon"."""
     ends = np.cumsum([len(row) for row in rows], dtype=np.int64)
     column[f"{name}_span"][:, 1] = ends
@@ -115,19 +115,19 @@ class _Chain:
         return np.array(sorted(found), np.int64)
 
 
-def row_of(column: Columns, name: str, k: int) -> tuple[np.ndarray, Array]:
+def row_of(column: ConstraintColumns, name: str, k: int) -> tuple[np.ndarray, Array]:
     """Degrees of freedom and moments of row `k` of "act" or "tendon"."""
     part = slice(*column[f"{name}_span"][k].tolist())
     return column[f"{name}_dof"][part], column[f"{name}_moment"][part]
 
 
-def owners(column: Columns, name: str) -> np.ndarray:
+def owners(column: ConstraintColumns, name: str) -> np.ndarray:
     """The row that every moment of "act" or "tendon" belongs to."""
     span = column[f"{name}_span"]
     return np.repeat(np.arange(len(span)), span[:, 1] - span[:, 0])
 
 
-def generalized(column: Columns, name: str, forces: Array, dofs: int) -> Array:
+def generalized(column: ConstraintColumns, name: str, forces: Array, dofs: int) -> Array:
     """moment^T forces of "act" or "tendon", (dofs,)."""
     made = np.zeros(dofs)
     np.add.at(made, column[f"{name}_dof"], column[f"{name}_moment"] * forces[owners(column, name)])

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from worldline._src.kernels import transmissions as holds
+from worldline._src.kernels.constraints.tables import ConstraintColumns
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
 from worldline._src.model.model import Model
 from worldline._src.model.tables import BiasKind, GainKind, TargetKind
@@ -17,7 +18,7 @@ from worldline._src.step import force_element_stages as s
 from worldline._src.step.inverse_weights import InverseMass
 from worldline._src.step.moments import Rows, linear_moment, pack_rows, row_of
 from worldline._src.step.pack_anchors import Anchors, measure
-from worldline._src.step.pack_joints import Columns, joint_of_dofs, scalar_coordinates
+from worldline._src.step.pack_joints import joint_of_dofs, scalar_coordinates
 from worldline._src.step.tree_masses import tree_masses
 
 JOINT_TARGETS = (TargetKind.JOINT, TargetKind.JOINT_IN_PARENT)
@@ -60,45 +61,45 @@ def actuator_holds(model: Model, working: np.ndarray, anchors: Anchors) -> list[
 
 def pack_actuators(
     model: Model,
-    column: Columns,
+    column: ConstraintColumns,
     working: np.ndarray,
     held: list[tuple[int, int, int, int]],
     rows: Rows,
     clamped: bool,
 ) -> None:
     """Actuators that act, with the degrees of freedom of each; `clamped` keeps controls within ranges."""
-    column["dof_force_range"][:] = (-np.inf, np.inf)
+    column.dof_force_range[:] = (-np.inf, np.inf)
     if model.joint_forces is not None:
         joints = joint_of_dofs(model)
-        column["dof_force_range"][:] = model.joint_forces.force_range[joints]
+        column.dof_force_range[:] = model.joint_forces.force_range[joints]
         if model.is_relieved:
             relieved = model.joint_forces.actuated_gravcomp[joints]
-            column["dof_gravcomp"][:] = relieved
+            column.dof_gravcomp[:] = relieved
             if not working.size:
                 # without actuators nobody compensates there, and there is nothing else to bound
-                column["dof_force_range"][:] = (-np.inf, np.inf)
-                column["dof_force_range"][relieved] = 0.0
-    column["dof_q"][:] = scalar_coordinates(model)
+                column.dof_force_range[:] = (-np.inf, np.inf)
+                column.dof_force_range[relieved] = 0.0
+    column.dof_q[:] = scalar_coordinates(model)
     table = model.actuators
     if table is None or not working.size:
         return
     sizes = table.activation_size
     state = np.cumsum(sizes) - sizes
-    column["act_kind"][:, 0] = table.gain_kind[working]
-    column["act_kind"][:, 1] = table.bias_kind[working]
-    column["act_kind"][:, 2] = table.activation_kind[working]
-    column["act_kind"][:, 3] = np.where(sizes[working] > 0, state[working], -1)
-    column["act_kind"][:, 4] = table.activation_early[working]
-    column["act_kind"][:, 5] = sizes[working]
-    column["act_kind"][:, 6] = table.has_integral[working]
-    column["act_kind"][:, 7] = table.has_setpoint[working]
-    column["act_hold"][:] = held
-    column["act_gear"][:, :6], column["act_gear"][:, 6] = table.gear[working], table.rod[working]
+    column.act_kind[:, 0] = table.gain_kind[working]
+    column.act_kind[:, 1] = table.bias_kind[working]
+    column.act_kind[:, 2] = table.activation_kind[working]
+    column.act_kind[:, 3] = np.where(sizes[working] > 0, state[working], -1)
+    column.act_kind[:, 4] = table.activation_early[working]
+    column.act_kind[:, 5] = sizes[working]
+    column.act_kind[:, 6] = table.has_integral[working]
+    column.act_kind[:, 7] = table.has_setpoint[working]
+    column.act_hold[:] = held
+    column.act_gear[:, :6], column.act_gear[:, 6] = table.gear[working], table.rod[working]
     on_tendon = table.target_kind[working] == TargetKind.TENDON
-    column["act_tendon"][:] = np.where(on_tendon, table.target[working], -1)
-    if not len(column["tendon_bound"]):
-        column["act_tendon"][:] = -1
-    numbers = column["act_number"]
+    column.act_tendon[:] = np.where(on_tendon, table.target[working], -1)
+    if not len(column.tendon_bound):
+        column.act_tendon[:] = -1
+    numbers = column.act_number
     numbers[:, 0:10], numbers[:, 10:20] = table.gain[working], table.bias[working]
     numbers[:, 20:30] = table.activation[working]
     numbers[:, 30:32] = table.control_range[working]
@@ -129,7 +130,7 @@ def settle_muscles(model: Model, block: Block, working: np.ndarray) -> None:
     table, column = model.actuators, block.column
     if table is None or not working.size:
         return
-    numbers = column["act_number"]
+    numbers = column.act_number
     muscle = (table.gain_kind[working] == GainKind.MUSCLE) | (table.bias_kind[working] == BiasKind.MUSCLE)
     if not muscle.any():
         return

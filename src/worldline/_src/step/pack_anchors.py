@@ -8,6 +8,7 @@ import numpy as np
 
 from worldline._src.jit import Stage
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.constraints.force_element_columns import ForceElementColumns
 from worldline._src.kernels.program import caller
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
@@ -16,7 +17,6 @@ from worldline._src.scalar.memory import address_of
 from worldline._src.spatial.poses import Array, compose, quaternion, rotation, transform
 from worldline._src.step import stages
 from worldline._src.step.evaluate import WITH_GRAVITY, new_arena, stage_addresses
-from worldline._src.step.pack_joints import Columns
 
 
 class Anchors:
@@ -58,11 +58,11 @@ class Anchors:
         assert shapes is not None
         return self.add(int(shapes.body[index]), shapes.xform[index])
 
-    def fill(self, column: Columns) -> None:
+    def fill(self, column: ForceElementColumns) -> None:
         """Write the columns."""
         if self.links:
-            column["anchor_link"][:] = self.links
-            column["anchor_pose"][:] = self.poses
+            column.anchor_link[:] = self.links
+            column.anchor_pose[:] = self.poses
 
 
 def link_pose(model: Model, body: int, X: Array) -> tuple[int, Array]:
@@ -91,7 +91,7 @@ def measure(
     data[start : start + arenas.sizes["nq"]] = q
     run = caller()
     run(stage_addresses((stages.positions, *before)), arenas.index, arenas.constant, WITH_GRAVITY, data)
-    link = block.column["link"]
+    link = block.column.link
     link[t.TREE_M], link[t.TREE_C], link[t.TREE_D] = map(address_of, (arenas.index, arenas.constant, data))
     run(stage_addresses(measures), block.m, block.c, block.args, block.d)
     return data

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.constraints.equality.columns import EqualityColumns
 from worldline._src.kernels.constraints.equality_kinds import ROW_COUNT
 from worldline._src.kernels.constraints.equality_rows import ACCELERATION, EFFORT, NO_MOTOR, VELOCITY
 from worldline._src.model.constraint_tables import ClosureFamily, Equalities, LoopJoints
@@ -19,7 +20,7 @@ from worldline._src.model.model import Model
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array, compose, quaternion
 from worldline._src.step.pack_anchors import Anchors
-from worldline._src.step.pack_joints import Columns, law_rows
+from worldline._src.step.pack_joints import law_rows
 
 
 class Owner(IntEnum):
@@ -290,48 +291,48 @@ def _pair(numbers: Array) -> tuple[float, float]:
     return float(numbers[0]), float(numbers[1])
 
 
-def pack_equalities(model: Model, column: Columns, made: list[Equality]) -> None:
+def pack_equalities(model: Model, column: EqualityColumns, made: list[Equality]) -> None:
     """Write the columns, but for the lengths of tendons and inverse inertias."""
     links = np.concatenate([[0], model.link_of_body()])
     end = 0
     for k, equality in enumerate(made):
         start, end = end, end + len(equality.data)
-        column["equality_span"][k] = start, end
-        column["equality_data"][start:end] = equality.data
-        column["equality_kind"][k] = equality.kind
-        column["equality_on"][k] = equality.active
-        column["equality_first"][k], column["equality_second"][k] = equality.first, equality.second
-        column["equality_body"][k] = equality.bodies
-        column["equality_link"][k] = links[list(equality.bodies)]
-        column["equality_coordinate"][k] = equality.coordinates
-        numbers = column["equality_number"][k]
+        column.equality_span[k] = start, end
+        column.equality_data[start:end] = equality.data
+        column.equality_kind[k] = equality.kind
+        column.equality_on[k] = equality.active
+        column.equality_first[k], column.equality_second[k] = equality.first, equality.second
+        column.equality_body[k] = equality.bodies
+        column.equality_link[k] = links[list(equality.bodies)]
+        column.equality_coordinate[k] = equality.coordinates
+        numbers = column.equality_number[k]
         numbers[:5], numbers[5:7] = equality.polynomial, equality.starts
         numbers[7], numbers[9:11] = equality.size, equality.bounds
         numbers[11:13] = equality.breaks
-        column["equality_motor"][k] = equality.motor
-        column["equality_effort"][k], column["equality_speed"][k] = equality.effort, equality.speed
-        column["equality_passive"][k], column["equality_friction"][k] = equality.passive, equality.friction
-        column["equality_armature"][k] = equality.armature
-        column["equality_law"][k], column["equality_turn_law"][k] = equality.law, equality.turn_law
+        column.equality_motor[k] = equality.motor
+        column.equality_effort[k], column.equality_speed[k] = equality.effort, equality.speed
+        column.equality_passive[k], column.equality_friction[k] = equality.passive, equality.friction
+        column.equality_armature[k] = equality.armature
+        column.equality_law[k], column.equality_turn_law[k] = equality.law, equality.turn_law
 
 
-def command_joints(model: Model, column: Columns, made: list[Equality], commands: Array) -> None:
+def command_joints(model: Model, column: EqualityColumns, made: list[Equality], commands: Array) -> None:
     """Commands of motors of joints between bodies: effort, velocity, acceleration of each, (joints, 3)."""
     table = model.loop_joints
     for k, equality in enumerate(made):
         if table is not None and equality.owner is Owner.LOOP_JOINT:
             is_locked = table.drive[equality.index] == JointDrive.LOCKED
-            column["equality_command"][k] = 0.0 if is_locked else commands[equality.index]
+            column.equality_command[k] = 0.0 if is_locked else commands[equality.index]
 
 
-def pack_equality_inertias(column: Columns, dofs: Array) -> None:
+def pack_equality_inertias(column: EqualityColumns, dofs: Array) -> None:
     """Inverse inertias at the start of what follows a polynomial; tendons know theirs."""
-    for k in range(len(column["equality_kind"])):
-        kind = column["equality_kind"][k]
-        seen = dofs if kind == t.JOINT else column["tendon_bound"][:, 3]
+    for k in range(len(column.equality_kind)):
+        kind = column.equality_kind[k]
+        seen = dofs if kind == t.JOINT else column.tendon_bound[:, 3]
         if kind in (t.JOINT, t.TENDON):
-            a, b = int(column["equality_first"][k]), int(column["equality_second"][k])
-            column["equality_number"][k, 8] = seen[a] + (seen[b] if b >= 0 else 0.0)
+            a, b = int(column.equality_first[k]), int(column.equality_second[k])
+            column.equality_number[k, 8] = seen[a] + (seen[b] if b >= 0 else 0.0)
 
 
 def unheld_joints(model: Model) -> list[str]:

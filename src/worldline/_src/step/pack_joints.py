@@ -9,13 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.constraints.friction.columns import FrictionColumns
 from worldline._src.kernels.constraints.impacts import FASTEST
+from worldline._src.kernels.constraints.limit.columns import LimitColumns
 from worldline._src.model.force_tables import ForceModels
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
 
-Columns = dict[str, np.ndarray]
 """Columns of `kernels/constraints/tables.py` by name."""
 
 
@@ -67,45 +68,45 @@ def position_limits(model: Model) -> list[Limit]:
     return sorted(found)
 
 
-def pack_limits(model: Model, column: Columns, limits: list[Limit]) -> None:
+def pack_limits(model: Model, column: LimitColumns, limits: list[Limit]) -> None:
     """Position limits of joints."""
     if not limits:
         return
     dofs, coordinates, kinds, lower, upper, joint = (np.array(part) for part in zip(*limits, strict=True))
-    column["limit_dof"][:], column["limit_q"][:], column["limit_kind"][:] = dofs, coordinates, kinds
-    bound = column["limit_bound"]
+    column.limit_dof[:], column.limit_q[:], column.limit_kind[:] = dofs, coordinates, kinds
+    bound = column.limit_bound
     bound[:, 0], bound[:, 1] = lower, upper
     # recovery must not ask for more than the joint may do
     bound[:, 3] = np.minimum(
         FASTEST, np.minimum(model.joint_velocity_limit, -model.joint_velocity_lower)[dofs]
     )
     if model.joint_forces is not None:
-        column["limit_law"][:] = law_rows(model.joint_forces.limit)[joint]
+        column.limit_law[:] = law_rows(model.joint_forces.limit)[joint]
         bound[:, 2] = model.joint_forces.margin[joint]
     else:
-        column["limit_law"][:, t.ERP] = 1.0
+        column.limit_law[:, t.ERP] = 1.0
     # a stiffness of its own makes the limit of a degree of freedom a spring-damper
     stiffness, damping = model.joint_limit_ke[dofs], model.joint_limit_kd[dofs]
-    spring, laws = np.isfinite(stiffness) & (kinds != t.LENGTH), column["limit_law"]
+    spring, laws = np.isfinite(stiffness) & (kinds != t.LENGTH), column.limit_law
     laws[spring] = 0.0
     laws[spring, t.KIND] = t.FORCE_SPRING
     laws[spring, t.STIFFNESS], laws[spring, t.DAMPING] = stiffness[spring], damping[spring]
 
 
-def pack_friction(model: Model, column: Columns, rubbing: np.ndarray) -> None:
+def pack_friction(model: Model, column: FrictionColumns, rubbing: np.ndarray) -> None:
     """Dry friction of joints."""
     if not rubbing.size:
         return
-    column["friction_dof"][:] = rubbing
-    column["friction_law"][:, 0] = model.joint_friction[rubbing]
-    column["friction_law"][:, 2:] = 1.0
+    column.friction_dof[:] = rubbing
+    column.friction_law[:, 0] = model.joint_friction[rubbing]
+    column.friction_law[:, 2:] = 1.0
     if model.joint_forces is not None:
         laws, joint = model.joint_forces.friction, joint_of_dofs(model)[rubbing]
-        column["friction_law"][:, 1] = laws.damping[joint]
+        column.friction_law[:, 1] = laws.damping[joint]
         # without damping, or without an impedance to scale it by, friction is hard
         soft = (laws.damping[joint] > 0.0) & (laws.impedance[joint] > 0.0)
-        column["friction_law"][:, 2] = np.where(soft, laws.impedance[joint], 1.0)
-        column["friction_law"][:, 3] = np.maximum(laws.dmax[joint], 1e-4)
+        column.friction_law[:, 2] = np.where(soft, laws.impedance[joint], 1.0)
+        column.friction_law[:, 3] = np.maximum(laws.dmax[joint], 1e-4)
 
 
 def law_rows(force: ForceModels) -> Array:

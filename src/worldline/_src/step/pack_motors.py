@@ -7,11 +7,12 @@ from __future__ import annotations
 import numpy as np
 
 from worldline._src.kernels.constraints.motor_rows import MIMIC, SERVO
+from worldline._src.kernels.constraints.tables import ConstraintColumns
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import UNLIMITED_SPEED, Model
 from worldline._src.scene.options import SimulateOption
 from worldline._src.step.pack_anchors import Anchors
-from worldline._src.step.pack_joints import Columns, law_rows
+from worldline._src.step.pack_joints import law_rows
 
 
 def mimic_couplers(model: Model) -> np.ndarray:
@@ -35,22 +36,22 @@ def motor_efforts(model: Model, dofs: np.ndarray, forces: np.ndarray) -> np.ndar
     return shift + np.where(has_high & ~has_low, -forces, forces)
 
 
-def pack_motors(model: Model, column: Columns, servos: np.ndarray, mimics: np.ndarray) -> None:
+def pack_motors(model: Model, column: ConstraintColumns, servos: np.ndarray, mimics: np.ndarray) -> None:
     """Servos first, then mimic motors."""
     n = len(servos)
     if n:
-        column["motor_kind"][:n], column["motor_on"][:n] = SERVO, 1
-        column["motor_dof"][:n, 0] = column["motor_dof"][:n, 1] = servos
+        column.motor_kind[:n], column.motor_on[:n] = SERVO, 1
+        column.motor_dof[:n, 0] = column.motor_dof[:n, 1] = servos
     table = model.couplers
     if table is None or not mimics.size:
         return
-    column["motor_kind"][n:], column["motor_on"][n:] = MIMIC, table.active[mimics]
-    column["motor_dof"][n:, 0], column["motor_dof"][n:, 1] = table.dof[mimics], table.reference[mimics]
-    column["motor_q"][n:, 0] = table.coordinate[mimics]
-    column["motor_q"][n:, 1] = table.reference_coordinate[mimics]
-    column["motor_number"][n:, 0] = table.multiplier[mimics]
-    column["motor_number"][n:, 1] = table.offset[mimics]
-    column["motor_law"][n:] = law_rows(table.force)[mimics]
+    column.motor_kind[n:], column.motor_on[n:] = MIMIC, table.active[mimics]
+    column.motor_dof[n:, 0], column.motor_dof[n:, 1] = table.dof[mimics], table.reference[mimics]
+    column.motor_q[n:, 0] = table.coordinate[mimics]
+    column.motor_q[n:, 1] = table.reference_coordinate[mimics]
+    column.motor_number[n:, 0] = table.multiplier[mimics]
+    column.motor_number[n:, 1] = table.offset[mimics]
+    column.motor_law[n:] = law_rows(table.force)[mimics]
 
 
 def spring_ends(model: Model, anchors: Anchors) -> list[tuple[int, int]]:
@@ -64,21 +65,21 @@ def spring_ends(model: Model, anchors: Anchors) -> list[tuple[int, int]]:
     ]
 
 
-def pack_springs(model: Model, column: Columns, ends: list[tuple[int, int]]) -> None:
+def pack_springs(model: Model, column: ConstraintColumns, ends: list[tuple[int, int]]) -> None:
     """Springs between bodies."""
     table = model.distance_springs
     if table is None or not ends:
         return
-    column["spring_end"][:], column["spring_on"][:] = ends, table.active
-    column["spring_number"][:] = np.stack([table.rest, table.stiffness, table.damping], axis=1)
+    column.spring_end[:], column.spring_on[:] = ends, table.active
+    column.spring_number[:] = np.stack([table.rest, table.stiffness, table.damping], axis=1)
 
 
-def pack_fluid(model: Model, column: Columns, option: SimulateOption) -> None:
+def pack_fluid(model: Model, column: ConstraintColumns, option: SimulateOption) -> None:
     """Density, viscosity, wind, and the box that has the inertia of every link."""
-    boxes = column["fluid_box"]
+    boxes = column.fluid_box
     if not len(boxes):
         return
-    column["fluid_option"][:] = (option.density, option.viscosity, *option.wind)
+    column.fluid_option[:] = (option.density, option.viscosity, *option.wind)
     turn = constant_views(model.arenas)["link_R_post"]
     boxes[:] = 0.0
     for b, link in enumerate(model.link_of_body().tolist()):

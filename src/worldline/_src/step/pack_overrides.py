@@ -5,16 +5,17 @@
 from __future__ import annotations
 
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.constraints.contact.columns import ContactColumns
 from worldline._src.model.force_tables import force_models
 from worldline._src.model.shape_tables import CombineKind
 from worldline._src.scene.contact import ConstraintForceModel, ForceOverride
 from worldline._src.scene.options import SimulateOption
 from worldline._src.scene.values import ImpedanceSpring, StiffnessDamping
 from worldline._src.spatial.poses import Array
-from worldline._src.step.pack_joints import Columns, law_rows
+from worldline._src.step.pack_joints import law_rows
 
 
-def override_contacts(option: SimulateOption, column: Columns) -> None:
+def override_contacts(option: SimulateOption, column: ContactColumns) -> None:
     """Write what `SimulateOption.override_*` says over the columns of shapes and pairs.
 
     Margins of pairs are those that `pack_pairs` was given.
@@ -25,17 +26,17 @@ def override_contacts(option: SimulateOption, column: Columns) -> None:
         option.override_friction,
     )
     if force is not None:
-        for laws in (column["shape_law"], column["pair_law"], column["pair_friction_law"]):
+        for laws in (column.shape_law, column.pair_law, column.pair_friction_law):
             _override_laws(force, laws)
     if margin is not None:
         # margins of two shapes add up, and their gaps are taken off: contacts are seen that much earlier
-        column["shape_contact"][:, 0] = 0.5 * margin + column["shape_contact"][:, 1]
+        column.shape_contact[:, 0] = 0.5 * margin + column.shape_contact[:, 1]
     if friction is not None:
         slide, other, spin, roll, last = friction if len(friction) == 5 else _expanded(friction)
-        column["shape_friction"][:] = slide, spin, roll
+        column.shape_friction[:] = slide, spin, roll
         # of equal numbers the largest is the same number; their product is not
-        column["shape_rule"][:, 0] = CombineKind.MAXIMUM
-        column["pair_friction"][:] = slide, other, spin, roll, last
+        column.shape_rule[:, 0] = CombineKind.MAXIMUM
+        column.pair_friction[:] = slide, other, spin, roll, last
 
 
 def _expanded(friction: list[float]) -> tuple[float, float, float, float, float]:

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from worldline._src.kernels.constraints.contact.columns import ContactColumns
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
-from worldline._src.step.pack_joints import Columns, law_rows
+from worldline._src.step.pack_joints import law_rows
 
 
 class PairKeys(NamedTuple):
@@ -45,17 +46,17 @@ def pair_keys(model: Model, shapes: np.ndarray) -> PairKeys:
     return PairKeys(keys, np.array([found[key] for key in keys.tolist()], np.int64))
 
 
-def pack_pairs(model: Model, column: Columns, pairs: PairKeys, margin: float | None = None) -> None:
+def pack_pairs(model: Model, column: ContactColumns, pairs: PairKeys, margin: float | None = None) -> None:
     """Columns of the pairs; `margin` is where all of them begin to push, whatever their gaps."""
     table, rows = model.contact_pairs, pairs.rows
     if table is None or not rows.size:
         return
-    column["pair_key"][:] = pairs.keys
-    column["pair_condim"][:] = table.condim[rows]
-    column["pair_friction"][:] = table.friction[rows]
-    column["pair_law"][:] = law_rows(table.force)[rows]
-    column["pair_friction_law"][:] = law_rows(table.friction_force)[rows]
-    column["pair_margin"][:] = table.margin[rows] - table.gap[rows] if margin is None else margin
+    column.pair_key[:] = pairs.keys
+    column.pair_condim[:] = table.condim[rows]
+    column.pair_friction[:] = table.friction[rows]
+    column.pair_law[:] = law_rows(table.force)[rows]
+    column.pair_friction_law[:] = law_rows(table.friction_force)[rows]
+    column.pair_margin[:] = table.margin[rows] - table.gap[rows] if margin is None else margin
 
 
 def pair_reach(model: Model, shapes: np.ndarray, margins: Array, override: float | None = None) -> Array:

@@ -270,7 +270,7 @@ class SensorTables:
             kind = JointType(int(model.joint_type[j])).name
             raise CapabilityError(f"{word.name} of joint '{model.joint_label[j]}', which is {kind}")
         if word in _LIMITS:
-            limits = [] if self._constraints is None else self._constraints.column["limit_dof"].tolist()
+            limits = [] if self._constraints is None else self._constraints.column.limit_dof.tolist()
             if dof in limits:
                 self._add("limit", (at, _LIMITS[word], rows.OF_LIMIT, limits.index(dof)))
         elif word is JointSensorType.JointPos:
@@ -432,7 +432,7 @@ class SensorTables:
             self.solids = self._collision(
                 [(collision_shape(model, k), int(model.shapes.body[k])) for k in range(len(model.shapes))]
             )
-        return self.solids.column["shape_type"].tolist()
+        return self.solids.column.shape_type.tolist()
 
     def _collision(self, shapes: list[tuple[CollisionShape, int]], pairs: int = 0) -> CollisionArenas:
         """Collision tables of shapes on bodies, -1 for the world, with the bodies where they start."""
@@ -440,7 +440,7 @@ class SensorTables:
         bodies = [BodyRow()] * (model.body_count + 1)
         made = CollisionArenas([ShapeRow(shape, body + 1) for shape, body in shapes], bodies, pairs=pairs)
         for b in range(model.body_count):
-            made.column["body_X_W"][b + 1] = pose12(model.body_q[b])
+            made.column.body_X_W[b + 1] = pose12(model.body_q[b])
         return made
 
     def _finish_solids(self) -> set[int]:
@@ -451,9 +451,9 @@ class SensorTables:
             self.solids.make_room(pairs=len(self._pairs))
         column = self.solids.column
         if self._pairs:
-            column["pair"][: len(self._pairs)] = self._pairs
-        column["counter"][PAIRS], column["counter"][MODE] = len(self._pairs), DISTANCE_MODE
-        kinds = column["shape_type"]
+            column.pair[: len(self._pairs)] = self._pairs
+        column.counter[PAIRS], column.counter[MODE] = len(self._pairs), DISTANCE_MODE
+        kinds = column.shape_type
         families = {pair_family(int(kinds[i]), int(kinds[j])) for i, j in self._pairs}
         links = tuple(sorted({link for family in families for link in FAMILY_LINKS.get(family, ())}))
         set_links(links, self.solids.args)
@@ -472,7 +472,7 @@ class SensorTables:
             if shapes.kind[k] == ShapeKind.PLANE:
                 bounds[n, :2] = shapes.size[k, :2]
         self.seen = self._collision(made)
-        size, kind = self.seen.column["shape_size"], self.seen.column["shape_type"]
+        size, kind = self.seen.column.shape_size, self.seen.column.shape_type
         long = np.isin(kind, (ShapeKind.CAPSULE,))
         round_ = np.isin(kind, (ShapeKind.CYLINDER, ShapeKind.CONE))
         radius = np.where(long, size[:, 0] + size[:, 1], np.linalg.norm(size, axis=1))
@@ -500,9 +500,9 @@ class SensorTables:
         }
         self.block = t.TABLE.lay_out(sizes)
         column = self.block.column
-        self.reading: Array = column["reading"]
+        self.reading: Array = column.reading
         """All readings, one after the other; a view."""
-        self.time: Array = column["time"]
+        self.time: Array = column.time
         """Simulated time [s], (1,); written before a reading."""
         for name in _LISTS:
             rows_of = column["effort_sum" if name == "sum" else f"{name}_row"]
@@ -519,29 +519,29 @@ class SensorTables:
             if self._rows[name]:
                 column[target][:] = np.array(self._numbers[name]).reshape(column[target].shape)
         if len(self._frames):
-            column["frame_link"][:], column["frame_pose"][:] = self._frames.links, self._frames.poses
-        column["member"][:], column["seen_bound"][:] = self._members, bounds
+            column.frame_link[:], column.frame_pose[:] = self._frames.links, self._frames.poses
+        column.member[:], column.seen_bound[:] = self._members, bounds
         if self._below:
-            column["below"][:] = self._below
+            column.below[:] = self._below
         if constraints is not None and len(constraints.shapes):
-            column["shape_row"][:] = constraints.shapes
+            column.shape_row[:] = constraints.shapes
         self.refresh()
 
     def refresh(self) -> None:
         """Take over parameters that may be written while a world steps: masses and laws of contact."""
         model, constraints, column = self.model, self._constraints, self.block.column
-        column["link_weight_share"][:] = 1.0 - constant_views(model.arenas)["link_gravcomp"]
+        column.link_weight_share[:] = 1.0 - constant_views(model.arenas)["link_gravcomp"]
         for made, body, turn in self._centers:
             self.place(made, body, np.concatenate([model.body_com[body], turn]))
         if constraints is not None and len(constraints.shapes):
-            column["shape_hard"][:] = constraints.column["shape_law"][:, rows.KIND] == rows.HARD
+            column.shape_hard[:] = constraints.column.shape_law[:, rows.KIND] == rows.HARD
 
     def place(self, frame: int, body: int, X: Array) -> bool:
         """Move a frame to a pose in a body, -1 for the world; returns whether it was elsewhere."""
         link, pose = link_pose(self.model, body, X)
         column = self.block.column
-        moved = column["frame_link"][frame] != link or bool((column["frame_pose"][frame] != pose).any())
-        column["frame_link"][frame], column["frame_pose"][frame] = link, pose
+        moved = column.frame_link[frame] != link or bool((column.frame_pose[frame] != pose).any())
+        column.frame_link[frame], column.frame_pose[frame] = link, pose
         return moved
 
     def arenas(self) -> list[tuple[np.ndarray, ...]]:
@@ -555,7 +555,7 @@ class SensorTables:
         if self._rows["found"] and contacts > before.sizes["ncontact"]:
             self.block = t.TABLE.lay_out(before.sizes | {"ncontact": contacts})
             self.block.take(before)
-            self.reading, self.time = self.block.column["reading"], self.block.column["time"]
+            self.reading, self.time = self.block.column.reading, self.block.column.time
 
     def flags(self, groups: frozenset[Group]) -> dict[str, bool]:
         """What stages have to read for some groups of sensors, by names in a `StepPlan`."""

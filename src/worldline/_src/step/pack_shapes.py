@@ -8,34 +8,35 @@ import numpy as np
 
 from worldline._src.collision.arenas import ShapeRow
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.constraints.contact.columns import ContactColumns
 from worldline._src.kernels.narrowphase.dispatch import pair_family
 from worldline._src.kernels.narrowphase.tables import SKIP
 from worldline._src.model.model import Model
 from worldline._src.scene.options import SimulateOption
-from worldline._src.step.pack_joints import Columns, law_rows
+from worldline._src.step.pack_joints import law_rows
 
 
-def pack_shapes(model: Model, column: Columns, rows: np.ndarray, option: SimulateOption) -> None:
+def pack_shapes(model: Model, column: ContactColumns, rows: np.ndarray, option: SimulateOption) -> None:
     """Laws, friction and margins of shapes; `rows` are those of `Model.shapes` that can touch."""
     shapes = model.shapes
     if shapes is None or not len(rows):
         return
-    column["shape_priority"][:] = shapes.priority[rows]
-    column["shape_condim"][:] = shapes.condim[rows]
-    column["shape_rule"][:, 0] = shapes.friction_rule[rows]
-    column["shape_rule"][:, 1] = shapes.restitution_rule[rows]
-    column["shape_friction"][:] = shapes.friction[rows]
-    column["shape_law"][:] = law_rows(shapes.force)[rows]
-    column["shape_contact"][:, 0] = shapes.margin[rows]
-    column["shape_contact"][:, 1] = shapes.gap[rows]
-    column["shape_contact"][:, 2] = shapes.mix[rows]
+    column.shape_priority[:] = shapes.priority[rows]
+    column.shape_condim[:] = shapes.condim[rows]
+    column.shape_rule[:, 0] = shapes.friction_rule[rows]
+    column.shape_rule[:, 1] = shapes.restitution_rule[rows]
+    column.shape_friction[:] = shapes.friction[rows]
+    column.shape_law[:] = law_rows(shapes.force)[rows]
+    column.shape_contact[:, 0] = shapes.margin[rows]
+    column.shape_contact[:, 1] = shapes.gap[rows]
+    column.shape_contact[:, 2] = shapes.mix[rows]
     bouncing = np.isfinite(shapes.restitution[rows])
-    column["shape_law"][bouncing, t.BOUNCINESS] = shapes.restitution[rows][bouncing]
+    column.shape_law[bouncing, t.BOUNCINESS] = shapes.restitution[rows][bouncing]
     share = option.policy.contact.error_reduction
     if share is not None:
-        column["shape_law"][column["shape_law"][:, t.KIND] == t.HARD, t.ERP] = share
+        column.shape_law[column.shape_law[:, t.KIND] == t.HARD, t.ERP] = share
     if option.friction_model == 0:
-        column["shape_condim"][:] = 1
+        column.shape_condim[:] = 1
 
 
 def families_of(kept: list[tuple[int, ShapeRow]]) -> list[int]:

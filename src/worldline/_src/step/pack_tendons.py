@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.constraints.tables import ConstraintColumns
 from worldline._src.kernels.tendons import ANCHOR, CYLINDER, PULLEY, SPHERE
 from worldline._src.model.compile import constant_views
 from worldline._src.model.kinds import ShapeKind
@@ -20,7 +21,7 @@ from worldline._src.step import force_element_stages as s
 from worldline._src.step.inverse_weights import InverseMass
 from worldline._src.step.moments import Rows, pack_rows
 from worldline._src.step.pack_anchors import Anchors, measure
-from worldline._src.step.pack_joints import Columns, law_rows
+from worldline._src.step.pack_joints import law_rows
 from worldline._src.step.tree_masses import tree_masses
 
 _Node = tuple[int, int, int, float]
@@ -68,66 +69,66 @@ def tendon_nodes(model: Model, anchors: Anchors) -> list[_Node]:
 
 
 def pack_tendons(
-    model: Model, column: Columns, nodes: list[_Node], rows: Rows, option: SimulateOption
+    model: Model, column: ConstraintColumns, nodes: list[_Node], rows: Rows, option: SimulateOption
 ) -> None:
     """Everything but what depends on the length at the start; `rows` are degrees of freedom of tendons."""
     table = model.tendons
-    if table is None or not len(column["tendon_bound"]):
+    if table is None or not len(column.tendon_bound):
         return
-    column["tendon_path"][:, 0], column["tendon_path"][:, 1] = table.path_start[:-1], table.path_start[1:]
+    column.tendon_path[:, 0], column.tendon_path[:, 1] = table.path_start[:-1], table.path_start[1:]
     pack_rows(column, "tendon", rows)
-    column["tendon_coefficient"][: len(table.coefficient)] = table.coefficient
+    column.tendon_coefficient[: len(table.coefficient)] = table.coefficient
     limit = np.array(table.limit)
     if option.disable_limit or option.disable_constraints:
         limit[:] = (-np.inf, np.inf)
-    column["tendon_bound"][:, :2], column["tendon_bound"][:, 2] = limit, table.margin
-    column["tendon_law"][:] = law_rows(table.limit_force)
-    spring = column["tendon_spring"]
+    column.tendon_bound[:, :2], column.tendon_bound[:, 2] = limit, table.margin
+    column.tendon_law[:] = law_rows(table.limit_force)
+    spring = column.tendon_spring
     spring[:, 0] = 0.0 if option.disable_springs else table.stiffness
     spring[:, 1] = 0.0 if option.disable_damping else table.damping
     spring[:, 2:] = table.rest
-    friction, soft = column["tendon_friction"], table.friction_force
+    friction, soft = column.tendon_friction, table.friction_force
     if not (option.disable_frictionloss or option.disable_constraints):
         friction[:, 0] = table.friction
     yields = (soft.damping > 0.0) & (soft.impedance > 0.0)
     friction[:, 1], friction[:, 2] = soft.damping, np.where(yields, soft.impedance, 1.0)
     friction[:, 3] = np.maximum(soft.dmax, 1e-4)
-    column["tendon_armature"][:] = table.armature
-    column["tendon_force_range"][:] = table.force_range
+    column.tendon_armature[:] = table.armature
+    column.tendon_force_range[:] = table.force_range
     if nodes:
         kind, anchor, side, number = zip(*nodes, strict=True)
-        column["node_kind"][:], column["node_anchor"][:] = kind, anchor
-        column["node_side"][:], column["node_number"][:] = side, number
+        column.node_kind[:], column.node_anchor[:] = kind, anchor
+        column.node_side[:], column.node_number[:] = side, number
 
 
 def _lengths(model: Model, block: Block, q: Array) -> Array:
     """Lengths at some coordinates, (tendons,); their moments are left in the columns."""
-    if len(block.column["tendon_bound"]):
+    if len(block.column.tendon_bound):
         measure(model, block, q, (s.anchor_poses, s.tendon_lengths))
-    return block.column["tendon_size"][:, 0].copy()
+    return block.column.tendon_size[:, 0].copy()
 
 
 def settle_tendons(model: Model, block: Block) -> Array:
     """Springs that are at rest where those of joints are, and equalities of lengths; lengths at the start."""
     column = block.column
-    spring = column["tendon_spring"]
+    spring = column.tendon_spring
     unset = np.isnan(spring[:, 2])
     if unset.any():
         relaxed = _lengths(model, block, constant_views(model.arenas)["q_rest"])
         spring[unset, 2] = spring[unset, 3] = relaxed[unset]
     lengths = _lengths(model, block, np.asarray(model.joint_q))
-    for k in np.flatnonzero(column["equality_kind"] == t.TENDON).tolist():
-        a, b = int(column["equality_first"][k]), int(column["equality_second"][k])
-        column["equality_number"][k, 5] = lengths[a]
-        column["equality_number"][k, 6] = lengths[b] if b >= 0 else 0.0
+    for k in np.flatnonzero(column.equality_kind == t.TENDON).tolist():
+        a, b = int(column.equality_first[k]), int(column.equality_second[k])
+        column.equality_number[k, 5] = lengths[a]
+        column.equality_number[k, 6] = lengths[b] if b >= 0 else 0.0
     return lengths
 
 
-def pack_tendon_inertias(model: Model, column: Columns, start: Array) -> None:
+def pack_tendon_inertias(model: Model, column: ConstraintColumns, start: Array) -> None:
     """Inverse inertias that tendons see at the start, from their moments there, as `tendon_moment`."""
-    if not len(column["tendon_bound"]):
+    if not len(column.tendon_bound):
         return
     # of the same pose: how a free body turned at the start is not all the same to what pulls at it
     inverse = InverseMass(model, tree_masses(model, np.array(model.joint_q)))
-    for k, (low, high) in enumerate(column["tendon_span"].tolist()):
-        column["tendon_bound"][k, 3] = inverse.square(column["tendon_dof"][low:high], start[low:high])
+    for k, (low, high) in enumerate(column.tendon_span.tolist()):
+        column.tendon_bound[k, 3] = inverse.square(column.tendon_dof[low:high], start[low:high])

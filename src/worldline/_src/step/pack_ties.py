@@ -13,12 +13,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.constraints.tables import ConstraintColumns
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
 from worldline._src.step.moments import coefficients
 from worldline._src.step.pack_anchors import Anchors
 from worldline._src.step.pack_equalities import Equality
-from worldline._src.step.pack_joints import Columns
 from worldline._src.step.pack_trees import tree_of_dofs
 
 Touched = dict[str, list[list[int]]]
@@ -73,9 +73,9 @@ def touched_trees(
     }
 
 
-def order_rows(column: Columns, touched: Touched) -> None:
+def order_rows(column: ConstraintColumns, touched: Touched) -> None:
     """Sort constraints by the tree that makes their rows, from what is prescribed now."""
-    prescribed, count = column["tree_prescribed"], len(column["tree_prescribed"])
+    prescribed, count = column.tree_prescribed, len(column.tree_prescribed)
     for name, trees in touched.items():
         owner = np.array([next((x for x in some if not prescribed[x]), count) for some in trees], np.int64)
         order = np.argsort(owner, kind="stable")

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from worldline._src.kernels.constraints.tables import ConstraintColumns
 from worldline._src.kernels.joints import FREE
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
-from worldline._src.step.pack_joints import Columns
 
 
 def tree_starts(model: Model) -> np.ndarray:
@@ -44,21 +44,21 @@ def tree_ties(touched: Mapping[str, Sequence[Sequence[int]]]) -> list[tuple[int,
 
 def pack_trees(
     model: Model,
-    column: Columns,
+    column: ConstraintColumns,
     starts: np.ndarray,
     ties: list[tuple[int, int]],
     touched: Mapping[str, Sequence[Sequence[int]]],
 ) -> None:
     """Trees of degrees of freedom, bodies, limits and friction; `touched` are those with other rows."""
-    column["tree_dof"][:] = starts
-    column["tree_limit"][:] = np.searchsorted(column["limit_dof"], starts)
-    column["tree_friction"][:] = np.searchsorted(column["friction_dof"], starts)
-    column["tie"][:] = np.reshape(ties, (-1, 2))
-    last = constant_views(model.arenas)["link_last"][column["body_link"]]
+    column.tree_dof[:] = starts
+    column.tree_limit[:] = np.searchsorted(column.limit_dof, starts)
+    column.tree_friction[:] = np.searchsorted(column.friction_dof, starts)
+    column.tie[:] = np.reshape(ties, (-1, 2))
+    last = constant_views(model.arenas)["link_last"][column.body_link]
     tree = np.append(tree_of_dofs(starts), -1)
-    column["body_tree"][:] = np.where(column["body_link"] > 0, tree[last], -1)
-    column["tree_link"][:] = _free_links(model, column, starts, touched)
-    column["tree_links"][:] = _first_links(model, starts)
+    column.body_tree[:] = np.where(column.body_link > 0, tree[last], -1)
+    column.tree_link[:] = _free_links(model, column, starts, touched)
+    column.tree_links[:] = _first_links(model, starts)
 
 
 def _first_links(model: Model, starts: np.ndarray) -> np.ndarray:
@@ -71,7 +71,10 @@ def _first_links(model: Model, starts: np.ndarray) -> np.ndarray:
 
 
 def _free_links(
-    model: Model, column: Columns, starts: np.ndarray, touched: Mapping[str, Sequence[Sequence[int]]]
+    model: Model,
+    column: ConstraintColumns,
+    starts: np.ndarray,
+    touched: Mapping[str, Sequence[Sequence[int]]],
 ) -> np.ndarray:
     """The link of every tree that is a free body with no rows but those of contacts; 0 for other trees."""
     view = constant_views(model.arenas)

@@ -67,15 +67,15 @@ def contacts_of(sim: Simulation, body_f: Array, world: int = 0) -> ContactRows:
         return no_contacts()
     with forward(sim, body_f):
         constraints, collision = sim.constraints, sim.constraints.collision
-        column, count = constraints.column, int(constraints.column["counter"][t.CONTACT_COUNT])
-        axes = column["frame"][:count].reshape(-1, 3, 3)
-        force = np.einsum("ki,kij->kj", column["contact_force"][:count, :3], axes)
-        force[column["contact_row"][:count, 0] < 0] = 0.0
-        made = column["contact_row"][:count, 0] >= 0
+        column, count = constraints.column, int(constraints.column.counter[t.CONTACT_COUNT])
+        axes = column.frame[:count].reshape(-1, 3, 3)
+        force = np.einsum("ki,kij->kj", column.contact_force[:count, :3], axes)
+        force[column.contact_row[:count, 0] < 0] = 0.0
+        made = column.contact_row[:count, 0] >= 0
         return _rows(
             np.full(count, world),
-            collision.column["contact_id"][:count],
-            collision.column["contact"][:count],
+            collision.column.contact_id[:count],
+            collision.column.contact[:count],
             force,
             constraints.shapes,
             made,
@@ -112,7 +112,7 @@ def contacts_in_lanes(sim: LaneSimulation, which: np.ndarray) -> ContactRows:
     tables, constraints = sim.row_tables, sim.constraints
     count, total = constraints.sizes["ncontact"], len(which)
     contact, frame = np.empty((total, count, 7)), np.empty((total, count, 9))
-    mu, kept = np.empty((total, *constraints.column["mu"].shape)), np.empty((total, sim.kept.shape[1]))
+    mu, kept = np.empty((total, *constraints.column.mu.shape)), np.empty((total, sim.kept.shape[1]))
     first, condim, cone = (np.empty((total, count), np.int64) for _ in range(3))
     with sim.room(scalar) as room:
         columns = [
@@ -131,11 +131,11 @@ def contacts_in_lanes(sim: LaneSimulation, which: np.ndarray) -> ContactRows:
                 made[span] = column[: len(group)]
             first[span], condim[span] = rows[:count, 0], rows[:count, 1]
             cone[span], kept[span] = kinds[rows[:count, 0]] == CONE, sim.kept_of(state)
-    force = _forces(constraints.column["contact_kept"], kept, mu, np.where(first >= 0, condim, 0), cone)
+    force = _forces(constraints.column.contact_kept, kept, mu, np.where(first >= 0, condim, 0), cone)
     force = np.einsum("wki,wkij->wkj", force, frame.reshape(total, count, 3, 3))
     return _rows(
         np.repeat(np.arange(total), count),
-        np.tile(collision.column["contact_id"][:count], (total, 1)),
+        np.tile(collision.column.contact_id[:count], (total, 1)),
         contact.reshape(-1, 7),
         force.reshape(-1, 3),
         constraints.shapes,

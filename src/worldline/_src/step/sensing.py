@@ -147,8 +147,8 @@ class Copy:
             copies += [
                 Run(collision.column[name], self._collision(collision, name), CONTACT) for name in _COLLISION
             ]
-        counter = np.zeros_like(constraints.column["counter"])
-        left = Run(constraints.column["counter"], counter)
+        counter = np.zeros_like(constraints.column.counter)
+        left = Run(constraints.column.counter, counter)
         self._untouched += [left, *(run(name) for name in _SLEEP[1:])]
         copies.append(left)
         self._counter = self._column("counter")
@@ -203,9 +203,9 @@ class Copy:
             made += [
                 Run(self._collision(collision, name), collision.column[name], CONTACT) for name in _COLLISION
             ]
-            made.append(Run(self._collision(collision, "pair"), collision.column["pair"], PAIR))
+            made.append(Run(self._collision(collision, "pair"), collision.column.pair, PAIR))
             count = slice(0, PAIRS + 1)
-            made.append(Run(self._collision(collision, "counter")[count], collision.column["counter"][count]))
+            made.append(Run(self._collision(collision, "counter")[count], collision.column.counter[count]))
         return made
 
     def give(self) -> None:
@@ -239,7 +239,7 @@ class Copy:
         if constraints is None:
             self.copies.copy(self.counts)
         else:
-            self.counts[CONTACT] = constraints.column["counter"][rows.CONTACT_COUNT]
+            self.counts[CONTACT] = constraints.column.counter[rows.CONTACT_COUNT]
             self.copies.copy(self.counts)
             self.args[rows.SHORT] = 0
 
@@ -275,7 +275,7 @@ class Sensing:
     def _unknown(self) -> list[str]:
         """Active equalities beside which forces within bodies are not known."""
         constraints = self.sim.constraints
-        if constraints is None or not (constraints.column["equality_on"][self._odd] == ON).any():
+        if constraints is None or not (constraints.column.equality_on[self._odd] == ON).any():
             return []
         return ["joints and closures that hold some directions only"]
 

@@ -250,7 +250,7 @@ class Simulation(FixedAttributes):
     @property
     def activation(self) -> Array:
         """Activations of actuators, (activation_count,); another view after arrays of constraints grew."""
-        return self._unused_activation if self.constraints is None else self.constraints.column["activation"]
+        return self._unused_activation if self.constraints is None else self.constraints.column.activation
 
     @activation.setter
     def activation(self, value: Any) -> None:
@@ -476,7 +476,7 @@ class Simulation(FixedAttributes):
     def controls_written(self) -> None:
         """Controls were written: actuators that act take theirs."""
         if self.constraints is not None and self.constraints.drives:
-            acting, column = self.constraints.actuators, self.constraints.column["control"]
+            acting, column = self.constraints.actuators, self.constraints.column.control
             np.copyto(column, self.control if len(acting) == len(self.control) else self.control[acting])
 
     def _enter_arenas(self) -> None:

@@ -408,8 +408,8 @@ def replayed_from(sim: Simulation, start: dict[str, Array]) -> Outcome:
 
 def _require_room(sim: Simulation) -> None:
     assert sim.constraints is not None
-    if sim.constraints.column["link"][t.SHORT]:
-        sim.constraints.column["link"][t.SHORT] = 0
+    if sim.constraints.column.link[t.SHORT]:
+        sim.constraints.column.link[t.SHORT] = 0
         raise OperationError("a perturbed step has more contacts than the last step had room for")
 
 
@@ -417,25 +417,25 @@ def _active_set(sim: Simulation) -> bytes:
     """Which contacts and rows there are, which of them push, slide or are at a bound."""
     assert sim.constraints is not None
     column, model = sim.constraints.column, sim.model
-    n = int(column["counter"][t.ALL_ROWS])
-    owner, force = column["row_of"][:n], column["force"][:n]
+    n = int(column.counter[t.ALL_ROWS])
+    owner, force = column.row_of[:n], column.force[:n]
     parts = [owner.tobytes()]
     if model.actuators is not None:
         low, high = model.actuators.control_range[sim.constraints.actuators].T
-        parts += [(column["control"] < low).tobytes(), (column["control"] > high).tobytes()]
+        parts += [(column.control < low).tobytes(), (column.control > high).tobytes()]
     rubbing = owner[:, 0] == t.OF_FRICTION
-    bound = model.joint_friction[column["friction_dof"][owner[rubbing, 1]]]
+    bound = model.joint_friction[column.friction_dof[owner[rubbing, 1]]]
     parts.append((np.abs(force[rubbing]) >= (1.0 - _AT_BOUND) * bound).tobytes())
     one_sided = np.isin(owner[:, 0], _ONE_SIDED)
     collision = sim.constraints.collision
     if collision is not None:
-        count = int(collision.column["counter"][CONTACTS])
-        parts.append(collision.column["contact_id"][:count].tobytes())
+        count = int(collision.column.counter[CONTACTS])
+        parts.append(collision.column.contact_id[:count].tobytes())
         # a cone has as many rows as directions, a pyramid an edge on both sides of each
-        touching, condim = owner[:, 0] == t.OF_CONTACT, column["contact_row"][:count, 1]
+        touching, condim = owner[:, 0] == t.OF_CONTACT, column.contact_row[:count, 1]
         cone = (np.bincount(owner[touching, 1], minlength=count) == condim) & (condim > 1)
         one_sided[touching] = ~cone[owner[touching, 1]]
-        push, mu = column["contact_force"][:count], column["mu"][:count, :5]
+        push, mu = column.contact_force[:count], column.mu[:count, :5]
         share = np.where(mu > 0.0, push[:, 1:6] / np.where(mu > 0.0, mu, 1.0), 0.0)
         slides = np.linalg.norm(share, axis=1) >= (1.0 - _AT_BOUND) * push[:, 0]
         parts += [(push[cone, 0] > 0.0).tobytes(), slides[cone].tobytes()]
@@ -648,7 +648,7 @@ def _as_duals(numbers: Array) -> Array:
 def _require_newton(sim: Simulation) -> None:
     """Refuse steps of two passes, and islands that were not solved by Newton's method."""
     assert sim.constraints is not None
-    counter = sim.constraints.column["counter"]
+    counter = sim.constraints.column.counter
     if sim.constraints.step_plan.split and counter[t.IS_SPLIT]:
         raise CapabilityError(
             "derivatives of a step do not have deep overlap and impacts within it, which are solved for "
@@ -670,8 +670,8 @@ def _require_known_contacts(sim: Simulation) -> None:
         return
     column, shapes = collision.column, sim.model.shapes
     assert shapes is not None
-    kinds = column["shape_type"]
-    for a, b in column["contact_id"][: column["counter"][CONTACTS], :2].tolist():
+    kinds = column.shape_type
+    for a, b in column.contact_id[: column.counter[CONTACTS], :2].tolist():
         pair = int(kinds[a]), int(kinds[b])
         family = pair_family(*pair)
         if family == SURFACE or (family == CONVEX and not set(pair) <= _STRAIGHT):

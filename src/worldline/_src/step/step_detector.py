@@ -17,7 +17,7 @@ import numpy as np
 from worldline._src.collision.detector import CollisionDetector
 from worldline._src.collision.results import CollisionOption, CollisionResult
 from worldline._src.errors import OperationError
-from worldline._src.kernels.narrowphase.tables import CONTACTS, FAT, PAIRS
+from worldline._src.kernels.narrowphase.tables import CONTACTS, FAT, PAIRS, CollisionColumns
 from worldline._src.spatial.poses import IDENTITY
 from worldline._src.step.collision_rows import shape_rows
 
@@ -34,11 +34,11 @@ class StepDetector:
         column = sim.constraints.collision.column
         chosen = set(sim.constraints.shapes.tolist())
         rows = [row for k, row in shape_rows(sim.model) if k in chosen]
-        assert len(rows) == len(column["shape_body"]), "one row for every shape of the tables"
-        self._body = column["shape_body"].copy()
+        assert len(rows) == len(column.shape_body), "one row for every shape of the tables"
+        self._body = column.shape_body.copy()
         self._group = detector.create_group()
         for row in rows:
-            self._group.add(row.shape, static=bool(column["body_fixed"][row.body]))
+            self._group.add(row.shape, static=bool(column.body_fixed[row.body]))
         for i, j in _left_out(column):
             self._group.filter.set_ignored(self._group[i], self._group[j])
         self._poses = np.tile(IDENTITY, (sim.model.body_count + 1, 1))
@@ -49,15 +49,15 @@ class StepDetector:
         assert collision is not None
         self._poses[1:] = self._sim.body_q
         self._group.poses = self._poses[self._body]
-        margin = collision.column["shape_margin"]
+        margin = collision.column.shape_margin
         option = CollisionOption(margin=2.0 * float(margin.max(initial=0.0)))
         ids, rows = self._rows(self._detector.collide(self._group, None, option), margin)
-        counter, room = collision.column["counter"], len(collision.column["contact"])
+        counter, room = collision.column.counter, len(collision.column.contact)
         # with more contacts than rows the next stage asks for room, and the detector is called once more
         counter[CONTACTS], counter[PAIRS], counter[FAT] = len(rows), 0, 0
         kept = min(len(rows), room)
-        collision.column["contact"][:kept] = rows[:kept]
-        collision.column["contact_id"][:kept] = ids[:kept]
+        collision.column.contact[:kept] = rows[:kept]
+        collision.column.contact_id[:kept] = ids[:kept]
 
     def _rows(self, found: CollisionResult, margin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Identities and numbers of contacts, sorted by their shapes; refuses what is no contact."""
@@ -89,19 +89,19 @@ class StepDetector:
         return ids, rows
 
 
-def _left_out(column: dict[str, np.ndarray]) -> list[tuple[int, int]]:
+def _left_out(column: CollisionColumns) -> list[tuple[int, int]]:
     """Pairs of shapes that the rules of the scene leave out, as the native broad phase does."""
-    body, group, mask = column["shape_body"], column["shape_group"], column["shape_with"]
-    fixed, weld = column["body_fixed"][body] != 0, column["body_weld"][body]
-    parent, tree = column["body_parent"][body], column["body_tree"][body]
+    body, group, mask = column.shape_body, column.shape_group, column.shape_with
+    fixed, weld = column.body_fixed[body] != 0, column.body_weld[body]
+    parent, tree = column.body_parent[body], column.body_tree[body]
     masks = (group[:, None] & mask[None]) | (group[None] & mask[:, None])
     related = (parent[:, None] == weld[None]) & ~fixed[None]
     related |= related.T
     out = (masks == 0) | (body[:, None] == body[None]) | (fixed[:, None] & fixed[None]) | related
     out |= (weld[:, None] == weld[None]) | ((tree[:, None] >= 0) & (tree[:, None] == tree[None]))
     n = len(body)
-    for key in column["ignored"].tolist():
+    for key in column.ignored.tolist():
         out[key // n, key % n] = True
-    for key in column["explicit"].tolist():
+    for key in column.explicit.tolist():
         out[key // n, key % n] = False
     return [(int(i), int(j)) for i, j in zip(*np.nonzero(np.triu(out, 1)), strict=True)]

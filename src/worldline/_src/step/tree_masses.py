@@ -35,10 +35,10 @@ def measure_trees(model: Model, q: Array) -> tuple[list[tuple[int, Array]], Arra
     sizes = dict.fromkeys(t.TABLE.sizes, 0)
     sizes |= {"ntree": len(squares), "tree_ends": len(starts), "nmass": int(squares.sum())}
     block = t.TABLE.lay_out(sizes)
-    block.column["tree_dof"][:] = starts
-    block.column["tree_mass_at"][:] = np.cumsum(squares) - squares
+    block.column.tree_dof[:] = starts
+    block.column.tree_mass_at[:] = np.cumsum(squares) - squares
     data = measure(model, block, q, (mass_of_trees,), (stages.composites,))
-    parts = np.split(block.column["tree_mass"], np.cumsum(squares)[:-1]) if len(squares) else []
+    parts = np.split(block.column.tree_mass, np.cumsum(squares)[:-1]) if len(squares) else []
     masses = [
         (int(start), part.reshape(2 * (int(end - start),)))
         for start, end, part in zip(starts[:-1], starts[1:], parts, strict=True)

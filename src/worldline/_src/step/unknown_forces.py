@@ -19,7 +19,7 @@ def odd_equalities(constraints: Constraints | None) -> np.ndarray:
     """Equalities whose force on both ends is not simply opposite, by row of the constraint tables."""
     if constraints is None or not constraints.sizes["nequality"]:
         return np.zeros(0, np.int64)
-    return np.flatnonzero(~np.isin(constraints.column["equality_kind"], _KNOWN))
+    return np.flatnonzero(~np.isin(constraints.column.equality_kind, _KNOWN))
 
 
 def unknown_forces(model: Model) -> list[str]:

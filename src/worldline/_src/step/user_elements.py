@@ -247,7 +247,7 @@ class UserCalls:
         """The arrays of constraints are others now."""
         constraints, control = self._sim.constraints, self._sim.control
         drives = constraints is not None and constraints.drives
-        self._column = constraints.column["control"] if constraints is not None and drives else np.zeros(0)
+        self._column = constraints.column.control if constraints is not None and drives else np.zeros(0)
         """Controls of the actuators that act, as the stages of the last step read them."""
         acting = constraints.actuators if constraints is not None and drives else np.zeros(0, np.int64)
         self._acting = None if len(acting) == len(control) else acting

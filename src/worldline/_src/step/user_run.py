@@ -94,7 +94,7 @@ class UserRun:
         """Controls that kernels wrote are those of the world."""
         if self._controls and len(self._acting):
             assert self._sim.constraints is not None
-            self._sim.control[self._acting] = self._sim.constraints.column["control"]
+            self._sim.control[self._acting] = self._sim.constraints.column.control
 
     def give_up(self) -> None:
         """Put back forces and controls of a step that is broken off; the commands are back already."""

@@ -8,7 +8,8 @@ from worldline._src.jit import stage
 from worldline._src.kernels.constraints.damping import Damped
 from worldline._src.kernels.constraints.islands import padded_columns
 from worldline._src.kernels.constraints.tables import (
-    TABLE,
+    ISLAND_COLUMNS,
+    ISLAND_WIDTH,
     actuator_view,
     tendon_view,
     tree_mass_view,
@@ -30,8 +31,6 @@ from worldline._src.model.views import (
 from worldline._src.scalar.memory import matrix, pointer
 from worldline._src.step.reaching import trees_of
 
-_COLUMNS, _WIDTH = TABLE.entry["ncolumn"], TABLE.entry["width"]
-
 
 @stage
 def damp_velocities(m, c, args, d):
@@ -49,7 +48,7 @@ def damp_velocities(m, c, args, d):
     for t in range(tree_dof.shape[0] - 1):
         first, n = tree_dof[t], tree_dof[t + 1] - tree_dof[t]
         if needs_damping(damped, gains, first, first + n):
-            m[_COLUMNS], m[_WIDTH] = n, padded_columns(n)
+            args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = n, padded_columns(n)
             at, work = trees.tree_mass_at[t], work_view(m, c, args, d)
             M = matrix(pointer(trees.tree_mass), at, n, n)
             damp_tree_velocities(damped, gains, M, first, n, h, work, a)

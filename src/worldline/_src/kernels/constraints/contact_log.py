@@ -9,8 +9,10 @@ overwritten and the counter tells how many.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from worldline._src.jit import inline, kernel
-from worldline._src.scalar.columns import Column, Table
+from worldline._src.scalar.columns import Columns, Integers, Table, integers
 
 ROWS_M, ROWS_C, ROWS_ARGS, ROWS_D = range(4)
 """Links: addresses of the arenas of the constraint rows."""
@@ -20,19 +22,34 @@ BEGIN, END = 0, 1
 CAPACITY = 1024
 """Events of one call that are kept."""
 
-TABLE = Table(
-    ("npair", "nbucket"),
-    (
-        Column("link", "args", (8,), "Addresses of the arenas of the constraint rows."),
-        Column("counter", "args", (8,), "See above."),
-        Column("event", "args", (CAPACITY, 4), "Frame, begin or end, and the two bodies; a ring buffer."),
-        Column("pair", "args", ("npair", 2), "Bodies that touch in this step, the lower number first."),
-        Column("last_pair", "args", ("npair", 2), "The same of the step before."),
-        Column("seen", "args", ("npair",), "1 for a pair of this step that touched before."),
-        Column("bucket", "args", ("nbucket",), "Hash table of the pairs of this step."),
-    ),
-)
-LogView, log_view = TABLE.view("LogView", "counter", "event", "pair", "last_pair", "seen", "bucket")
+
+class LogColumns(Columns):
+    """Contact events, and the pairs that touch."""
+
+    link: Integers = integers(8, doc="Addresses of the arenas of the constraint rows.")
+    counter: Integers = integers(8, doc="See above.")
+    event: Integers = integers(CAPACITY, 4, doc="Frame, begin or end, and the two bodies; a ring buffer.")
+    pair: Integers = integers("npair", 2, doc="Bodies that touch in this step, the lower number first.")
+    last_pair: Integers = integers("npair", 2, doc="The same of the step before.")
+    seen: Integers = integers("npair", doc="1 for a pair of this step that touched before.")
+    bucket: Integers = integers("nbucket", doc="Hash table of the pairs of this step.")
+
+
+TABLE = Table(LogColumns)
+
+
+class LogView(NamedTuple):
+    """Contact events and the pairs that touch."""
+
+    counter: Integers
+    event: Integers
+    pair: Integers
+    last_pair: Integers
+    seen: Integers
+    bucket: Integers
+
+
+log_view = TABLE.cut(LogView)
 
 _EMPTY = -1
 

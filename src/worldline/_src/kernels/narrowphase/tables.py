@@ -26,7 +26,18 @@ rows are counted but not written.
 
 from __future__ import annotations
 
-from worldline._src.scalar.columns import Column, Table
+from typing import NamedTuple
+
+from worldline._src.scalar.columns import (
+    Columns,
+    Integers,
+    Numbers,
+    Table,
+    constant,
+    index,
+    integers,
+    numbers,
+)
 
 # shape types; a pair is always handed on with the lower type first
 PLANE, SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, HULL, MESH, HFIELD = range(10)
@@ -55,142 +66,254 @@ BOTTOMLESS = 1.0e30
 """Minus this is the depth of a row of the fixed layout that holds no contact."""
 
 
-SIZES = (
-    "nshape",
-    "nbody",
-    "ngeom",
-    "nvertex",
-    "nvertex1",
-    "nface",
-    "nface1",
-    "ncorner",
-    "nnear",
-    "ntri",
-    "nnode",
-    "npair",
-    "ncontact",
-    "nignored",
-    "nexplicit",
-    "ntree",
-    "nfixed_contact",
-)
-COLUMNS = (
-    Column("shape_type", "m", ("nshape",), "Type of shape."),
-    Column("shape_body", "m", ("nshape",), "Body it is fixed to."),
-    Column("shape_geom", "m", ("nshape",), "Row of geom for hulls, meshes and height fields, else -1."),
-    Column("shape_group", "m", ("nshape",), "Bits of the groups it is in."),
-    Column("shape_with", "m", ("nshape",), "Bits of the groups it may touch."),
-    Column("body_fixed", "m", ("nbody",), "1 for bodies that never move."),
-    Column("body_weld", "m", ("nbody",), "Number shared by bodies welded together."),
-    Column("body_parent", "m", ("nbody",), "body_weld of the body its joint hangs on, else -1."),
-    Column("body_tree", "m", ("nbody",), "Number shared by bodies that may not touch each other, else -1."),
-    Column("ignored", "m", ("nignored",), "Pairs of shapes left out: first * nshape + second, sorted."),
-    Column("explicit", "m", ("nexplicit",), "Pairs of shapes always looked at, by the same key, sorted."),
-    Column("geom", "m", ("ngeom", 8), "First and count of vertices, faces, triangles, nodes."),
-    Column("face_start", "m", ("nface1",), "First corner of a face, and the end of the last."),
-    Column("face_corner", "m", ("ncorner",), "Vertices of faces, counter-clockwise from outside."),
-    Column("near_start", "m", ("nvertex1",), "First neighbour of a vertex, and the end of the last."),
-    Column("near", "m", ("nnear",), "Vertices that share an edge of a hull or of a surface."),
-    Column(
-        "start", "m", ("ngeom", START_CELLS), "The farthest vertex of a hull for each cell of directions."
-    ),
-    Column("tri", "m", ("ntri", 4), "Vertices of a triangle, in tree order, and its number as given."),
-    Column("tri_across", "m", ("ntri", 3), "Third corner of the triangle beyond each edge, -1 at a border."),
-    Column("node_index", "m", ("nnode", 2), "First child node, or first triangle and how many."),
-    Column("shape_size", "c", ("nshape", 3), "Sizes, m; half sizes where there is a choice.", own=True),
-    Column("shape_X_BS", "c", ("nshape", 12), "Pose in the body: position, rotation matrix.", own=True),
-    Column("shape_margin", "c", ("nshape",), "Contacts are found below the sum of two margins, m."),
-    Column("vertex", "c", ("nvertex", 3), "Vertices in the shape's frame, m."),
-    Column("face_plane", "c", ("nface", 4), "Outward unit normal and offset."),
-    Column("node_box", "c", ("nnode", 6), "Lowest and highest coordinates."),
-    Column("tri_edge", "c", ("ntri", 9), "First corner and the two edges from it."),
-    Column("link", "args", (8,), "Addresses of shared solvers; first in its arena."),
-    Column("counter", "args", (8,), "See the counters above."),
-    Column("pair", "args", ("npair", 2), "Candidate pairs of shapes."),
-    Column("bucket", "args", ("npair",), "Pairs in the order of their families."),
-    Column("bucket_start", "args", (8,), "Where each family begins in bucket."),
-    Column("contact_id", "args", ("ncontact", 6), "Shapes, bodies, feature, pair."),
-    Column("fat_pair", "args", ("npair", 2), "Pairs whose grown boxes overlap, kept from pass to pass."),
-    Column("new_pair", "args", ("npair", 2), "Pairs found in this pass, and room to merge."),
-    Column("tree_node", "args", ("ntree", 4), "Parent, left, right, shape or -1."),
-    Column("tree_order", "args", ("nshape",), "Shapes in tree order."),
-    Column("tree_leaf", "args", ("nshape",), "Node of a shape in its tree."),
-    Column("moved", "args", ("nshape",), "Shapes that left their grown box."),
-    Column("tree_root", "args", (8,), "Roots of the moving and the fixed tree, and bookkeeping."),
-    Column("iwork", "args", (IWORK,), "Integers of the narrow phase."),
-    Column("body_X_W", "d", ("nbody", 12), "Pose of a body: position, rotation matrix."),
-    Column("shape_X_W", "d", ("nshape", 12), "Pose of a shape in the world."),
-    Column("box", "d", ("nshape", 6), "Box of a shape grown by its margin."),
-    Column("fat_box", "d", ("nshape", 6), "The larger box the tree knows."),
-    Column("tree_box", "d", ("ntree", 6), "Boxes of tree nodes."),
-    Column("contact", "d", ("ncontact", 7), "Position, normal, depth."),
-    Column("closest", "d", ("npair", 10), "Distance, normal, point of the first, point of the second."),
-    Column(
-        "fixed_contact",
-        "d",
-        ("nfixed_contact", 8),
-        "Fixed rows of contacts for lanes: position, normal, depth, feature.",
-    ),
-    Column("work", "d", (WORK,), "Numbers of the narrow phase."),
-)
-TABLE = Table(SIZES, COLUMNS)
+class CollisionColumns(Columns):
+    """Shapes, geometry, pairs and contacts of one world."""
+
+    shape_type: Integers = index("nshape", doc="Type of shape.")
+    shape_body: Integers = index("nshape", doc="Body it is fixed to.")
+    shape_geom: Integers = index("nshape", doc="Row of geom for hulls, meshes and height fields, else -1.")
+    shape_group: Integers = index("nshape", doc="Bits of the groups it is in.")
+    shape_with: Integers = index("nshape", doc="Bits of the groups it may touch.")
+    body_fixed: Integers = index("nbody", doc="1 for bodies that never move.")
+    body_weld: Integers = index("nbody", doc="Number shared by bodies welded together.")
+    body_parent: Integers = index("nbody", doc="body_weld of the body its joint hangs on, else -1.")
+    body_tree: Integers = index(
+        "nbody", doc="Number shared by bodies that may not touch each other, else -1."
+    )
+    ignored: Integers = index("nignored", doc="Pairs of shapes left out: first * nshape + second, sorted.")
+    explicit: Integers = index("nexplicit", doc="Pairs of shapes always looked at, by the same key, sorted.")
+    geom: Integers = index("ngeom", 8, doc="First and count of vertices, faces, triangles, nodes.")
+    face_start: Integers = index("nface1", doc="First corner of a face, and the end of the last.")
+    face_corner: Integers = index("ncorner", doc="Vertices of faces, counter-clockwise from outside.")
+    near_start: Integers = index("nvertex1", doc="First neighbour of a vertex, and the end of the last.")
+    near: Integers = index("nnear", doc="Vertices that share an edge of a hull or of a surface.")
+    start: Integers = index(
+        "ngeom", START_CELLS, doc="The farthest vertex of a hull for each cell of directions."
+    )
+    tri: Integers = index("ntri", 4, doc="Vertices of a triangle, in tree order, and its number as given.")
+    tri_across: Integers = index(
+        "ntri", 3, doc="Third corner of the triangle beyond each edge, -1 at a border."
+    )
+    node_index: Integers = index("nnode", 2, doc="First child node, or first triangle and how many.")
+    shape_size: Numbers = constant("nshape", 3, doc="Sizes, m; half sizes where there is a choice.", own=True)
+    shape_X_BS: Numbers = constant("nshape", 12, doc="Pose in the body: position, rotation matrix.", own=True)
+    shape_margin: Numbers = constant("nshape", doc="Contacts are found below the sum of two margins, m.")
+    vertex: Numbers = constant("nvertex", 3, doc="Vertices in the shape's frame, m.")
+    face_plane: Numbers = constant("nface", 4, doc="Outward unit normal and offset.")
+    node_box: Numbers = constant("nnode", 6, doc="Lowest and highest coordinates.")
+    tri_edge: Numbers = constant("ntri", 9, doc="First corner and the two edges from it.")
+    link: Integers = integers(8, doc="Addresses of shared solvers; first in its arena.")
+    counter: Integers = integers(8, doc="See the counters above.")
+    pair: Integers = integers("npair", 2, doc="Candidate pairs of shapes.")
+    bucket: Integers = integers("npair", doc="Pairs in the order of their families.")
+    bucket_start: Integers = integers(8, doc="Where each family begins in bucket.")
+    contact_id: Integers = integers("ncontact", 6, doc="Shapes, bodies, feature, pair.")
+    fat_pair: Integers = integers("npair", 2, doc="Pairs whose grown boxes overlap, kept from pass to pass.")
+    new_pair: Integers = integers("npair", 2, doc="Pairs found in this pass, and room to merge.")
+    tree_node: Integers = integers("ntree", 4, doc="Parent, left, right, shape or -1.")
+    tree_order: Integers = integers("nshape", doc="Shapes in tree order.")
+    tree_leaf: Integers = integers("nshape", doc="Node of a shape in its tree.")
+    moved: Integers = integers("nshape", doc="Shapes that left their grown box.")
+    tree_root: Integers = integers(8, doc="Roots of the moving and the fixed tree, and bookkeeping.")
+    iwork: Integers = integers(IWORK, doc="Integers of the narrow phase.")
+    body_X_W: Numbers = numbers("nbody", 12, doc="Pose of a body: position, rotation matrix.")
+    shape_X_W: Numbers = numbers("nshape", 12, doc="Pose of a shape in the world.")
+    box: Numbers = numbers("nshape", 6, doc="Box of a shape grown by its margin.")
+    fat_box: Numbers = numbers("nshape", 6, doc="The larger box the tree knows.")
+    tree_box: Numbers = numbers("ntree", 6, doc="Boxes of tree nodes.")
+    contact: Numbers = numbers("ncontact", 7, doc="Position, normal, depth.")
+    closest: Numbers = numbers("npair", 10, doc="Distance, normal, point of the first, point of the second.")
+    fixed_contact: Numbers = numbers(
+        "nfixed_contact", 8, doc="Fixed rows of contacts for lanes: position, normal, depth, feature."
+    )
+    work: Numbers = numbers(WORK, doc="Numbers of the narrow phase.")
+
+
+TABLE = Table(CollisionColumns)
 ENTRY = TABLE.entry
 """Where the header has a size or the offset of a column."""
 
-ShapeView, shape_view = TABLE.view(
-    "ShapeView",
-    "shape_type",
-    "shape_body",
-    "shape_geom",
-    "shape_size",
-    "shape_margin",
-    "shape_X_W",
-)
-ShapePoseView, shape_pose_view = TABLE.view(
-    "ShapePoseView",
-    "shape_type",
-    "shape_body",
-    "shape_geom",
-    "shape_size",
-    "shape_X_BS",
-    "shape_margin",
-    "body_X_W",
-)
-ShapeBoxView, shape_box_view = TABLE.view("ShapeBoxView", "shape_X_W", "box", "shape_margin")
-HullView, hull_view = TABLE.view("HullView", "vertex", "near_start", "near", "start")
-FaceView, face_view = TABLE.view("FaceView", "geom", "vertex", "face_plane", "face_start", "face_corner")
-GeomView, geom_view = TABLE.view("GeomView", "geom", "vertex", "face_plane", "near_start", "near", "start")
-SurfaceView, surface_view = TABLE.view(
-    "SurfaceView",
-    "geom",
-    "tri",
-    "node_index",
-    "node_box",
-    "vertex",
-    "tri_edge",
-    "tri_across",
-    "near_start",
-    "near",
-    "start",
-)
-FilterView, filter_view = TABLE.view(
-    "FilterView",
-    "shape_body",
-    "shape_type",
-    "shape_group",
-    "shape_with",
-    "body_fixed",
-    "body_weld",
-    "body_parent",
-    "body_tree",
-    "ignored",
-    "explicit",
-)
-BucketView, bucket_view = TABLE.view("BucketView", "counter", "pair", "bucket", "bucket_start")
-ContactView, contact_view = TABLE.view("ContactView", "counter", "contact", "contact_id", "closest")
-WorkView, work_view = TABLE.view("WorkView", "work", "iwork")
-TreeView, tree_view = TABLE.view(
-    "TreeView", "tree_node", "tree_box", "tree_order", "tree_leaf", "tree_root", "fat_box", "moved"
-)
-PairView, pair_view = TABLE.view("PairView", "counter", "pair", "fat_pair", "new_pair")
-FixedContactView, fixed_contact_view = TABLE.view("FixedContactView", "fixed_contact")
+
+class ShapeView(NamedTuple):
+    """Shapes in the world."""
+
+    shape_type: Integers
+    shape_body: Integers
+    shape_geom: Integers
+    shape_size: Numbers
+    shape_margin: Numbers
+    shape_X_W: Numbers
+
+
+shape_view = TABLE.cut(ShapeView)
+
+
+class ShapePoseView(NamedTuple):
+    """Shapes in their bodies, and poses of bodies."""
+
+    shape_type: Integers
+    shape_body: Integers
+    shape_geom: Integers
+    shape_size: Numbers
+    shape_X_BS: Numbers
+    shape_margin: Numbers
+    body_X_W: Numbers
+
+
+shape_pose_view = TABLE.cut(ShapePoseView)
+
+
+class ShapeBoxView(NamedTuple):
+    """Poses and boxes of shapes."""
+
+    shape_X_W: Numbers
+    box: Numbers
+    shape_margin: Numbers
+
+
+shape_box_view = TABLE.cut(ShapeBoxView)
+
+
+class HullView(NamedTuple):
+    """Vertices of hulls and their neighbours."""
+
+    vertex: Numbers
+    near_start: Integers
+    near: Integers
+    start: Integers
+
+
+hull_view = TABLE.cut(HullView)
+
+
+class FaceView(NamedTuple):
+    """Faces of hulls."""
+
+    geom: Integers
+    vertex: Numbers
+    face_plane: Numbers
+    face_start: Integers
+    face_corner: Integers
+
+
+face_view = TABLE.cut(FaceView)
+
+
+class GeomView(NamedTuple):
+    """Hulls: vertices, neighbours, planes."""
+
+    geom: Integers
+    vertex: Numbers
+    face_plane: Numbers
+    near_start: Integers
+    near: Integers
+    start: Integers
+
+
+geom_view = TABLE.cut(GeomView)
+
+
+class SurfaceView(NamedTuple):
+    """Meshes and height fields: triangles in a bounding-volume tree."""
+
+    geom: Integers
+    tri: Integers
+    node_index: Integers
+    node_box: Numbers
+    vertex: Numbers
+    tri_edge: Numbers
+    tri_across: Integers
+    near_start: Integers
+    near: Integers
+    start: Integers
+
+
+surface_view = TABLE.cut(SurfaceView)
+
+
+class FilterView(NamedTuple):
+    """What decides whether two shapes may touch."""
+
+    shape_body: Integers
+    shape_type: Integers
+    shape_group: Integers
+    shape_with: Integers
+    body_fixed: Integers
+    body_weld: Integers
+    body_parent: Integers
+    body_tree: Integers
+    ignored: Integers
+    explicit: Integers
+
+
+filter_view = TABLE.cut(FilterView)
+
+
+class BucketView(NamedTuple):
+    """Candidate pairs by family."""
+
+    counter: Integers
+    pair: Integers
+    bucket: Integers
+    bucket_start: Integers
+
+
+bucket_view = TABLE.cut(BucketView)
+
+
+class ContactView(NamedTuple):
+    """Contacts, or closest points."""
+
+    counter: Integers
+    contact: Numbers
+    contact_id: Integers
+    closest: Numbers
+
+
+contact_view = TABLE.cut(ContactView)
+
+
+class WorkView(NamedTuple):
+    """Work space of the narrow phase."""
+
+    work: Numbers
+    iwork: Integers
+
+
+work_view = TABLE.cut(WorkView)
+
+
+class TreeView(NamedTuple):
+    """Bounding-volume trees of the broad phase."""
+
+    tree_node: Integers
+    tree_box: Numbers
+    tree_order: Integers
+    tree_leaf: Integers
+    tree_root: Integers
+    fat_box: Numbers
+    moved: Integers
+
+
+tree_view = TABLE.cut(TreeView)
+
+
+class PairView(NamedTuple):
+    """Candidate pairs, and those of grown boxes."""
+
+    counter: Integers
+    pair: Integers
+    fat_pair: Integers
+    new_pair: Integers
+
+
+pair_view = TABLE.cut(PairView)
+
+
+class FixedContactView(NamedTuple):
+    """Contacts of the fixed layout."""
+
+    fixed_contact: Numbers
+
+
+fixed_contact_view = TABLE.cut(FixedContactView)

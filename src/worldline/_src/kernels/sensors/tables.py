@@ -10,7 +10,18 @@ velocity, and a ring of range finders as many rays. The first column of a row is
 
 from __future__ import annotations
 
-from worldline._src.scalar.columns import Column, Table
+from typing import NamedTuple
+
+from worldline._src.scalar.columns import (
+    Columns,
+    Integers,
+    Numbers,
+    Table,
+    constant,
+    index,
+    integers,
+    numbers,
+)
 
 # addresses at the front of args: arenas of the trees, of rows, of contacts, of what rays see, of solids
 TREE_M, TREE_C, TREE_D = range(3)
@@ -42,117 +53,212 @@ FORCE, TORQUE = range(2)
 # quantities of a distance row
 SEPARATION, NORMAL, SEGMENT = range(3)
 
-SIZES = (
-    "nreading",
-    "nframe",
-    "npose",
-    "nvelocity",
-    "nacceleration",
-    "nstate",
-    "nsubtree",
-    "nmember",
-    "neffort",
-    "nsum",
-    "nlimit",
-    "nenergy",
-    "nforce",
-    "nlink",
-    "nshape",
-    "ntouch",
-    "ncontact",
-    "nfound",
-    "nbelow",
-    "nray",
-    "nseen",
-    "ndistance",
-    "nclip",
-)
 
-COLUMNS = (
-    Column("link", "args", (LINKS,), "Addresses of the other arenas; first in its arena."),
-    Column("reading", "d", ("nreading",), "Readings of all sensors, SI units, quaternions xyzw."),
-    Column("time", "d", (1,), "Simulated time [s]."),
+class SensorColumns(Columns):
+    """What is measured, where, and the readings."""
+
+    link: Integers = integers(LINKS, doc="Addresses of the other arenas; first in its arena.")
+    reading: Numbers = numbers("nreading", doc="Readings of all sensors, SI units, quaternions xyzw.")
+    time: Numbers = numbers(1, doc="Simulated time [s].")
     # frames that sensors refer to
-    Column("frame_link", "m", ("nframe",), "Kernel link, 0 for the world."),
-    Column("frame_pose", "c", ("nframe", 12), "Position and rotation matrix in the link."),
-    Column("frame_X", "d", ("nframe", 12), "Position and rotation matrix in the world."),
-    Column("frame_V", "d", ("nframe", 6), "Angular velocity, velocity of the origin, world axes."),
-    Column("frame_A", "d", ("nframe", 6), "Angular acceleration, acceleration of the origin, world axes."),
+    frame_link: Integers = index("nframe", doc="Kernel link, 0 for the world.")
+    frame_pose: Numbers = constant("nframe", 12, doc="Position and rotation matrix in the link.")
+    frame_X: Numbers = numbers("nframe", 12, doc="Position and rotation matrix in the world.")
+    frame_V: Numbers = numbers("nframe", 6, doc="Angular velocity, velocity of the origin, world axes.")
+    frame_A: Numbers = numbers(
+        "nframe", 6, doc="Angular acceleration, acceleration of the origin, world axes."
+    )
     # positions, rotations and what follows from them
-    Column("pose_row", "m", ("npose", 5), "At, quantity, frame, other frame or -1, kind of volume."),
-    Column("pose_number", "c", ("npose", 6), "Field (3); half sizes (3); or focal lengths, centre [pixels]."),
-    Column("velocity_row", "m", ("nvelocity", 5), "At, quantity, frame, axes, other frame or -1."),
-    Column("acceleration_row", "m", ("nacceleration", 4), "At, quantity, frame, axes."),
+    pose_row: Integers = index("npose", 5, doc="At, quantity, frame, other frame or -1, kind of volume.")
+    pose_number: Numbers = constant(
+        "npose", 6, doc="Field (3); half sizes (3); or focal lengths, centre [pixels]."
+    )
+    velocity_row: Integers = index("nvelocity", 5, doc="At, quantity, frame, axes, other frame or -1.")
+    acceleration_row: Integers = index("nacceleration", 4, doc="At, quantity, frame, axes.")
     # numbers of the state
-    Column("state_row", "m", ("nstate", 3), "At, quantity, coordinate or velocity."),
+    state_row: Integers = index("nstate", 3, doc="At, quantity, coordinate or velocity.")
     # subtrees: links are listed
-    Column("subtree_row", "m", ("nsubtree", 4), "At, quantity, first and end in `member`."),
-    Column("member", "m", ("nmember",), "Kernel links of subtrees, one after the other."),
+    subtree_row: Integers = index("nsubtree", 4, doc="At, quantity, first and end in `member`.")
+    member: Integers = index("nmember", doc="Kernel links of subtrees, one after the other.")
     # actuators, tendons, limits, energies
-    Column("effort_row", "m", ("neffort", 3), "At, quantity, index."),
-    Column("effort_sum", "m", ("nsum", 2), "At, actuator whose force is added there."),
-    Column("limit_row", "m", ("nlimit", 4), "At, quantity, OF_LIMIT or OF_TENDON, limit or tendon."),
-    Column("energy_row", "m", ("nenergy", 2), "At, quantity."),
+    effort_row: Integers = index("neffort", 3, doc="At, quantity, index.")
+    effort_sum: Integers = index("nsum", 2, doc="At, actuator whose force is added there.")
+    limit_row: Integers = index("nlimit", 4, doc="At, quantity, OF_LIMIT or OF_TENDON, limit or tendon.")
+    energy_row: Integers = index("nenergy", 2, doc="At, quantity.")
     # forces between a body and its parent
-    Column("force_row", "m", ("nforce", 5), "At, quantity, frame, first and end in `member`."),
-    Column(
-        "link_weight_share", "c", ("nlink",), "Share of its weight that acts: 1 less what is compensated."
-    ),
-    Column("link_demand", "d", ("nlink", 9), "Force, torque about the centre of mass, centre of mass."),
+    force_row: Integers = index("nforce", 5, doc="At, quantity, frame, first and end in `member`.")
+    link_weight_share: Numbers = constant(
+        "nlink", doc="Share of its weight that acts: 1 less what is compensated."
+    )
+    link_demand: Numbers = numbers("nlink", 9, doc="Force, torque about the centre of mass, centre of mass.")
     # touch and contacts
-    Column("shape_hard", "m", ("nshape",), "1 for shapes of the collision tables whose contact law is hard."),
-    Column("shape_row", "m", ("nshape",), "Row of `Model.shapes` of a shape of the collision tables."),
-    Column("touch_row", "m", ("ntouch", 4), "At, frame, body, kind of volume."),
-    Column("touch_size", "c", ("ntouch", 3), "Half sizes of the volume [m]."),
-    Column(
-        "found_row", "m", ("nfound", 14), "At, end, most, reduce, report, 7 numbers of a match, frame, kind."
-    ),
-    Column("found_size", "c", ("nfound", 3), "Half sizes of the volume [m]."),
-    Column(
-        "below", "m", ("nfound", "nbelow"), "Bits: 1 for bodies below the first subtree, 2 below the second."
-    ),
-    Column("found_order", "args", ("ncontact",), "Scratch: contacts that match."),
-    Column("found_key", "d", ("ncontact",), "Scratch: by what they are ordered."),
-    Column("found_net", "d", (16,), "Scratch: the sum of contacts."),
+    shape_hard: Integers = index(
+        "nshape", doc="1 for shapes of the collision tables whose contact law is hard."
+    )
+    shape_row: Integers = index("nshape", doc="Row of `Model.shapes` of a shape of the collision tables.")
+    touch_row: Integers = index("ntouch", 4, doc="At, frame, body, kind of volume.")
+    touch_size: Numbers = constant("ntouch", 3, doc="Half sizes of the volume [m].")
+    found_row: Integers = index(
+        "nfound", 14, doc="At, end, most, reduce, report, 7 numbers of a match, frame, kind."
+    )
+    found_size: Numbers = constant("nfound", 3, doc="Half sizes of the volume [m].")
+    below: Integers = index(
+        "nfound", "nbelow", doc="Bits: 1 for bodies below the first subtree, 2 below the second."
+    )
+    found_order: Integers = integers("ncontact", doc="Scratch: contacts that match.")
+    found_key: Numbers = numbers("ncontact", doc="Scratch: by what they are ordered.")
+    found_net: Numbers = numbers(16, doc="Scratch: the sum of contacts.")
     # rays
-    Column("ray_row", "m", ("nray", 3), "At, frame, body of the collision tables whose shapes are not seen."),
-    Column("ray_direction", "c", ("nray", 3), "Unit vector in the frame."),
-    Column(
-        "seen_bound", "c", ("nseen", 3), "Half sizes of a plane, 0 for none; radius about its origin [m]."
-    ),
+    ray_row: Integers = index(
+        "nray", 3, doc="At, frame, body of the collision tables whose shapes are not seen."
+    )
+    ray_direction: Numbers = constant("nray", 3, doc="Unit vector in the frame.")
+    seen_bound: Numbers = constant(
+        "nseen", 3, doc="Half sizes of a plane, 0 for none; radius about its origin [m]."
+    )
     # distances of two sets of shapes
-    Column("distance_row", "m", ("ndistance", 4), "At, quantity, first and end of its rows of `closest`."),
-    Column("distance_reach", "c", ("ndistance",), "Beyond this there is nothing [m]."),
+    distance_row: Integers = index(
+        "ndistance", 4, doc="At, quantity, first and end of its rows of `closest`."
+    )
+    distance_reach: Numbers = constant("ndistance", doc="Beyond this there is nothing [m].")
     # cut-offs
-    Column("clip_row", "m", ("nclip", 2), "First and end in `reading`."),
-    Column("clip_size", "c", ("nclip",), "Largest size."),
-)
+    clip_row: Integers = index("nclip", 2, doc="First and end in `reading`.")
+    clip_size: Numbers = constant("nclip", doc="Largest size.")
 
-TABLE = Table(SIZES, COLUMNS)
 
-FrameView, frame_view = TABLE.view("FrameView", "frame_link", "frame_pose", "frame_X", "frame_V", "frame_A")
-PoseRowView, pose_row_view = TABLE.view("PoseRowView", "pose_row", "pose_number")
-RateRowView, rate_row_view = TABLE.view("RateRowView", "velocity_row", "acceleration_row")
-StateRowView, state_row_view = TABLE.view("StateRowView", "state_row", "time")
-SubtreeRowView, subtree_row_view = TABLE.view("SubtreeRowView", "subtree_row", "member")
-EffortRowView, effort_row_view = TABLE.view(
-    "EffortRowView", "effort_row", "effort_sum", "limit_row", "energy_row"
-)
-ForceRowView, force_row_view = TABLE.view(
-    "ForceRowView", "force_row", "member", "link_weight_share", "link_demand"
-)
-TouchRowView, touch_row_view = TABLE.view("TouchRowView", "touch_row", "touch_size")
-FoundRowView, found_row_view = TABLE.view(
-    "FoundRowView",
-    "shape_hard",
-    "shape_row",
-    "found_row",
-    "found_size",
-    "below",
-    "found_order",
-    "found_key",
-    "found_net",
-)
-RayRowView, ray_row_view = TABLE.view("RayRowView", "ray_row", "ray_direction", "seen_bound")
-DistanceRowView, distance_row_view = TABLE.view("DistanceRowView", "distance_row", "distance_reach")
-ReadingView, reading_view = TABLE.view("ReadingView", "reading", "clip_row", "clip_size")
+TABLE = Table(SensorColumns)
+
+
+class FrameView(NamedTuple):
+    """Frames that sensors refer to."""
+
+    frame_link: Integers
+    frame_pose: Numbers
+    frame_X: Numbers
+    frame_V: Numbers
+    frame_A: Numbers
+
+
+frame_view = TABLE.cut(FrameView)
+
+
+class PoseRowView(NamedTuple):
+    """Quantities of poses."""
+
+    pose_row: Integers
+    pose_number: Numbers
+
+
+pose_row_view = TABLE.cut(PoseRowView)
+
+
+class RateRowView(NamedTuple):
+    """Quantities of velocities and accelerations."""
+
+    velocity_row: Integers
+    acceleration_row: Integers
+
+
+rate_row_view = TABLE.cut(RateRowView)
+
+
+class StateRowView(NamedTuple):
+    """Quantities of the state."""
+
+    state_row: Integers
+    time: Numbers
+
+
+state_row_view = TABLE.cut(StateRowView)
+
+
+class SubtreeRowView(NamedTuple):
+    """Quantities of subtrees."""
+
+    subtree_row: Integers
+    member: Integers
+
+
+subtree_row_view = TABLE.cut(SubtreeRowView)
+
+
+class EffortRowView(NamedTuple):
+    """Quantities of actuators, tendons, limits and energies."""
+
+    effort_row: Integers
+    effort_sum: Integers
+    limit_row: Integers
+    energy_row: Integers
+
+
+effort_row_view = TABLE.cut(EffortRowView)
+
+
+class ForceRowView(NamedTuple):
+    """Forces between bodies and their parents."""
+
+    force_row: Integers
+    member: Integers
+    link_weight_share: Numbers
+    link_demand: Numbers
+
+
+force_row_view = TABLE.cut(ForceRowView)
+
+
+class TouchRowView(NamedTuple):
+    """Touch sensors."""
+
+    touch_row: Integers
+    touch_size: Numbers
+
+
+touch_row_view = TABLE.cut(TouchRowView)
+
+
+class FoundRowView(NamedTuple):
+    """Contact sensors."""
+
+    shape_hard: Integers
+    shape_row: Integers
+    found_row: Integers
+    found_size: Numbers
+    below: Integers
+    found_order: Integers
+    found_key: Numbers
+    found_net: Numbers
+
+
+found_row_view = TABLE.cut(FoundRowView)
+
+
+class RayRowView(NamedTuple):
+    """Rays."""
+
+    ray_row: Integers
+    ray_direction: Numbers
+    seen_bound: Numbers
+
+
+ray_row_view = TABLE.cut(RayRowView)
+
+
+class DistanceRowView(NamedTuple):
+    """Distances of sets of shapes."""
+
+    distance_row: Integers
+    distance_reach: Numbers
+
+
+distance_row_view = TABLE.cut(DistanceRowView)
+
+
+class ReadingView(NamedTuple):
+    """Readings and their cut-offs."""
+
+    reading: Numbers
+    clip_row: Integers
+    clip_size: Numbers
+
+
+reading_view = TABLE.cut(ReadingView)

@@ -1,0 +1,53 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Columns and views: rows of the fixed layout, for several worlds at once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from worldline._src.scalar.columns import Columns, Integers, Numbers, index, integers, numbers
+
+
+class FixedColumns(Columns):
+    """Rows of the fixed layout, for several worlds at once."""
+
+    tree_label: Numbers = numbers("ntree", doc="Lowest tree of its island; see fixed_restitution.py.")
+    contact_kept: Integers = index("ncontact", doc="Where the forces of a contact are kept.")
+    row_coulomb: Integers = integers("nfixed", doc="1 for the first row of a cone that obeys Coulomb's law.")
+    K: Numbers = numbers("nfixed", "width", doc="Accelerations by unit forces of rows.")
+    dual: Numbers = numbers(4, "nfixed", doc="Regularizer, diagonal of the matrix, step, force.")
+    dual_block: Numbers = numbers("nfixed", 6, doc="Blocks of cones.")
+    dual_local: Numbers = numbers(24, doc="Scratch of one cone.")
+    kept: Numbers = numbers("nkept", doc="Forces that the next step starts from, in a fixed layout.")
+    sweeps: Numbers = numbers(2, doc="Sweeps of the last step; steps without convergence.")
+
+
+class FixedBounceView(NamedTuple):
+    """The same for the fixed layout."""
+
+    bounce_force: Numbers
+    bounce_speed: Numbers
+    bounce_a: Numbers
+    a_smooth: Numbers
+    tree_label: Numbers
+    tree_share: Numbers
+    tree_prescribed: Integers
+    counter: Integers
+
+
+class DualView(NamedTuple):
+    """Rows of the fixed layout in dual form."""
+
+    contact_kept: Integers
+    row_coulomb: Integers
+    row_first: Integers
+    row_end: Integers
+    body_tree: Integers
+    tree_dof: Integers
+    K: Numbers
+    dual: Numbers
+    dual_block: Numbers
+    dual_local: Numbers
+    kept: Numbers
+    sweeps: Numbers

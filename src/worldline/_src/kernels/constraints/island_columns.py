@@ -1,0 +1,125 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Columns and views: trees, islands of them, and their sleep."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from worldline._src.scalar.columns import Columns, Integers, Numbers, constant, index, integers, numbers
+
+
+class IslandColumns(Columns):
+    """Trees, islands of them, and their sleep."""
+
+    dof_quiet: Numbers = constant("nv", doc="Speed below which a degree of freedom is quiet.")
+    tree_dof: Integers = index(
+        "tree_ends", doc="First degree of freedom of a tree; one past the last behind."
+    )
+    tree_links: Integers = index("tree_ends", doc="First link of a tree; one past the last behind.")
+    tree_mass_at: Integers = index("ntree", doc="Where the mass matrix of a tree begins in tree_mass.")
+    tree_link: Integers = index("ntree", doc="Link of a free body with no rows but contacts, else 0.")
+    body_tree: Integers = index("nbody", doc="Tree of a body, -1 for those that cannot move.")
+    tie: Integers = index("ntie", 2, doc="Trees that rows may tie together.")
+    tree_prescribed: Integers = integers("ntree", doc="1 when all of its motion is prescribed.")
+    tree_rows: Integers = integers("ntree", doc="Most rows of a tree without those of contacts.")
+    tree_above: Integers = integers("ntree", doc="Scratch of finding islands.")
+    tree_island: Integers = integers("ntree", doc="Island of a tree; negative when its motion is prescribed.")
+    island_tree: Integers = integers("ntree", doc="Trees sorted by island.")
+    island_trees: Integers = integers("tree_ends", doc="Where an island starts there.")
+    island_contacts: Integers = integers("tree_ends", doc="Where an island starts in contact_order.")
+    contact_order: Integers = integers("ncontact", doc="Contacts sorted by island.")
+    dof_column: Integers = integers("nv", doc="Column of a degree of freedom in the island at hand.")
+    column_dof: Integers = integers("nv", doc="Degree of freedom of a column.")
+    tree_group: Integers = integers("ntree", doc="With whom a tree fell asleep; -1 when awake.")
+    tree_mass: Numbers = numbers("nmass", doc="Mass matrices of trees, one after the other.")
+    tree_block: Numbers = numbers("nblock", 144, doc="Matrices of free bodies; see body_blocks.py.")
+    contact_block: Numbers = numbers("nbetween", 36, doc="Blocks of the Hessian between two bodies.")
+    dof_kept: Numbers = numbers("nv", 2, doc="Force and commanded speed that a sleeper fell asleep with.")
+    tree_quiet: Numbers = numbers("ntree", doc="How long a tree has been quiet [s].")
+
+
+class IslandView(NamedTuple):
+    """Islands: trees, contacts, columns."""
+
+    tree_dof: Integers
+    body_tree: Integers
+    tie: Integers
+    tree_prescribed: Integers
+    tree_above: Integers
+    tree_island: Integers
+    island_tree: Integers
+    island_trees: Integers
+    island_contacts: Integers
+    contact_order: Integers
+    dof_column: Integers
+    column_dof: Integers
+    counter: Integers
+
+
+class MemberView(NamedTuple):
+    """What belongs to the trees of an island."""
+
+    island_tree: Integers
+    contact_order: Integers
+    tree_limit: Integers
+    tree_friction: Integers
+    tree_tendon: Integers
+    tree_equality: Integers
+    tree_motor: Integers
+    tree_speed: Integers
+    tendon_order: Integers
+    equality_order: Integers
+    motor_order: Integers
+    speed_order: Integers
+    dof_column: Integers
+    column_dof: Integers
+    counter: Integers
+
+
+class TreeSpanView(NamedTuple):
+    """Degrees of freedom and links of trees."""
+
+    tree_dof: Integers
+    tree_links: Integers
+
+
+class FreeTreeView(NamedTuple):
+    """Free bodies with blocks of matrices."""
+
+    tree_dof: Integers
+    body_tree: Integers
+    tree_prescribed: Integers
+    dof_column: Integers
+    tree_block: Numbers
+    contact_block: Numbers
+
+
+class TreeMassView(NamedTuple):
+    """Mass matrices of trees."""
+
+    tree_dof: Integers
+    tree_mass_at: Integers
+    tree_mass: Numbers
+
+
+class TreeRoomView(NamedTuple):
+    """Most rows of trees."""
+
+    tree_rows: Integers
+    tree_link: Integers
+
+
+class SleepView(NamedTuple):
+    """Sleeping trees."""
+
+    tree_group: Integers
+    tree_quiet: Numbers
+    tree_dof: Integers
+    dof_kept: Numbers
+
+
+class QuietView(NamedTuple):
+    """Speeds below which a degree of freedom is quiet."""
+
+    dof_quiet: Numbers
