@@ -17,10 +17,12 @@ import pytest
 import worldline
 from worldline._src import kernel_cache, machine_code, processor
 from worldline._src.cli.compile_units import scalars, units
+from worldline._src.duals.kind import DUAL7
 from worldline._src.errors import MachineCodeError
 from worldline._src.jit import DISABLED
 from worldline._src.kernel_cache import SOURCES
-from worldline._src.step import constraint_stages, stages
+from worldline._src.step import constraint_stages, stages, step_derivatives
+from worldline._src.step.step_table import LOG, USER, StepPlan, rows_of
 
 try:
     from render.needs import WHY_NOT
@@ -265,21 +267,33 @@ def test_features_are_those_the_compiler_sees():
         assert (name in processor.flags()) == bool(features.get(name)), name
 
 
-BY_THE_COMPILER = {"differentiate_islands", "relax_islands"}
-"""Stages of derivatives of steps, which run in dual numbers of seven directions and need the compiler."""
-
-
 def test_everything_that_is_compiled_is_a_unit():
     """A function that is missing in the list would be missing in wheels."""
-    found = {
-        unit.function.__name__ for scalar in ("float", "lanes4", "lanes8", "dual") for unit in units(scalar)
-    }
+    every = ("float", "lanes4", "lanes8", "dual", "dual7")
+    found = {unit.function.__name__ for scalar in every for unit in units(scalar)}
     for path in sorted((PACKAGE / "_src").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef):
                 made = {ast.unparse(one).split("(")[0] for one in node.decorator_list}
-                known = node.name in found or node.name in BY_THE_COMPILER
-                assert not made & {"stage", "entry"} or known, f"{path.name}: {node.name}"
+                assert not made & {"stage", "entry"} or node.name in found, f"{path.name}: {node.name}"
+
+
+def test_stages_of_derivatives_are_units():
+    """Each step of the table that derivatives do not refuse has its stages among the units of dual numbers."""
+    listed = {unit.function.__name__ for unit in units("dual7")}
+    assert all(unit.variant == DUAL7.name for unit in units("dual7"))
+    flags = [name for name in StepPlan._fields if name not in step_derivatives._REFUSED and name != "fixed"]
+    refused = [name for name in StepPlan._fields if name not in flags]
+    for off in [None, *flags]:
+        # all of them but one, so that what is there in the absence of something is met too
+        plan = StepPlan(**{name: name != off for name in flags}, **dict.fromkeys(refused, False))
+        for row in rows_of(plan):
+            called = row.caller is not None and row.link is not None
+            if row.arenas in (LOG, USER) or row.stage.name in step_derivatives._STRUCTURE or called:
+                continue
+            pairs = step_derivatives._IN_DUALS.get(row.stage.name, [(row.stage, row.arenas)])
+            assert {stage.name for stage, _ in pairs} <= listed, row.stage
+    assert not listed & {"ground_forces", "variational_solve", "narrow_surface", "solve_rows"}
 
 
 def test_compiled_code_needs_nothing_of_the_compiler(expected, tmp_path):

@@ -6,11 +6,11 @@ Everything is compiled with one set of floating-point flags. `contract`, `nsz` a
 one world and of a lane equal bit for bit; anything that may reorder sums would not. Nothing may allocate: the
 memory manager is off, so an allocation is a compile error.
 
-Helpers are compiled to the compiler's intermediate code alone, which their callers merge; machine code is made
-of whole units only. Compiled functions are called through their address and need nothing of the compiler or of Python, so that
-their object code can be kept in a file and linked into a library. A function that Python calls (`entry`) gets
-a wrapper for that: it finds the arrays in the tuple of operands by the documented layout of NumPy arrays, and
-refuses others than those it was compiled for.
+Helpers become intermediate code of the compiler alone, which their callers merge; machine code is made of
+whole units. It is called through its address and needs nothing of the compiler or of Python, so that object
+code can be kept in a file and linked into a library. A function that Python calls (`entry`) gets a wrapper for
+that: it finds the arrays in the tuple of operands by the documented layout of NumPy arrays, and refuses others
+than those it was compiled for.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class _Machine(JITCPUCodegen):
 
 
 anywhere = False
-"""Whether object code can be anywhere in memory, as a shared library needs it, instead of where it is placed."""
+"""Whether object code can be anywhere in memory, as libraries need it, instead of where it is placed."""
 
 _machine = functools.cache(_Machine)
 

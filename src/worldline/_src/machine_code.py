@@ -14,7 +14,6 @@ import ctypes
 import functools
 import hashlib
 import json
-import platform
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import Any
 
 from worldline._src.errors import MachineCodeError
 from worldline._src.kernel_cache import SOURCES, Code
-from worldline._src.processor import levels
+from worldline._src.processor import levels, machine
 
 FOLDER = Path(__file__).parent.parent / "_machine_code"
 """Where the libraries of a wheel are."""
@@ -32,7 +31,7 @@ FORMAT = 1
 
 def system() -> str:
     """The system that libraries are for, e.g. "linux-x86_64"."""
-    return f"{sys.platform}-{platform.machine().lower()}"
+    return f"{sys.platform}-{machine()}"
 
 
 def unit(function: Callable[..., Any], variant: str) -> str:

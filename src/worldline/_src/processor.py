@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import functools
-import platform
+import os
 import re
 
 LEVELS = {
@@ -13,6 +13,15 @@ LEVELS = {
     "x86-64-v3": "avx avx2 bmi1 bmi2 f16c fma abm movbe",
 }
 """Levels of processors, highest first, and the features each adds to the next."""
+
+
+def machine() -> str:
+    """The kind of processor, as "x86_64"."""
+    if hasattr(os, "uname"):
+        return os.uname().machine.lower()
+    import platform
+
+    return platform.machine().lower()
 
 
 @functools.cache
@@ -42,7 +51,7 @@ def _from_compiler() -> frozenset[str]:
 @functools.cache
 def levels() -> tuple[str, ...]:
     """Levels whose machine code runs here, highest first."""
-    if platform.machine().lower() not in ("x86_64", "amd64"):
+    if machine() not in ("x86_64", "amd64"):
         return ()
     found: list[str] = []
     for level in reversed(LEVELS):

@@ -21,7 +21,10 @@ def scalars(level: str | None = None) -> tuple[str, ...]:
 def units(scalar: str) -> list[Unit]:
     """What has to be compiled for a scalar, so that nothing else ever is."""
     from worldline._src.collision import scene  # noqa: F401 - has entries, as those below
-    from worldline._src.kernels import tendon_touch  # noqa: F401
+    from worldline._src.kernels import (
+        pose_matrices,  # noqa: F401
+        tendon_touch,  # noqa: F401
+    )
     from worldline._src.kernels.broadphase.every_pair import every_pair
     from worldline._src.lcp import entries  # noqa: F401
     from worldline._src.step import (

@@ -12,10 +12,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from typing_extensions import Unpack
 
 from worldline._src.errors import ArgumentError, refuse_unknown_attribute
 from worldline._src.model.assemble import assemble
@@ -49,6 +48,9 @@ from worldline._src.spatial.poses import (
     numbers,
     transform,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _JOINT_OPTIONS = frozenset(("parent_xform", "child_xform", "label"))
 _FREE_OPTIONS = frozenset(

@@ -4,14 +4,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from typing_extensions import Unpack
+from typing import TYPE_CHECKING, Any
 
 from worldline._src.errors import ArgumentError
 from worldline._src.model.builder_shapes import add_mesh, add_shape
 from worldline._src.model.records import ShapeOptions
 from worldline._src.spatial.poses import VectorLike, numbers
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class ShapeMethods:

@@ -50,7 +50,7 @@ def position_limits(model: Model) -> list[Limit]:
     ranged = bounded & (model.joint_type == JointType.DISTANCE)
     joints = joint_of_dofs(model)
     found = []
-    for j in np.unique([*joints[finite].tolist(), *np.flatnonzero(ranged).tolist()]).astype(int).tolist():
+    for j in sorted({*joints[finite].tolist(), *np.flatnonzero(ranged).tolist()}):
         first, end = model.joint_qd_start[j : j + 2].tolist()
         shift = int(model.joint_q_start[j]) - first
         turning = end - 3 if model.joint_type[j] in QUATERNION_JOINTS else end

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import re
 import struct
 import threading
 import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -28,6 +27,9 @@ from worldline._src.scene.assets.hulls import convex_hull
 from worldline._src.scene.assets.mesh import MAX_TRIANGLES, MAX_VERTICES, Mesh, checked, joined, welded
 from worldline._src.scene.assets.obj import read_obj
 from worldline._src.scene.kinds import hint
+
+if TYPE_CHECKING:
+    import logging
 
 STL_ROW: Final = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 _STL_HEAD: Final = 84

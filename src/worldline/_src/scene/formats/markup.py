@@ -15,7 +15,7 @@ from worldline._src.scene.world import World
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
-_NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML: Final = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def number(value: float) -> str:
@@ -65,11 +65,11 @@ def check_texts(world: World, format: str) -> None:
     while stack:
         path, value = stack.pop()
         if isinstance(value, dict):
-            stack += [(f"{path}.{key}", key) for key in value if _NOT_XML.search(key)]
+            stack += [(f"{path}.{key}", key) for key in value if re.search(_NOT_XML, key)]
             stack += [(f"{path}.{key}", entry) for key, entry in value.items()]
         elif isinstance(value, list):
             stack += [(f"{path}[{i}]", entry) for i, entry in enumerate(value)]
-        elif isinstance(value, str) and _NOT_XML.search(value):
+        elif isinstance(value, str) and re.search(_NOT_XML, value):
             problems.append(Problem(path, f"given {value!r}; allowed: text of characters that XML knows"))
     if problems:
         raise SceneError(f"the scene cannot be written as {format.upper()}", sorted(problems))

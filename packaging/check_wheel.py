@@ -1,0 +1,279 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Check wheels as their users meet them: installed into empty environments, away from the repository.
+
+    python packaging/check_wheel.py dist/*.whl --python python3.11 python3.12 python3.13 --extras
+
+A wheel with machine code must need no compiler, compile nothing and write nothing into the cache folder, on
+every Python, with every command; `tests/scalar/test_every_program.py` runs on the code of every level of
+processors that runs here. A wheel without machine code brings the compiler, and is tried with one step.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+LARGEST = 25e6
+"""Bytes that a wheel may have."""
+
+PROGRAM = '''
+import sys
+from pathlib import Path
+import numpy as np
+import worldline
+from worldline import lcp, model as wm, msd, simulation as sx
+
+data = Path(worldline.__file__).parent / "_src/cli/data"
+for name in ("walker", "humanoid"):
+    world = sx.World.from_scene(msd.from_file(data / f"{name}.xml"))
+    while not world.compute_step_metrics().active_contact_count:
+        assert world.time < 5.0
+        world.step(n=10)
+assert world.raycast((0.0, 0.0, 5.0), (0.0, 0.0, -5.0))
+batch = sx.WorldBatch(world, 5)
+batch.step(20)
+lcp.Dantzig().solve(lcp.LcpProblem([[2, 1], [1, 2]], [5, 6]))
+text = """<mujoco><worldbody><geom type="plane" size="5 5 .1"/>
+  <body name="crate" pos="0 0 .098"><freejoint/><geom type="box" size=".1 .1 .1" mass="2"/></body>
+</worldbody></mujoco>"""
+scene = msd.from_str(text, format="mjcf")
+scene.simulate_option.policy.differentiable = True
+world = sx.World.from_scene(scene)
+world.step(n=100)
+assert np.isfinite(world.get_step_derivatives().state_jacobian).all()
+if "render" in sys.argv:
+    assert sx.render(world, width=64, height=48).rgb.any()
+assert not {"numba", "llvmlite"} & {name.split(".")[0] for name in sys.modules}
+print("done")
+'''
+
+FIRST_CONTACT = """
+import time
+start = time.perf_counter()
+from pathlib import Path
+import worldline
+from worldline import msd, simulation as sx
+imported = time.perf_counter()
+folder = Path(worldline.__file__).parent / "_src/cli/data"
+world = sx.World.from_scene(msd.from_file(folder / "humanoid.xml"))
+while not world.compute_step_metrics().active_contact_count:
+    world.step(n=5)
+print(imported - start, time.perf_counter() - start, time.process_time())
+"""
+
+IMPORTS = "; ".join(
+    f"import worldline.{name}"
+    for name in (
+        "simulation",
+        "model",
+        "msd",
+        "collision",
+        "lcp",
+        "kinematics",
+        "math",
+        "distributed",
+        "envs",
+    )
+)
+
+
+class Checks:
+    """One environment with a wheel in it, and what was found wrong with it."""
+
+    def __init__(self, python: str, wheel: Path, folder: Path, extras: str = "") -> None:
+        self.folder, self.failed = folder, 0
+        subprocess.run([python, "-m", "venv", folder / "env"], check=True)
+        self.python = str(folder / "env/bin/python")
+        self.cache = folder / "cache"
+        self.pip(f"{wheel}{extras}")
+
+    def pip(self, *what: str) -> None:
+        command = [self.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what]
+        subprocess.run(command, check=True)
+
+    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Python in the environment and in an empty folder, without anything of the repository."""
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "WORLDLINE", "NUMBA"))}
+        empty = self.folder / "empty"
+        empty.mkdir(exist_ok=True)
+        return subprocess.run(
+            [self.python, *arguments],
+            cwd=empty,
+            env=kept | {"WORLDLINE_CACHE_DIR": str(self.cache)} | environment,
+            capture_output=True,
+            text=True,
+        )
+
+    def check(self, what: str, attempt: Callable[[], str]) -> None:
+        """Say whether an attempt ends without an AssertionError, and what it returns."""
+        try:
+            said = attempt()
+        except AssertionError as error:
+            self.failed += 1
+            said = f"FAILED\n{error}"
+        print(f"  {what}: {said}", flush=True)
+
+    # ---- what is tried
+
+    def needs_no_compiler(self) -> str:
+        done = self.run("-c", "import numba")
+        assert "No module named 'numba'" in done.stderr, "the wheel brought the compiler"
+        return "not installed"
+
+    def quiet_program(self, *arguments: str) -> str:
+        done = self.run("-c", PROGRAM, *arguments)
+        assert done.stdout.strip() == "done", done.stderr
+        assert done.stderr == "", f"it printed {done.stderr}"
+        assert not self.cache.exists(), f"files in the cache: {sorted(self.cache.rglob('*'))}"
+        return "no compiler, no line, no file in the cache"
+
+    def nothing_to_compile(self) -> str:
+        done = self.run("-m", "worldline", "doctor", "--json")
+        assert done.stdout, done.stderr
+        report = json.loads(done.stdout)
+        found = {one["what"]: one["value"] for one in report["findings"]}
+        assert report["good"], found
+        assert found["still to compile"] == "nothing", found["still to compile"]
+        return found["machine code"]
+
+    def commands(self) -> str:
+        """Every command of the command line, with arguments that a person would give."""
+        data = "import worldline, pathlib; print(pathlib.Path(worldline.__file__).parent / '_src/cli/data')"
+        robot = self.run("-c", data).stdout.strip() + "/walker.xml"
+        tries = [
+            ["demo", "--seconds", "0.2", "--worlds", "16", "--pieces", "3"],
+            ["info", robot],
+            ["check", robot, "-d", "0.1"],
+            ["run", robot, "-n", "20", "-o", "run.npz"],
+            ["rollout", robot, "-w", "8", "-n", "10"],
+            ["convert", robot, "walker.json", "--force"],
+            ["bench", robot, "-d", "0.01", "--rounds", "1", "--no-peer"],
+            ["capabilities"],
+            ["schema", "-o", "schema.json"],
+            ["warmup"],
+            ["view", "--help"],
+            ["render", "--help"],
+        ]
+        for arguments in tries:
+            done = self.run("-m", "worldline", *arguments)
+            assert done.returncode == 0, f"worldline {' '.join(arguments)}: {done.stdout}{done.stderr}"
+            assert "compiling" not in done.stderr, f"worldline {arguments[0]} compiled: {done.stderr}"
+        return f"{len(tries)} end with 0"
+
+    def every_program(self, level: str) -> str:
+        """The test of every program, on the code of one level."""
+        tests = self.folder / "tests"
+        if not tests.exists():
+            shutil.copytree(ROOT / "tests", tests, ignore=shutil.ignore_patterns("__pycache__"))
+            (tests / "conftest.py").write_text("import sys; sys.path.insert(0, __file__.rsplit('/', 1)[0])\n")
+            self.pip("pytest", "hypothesis")
+        plugin = self.folder / "empty" / "one_level.py"
+        plugin.write_text(f"from worldline._src import processor\nprocessor.levels = lambda: ('{level}',)\n")
+        command = ["-m", "pytest", "-q", "-p", "one_level", "-p", "no:cacheprovider", "-c", os.devnull]
+        done = self.run(
+            *command, f"--rootdir={tests}", str(tests / "scalar/test_every_program.py"), PYTHONPATH="."
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert not self.cache.exists(), "it compiled"
+        return done.stdout.strip().splitlines()[-1]
+
+    def start_up(self) -> str:
+        times = []
+        for _ in range(6):
+            done = self.run("-c", FIRST_CONTACT)
+            assert done.returncode == 0, done.stderr
+            times.append([float(x) for x in done.stdout.split()])
+        best = [min(column) for column in zip(*times, strict=True)]
+        return (
+            f"import {best[0]:.3f} s, first contact step of a humanoid {best[1]:.3f} s, "
+            f"{best[2]:.3f} s of a processor, best of {len(times)}"
+        )
+
+    def imports(self) -> str:
+        done = self.run("-c", IMPORTS)
+        assert done.returncode == 0, done.stderr
+        return "every public module"
+
+    def one_step(self) -> str:
+        """For a wheel without machine code: the compiler is there and makes what one step needs."""
+        code = "from worldline import simulation as sx; w = sx.World(); w.add_rigid_body('b'); w.step()"
+        done = self.run("-c", code)
+        assert done.returncode == 0, done.stderr
+        assert "compiling" in done.stderr and self.cache.exists()
+        return "compiles and steps"
+
+
+def extras() -> str:
+    """All extras that are for users."""
+    import tomllib
+
+    names = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    return f"[{','.join(sorted(set(names) - {'dev', 'docs', 'bench'}))}]"
+
+
+def levels_of(wheel: Path) -> list[str]:
+    """Levels that a wheel has machine code for; none for wheels without."""
+    with zipfile.ZipFile(wheel) as archive:
+        name = "worldline/_machine_code/manifest.json"
+        return list(json.loads(archive.read(name))["levels"]) if name in archive.namelist() else []
+
+
+def check_wheel(wheel: Path, python: str, with_extras: bool) -> int:
+    """Try a wheel with one Python; how many checks failed."""
+    from worldline._src.processor import levels
+
+    there = levels_of(wheel)
+    with tempfile.TemporaryDirectory(prefix="worldline-wheel-") as folder:
+        one = Checks(python, wheel, Path(folder))
+        print(f"{wheel.name} on {one.run('--version').stdout.strip()}", flush=True)
+        if there:
+            one.check("compiler", one.needs_no_compiler)
+            one.check("contacts, batch, derivatives", one.quiet_program)
+            one.check("doctor", one.nothing_to_compile)
+            one.check("commands", one.commands)
+            for level in there:
+                if level in levels():
+                    one.check(f"every program, {level}", lambda level=level: one.every_program(level))
+            one.check("start-up", one.start_up)
+        else:
+            one.check("one step", one.one_step)
+        if with_extras:
+            one.pip(f"{wheel}{extras()}")
+            one.check("extras", one.imports)
+            if there:
+                one.check("with a picture", lambda: one.quiet_program("render"))
+        return one.failed
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("wheels", nargs="+", type=Path)
+    parser.add_argument("--python", nargs="+", default=[sys.executable], help="interpreters to try")
+    parser.add_argument("--extras", action="store_true", help="install all extras too, which downloads much")
+    options = parser.parse_args(given)
+    failed = 0
+    for wheel in options.wheels:
+        size = wheel.stat().st_size
+        print(f"{wheel.name}: {size / 1e6:.1f} MB{'' if size < LARGEST else ', TOO LARGE'}")
+        failed += size >= LARGEST
+        for python in options.python:
+            if shutil.which(python) is None:
+                print(f"  {python} is not here: not tested")
+                continue
+            failed += check_wheel(wheel.resolve(), python, options.extras)
+    print("all is well" if not failed else f"{failed} checks failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
