@@ -8,9 +8,9 @@ memory manager is off, so an allocation is a compile error.
 
 Helpers become intermediate code of the compiler alone, which their callers merge; machine code is made of
 whole units. It is called through its address and needs nothing of the compiler or of Python, so that object
-code can be kept in a file and linked into a library. A function that Python calls (`entry`) gets a wrapper for
-that: it finds the arrays in the tuple of operands by the documented layout of NumPy arrays, and refuses others
-than those it was compiled for.
+code can be kept in a file and linked into a library. A function that Python calls (`entry`) gets a wrapper
+for that: it finds the arrays in the tuple of operands by the documented layout of NumPy arrays, and refuses
+others than those it was compiled for.
 """
 
 from __future__ import annotations
