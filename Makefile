@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 BENCH_STAMP := $(VENV)/.installed-bench
 TEST_MODELS := gymnasium dm_control example-robot-data
 
-.PHONY: help demo view test golden tables bench docs lint wheel format clean
+.PHONY: help demo view test golden tables bench docs lint wheel check-wheel format clean
 
 help:
 	@echo "make demo    run the main job on bundled data"
@@ -19,6 +19,7 @@ help:
 	@echo "make docs    build the documentation into build/docs"
 	@echo "make lint    format, lint and type-check"
 	@echo "make wheel   build wheels into dist, with machine code and without"
+	@echo "make check-wheel   install them into empty environments and try everything: PYTHONS=..."
 
 # the demo needs the package alone, so that a first look does not wait for test tools and other engines
 $(RUN_STAMP): pyproject.toml
@@ -71,6 +72,10 @@ wheel: $(STAMP)
 	WORLDLINE_MACHINE_CODE=build/machine_code $(BIN)/python -m pip wheel --quiet --no-deps -w dist .
 	$(BIN)/python -m pip wheel --quiet --no-deps -w dist .
 	ls -lh dist
+
+# installs both wheels into empty environments; name interpreters with PYTHONS="python3.11 python3.12"
+check-wheel: $(STAMP)
+	$(BIN)/python packaging/check_wheel.py dist/*.whl --python $(or $(PYTHONS),$(PYTHON)) --extras
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache
