@@ -27,8 +27,8 @@ def add_bin(world, friction):
         wall.is_kinematic = True
 
 
-def spheres_in_bin(method, mass=1.0, friction=0.5, count=45):
-    world = sx.World(contact_solver_method=method, time_step=0.005)
+def spheres_in_bin(method, mass=1.0, friction=0.5, count=45, strict=False):
+    world = sx.World(contact_solver_method=method, time_step=0.005, strict_solver_resolution=strict)
     add_bin(world, friction)
     rng = np.random.default_rng(1)
     for k in range(count):
@@ -65,10 +65,11 @@ def moving(world):
     return [body for body in world.rigid_bodies if not body.is_kinematic]
 
 
-def check_contact_laws(world, friction, before):
+def check_contact_laws(world, friction, before, rests=True):
     """Momentum, cones and complementarity of the last step, from bodies and contacts alone.
 
-    before: linear velocities at its start. Velocities of contacts are those after the step.
+    before: linear velocities at its start. Velocities of contacts are those after the step, where what does
+    not rest has turned on.
     """
     h, bodies = world.time_step, moving(world)
     force = {id(body): np.zeros(3) for body in bodies}
@@ -87,7 +88,7 @@ def check_contact_laws(world, friction, before):
                 velocity += sign * (body.linear_velocity + np.cross(body.angular_velocity, arm))
         slip = velocity - (velocity @ normal) * normal
         # what pushes does not part faster than overlap is pushed out, and what slides has all its friction
-        if push > 0.05 * G:
+        if rests and push > 0.05 * G:
             allowed = max(contact.depth, 0.0) * 0.2 / h + 0.1 * G * h
             fastest = max(fastest, float(velocity @ normal) - allowed)
             if np.linalg.norm(slip) > 0.3 * G * h:
@@ -112,8 +113,53 @@ def step_of(world):
     return world.step_report()
 
 
+@pytest.mark.parametrize("method", list(Method))
+def test_spheres_that_friction_locks_converge(method):
+    """With as much friction as weight spheres jam: from step 64 on overlap cannot be pushed apart everywhere.
+
+    Impulses of such islands grew in every sweep or went round in cycles: 31, 22, 22 and 49 of 250 steps.
+    """
+    world = spheres_in_bin(method, friction=1.0)
+    world.step(n=60)
+    assert [k for k in range(60, 110) if not step_of(world).converged] == []
+
+
+def test_contacts_of_a_jam_obey_their_laws():
+    """Forces are those of the motion and within their cones; no contact closes faster than gravity makes."""
+    world = spheres_in_bin(Method.SEQUENTIAL_IMPULSE, friction=1.0)
+    world.step(n=60)
+    most = 0
+    for _ in range(40):
+        before = [body.linear_velocity.copy() for body in moving(world)]
+        world.step()
+        report = world.step_report()
+        most = max(most, report.iterations)
+        assert report.converged
+        check_contact_laws(world, 1.0, before, rests=False)
+        assert closing_speed(world) <= G * world.time_step
+    # more than sweeps and conjugate directions take: regularizers were raised
+    assert most > 1500 and report.max_penetration < 0.005
+
+
+def closing_speed(world):
+    """Fastest approach of bodies that overlap at a contact that pushes [m/s]; a gap may close."""
+    pushing = (c for c in world.contacts if c.depth > 0.0 and c.force @ c.normal > 0.0)
+    return max(-contact_speed(c) for c in pushing)
+
+
+def contact_speed(contact):
+    """n . (v_b - v_a) at the point, from positions and velocities of bodies."""
+    speed = 0.0
+    for body, sign in ((contact.body_a, -1.0), (contact.body_b, 1.0)):
+        if body is not None:
+            arm = contact.point - body.translation
+            speed += sign * contact.normal @ (body.linear_velocity + np.cross(body.angular_velocity, arm))
+    return speed
+
+
 def test_a_jam_that_is_not_solved_names_the_pair_that_approaches_fastest():
-    world = spheres_in_bin(Method.AUTOMATIC, friction=1.0)
+    """Newton's method alone, without one that stands in for it."""
+    world = spheres_in_bin(Method.NEWTON, friction=1.0, strict=True)
     for _ in range(80):
         world.step()
         report = world.step_report()
@@ -122,20 +168,9 @@ def test_a_jam_that_is_not_solved_names_the_pair_that_approaches_fastest():
         assert report.worst == ""
     assert report.residual > 0.01 and not report.unmet
     assert f"approach fastest: {report.worst}" in str(report)
-
-    def speed(contact):
-        """n . (v_b - v_a) at the point, from positions and velocities of spheres."""
-        ends = [
-            body.linear_velocity + np.cross(body.angular_velocity, contact.point - body.translation)
-            for body in (contact.body_a, contact.body_b)
-            if body is not None
-        ]
-        first, second = ends if len(ends) == 2 else (np.zeros(3), ends[0])
-        return contact.normal @ (second - first)
-
-    slowest = min((c for c in world.contacts if c.force @ c.normal > 0.0), key=speed)
-    names = [world_name(body) for body in (slowest.body_a, slowest.body_b)]
-    assert report.worst == ", ".join(names) and speed(slowest) < 0.0
+    fastest = min((c for c in world.contacts if c.force @ c.normal > 0.0), key=contact_speed)
+    names = [world_name(body) for body in (fastest.body_a, fastest.body_b)]
+    assert report.worst == ", ".join(names) and contact_speed(fastest) < 0.0
 
 
 def world_name(body):

@@ -139,7 +139,7 @@ FREE_BODY_COLUMNS = 132
 Sequential impulses need more sweeps than anyone would wait for to hold a tower of more than a dozen boxes.
 """
 NEWTON_BUDGET = 50.0
-"""Newton steps after which a larger island of free bodies is handed to sequential impulses."""
+"""Newton steps after which a larger island is handed to sequential impulses or to sweeps over its rows."""
 _NEVER = 1e300
 """Quiet time before sleep when there is none [s]."""
 
@@ -235,10 +235,11 @@ def _sweep_instead(m, c, args, d, unconverged):
     island, a = member_view(m, c, args, d), operand_view(tm, tc, td).a
     counter, option, force = solution.counter, solution.option, solution.row_force
     kept_force, kept_a, first = work.slack[1], work.vectors[6], option[RESIDUAL]
+    kept_D = work.slack[4]
 
     # keep what there is, then rows and accelerations as they were before the solve
     for k in range(counter[ROWS]):
-        kept_force[k] = force[k]
+        kept_force[k], kept_D[k] = force[k], rows.D[k]
     for j in range(solution.island_a.shape[0]):
         kept_a[j] = solution.island_a[j]
     forget_rows(rows, solution, records)
@@ -258,7 +259,7 @@ def _sweep_instead(m, c, args, d, unconverged):
     else:
         forget_rows(rows, solution, records)
         for k in range(counter[ROWS]):
-            force[k] = kept_force[k]
+            force[k], rows.D[k] = kept_force[k], kept_D[k]
         for j in range(solution.island_a.shape[0]):
             solution.island_a[j] = kept_a[j]
         notes = row_note_view(m, c, args, d)
@@ -406,7 +407,8 @@ def solve_islands(m, c, args, d):
                 counter[BY_IMPULSES] += 1 if counter[ROWS] > 0 else 0
             continue
         stands_in = option[STANDS_IN] != 0.0 and is_free
-        large = stands_in and not islands.is_small(pair, n, FREE_BODY_COLUMNS, island)
+        replaced = stands_in or option[SWEEPS_STAND_IN] != 0.0
+        large = replaced and not islands.is_small(pair, n, FREE_BODY_COLUMNS, island)
         option[BUDGET] = NEWTON_BUDGET if large else _NEVER
         for k in range(counter[ROW_STAGES]):
             call_linked(program[FIRST_ROW_LINK + k], m, c, args, d)

@@ -73,6 +73,30 @@ def _response(contacts, inverse_masses, k, m):
     return direct + turn_a + dot(load_vec3(contacts.arm_b, k), load_vec3(contacts.spin_b, m))
 
 
+@inline
+def fill_block(bodies, c, contacts_io):
+    """The response of contact `c` to its own impulses, with R; axes, arms, spins and R are set before."""
+    a, b, k = contacts_io.a[c], contacts_io.b[c], 3 * c
+    inverse_masses = bodies.inverse_mass[a] + bodies.inverse_mass[b]
+    normal = _response(contacts_io, inverse_masses, k, k) + contacts_io.R[k]
+    xx = _response(contacts_io, inverse_masses, k + 1, k + 1) + contacts_io.R[k + 1]
+    yy = _response(contacts_io, inverse_masses, k + 2, k + 2) + contacts_io.R[k + 2]
+    xy = _response(contacts_io, inverse_masses, k + 1, k + 2)
+    determinant = xx * yy - xy * xy
+    half = 0.5 * (xx - yy)
+    block = contacts_io.block
+    block[c, 0] = 1.0 / normal
+    block[c, 1] = yy / determinant
+    block[c, 2] = -xy / determinant
+    block[c, 3] = xx / determinant
+    block[c, 4] = 1.0 / (0.5 * (xx + yy) + sqrt(half * half + xy * xy))
+    block[c, 5] = _response(contacts_io, inverse_masses, k + 1, k)
+    block[c, 6] = _response(contacts_io, inverse_masses, k + 2, k)
+    block[c, 7] = normal
+    block[c, 8] = xx
+    block[c, 9] = yy
+
+
 @kernel
 def prepare_contact(bodies, c, arm_a, arm_b, axes, contacts_out):
     """Fill arms, spins and blocks of contact `c` from lever arms (Vec3) and three axes (Vec3 each).
@@ -91,25 +115,7 @@ def prepare_contact(bodies, c, arm_a, arm_b, axes, contacts_out):
         store_vec3(contacts_out.arm_b, k, rb)
         store_vec3(contacts_out.spin_a, k, sym_mul(inertia_a, ra))
         store_vec3(contacts_out.spin_b, k, sym_mul(inertia_b, rb))
-    k = 3 * c
-    inverse_masses = bodies.inverse_mass[a] + bodies.inverse_mass[b]
-    normal = _response(contacts_out, inverse_masses, k, k) + contacts_out.R[k]
-    xx = _response(contacts_out, inverse_masses, k + 1, k + 1) + contacts_out.R[k + 1]
-    yy = _response(contacts_out, inverse_masses, k + 2, k + 2) + contacts_out.R[k + 2]
-    xy = _response(contacts_out, inverse_masses, k + 1, k + 2)
-    determinant = xx * yy - xy * xy
-    half = 0.5 * (xx - yy)
-    block = contacts_out.block
-    block[c, 0] = 1.0 / normal
-    block[c, 1] = yy / determinant
-    block[c, 2] = -xy / determinant
-    block[c, 3] = xx / determinant
-    block[c, 4] = 1.0 / (0.5 * (xx + yy) + sqrt(half * half + xy * xy))
-    block[c, 5] = _response(contacts_out, inverse_masses, k + 1, k)
-    block[c, 6] = _response(contacts_out, inverse_masses, k + 2, k)
-    block[c, 7] = normal
-    block[c, 8] = xx
-    block[c, 9] = yy
+    fill_block(bodies, c, contacts_out)
 
 
 @inline

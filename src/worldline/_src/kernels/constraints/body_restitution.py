@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.constraints.body_ncg import solve_impulses
 from worldline._src.kernels.constraints.body_pgs import approach_speed, warm_start
+from worldline._src.kernels.constraints.jams import solve_contacts
 from worldline._src.kernels.constraints.restitution import GAIN, most_restitution
 from worldline._src.spatial.vec3 import load_vec3, sub
 
@@ -47,7 +47,7 @@ def limit_body_restitution(contacts, count, limits, bounces, conjugate, solved_i
     """Cut restitution down in a solved set of contacts that gains energy.
 
     Returns the share that is left, and the largest change of a velocity in the last sweep, 0 when there was
-    none. limits, conjugate: of `solve_impulses`. solved_io: bodies with the velocities that belong to
+    none. limits, conjugate: of `solve_contacts`. solved_io: bodies with the velocities that belong to
     impulse_io, and (1,) sweeps taken, which those of a second solve are added to.
     """
     bodies, taken = solved_io
@@ -67,7 +67,7 @@ def limit_body_restitution(contacts, count, limits, bounces, conjugate, solved_i
     for c in range(count):
         contacts.target[3 * c] -= max(bounce[c], 0.0)
     so_far = taken[0]
-    moved = solve_impulses(contacts, count, limits, conjugate, taken, bodies, impulse_io)
+    moved = solve_contacts(contacts, count, limits, conjugate, taken, bodies, impulse_io)
     taken[0] = max(taken[0], so_far)
 
     start, slope, bend = 0.0, 0.0, 0.0

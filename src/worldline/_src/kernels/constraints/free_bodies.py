@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.constraints.body_ncg import solve_impulses
 from worldline._src.kernels.constraints.body_pgs import prepare_contact, warm_start
 from worldline._src.kernels.constraints.body_restitution import limit_body_restitution
 from worldline._src.kernels.constraints.contact_rows import combined_material, first_tangent, set_frame
@@ -27,6 +26,7 @@ from worldline._src.kernels.constraints.impacts import (
     touches,
 )
 from worldline._src.kernels.constraints.impedance import elliptic_first_regularizer
+from worldline._src.kernels.constraints.jams import solve_contacts
 from worldline._src.kernels.constraints.tables import (
     BOUNCED,
     BOUNCES,
@@ -315,7 +315,7 @@ def solve_free_bodies(touching, trees, island, v, solver_out, records_out, a_io)
     few = counter[TREE_END] - counter[TREE_FIRST] <= FEW_BODIES
     fine = (FINE if few else 1.0) * option[SPEED_TOLERANCE]
     limits, conjugate = (option[SPEED_TOLERANCE], int(option[SWEEPS]), fine), solver_out.conjugate
-    moved = solve_impulses(contacts_out, n, limits, conjugate, solver_out.taken, bodies_out, impulse)
+    moved = solve_contacts(contacts_out, n, limits, conjugate, solver_out.taken, bodies_out, impulse)
     if counter[BOUNCED] == BOUNCES or (
         counter[BOUNCED] == BOUNCES | SPLIT and option[SOLVE_PASS] != POSITION_PASS
     ):
@@ -335,6 +335,8 @@ def solve_free_bodies(touching, trees, island, v, solver_out, records_out, a_io)
         if frames.contact_row[k, 0] >= 0:
             for j in range(3):
                 records_out.contact_force[k, j] = impulse[3 * n + j] / h
+            # what the regularizer takes off the acceleration that the contact asks for
+            frames.de_saxce_error[k] = contacts_out.R[3 * n] * impulse[3 * n] / h
             n += 1
     for i in range(counter[TREE_FIRST], counter[TREE_END]):
         _give_back(trees, trees.tree_link[island.island_tree[i]], h, bodies_out, v, records_out.qfrc, a_io)

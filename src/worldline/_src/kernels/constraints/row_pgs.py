@@ -8,6 +8,7 @@ is set to what its row asks for within its bounds. It solves the problem that Ne
 of Coulomb's law without the dilation of the convex cone.
 
 Where sweeps stand in for Newton's method, conjugate directions between them bring stiff islands further.
+Contacts that friction locks against each other are regularized more; see `jams.py`.
 
 Contacts start from the forces of the last step unless every solve starts from zero; other rows start from
 zero.
@@ -25,7 +26,8 @@ from worldline._src.kernels.constraints.dual_pgs import (
     sweep_rows,
 )
 from worldline._src.kernels.constraints.jacobians import hide_prescribed
-from worldline._src.kernels.constraints.rows import CONE
+from worldline._src.kernels.constraints.jams import SOFT, SOFT_MORE, SOFTER
+from worldline._src.kernels.constraints.rows import CONE, next_row
 from worldline._src.kernels.constraints.solve import (
     record_contacts,
     record_residual,
@@ -37,11 +39,13 @@ from worldline._src.kernels.constraints.tables import (
     CONTACT_FIRST,
     GRAVITY,
     ITERATIONS,
+    OF_CONTACT,
     RESIDUAL_BOUND,
     ROWS,
     SWEEPS,
     SWEPT,
 )
+from worldline._src.kernels.lcp.problem import INFINITY
 
 TOLERANCE = 1e-7
 """Sweeps end when no acceleration along a row changes by more than this share of gravity."""
@@ -49,6 +53,8 @@ MORE = 50
 """Most sweeps, as a multiple of those that are asked for, of an island whose residual is above its bound,"""
 STAND_IN_MORE = 20
 """and where sweeps stand in for another method: rows that contradict each other are not solved by more."""
+STALL = 4
+"""Sweeps in which changes should halve where sweeps stand in, as a multiple of those that are asked for."""
 
 # rows of `sweep_row` and of `sweep_dual`
 FIRST, END, LIFTED = range(3)
@@ -64,10 +70,14 @@ def _responses(rows, n, M, work_out, sweep_out):
         for j in range(rows.J.shape[1]):
             p[j] = rows.J[k, j]
         solve_mass(work_out, nv)
+        # trees that a row does not touch have no part in it
+        first, end = nv, 0
         for j in range(nv):
             sweep_out.sweep_K[k, j] = p[j]
+            if p[j] != 0.0 or rows.J[k, j] != 0.0:
+                first, end = min(first, j), j + 1
         sweep_out.sweep_dual[R, k] = 1.0 / rows.D[k]
-        sweep_out.sweep_row[FIRST, k], sweep_out.sweep_row[END, k] = 0, nv
+        sweep_out.sweep_row[FIRST, k], sweep_out.sweep_row[END, k] = first, max(first, end)
         sweep_out.sweep_row[LIFTED, k] = 0
 
 
@@ -127,6 +137,25 @@ def _go_on(problem, n, diagonal, last, before_io, direction_io, force_io, a_io):
     return square
 
 
+@inline
+def _start_softer(rows_io, notes, n, share, smooth, problem_io, work_io, force_out, a_out):
+    """Raise the regularizers of contacts to a share of the inverse inertia of their normals; no forces."""
+    k = 0
+    while k < n:
+        end = next_row(rows_io, k)
+        if notes.row_note[k, 0] == OF_CONTACT:
+            least = share * (work_io.diagonal[k] - problem_io.R[k])
+            for j in range(k, end):
+                problem_io.R[j] = max(problem_io.R[j], least)
+                rows_io.D[j] = 1.0 / problem_io.R[j]
+        k = end
+    prepare_rows(problem_io, n, work_io)
+    for k in range(n):
+        force_out[k] = 0.0
+    for j in range(a_out.shape[0]):
+        a_out[j] = smooth[j]
+
+
 @kernel
 def solve_swept(chain, prescribed, memory, island_io, work_out, sweep_out, solution_out, records_out):
     """Accelerations of an island that satisfy its rows, by projected Gauss-Seidel; see `dual_pgs.py`.
@@ -171,15 +200,26 @@ def solve_swept(chain, prescribed, memory, island_io, work_out, sweep_out, solut
     stands_in = option[SWEPT] == 0.0
     limit = (STAND_IN_MORE if stands_in else MORE) * most
     before, direction, last = work_out.slack[2], work_out.slack[3], 0.0
-    while taken < limit:
+    half, at = INFINITY, 0
+    while taken < limit and not (stands_in and taken - at > STALL * most):
         for k in range(n):
             before[k] = force[k]
         moved = sweep_rows(problem, n, 0.0, work, force, a)
         taken += 1
         if moved <= TOLERANCE * gravity or (taken >= most and moved <= option[RESIDUAL_BOUND] * gravity):
             break
+        if moved <= half:
+            half, at = 0.5 * moved, taken
         if stands_in:
             last = _go_on(problem, n, work.diagonal, last, before, direction, force, a)
+    for attempt in range(2):
+        if not moved <= option[RESIDUAL_BOUND] * gravity:
+            share = SOFT if attempt == 0 else SOFTER
+            _start_softer(rows, island_io.notes, n, share, smooth, problem, work, force, a)
+            limit = taken + SOFT_MORE * most
+            while taken < limit and not moved <= option[RESIDUAL_BOUND] * gravity:
+                moved = sweep_rows(problem, n, 0.0, work, force, a)
+                taken += 1
     counter[ITERATIONS] = max(counter[ITERATIONS], taken)
     record_residual(moved / gravity, solution_out)
     record_rows(rows, solution_out, island_io.notes, work_out.vectors[7], records_out)

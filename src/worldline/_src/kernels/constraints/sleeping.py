@@ -124,6 +124,7 @@ def keep_forces(found, island, memory, frames_out, contact_force_out):
             a, b = found.contact_id[k, 0], found.contact_id[k, 1]
             set_frame(normal, first_tangent(found, a, b, normal), k, frames_out.frame)
             frames_out.contact_row[k, 0], frames_out.contact_row[k, 1] = 0, 3
+            frames_out.de_saxce_error[k] = 0.0
 
 
 @kernel

@@ -1,0 +1,52 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Jams: contacts that sequential impulses do not solve, with larger regularizers.
+
+Much friction can lock bodies that overlap against each other: no velocity lets all contacts part as fast as
+they should, so Coulomb's law has no solution but for regularizers [Acary and Brogliato 2008, ch. 13], and
+impulses grow by the same amount in every sweep. Elsewhere sweeps go round in a cycle. Such a jam starts anew
+from zero with a larger regularizer, a share of the inverse inertia that a contact sees: every contact gives
+way by R times its impulse, and both growth and cycles end.
+"""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline, kernel
+from worldline._src.kernels.constraints.body_ncg import solve_impulses
+from worldline._src.kernels.constraints.body_pgs import apply_impulse, body_pgs, fill_block
+
+SOFT, SOFTER = 1e-2, 1e-1
+"""Regularizers of a jam, tried in turn, as shares of the inverse inertia along the normal."""
+SOFT_MORE = 20
+"""Most sweeps with each of them, as a multiple of the plain sweeps of a solve."""
+
+
+@inline
+def _start_softer(contacts, count, share, bodies_io, impulse_io):
+    """Take all impulses back, and raise regularizers to a share of the inverse inertia along the normal."""
+    for c in range(count):
+        k = 3 * c
+        apply_impulse(contacts, c, -impulse_io[k], -impulse_io[k + 1], -impulse_io[k + 2], bodies_io)
+        least = share * (contacts.block[c, 7] - contacts.R[k])
+        for j in range(k, k + 3):
+            contacts.R[j] = max(contacts.R[j], least)
+            impulse_io[j] = 0.0
+        fill_block(bodies_io, c, contacts)
+
+
+@kernel
+def solve_contacts(contacts, count, limits, work_out, sweeps_out, bodies_io, impulse_io):
+    """Impulses of contacts by `solve_impulses`, and with larger regularizers where that is not enough.
+
+    Operands and what is returned are those of `solve_impulses`; `contacts.R` has the regularizers that the
+    impulses belong to. O(contacts) a sweep.
+    """
+    tolerance, sweeps, _ = limits
+    moved = solve_impulses(contacts, count, limits, work_out, sweeps_out, bodies_io, impulse_io)
+    for attempt in range(2):
+        if moved > tolerance:
+            taken, most = sweeps_out[0], SOFT_MORE * sweeps
+            _start_softer(contacts, count, SOFT if attempt == 0 else SOFTER, bodies_io, impulse_io)
+            moved = body_pgs(contacts, count, tolerance, most, sweeps_out, bodies_io, impulse_io)
+            sweeps_out[0] += taken
+    return moved

@@ -1,0 +1,113 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Contacts that contradict each other: larger regularizers, and the impulses that follow from them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from row_calls import Scene, aligned
+from test_body_pgs import dense, frame
+
+from worldline._src.jit import entry
+from worldline._src.kernels.constraints import jams
+from worldline._src.kernels.constraints.body_ncg import Conjugate
+from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts, prepare_contact, warm_start
+from worldline._src.spatial.vec3 import Vec3
+
+
+@entry
+def solve_warm(contacts, arms, bodies, limits, conjugate, taken, impulse):
+    count = contacts.mu.shape[0]
+    for c in range(count):
+        k, axes = 3 * c, contacts.axes
+        three = (
+            Vec3(axes[k, 0], axes[k, 1], axes[k, 2]),
+            Vec3(axes[k + 1, 0], axes[k + 1, 1], axes[k + 1, 2]),
+            Vec3(axes[k + 2, 0], axes[k + 2, 1], axes[k + 2, 2]),
+        )
+        a = Vec3(arms[2 * c, 0], arms[2 * c, 1], arms[2 * c, 2])
+        b = Vec3(arms[2 * c + 1, 0], arms[2 * c + 1, 1], arms[2 * c + 1, 2])
+        prepare_contact(bodies, c, a, b, three, contacts)
+    warm_start(contacts, count, bodies, impulse)
+    return jams.solve_contacts(contacts, count, limits, conjugate, taken, bodies, impulse)
+
+
+def solve(scene, sweeps, tolerance, start=0.0):
+    """Impulses, velocities, regularizers, sweeps taken and the largest change in the last one."""
+    nc = len(scene.a)
+    contacts = BodyContacts(
+        np.array(scene.a, dtype=np.int64),
+        np.array(scene.b, dtype=np.int64),
+        *(aligned(np.zeros((3 * nc, 3))) for _ in range(5)),
+        aligned(np.zeros((nc, 10))),
+        *(aligned(x) for x in (scene.target, scene.R, scene.mu, scene.active)),
+    )
+    contacts.axes[:] = scene.axes
+    bodies = Bodies(
+        *(aligned(x) for x in (scene.linear, scene.angular, scene.inverse_mass, scene.inverse_inertia))
+    )
+    conjugate = Conjugate(*(aligned(np.zeros(3 * nc)) for _ in range(2)))
+    taken, impulse = aligned(np.zeros(1)), aligned(np.full(3 * nc, start))
+    limits = (tolerance, sweeps, tolerance)
+    moved = solve_warm(contacts, aligned(scene.arms), bodies, limits, conjugate, taken, impulse)
+    return impulse, np.hstack([bodies.linear, bodies.angular]).ravel(), contacts.R, taken[0], moved
+
+
+def squeezed(push, mass=2.0, mu=0.0):
+    """A ball between two walls that both want it to leave with `push` [m/s]; the last body is the world."""
+    return Scene(
+        np.array([1, 1]),
+        np.array([0, 0]),
+        np.concatenate([frame((1, 0, 0)), frame((-1, 0, 0))]),
+        np.array([(0, 0, 0), (-0.1, 0, 0), (0, 0, 0), (0.1, 0, 0)], dtype=float),
+        np.array([(0.0, 0.0, -0.05), (0.0, 0.0, 0.0)]),
+        np.zeros((2, 3)),
+        np.array([1.0 / mass, 0.0]),
+        np.array([[1 / (0.004 * mass)] * 3 + [0.0] * 3, [0.0] * 6]),
+        np.full(2, mu),
+        np.array([push, 0.0, 0.0, push, 0.0, 0.0]),
+        np.full(6, 1e-7 / mass),
+        np.ones(2),
+    )
+
+
+@pytest.mark.parametrize("start", [0.0, 40.0])
+def test_walls_that_contradict_each_other_push_as_far_as_they_give(start):
+    """The ball stays in the middle, so each wall misses all of its speed: R impulse = push, R = share / m."""
+    impulse, after, R, taken, moved = solve(squeezed(0.3), sweeps=30, tolerance=1e-6, start=start)
+    assert moved <= 1e-6 and taken > 30 * 50
+    expected = jams.SOFTER / 2.0
+    np.testing.assert_allclose(R, expected, rtol=1e-12)
+    np.testing.assert_allclose(impulse[[0, 3]], 0.3 / expected, rtol=1e-4)
+    np.testing.assert_allclose(after[:3], [0.0, 0.0, -0.05], atol=1e-5)
+
+
+def test_the_smaller_regularizer_comes_first():
+    """A tolerance that fewer sweeps reach."""
+    impulse, _, R, taken, moved = solve(squeezed(0.3), sweeps=30, tolerance=2e-4)
+    assert moved <= 2e-4 and 30 * 50 < taken <= 30 * (50 + jams.SOFT_MORE)
+    np.testing.assert_allclose(R, jams.SOFT / 2.0, rtol=1e-12)
+    np.testing.assert_allclose(impulse[[0, 3]], 0.3 / (jams.SOFT / 2.0), rtol=0.05)
+
+
+def test_friction_of_a_jam_is_that_of_the_softer_law():
+    scene = squeezed(0.3, mu=0.5)
+    impulse, after, R, _, moved = solve(scene, sweeps=30, tolerance=1e-7)
+    assert moved <= 1e-7
+    J, W, v = dense(scene)
+    # impulses that grew for hundreds of sweeps were taken back, up to rounding
+    np.testing.assert_allclose(after, v + W @ J.T @ impulse, atol=1e-8)
+    slack = (J @ after - scene.target + R * impulse).reshape(-1, 3)
+    # the walls hold the ball: it sticks
+    np.testing.assert_allclose(slack, 0.0, atol=1e-5)
+    assert (np.hypot(*impulse.reshape(-1, 3)[:, 1:].T) < 0.5 * impulse[::3]).all()
+
+
+def test_what_is_solved_keeps_its_regularizers():
+    scene = squeezed(0.3)._replace(target=np.array([0.3, 0, 0, -0.3, 0, 0]))
+    impulse, after, R, taken, moved = solve(scene, sweeps=30, tolerance=1e-9)
+    assert moved <= 1e-9 and taken <= 30
+    np.testing.assert_array_equal(R, scene.R)
+    np.testing.assert_allclose(after[0], 0.3, rtol=1e-6)
+    np.testing.assert_allclose(impulse, [2.0 * 0.3, 0, 0, 0, 0, 0], atol=1e-6)
