@@ -146,11 +146,11 @@ def test_refusals():
     envs.reset(seed=0)
     with pytest.raises(worldline.ShapeError, match=r"\(2, 2\)"):
         envs.step(np.zeros((2, 3)))
-    with pytest.raises(ValueError, match="actions.*real"):
+    with pytest.raises(ValueError, match=r"actions.*real"):
         envs.step(np.full((2, 2), 0.1 + 1j))
     one = gymnasium.make("worldline/Reacher-v0").unwrapped
     one.reset(seed=0)
-    with pytest.raises(ValueError, match="action.*real"):
+    with pytest.raises(ValueError, match=r"action.*real"):
         one.step(np.full(2, 0.1 + 1j))
     envs.step(np.zeros((2, 2)))
     with pytest.raises(worldline.OperationError, match="environment 0 is over"):
