@@ -4,6 +4,9 @@
 
 from worldline._src.kinematics.analytic import AnalyticIk, AnalyticSolutions
 from worldline._src.kinematics.differential import DifferentialIk
+from worldline._src.kinematics.horizon import IkMotion, fit_markers, solve_ik_motion
+from worldline._src.kinematics.paths import JointPath, interpolate_frame, interpolate_joints
+from worldline._src.kinematics.planning import PlanResult, find_collision, plan_path
 from worldline._src.kinematics.results import IkResult, MethodReport, TaskReport
 from worldline._src.kinematics.solve import IkBatch, solve_ik, solve_ik_batch
 from worldline._src.kinematics.tasks import (
@@ -21,6 +24,7 @@ from worldline._src.kinematics.tasks import (
     SelfCollisionTask,
     Task,
 )
+from worldline._src.kinematics.timing import Trajectory, time_optimal
 
 __all__ = [
     "AnalyticIk",
@@ -31,18 +35,29 @@ __all__ = [
     "CouplingTask",
     "DifferentialIk",
     "IkBatch",
+    "IkMotion",
     "IkResult",
+    "JointPath",
     "LookAtTask",
     "ManipulabilityTask",
     "MethodReport",
     "ObstacleTask",
     "OrientationTask",
+    "PlanResult",
     "PoseTask",
     "PositionTask",
     "PostureTask",
     "SelfCollisionTask",
     "Task",
     "TaskReport",
+    "Trajectory",
+    "find_collision",
+    "fit_markers",
+    "interpolate_frame",
+    "interpolate_joints",
+    "plan_path",
     "solve_ik",
     "solve_ik_batch",
+    "solve_ik_motion",
+    "time_optimal",
 ]

@@ -56,7 +56,9 @@ __all__ = [
     "IkProblem",
     "IkSolutions",
     "TaskRow",
+    "plain_coordinates",
     "row_count",
+    "sliding_dofs",
 ]
 
 _ROWS = {
@@ -382,6 +384,16 @@ class _Index:
     def velocity_of(self, coordinate: int) -> int:
         found = np.flatnonzero(self.coordinate == coordinate)
         return int(found[0]) if found.size else -1
+
+
+def plain_coordinates(model: Model) -> np.ndarray:
+    """Coordinate of every degree of freedom whose joint has plain numbers, -1 for the others, (nv,)."""
+    return _index_of(model).coordinate
+
+
+def sliding_dofs(model: Model) -> np.ndarray:
+    """Which degrees of freedom slide, (nv,)."""
+    return _index_of(model).slides
 
 
 def _index_of(model: Model) -> Any:
