@@ -3,6 +3,12 @@
 """Inverse kinematics of Worlds and Models: tasks, limits, methods, and reports of what cannot be met."""
 
 from worldline._src.kinematics.analytic import AnalyticIk, AnalyticSolutions
+from worldline._src.kinematics.controllers import (
+    ImpedanceController,
+    OperationalSpaceController,
+    TaskController,
+    TaskState,
+)
 from worldline._src.kinematics.differential import DifferentialIk
 from worldline._src.kinematics.horizon import IkMotion, fit_markers, solve_ik_motion
 from worldline._src.kinematics.paths import JointPath, interpolate_frame, interpolate_joints
@@ -37,11 +43,13 @@ __all__ = [
     "IkBatch",
     "IkMotion",
     "IkResult",
+    "ImpedanceController",
     "JointPath",
     "LookAtTask",
     "ManipulabilityTask",
     "MethodReport",
     "ObstacleTask",
+    "OperationalSpaceController",
     "OrientationTask",
     "PlanResult",
     "PoseTask",
@@ -49,7 +57,9 @@ __all__ = [
     "PostureTask",
     "SelfCollisionTask",
     "Task",
+    "TaskController",
     "TaskReport",
+    "TaskState",
     "Trajectory",
     "find_collision",
     "fit_markers",

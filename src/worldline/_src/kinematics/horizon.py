@@ -174,8 +174,9 @@ def _targets(question: Question, targets: Any) -> tuple[Array, np.ndarray]:
         seen = ~np.isnan(made).any(axis=1)
         known[:, k] = seen
         X = None
-        if task.reference is not None:
-            _, X = question.subject.frame(task.reference, "reference of a task")
+        reference = getattr(task, "reference", None)
+        if reference is not None:
+            _, X = question.subject.frame(reference, "reference of a task")
         for i in np.flatnonzero(seen):
             pose = np.concatenate([made[i], [0.0, 0.0, 0.0, 1.0]]) if width == 3 else made[i].copy()
             size = np.linalg.norm(pose[3:])
