@@ -182,7 +182,7 @@ def keep(M, block):
 @pytest.mark.parametrize("seed", range(3))
 def test_inverse_of_the_block_of_a_body(seed):
     A = np.random.default_rng(seed).normal(size=(6, 6))
-    block, M = np.zeros((2, 144)), np.zeros((6, 8))
+    block, M = np.zeros((2, 168)), np.zeros((6, 8))
     M[:, :6] = A @ A.T + 0.1 * np.eye(6)
     assert keep(M, block) == pytest.approx(np.trace(M[:, :6]))
     np.testing.assert_allclose(block[1, :36].reshape(6, 6), np.linalg.inv(M[:, :6]), rtol=1e-9, atol=1e-12)

@@ -28,6 +28,7 @@ from worldline._src.kernels.constraints.tables import (
     ROWS,
     TREE_END,
     TREE_FIRST,
+    body_factor_view,
     bounce_view,
     contact_frame_view,
     contact_memory_view,
@@ -145,8 +146,8 @@ def solve_body_rows(m, c, args, d):
     if island.counter[ROWS] > 0:
         trace = _keep_masses(m, c, args, d)
         n = _number_columns(island)
-        # vectors of all columns, rows of two bodies
-        args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = n, padded_columns(n)
+        # vectors of all columns and two more, rows of two bodies
+        args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = n, padded_columns(n + 2)
         vectors = work_view(m, c, args, d).vectors
         args[ISLAND_WIDTH] = BODY_COLUMNS
         trees, solution = free_tree_view(m, c, args, d), solve_view(m, c, args, d)
@@ -174,7 +175,8 @@ def solve_body_rows(m, c, args, d):
                 slip_view(m, c, args, d).slip_work,
                 bounce_view(m, c, args, d),
                 vectors,
-                trees.contact_block,
+                trees,
+                body_factor_view(m, c, args, d),
             ),
             solution,
             record_view(m, c, args, d),

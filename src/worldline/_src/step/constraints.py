@@ -112,6 +112,8 @@ _BOXED_ROWS = 240
 
 _FREE_COLUMNS = i.FREE_BODY_COLUMNS
 """Columns of an island from which on sequential impulses solve it, when asked for."""
+_FACTOR_BLOCKS = 2
+"""Blocks of sparse factors for every contact there is room for; heaps have fewer of them than contacts."""
 
 _SWEEP_SHARE = 0.01
 """Sequential impulses end when no velocity changes by more than this share of what gravity does in a step."""
@@ -271,10 +273,23 @@ class Constraints(ConstraintProgram):
             **counts,
             "tree_ends": counts["ntree"] + 1,
             "ncolumn": nv,
+            # two columns more for vectors of free bodies; see body_cholesky.py
+            "nvector": 8 * max(padded(nv + 2), 4),
             "nlink": model.arenas.sizes["nlink"],
             **dict.fromkeys(("npgs", "npgs3", "nlcp", "nlcp2", "nbucket", "nfixed", "nkept", "nmass"), 0),
             **dict.fromkeys(
-                ("njacobian", "nsquare", "nslip", "nslip2", "nsweep", "nsweep2", "nblock", "nbetween"), 0
+                (
+                    "njacobian",
+                    "nsquare",
+                    "nslip",
+                    "nslip2",
+                    "nsweep",
+                    "nsweep2",
+                    "nblock",
+                    "nbetween",
+                    "nfactor",
+                ),
+                0,
             ),
         }
         self.sizes |= self._contact_sizes(contacts)
@@ -534,11 +549,16 @@ class Constraints(ConstraintProgram):
 
         Spinning and rolling friction, pairs with parameters of their own and sweeps against slip need rows:
         larger islands of free bodies then have rows of two bodies each, by Newton's method if all contacts
-        are of the impedance model, whatever the size, by sweeps otherwise; see `body_rows.py`.
+        are of the impedance model, whatever the size, by sweeps otherwise; see `body_rows.py`. AUTOMATIC and
+        NEWTON have such rows for all worlds whose contacts are of the impedance model, since their matrices
+        are sparse.
         """
         # bodies alone have sliding friction and no pairs with parameters of their own; all else needs rows
         wide = bool((self.column.shape_condim > 3).any() or self.sizes["npair"])
         wide |= self.option.noslip_iterations > 0
+        # rows of two bodies have sparse matrices; those of larger islands are dense or not exact
+        soft = bool(len(self.shapes)) and self._is_soft
+        wide |= soft and not strict and method in (SolverMethod.AUTOMATIC, SolverMethod.NEWTON)
         laws, bodies = self.column.shape_law[:, t.KIND], np.count_nonzero(self.column.tree_link)
         numbers, swept = self.column.option, method is SolverMethod.SEQUENTIAL_IMPULSE
         numbers[t.SWEPT], numbers[t.COLD] = float(swept), float(self.option.disable_warm_start)
@@ -585,7 +605,9 @@ class Constraints(ConstraintProgram):
         if numbers[t.BOXED]:
             rows = self.sizes["nrow"] if numbers[t.STRICT] else _BOXED_ROWS
         body_rows = self.has_large_islands and bool(numbers[t.BODY_ROWS])
-        swept = bool(numbers[t.SWEPT]) or bool(numbers[t.SWEEPS_STAND_IN]) or body_rows
+        # Newton's method over rows of two bodies needs no responses of rows but for sweeps against slip
+        body_sweeps = body_rows and not (self._is_soft and not self.option.noslip_iterations)
+        swept = bool(numbers[t.SWEPT]) or bool(numbers[t.SWEEPS_STAND_IN]) or body_sweeps
         pushed = (self.has_large_islands and not body_rows) or bool(numbers[t.STANDS_IN])
         pgs_contacts = self.sizes["ncontact"] if pushed else 0
         return {"nlcp": rows, "nlcp2": rows * (rows + 5), "npgs": pgs_contacts, "npgs3": 3 * pgs_contacts} | {
@@ -593,6 +615,7 @@ class Constraints(ConstraintProgram):
             "nsweep2": self.sizes["njacobian"] if swept else 0,
             "nblock": self.sizes["ntree"] if body_rows else 0,
             "nbetween": self.sizes["ncontact"] if body_rows else 0,
+            "nfactor": _FACTOR_BLOCKS * self.sizes["ncontact"] if body_rows else 0,
         }
 
     def sleep(self, rest: Rest | None) -> None:

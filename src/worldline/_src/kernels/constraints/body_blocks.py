@@ -14,14 +14,18 @@ from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.rows import CONE
 from worldline._src.kernels.constraints.tables import ALL_ROWS, CONTACT_END, CONTACT_FIRST, DROPPED, ROWS
 from worldline._src.scalar.ops import sqrt
+from worldline._src.scalar.packed import PACK
 
 SIDE = 6
 """Degrees of freedom of a free body."""
 BODY_COLUMNS = 2 * SIDE
 """Columns of a row: those of its first body, then those of its second."""
 SQUARE = SIDE * SIDE
-INVERSE_MASS, MASS, HESSIAN, INVERSE_HESSIAN = 0, SQUARE, 2 * SQUARE, 3 * SQUARE
-"""Where the matrices of a body begin among its blocks."""
+STRIDE = 2 * PACK
+"""Numbers in a row of a padded block; the last two are zero."""
+PADDED = SIDE * STRIDE
+INVERSE_MASS, MASS, HESSIAN, INVERSE_HESSIAN = 0, SQUARE, 2 * SQUARE, 2 * SQUARE + PADDED
+"""Where the matrices of a body begin among its blocks: (6, 6), and (6, 8) for the last two."""
 
 
 class FreeTrees(NamedTuple):
@@ -29,8 +33,8 @@ class FreeTrees(NamedTuple):
 
     contact_id: (contacts, 6), bodies in columns 2 and 3. body_tree: tree of a body, -1 without. tree_dof:
     first degree of freedom of a tree. column: column of a degree of freedom in the island. tree_prescribed: 1
-    where motion is prescribed. block: (trees, 144) of every body, (6, 6) each: inverse mass matrix, mass
-    matrix, block of the Hessian, inverse of that. trace: of the mass matrix of the island.
+    where motion is prescribed. block: (trees, 168) of every body: inverse mass matrix and mass matrix, (6, 6)
+    each, block of the Hessian and inverse of that, (6, 8) each. trace: of the mass matrix of the island.
     """
 
     contact_id: Any
@@ -50,39 +54,48 @@ def keep_mass(M, t, block_out):
         trace += M[i, i]
         for j in range(SIDE):
             block_out[t, MASS + SIDE * i + j] = M[i, j]
-    invert_block(t, MASS, INVERSE_MASS, block_out)
+    _invert(t, MASS, SIDE, INVERSE_MASS, block_out)
     return trace
 
 
 @kernel
-def invert_block(t, given, at, block_io):
-    """Inverse of a symmetric positive matrix of body `t` by Cholesky's factors; both (6, 6)."""
-    M, L = block_io[t, given : given + SQUARE], block_io[t, at : at + SQUARE]
+def invert_padded(t, block_io):
+    """The inverse of the block of the Hessian of body `t`."""
+    _invert(t, HESSIAN, STRIDE, INVERSE_HESSIAN, block_io)
+    for i in range(SIDE):
+        for j in range(SIDE, STRIDE):
+            block_io[t, INVERSE_HESSIAN + STRIDE * i + j] = 0.0
+
+
+@inline
+def _invert(t, given, stride, at, block_io):
+    """Inverse of a symmetric positive matrix of body `t` by Cholesky's factors; rows `stride` apart."""
+    M, L = block_io[t, given : given + SIDE * stride], block_io[t, at : at + SIDE * stride]
     # L of M = L L^T in the lower triangle
     for i in range(SIDE):
         for j in range(i + 1):
-            total = M[SIDE * i + j]
+            total = M[stride * i + j]
             for k in range(j):
-                total -= L[SIDE * i + k] * L[SIDE * j + k]
-            L[SIDE * i + j] = sqrt(total) if i == j else total / L[SIDE * j + j]
+                total -= L[stride * i + k] * L[stride * j + k]
+            L[stride * i + j] = sqrt(total) if i == j else total / L[stride * j + j]
     # L^-1 in its place, column by column
     for j in range(SIDE):
-        L[SIDE * j + j] = 1.0 / L[SIDE * j + j]
+        L[stride * j + j] = 1.0 / L[stride * j + j]
         for i in range(j + 1, SIDE):
             total = 0.0
             for k in range(j, i):
-                total -= L[SIDE * i + k] * L[SIDE * k + j]
-            L[SIDE * i + j] = total / L[SIDE * i + i]
+                total -= L[stride * i + k] * L[stride * k + j]
+            L[stride * i + j] = total / L[stride * i + i]
     # M^-1 = L^-T L^-1: entry (i, j) needs rows max(i, j) and below, so it goes from the top down
     for i in range(SIDE):
         for j in range(i + 1):
             total = 0.0
             for k in range(i, SIDE):
-                total += L[SIDE * k + i] * L[SIDE * k + j]
-            L[SIDE * j + i] = total
+                total += L[stride * k + i] * L[stride * k + j]
+            L[stride * j + i] = total
     for i in range(SIDE):
         for j in range(i):
-            L[SIDE * i + j] = L[SIDE * j + i]
+            L[stride * i + j] = L[stride * j + i]
 
 
 @inline

@@ -93,13 +93,14 @@ MORE = 50
 
 class BodyRowWork(NamedTuple):
     """Arrays of the sweeps, scratch of a cone for sweeps against slip, room for a solution with restitution;
-    of Newton's method: vectors (8, columns) and blocks between bodies (contacts, 36)."""
+    of Newton's method: vectors (8, columns + 2), blocks of pairs (`FreeTreeView`), `BodyFactorView`."""
 
     sweep: Any
     slip: Any
     bounce: Any
     vectors: Any
-    between: Any
+    blocks: Any
+    factor: Any
 
 
 class Solve(NamedTuple):
@@ -380,8 +381,9 @@ def solve_body_rows(trees, memory, scratch, island_io, work_out, solution_out, r
     model alone are solved by Newton's method, all others by sweeps. O(contacts + bodies) memory.
     """
     counter, rows, sweep = solution_out.counter, island_io.rows, work_out.sweep
-    force = solution_out.row_force
-    _responses(trees, island_io, sweep)
+    force, soft = solution_out.row_force, _is_soft(island_io)
+    if not soft or solution_out.option[SLIP_SWEEPS] > 0.0:
+        _responses(trees, island_io, sweep)
     dual = DualRows(
         rows.J,
         sweep.sweep_K,
@@ -400,8 +402,19 @@ def solve_body_rows(trees, memory, scratch, island_io, work_out, solution_out, r
     )
     local = island_io.frames.base[0]
     solve = Solve(trees, island_io, dual, work, local)
-    if _is_soft(island_io):
-        newton_work = BodyNewtonWork(work_out.vectors, scratch.slack, work_out.between, scratch.cone_C, local)
+    if soft:
+        blocks = work_out.blocks
+        newton_work = BodyNewtonWork(
+            work_out.vectors,
+            scratch.slack,
+            blocks.contact_block,
+            scratch.cone_C,
+            local,
+            blocks.contact_pair,
+            blocks.pair_body,
+            work_out.factor,
+            blocks.row_block,
+        )
         _solve_soft(solve, newton_work, work_out, solution_out)
         counter[BY_NEWTON] += 1
     else:

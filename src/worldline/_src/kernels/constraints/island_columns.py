@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from worldline._src.kernels.constraints.numbering import NEAREST_BODIES
 from worldline._src.scalar.columns import Columns, Integers, Numbers, constant, index, integers, numbers
 
 
@@ -33,8 +34,17 @@ class IslandColumns(Columns):
     column_dof: Integers = integers("nv", doc="Degree of freedom of a column.")
     tree_group: Integers = integers("ntree", doc="With whom a tree fell asleep; -1 when awake.")
     tree_mass: Numbers = numbers("nmass", doc="Mass matrices of trees, one after the other.")
-    tree_block: Numbers = numbers("nblock", 144, doc="Matrices of free bodies; see body_blocks.py.")
-    contact_block: Numbers = numbers("nbetween", 36, doc="Blocks of the Hessian between two bodies.")
+    tree_block: Numbers = numbers("nblock", 168, doc="Matrices of free bodies; see body_blocks.py.")
+    contact_block: Numbers = numbers("nbetween", 48, doc="Blocks of the Hessian of two bodies that touch,")
+    factor_block: Numbers = numbers("nfactor", 48, doc="of its factors; see body_cholesky.py,")
+    factor_row: Numbers = numbers(1, 48, doc="scratch of factors,")
+    factor_side: Numbers = numbers(2, 8, doc="of solutions by them,")
+    row_block: Numbers = numbers(10, 16, doc="and rows of a contact in whole packs.")
+    contact_pair: Integers = integers("nbetween", doc="Pair of bodies of a contact, -1 where one is alone,")
+    pair_body: Integers = integers("nbetween", 2, doc="the bodies of a pair, numbered within the island,")
+    body_near: Integers = integers("nblock", NEAREST_BODIES, doc="its neighbours in the order of factors,")
+    body_node: Integers = integers("nblock", 8, doc="what else factors know of a body,")
+    body_degree: Integers = integers(NEAREST_BODIES + 1, doc="and bodies by number of neighbours.")
     dof_kept: Numbers = numbers("nv", 2, doc="Force and commanded speed that a sleeper fell asleep with.")
     tree_quiet: Numbers = numbers("ntree", doc="How long a tree has been quiet [s].")
 
@@ -93,6 +103,20 @@ class FreeTreeView(NamedTuple):
     dof_column: Integers
     tree_block: Numbers
     contact_block: Numbers
+    row_block: Numbers
+    contact_pair: Integers
+    pair_body: Integers
+
+
+class BodyFactorView(NamedTuple):
+    """Sparse factors of the Hessian of free bodies."""
+
+    body_near: Integers
+    body_node: Integers
+    body_degree: Integers
+    factor_block: Numbers
+    factor_row: Numbers
+    factor_side: Numbers
 
 
 class TreeMassView(NamedTuple):

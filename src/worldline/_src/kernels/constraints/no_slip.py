@@ -5,15 +5,27 @@
 Soft friction lets what should stick creep. With normal forces held, each friction force is set to what stops
 its row, within its bounds: dry friction one by one, the friction of a cone together, the two edges of a
 pyramid against each other. Accelerations follow every change at once, so a row's miss is J a - aref and no
-matrix of all rows is needed, only M^-1 J^T of those that change.
+matrix of all rows is needed, only M^-1 J^T of those that change. Of two edges only the difference of their
+forces changes, so one direction stands for both: E = J_k - J_k+1.
 """
 
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
+from worldline._src.kernels.constraints.reverse_cholesky import reverse_cholesky, reverse_cholesky_solve
 from worldline._src.kernels.constraints.rows import CONE, FRICTION
 from worldline._src.kernels.constraints.tables import CONTACT_END, CONTACT_FIRST, ROWS
 from worldline._src.scalar.ops import clamp, sqrt
+from worldline._src.scalar.packed import (
+    PACK,
+    is_zero_pack,
+    load_pack,
+    load_row,
+    pack_of,
+    store_pack,
+    store_row,
+    sum_pack,
+)
 
 _LEAST = 1e-15
 _TURNS = 20
@@ -23,53 +35,40 @@ _NEAR = 1e-12
 
 
 @inline
-def _factor(M, n, L_out):
-    """L of M = L L^T, lower triangle."""
-    for i in range(n):
-        for j in range(i + 1):
-            total = M[i, j]
-            for k in range(j):
-                total -= L_out[i, k] * L_out[j, k]
-            L_out[i, j] = sqrt(total) if i == j else total / L_out[j, j]
-
-
-@inline
-def _respond(L, n, J, k, B_out):
-    """Row `k` of B = M^-1 J^T, transposed."""
-    for i in range(n):
-        total = J[k, i]
-        for j in range(i):
-            total -= L[i, j] * B_out[k, j]
-        B_out[k, i] = total / L[i, i]
-    for i in range(n - 1, -1, -1):
-        total = B_out[k, i]
-        for j in range(i + 1, n):
-            total -= L[j, i] * B_out[k, j]
-        B_out[k, i] = total / L[i, i]
-
-
-@inline
 def _product(A, i, B, j, n):
-    total = 0.0
-    for d in range(n):
-        total += A[i, d] * B[j, d]
-    return total
+    """Product of row `i` of A with row `j` of B, of whole packs."""
+    total = pack_of(0.0)
+    for d in range(0, n, PACK):
+        total = total + load_row(A, i, d) * load_row(B, j, d)
+    return sum_pack(total)
+
+
+@inline
+def _along(A, i, x, n):
+    """Product of row `i` of A with x."""
+    total = pack_of(0.0)
+    for d in range(0, n, PACK):
+        total = total + load_row(A, i, d) * load_pack(x, d)
+    return sum_pack(total)
 
 
 @inline
 def _miss(rows, k, a, n):
     """J a - aref of a row."""
-    total = -rows.aref[k]
-    for d in range(n):
-        total += rows.J[k, d] * a[d]
-    return total
+    return _along(rows.J, k, a, n) - rows.aref[k]
+
+
+@inline
+def _accelerate(B, k, x, n, a_io):
+    """a += x B_k."""
+    for d in range(0, n, PACK):
+        store_pack(a_io, d, load_pack(a_io, d) + x * load_row(B, k, d))
 
 
 @inline
 def _change(B, k, x, n, force_io, a_io):
     force_io[k] += x
-    for d in range(n):
-        a_io[d] += B[k, d] * x
+    _accelerate(B, k, x, n, a_io)
 
 
 @inline
@@ -158,18 +157,39 @@ def stop_cone(rows, first, n, B, work, force_io, a_io):
 
 
 @inline
-def stop_edges(rows, k, n, B, force_io, a_io):
-    """Two opposite edges of a pyramid: their sum stays, their difference is friction."""
+def _spread(k, A, miss, force_io):
+    """Change the difference of the forces of two edges, their sum stays; returns the change and its gain.
+
+    A: acceleration along the difference by a unit of it; miss: what is to be stopped.
+    """
     middle = 0.5 * (force_io[k] + force_io[k + 1])
-    miss = _miss(rows, k, a_io, n) - _miss(rows, k + 1, a_io, n)
-    A = _product(rows.J, k, B, k, n) + _product(rows.J, k + 1, B, k + 1, n)
-    A -= 2.0 * _product(rows.J, k, B, k + 1, n)
     apart = 0.5 * (force_io[k] - force_io[k + 1])
     wanted = 0.0 if A < _LEAST else clamp(apart - miss / A, -middle, middle)
     step = wanted - apart
-    _change(B, k, step, n, force_io, a_io)
-    _change(B, k + 1, -step, n, force_io, a_io)
-    return -step * (miss + 0.5 * A * step)
+    force_io[k] += step
+    force_io[k + 1] -= step
+    return step, -step * (miss + 0.5 * A * step)
+
+
+@inline
+def stop_edges(rows, k, n, B, force_io, a_io):
+    """Two opposite edges of a pyramid from M^-1 J^T of both; returns what it gains."""
+    miss = _miss(rows, k, a_io, n) - _miss(rows, k + 1, a_io, n)
+    A = _product(rows.J, k, B, k, n) + _product(rows.J, k + 1, B, k + 1, n)
+    A -= 2.0 * _product(rows.J, k, B, k + 1, n)
+    step, gain = _spread(k, A, miss, force_io)
+    _accelerate(B, k, step, n, a_io)
+    _accelerate(B, k + 1, -step, n, a_io)
+    return gain
+
+
+@inline
+def _stop_difference(rows, k, n, B, force_io, a_io):
+    """The same from M^-1 E^T and E, in rows k and k + 1 of B."""
+    miss = _along(B, k + 1, a_io, n) - (rows.aref[k] - rows.aref[k + 1])
+    step, gain = _spread(k, _product(B, k, B, k + 1, n), miss, force_io)
+    _accelerate(B, k, step, n, a_io)
+    return gain
 
 
 @inline
@@ -181,35 +201,86 @@ def _dry(rows, k, n, B, force_io, a_io):
     return -step * (miss + 0.5 * A * step)
 
 
+@inline
+def _factor(M, first_out, L_out, inverse_out):
+    """Sparse factors of M from tips to base; first_out: where rows of M begin, in whole packs."""
+    n, width = M.shape
+    for i in range(n):
+        for j in range(0, width, PACK):
+            store_row(L_out, i, j, load_row(M, i, j))
+        low = 0
+        while low < i - i % PACK and is_zero_pack(load_row(M, i, low)):
+            low += PACK
+        first_out[i] = low
+    reverse_cholesky(n, first_out, L_out, inverse_out)
+
+
+@inline
+def _respond(J, k, work, n, B_out):
+    """Row `k` of B = M^-1 J^T, transposed."""
+    for j in range(0, B_out.shape[1], PACK):
+        store_row(B_out, k, j, load_row(J, k, j))
+    reverse_cholesky_solve(n, work.slip_first, work.slip_L, work.slip_vector[0], B_out[k])
+
+
+@inline
+def _respond_to_edges(rows, k, work, n, B_out):
+    """M^-1 E^T and E of two edges, in rows k and k + 1."""
+    for j in range(0, B_out.shape[1], PACK):
+        difference = load_row(rows.J, k, j) - load_row(rows.J, k + 1, j)
+        store_row(B_out, k, j, difference)
+        store_row(B_out, k + 1, j, difference)
+    reverse_cholesky_solve(n, work.slip_first, work.slip_L, work.slip_vector[0], B_out[k])
+
+
 @kernel
 def remove_slip(island_rows, M, sweeps, tolerance, work_out, force_io, a_io):
     """Friction forces of an island without slip, and the accelerations they make.
 
-    work_out: `SlipView`; tolerance: cost that a sweep must gain to be followed by another [J/s^2 .. scaled by
-    the mean of the diagonal of M times its size]. O(rows n^2) to prepare, O(rows n) a sweep.
+    M: (n, width), symmetric, zero past column n. work_out: `SlipView`; tolerance: cost that a sweep must gain
+    to be followed by another [J/s^2 .. scaled by the mean of the diagonal of M times its size]. At most
+    O(n^3 / 6 + rows n^2) to prepare, less where trees branch; O(rows n) a sweep.
     """
     rows, frames, island = island_rows.rows, island_rows.frames, island_rows.members
-    counter, n = island.counter, M.shape[0]
-    B, L = work_out.slip_B, work_out.slip_L
-    _factor(M, n, L)
+    counter, n, width = island.counter, M.shape[0], M.shape[1]
+    B, a = work_out.slip_B, work_out.slip_vector[1]
+    _factor(M, work_out.slip_first, work_out.slip_L, work_out.slip_vector[0])
     trace = 0.0
+    for i in range(width):
+        a[i] = 0.0
     for i in range(n):
         trace += M[i, i]
+        a[i] = a_io[i]
+
+    # responses of the rows that change
     for k in range(counter[ROWS]):
-        _respond(L, n, rows.J, k, B)
+        if rows.kind[k] == FRICTION:
+            _respond(rows.J, k, work_out, n, B)
+    for i in range(counter[CONTACT_FIRST], counter[CONTACT_END]):
+        c = island.contact_order[i]
+        first, condim = frames.contact_row[c, 0], frames.contact_row[c, 1]
+        if first >= 0 and condim > 1:
+            for j in range(condim - 1):
+                if rows.kind[first] == CONE:
+                    _respond(rows.J, first + 1 + j, work_out, n, B)
+                else:
+                    _respond_to_edges(rows, first + 2 * j, work_out, n, B)
+
     for _ in range(sweeps):
         gain = 0.0
         for k in range(counter[ROWS]):
             if rows.kind[k] == FRICTION:
-                gain += _dry(rows, k, n, B, force_io, a_io)
+                gain += _dry(rows, k, width, B, force_io, a)
         for i in range(counter[CONTACT_FIRST], counter[CONTACT_END]):
             c = island.contact_order[i]
             first, condim = frames.contact_row[c, 0], frames.contact_row[c, 1]
             if first >= 0 and condim > 1:
                 if rows.kind[first] == CONE:
-                    gain += stop_cone(rows, first, n, B, work_out.slip_work, force_io, a_io)
+                    gain += stop_cone(rows, first, width, B, work_out.slip_work, force_io, a)
                 else:
                     for j in range(condim - 1):
-                        gain += stop_edges(rows, first + 2 * j, n, B, force_io, a_io)
+                        gain += _stop_difference(rows, first + 2 * j, width, B, force_io, a)
         if gain < tolerance * trace:
             break
+    for i in range(n):
+        a_io[i] = a[i]

@@ -78,3 +78,6 @@ OF_MOTOR, OF_SPEED, OF_BOUND, OF_DRIVE, OF_DRIVE_SPEED, OF_JOINT_FRICTION, OF_JO
 
 NUMBER, ANGLE, LENGTH = range(3)
 """What a limit bounds: a coordinate, the angle of a rotation, the distance of two anchors."""
+
+NEAREST_BODIES = 64
+"""Neighbours of a body that sparse factors of an island of free bodies have room for."""

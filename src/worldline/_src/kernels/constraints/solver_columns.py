@@ -31,12 +31,14 @@ class SolverColumns(Columns):
     a_last: Numbers = numbers("nv", doc="Accelerations of the step before.")
     H: Numbers = numbers("width", "width", doc="Scratch of the solver.", capacity="nsquare")
     L: Numbers = numbers("width", "width", doc="Scratch of the solver.", capacity="nsquare")
-    vectors: Numbers = numbers(8, "width", doc="Scratch of the solver.")
+    vectors: Numbers = numbers(8, "width", doc="Scratch of the solver.", capacity="nvector")
     cone_J: Numbers = numbers(6, "width", doc="Scratch of the solver.")
     cone_C: Numbers = numbers(6, 6, doc="Scratch of the solver.")
     slack: Numbers = numbers(5, "nrow", doc="Scratch of the solver.")
     slip_B: Numbers = numbers("nrow", "width", doc="M^-1 J^T of sweeps against slip,", capacity="nslip")
-    slip_L: Numbers = numbers("ncolumn", "width", doc="the factor of M,", capacity="nslip2")
+    slip_L: Numbers = numbers("width", "width", doc="the factor of M,", capacity="nslip2")
+    slip_vector: Numbers = numbers(2, "width", doc="its inverse diagonal, accelerations in whole packs,")
+    slip_first: Integers = integers("width", doc="the first column of its rows,")
     slip_work: Numbers = numbers(13, 5, doc="and scratch of a cone.")
     sweep_K: Numbers = numbers(
         "nrow", "width", doc="Accelerations by unit forces of rows; see row_pgs.py.", capacity="nsweep2"
@@ -161,6 +163,8 @@ class SlipView(NamedTuple):
 
     slip_B: Numbers
     slip_L: Numbers
+    slip_vector: Numbers
+    slip_first: Integers
     slip_work: Numbers
 
 

@@ -41,6 +41,7 @@ from worldline._src.kernels.constraints.force_element_columns import (
 )
 from worldline._src.kernels.constraints.friction.columns import FrictionColumns, FrictionView
 from worldline._src.kernels.constraints.island_columns import (
+    BodyFactorView,
     FreeTreeView,
     IslandColumns,
     IslandView,
@@ -121,6 +122,7 @@ pgs_work_view = TABLE.cut(PgsWorkView)
 pgs_bounce_view = TABLE.cut(PgsBounceView)
 tree_span_view = TABLE.cut(TreeSpanView)
 free_tree_view = TABLE.cut(FreeTreeView)
+body_factor_view = TABLE.cut(BodyFactorView)
 tree_mass_view = TABLE.cut(TreeMassView)
 tree_room_view = TABLE.cut(TreeRoomView)
 sleep_view = TABLE.cut(SleepView)
