@@ -12,9 +12,15 @@ import numpy as np
 import pytest
 
 from worldline._src.jit import entry
-from worldline._src.kernels.constraints import impacts
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.kernels.constraints.impacts import BOTH, FASTEST, POSITION_PASS, SLOW, VELOCITY_PASS
+from worldline._src.kernels.constraints.contact import impacts
+from worldline._src.kernels.constraints.contact.impacts import (
+    BOTH,
+    FASTEST,
+    POSITION_PASS,
+    SLOW,
+    VELOCITY_PASS,
+)
 from worldline._src.kernels.constraints.laws import load_law
 
 H, ERP = 0.004, 0.2

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from worldline._src.jit import entry
-from worldline._src.kernels.constraints import stops
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.kernels.constraints.impacts import BOTH, POSITION_PASS, VELOCITY_PASS
+from worldline._src.kernels.constraints.contact.impacts import BOTH, POSITION_PASS, VELOCITY_PASS
 from worldline._src.kernels.constraints.laws import load_law
+from worldline._src.kernels.constraints.limit import stops
 
 H, FASTEST, ERP = 0.004, 3.0, 0.2
 INVERSE = 0.7

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from worldline import simulation as sx
-from worldline._src.kernels.constraints import contact_log
+from worldline._src.kernels.constraints.contact import log as contact_log
 from worldline.collision import CollisionShape
 
 Kind = sx.ContactEventKind

@@ -16,7 +16,7 @@ from worldline.collision import CollisionShape
 
 G = 9.81
 PUSH = 1.0
-"""Speed that pushing overlap apart may leave a body with [m/s]; see kernels/constraints/impacts.py."""
+"""Speed that pushing overlap apart may leave a body with [m/s]; see kernels/constraints/contact/impacts.py."""
 SIZE = 0.24
 """Largest diameter of a body [m]: how much higher it may end where overlap is pushed apart."""
 Model = msd.ConstraintForceModel

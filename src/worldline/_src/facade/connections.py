@@ -17,7 +17,7 @@ from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import VectorLike
 from worldline._src.facade.world_joint import WorldJoint
-from worldline._src.kernels.constraints.equality_rows import OFF, ON
+from worldline._src.kernels.constraints.equality.rows import OFF, ON
 from worldline._src.kernels.constraints.tables import JOINT, TENDON
 from worldline._src.scene.base import clone
 from worldline._src.scene.closures import DistanceSpring

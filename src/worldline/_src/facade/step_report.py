@@ -22,9 +22,9 @@ from worldline._src.facade.link import Link
 from worldline._src.facade.requirements import ResolvedOption, resolved_configuration
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.world_joint import WorldJoint
-from worldline._src.kernels.constraints import contact_log
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.kernels.constraints.equality_rows import BROKEN, EFFORT, NO_MOTOR
+from worldline._src.kernels.constraints.contact import log as contact_log
+from worldline._src.kernels.constraints.equality.rows import BROKEN, EFFORT, NO_MOTOR
 from worldline._src.scene.closures import ProjectionPolicy
 from worldline._src.scene.validate import movable_links
 from worldline._src.spatial.poses import Array, rotations

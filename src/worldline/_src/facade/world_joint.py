@@ -25,7 +25,7 @@ from worldline._src.facade.world_joint_motor import (
     checked_range,
 )
 from worldline._src.facade.world_joint_passive import PASSIVE, WorldJointPassive, set_passive
-from worldline._src.kernels.constraints.equality_rows import BROKEN, ON
+from worldline._src.kernels.constraints.equality.rows import BROKEN, ON
 from worldline._src.scene import closures as described
 from worldline._src.scene.joints import Joint as SceneJoint
 from worldline._src.scene.values import Range

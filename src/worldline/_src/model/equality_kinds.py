@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from worldline._src.kernels.constraints import equality_kinds as code
+from worldline._src.kernels.constraints.equality import kinds as code
 from worldline._src.model.scene_index import SceneIndex
 from worldline._src.scene.constraints import (
     EqualityConnect,

@@ -13,8 +13,8 @@ from worldline._src.jit import inline, stage
 from worldline._src.kernels.constraints import body_rows
 from worldline._src.kernels.constraints.body_blocks import BODY_COLUMNS, SIDE, FreeTrees, keep_mass
 from worldline._src.kernels.constraints.body_rows import BodyRowWork
+from worldline._src.kernels.constraints.contact.recovery_energy import IslandTrees, Motion, part_jammed_bodies
 from worldline._src.kernels.constraints.islands import padded_columns
-from worldline._src.kernels.constraints.recovery_energy import IslandTrees, Motion, part_jammed_bodies
 from worldline._src.kernels.constraints.solve import IslandRows, gather_accelerations, give_back
 from worldline._src.kernels.constraints.tables import (
     COLLISION_ARGS,

@@ -9,7 +9,7 @@ import numpy as np
 from worldline._src.collision.arenas import Arenas as CollisionArenas
 from worldline._src.kernels.actuation import AFFINE, BIAS, CURRENT, GAIN, MOTOR, MUSCLE
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.kernels.constraints.impacts import BOTH, POSITION_PASS
+from worldline._src.kernels.constraints.contact.impacts import BOTH, POSITION_PASS
 from worldline._src.kernels.narrowphase.tables import BALL, CONVEX, FLAT, ROUND, SURFACE
 from worldline._src.model.model import Model
 from worldline._src.scene.options import SimulateOption

@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, stage
 from worldline._src.kernels import actuation, body_matrices
-from worldline._src.kernels.constraints import contact_rows as contacts
-from worldline._src.kernels.constraints import joint_rows as joints
-from worldline._src.kernels.constraints import limit_recovery
 from worldline._src.kernels.constraints import solve as solving
+from worldline._src.kernels.constraints.contact import rows as contacts
 from worldline._src.kernels.constraints.damping import Damped, damp_tree, is_damped
+from worldline._src.kernels.constraints.friction import rows as friction
 from worldline._src.kernels.constraints.islands import padded_columns
+from worldline._src.kernels.constraints.limit import recovery as limit_recovery
+from worldline._src.kernels.constraints.limit import rows as limits
 from worldline._src.kernels.constraints.tables import (
     COLLISION_D,
     COLLISION_M,
@@ -131,7 +132,7 @@ def collision_poses(m, c, args, d):
 @stage
 def friction_rows(m, c, args, d):
     """v -> rows of dry friction."""
-    joints.friction_rows(
+    friction.friction_rows(
         friction_view(m, c, args, d),
         weight_view(m, c, args, d),
         member_view(m, c, args, d),
@@ -145,7 +146,7 @@ def friction_rows(m, c, args, d):
 def limit_rows(m, c, args, d):
     """q, v -> rows of limits."""
     tm, tc, td = trees_of(args, d)
-    joints.limit_rows(
+    limits.limit_rows(
         limit_view(m, c, args, d),
         weight_view(m, c, args, d),
         member_view(m, c, args, d),

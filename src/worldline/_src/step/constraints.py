@@ -21,8 +21,8 @@ from worldline._src.kernels.broadphase.aabb import shape_poses
 from worldline._src.kernels.broadphase.pairs import broad
 from worldline._src.kernels.broadphase.tree import BUILT
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.kernels.constraints.equality_rows import BROKEN, ON
-from worldline._src.kernels.constraints.impacts import SLOW
+from worldline._src.kernels.constraints.contact.impacts import SLOW
+from worldline._src.kernels.constraints.equality.rows import BROKEN, ON
 from worldline._src.kernels.constraints.islands import LARGEST_DENSE
 from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, FAMILY_STAGES, narrow_sort
 from worldline._src.kernels.narrowphase.links import LINKED

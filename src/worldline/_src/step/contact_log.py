@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from worldline._src.jit import stage
-from worldline._src.kernels.constraints import contact_log as log
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.constraints.contact import log
 from worldline._src.kernels.constraints.tables import CONTACT_COUNT, contact_frame_view, contact_memory_view
 from worldline._src.kinds import float64, int64
 from worldline._src.scalar.columns import Block

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stage that looks after the energy of an island with hard contacts, after its solver.
 
-Nearly all islands pass for the cost of looking; see `kernels/constraints/recovery_energy.py`.
+Nearly all islands pass for the cost of looking; see `kernels/constraints/contact/recovery_energy.py`.
 """
 
 from __future__ import annotations
 
 from worldline._src.jit import stage
-from worldline._src.kernels.constraints.recovery_energy import IslandTrees, bound_energy
+from worldline._src.kernels.constraints.contact.recovery_energy import IslandTrees, bound_energy
 from worldline._src.kernels.constraints.solve import IslandRows
 from worldline._src.kernels.constraints.tables import (
     contact_frame_view,

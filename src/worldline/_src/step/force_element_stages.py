@@ -16,9 +16,8 @@ from worldline._src.kernels import (
     tendons,
 )
 from worldline._src.kernels import transmissions as holds
-from worldline._src.kernels.constraints import equality_rows as equalities
-from worldline._src.kernels.constraints import motor_rows as motors
-from worldline._src.kernels.constraints import tendon_rows as rows_of_tendons
+from worldline._src.kernels.constraints.equality import rows as equalities
+from worldline._src.kernels.constraints.motor import rows as motors
 from worldline._src.kernels.constraints.tables import (
     actuator_view,
     anchor_pose_view,
@@ -36,6 +35,7 @@ from worldline._src.kernels.constraints.tables import (
     tendon_view,
     weight_view,
 )
+from worldline._src.kernels.constraints.tendon import rows as rows_of_tendons
 from worldline._src.model.views import (
     acceleration_view,
     chain_view,

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two-pass contact solve (split impulse): positions first, then velocities.
 
-`solve_islands` marks the steps that need it (`kernels/constraints/impacts.py`). The difference of both passes
-moves the coordinates after integration and leaves no trace in the velocities. Other steps cost a few
+`solve_islands` marks the steps that need it (`kernels/constraints/contact/impacts.py`). The difference of both
+passes moves the coordinates after integration and leaves no trace in the velocities. Other steps cost a few
 copies here. Whether an island may have all of its restitution shows in the velocity pass
 (`restitution.py`). Where it may not, both passes are made again, positions with the share that is left.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from worldline._src.jit import inline, stage
 from worldline._src.kernels import configuration
-from worldline._src.kernels.constraints.impacts import POSITION_PASS, SLOW, VELOCITY_PASS
+from worldline._src.kernels.constraints.contact.impacts import POSITION_PASS, SLOW, VELOCITY_PASS
 from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
     AGAIN_LINK,

@@ -13,15 +13,16 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from worldline._src.jit import DISABLED, Stage, inline, stage
-from worldline._src.kernels.constraints import boxed, islands, matching, row_pgs, sleeping
+from worldline._src.kernels.constraints import boxed, islands, row_pgs, sleeping
 from worldline._src.kernels.constraints import free_bodies as free
 from worldline._src.kernels.constraints import island_mass as mass
 from worldline._src.kernels.constraints.body_blocks import SIDE
 from worldline._src.kernels.constraints.body_ncg import Conjugate
 from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts
 from worldline._src.kernels.constraints.body_restitution import Bounces
-from worldline._src.kernels.constraints.impacts import POSITION_PASS
-from worldline._src.kernels.constraints.recovery_energy import IslandTrees, Motion, part_jammed_bodies
+from worldline._src.kernels.constraints.contact import matching
+from worldline._src.kernels.constraints.contact.impacts import POSITION_PASS
+from worldline._src.kernels.constraints.contact.recovery_energy import IslandTrees, Motion, part_jammed_bodies
 from worldline._src.kernels.constraints.restitution import forget_rows
 from worldline._src.kernels.constraints.solve import (
     IslandRows,

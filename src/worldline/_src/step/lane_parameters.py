@@ -17,8 +17,8 @@ import numpy as np
 from worldline._src.errors import CapabilityError
 from worldline._src.kernels.actuation import ACTIVATION, BIAS, CONTROL, FORCE, GAIN, MOTOR, MUSCLE
 from worldline._src.kernels.constraints import tables as t
-from worldline._src.kernels.constraints.contact_rows import LEAST_FRICTION
-from worldline._src.kernels.constraints.motor_rows import UNLIMITED
+from worldline._src.kernels.constraints.contact.rows import LEAST_FRICTION
+from worldline._src.kernels.constraints.motor.rows import UNLIMITED
 from worldline._src.kernels.narrowphase import tables as hits
 from worldline._src.model.fields import FIELDS
 from worldline._src.spatial.poses import Array

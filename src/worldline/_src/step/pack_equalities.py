@@ -11,8 +11,8 @@ import numpy as np
 
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.equality.columns import EqualityColumns
-from worldline._src.kernels.constraints.equality_kinds import ROW_COUNT
-from worldline._src.kernels.constraints.equality_rows import ACCELERATION, EFFORT, NO_MOTOR, VELOCITY
+from worldline._src.kernels.constraints.equality.kinds import ROW_COUNT
+from worldline._src.kernels.constraints.equality.rows import ACCELERATION, EFFORT, NO_MOTOR, VELOCITY
 from worldline._src.model.constraint_tables import ClosureFamily, Equalities, LoopJoints
 from worldline._src.model.equality_kinds import KERNEL_KINDS, EqualityKind
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointDrive, JointType

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.constraints.contact.impacts import FASTEST
 from worldline._src.kernels.constraints.friction.columns import FrictionColumns
-from worldline._src.kernels.constraints.impacts import FASTEST
 from worldline._src.kernels.constraints.limit.columns import LimitColumns
 from worldline._src.model.force_tables import ForceModels
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointType

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from worldline._src.kernels.constraints.motor_rows import MIMIC, SERVO
+from worldline._src.kernels.constraints.motor.rows import MIMIC, SERVO
 from worldline._src.kernels.constraints.tables import ConstraintColumns
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import UNLIMITED_SPEED, Model

@@ -21,7 +21,7 @@ from worldline._src.collision.arenas import Arenas as CollisionArenas
 from worldline._src.errors import CapabilityError, OperationError
 from worldline._src.jit import Stage
 from worldline._src.kernels.constraints import tables as rows
-from worldline._src.kernels.constraints.equality_rows import ON
+from worldline._src.kernels.constraints.equality.rows import ON
 from worldline._src.kernels.narrowphase.tables import ENTRY as _COLLISION_ENTRY
 from worldline._src.kernels.narrowphase.tables import PAIRS
 from worldline._src.kernels.narrowphase.tables import TABLE as _COLLISION_TABLE

@@ -32,6 +32,7 @@ from worldline._src.kernels.constraints.body_blocks import (
     store_side,
 )
 from worldline._src.kernels.constraints.body_newton import BodyNewtonWork, body_newton
+from worldline._src.kernels.constraints.contact.impacts import POSITION_PASS
 from worldline._src.kernels.constraints.dual_pgs import (
     DualRows,
     DualWork,
@@ -39,7 +40,6 @@ from worldline._src.kernels.constraints.dual_pgs import (
     prepare_rows,
     visit_rows,
 )
-from worldline._src.kernels.constraints.impacts import POSITION_PASS
 from worldline._src.kernels.constraints.jacobians import part_velocity
 from worldline._src.kernels.constraints.newton import NewtonOptions
 from worldline._src.kernels.constraints.no_slip import stop_cone, stop_edges

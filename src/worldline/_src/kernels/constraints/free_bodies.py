@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.body_pgs import prepare_contact, warm_start
 from worldline._src.kernels.constraints.body_restitution import limit_body_restitution
-from worldline._src.kernels.constraints.contact_rows import combined_material, first_tangent, set_frame
-from worldline._src.kernels.constraints.impacts import (
+from worldline._src.kernels.constraints.contact.impacts import (
     BOTH,
     POSITION_PASS,
     SLOWEST,
@@ -25,6 +24,7 @@ from worldline._src.kernels.constraints.impacts import (
     impact_of,
     touches,
 )
+from worldline._src.kernels.constraints.contact.rows import combined_material, first_tangent, set_frame
 from worldline._src.kernels.constraints.impedance import elliptic_first_regularizer
 from worldline._src.kernels.constraints.jams import solve_contacts
 from worldline._src.kernels.constraints.tables import (

@@ -11,8 +11,8 @@ and H = M + J^T W J the Hessian of the active set. The gradient in dual numbers 
 so one Newton step from the solution, with one factorisation for all directions, gives da/dx; its value
 part takes off what the solver left.
 
-Contacts that obey Coulomb's law have the slip of the solution taken off their normal target (`coulomb.py`).
-With it the slack of the normal is r_0 + |mu r_t|, and the matrix is no longer symmetric: every such contact
+Contacts that obey Coulomb's law have the slip of the solution taken off their normal target
+(`contact/coulomb.py`). With it the slack of the normal is r_0 + |mu r_t|, and the matrix is no longer symmetric: every such contact
 adds (J^T W e_0) (d|mu r_t| / da).
 
 Relaxed complementarity. A one-sided row solves 0 <= f, 0 <= s, f s = 0 with s = r + R f and R = 1 / D: its
@@ -39,7 +39,7 @@ from worldline._src.kernels.constraints.cone import (
     sliding_forces,
     sliding_hessian,
 )
-from worldline._src.kernels.constraints.coulomb import slip_norm
+from worldline._src.kernels.constraints.contact.coulomb import slip_norm
 from worldline._src.kernels.constraints.jacobians import hide_prescribed
 from worldline._src.kernels.constraints.row_forces import plain_zone
 from worldline._src.kernels.constraints.rows import CONE, UNILATERAL

@@ -11,7 +11,7 @@ contact forces that held it are kept while it sleeps.
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.constraints.contact_rows import first_tangent, set_frame
+from worldline._src.kernels.constraints.contact.rows import first_tangent, set_frame
 from worldline._src.kernels.constraints.tables import (
     CONTACT_END,
     CONTACT_FIRST,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.constraints.coulomb import TURNS, guess_de_saxce, update_de_saxce
+from worldline._src.kernels.constraints.contact.coulomb import TURNS, guess_de_saxce, update_de_saxce
 from worldline._src.kernels.constraints.jacobians import hide_prescribed
 from worldline._src.kernels.constraints.newton import NewtonOptions, newton
 from worldline._src.kernels.constraints.rows import CONE

@@ -19,7 +19,7 @@ from worldline._src.kernels.constraints.contact.columns import (
     WeightView,
 )
 from worldline._src.kernels.constraints.equality.columns import EqualityColumns, EqualityView
-from worldline._src.kernels.constraints.equality_kinds import (  # noqa: F401 # for those that pack columns
+from worldline._src.kernels.constraints.equality.kinds import (  # noqa: F401 # for those that pack columns
     AXIS,
     DISTANCE,
     JOINT,

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.constraints.joint_rows import limit_error
+from worldline._src.kernels.constraints.limit.rows import limit_error
 from worldline._src.kernels.constraints.tables import ALL_ROWS, NUMBER, OF_LIMIT
 from worldline._src.kernels.sensors.tables import (
     ACTUATOR_FORCE,

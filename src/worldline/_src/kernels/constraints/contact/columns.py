@@ -33,7 +33,7 @@ class ContactColumns(Columns):
     )
     last_id: Integers = integers("ncontact", 4, doc="Shapes and feature in the last step, 1 if touching.")
     contact_match: Integers = integers("ncontact", doc="Index of the same contact in the last step, or -1.")
-    bucket: Integers = integers("nbucket", doc="Hash table; see matching.py.")
+    bucket: Integers = integers("nbucket", doc="Hash table; see contact/matching.py.")
     contact_row: Integers = integers(
         "ncontact", 2, doc="First row of a contact in its island and its condim."
     )
@@ -43,7 +43,7 @@ class ContactColumns(Columns):
     last_point: Numbers = numbers("ncontact", 3, doc="Their positions, world frame.")
     frame: Numbers = numbers("ncontact", 9, doc="Axes of contacts in rows, normal first.")
     de_saxce: Numbers = numbers(
-        "ncontact", doc="De Saxce correction of Coulomb's law, or -1; see coulomb.py."
+        "ncontact", doc="De Saxce correction of Coulomb's law, or -1; see contact/coulomb.py."
     )
     de_saxce_error: Numbers = numbers("ncontact", doc="How far the last solve was from it.")
     bounce: Numbers = numbers(

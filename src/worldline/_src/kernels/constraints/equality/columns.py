@@ -28,7 +28,7 @@ class EqualityColumns(Columns):
     )
     equality_span: Integers = index("nequality", 2, doc="First and end of its numbers in equality_data.")
     equality_data: Numbers = constant("nequality_data", doc="Numbers of kinds that have many.")
-    equality_motor: Integers = index("nequality", doc="What drives its coordinate; see `equality_rows.py`.")
+    equality_motor: Integers = index("nequality", doc="What drives its coordinate; see `equality/rows.py`.")
     equality_effort: Numbers = constant(
         "nequality", 2, doc="Least and largest effort of its motor [N or N m]."
     )

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.constraints.coulomb import NONE
-from worldline._src.kernels.constraints.impacts import (
+from worldline._src.kernels.constraints.contact.coulomb import NONE
+from worldline._src.kernels.constraints.contact.impacts import (
     BOTH,
     SLOWEST,
     Moment,
@@ -46,6 +46,7 @@ from worldline._src.kernels.constraints.tables import (
     HARD,
     IMPEDANCE,
     IS_SPLIT,
+    OF_CONTACT,
     RATIO,
     RECOVERY_SPEED,
     ROWS,
@@ -372,7 +373,7 @@ def contact_rows(contacts, bodies, shapes, island, moving, rows_out, notes_out, 
         if impact.parts != 0:
             counter[BOUNCED] |= SPLIT
         for row in range(n, n + count):
-            notes_out.row_note[row, 0], notes_out.row_note[row, 1] = 3, k
+            notes_out.row_note[row, 0], notes_out.row_note[row, 1] = OF_CONTACT, k
             notes_out.row_active[row] = active
             notes_out.row_first[row] = moved.first - moved.first % PACK
             notes_out.row_end[row] = (moved.end + PACK - 1) // PACK * PACK

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.constraints.impacts import FASTEST, POSITION_PASS, SLOW
+from worldline._src.kernels.constraints.contact.impacts import FASTEST, POSITION_PASS, SLOW
 from worldline._src.kernels.constraints.restitution import forget_rows, most_restitution
 from worldline._src.kernels.constraints.solve import give_back, record_contacts, record_rows
 from worldline._src.kernels.constraints.tables import (

@@ -23,7 +23,8 @@ from __future__ import annotations
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.anchors import anchor_position, anchor_rotation
 from worldline._src.kernels.constraints.bounded_rows import bound_row, constant_part, whole_force
-from worldline._src.kernels.constraints.equality_kinds import (
+from worldline._src.kernels.constraints.contact.impacts import FASTEST, SLOW
+from worldline._src.kernels.constraints.equality.kinds import (
     JOINT,
     ROW_COUNT,
     SLIDE,
@@ -33,7 +34,6 @@ from worldline._src.kernels.constraints.equality_kinds import (
     is_carried,
     set_axis,
 )
-from worldline._src.kernels.constraints.impacts import FASTEST, SLOW
 from worldline._src.kernels.constraints.impedance import impedance, reference_acceleration, regularizer
 from worldline._src.kernels.constraints.jacobians import clear_rows, row_velocity
 from worldline._src.kernels.constraints.laws import (
@@ -44,8 +44,8 @@ from worldline._src.kernels.constraints.laws import (
     pair_weights,
     soft_row,
 )
+from worldline._src.kernels.constraints.limit.stops import hard_stop, mark_split
 from worldline._src.kernels.constraints.rows import EQUALITY, FRICTION, UNILATERAL
-from worldline._src.kernels.constraints.stops import hard_stop, mark_split
 from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
     ALL_ROWS,

@@ -25,7 +25,7 @@ POSITION_PASS, VELOCITY_PASS, BOTH = 0, 1, 2
 SLOW = 1.0
 """Penetration recovery up to which it stays in the velocity, with all momentum kept [m/s].
 
-Islands that would gain too much by it have none in their velocity; see `recovery_energy.py`.
+Islands that would gain too much by it have none in their velocity; see `contact/recovery_energy.py`.
 """
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kinds of equalities: numbers, counts of rows, and axes and residuals of those between two anchors.
 
-Residuals are those of the first anchor against the second; `equality_rows.py` turns axes into Jacobian rows
+Residuals are those of the first anchor against the second; `equality/rows.py` turns axes into Jacobian rows
 and residuals into references. An axis has a direction along which points move, one about which bodies turn,
 and J' v less what accelerations without constraints bring.
 """

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of joints: position limits, by number, angle or distance, and dry friction.
+"""Rows of limits: of a number, of the angle of a rotation, of a distance.
 
 Generic over the scalar: a row is made when any world needs it, and `row_active` says in which it counts.
 """
@@ -10,11 +10,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.constraints.impedance import regularizer
 from worldline._src.kernels.constraints.jacobians import clear_rows
-from worldline._src.kernels.constraints.laws import HARDNESS, load_law
-from worldline._src.kernels.constraints.rows import FRICTION, UNILATERAL
-from worldline._src.kernels.constraints.stops import looks_ahead, mark_split, stop_row
+from worldline._src.kernels.constraints.laws import load_law
+from worldline._src.kernels.constraints.limit.stops import looks_ahead, mark_split, stop_row
+from worldline._src.kernels.constraints.rows import UNILATERAL
 from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
     ANGLE,
@@ -32,40 +31,6 @@ from worldline._src.spatial.vec3 import Vec3
 
 _NO_DIRECTION = 1e-12
 """Angle or distance below which it has no direction [rad or m]."""
-
-
-@kernel
-def friction_rows(friction, weights, island, v, rows_out, notes_out):
-    """One row a degree of freedom with dry friction: it wants to stand still, within a force."""
-    for i in range(island.counter[TREE_FIRST], island.counter[TREE_END]):
-        t = island.island_tree[i]
-        for k in range(island.tree_friction[t], island.tree_friction[t + 1]):
-            _friction_row(friction, k, weights, island.dof_column, v, rows_out, notes_out)
-
-
-@inline
-def _friction_row(friction, k, weights, column, v, rows_out, notes_out):
-    h, counter = weights.option[STEP], notes_out.counter
-    n = counter[ROWS]
-    if n >= rows_out.kind.shape[0]:
-        counter[DROPPED] += 1
-    else:
-        d = friction.friction_dof[k]
-        j = column[d]
-        clear_rows(rows_out.J, n, 1)
-        rows_out.J[n, j] = 1.0
-        damping, share = friction.friction_law[k, 1], friction.friction_law[k, 2]
-        A = weights.dof_invweight[d]
-        if share >= 1.0:
-            # hard: rest is reached within the step
-            rows_out.aref[n], rows_out.D[n] = v[j] * (-1.0 / h), 1.0 / (HARDNESS * A)
-        else:
-            rows_out.aref[n] = (-damping / friction.friction_law[k, 3]) * v[j]
-            rows_out.D[n] = 1.0 / regularizer(share, constant(A, v[j]))
-        rows_out.bound[n], rows_out.kind[n], rows_out.dim[n] = friction.own_friction_law[k, 0], FRICTION, 0
-        notes_out.row_residual[n], notes_out.row_active[n] = 0.0, 1.0
-        notes_out.row_note[n, 0], notes_out.row_note[n, 1] = 1, k
-        counter[ROWS] = n + 1
 
 
 class LimitError(NamedTuple):

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels import configuration, impulse_response
-from worldline._src.kernels.constraints.joint_rows import limit_error
-from worldline._src.kernels.constraints.stops import QUIET
+from worldline._src.kernels.constraints.limit.rows import limit_error
+from worldline._src.kernels.constraints.limit.stops import QUIET
 from worldline._src.kernels.constraints.tables import ERP, HARD, KIND, NUMBER
 from worldline._src.scalar.ops import any_of, constant, minimum, where
 

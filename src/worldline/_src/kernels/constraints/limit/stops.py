@@ -6,7 +6,7 @@ A hard limit stops what reaches it within the step (inelastic impact, or restitu
 impulse takes kinetic energy and adds none. What is beyond the limit is brought back by a displacement at a
 bounded speed, which leaves no velocity behind (split impulse). Steps that are solved for positions and for
 velocities take it from the position pass; the others move coordinates after integration, see
-`limit_recovery.py`, or recover slowly with the velocity where they have no such stage.
+`limit/recovery.py`, or recover slowly with the velocity where they have no such stage.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline
-from worldline._src.kernels.constraints.impacts import BOTH, POSITION_PASS
+from worldline._src.kernels.constraints.contact.impacts import BOTH, POSITION_PASS
 from worldline._src.kernels.constraints.laws import HARDNESS, SOFTEST, soft_row
 from worldline._src.kernels.constraints.tables import BOUNCED, HARD, IS_SPLIT, SAFE, SOLVE_PASS, SPLIT, STEP
 from worldline._src.scalar.ops import any_of, constant, maximum, minimum, where
