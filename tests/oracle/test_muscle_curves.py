@@ -22,12 +22,12 @@ LENGTHS = (0.1, 0.45)
 
 
 @entry
-def curves(numbers, length, rate):
+def curves(numbers, bounds, length, rate):
     """Gain, its slope by the rate, and passive force."""
     return (
-        muscles.muscle_gain(numbers, 0, 0, 9, length, rate),
-        muscles.muscle_slope(numbers, 0, 0, 9, length, rate),
-        muscles.muscle_bias(numbers, 0, 0, 9, length),
+        muscles.muscle_gain(numbers, bounds, 0, length, rate),
+        muscles.muscle_slope(numbers, bounds, 0, length, rate),
+        muscles.muscle_bias(numbers, bounds, 0, length),
     )
 
 
@@ -37,7 +37,7 @@ def rate_of(control, activation, rise, fall, width):
 
 
 def table(setting):
-    return np.array([[*setting, *LENGTHS]])
+    return np.array([setting])
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -47,7 +47,7 @@ def test_force_by_length_and_speed(setting):
     scaled = np.linspace(0.3, 2.2, 24)
     for length in LENGTHS[0] + (scaled - setting[0]) * best:
         for rate in np.linspace(-1.3, 1.3, 21) * best * setting[6]:
-            gain, _, bias = curves(numbers, length, rate)
+            gain, _, bias = curves(numbers, np.array([LENGTHS]), length, rate)
             wanted = mujoco.mju_muscleGain(length, rate, LENGTHS, 1.0, setting)
             assert gain == pytest.approx(wanted, rel=1e-12, abs=1e-12)
             wanted = mujoco.mju_muscleBias(length, LENGTHS, 1.0, setting)
@@ -61,9 +61,13 @@ def test_slope_by_the_speed_is_that_of_the_force(setting):
     length, d = LENGTHS[0] + (0.93 - setting[0]) * best, 1e-6
     speeds = best * setting[6]
     for v in (-1.2, -0.7, -0.2, 0.1 * (setting[8] - 1.0), 0.8 * (setting[8] - 1.0), 1.1):
-        high, low = (curves(numbers, length, (v + s * d) * speeds)[0] for s in (1.0, -1.0))
+        high, low = (
+            curves(numbers, np.array([LENGTHS]), length, (v + s * d) * speeds)[0] for s in (1.0, -1.0)
+        )
         wanted = (high - low) / (2.0 * d * speeds)
-        assert curves(numbers, length, v * speeds)[1] == pytest.approx(wanted, rel=1e-7, abs=1e-6)
+        assert curves(numbers, np.array([LENGTHS]), length, v * speeds)[1] == pytest.approx(
+            wanted, rel=1e-7, abs=1e-6
+        )
 
 
 @pytest.mark.parametrize("width", [0.0, 0.3])

@@ -416,9 +416,10 @@ def _clamped_actuators(runtime: Runtime) -> tuple[str, ...]:
     if constraints is None or table is None or not constraints.drives:
         return ()
     column, working = constraints.column, constraints.actuators
-    control, force, numbers = column.control, column.act_force, column.act_number
-    beyond = (control < numbers[:, 30]) | (control > numbers[:, 31])
-    beyond |= (force <= numbers[:, 32]) | (force >= numbers[:, 33])
+    control, force = column.control, column.act_force
+    controls, forces = column.act_control_range, column.act_force_range
+    beyond = (control < controls[:, 0]) | (control > controls[:, 1])
+    beyond |= (force <= forces[:, 0]) | (force >= forces[:, 1])
     return tuple(table.label[working[u]] for u in np.flatnonzero(beyond).tolist())
 
 

@@ -23,13 +23,10 @@ from worldline._src.kernels.muscles import muscle_bias, muscle_gain, muscle_rate
 from worldline._src.kernels.transmissions import LINEAR
 from worldline._src.scalar.ops import absolute, clamp, constant, maximum, minimum, where
 
-# columns of act_number
-GAIN, BIAS, _DYNAMICS, CONTROL, FORCE, ACTIVATION, LENGTH = 0, 10, 20, 30, 32, 34, 36
-
 AFFINE, MUSCLE = 1, 2
 _INTEGRATOR, _MUSCLE_DYNAMICS, CURRENT, PID, PID_DISCRETE, MOTOR = 1, 4, 5, 6, 7, 8
-# columns of act_number: parameters of controllers of position; those of a current are in motors.py
-_KP, _KI, _KD, _SLEWMAX, _IMAX = 20, 21, 22, 23, 24
+# act_dynamics of controllers of position; those of a current are in motors.py
+_KP, _KI, _KD, _SLEWMAX, _IMAX = range(5)
 # columns of act_kind
 _FIRST, _SIZE, _HAS_INTEGRAL, _HAS_SETPOINT = 3, 5, 6, 7
 _LEAST_TIME = 1e-15
@@ -39,34 +36,35 @@ within the first one of Runge-Kutta."""
 
 
 @inline
-def within(numbers, u, at, x):
-    """`x` within the pair of bounds at a column."""
-    return clamp(x, numbers[u, at], numbers[u, at + 1])
+def within(bounds, u, x):
+    """`x` within the bounds of actuator `u`."""
+    return clamp(x, bounds[u, 0], bounds[u, 1])
 
 
 @inline
-def _polynomial(numbers, u, at, length, rate):
-    return numbers[u, at] + numbers[u, at + 1] * length + numbers[u, at + 2] * rate
+def _affine(parameters, u, length, rate):
+    """p_0 + p_1 length + p_2 rate."""
+    return parameters[u, 0] + parameters[u, 1] * length + parameters[u, 2] * rate
 
 
 @inline
-def current_rate(numbers, u, control, speed, current):
+def current_rate(dynamics, u, control, speed, current):
     """di/dt = ((V - K speed) / R - i) / tau of a motor with inductance, before its limit."""
-    steady = (control - speed * numbers[u, CONSTANT]) * (1.0 / numbers[u, RESISTANCE])
-    return (steady - current) * (1.0 / max(numbers[u, TIME], _LEAST_TIME))
+    steady = (control - speed * dynamics[u, CONSTANT]) * (1.0 / dynamics[u, RESISTANCE])
+    return (steady - current) * (1.0 / max(dynamics[u, TIME], _LEAST_TIME))
 
 
 @inline
-def _activation_rate(kind, numbers, u, control, speed, activation):
+def _activation_rate(kind, dynamics, u, control, speed, activation):
     """How fast an activation follows its control."""
-    time = numbers[u, _DYNAMICS]
+    time = dynamics[u, TIME]
     if kind == _INTEGRATOR:
         return control
     if kind == CURRENT:
-        rate, most = current_rate(numbers, u, control, speed, activation), numbers[u, CURRENT_RATE]
+        rate, most = current_rate(dynamics, u, control, speed, activation), dynamics[u, CURRENT_RATE]
         return clamp(rate, -most, most) if most > 0.0 else rate
     if kind == _MUSCLE_DYNAMICS:
-        return muscle_rate(control, activation, time, numbers[u, _DYNAMICS + 1], numbers[u, _DYNAMICS + 2])
+        return muscle_rate(control, activation, time, dynamics[u, 1], dynamics[u, 2])
     return (control - activation) * (1.0 / max(time, _LEAST_TIME))
 
 
@@ -78,7 +76,7 @@ def drive_of(act, u, control):
         drive = act.activation[at]
         if act.act_kind[u, 4] != 0:
             after = drive + act.activation_rate[at] * act.act_blend[u, 0]
-            drive = within(act.own_act_number, u, ACTIVATION, after)
+            drive = within(act.act_activation_range, u, after)
     return drive
 
 
@@ -86,7 +84,7 @@ def drive_of(act, u, control):
 def _setpoint(act, u, at, control):
     """The setpoint at the end of the step, at most slewmax h from the last one, where `at` holds that one."""
     h = act.act_blend[u, 0]
-    before, reach = act.activation[at], act.act_number[u, _SLEWMAX] * h
+    before, reach = act.activation[at], act.act_dynamics[u, _SLEWMAX] * h
     return clamp(control, before - reach, before + reach)
 
 
@@ -96,23 +94,23 @@ def _pid_force(act, u, control, length):
 
     s: setpoint, at most slewmax h from the last one. I: integral of s - length, which stops beyond imax.
     """
-    kind, numbers, at = act.act_kind, act.act_number, act.act_kind[u, _FIRST]
+    kind, dynamics, at = act.act_kind, act.act_dynamics, act.act_kind[u, _FIRST]
     per_step = 1.0 / act.act_blend[u, 0]
     setpoint = control
     if kind[u, _HAS_SETPOINT] != 0:
         setpoint = _setpoint(act, u, at, control)
         act.activation_rate[at] = (setpoint - act.activation[at]) * per_step
         at += 1
-    force = setpoint * numbers[u, _KP]
+    force = setpoint * dynamics[u, _KP]
     if kind[u, _HAS_INTEGRAL] != 0:
-        integral, error, most = act.activation[at], setpoint - length, numbers[u, _IMAX]
+        integral, error, most = act.activation[at], setpoint - length, dynamics[u, _IMAX]
         rate = error
         if most >= 0.0:
             still = constant(0.0, error)
             rate = where(integral >= most, minimum(error, still), rate)
             rate = where(integral <= -most, maximum(error, still), rate)
         act.activation_rate[at] = rate
-        force = force + integral * numbers[u, _KI]
+        force = force + integral * dynamics[u, _KI]
     return force
 
 
@@ -123,7 +121,7 @@ def _pid_discrete_force(act, u, control, length, speed):
     e = s - length. s: setpoint, at most slewmax h from the last one, of which the first step has none.
     I' = I + h e within -imax to imax: the integral at the end of the step.
     """
-    kind, numbers, at = act.act_kind, act.act_number, act.act_kind[u, _FIRST]
+    kind, dynamics, at = act.act_kind, act.act_dynamics, act.act_kind[u, _FIRST]
     h = act.act_blend[u, 0]
     per_step = 1.0 / h
     setpoint, place = control, at + kind[u, _HAS_INTEGRAL]
@@ -133,21 +131,20 @@ def _pid_discrete_force(act, u, control, length, speed):
         act.activation_rate[place] = (setpoint - act.activation[place]) * per_step
         act.activation_rate[place + 1] = (1.0 - known) * per_step
     error = setpoint - length
-    force = error * numbers[u, _KP] - speed * numbers[u, _KD]
+    force = error * dynamics[u, _KP] - speed * dynamics[u, _KD]
     if kind[u, _HAS_INTEGRAL] != 0:
-        after, most = act.activation[at] + error * h, numbers[u, _IMAX]
+        after, most = act.activation[at] + error * h, dynamics[u, _IMAX]
         if most >= 0.0:
             after = clamp(after, -most, most)
         act.activation_rate[at] = (after - act.activation[at]) * per_step
-        force = force + after * numbers[u, _KI]
+        force = force + after * dynamics[u, _KI]
     return force
 
 
 @kernel
 def actuator_forces(q, v, act_io, tau_io):
     """tau grows by moment^T force; forces, lengths and rates of activations are kept."""
-    act, numbers, own = act_io, act_io.act_number, act_io.own_act_number
-    nv = v.shape[0]
+    act, nv = act_io, v.shape[0]
     for u in range(act.act_kind.shape[0]):
         low, high = act.act_span[u, 0], act.act_span[u, 1]
         length, rate = constant(0.0, v[0]), constant(0.0, v[0])
@@ -158,7 +155,7 @@ def actuator_forces(q, v, act_io, tau_io):
                 length = length + act.act_moment[i] * q[act.dof_q[act.act_dof[i]]]
         else:
             length = act.act_size[u, 0]
-        control = within(own, u, CONTROL, act.control[u])
+        control = within(act.act_control_range, u, act.control[u])
         at, kind = act.act_kind[u, _FIRST], act.act_kind[u, 2]
         if kind == PID:
             force = _pid_force(act, u, control, length)
@@ -169,20 +166,20 @@ def actuator_forces(q, v, act_io, tau_io):
         else:
             if at >= 0:
                 act.activation_rate[at] = _activation_rate(
-                    kind, numbers, u, control, rate, act.activation[at]
+                    kind, act.act_dynamics, u, control, rate, act.activation[at]
                 )
             drive = drive_of(act, u, control)
-            gain = constant(own[u, GAIN], rate)
+            gain = constant(act.own_act_gain[u, 0], rate)
             if act.act_kind[u, 0] == AFFINE:
-                gain = _polynomial(own, u, GAIN, length, rate)
+                gain = _affine(act.own_act_gain, u, length, rate)
             elif act.act_kind[u, 0] == MUSCLE:
-                gain = muscle_gain(numbers, u, GAIN, LENGTH, length, rate)
+                gain = muscle_gain(act.act_gain, act.act_length_range, u, length, rate)
             force = gain * drive
         if act.act_kind[u, 1] == AFFINE:
-            force = force + _polynomial(own, u, BIAS, length, rate)
+            force = force + _affine(act.own_act_bias, u, length, rate)
         elif act.act_kind[u, 1] == MUSCLE:
-            force = force + muscle_bias(numbers, u, BIAS, LENGTH, length)
-        force = within(own, u, FORCE, force)
+            force = force + muscle_bias(act.act_bias, act.act_length_range, u, length)
+        force = within(act.act_force_range, u, force)
         act.act_force[u], act.act_size[u, 0], act.act_size[u, 1] = force, length, rate
 
     # the sum on a tendon has bounds, which its actuators share
@@ -229,7 +226,7 @@ def advance_activations(act_io):
         first = act_io.act_kind[u, _FIRST]
         for at in range(first, first + act_io.act_kind[u, _SIZE]):
             after = act_io.activation[at] + act_io.activation_rate[at] * act_io.act_blend[u, 0]
-            act_io.activation[at] = within(act_io.own_act_number, u, ACTIVATION, after)
+            act_io.activation[at] = within(act_io.act_activation_range, u, after)
 
 
 @kernel

@@ -17,9 +17,10 @@ from worldline._src.scalar.exponential import exp_of_negative
 from worldline._src.scalar.ops import absolute, clamp, constant, maximum, where
 from worldline._src.scalar.trigonometry import sincos
 
-# columns of act_number
+# act_gain of a motor
 _COGGING, _PERIODS, _PHASE, _STIFFNESS, _DAMPING, _COULOMB, _STATIC, _STRIBECK = range(8)
-TIME, CONSTANT, RESISTANCE, CURRENT_RATE, HEAT_RESISTANCE, _HEAT, _ALPHA, _AMBIENT, _REFERENCE = range(20, 29)
+# act_dynamics of a motor
+TIME, CONSTANT, RESISTANCE, CURRENT_RATE, HEAT_RESISTANCE, _HEAT, _ALPHA, _AMBIENT, _REFERENCE = range(9)
 # columns of act_kind
 _FIRST, _EARLY, _SIZE = 3, 4, 5
 _LEAST = 1e-15
@@ -28,51 +29,51 @@ _LEAST = 1e-15
 @inline
 def resistance(act, u):
     """R of motor `u` at its temperature."""
-    numbers, like = act.act_number, act.control[u]
-    R = constant(numbers[u, RESISTANCE], like)
-    if numbers[u, HEAT_RESISTANCE] > 0.0:
-        above = act.activation[act.act_kind[u, _FIRST]] + (numbers[u, _AMBIENT] - numbers[u, _REFERENCE])
-        R = R * (1.0 + above * numbers[u, _ALPHA])
+    dynamics, like = act.act_dynamics, act.control[u]
+    R = constant(dynamics[u, RESISTANCE], like)
+    if dynamics[u, HEAT_RESISTANCE] > 0.0:
+        above = act.activation[act.act_kind[u, _FIRST]] + (dynamics[u, _AMBIENT] - dynamics[u, _REFERENCE])
+        R = R * (1.0 + above * dynamics[u, _ALPHA])
     return maximum(R, constant(_LEAST, like))
 
 
 @inline
 def _bristle(act, u):
     """Where the deflection of the bristles of motor `u` is among the activations."""
-    return act.act_kind[u, _FIRST] + (1 if act.act_number[u, HEAT_RESISTANCE] > 0.0 else 0)
+    return act.act_kind[u, _FIRST] + (1 if act.act_dynamics[u, HEAT_RESISTANCE] > 0.0 else 0)
 
 
 @inline
-def _bristle_decay(numbers, u, speed):
+def _bristle_decay(friction, u, speed):
     """s0 |w| / g(w): how fast bristles relax [1/s]."""
-    ratio = speed * (1.0 / max(numbers[u, _STRIBECK], _LEAST))
-    rubs, sticks = numbers[u, _COULOMB], numbers[u, _STATIC]
+    ratio = speed * (1.0 / max(friction[u, _STRIBECK], _LEAST))
+    rubs, sticks = friction[u, _COULOMB], friction[u, _STATIC]
     g = rubs + (sticks - rubs) * exp_of_negative(-(ratio * ratio))
-    return numbers[u, _STIFFNESS] * absolute(speed) / maximum(g, constant(_LEAST, g))
+    return friction[u, _STIFFNESS] * absolute(speed) / maximum(g, constant(_LEAST, g))
 
 
 @inline
 def motor_force(act, u, control, speed):
     """K i, the electric force of motor `u`; the rates of its states are kept."""
-    numbers, first = act.act_number, act.act_kind[u, _FIRST]
-    R, K = resistance(act, u), numbers[u, CONSTANT]
+    dynamics, friction, first = act.act_dynamics, act.act_gain, act.act_kind[u, _FIRST]
+    R, K = resistance(act, u), dynamics[u, CONSTANT]
     steady = (control - speed * K) / R
     current, rate = steady, constant(0.0, speed)
-    if numbers[u, TIME] > 0.0:
+    if dynamics[u, TIME] > 0.0:
         # di/dt = (steady - i) / time, within its limit
-        at, most = first + act.act_kind[u, _SIZE] - 1, numbers[u, CURRENT_RATE]
+        at, most = first + act.act_kind[u, _SIZE] - 1, dynamics[u, CURRENT_RATE]
         current = act.activation[at]
-        rate = (steady - current) * (1.0 / numbers[u, TIME])
+        rate = (steady - current) * (1.0 / dynamics[u, TIME])
         if most > 0.0:
             rate = clamp(rate, -most, most)
         act.activation_rate[at] = rate
-    if numbers[u, HEAT_RESISTANCE] > 0.0:
-        loss = act.activation[first] * (1.0 / numbers[u, HEAT_RESISTANCE])
-        act.activation_rate[first] = (R * current * current - loss) * (1.0 / numbers[u, _HEAT])
-    if numbers[u, _STIFFNESS] > 0.0:
+    if dynamics[u, HEAT_RESISTANCE] > 0.0:
+        loss = act.activation[first] * (1.0 / dynamics[u, HEAT_RESISTANCE])
+        act.activation_rate[first] = (R * current * current - loss) * (1.0 / dynamics[u, _HEAT])
+    if friction[u, _STIFFNESS] > 0.0:
         at = _bristle(act, u)
-        act.activation_rate[at] = speed - _bristle_decay(numbers, u, speed) * act.activation[at]
-    if numbers[u, TIME] > 0.0 and act.act_kind[u, _EARLY] != 0:
+        act.activation_rate[at] = speed - _bristle_decay(friction, u, speed) * act.activation[at]
+    if dynamics[u, TIME] > 0.0 and act.act_kind[u, _EARLY] != 0:
         current = current + rate * act.act_blend[u, 0]
     return K * current
 
@@ -80,14 +81,14 @@ def motor_force(act, u, control, speed):
 @inline
 def mechanical_force(act, u):
     """Cogging and friction of motor `u`, from its length and the rates that `motor_force` kept."""
-    numbers = act.act_number
+    friction = act.act_gain
     force = constant(0.0, act.control[u])
-    if numbers[u, _COGGING] != 0.0:
-        phase = act.act_size[u, 0] * numbers[u, _PERIODS] + numbers[u, _PHASE]
-        force = force + numbers[u, _COGGING] * sincos(phase)[0]
-    if numbers[u, _STIFFNESS] > 0.0:
+    if friction[u, _COGGING] != 0.0:
+        phase = act.act_size[u, 0] * friction[u, _PERIODS] + friction[u, _PHASE]
+        force = force + friction[u, _COGGING] * sincos(phase)[0]
+    if friction[u, _STIFFNESS] > 0.0:
         at = _bristle(act, u)
-        pull = act.activation[at] * numbers[u, _STIFFNESS] + act.activation_rate[at] * numbers[u, _DAMPING]
+        pull = act.activation[at] * friction[u, _STIFFNESS] + act.activation_rate[at] * friction[u, _DAMPING]
         force = force - pull
     return force
 
@@ -95,19 +96,19 @@ def mechanical_force(act, u):
 @inline
 def advance_motor(act, u):
     """States of motor `u` one step later; bristles in closed form for the speed at hand."""
-    numbers, first = act.act_number, act.act_kind[u, _FIRST]
+    dynamics, friction, first = act.act_dynamics, act.act_gain, act.act_kind[u, _FIRST]
     h = act.act_blend[u, 1]
-    if numbers[u, HEAT_RESISTANCE] > 0.0:
+    if dynamics[u, HEAT_RESISTANCE] > 0.0:
         act.activation[first] = act.activation[first] + act.activation_rate[first] * h
-    if numbers[u, _STIFFNESS] > 0.0:
+    if friction[u, _STIFFNESS] > 0.0:
         # z' = w - d z: z(h) = e z + (1 - e) / d w with e = exp(-d h)
         at, speed = _bristle(act, u), act.act_size[u, 1]
-        decay = _bristle_decay(numbers, u, speed)
+        decay = _bristle_decay(friction, u, speed)
         left = exp_of_negative(-decay * h)
         fast = decay > _LEAST
         reach = where(fast, (1.0 - left) / where(fast, decay, constant(1.0, decay)), constant(1.0, decay) * h)
         act.activation[at] = left * act.activation[at] + reach * speed
-    if numbers[u, TIME] > 0.0:
+    if dynamics[u, TIME] > 0.0:
         at = first + act.act_kind[u, _SIZE] - 1
         act.activation[at] = act.activation[at] + act.activation_rate[at] * act.act_blend[u, 0]
 
@@ -115,17 +116,17 @@ def advance_motor(act, u):
 @inline
 def motor_slope(act, u):
     """Change of the electric force of motor `u` by speed, at the end of a step."""
-    numbers, K = act.act_number, act.act_number[u, CONSTANT]
+    dynamics, K = act.act_dynamics, act.act_dynamics[u, CONSTANT]
     slope = -K * K / resistance(act, u)
-    if numbers[u, TIME] > 0.0:
-        at, most = act.act_kind[u, _FIRST] + act.act_kind[u, _SIZE] - 1, numbers[u, CURRENT_RATE]
+    if dynamics[u, TIME] > 0.0:
+        at, most = act.act_kind[u, _FIRST] + act.act_kind[u, _SIZE] - 1, dynamics[u, CURRENT_RATE]
         is_limited = most > 0.0 and abs(act.activation_rate[at]) >= most
         early = 0.0 if is_limited or act.act_kind[u, _EARLY] == 0 else act.act_blend[u, 0]
-        slope = slope * early / numbers[u, TIME]
+        slope = slope * early / dynamics[u, TIME]
     return slope
 
 
 @inline
 def bristle_damping(act, u):
     """s1 where motor `u` has bristles: what friction loses by speed beside their deflection."""
-    return act.act_number[u, _DAMPING] if act.act_number[u, _STIFFNESS] > 0.0 else 0.0
+    return act.act_gain[u, _DAMPING] if act.act_gain[u, _STIFFNESS] > 0.0 else 0.0

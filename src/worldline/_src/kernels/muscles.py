@@ -18,11 +18,11 @@ _SMALL = 1e-15
 
 
 @inline
-def _length(numbers, u, at, bounds, length):
-    """Length in units of the best one; `bounds` is the column of the range of lengths."""
-    low, high = numbers[u, bounds], numbers[u, bounds + 1]
-    best = (high - low) / max(numbers[u, at + 1] - numbers[u, at], _SMALL)
-    return numbers[u, at] + (length - low) * (1.0 / max(best, _SMALL)), best
+def _length(parameters, bounds, u, length):
+    """Length in units of the best one; `bounds` are the ranges of lengths."""
+    low, high = bounds[u, 0], bounds[u, 1]
+    best = (high - low) / max(parameters[u, 1] - parameters[u, 0], _SMALL)
+    return parameters[u, 0] + (length - low) * (1.0 / max(best, _SMALL)), best
 
 
 @inline
@@ -40,39 +40,39 @@ def _active(x, shortest, longest):
 
 
 @inline
-def muscle_gain(numbers, u, at, bounds, length, rate):
+def muscle_gain(parameters, bounds, u, length, rate):
     """Force per activation, negative as it pulls."""
-    x, best = _length(numbers, u, at, bounds, length)
-    v = rate * (1.0 / max(best * numbers[u, at + 6], _SMALL))
-    most = numbers[u, at + 8]
+    x, best = _length(parameters, bounds, u, length)
+    v = rate * (1.0 / max(best * parameters[u, 6], _SMALL))
+    most = parameters[u, 8]
     y = most - 1.0
     speed = where(v <= y, most - (y - v) * (y - v) * (1.0 / max(y, _SMALL)), constant(most, v))
     speed = where(v <= 0.0, (v + 1.0) * (v + 1.0), speed)
     speed = where(v <= -1.0, constant(0.0, v), speed)
-    return -numbers[u, at + 2] * _active(x, numbers[u, at + 4], numbers[u, at + 5]) * speed
+    return -parameters[u, 2] * _active(x, parameters[u, 4], parameters[u, 5]) * speed
 
 
 @inline
-def muscle_slope(numbers, u, at, bounds, length, rate):
+def muscle_slope(parameters, bounds, u, length, rate):
     """Change of `muscle_gain` by the rate."""
-    x, best = _length(numbers, u, at, bounds, length)
-    each = 1.0 / max(best * numbers[u, at + 6], _SMALL)
-    v, y = rate * each, numbers[u, at + 8] - 1.0
+    x, best = _length(parameters, bounds, u, length)
+    each = 1.0 / max(best * parameters[u, 6], _SMALL)
+    v, y = rate * each, parameters[u, 8] - 1.0
     slope = where(v <= y, 2.0 * (y - v) * (1.0 / max(y, _SMALL)), constant(0.0, v))
     slope = where(v <= 0.0, 2.0 * (v + 1.0), slope)
     slope = where(v <= -1.0, constant(0.0, v), slope)
-    return -numbers[u, at + 2] * _active(x, numbers[u, at + 4], numbers[u, at + 5]) * slope * each
+    return -parameters[u, 2] * _active(x, parameters[u, 4], parameters[u, 5]) * slope * each
 
 
 @inline
-def muscle_bias(numbers, u, at, bounds, length):
+def muscle_bias(parameters, bounds, u, length):
     """Passive force beyond the best length, negative as it pulls."""
-    x, _ = _length(numbers, u, at, bounds, length)
-    bend = 0.5 * (1.0 + numbers[u, at + 5])
+    x, _ = _length(parameters, bounds, u, length)
+    bend = 0.5 * (1.0 + parameters[u, 5])
     s = (x - 1.0) * (1.0 / max(bend - 1.0, _SMALL))
     share = where(x > 1.0, 0.5 * s * s, constant(0.0, x))
     share = where(x > bend, 0.5 + (x - bend) * (1.0 / max(bend - 1.0, _SMALL)), share)
-    return -numbers[u, at + 2] * numbers[u, at + 7] * share
+    return -parameters[u, 2] * parameters[u, 7] * share
 
 
 @inline

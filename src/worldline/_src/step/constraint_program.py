@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from worldline._src.collision.arenas import Arenas as CollisionArenas
-from worldline._src.kernels.actuation import AFFINE, BIAS, CURRENT, GAIN, MOTOR, MUSCLE
+from worldline._src.kernels.actuation import AFFINE, CURRENT, MOTOR, MUSCLE
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.contact.impacts import BOTH, POSITION_PASS
 from worldline._src.kernels.narrowphase.tables import BALL, CONVEX, FLAT, ROUND, SURFACE
@@ -79,9 +79,9 @@ class ConstraintProgram:
     @property
     def has_gains(self) -> bool:
         """Whether a tendon is damped, or the force of an actuator depends on its rate."""
-        kind, number = self.column.act_kind, self.column.act_number
-        gains = (kind[:, 0] == MUSCLE) | ((kind[:, 0] == AFFINE) & (number[:, GAIN + 2] != 0.0))
-        biases = (kind[:, 1] == AFFINE) & (number[:, BIAS + 2] != 0.0)
+        column, kind = self.column, self.column.act_kind
+        gains = (kind[:, 0] == MUSCLE) | ((kind[:, 0] == AFFINE) & (column.act_gain[:, 2] != 0.0))
+        biases = (kind[:, 1] == AFFINE) & (column.act_bias[:, 2] != 0.0)
         currents = (kind[:, 2] == CURRENT) | (kind[:, 2] == MOTOR)
         return bool(gains.any() or biases.any() or currents.any() or self.column.tendon_spring[:, 1].any())
 

@@ -709,7 +709,7 @@ class Constraints(ConstraintProgram):
         exact = (self.column.act_kind[:, 2, None] == _CLOSED_FORMS).any(axis=1)
         self.column.act_blend[:] = h
         if exact.any():
-            time = np.maximum(self.column.act_number[exact, 20], 1e-15)
+            time = np.maximum(self.column.act_dynamics[exact, 0], 1e-15)
             self.column.act_blend[exact, 0] = time * -np.expm1(-h / time)
 
 

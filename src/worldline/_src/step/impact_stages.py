@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two-pass contact solve (split impulse): positions first, then velocities.
 
-`solve_islands` marks the steps that need it (`kernels/constraints/contact/impacts.py`). The difference of both
-passes moves the coordinates after integration and leaves no trace in the velocities. Other steps cost a few
-copies here. Whether an island may have all of its restitution shows in the velocity pass
+`solve_islands` marks the steps that need it (`kernels/constraints/contact/impacts.py`). The difference of
+both passes moves the coordinates after integration and leaves no trace in the velocities. Other steps cost a
+few copies here. Whether an island may have all of its restitution shows in the velocity pass
 (`restitution.py`). Where it may not, both passes are made again, positions with the share that is left.
 """
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from worldline._src.errors import CapabilityError
-from worldline._src.kernels.actuation import ACTIVATION, BIAS, CONTROL, FORCE, GAIN, MOTOR, MUSCLE
+from worldline._src.kernels.actuation import MOTOR, MUSCLE
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.contact.rows import LEAST_FRICTION
 from worldline._src.kernels.constraints.motor.rows import UNLIMITED
@@ -157,12 +157,10 @@ def _allow_parts(sim: LaneSimulation, may_differ_io: np.ndarray) -> None:
         return may_differ_io[at : at + like.size].reshape(like.shape)
 
     column("friction_law")[:, 0] = True
-    kind, numbers = block.column.act_kind, column("act_number")
+    kind = block.column.act_kind
     plain = kind[:, 2] != MOTOR
-    numbers[plain & (kind[:, 0] != MUSCLE), GAIN : GAIN + 3] = True
-    numbers[plain & (kind[:, 1] != MUSCLE), BIAS : BIAS + 3] = True
-    for bounds in (CONTROL, FORCE, ACTIVATION):
-        numbers[:, bounds : bounds + 2] = True
+    column("act_gain")[plain & (kind[:, 0] != MUSCLE), :3] = True
+    column("act_bias")[plain & (kind[:, 1] != MUSCLE), :3] = True
     if not block.column.shape_law[:, t.BOUNCINESS].any():
         # gravity is what impacts and changes of accelerations are measured by
         column("option")[[t.GRAVITY, t.SPEED_TOLERANCE]] = True

@@ -99,14 +99,12 @@ def pack_actuators(
     column.act_tendon[:] = np.where(on_tendon, table.target[working], -1)
     if not len(column.tendon_bound):
         column.act_tendon[:] = -1
-    numbers = column.act_number
-    numbers[:, 0:10], numbers[:, 10:20] = table.gain[working], table.bias[working]
-    numbers[:, 20:30] = table.activation[working]
-    numbers[:, 30:32] = table.control_range[working]
-    if not clamped:
-        numbers[:, 30:32] = (-np.inf, np.inf)
-    numbers[:, 32:34], numbers[:, 34:36] = table.force_range[working], table.activation_range[working]
-    numbers[:, 36:38] = table.length_range[working]
+    column.act_gain[:], column.act_bias[:] = table.gain[working], table.bias[working]
+    column.act_dynamics[:] = table.activation[working]
+    column.act_control_range[:] = table.control_range[working] if clamped else (-np.inf, np.inf)
+    column.act_force_range[:] = table.force_range[working]
+    column.act_activation_range[:] = table.activation_range[working]
+    column.act_length_range[:] = table.length_range[working]
     pack_rows(column, "act", rows)
     for row, u in enumerate(working.tolist()):
         if held[row][0] == holds.LINEAR:
@@ -130,19 +128,19 @@ def settle_muscles(model: Model, block: Block, working: np.ndarray) -> None:
     table, column = model.actuators, block.column
     if table is None or not working.size:
         return
-    numbers = column.act_number
+    lengths = column.act_length_range
     muscle = (table.gain_kind[working] == GainKind.MUSCLE) | (table.bias_kind[working] == BiasKind.MUSCLE)
     if not muscle.any():
         return
     measure(model, block, np.asarray(model.joint_q), (s.anchor_poses, s.tendon_lengths, s.transmissions))
     inverse = InverseMass(model, tree_masses(model, np.array(model.joint_q)))
     for row in np.flatnonzero(muscle).tolist():
-        if not np.isfinite(numbers[row, 36:38]).all():
-            numbers[row, 36:38] = muscle_range(model, int(working[row]))
+        if not np.isfinite(lengths[row]).all():
+            lengths[row] = muscle_range(model, int(working[row]))
         felt = max(float(np.linalg.norm(inverse.times(*row_of(column, "act", row)))), 1e-15)
-        for at, given in ((2, table.gain), (12, table.bias)):
+        for parameters, given in ((column.act_gain, table.gain), (column.act_bias, table.bias)):
             force, scale = given[working[row], 2:4]
-            numbers[row, at] = force if force >= 0.0 else scale / felt
+            parameters[row, 2] = force if force >= 0.0 else scale / felt
 
 
 def muscle_range(model: Model, u: int) -> Array:

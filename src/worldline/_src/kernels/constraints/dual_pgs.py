@@ -8,8 +8,8 @@ of an elliptic cone together. What is kept up to date is the acceleration a = a_
 K = J M^-1, which makes the slack of a row, (A f + c)_k = J_k a - aref_k + R_k f_k, a short dot product: rows
 are longer than the columns they touch.
 
-Cones marked as `coulomb` obey Coulomb's law in place of the convex cone: see `contact/coulomb.py` for what the
-two differ in. There the fixed point is found by solving again; here every visit updates the correction.
+Cones marked as `coulomb` obey Coulomb's law in place of the convex cone: see `contact/coulomb.py` for how
+the two differ. There the fixed point is found by solving again; here every visit updates the correction.
 
 Generic over the scalar: kinds, dimensions and the number of rows are integers shared by all worlds, and
 `active` says in which of them a row counts. A world that has converged is frozen, so that it ends with the

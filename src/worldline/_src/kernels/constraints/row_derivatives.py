@@ -12,8 +12,8 @@ so one Newton step from the solution, with one factorisation for all directions,
 part takes off what the solver left.
 
 Contacts that obey Coulomb's law have the slip of the solution taken off their normal target
-(`contact/coulomb.py`). With it the slack of the normal is r_0 + |mu r_t|, and the matrix is no longer symmetric: every such contact
-adds (J^T W e_0) (d|mu r_t| / da).
+(`contact/coulomb.py`). With it the slack of the normal is r_0 + |mu r_t|, and the matrix is not symmetric:
+every such contact adds (J^T W e_0) (d|mu r_t| / da).
 
 Relaxed complementarity. A one-sided row solves 0 <= f, 0 <= s, f s = 0 with s = r + R f and R = 1 / D: its
 weight is D where it pushes and zero elsewhere. On the central path of an interior-point method f s = kappa,

@@ -15,12 +15,7 @@ from typing import Any, NamedTuple
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.actuation import (
     AFFINE,
-    BIAS,
-    CONTROL,
     CURRENT,
-    FORCE,
-    GAIN,
-    LENGTH,
     MOTOR,
     MUSCLE,
     current_rate,
@@ -61,7 +56,7 @@ class _Moments(NamedTuple):
 @inline
 def _is_bounded(act, u, force):
     """Whether the force of an actuator or of all on its tendon is at a bound."""
-    bounded = force <= act.act_number[u, FORCE] or force >= act.act_number[u, FORCE + 1]
+    bounded = force <= act.act_force_range[u, 0] or force >= act.act_force_range[u, 1]
     k = act.act_tendon[u]
     if k >= 0:
         total = act.tendon_sum[k]
@@ -85,10 +80,10 @@ def _is_joint_bounded(act, u):
 @inline
 def _current_slope(act, u):
     """Change by speed of a force that follows the current at the end of the step: -gain K / (R tau) blend."""
-    numbers, at = act.act_number, act.act_kind[u, 3]
-    control, speed = within(numbers, u, CONTROL, act.control[u]), act.act_size[u, 1]
-    rate, most = current_rate(numbers, u, control, speed, act.activation[at]), numbers[u, CURRENT_RATE]
-    slope = -numbers[u, GAIN] * numbers[u, CONSTANT] / (numbers[u, RESISTANCE] * numbers[u, TIME])
+    dynamics, at = act.act_dynamics, act.act_kind[u, 3]
+    control, speed = within(act.act_control_range, u, act.control[u]), act.act_size[u, 1]
+    rate, most = current_rate(dynamics, u, control, speed, act.activation[at]), dynamics[u, CURRENT_RATE]
+    slope = -act.act_gain[u, 0] * dynamics[u, CONSTANT] / (dynamics[u, RESISTANCE] * dynamics[u, TIME])
     is_limited = most > 0.0 and abs(rate) >= most
     return 0.0 if is_limited or act.act_kind[u, 4] == 0 else slope * act.act_blend[u, 0]
 
@@ -96,22 +91,24 @@ def _current_slope(act, u):
 @kernel
 def actuator_damping(act_io):
     """How much the force of every actuator falls by its rate, with the state that made the force."""
-    act, numbers = act_io, act_io.act_number
+    act = act_io
     for u in range(act.act_kind.shape[0]):
         slope = 0.0
         if act.act_kind[u, 0] == AFFINE:
-            slope = numbers[u, GAIN + 2]
+            slope = act.act_gain[u, 2]
         elif act.act_kind[u, 0] == MUSCLE:
-            slope = muscle_slope(numbers, u, GAIN, LENGTH, act.act_size[u, 0], act.act_size[u, 1])
-        change = slope * drive_of(act, u, within(numbers, u, CONTROL, act.control[u]))
+            slope = muscle_slope(
+                act.act_gain, act.act_length_range, u, act.act_size[u, 0], act.act_size[u, 1]
+            )
+        change = slope * drive_of(act, u, within(act.act_control_range, u, act.control[u]))
         if act.act_kind[u, 1] == AFFINE:
-            change += numbers[u, BIAS + 2]
+            change += act.act_bias[u, 2]
         force = act.act_force[u]
         if act.act_kind[u, 2] == CURRENT:
             change += _current_slope(act, u)
         elif act.act_kind[u, 2] == MOTOR:
             change += motor_slope(act, u)
-            force = motor_force(act, u, within(numbers, u, CONTROL, act.control[u]), act.act_size[u, 1])
+            force = motor_force(act, u, within(act.act_control_range, u, act.control[u]), act.act_size[u, 1])
         if _is_bounded(act, u, force):
             change = 0.0
         if act.act_kind[u, 2] == MOTOR:

@@ -23,9 +23,13 @@ class ActuatorColumns(Columns):
     act_tendon: Integers = index("nu", doc="Tendon whose bounds of force count, or -1.")
     act_gear: Numbers = constant("nu", 7, doc="Gear (6), length of the rod of a slider-crank.", own=True)
     dof_q: Integers = index("nv", doc="Coordinate of a degree of freedom that is a number, else -1.")
-    act_number: Numbers = constant(
-        "nu", 38, doc="gain (10), bias (10), dynamics (10), ranges of control, force, activation, length."
-    )
+    act_gain: Numbers = constant("nu", 10, doc="Parameters of the gain.")
+    act_bias: Numbers = constant("nu", 10, doc="Parameters of the bias.")
+    act_dynamics: Numbers = constant("nu", 10, doc="Parameters of the activation dynamics.")
+    act_control_range: Numbers = constant("nu", 2, doc="Bounds of the control,", own=True)
+    act_force_range: Numbers = constant("nu", 2, doc="of the force,", own=True)
+    act_activation_range: Numbers = constant("nu", 2, doc="of the activation,", own=True)
+    act_length_range: Numbers = constant("nu", 2, doc="and of the length of a muscle.")
     dof_force_range: Numbers = constant("nv", 2, doc="Bounds of the sum of actuator forces.", own=True)
     dof_gravcomp: Integers = index("nv", doc="1 where gravity compensation is an actuator force.")
     control: Numbers = numbers("nu", doc="Controls.")
@@ -59,8 +63,15 @@ class ActuatorView(NamedTuple):
     dof_q: Integers
     act_moment: Numbers
     dof_moment: Numbers
-    act_number: Numbers
-    own_act_number: Numbers
+    act_gain: Numbers
+    own_act_gain: Numbers
+    act_bias: Numbers
+    own_act_bias: Numbers
+    act_dynamics: Numbers
+    act_control_range: Numbers
+    act_force_range: Numbers
+    act_activation_range: Numbers
+    act_length_range: Numbers
     dof_force_range: Numbers
     control: Numbers
     activation: Numbers
