@@ -21,6 +21,8 @@ NAMES = (
     "sensors",
     "derivatives",
     "contact_scenes",
+    "real_robots",
+    "heaps",
     "many_robots",
     "lanes",
     "batches",
@@ -30,13 +32,18 @@ NAMES = (
     "constraint_solvers",
     "collision",
     "robustness",
+    "rendering",
     "viewer",
 )
+OTHERS = ("everything",)
+"""Runs of several of them, which are not run when none is named."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[*NAMES, []], help=f"any of: {', '.join(NAMES)}")
+    parser.add_argument(
+        "names", nargs="*", choices=[*NAMES, *OTHERS, []], help=f"any of: {', '.join((*NAMES, *OTHERS))}"
+    )
     parser.add_argument("--save", type=Path, help="file to keep the figures in")
     arguments = parser.parse_args()
     console = Keeper(width=110)

@@ -1,11 +1,13 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""From a file to a model, side by side with MuJoCo: a humanoid, and a robot with 30 MB of meshes.
+"""From a file to a model and to the end of its first step, side by side with MuJoCo: a humanoid, and a robot
+with 30 MB of meshes. A model alone leaves work to the first step, so both are counted.
 
 The first load of the meshes meets an empty asset cache, the second a full one. MuJoCo, too, keeps what it
 made of a mesh, but only within a process, so its first load is that of a new process; imports do not count.
 Further loads of both engines take turns in one process, so that whatever else the machine does slows both.
-Medians count; the least of all times is printed too. WORLDLINE_BENCHMARK_SCENE names a further file to load.
+Medians count; the least of all times is printed too. WORLDLINE_BENCHMARK_SCENE names a further file to
+load.
 """
 
 from __future__ import annotations
@@ -34,6 +36,13 @@ LOAD = {
     ),
     "mujoco": "import mujoco\ndef theirs(): mujoco.MjModel.from_xml_path({file!r})\n",
 }
+STEP = (
+    "from worldline import simulation as sx\n"
+    "def ours():\n    sx.World.from_file({file!r}).step()\n"
+    "def theirs():\n"
+    "    model = mujoco.MjModel.from_xml_path({file!r}); mujoco.mj_step(model, mujoco.MjData(model))\n"
+)
+"""The same to the end of the first step."""
 CLOCK = (
     "import time\n"
     "def clocked(load):\n"
@@ -109,9 +118,9 @@ def write_robot(folder: Path) -> Path:
     return robot
 
 
-def _measured(code: str, cache: Path) -> list[list[float]]:
-    """The numbers that a new process prints, line by line."""
-    kept = {"WORLDLINE_CACHE_DIR": str(cache), "WORLDLINE_QUIET": "1"}
+def _measured(code: str, cache: Path | None) -> list[list[float]]:
+    """The numbers that a new process prints, line by line; None is the cache of the user."""
+    kept = {"WORLDLINE_QUIET": "1"} | ({} if cache is None else {"WORLDLINE_CACHE_DIR": str(cache)})
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **kept}
     )
@@ -124,10 +133,11 @@ def first_load(engine: str, file: Path, cache: Path) -> float:
     return _measured(LOAD[engine].format(file=str(file)) + CLOCK + FIRST.format(load=load), cache)[0][0]
 
 
-def further_loads(file: Path, cache: Path, repeats: int) -> list[list[float]]:
-    """Median and least seconds of loads in turn: ours, MuJoCo's."""
-    both = "".join(text.format(file=str(file)) for text in LOAD.values())
-    return _measured(both + CLOCK + TURNS.format(repeats=repeats), cache)
+def further_loads(file: Path, cache: Path, repeats: int, step: bool = False) -> list[list[float]]:
+    """Median and least seconds of loads in turn, to the end of the first step or not: ours, MuJoCo's."""
+    both = "".join(text.format(file=str(file)) for text in (*LOAD.values(), *((STEP,) if step else ())))
+    # steps need compiled kernels, which the cache of the user has
+    return _measured(both + CLOCK + TURNS.format(repeats=repeats), None if step else cache)
 
 
 def run(console: Console) -> None:
@@ -146,11 +156,14 @@ def run(console: Console) -> None:
             first, their_first = first_load("worldline", file, cache), first_load("mujoco", file, cache)
             cached = first_load("worldline", file, cache)
             ours, theirs = further_loads(file, cache, repeats)
+            stepped, their_stepped = further_loads(file, cache, repeats, step=True)
             rows = (
                 ("first, nothing cached", first, their_first),
                 ("first of a process, assets cached", cached, their_first),
                 ("again, median", ours[0], theirs[0]),
                 ("again, least", ours[1], theirs[1]),
+                ("again to the first step, median", stepped[0], their_stepped[0]),
+                ("again to the first step, least", stepped[1], their_stepped[1]),
             )
             for what, our, their in rows:
                 table.add_row(label, what, f"{our * 1e3:.1f}", f"{their * 1e3:.1f}", f"{our / their:.1f}")

@@ -38,7 +38,7 @@ class Row(NamedTuple):
     asked: str
 
 
-def measured(jobs: list[Callable[[], object]]) -> list[np.ndarray]:
+def measured(jobs: list[Callable[[], object]], turns: int = TURNS) -> list[np.ndarray]:
     """Microseconds of a call in every turn, by job; short calls are repeated within a turn."""
     repeats = []
     for job in jobs:
@@ -46,8 +46,8 @@ def measured(jobs: list[Callable[[], object]]) -> list[np.ndarray]:
         start = time.perf_counter()
         job()
         repeats.append(max(1, int(LEAST / max(time.perf_counter() - start, 1e-9))))
-    times = np.zeros((len(jobs), TURNS))
-    for turn in range(TURNS):
+    times = np.zeros((len(jobs), turns))
+    for turn in range(turns):
         for k, job in enumerate(jobs):
             start = time.perf_counter()
             for _ in range(repeats[k]):

@@ -21,6 +21,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from worldline._src.scalar.lanes import native_width
+
 ROOT = Path(__file__).parents[1]
 DATA, PAGE = ROOT / "docs" / "data" / "benchmarks.json", ROOT / "docs" / "comparison.md"
 README = ROOT / "README.md"
@@ -61,21 +63,32 @@ def _plain(text: Any) -> str:
 
 def save(path: Path, tables: list[dict[str, Any]]) -> None:
     """Keep tables with the date, the kind of machine and the versions they were measured with."""
+    data = {**_circumstances(), "tables": tables}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+
+
+def _circumstances() -> dict[str, Any]:
     versions = {}
     for name in PEERS:
         try:
             versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    data = {
+    lanes = f"{native_width()} worlds in an instruction"
+    return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} shared processors, {_processor()}",
+        "machine": f"{platform.machine()}, {os.cpu_count()} shared processors, {_processor()}, {lanes}",
         "python": platform.python_version(),
         "versions": versions,
-        "tables": tables,
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+
+
+def described(data: dict[str, Any] | None = None) -> str:
+    """When, on which machine and with which versions figures were measured; now, by default."""
+    data = _circumstances() if data is None else data
+    versions = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
+    return f"Measured {data['date']} on {data['machine']}, Python {data['python']}, {versions}."
 
 
 def _processor() -> str:
@@ -86,12 +99,7 @@ def _processor() -> str:
 
 def markdown(data: dict[str, Any]) -> str:
     """The page of the documentation."""
-    versions = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
-    parts = [
-        "# Comparison with other engines",
-        _HEAD,
-        f"Measured {data['date']} on {data['machine']}, Python {data['python']}, {versions}.",
-    ]
+    parts = ["# Comparison with other engines", _HEAD, described(data)]
     for table in map(_figures_alone, data["tables"]):
         rows = [table["columns"], ["---"] * len(table["columns"]), *table["rows"]]
         lines = ["| " + " | ".join(cell.replace("|", "/") or " " for cell in row) + " |" for row in rows]

@@ -7,6 +7,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import numpy as np
+
 
 def best_of(
     jobs: dict[str, Callable[[], object]],
@@ -15,7 +17,19 @@ def best_of(
     least: float = 0.02,
     before: Callable[[], object] | None = None,
 ) -> dict[str, float]:
-    """The shortest time of each job [s], measured in turns so that all meet the same disturbances.
+    """The shortest time of each job [s]; see `turns_of`."""
+    times = turns_of(jobs, rounds=rounds, least=least, before=before)
+    return {name: float(found.min()) for name, found in times.items()}
+
+
+def turns_of(
+    jobs: dict[str, Callable[[], object]],
+    *,
+    rounds: int = 15,
+    least: float = 0.02,
+    before: Callable[[], object] | None = None,
+) -> dict[str, np.ndarray]:
+    """Times of each job [s] in every turn; jobs take turns so that all meet the same disturbances.
 
     `before` runs ahead of every job and is not timed; a job is then not repeated within a turn.
     """
@@ -29,13 +43,13 @@ def best_of(
             job()
         spent = time.perf_counter() - start
         repeats[name] = 1 if before is not None else max(1, int(least / max(spent, 1e-9)))
-    best = dict.fromkeys(jobs, float("inf"))
-    for _ in range(rounds):
+    times = {name: np.zeros(rounds) for name in jobs}
+    for turn in range(rounds):
         for name, job in jobs.items():
             if before is not None:
                 before()
             start = time.perf_counter()
             for _ in range(repeats[name]):
                 job()
-            best[name] = min(best[name], (time.perf_counter() - start) / repeats[name])
-    return best
+            times[name][turn] = (time.perf_counter() - start) / repeats[name]
+    return times

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Large islands of free bodies with torsional and rolling friction, explicit pairs and no-slip sweeps.
+"""Large islands of free bodies with soft contacts, rolling friction, explicit pairs and no-slip sweeps.
 
 Their rows have twelve columns each, so memory is linear in the bodies; the solution is that of MuJoCo, and of
 the dense methods where MuJoCo has no such contact.
@@ -19,7 +19,7 @@ from worldline._src.kernels.constraints import body_blocks
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.step import constraints as laid_out
 
-KINDS = ("condim 4", "condim 6", "pairs", "no slip")
+KINDS = ("condim 3", "condim 4", "condim 6", "pairs", "no slip")
 
 
 def heap(kind, count, cone="pyramidal", gap=-2e-4, shapes=("sphere",), layer=5):
@@ -74,7 +74,7 @@ def has_body_rows(world):
 
 
 @pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
-@pytest.mark.parametrize("kind", KINDS[:3])
+@pytest.mark.parametrize("kind", KINDS[:4])
 def test_a_heap_moves_as_in_mujoco(kind, cone):
     text = heap(kind, 50, cone, shapes=("sphere",) if kind == "pairs" else ("sphere", "capsule"))
     model = mujoco.MjModel.from_xml_string(text)
@@ -108,6 +108,29 @@ def test_a_heap_moves_as_with_dense_rows(kind, cone, monkeypatch):
         dense(monkeypatch)
     np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-9)
     assert np.linalg.norm(forces, axis=1).max() > 1.0
+
+
+def test_conjugate_gradients_find_what_factors_find(monkeypatch):
+    """Without room for the blocks of factors, directions come from conjugate gradients."""
+    text, ends = heap("condim 3", 50, "elliptic", shapes=("sphere", "box")), []
+    for _ in range(2):
+        world = sx.World.from_scene(msd.from_str(text, format="mjcf"))
+        sim = shoved(world)
+        world.step(4)
+        assert has_body_rows(world) and world.step_report().converged
+        assert (world._live().constraints.sizes["nfactor"] == 0) == (len(ends) == 1)
+        ends.append(sim.v.copy())
+        monkeypatch.setattr(laid_out, "_FACTOR_BLOCKS", 0)
+    np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-9)
+    assert not np.array_equal(ends[0], ends[1])
+
+
+def test_worlds_that_are_differentiated_keep_dense_rows():
+    scene = msd.from_str(heap("condim 3", 30), format="mjcf")
+    world = sx.World.from_scene(scene, options=sx.WorldOptions(differentiable=True))
+    world.contact_solver_method = sx.ContactSolverMethod.NEWTON
+    world.step()
+    assert not has_body_rows(world) and world.step_report().methods.keys() == {"newton"}
 
 
 def hard_world(text, restitution=0.0, method=sx.ContactSolverMethod.AUTOMATIC):

@@ -124,8 +124,10 @@ class Runtime:
         method: ContactSolverMethod,
         strict: bool,
         like: Runtime | None = None,
+        differentiable: bool = False,
     ) -> None:
         """`like`: the runtime of a World that this one is a clone of, for what both can share."""
+        self._differentiable = differentiable
         self.scene = scene
         self.guard = ThreadGuard("World", "World.clone")
         """Keeps threads apart; see `step/thread_guard.py`."""
@@ -233,7 +235,7 @@ class Runtime:
     def choose_solver(self, method: ContactSolverMethod, strict: bool) -> None:
         """How islands of constraints are solved from the next step on; `strict`: by no other method."""
         if self.constraints is not None:
-            self.constraints.choose(_SOLVERS[method], strict)
+            self.constraints.choose(_SOLVERS[method], strict, dense=self._differentiable)
             self.sim.reconfigure()
 
     def set_sleep(self, options: DeactivationOptions) -> None:

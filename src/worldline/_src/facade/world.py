@@ -551,6 +551,7 @@ class World(
             self._options.contact_solver_method,
             self._options.strict_solver_resolution,
             self._cloned,
+            self._options.differentiable,
         )
         self._cloned = None
         made.set_sleep(self._options.deactivation_options)

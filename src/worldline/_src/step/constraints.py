@@ -538,7 +538,7 @@ class Constraints(ConstraintProgram):
         margin = pair_reach(self.model, self.shapes, own, override)
         self.collision.column.shape_margin[:] = margin + np.where(hard, reach, 0.0)
 
-    def choose(self, method: SolverMethod, strict: bool = False) -> None:
+    def choose(self, method: SolverMethod, strict: bool = False, dense: bool = False) -> None:
         """Solve islands by a method from the next step on.
 
         AUTOMATIC: Newton's method, and sequential impulses for islands of more than 22 free bodies.
@@ -551,14 +551,14 @@ class Constraints(ConstraintProgram):
         larger islands of free bodies then have rows of two bodies each, by Newton's method if all contacts
         are of the impedance model, whatever the size, by sweeps otherwise; see `body_rows.py`. AUTOMATIC and
         NEWTON have such rows for all worlds whose contacts are of the impedance model, since their matrices
-        are sparse.
+        are sparse; not if `dense` asks for rows over all columns of an island, which derivatives need.
         """
         # bodies alone have sliding friction and no pairs with parameters of their own; all else needs rows
         wide = bool((self.column.shape_condim > 3).any() or self.sizes["npair"])
         wide |= self.option.noslip_iterations > 0
         # rows of two bodies have sparse matrices; those of larger islands are dense or not exact
         soft = bool(len(self.shapes)) and self._is_soft
-        wide |= soft and not strict and method in (SolverMethod.AUTOMATIC, SolverMethod.NEWTON)
+        wide |= soft and not (strict or dense) and method in (SolverMethod.AUTOMATIC, SolverMethod.NEWTON)
         laws, bodies = self.column.shape_law[:, t.KIND], np.count_nonzero(self.column.tree_link)
         numbers, swept = self.column.option, method is SolverMethod.SEQUENTIAL_IMPULSE
         numbers[t.SWEPT], numbers[t.COLD] = float(swept), float(self.option.disable_warm_start)
