@@ -24,9 +24,14 @@ if TYPE_CHECKING:
 WALKER = Path(__file__).with_name("data") / "walker.xml"
 """The bundled robot; see the note at the top of the file."""
 
+FIRST_STAGES = """
+refresh_poses semi_implicit_euler accelerations drive_forces no_wrenches link_velocities integrate
+mass_matrix composites
+""".split()
+"""Stages of the first world, from the last it needs to the first: other processors meet this one half-way."""
 STAGES = """
 solve_rows solve_free_bodies narrow_convex solve_islands contact_rows solve_velocities
-solve_manifold solve_gjk solve_epa refresh_poses total_momentum kinetic_energy spring_displacements
+solve_manifold solve_gjk solve_epa total_momentum kinetic_energy spring_displacements
 potential_energy com_position limit_rows gather_mass guess_from_last actuator_forces
 add_passive_forces begin_rows collision_poses shape_poses broad narrow_sort narrow_round narrow_flat
 narrow_ball check_contacts find_islands check_islands damp_implicitly log_contacts mass_of_island
@@ -34,7 +39,7 @@ limit_energy keep_smooth correct_positions compensate_gravity center_forces unpa
 runge_kutta_first runge_kutta_second runge_kutta_third runge_kutta_last pack_state body_poses
 inverse_dynamics subtract_passive_forces forward_dynamics mass_matrix
 """.split()
-"""Stages of the scenes, slow ones first; those of the first world are compiled where it runs."""
+"""Stages of the other scenes, slow ones first."""
 LANE_STAGES = """
 body_poses positions link_velocities no_wrenches inverse_dynamics spring_displacements
 subtract_passive_forces add_passive_forces forward_dynamics composites mass_matrix
@@ -82,7 +87,7 @@ def _compile_ahead() -> None:
     from worldline._src.scalar.lanes import LANES4, LANES8, native_width
     from worldline._src.step import constraints, dynamics  # noqa: F401 - they define the stages
 
-    compile_ahead(Stage.registry[name] for name in STAGES)
+    compile_ahead(Stage.registry[name] for name in (*FIRST_STAGES, *STAGES))
     lanes = LANES8 if native_width() == 8 else LANES4
     compile_ahead((Stage.registry[name] for name in LANE_STAGES), lanes)
 
