@@ -8,7 +8,10 @@ import io
 import os
 import subprocess
 import sys
+from collections import deque
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -132,6 +135,31 @@ def test_all_of_a_list_is_compiled_by_others(tmp_path, monkeypatch):
     monkeypatch.setenv("WORLDLINE_CACHE_DIR", str(tmp_path / "other"))
     compile_ahead.compile_all(units, 2)
     assert all(unit.is_ready() for unit in units)
+
+
+def test_who_waits_for_a_stage_compiles_another(monkeypatch):
+    made, tasks = [], {}
+
+    def unit(name: str, then: str | None = None) -> Any:
+        def compile() -> None:
+            made.append(name)
+            if then:
+                tasks[then].done.set()
+
+        return SimpleNamespace(compile=compile)
+
+    tasks["elsewhere"] = compile_ahead._Task(unit("elsewhere"))
+    tasks["first"] = compile_ahead._Task(unit("first"))
+    tasks["last"] = compile_ahead._Task(unit("last", then="elsewhere"))
+    waiting = deque([tasks["first"], tasks["last"]])
+    monkeypatch.setattr(compile_ahead, "_waiting", waiting)
+    tasks["elsewhere"].settle()
+    # the other process was done with its stage meanwhile, so nothing else was begun
+    assert made == ["last"] and tasks["last"].done.is_set()
+    assert list(waiting) == [tasks["first"]]
+    # what nobody has begun is left to who needs it
+    tasks["first"].settle()
+    assert made == ["last"] and not waiting
 
 
 @pytest.mark.parametrize(("told", "expected"), [("", 1), ("3", 3), ("many", 1), ("0", 0), ("-2", 1)])

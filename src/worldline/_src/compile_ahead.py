@@ -4,8 +4,9 @@
 
 The compiler works on one stage at a time in a process, whatever the number of threads. So what a world is
 about to need is handed to processes beside this one, which put it into the cache on disk, while this one goes
-on with what it needs first. A stage that nobody has begun when it is needed is compiled here; one that is
-being compiled elsewhere is waited for. Where everything is in the cache nothing of this happens.
+on with what it needs first. A stage that nobody has begun when it is needed is compiled here; while one that
+is being compiled elsewhere is waited for, this process compiles others. Where everything is in the cache
+nothing of this happens.
 
 WORLDLINE_COMPILE_JOBS says how many processes may compile, this one included. The commands of `worldline` set
 it to the number of processors. Without it a program that uses the library starts no other programs: who knows
@@ -51,13 +52,26 @@ class _Task:
         self.done = threading.Event()
 
     def settle(self) -> None:
-        """Return when the stage is in the cache, or when nobody has begun with it."""
+        """Return when the stage is in the cache, or when nobody has begun with it.
+
+        While another process has it, this one compiles from the end of what waits.
+        """
         with _lock:
             if self in _waiting:
                 _waiting.remove(self)
                 compilations.expect(-1)
                 return
-        self.done.wait()
+        while not self.done.is_set():
+            with _lock:
+                other = _waiting.pop() if _waiting else None
+            if other is None:
+                self.done.wait()
+                return
+            try:
+                other.unit.compile()
+            finally:
+                compilations.expect(-1)
+                other.done.set()
 
 
 def jobs() -> int:
