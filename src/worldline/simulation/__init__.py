@@ -52,6 +52,7 @@ if _typing.TYPE_CHECKING:
     from worldline._src.facade.executors import ComputeExecutor, ParallelExecutor, SequentialExecutor
     from worldline._src.facade.explain import Explanation
     from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
+    from worldline._src.facade.independent_coordinates import IndependentCoordinates
     from worldline._src.facade.inertia import Inertia
     from worldline._src.facade.jobs import StepJob, StepProgress
     from worldline._src.facade.joint import Joint
@@ -157,6 +158,7 @@ else:
             "facade.executors": "ComputeExecutor ParallelExecutor SequentialExecutor",
             "facade.explain": "Explanation",
             "facade.frame": "FixedFrame Frame FreeFrame",
+            "facade.independent_coordinates": "IndependentCoordinates",
             "facade.inertia": "Inertia",
             "facade.jobs": "StepJob StepProgress",
             "facade.joint": "Joint",
@@ -256,6 +258,7 @@ __all__ = [
     "FreeFrame",
     "FunctionSensor",
     "Group",
+    "IndependentCoordinates",
     "Inertia",
     "Joint",
     "JointCollection",

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import closure_projection as projection
+from worldline._src.facade import independent_coordinates as independents
 from worldline._src.facade import marker, values
 from worldline._src.facade.closure_projection import ClosureProjectionOptions, ClosureProjectionReport
 from worldline._src.facade.collections import LoopClosureCollection, NamedCollection, RigidBodyCollection
@@ -22,6 +24,8 @@ from worldline._src.facade.values import VectorLike
 from worldline._src.scene.geometry import SiteShape
 
 if TYPE_CHECKING:
+    from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
+    from worldline._src.facade.joint import Joint
     from worldline._src.facade.world import World
 
 
@@ -83,6 +87,36 @@ class WorldObjects(KnownNames):
         """What the last projection of closures did, up to date; None when there was none."""
         cast("World", self)._live()
         return self._projection_report
+
+    def independent_coordinates(
+        self,
+        independent: Iterable[Joint | DegreeOfFreedom] | Joint | DegreeOfFreedom | None = None,
+        *,
+        closures: Iterable[LoopClosure] | LoopClosure | None = None,
+    ) -> independents.IndependentCoordinates:
+        """The World as a closed mechanism of as many coordinates as it has freedoms: a view of its own.
+
+        Trees, closures and their numbers of degrees of freedom stay what they are.
+
+        Args:
+            independent: joints or degrees of freedom whose velocities determine all others; None for those
+                that do so best at the present coordinates.
+            closures: which closures count; all that are enabled when None. They must be closed.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World(gravity=(0, 0, 0))
+            >>> carts = world.add_multibody("carts")
+            >>> base = carts.add_link("base")
+            >>> for name in "ab":
+            ...     spec = sx.JointSpec(name, sx.JointType.PRISMATIC, axis=(1, 0, 0))
+            ...     cart = carts.add_link(name, base, spec, mass=2.0)
+            >>> rod = world.add_loop_closure("rod", frame_a=carts.links["a"], frame_b=carts.links["b"])
+            >>> reduced = world.independent_coordinates(carts.joints["a"])
+            >>> reduced.mass_matrix.tolist(), reduced.forward_dynamics([8.0]).tolist()
+            ([[4.0]], [2.0])
+        """
+        return independents.independent_coordinates(cast("World", self), closures, independent)
 
     @property
     def frames(self) -> NamedCollection[FixedFrame | FreeFrame]:
