@@ -157,3 +157,47 @@ def test_a_keyframe_without_time_leaves_time():
 def test_an_unknown_keyframe():
     with pytest.raises(KeyError, match="did you mean 'home'"):
         with_keyframes()[0].apply_keyframe("hoem")
+
+
+def test_a_tick_reports_clearance_and_first_contacts():
+    world = sx.World()
+    world.add_ground_plane()
+    ball = world.add_rigid_body("ball", position=(0, 0, 2))
+    ball.add_collision_shape(CollisionShape.sphere(0.5))
+    other = world.add_rigid_body("other", position=(3, 0, 4))
+    other.add_collision_shape(CollisionShape.sphere(0.5))
+    report = world.step_kinematics(update_collision=True)
+    assert report.frame == 1 and report.time == world.time and report.contacts == ()
+    assert report.clearance.distance == pytest.approx(1.5)
+    assert {report.clearance.body_a, report.clearance.body_b} == {ball, None}
+    ball.translation = (0, 0, 0.4)
+    report = world.step_kinematics(update_collision=True)
+    assert report.clearance.distance == pytest.approx(-0.1)
+    assert len(report.contacts) == len(report.first_contacts) == 1
+    # the same pair again is no first contact, another one is
+    other.translation = (0.8, 0, 0.6)
+    report = world.step_kinematics(n=2, update_collision=True)
+    assert len(report.contacts) == 2 and len(report.first_contacts) == 1
+    assert {report.first_contacts[0].body_a, report.first_contacts[0].body_b} == {ball, other}
+    # it came apart and touches anew
+    ball.translation = (0, 0, 3)
+    assert world.step_kinematics(update_collision=True).contacts == ()
+    ball.translation = (0, 0, 0.4)
+    assert len(world.step_kinematics(update_collision=True).first_contacts) == 2
+    plain = world.step_kinematics()
+    assert not plain.collision and plain.clearance is None and plain.contacts == ()
+
+
+def test_a_tick_reports_residuals_of_closures():
+    world = sx.World()
+    a, b = world.add_rigid_body("a"), world.add_rigid_body("b", position=(0, 0, 2))
+    rod = world.add_loop_closure(
+        "rod", frame_a=a, frame_b=b, family=sx.LoopClosureFamily.DISTANCE, distance=1.5
+    )
+    report = world.step_kinematics()
+    assert report.closures == {"rod": pytest.approx(0.5)} and report.projection is None
+    rod.kinematics = sx.ClosureKinematicsPolicy.PROJECT
+    report = world.step_kinematics()
+    assert report.closures["rod"] < 1e-9 and report.projection.converged
+    rod.enabled = False
+    assert world.step_kinematics().closures == {}

@@ -75,6 +75,7 @@ if _typing.TYPE_CHECKING:
         UpdatePolicy,
         WorldSyncStage,
     )
+    from worldline._src.facade.kinematics_report import BodyClearance, KinematicsReport
     from worldline._src.facade.ledger import EnergyLedger
     from worldline._src.facade.link import Link
     from worldline._src.facade.loading import LoadResult, ReadOptions, SkeletonLoadOptions, add_world
@@ -164,6 +165,7 @@ else:
             "facade.joint": "Joint",
             "facade.joint_spec": "JointSpec",
             "facade.joint_stiffness": "JointConstraintProjectionPolicy",
+            "facade.kinematics_report": "BodyClearance KinematicsReport",
             "facade.kinds": (
                 "ActuatorType ClosureDynamicsPolicy ClosureKinematicsPolicy ComputeAcceleratorPolicy "
                 "ContactGradientMode ContactSolverMethod JointType LoopClosureFamily "
@@ -219,6 +221,7 @@ __all__ = [
     "BatchRigidBody",
     "BatchSelection",
     "BatchWorld",
+    "BodyClearance",
     "BodyDistance",
     "BodyPoint",
     "Branch",
@@ -265,6 +268,7 @@ __all__ = [
     "JointConstraintProjectionPolicy",
     "JointSpec",
     "JointType",
+    "KinematicsReport",
     "LayoutError",
     "Link",
     "LinkCollection",

@@ -141,6 +141,8 @@ class QueryScene:
         self.places = np.append(self.place, -1)
         """`place` by object, and -1 behind the last."""
         self._poses_seen = -1
+        self.touching: set[frozenset[int]] = set()
+        """Pairs of bodies, by identity of their handles, that touched in the last kinematics report."""
         self.margins = contact_margins(model, np.array([k for k, _ in rows], np.int64))
         """Distances at which contact begins to push, as in a step."""
         reach = np.maximum(self.margins.shape, 0.0)

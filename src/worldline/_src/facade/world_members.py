@@ -12,13 +12,13 @@ from worldline._src.errors import BusyError
 from worldline._src.facade import (
     jobs,
     keyframes,
-    queries,
     sensors,
     state_binding,
     state_vectors,
     values,
 )
 from worldline._src.facade.jobs import StepJob
+from worldline._src.facade.kinematics_report import KinematicsReport, kinematics_report
 from worldline._src.facade.known_names import KnownNames, returns_read_only
 from worldline._src.facade.recording import Recording
 from worldline._src.facade.replay import Replay, ReplayCheck
@@ -307,7 +307,7 @@ class WorldMembers(KnownNames):
 
     def step_kinematics(
         self, n: int = 1, update_collision: bool = False, update_sensors: bool = False
-    ) -> None:
+    ) -> KinematicsReport:
         """Let time pass for motion that is written from outside: a kinematics-only tick.
 
         Time advances by n time steps and `frame` by n; positions, velocities, forces and commands stay what
@@ -316,9 +316,12 @@ class WorldMembers(KnownNames):
 
         Args:
             n: number of ticks.
-            update_collision: also place the shapes for collision queries, which are up to date anyway.
+            update_collision: also look for contacts and for the closest pair of bodies, for the report.
             update_sensors: also read the sensors of places and velocities, which are up to date anyway;
                 refused when one of them cannot be read. Those of forces are left alone: a tick has none.
+
+        Returns:
+            Residuals of closures, and with `update_collision` clearance and contacts, at the end.
 
         Example:
             >>> from worldline import simulation as sx
@@ -326,6 +329,7 @@ class WorldMembers(KnownNames):
             >>> box = world.add_rigid_body("box")
             >>> box.translation = (1, 2, 3)
             >>> world.step_kinematics(n=4)
+            KinematicsReport(frame 4)
             >>> world.time, world.frame, box.translation.tolist()
             (2.0, 4, [1.0, 2.0, 3.0])
         """
@@ -337,7 +341,7 @@ class WorldMembers(KnownNames):
         if update_sensors:
             sensors.read_kinematic(world)
         if count == 0:
-            return
+            return kinematics_report(world, update_collision)
         world._require_no_edit("a step")
         if not world._simulating:
             world.enter_simulation_mode()
@@ -346,8 +350,7 @@ class WorldMembers(KnownNames):
             (runtime.tick if self._recorder is None else lambda k: self._replay._tick(runtime, k))(count)
             runtime.sim.fresh_poses()
             runtime.sim.fresh_velocities()
-        if update_collision:
-            queries.scene_of(world)
+        return kinematics_report(world, update_collision)
 
     def __repr__(self) -> str:
         world = self._self()
