@@ -10,6 +10,7 @@ Public modules, loaded when they are first used:
 - `worldline.collision`: shapes, contacts, distances and rays without a world;
 - `worldline.lcp`: linear complementarity problems and their solvers;
 - `worldline.kinematics`: inverse kinematics of worlds and models;
+- `worldline.optimize`: trajectory optimisation and system identification over differentiable worlds;
 - `worldline.distributed`: rollouts on a Ray cluster (needs the extra `distributed`);
 - `worldline.envs`: learning environments for Gymnasium (needs the extra `learn`);
 - `worldline.ops`: operations for kernels of your own;
@@ -58,7 +59,7 @@ from worldline._src.errors import (
 )
 
 if TYPE_CHECKING:
-    from worldline import collision, kinematics, lcp, math, model, msd, ops, simulation
+    from worldline import collision, kinematics, lcp, math, model, msd, ops, optimize, simulation
     from worldline._src.step.user_kernels import kernel
 
 __version__ = "0.1.0"
@@ -93,10 +94,13 @@ __all__ = [
     "model",
     "msd",
     "ops",
+    "optimize",
     "simulation",
 ]
 
-_MODULES = frozenset({"collision", "kinematics", "lcp", "math", "model", "msd", "ops", "simulation"})
+_MODULES = frozenset(
+    {"collision", "kinematics", "lcp", "math", "model", "msd", "ops", "optimize", "simulation"}
+)
 
 _EXTRAS = frozenset({"distributed", "envs"})
 """Modules that need more packages than the library does."""

@@ -114,6 +114,7 @@ CHAINS = (
     ("errors", "masked", "spatial", "model", "step", "facade", "drawing", "render", "envs"),
     ("errors", "masked", "scene", "model", "step", "facade", "drawing", "render", "envs"),
     ("errors", "masked", "progress", "spatial", "facade", "distributed"),
+    ("errors", "masked", "progress", "spatial", "facade", "optimize"),
 )
 FORBIDDEN = (
     ("kernels", "model"),
@@ -131,6 +132,7 @@ FORBIDDEN = (
     ("viewer", "render"),
     ("facade", "envs"),
     ("facade", "distributed"),
+    ("facade", "optimize"),
     ("cli", "envs"),
 )
 

@@ -113,5 +113,5 @@ def test_modules_load_on_first_use_and_errors_are_light():
         "print([getattr(worldline, name).__name__ for name in sorted(worldline._MODULES)])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    modules = ["collision", "kinematics", "lcp", "math", "model", "msd", "ops", "simulation"]
+    modules = ["collision", "kinematics", "lcp", "math", "model", "msd", "ops", "optimize", "simulation"]
     assert out.stdout.strip() == str([f"worldline.{name}" for name in modules])

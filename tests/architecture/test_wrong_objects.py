@@ -16,7 +16,10 @@ from worldline import ArgumentError, WorldlineError, msd
 from worldline import simulation as sx
 from worldline.model import ModelBuilder, State, mass_matrix, step
 
-MODULES = ("", *(f".{name}" for name in ("simulation model msd collision kinematics lcp math".split())))
+MODULES = (
+    "",
+    *(f".{name}" for name in ("simulation model msd collision kinematics lcp math optimize".split())),
+)
 OURS = {
     "Model",
     "World",

@@ -157,6 +157,13 @@ def apply_step_jvp(world: World, state: Array, control: Array | None) -> Array:
     return _columns(world, tangent, layout, x[None], u[None])[:, 0]
 
 
+def parameter_jacobian(world: World) -> Array:
+    """Derivatives of the last step by the parameters of the World."""
+    tangent, layout = require_tangent(world), _layout(world)
+    parameters = [numbers_of(world, one) for one in world._parameters]
+    return _by_parameters(world, tangent, parameters)[layout.tangent]
+
+
 def jacobians(world: World) -> tuple[Array, Array]:
     """Derivatives of the last step by state and by controls."""
     return _jacobians(world, require_tangent(world), _layout(world))
@@ -309,7 +316,7 @@ def _by_parameters(world: World, tangent: StepTangent, parameters: list[Numbers]
     sim = world._live().sim
     size = 2 * world._live().model.joint_dof_count + len(sim.activation)
     columns: list[Array] = []
-    copy = _copy_of(world, tangent) if parameters else None
+    copy = _copy_of(world, tangent, parameters) if parameters else None
     for one in parameters:
         assert copy is not None
         start = physical_parameters.read(copy, one)
@@ -334,11 +341,14 @@ def _by_parameters(world: World, tangent: StepTangent, parameters: list[Numbers]
     return np.array(columns).reshape(-1, size).T
 
 
-def _copy_of(world: World, tangent: StepTangent) -> Runtime:
+def _copy_of(world: World, tangent: StepTangent, parameters: list[Numbers]) -> Runtime:
     """A copy whose parameters are changed; kept until those of the World change."""
     version = world._live().version
     if tangent.copy is None or tangent.copy[0] != version:
-        tangent.copy = version, persistence.clone_world(world)
+        copy = persistence.clone_world(world)
+        for numbers in parameters:
+            physical_parameters.take_over(copy._live(), world._live(), numbers)
+        tangent.copy = version, copy
     return tangent.copy[1]._live()
 
 

@@ -41,6 +41,11 @@ class Manifold:
         self.quaternions, self._dquaternions = _rows(rows[Piece.QUATERNION], 4, 3)
         self.vectors, self._dvectors = _rows(rows[Piece.ROTATION_VECTOR], 3, 3)
 
+    @property
+    def rotations(self) -> np.ndarray:
+        """Numbers of a tangent that are rotations, (rotations, 3)."""
+        return np.concatenate([self._dquaternions.reshape(-1, 3), self._dvectors.reshape(-1, 3)])
+
     def freedoms(self, part: slice) -> int:
         """Numbers of a tangent that belong to a run of whole pieces."""
         kinds = ((self.numbers, 1), (self.quaternions, 3), (self.vectors, 3))
@@ -50,17 +55,21 @@ class Manifold:
         """The shortest tangent that leads from `a` to `b`."""
         made = np.empty(self.tangent_dimension)
         made[self._dnumbers] = b[self.numbers] - a[self.numbers]
-        made[self._dquaternions] = log(multiply(conjugate(a[self.quaternions]), b[self.quaternions]))
-        made[self._dvectors] = log(multiply(conjugate(exp(a[self.vectors])), exp(b[self.vectors])))
+        if len(self.quaternions):
+            made[self._dquaternions] = log(multiply(conjugate(a[self.quaternions]), b[self.quaternions]))
+        if len(self.vectors):
+            made[self._dvectors] = log(multiply(conjugate(exp(a[self.vectors])), exp(b[self.vectors])))
         return made
 
     def integrate(self, x: Array, tangent: Array) -> Array:
         """Where `tangent` leads from `x`; quaternions stay unit."""
         made = np.empty(self.dimension)
         made[self.numbers] = x[self.numbers] + tangent[self._dnumbers]
-        turned = multiply(x[self.quaternions], exp(tangent[self._dquaternions]))
-        made[self.quaternions] = turned / np.linalg.norm(turned, axis=-1, keepdims=True)
-        made[self.vectors] = log(multiply(exp(x[self.vectors]), exp(tangent[self._dvectors])))
+        if len(self.quaternions):
+            turned = multiply(x[self.quaternions], exp(tangent[self._dquaternions]))
+            made[self.quaternions] = turned / np.linalg.norm(turned, axis=-1, keepdims=True)
+        if len(self.vectors):
+            made[self.vectors] = log(multiply(exp(x[self.vectors]), exp(tangent[self._dvectors])))
         return made
 
 

@@ -211,3 +211,14 @@ def shift(runtime: Runtime, numbers: Numbers, change: Array) -> None:
 def write(runtime: Runtime, numbers: Numbers, values: Array) -> None:
     """Set the numbers of a World that is there to be changed; see `shift`."""
     shift(runtime, numbers, np.asarray(values) - read(runtime, numbers))
+
+
+def take_over(target: Runtime, source: Runtime, numbers: Numbers) -> None:
+    """Give a copy the numbers of the World it was made of, which its description may not have."""
+    if numbers.place is Place.FRAME:
+        poses = np.array(target.model.joint_X_p)
+        joint = numbers.rows[0][0]
+        poses[joint] = source.model.joint_X_p[joint]
+        target.update(joint_X_p=poses)
+    elif not np.array_equal(values := read(source, numbers), read(target, numbers)):
+        write(target, numbers, values)
