@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import time
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -101,6 +102,37 @@ def measure(text: str) -> list[str]:
     ]
 
 
+def randomized(text: str) -> tuple[float, float]:
+    """Time of a step with masses, damping and friction of every world's own over that with shared ones, and
+    seconds that drawing them took."""
+    shared, own = started(text), started(text)
+    lines = (
+        sx.Randomized("multibodies.*.links.*.mass", sx.Uniform(0.8, 1.2)),
+        sx.Randomized("multibodies.*.joints.*.damping_coefficient", sx.Uniform(0.5, 1.5)),
+        sx.Randomized("shapes.*.friction", sx.Uniform(0.7, 1.3)),
+    )
+    begun = time.perf_counter()
+    own.randomize(sx.Randomization(lines, seed=1))
+    drawn = time.perf_counter() - begun
+    assert own.layout == "lanes"
+    state = {name: getattr(shared, name).copy() for name in ("joint_positions", "joint_velocities")}
+
+    def before() -> None:
+        for batch in (shared, own):
+            for name, numbers in state.items():
+                getattr(batch, name)[:] = numbers
+
+    times = best_of(
+        {
+            "shared": lambda: shared.step(STEPS, threads=THREADS),
+            "own": lambda: own.step(STEPS, threads=THREADS),
+        },
+        before=before,
+        rounds=6,
+    )
+    return times["own"] / times["shared"], drawn
+
+
 def held_bytes(text: str) -> float:
     """Bytes that each world of a batch adds, beyond its state and its controls."""
     scene = msd.from_str(text, format="mjcf")
@@ -149,6 +181,13 @@ def run(console: Console) -> None:
     for name, text in found.items():
         table.add_row(name, *measure(text))
     console.print(table)
+    for name in ("hopper", "ant"):
+        if name in found:
+            ratio, drawn = randomized(found[name])
+            console.print(
+                f"{name} with masses, damping and friction of every world's own: {ratio:.2f} times the step "
+                f"of shared ones; drawing them for {WORLDS} worlds took {drawn:.1f} s"
+            )
     if "ant" in found:
         console.print(f"bytes a world of the ant beyond state and controls: {held_bytes(found['ant']):.0f}")
         few, many = (allocated_bytes(found["ant"], count) for count in (64, 1024))

@@ -26,17 +26,20 @@ HOPPER = """<mujoco><option timestep="0.002" {option}/><compiler angle="degree"/
   <general name="lag" joint="knee" dyntype="filter" dynprm=".05" gainprm="8" ctrlrange="-1 1"/></actuator>
 <sensor><jointpos name="angle" joint="hip"/><clock name="clock"/></sensor>
 <keyframe><key name="crouch" time=".5" qpos="0 0 .7 1 0 0 0 .4 -.8 1 0 0 0" ctrl=".4 -.2" act=".1"/></keyframe>
-</mujoco>"""
+{tie}</mujoco>"""
 """A robot with a free root, hinges, a ball joint, dry friction, a spring, limits and two actuators."""
 
 BOXES = """<body name="crate" pos=".6 0 .5"><freejoint/><geom type="box" size=".1 .1 .1" contype="1"/></body>
   <body name="lid" pos=".6 0 .8"><freejoint/><geom type="box" size=".1 .1 .05" contype="1"/></body>"""
-"""Boxes that meet boxes, which lanes do not have."""
+"""Boxes that meet boxes."""
+TIE = '<equality><weld body1="crate" body2="lid" active="false"/></equality>'
+"""An equality, which lanes do not have even where it is off."""
 
 
-def robot(option: str = "", more: str = "") -> msd.World:
-    """The hopping robot as a scene."""
-    return msd.from_str(HOPPER.format(option=option, more=more), format="mjcf")
+def robot(option: str = "", more: str = "", tie: str | None = None) -> msd.World:
+    """The hopping robot as a scene; with boxes it has an equality, unless `tie` says otherwise."""
+    tie = (TIE if more == BOXES else "") if tie is None else tie
+    return msd.from_str(HOPPER.format(option=option, more=more, tie=tie), format="mjcf")
 
 
 def lane_batch(count: int = 5, option: str = "", **options) -> sx.WorldBatch:

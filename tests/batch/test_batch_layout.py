@@ -36,7 +36,7 @@ def test_cones_in_lanes_are_solved_by_sweeps_and_that_is_said():
 @pytest.mark.parametrize(
     ("option", "more", "named"),
     [
-        ("", BOXES, "'crate'|shape_"),
+        ("", BOXES, "equalities"),
         ('noslip_iterations="3"', "", "slip"),
         ('iterations="2"', "", "2 iterations"),
         ('density="1000" viscosity=".1"', "", "fluid"),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lane_scenes import HARD, PILE, TEXTS, scatter, scene_model
+from lane_scenes import HARD, TEXTS, scatter, scene_model
 
 from worldline import msd
 from worldline._src.jit import DISABLED
@@ -137,9 +137,11 @@ def test_forces_on_bodies_and_joints_act():
 
 
 REFUSED = {
-    "boxes that touch": (
-        PILE.format(option="", geom="").replace('contype="2" conaffinity="2"', ""),
-        "may touch and are another pair",
+    "a height field": (
+        """<mujoco><asset><hfield name="h" nrow="2" ncol="2" size="1 1 .1 .1"/></asset>
+        <worldbody><geom name="land" type="hfield" hfield="h"/>
+        <body><freejoint/><geom name="ball" size=".1"/></body></worldbody></mujoco>""",
+        "'land' and 'ball' may touch, and a surface of triangles",
     ),
     "a tendon": (
         """<mujoco><worldbody><body name="a"><joint name="j"/><geom size=".1"/></body></worldbody>

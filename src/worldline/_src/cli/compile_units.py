@@ -15,7 +15,8 @@ WIDTHS = {"x86-64-v3": (4,), "x86-64-v4": (4, 8)}
 def scalars(level: str | None = None) -> tuple[str, ...]:
     """Names of the scalars that run on a level of processors, or on this one."""
     widths = WIDTHS[level] if level else sorted({4, native_width()})
-    return ("float", *(f"lanes{width}" for width in widths), "dual", "dual7")
+    lanes = [f"lanes{width}" for width in widths]
+    return ("float", *lanes, *(f"{name}own" for name in lanes), "dual", "dual7")
 
 
 def units(scalar: str) -> list[Unit]:
@@ -43,6 +44,8 @@ def units(scalar: str) -> list[Unit]:
 
     if scalar == "dual7":
         return [stage.unit(DUAL7) for stage in dual_stages()]
+    if scalar.endswith("own"):
+        return [stage.unit(SCALARS[scalar][0]) for stage in fixed_constraints.OWN_STAGES]
     wanted = [*programs.ALL, *stepping.PROGRAMS] if scalar != "dual" else derivatives.PROGRAMS
     wanted = [program for program in wanted if scalar == "float" or not program.one_by_one]
     stages = [stage for program in wanted for stage in program.stages]

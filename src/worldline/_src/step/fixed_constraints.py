@@ -17,11 +17,12 @@ from worldline._src.errors import CapabilityError
 from worldline._src.kernels.broadphase.every_pair import every_pair
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.drives import VELOCITY
+from worldline._src.kernels.narrowphase.dispatch import pair_family
 from worldline._src.kernels.narrowphase.lanes import (
     PAIR_CONTACTS,
     is_fixed_pair,
 )
-from worldline._src.kernels.narrowphase.tables import BOX, CAPSULE, PAIRS, PLANE, SPHERE
+from worldline._src.kernels.narrowphase.tables import BOX, CAPSULE, PAIRS, PLANE, SKIP, SPHERE, SURFACE
 from worldline._src.kernels.transmissions import LINEAR
 from worldline._src.model.model import Model
 from worldline._src.scene.options import SimulateOption
@@ -31,9 +32,10 @@ from worldline._src.step.constraints import Constraints
 from worldline._src.step.island_options import SolverMethod
 from worldline._src.step.pack_pairs import pair_keys
 from worldline._src.step.scene_semantics import drives_of, servos_of, solver_of
+from worldline._src.step.single_pairs import SinglePairs
 from worldline._src.step.step_table import StepPlan, in_line, sensor_stages
 
-MOST_ROWS = 4096
+MOST_ROWS = 8192
 """Rows that a fixed layout may have; their Jacobian is dense."""
 
 MOST_COLUMNS = 48
@@ -49,6 +51,7 @@ _LANES = (
     "wrenches",
     "rows",
     "shapes",
+    "single_pairs",
     "friction",
     "limits",
     "hard_limits",
@@ -60,7 +63,18 @@ _LANES = (
 """What a fixed layout can have, by its names in a `StepPlan`."""
 
 STAGES = tuple(dict.fromkeys(row.stage for row in in_line(StepPlan(**dict.fromkeys(_LANES, True)))))
-"""Every stage that worlds in lanes may need, for warming the compile cache,"""
+"""Every stage that worlds in lanes may need, for warming the compile cache."""
+
+_OWN = (*_LANES, "passive", "gravity_compensation")
+_OWN_PLANS = (
+    StepPlan(**dict.fromkeys(_OWN, True)),
+    StepPlan(**dict.fromkeys((*_OWN, "free_spin"), True)),
+    StepPlan(**dict.fromkeys((*_OWN, "runge_kutta"), True)),
+    # without forces, drives and rows
+    StepPlan(fixed=True),
+)
+OWN_STAGES = tuple(dict.fromkeys(row.stage for plan in _OWN_PLANS for row in in_line(plan)))
+"""Every stage of worlds in lanes that have parameters of their own."""
 
 _READ = (
     *("fixed", "rows", "shapes", "read_dynamics", "read_frames", "read_poses", "read_velocities"),
@@ -72,12 +86,14 @@ SENSOR_STAGES = tuple(
     for stage, _ in sensor_stages(StepPlan(**dict.fromkeys(_READ, True)), evaluate=False)
     if stage not in STAGES
 )
-"""and every stage that reads their sensors in lanes; others read one world at a time."""
+"""Every stage that reads sensors of worlds in lanes; others read one world at a time."""
 
 
 def _fixed_contact_count(first: int, second: int) -> int:
     """Slots that a pair of shape types can fill, of the four it has."""
     low, high = sorted((first, second))
+    if not is_fixed_pair(low, high):
+        return PAIR_CONTACTS
     if low == PLANE:
         return {SPHERE: 1, CAPSULE: 2, BOX: 4}[high]
     return 2 if low == CAPSULE else 1
@@ -87,6 +103,8 @@ class FixedConstraints(Constraints):
     """What limits, drives and touches, for one world or several in lanes."""
 
     def __init__(self, model: Model, sweeps: int, tolerance: float) -> None:
+        self.single: SinglePairs | None = None
+        """Pairs whose contacts are found one world at a time."""
         super().__init__(model, servos_of(model))
         self._sweeps, self._tolerance = sweeps, tolerance
         self.asked = SolverMethod.AUTOMATIC if model.option is None else solver_of(model.option)
@@ -141,13 +159,12 @@ class FixedConstraints(Constraints):
         shapes = self.model.shapes
         assert shapes is not None
         for a, b in pairs.tolist():
-            low, high = sorted((int(self._types[a]), int(self._types[b])))
-            if not is_fixed_pair(low, high):
+            if pair_family(int(self._types[a]), int(self._types[b])) == SURFACE:
                 first, second = (shapes.label[self.shapes[k]] for k in (a, b))
                 raise CapabilityError(
-                    f"steps in lanes have contacts of spheres and capsules, and of them and boxes on planes; "
-                    f"shapes '{first}' and '{second}' may touch and are another pair: exclude "
-                    "them from touching, or step worlds one at a time"
+                    f"steps in lanes have room for {SLOTS} contacts of a pair; shapes '{first}' and "
+                    f"'{second}' may touch, and a surface of triangles may need more: exclude them from "
+                    "touching, or step worlds one at a time"
                 )
 
     def _contact_rows(self) -> np.ndarray:
@@ -183,6 +200,19 @@ class FixedConstraints(Constraints):
         column.contact_id[: len(each), :2] = each
         column.contact_id[: len(each), 2:4] = column.shape_body[each]
         column.contact_id[: len(each), 5] = np.arange(len(each)) // PAIR_CONTACTS
+        types = column.shape_type[pairs]
+        others = [not is_fixed_pair(*sorted(pair)) for pair in types.tolist()]
+        single = np.flatnonzero(np.array(others, bool))
+        if len(single):
+            families = sorted({int(pair_family(a, b)) for a, b in types[single].tolist()} - {SKIP})
+            self.single = SinglePairs(
+                rows, self.model, option, pairs[single], single * PAIR_CONTACTS, families
+            )
+
+    def plan(self, multibody: StepPlan, *, damped: bool, speeds: bool) -> StepPlan:
+        """What a step has to do beside what the multibodies need."""
+        made = super().plan(multibody, damped=damped, speeds=speeds)
+        return made._replace(single_pairs=self.single is not None)
 
     def _refuse(self) -> None:
         """Raise for what a fixed layout does not have."""

@@ -216,6 +216,15 @@ def _require_same_branches(sim: LaneSimulation, other: LaneSimulation) -> None:
         raise CapabilityError(
             f"worlds in lanes whose shapes combine friction have coefficients of {_LEAST_TOGETHER} or more"
         )
+    single = sim.constraints.single
+    if single is not None:
+        shapes, (one, two) = np.unique(single.pairs), (s.constraints.collision for s in (sim, other))
+        assert one is not None and two is not None
+        for name in ("shape_size", "shape_X_BS"):
+            if not np.array_equal(one.column[name][shapes], two.column[name][shapes]):
+                raise CapabilityError(
+                    "worlds in lanes share sizes of shapes that touch others than by closed forms"
+                )
     for name in ("joint_velocity_limit", "joint_velocity_lower"):
         one, two = (np.abs(getattr(s.model, name, np.zeros(0))) >= UNLIMITED for s in (sim, other))
         if not np.array_equal(one, two):

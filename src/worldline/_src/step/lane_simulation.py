@@ -106,14 +106,15 @@ class LaneSimulation(FixedAttributes):
     """Worlds of one model that step together, with contacts, limits, joint friction and actuators.
 
     A layout that is the same for all worlds takes the place of lists: every pair of shapes that may touch
-    has room for its contacts. That suits robots of some dozens of shapes. Contacts are those of spheres and
-    capsules, and of spheres, capsules and boxes on planes; equalities, closures, tendons and springs
-    between bodies are refused with a `CapabilityError` that names them, and so is what else a scene may ask
-    for and a fixed layout does not have: sweeps against slip, sleep, prescribed joints, servos, the
-    variational family. Rows are those of `Simulation`. Where all of them are springs with bounds (pyramids
-    of the impedance model, limits, friction) and there are no more than 48 degrees of freedom, Newton's
-    method solves them; others, and what it cannot, projected Gauss-Seidel. Both start from the forces of the
-    last step. Hard contacts are solved once a step, so what pushes overlap apart stays in the velocity.
+    has room for its contacts. That suits robots of some dozens of shapes. Contacts of spheres and capsules,
+    and of them and boxes on planes, are found in lanes, those of other convex shapes world by world. Surfaces
+    of triangles, equalities, tendons and springs between bodies are refused with a `CapabilityError` that
+    names them, and so is what else a scene may ask for and a fixed layout does not have: sweeps against slip,
+    sleep, prescribed joints, servos, the variational family. Rows are those of `Simulation`. Where all of
+    them are springs with bounds (pyramids of the impedance model, limits, friction) and there are no more
+    than 48 degrees of freedom, Newton's method solves them; others, and what it cannot, projected
+    Gauss-Seidel. Both start from the forces of the last step. Hard contacts are solved once a step, so what
+    pushes overlap apart stays in the velocity.
 
     The arrays below are the state and what drives it; write them at any time. Assignment writes into them.
     Everything that makes the next step is in `q`, `v`, `activation` and `kept`. Parameters are those the
@@ -253,6 +254,7 @@ class LaneSimulation(FixedAttributes):
         self._programs: dict[tuple[str, bool], Any] = {}
         self._rooms: dict[str, list[_Room]] = {}
         self._readings: LaneSensing | None = None
+        self._alive: list[Any] = []
         self._own = LaneParameters(self)
 
     def _lay_out_rows(self) -> None:
@@ -369,7 +371,7 @@ class LaneSimulation(FixedAttributes):
             wide.reshape(-1, width)[:] = numbers[:, None]
             return wide
 
-        # constants are shared by all groups, but where worlds have their own
+        # constants that worlds do not have of their own are shared by all groups
         constants = spread if self._own.any else lambda numbers: numbers
         trees, constant = spread(self._data), constants(self._constant)
         args, rows = block.args.copy(), spread(block.d)
@@ -378,6 +380,8 @@ class LaneSimulation(FixedAttributes):
         if collision is not None:
             own, found = collision.args.copy(), spread(collision.d)
             args[t.COLLISION_ARGS], args[t.COLLISION_D] = address_of(own), address_of(found)
+            if self.constraints.single is not None:
+                self._alive.append(self.constraints.single.connect(width, own))
             sets.append((collision.m, constants(collision.c), own, found))
         return sets if self.elements is None else self.elements.with_arenas(sets, scalar)
 
@@ -395,8 +399,7 @@ class LaneSimulation(FixedAttributes):
             model: the model that has them.
 
         Raises:
-            CapabilityError: it differs in what all worlds share: bodies, joints, pairs of shapes, stages of a
-                step, laws of contact. Nothing is changed.
+            CapabilityError: it differs in what all worlds share, such as joints or laws of contact.
 
         Example:
             >>> from worldline.model import LaneSimulation, ModelBuilder
@@ -407,7 +410,7 @@ class LaneSimulation(FixedAttributes):
             ...     return builder.finalize()
             >>> worlds = LaneSimulation(pendulum(1.0), 2)
             >>> worlds.set_parameters([1], pendulum(4.0))
-            >>> worlds.q[:] = 0.1
+            >>> worlds.q = [[0.1], [0.1]]
             >>> worlds.step(100)
             >>> (worlds.q[:, 0] < 0.09).tolist()
             [True, False]
@@ -426,22 +429,17 @@ class LaneSimulation(FixedAttributes):
 
     @between_steps
     def restore_parameters(self, saved: tuple[np.ndarray, Array]) -> None:
-        """Give worlds the parameters that `own_parameters` told."""
+        """Give worlds the parameters that `LaneParameters.saved` told."""
         self._own.restore(*saved)
         self._own_laid_out()
 
     def _own_laid_out(self) -> None:
-        """Other numbers differ from world to world: make arenas and programs anew."""
-        self._programs, self._rooms, self._readings = {}, {}, None
-
-    @property
-    def own_parameters(self) -> tuple[np.ndarray, Array]:
-        """Copies of the numbers that differ from world to world, and where they are in the arenas."""
-        return self._own.saved()
+        """Make arenas and programs anew, for other numbers that differ from world to world."""
+        self._programs, self._rooms, self._readings, self._alive = {}, {}, None, []
 
     @property
     def has_own_parameters(self) -> bool:
-        """Whether any numbers do."""
+        """Whether parameters differ from world to world."""
         return self._own.any
 
     def _chosen(self, worlds: Iterable[int] | None) -> np.ndarray:
@@ -668,7 +666,7 @@ class LaneSimulation(FixedAttributes):
             run(program, room.table, *tables, limits, *rows, low, high, many)
             self._rooms[scalar].append(room)
 
-        before = self.frozen
+        before = frozenset(self._frozen_rows)
         try:
             for many in portions(n):
                 if share is None:
@@ -677,7 +675,8 @@ class LaneSimulation(FixedAttributes):
                 else:
                     uninterrupted(lambda many=many: share(chunk, self.worlds, width, many))
         finally:
-            failed = self._end(np.flatnonzero(self.frozen & ~before).tolist())
+            diverged = np.flatnonzero(self.frozen).tolist() if self._marks[:, STATUS].any() else []
+            failed = self._end([w for w in diverged if w not in before])
         if failed and self._policy is DivergencePolicy.RAISE:
             raise BatchFailure(failed)
 
@@ -692,9 +691,12 @@ class LaneSimulation(FixedAttributes):
                 self._marks[w, STATUS] = 0.0
                 del self._frozen_rows[w]
         self._last_failures = ()
-        self._marks[self._marks[:, STATUS] != FROZEN, STATUS] = 0.0
         self._marks[:, MODE] = float(self._policy is DivergencePolicy.CONTINUE)
-        self._sweeps[~self.frozen, 1] = 0.0
+        going: Any = slice(None)
+        if self._marks[:, STATUS].any():
+            going = ~self.frozen
+            self._marks[going, STATUS] = 0.0
+        self._sweeps[going, 1] = 0.0
 
     def _end(self, new: list[int]) -> tuple[StepFailure, ...]:
         """Freeze or reset the worlds that diverged, by policy; returns why each did."""

@@ -23,6 +23,7 @@ from worldline._src.kernels.broadphase.pairs import broad
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.narrowphase import dispatch as n
 from worldline._src.kernels.narrowphase.lanes import fixed_shape_poses, narrow_fixed, settle_fixed_contacts
+from worldline._src.kernels.narrowphase.single_world import narrow_single
 from worldline._src.step import constraint_stages as s
 from worldline._src.step import fixed_stages as fixed
 from worldline._src.step import force_element_stages as g
@@ -102,6 +103,8 @@ class StepPlan(NamedTuple):
     """Anything that may have a constraint row."""
     shapes: bool = False
     """Shapes that may touch."""
+    single_pairs: bool = False
+    """Pairs of shapes whose contacts worlds in lanes find one world at a time;"""
     round_pairs: bool = False
     """Pairs of spheres and capsules,"""
     flat_pairs: bool = False
@@ -354,6 +357,7 @@ TABLE: tuple[Row, ...] = (
     *_contacts("not adhesion"),
     Row(_E, fixed_shape_poses, _H, "shapes and fixed", "collision", "body poses", "shape poses"),
     Row(_E, narrow_fixed, _H, "shapes and fixed", "collision", "shape poses", "contacts"),
+    Row(_E, narrow_single, _H, "single_pairs and fixed", "collision", "body poses", "contacts"),
     Row(_E, settle_fixed_contacts, _H, "shapes and fixed", "collision", "contacts", "contacts"),
 
     # constraint rows and their solution

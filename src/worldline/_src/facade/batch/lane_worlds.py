@@ -95,12 +95,12 @@ class LaneWorlds:
 
     def step(self, n: int, workers: Workers) -> tuple[StepFailure, ...]:
         """Make steps; worlds that diverge are treated as the policy says, and returned."""
-        before = self.frozen
+        before = self.frozen if self.sim._frozen_rows else None
         self._tell_time()
         self.sim.advance(n, None if workers.is_caller else workers.share)
         if not self.sim.any_failed:
             return ()
-        return tuple(failure for failure in self.failures if not before[failure.world])
+        return tuple(failure for failure in self.failures if before is None or not before[failure.world])
 
     def remembered(self) -> dict[str, Any]:
         """The state of all worlds as it is now, for `restore`."""
@@ -163,7 +163,7 @@ class LaneWorlds:
         Raises:
             CapabilityError: they change what worlds in lanes share.
         """
-        rows, before = self.own.with_given(given, which), self.sim.own_parameters
+        rows, before = self.own.with_given(given, which), self.sim._own.saved()
         try:
             for w in which.tolist():
                 self.sim.set_parameters([w], self.own.world(w, rows)._live().sim.model)

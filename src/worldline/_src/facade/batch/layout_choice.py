@@ -26,7 +26,15 @@ _SHARED = {
 }
 """What a step in lanes does as a step of one world does, or `LaneSimulation` refuses itself."""
 _OTHERWISE = {
-    *("round_pairs", "flat_pairs", "ball_pairs", "convex_pairs", "surface_pairs", "contact_log"),
+    *(
+        "single_pairs",
+        "round_pairs",
+        "flat_pairs",
+        "ball_pairs",
+        "convex_pairs",
+        "surface_pairs",
+        "contact_log",
+    ),
     *("impulses", "swept", "fixed"),
 }
 """How one world finds and solves contacts; lanes have their own way to the same solution."""
