@@ -285,9 +285,10 @@ class WorldBatch(BatchPart):
             reason = str(error)
         lanes = self._worlds
         moved = ThreadWorlds(self._template, self.num_worlds, lanes.arrays)
-        moved.continue_from(lanes.frame, lanes.time, lanes.failures, lanes.frozen)
         moved.write_parameters(lanes.own.rows, np.arange(self.num_worlds))
         moved.write_parameters(given, which)
+        # a World that compiles again for a parameter forgets that it is frozen
+        moved.continue_from(lanes.frame, lanes.time, lanes.failures, lanes.frozen)
         self._worlds, self._choice = moved, LayoutChoice(moved.kind, (f"{', '.join(given)}: {reason}",))
 
     def randomize(self, randomization: Randomization, worlds: WhichWorlds = None) -> None:
