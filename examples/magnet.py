@@ -43,7 +43,7 @@ def main() -> None:
     # the same kernel in a batch: magnets of other strengths in the lanes of one instruction
     world.reset()
     batch = sx.WorldBatch(world, 4, layout="lanes")
-    batch.kernel_parameters[:, 0] = STRENGTH * np.array([0.5, 1.0, 2.0, 4.0])
+    batch.element_parameters[:, 0] = STRENGTH * np.array([0.5, 1.0, 2.0, 4.0])
     batch.step(500)
     speeds = batch.rigid_bodies["left"].linear_velocity[:, 0]
     print("speeds in a batch:", ", ".join(f"{speed:.3f}" for speed in speeds), "m/s")

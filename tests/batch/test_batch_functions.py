@@ -96,7 +96,7 @@ def test_lanes_threads_and_a_world_agree(family):
     made = {}
     for layout in LAYOUTS:
         batch = sx.WorldBatch(world, 5, layout=layout)
-        batch.kernel_parameters[:, batch.kernel_parameter_slices["swing"]] = strengths[:, None]
+        batch.element_parameters[:, batch.element_parameter_slices["swing"]] = strengths[:, None]
         batch.step(40)
         for _ in range(10):
             batch.step()
@@ -132,7 +132,7 @@ def test_a_world_has_the_same_bits_in_a_batch_of_any_size():
     world = world_with_kernels()
     small, large = sx.WorldBatch(world, 3, layout="lanes"), sx.WorldBatch(world, 11, layout="lanes")
     for batch in (small, large):
-        batch.kernel_parameters[:, 0] = 0.5 + 0.05 * np.arange(batch.num_worlds)
+        batch.element_parameters[:, 0] = 0.5 + 0.05 * np.arange(batch.num_worlds)
     small.step(30)
     large.step(30, threads=2)
     assert small.joint_positions.tobytes() == large.joint_positions[:3].tobytes()
@@ -141,11 +141,11 @@ def test_a_world_has_the_same_bits_in_a_batch_of_any_size():
 def test_reset_keeps_parameters_and_sets_commands_and_time_back():
     for layout in LAYOUTS:
         batch = sx.WorldBatch(world_with_kernels(), 4, layout=layout)
-        batch.kernel_parameters[:, 0] = 0.9
+        batch.element_parameters[:, 0] = 0.9
         batch.step(5)
         batch.reset([1])
         assert batch.controls[1] == 0.0 and batch.controls[0] != 0.0
-        assert batch.kernel_parameters[:, 0].tolist() == [0.9] * 4
+        assert batch.element_parameters[:, 0].tolist() == [0.9] * 4
         batch.step(5)
         assert batch.sensor_values[:, 1] == pytest.approx([1.02, 1.01, 1.02, 1.02])
 
@@ -153,7 +153,7 @@ def test_reset_keeps_parameters_and_sets_commands_and_time_back():
 def test_extracted_worlds_and_checkpoints_go_on(tmp_path):
     for layout in LAYOUTS:
         batch = sx.WorldBatch(world_with_kernels(), 3, layout=layout)
-        batch.kernel_parameters[:, 0] = (0.1, 0.2, 0.3)
+        batch.element_parameters[:, 0] = (0.1, 0.2, 0.3)
         batch.step(5)
         alone = batch.extract(2)
         assert alone.step_functions[0].parameters.tolist() == [0.3]
@@ -162,7 +162,7 @@ def test_extracted_worlds_and_checkpoints_go_on(tmp_path):
         wanted = batch.joint_positions.copy()
         alone.step(n=7)
         np.testing.assert_allclose(alone.multibodies[0].joints.position[-1], wanted[2, -1], rtol=0, atol=1e-9)
-        batch.kernel_parameters[:] = 0.0
+        batch.element_parameters[:] = 0.0
         batch.load(tmp_path / layout)
         batch.step(7)
         assert batch.joint_positions.tobytes() == wanted.tobytes()
@@ -330,8 +330,8 @@ def test_refusals():
         batch.add_stage("s", hold, "accelerations")
     with pytest.raises(NotFoundError, match="no function 'pq' in the steps"):
         batch.remove_step_function("pq")
-    with pytest.raises(CapabilityError, match="kernel_parameters"):
-        batch.kernel_parameters  # noqa: B018
+    with pytest.raises(CapabilityError, match="element_parameters"):
+        batch.element_parameters  # noqa: B018
     batch.add_observer("again", lambda step: batch.step())
     with pytest.raises(BusyError, match="step is not possible within a function"):
         batch.step()

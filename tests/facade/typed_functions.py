@@ -7,6 +7,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+import worldline
+from worldline import ops
 from worldline import simulation as sx
 
 
@@ -52,4 +54,60 @@ def run() -> int:
     assert readings[0] == "function"
     world.step(n=4)
     world.remove_step_function("log")
+    _run_kernels(world, bob, hinge)
     return len(calls)
+
+
+@worldline.kernel
+def lift(step: ops.KernelStep) -> None:
+    step.body_f[step.bodies[0], 5] = step.body_f[step.bodies[0], 5] + step.parameters[0]
+
+
+@worldline.kernel(lanes=False)
+def told(step: ops.KernelStep) -> None:
+    step.reading[0] = step.v[step.dofs[0]] + step.q[step.coordinates[0]]
+
+
+def _run_kernels(world: sx.World, bob: sx.Link, hinge: sx.Joint) -> None:
+    """Kernels, stages, and functions of a batch."""
+    world.remove_step_function("control")
+    world.remove_step_function("push")
+    made: ops.Kernel = lift
+    world.add_force_element("lift", made, bodies=(bob,), parameters=(1.0,))
+
+    def slow(step: sx.WorldStepContext) -> None:
+        step.a[:] *= 0.5
+
+    world.add_stage("slow", slow, "accelerations")
+    element: sx.StepFunction = world.step_functions[0]
+    element.parameters = (2.0,)
+    numbers: NDArray[np.float64] = element.parameters
+    assert element.is_compiled and numbers.shape == (1,) and element.copy_to(world).name == "lift"
+    reading: sx.FunctionSensor = world.sensors.add_function("told", told, joints=(hinge,))
+    assert reading.kind == "kernel" and reading.parameters.size == 0
+    name: str = world.collision_detector
+    world.collision_detector = name
+    batch = sx.WorldBatch(world, 2, layout="threads")
+    batch.element_parameters[:] = 1.0
+    place: dict[str, slice] = batch.element_parameter_slices
+    assert batch.worlds[0].element_parameters.shape == (1,) and place["lift"] == slice(0, 1)
+
+    def act(step: sx.BatchStepContext) -> None:
+        row: int = step.body_row("arm/bob")
+        shapes = [step.q, step.v, step.control, step.force, step.q_target, step.v_target, step.body_f]
+        shapes += [step.body_q[:, row], step.body_qd, step.time, step.frame]
+        assert all(len(each) == 2 for each in shapes) and step.time_step > 0.0
+
+    def motor(step: sx.BatchStepContext) -> int:
+        return step.actuator("none")
+
+    batch.add_controller("act", act, period=0.02)
+    batch.add_force_element("force", act)
+    batch.add_stage("stage", act, "end")
+    batch.add_observer("watch", act)
+    batch.add_observer("motor", motor)
+    batch.remove_step_function("motor")
+    found: tuple[sx.BatchStepFunction, ...] = batch.step_functions
+    told_of = [(each.name, each.kind, each.period, each.function) for each in found]
+    assert told_of[0] == ("act", "controller", 0.02, act)
+    batch.step(2)

@@ -20,6 +20,7 @@ if _typing.TYPE_CHECKING:
     from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
     from worldline._src.drawing.cameras import LookAt
     from worldline._src.facade.batch.contacts import BatchContacts
+    from worldline._src.facade.batch.functions import BatchStepContext, BatchStepFunction
     from worldline._src.facade.batch.handles import BatchJoint, BatchLink, BatchMultibody, BatchRigidBody
     from worldline._src.facade.batch.parameters import BatchParameters
     from worldline._src.facade.batch.randomization import (
@@ -139,6 +140,7 @@ else:
             "collision.shapes": "CollisionShape CollisionShapeType",
             "drawing.cameras": "LookAt",
             "facade.batch.contacts": "BatchContacts",
+            "facade.batch.functions": "BatchStepContext BatchStepFunction",
             "facade.batch.handles": "BatchJoint BatchLink BatchMultibody BatchRigidBody",
             "facade.batch.parameters": "BatchParameters",
             "facade.batch.randomization": "Choice LogUniform Normal Randomization Randomized Uniform",
@@ -220,6 +222,8 @@ __all__ = [
     "BatchParameters",
     "BatchRigidBody",
     "BatchSelection",
+    "BatchStepContext",
+    "BatchStepFunction",
     "BatchWorld",
     "BodyClearance",
     "BodyDistance",

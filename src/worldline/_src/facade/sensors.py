@@ -355,7 +355,7 @@ class SensorCollection(NamedCollection[Sensor]):
         if dim < 1:
             raise ArgumentError(f"dim of sensor '{name}' must be at least 1, got {dim}")
         parts = world._functions.made(name, SENSOR, function, None, bodies, joints, actuators, parameters)
-        made = FunctionSensor(world, name, function, dim, parts if parts.is_kernel else None)
+        made = FunctionSensor(world, name, function, dim, parts if parts.is_compiled else None)
         world._functions.add_sensor(name, made)
         return made
 

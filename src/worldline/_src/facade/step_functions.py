@@ -169,7 +169,7 @@ class StepFunction(FixedAttributes):
         self._works_on, self._parameters = works_on, parameters
 
     @property
-    def is_kernel(self) -> bool:
+    def is_compiled(self) -> bool:
         """Whether it runs as compiled code."""
         return isinstance(self.function, Kernel)
 
@@ -302,7 +302,7 @@ class StepFunctions:
     @property
     def kernels(self) -> tuple[StepFunction, ...]:
         """All that is compiled, sensors last, in the order of their parameters."""
-        found = [each for each in self._all.values() if each.is_kernel]
+        found = [each for each in self._all.values() if each.is_compiled]
         return (*found, *(sensor._kernel for sensor in self.sensors.values() if sensor._kernel is not None))
 
     def take_over(self, other: StepFunctions) -> None:
@@ -328,7 +328,7 @@ class StepFunctions:
         context = WorldStepContext(sim, runtime, self._world)
         start = read = 0
         for each in self._all.values():
-            if not each.is_kernel:
+            if not each.is_compiled:
                 elements.add(each.name, each.kind, each.function, each.period)
         for each in self.kernels:
             dim = self.sensors[each.name].dim if each.kind == SENSOR else 0

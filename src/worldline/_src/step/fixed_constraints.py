@@ -162,7 +162,7 @@ class FixedConstraints(Constraints):
             if pair_family(int(self._types[a]), int(self._types[b])) == SURFACE:
                 first, second = (shapes.label[self.shapes[k]] for k in (a, b))
                 raise CapabilityError(
-                    f"steps in lanes have room for {SLOTS} contacts of a pair; shapes '{first}' and "
+                    f"steps in lanes have room for {PAIR_CONTACTS} contacts of a pair; shapes '{first}' and "
                     f"'{second}' may touch, and a surface of triangles may need more: exclude them from "
                     "touching, or step worlds one at a time"
                 )

@@ -20,7 +20,7 @@ FLAGS = ("contract", "nsz", "arcp")
 
 
 def _register(operation, instruction: str) -> None:
-    @infer_global(operation)
+    @infer_global(operation)  # type: ignore[misc] # a decorator that the stubs do not know
     class _InPlace(AbstractTemplate):
         def generic(self, args, kws):
             lanes = args[0]

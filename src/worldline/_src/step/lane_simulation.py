@@ -288,7 +288,7 @@ class LaneSimulation(FixedAttributes):
             state += [*inputs[:-1], RowPart("clock", 2, MULTIBODY, offsets["clock"])]
             inputs = [
                 inputs[-1],
-                RowPart("kernel_parameters", own.parameter_count, USER, own.parameters_at),
+                RowPart("element_parameters", own.parameter_count, USER, own.parameters_at),
                 RowPart("time_start", 1, USER, own.start_at),
                 RowPart("body_com", 3 * sizes["nbody"], USER, own.com_at),
             ]
@@ -297,8 +297,8 @@ class LaneSimulation(FixedAttributes):
         given |= held
         if own is not None:
             self.clock, self.time_start = held["clock"], given["time_start"][:, 0]
-            self.kernel_parameters = given["kernel_parameters"]
-            self.kernel_parameters[:] = self._elements.parameters
+            self.element_parameters = given["element_parameters"]
+            self.element_parameters[:] = self._elements.parameters
             self._body_com = given["body_com"]
             self._body_com[:] = self.model.body_com.ravel()
         self.q, self.v, self.activation = held["q"], held["v"], held["activation"]

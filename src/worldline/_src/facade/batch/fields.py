@@ -25,7 +25,7 @@ FIELDS = {
     "body_wrenches": "Torque [N m], then force at the centre of mass [N], that stay on bodies, world axes, "
     "(worlds, body_count, 6).",
     "mocap_poses": "Position [m] and xyzw of mocap bodies, (worlds, mocap bodies, 7).",
-    "kernel_parameters": "Parameters of all kernels; `kernel_parameter_slices` says where, (worlds, n).",
+    "element_parameters": "Parameters of all kernels; `element_parameter_slices` says where, (worlds, n).",
     "world_joint_commands": "Effort, velocity, acceleration of joints between bodies, (worlds, joints, 3).",
 }
 """What the arrays of a batch hold, by name."""

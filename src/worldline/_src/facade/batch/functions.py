@@ -11,7 +11,7 @@ the World that the batch is made of.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -200,7 +200,7 @@ class BatchFunctions:
         arrays = self._batch._worlds.arrays
         before = {name: arrays[name].copy() for name in _INPUTS}
         behind = [one for one in self._all.values() if one.kind in (END_STAGE, OBSERVER)]
-        worlds = self._batch._worlds.remembered() if behind else None
+        worlds: Any = self._batch._worlds.remembered() if behind else None
         try:
             self._call(CONTROLLER)
             applied = {name: arrays[name].copy() for name in ("joint_forces", "body_wrenches")}
@@ -216,7 +216,6 @@ class BatchFunctions:
             self._call(END_STAGE, 1.0)
             self._call(OBSERVER, 1.0)
         except BaseException:
-            assert worlds is not None
             self._batch._worlds.restore(worlds)
             self._put_back(before)
             raise

@@ -52,7 +52,7 @@ class LaneWorlds:
         start = template.start()
         self.arrays: dict[str, Array] = {name: getattr(self.sim, own) for name, own in _FIELDS.items()}
         if self.sim.elements is not None and self.sim.elements.parameter_count:
-            self.arrays["kernel_parameters"] = self.sim.kernel_parameters
+            self.arrays["element_parameters"] = self.sim.element_parameters
         for name, array in self.arrays.items():
             array[...] = start[name]
         self.own = OwnParameters(template, count)
@@ -117,10 +117,10 @@ class LaneWorlds:
     def reset(self, which: np.ndarray) -> None:
         """Put worlds back to the start of the batch, with commands and time."""
         self.sim.reset(which.tolist())
-        kept = None if self.sim.elements is None else self.sim.kernel_parameters[which]
+        kept = None if self.sim.elements is None else self.sim.element_parameters[which]
         self.sim._inputs[which] = self._start_inputs
         if kept is not None:
-            self.sim.kernel_parameters[which] = kept
+            self.sim.element_parameters[which] = kept
         self._frame_start[which] = self.template.sim.frame
         self._time_start[which] = self.template.time
         self._steps_start[which] = self.sim._marks[which, STEPS] + self._ticks[which]

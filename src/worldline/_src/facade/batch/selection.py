@@ -171,7 +171,7 @@ class BatchSelection(BatchPart):
     controls = Field("controls")
     body_wrenches = Field("body_wrenches")
     mocap_poses = Field("mocap_poses")
-    kernel_parameters = Field("kernel_parameters")
+    element_parameters = Field("element_parameters")
     world_joint_commands = Field("world_joint_commands")
 
     def __init__(self, batch: WorldBatch, which: np.ndarray, *, single: bool = False) -> None:

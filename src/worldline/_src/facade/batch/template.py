@@ -106,7 +106,7 @@ def arrays_of(sim: Simulation, runtime: Runtime | None) -> dict[str, Array]:
         "body_wrenches": sim.body_f if runtime is None else runtime.persistent_wrench,
     }
     if sim.elements.parameters.size:
-        made["kernel_parameters"] = sim.elements.parameters
+        made["element_parameters"] = sim.elements.parameters
     mocap = np.zeros((0, 7)) if runtime is None else runtime.mocap
     commands = np.zeros((0, 3)) if runtime is None else runtime.joint_commands
     return made | {"mocap_poses": mocap, "world_joint_commands": commands}

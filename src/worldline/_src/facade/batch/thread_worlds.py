@@ -309,7 +309,7 @@ class ThreadWorlds:
     def _has_functions(self) -> bool:
         """Whether steps of a world call functions of Python."""
         world = self.template.world
-        return world is not None and any(not one.is_kernel for one in world.step_functions)
+        return world is not None and any(not one.is_compiled for one in world.step_functions)
 
     def remembered(self) -> list[tuple[Any, ...]]:
         """The state of all worlds as it is now, for `restore`."""
@@ -446,8 +446,8 @@ class ThreadWorlds:
 
         full = self.has_own_parameters
         made: dict[str, Any] = {f"world {i}": unit_bytes(self._fresh(i), full) for i in range(self.count)}
-        own = self.arrays.get("kernel_parameters")
-        return made if own is None else made | {"kernel_parameters": own}
+        own = self.arrays.get("element_parameters")
+        return made if own is None else made | {"element_parameters": own}
 
     def load(self, saved: Mapping[str, Any]) -> None:
         """Take over what `save` gave for the same description and number of worlds."""
@@ -455,8 +455,8 @@ class ThreadWorlds:
 
         for i, unit in enumerate(self.units):
             unit_restore(unit, saved[f"world {i}"])
-            if "kernel_parameters" in self.arrays:
-                unit.arrays()["kernel_parameters"][...] = saved["kernel_parameters"][i]
+            if "element_parameters" in self.arrays:
+                unit.arrays()["element_parameters"][...] = saved["element_parameters"][i]
             self._pull(i)
         self._failed = {}
 

@@ -106,7 +106,7 @@ class WorldBatch(BatchPart):
     controls = LiveField("controls")
     body_wrenches = LiveField("body_wrenches")
     mocap_poses = LiveField("mocap_poses")
-    kernel_parameters = LiveField("kernel_parameters")
+    element_parameters = LiveField("element_parameters")
     world_joint_commands = LiveField("world_joint_commands")
 
     def __init__(
@@ -256,8 +256,8 @@ class WorldBatch(BatchPart):
         return self._worlds.sim.sensor_slices if isinstance(self._worlds, LaneWorlds) else {}
 
     @property
-    def kernel_parameter_slices(self) -> dict[str, slice]:
-        """Where the parameters of every kernel are in a row of `kernel_parameters`, by name."""
+    def element_parameter_slices(self) -> dict[str, slice]:
+        """Where the parameters of every kernel are in a row of `element_parameters`, by name."""
         return {} if self._template.world is None else self._template.world._functions.parameter_slices()
 
     # ---- parameters
