@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from worldline._src.jit import kernel
+from worldline._src.jit import inline, kernel
 from worldline._src.kernels.links import link_inertia
 from worldline._src.spatial.inertia import add_inertia, load_inertia, momentum, store_inertia
 from worldline._src.spatial.motion import load_motion, power
@@ -31,6 +31,34 @@ def composites(tree, inertia, pos, crb_out):
                 store_inertia(crb_out, p, add_inertia(load_inertia(crb_out, p), I))
 
 
+@inline
+def _row(dof, F, S, d, M_out):
+    """Work of the momentum F of column `d` on every column above it, into both triangles."""
+    e = dof.dof_parent[d]
+    while e >= 0:
+        x = power(F, load_motion(S, e))
+        M_out[d, e] = x
+        M_out[e, d] = x
+        e = dof.dof_parent[e]
+
+
+@inline
+def _four_rows(dof, F, S, d, M_out):
+    """The same for columns d to d + 3, each above the next: what is above all four is read once."""
+    for i in range(1, 4):
+        for j in range(i):
+            x = power(F[i], load_motion(S, d + j))
+            M_out[d + i, d + j] = x
+            M_out[d + j, d + i] = x
+    e = dof.dof_parent[d]
+    while e >= 0:
+        S_e = load_motion(S, e)
+        x, y, z, w = power(F[0], S_e), power(F[1], S_e), power(F[2], S_e), power(F[3], S_e)
+        M_out[e, d], M_out[e, d + 1], M_out[e, d + 2], M_out[e, d + 3] = x, y, z, w
+        M_out[d, e], M_out[d + 1, e], M_out[d + 2, e], M_out[d + 3, e] = x, y, z, w
+        e = dof.dof_parent[e]
+
+
 @kernel
 def crba(dof, inertia, pos, crb, M_out):
     """Joint-space inertia M(q), both triangles [Featherstone 2008, ch. 6].
@@ -39,14 +67,21 @@ def crba(dof, inertia, pos, crb, M_out):
     are zero from the start. O(n depth).
     """
     link, above, armature, S = dof.dof_link, dof.dof_parent, inertia.dof_armature, pos.dof_S
-
-    for d in range(link.shape[0]):
+    n = link.shape[0]
+    d = 0
+    while d < n:
         # momentum of the subtree moving along column d, then its work on every column above
         F = momentum(load_inertia(crb, link[d]), load_motion(S, d))
         M_out[d, d] = power(F, load_motion(S, d)) + armature[d]
-        e = above[d]
-        while e >= 0:
-            x = power(F, load_motion(S, e))
-            M_out[d, e] = x
-            M_out[e, d] = x
-            e = above[e]
+        if d + 3 < n and above[d + 1] == d and above[d + 2] == d + 1 and above[d + 3] == d + 2:
+            G = momentum(load_inertia(crb, link[d + 1]), load_motion(S, d + 1))
+            H = momentum(load_inertia(crb, link[d + 2]), load_motion(S, d + 2))
+            K = momentum(load_inertia(crb, link[d + 3]), load_motion(S, d + 3))
+            M_out[d + 1, d + 1] = power(G, load_motion(S, d + 1)) + armature[d + 1]
+            M_out[d + 2, d + 2] = power(H, load_motion(S, d + 2)) + armature[d + 2]
+            M_out[d + 3, d + 3] = power(K, load_motion(S, d + 3)) + armature[d + 3]
+            _four_rows(dof, (F, G, H, K), S, d, M_out)
+            d += 4
+        else:
+            _row(dof, F, S, d, M_out)
+            d += 1
