@@ -34,7 +34,8 @@ OURS = {
 OURS |= {"State", "Control"}
 
 # results and parts of a World that its methods make and hand out
-MADE_BY_METHODS = """BatchSelection BatchWorld BodyPoint CollisionQueries Contact ContactForce DegreeOfFreedom
+MADE_BY_METHODS = """BatchSelection BatchWorld BodyClearance BodyPoint CollisionQueries Contact ContactForce
+DegreeOfFreedom IndependentCoordinates
 JointCollection LinkCollection LoadResult RayHit RayHits Recording Replay SensorCollection StepJob
 VisibilityQueries VisibleBody WorldStepContext RigidBody Joint Link Marker WorldJoint""".split()
 

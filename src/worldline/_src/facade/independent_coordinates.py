@@ -207,7 +207,8 @@ class IndependentCoordinates(FixedAttributes):
             else:
                 own = self._vector(force, "force")
         rest = self.bias_forces(z)
-        return np.linalg.solve(T.T @ mass_matrix(self._model, q) @ T, own - rest)
+        made = np.linalg.solve(T.T @ mass_matrix(self._model, q) @ T, own - rest)
+        return np.asarray(made, np.float64)
 
     def full_acceleration(self, acceleration: Any, z: Any = None) -> Array:
         """Accelerations of the whole model by those of the independent degrees of freedom,
@@ -242,7 +243,7 @@ def _chosen(J: Array, free: np.ndarray, count: int) -> np.ndarray:
         return free.copy()
     # a slight preference for columns at the end
     scale = 1.0 + 1e-6 * np.arange(len(free))
-    pivots = qr(J[:, free] * scale, mode="r", pivoting=True)[1]
+    pivots: Any = qr(J[:, free] * scale, mode="r", pivoting=True)[-1]
     return np.sort(free[pivots[len(free) - count :]])
 
 

@@ -149,7 +149,9 @@ class TaskController(FixedAttributes):
         M = mass_matrix(model, at)[np.ix_(columns, columns)]
         used = self._used
         drift = (rates[1] - rates[2]) / (2.0 * h)
-        return TaskState(r[0][used], rates[0][used], J[0][used], drift[used], np.linalg.inv(M))
+        return TaskState(
+            r[0][used], rates[0][used], J[0][used], drift[used], np.asarray(np.linalg.inv(M), np.float64)
+        )
 
     def _rest(self, q: Array, v: Array) -> Array:
         """Accelerations that lead the joints to the posture, (columns,)."""
@@ -175,7 +177,8 @@ class TaskController(FixedAttributes):
 def _task_inertia(state: TaskState) -> Array:
     """(J M^-1 J^T)^-1, damped where it is singular."""
     A = state.J @ state.inverse_mass @ state.J.T
-    return np.linalg.inv(A + (_SINGULAR * float(np.trace(A)) / len(A) + 1e-300) * np.eye(len(A)))
+    made = np.linalg.inv(A + (_SINGULAR * float(np.trace(A)) / len(A) + 1e-300) * np.eye(len(A)))
+    return np.asarray(made, np.float64)
 
 
 class OperationalSpaceController(TaskController):
