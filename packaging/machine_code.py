@@ -45,7 +45,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
     parser.add_argument("--levels", nargs="+", default=["x86-64-v3", "x86-64-v4"])
-    parser.add_argument("--scalars", nargs="+", help="float, lanes4, lanes4own, dual ...; all of a level by default")
+    parser.add_argument("--scalars", nargs="+", help="float, lanes4, dual ...; all of a level by default")
     parser.add_argument("--only", nargs="+", help="names of functions; all by default")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument(

@@ -159,7 +159,7 @@ _machine = functools.cache(_Machine)
 def _units_alone() -> Iterator[_Machine]:
     """Make machine code of units alone, while whatever else uses the compiler waits."""
     with global_compiler_lock:
-        context = cpu_target.target_context
+        context: Any = cpu_target.target_context
         machine, usual = _machine(anywhere), context._internal_codegen
         context._internal_codegen = machine
         try:

@@ -325,7 +325,7 @@ def command_joints(model: Model, column: EqualityColumns, made: list[Equality], 
             column.equality_command[k] = 0.0 if is_locked else commands[equality.index]
 
 
-def pack_equality_inertias(column: EqualityColumns, dofs: Array) -> None:
+def pack_equality_inertias(column: t.ConstraintColumns, dofs: Array) -> None:
     """Inverse inertias at the start of what follows a polynomial; tendons know theirs."""
     for k in range(len(column.equality_kind)):
         kind = column.equality_kind[k]

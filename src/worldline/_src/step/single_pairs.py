@@ -13,10 +13,10 @@ from worldline._src.collision.arenas import Arenas as CollisionArenas
 from worldline._src.collision.arenas import ShapeRow
 from worldline._src.collision.run import set_links
 from worldline._src.jit import DISABLED, Stage
-from worldline._src.kernels.broadphase.aabb import place
+from worldline._src.kernels.broadphase.aabb import shape_poses
 from worldline._src.kernels.narrowphase import single_world as one
 from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, FAMILY_STAGES, narrow_sort
-from worldline._src.kernels.narrowphase.lanes import SLOTS
+from worldline._src.kernels.narrowphase.lanes import PAIR_CONTACTS
 from worldline._src.kinds import float64
 from worldline._src.model.model import Model
 from worldline._src.scalar.memory import address_of, aligned_zeros
@@ -25,7 +25,7 @@ from worldline._src.step.collision_rows import body_rows
 
 
 class SinglePairs:
-    """Pairs of shapes, where their slots are, and the tables of one world that finds their contacts."""
+    """Pairs of shapes, where their contacts are, and the tables of one world that finds their contacts."""
 
     def __init__(
         self,
@@ -33,16 +33,16 @@ class SinglePairs:
         model: Model,
         option: SimulateOption,
         pairs: np.ndarray,
-        slots: np.ndarray,
+        first: np.ndarray,
         families: Sequence[int],
     ) -> None:
-        self.pairs, self._slots = pairs, slots
-        self._stages: tuple[Stage, ...] = (place, narrow_sort, *(FAMILY_STAGES[f] for f in families))
+        self.pairs, self._first = pairs, first
+        self._stages: tuple[Stage, ...] = (shape_poses, narrow_sort, *(FAMILY_STAGES[f] for f in families))
         self._collision = CollisionArenas(
             rows,
             body_rows(model, parents=not option.disable_parent_filter),
             pairs=len(pairs),
-            contacts=2 * SLOTS * len(pairs),
+            contacts=2 * PAIR_CONTACTS * len(pairs),
         )
         self._links = tuple(sorted({link for f in families for link in FAMILY_LINKS.get(f, ())}))
 
@@ -61,7 +61,7 @@ class SinglePairs:
         made[one.FIRST_STAGE : one.FIRST_STAGE + len(self._stages)] = _addresses(self._stages)
         made[one.PAIR_COUNT] = len(self.pairs)
         todo = made[one.FIRST_PAIR :].reshape(-1, one.PAIR_COLUMNS)
-        todo[:, :2], todo[:, 2] = self.pairs, self._slots
+        todo[:, :2], todo[:, 2] = self.pairs, self._first
         args_io[one.SINGLE_LINK] = address_of(made)
         return made, args, data
 

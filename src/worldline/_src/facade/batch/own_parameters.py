@@ -41,7 +41,9 @@ class OwnParameters:
         """A parameter of some worlds, (worlds, ...)."""
         if name in self.rows:
             return self.rows[name][which]
-        value = np.array(self.parameter(name).read(self._template.world), float)
+        parameter, world = self.parameter(name), self._template.world
+        assert world is not None
+        value = np.array(parameter.read(world), float)
         return np.repeat(value[None], len(which), axis=0)
 
     def with_given(self, given: Mapping[str, Array], which: np.ndarray) -> dict[str, Array]:

@@ -198,6 +198,7 @@ class BatchParameters(FixedAttributes):
 
     def __setitem__(self, name: str, value: Any) -> None:
         parameter, batch = self._find(name), self._part._batch
+        assert batch._template.world is not None
         shape = np.shape(parameter.read(batch._template.world))
         numbers = values.array(value, name)
         whole = (len(self._part._which), *shape)
