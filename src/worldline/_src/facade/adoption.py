@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from worldline._src.errors import ArgumentError
-from worldline._src.facade.construction import free_name, plain_name, reorder, scene_names, unused
+from worldline._src.facade.construction import plain_name, reorder, unused
 from worldline._src.facade.end_effector import EndEffector
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
+from worldline._src.facade.free_names import free_name, scene_names
 from worldline._src.facade.joint import Joint
 from worldline._src.facade.kinds import LoopClosureFamily
 from worldline._src.facade.link import Link

@@ -16,6 +16,7 @@ from worldline._src.errors import ArgumentError, UnknownCapabilityError
 from worldline._src.facade import values
 from worldline._src.facade.body_options import LinkOptions, RigidBodyOptions, described_inertia
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
+from worldline._src.facade.free_names import free_name, scene_names
 from worldline._src.facade.joint import Joint
 from worldline._src.facade.joint_spec import JointSpec, drawn_pose, own_fields
 from worldline._src.facade.kinds import SCENE_JOINTS, JointType, drive_type, scene_joint_type
@@ -44,33 +45,6 @@ _TURNING = (JointType.SPHERICAL, JointType.FLOATING, JointType.DISTANCE)
 
 
 # ---- names
-
-
-def free_name(
-    given: str | None, prefix: str, taken: Container[str], start: int, what: str
-) -> tuple[str, int]:
-    """A checked name, or the next made-up one that nobody has; and the number to go on from."""
-    if given is None or (isinstance(given, str) and not given):
-        number = start + 1
-        while f"{prefix}_{number:03d}" in taken:
-            number += 1
-        return f"{prefix}_{number:03d}", number
-    name = values.text(given, f"name of a {what}")
-    if name in taken:
-        raise ArgumentError(f"a {what} named '{name}' already exists")
-    return name, start
-
-
-def scene_names(world: World) -> tuple[set[str], set[str]]:
-    """Names of the links and of the joints of the description; each is unique in a whole scene."""
-    links, joints = set(), set()
-    for body in world._scene.hierarchy.bodies:
-        joints.add(body.free.name if body.free is not None else None)
-        for link in body.link.walk():
-            links.add(link.name)
-            joints.update(joint.name for joint in link.joints)
-    joints.update(joint.joint.name for joint in world._scene.joints)
-    return links - {None}, joints - {None}  # type: ignore[return-value] # None was taken out
 
 
 def unused(wanted: str, taken: set[str]) -> str:
@@ -131,15 +105,13 @@ def add_rigid_body(world: World, name: str, options: RigidBodyOptions, kinematic
 # ---- multibodies
 
 
-def add_multibody(world: World, name: str) -> Multibody:
-    """A multibody without links."""
-    from worldline._src.facade.multibody import Multibody
-
+def add_multibody(world: World, name: str, kind: type[Multibody]) -> Multibody:
+    """A multibody without links; `kind` is its class, whose module imports this one."""
     world._require_design("adding a multibody")
     chosen, world._numbers["multibody"] = free_name(
         name, "multibody", world._multibodies, world._numbers["multibody"], "multibody"
     )
-    made = Multibody(world, chosen)
+    made = kind(world, chosen)
     world._multibodies[chosen] = made
     return made
 

@@ -40,6 +40,8 @@ class EndEffector(FixedFrame):
         ([2.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0, 2.0, 0.0])
     """
 
+    _is_end_effector = True
+
     @property
     def link(self) -> Link:
         """The link it is fixed to."""

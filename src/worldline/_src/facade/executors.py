@@ -14,11 +14,12 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
 from worldline._src.facade.known_names import KnownNames
+from worldline._src.facade.world_kind import kind_named
 from worldline._src.step.execution_profile import ComputeExecutionProfile, ComputeNodeExecutionProfile
 
 if TYPE_CHECKING:
@@ -324,9 +325,8 @@ def require_executor(value: object) -> ComputeExecutor:
 
 def _stepping(worlds: World | Sequence[World], n: int) -> ComputeGraph:
     """One node a World; what may compile or raise for another reason than motion happens here, in order."""
-    from worldline._src.facade.world import World
-
-    chosen = [worlds] if isinstance(worlds, World) else list(worlds)
+    alone = isinstance(worlds, kind_named("World"))
+    chosen = cast("list[World]", [worlds] if alone else list(cast("Sequence[World]", worlds)))
     count = values.count(n, "n of step")
     if count < 0:
         raise ArgumentError(f"step needs a non-negative step count, got {count}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from worldline._src.facade.exclusive import exclusive
+from worldline._src.facade.world_arrays import arrays_of
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
 
@@ -48,8 +49,6 @@ def model_parts(model: Model) -> list[Array | str]:
 @exclusive
 def world_fingerprint(world: World) -> str:
     """See `World.fingerprint`."""
-    from worldline._src.facade.batch.template import arrays_of
-
     runtime = world._live()
     arrays = arrays_of(runtime.sim, runtime)
     return digest(

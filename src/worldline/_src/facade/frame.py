@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -36,6 +36,10 @@ class Frame(Handle):
         >>> tool.translation.tolist()
         [0.0, 0.0, 1.0]
     """
+
+    _is_body: ClassVar[bool] = False
+    """Whether it is a rigid body or a link."""
+    _is_end_effector: ClassVar[bool] = False
 
     @staticmethod
     def world() -> Frame:

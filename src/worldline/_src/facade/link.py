@@ -37,6 +37,8 @@ class Link(CollisionBody):
         ('hinge', 'base')
     """
 
+    _is_body = True
+
     def __init__(
         self, multibody: Multibody, body: Body, link: SceneLink, parent: Link | None, label: str
     ) -> None:

@@ -14,6 +14,7 @@ from worldline._src.facade import closure_projection, values
 from worldline._src.facade.copying import Address
 from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.frame import Frame
+from worldline._src.facade.free_names import free_name
 from worldline._src.facade.handle import Handle
 from worldline._src.facade.kinds import (
     ClosureDynamicsPolicy,
@@ -418,11 +419,8 @@ def _tilt(z: Array) -> Array:
 
 def body_under(frame: Frame) -> Frame | None:
     """The body or link that carries a frame, None for one that stands in the world."""
-    from worldline._src.facade.link import Link
-    from worldline._src.facade.rigid_body import RigidBody
-
     while not frame.is_world:
-        if isinstance(frame, (Link, RigidBody)):
+        if frame._is_body:
             return frame
         frame = frame.parent_frame
     return None
@@ -430,8 +428,6 @@ def body_under(frame: Frame) -> Frame | None:
 
 def add_loop_closure(world: World, name: str | None, spec: LoopClosureSpec) -> LoopClosure:
     """A closure, checked against this world, and its place in the description."""
-    from worldline._src.facade.construction import free_name
-
     world._require_design("adding a loop closure")
     for which, frame in (("frame_a", spec.frame_a), ("frame_b", spec.frame_b)):
         world._own_frame(frame, which)

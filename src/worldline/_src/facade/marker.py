@@ -198,12 +198,10 @@ def add_marker(
 
 def remove_marker(marker: Marker) -> None:
     """Take a marker out, with closures at it and with what the description says of it."""
-    from worldline._src.facade.removal import remove_loop_closure
-
     world = marker._world
     marker._require_design(f"removing marker '{marker.name}'")
     for closure in [c for c in world._loop_closures.values() if c._touches(marker)]:
-        remove_loop_closure(closure)
+        world.remove(closure)
     link = next(link for link, site in described_sites(world) if site is marker._site)
     rows = world._scene.hierarchy.sites if link is None else link.sites
     del rows[next(k for k, site in enumerate(rows) if site is marker._site)]

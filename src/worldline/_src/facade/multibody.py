@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -23,7 +23,9 @@ from worldline._src.facade.link import Link
 from worldline._src.facade.loop_closure import LoopClosureSpec, body_under
 from worldline._src.facade.multibody_terms import MultibodyTerms, scattered
 from worldline._src.facade.subsets import Branch, Chain, Group, Linkage
+from worldline._src.facade.subtrees import subtree
 from worldline._src.facade.values import TransformLike, VectorLike
+from worldline._src.facade.world_kind import known_kind
 from worldline._src.model.model import Model
 from worldline._src.scene.bodies import Body
 from worldline._src.scene.closures import GroundContact
@@ -58,6 +60,7 @@ class _Layout(NamedTuple):
     scalar: bool
 
 
+@known_kind
 class Multibody(MultibodyTerms, Freezing):
     """An articulated system of links and joints.
 
@@ -151,9 +154,7 @@ class Multibody(MultibodyTerms, Freezing):
             translation: how far the new one is moved in the world frame [m], (3,).
             rotation: how it is turned about the world's origin before, xyzw, (4,).
         """
-        from worldline._src.facade.cloning import clone_multibody
-
-        return clone_multibody(self, name, translation, rotation)
+        return self._world._clone_multibody(self, name, translation, rotation)
 
     # ---- ground contact of the variational family
 
@@ -237,9 +238,7 @@ class Multibody(MultibodyTerms, Freezing):
             link: a link of this multibody.
             offset: pose of the tool in the link, 4x4; that of the link when None.
         """
-        from worldline._src.facade.end_effector import add_end_effector
-
-        return add_end_effector(self, name, link, offset)
+        return self._world._add_end_effector(self, name, link, offset)
 
     @property
     def end_effectors(self) -> NamedCollection[EndEffector]:
@@ -248,10 +247,9 @@ class Multibody(MultibodyTerms, Freezing):
         return NamedCollection("end effector", self._end_effectors)
 
     def _end_effectors(self) -> dict[str, EndEffector]:
-        from worldline._src.facade.end_effector import EndEffector
-
-        frames = self._world._frames.items()
-        return {k: f for k, f in frames if isinstance(f, EndEffector) and f.link._multibody is self}
+        tools = [f for f in self._world._frames.values() if f._is_end_effector]
+        mine = cast("list[EndEffector]", tools)
+        return {tool.name: tool for tool in mine if tool.link._multibody is self}
 
     @property
     def links(self) -> LinkCollection:
@@ -599,8 +597,6 @@ class Multibody(MultibodyTerms, Freezing):
 
     def get_subtree_center_of_mass(self, link: Link) -> Array:
         """Of a link and all that hangs on it, world frame [m], (3,); the link's origin without mass."""
-        from worldline._src.facade.removal import subtree
-
         links = subtree(self, self._own(link))
         masses = np.array([part.mass for part in links])
         if not masses.any():

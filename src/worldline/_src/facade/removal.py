@@ -21,6 +21,7 @@ from worldline._src.facade.multibody import Multibody
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.sensors import Sensor, remove_sensor
 from worldline._src.facade.step_report import keep_contacts
+from worldline._src.facade.subtrees import subtree
 from worldline._src.facade.world_joint import WorldJoint
 from worldline._src.scene.keyframe_resize import fitted_keyframes
 from worldline._src.scene.pruning import Names, names_of, prune
@@ -100,17 +101,6 @@ def remove_link(top: Link) -> None:
         link._kill(why)
     owner._known = None
     world._topology_changed()
-
-
-def subtree(owner: Multibody, top: Link) -> list[Link]:
-    """A link and all that hangs on it, parents first."""
-    children: dict[int, list[Link]] = {}
-    for link in owner._links.values():
-        children.setdefault(id(link._parent), []).append(link)
-    found = [top]
-    for link in found:
-        found.extend(children.get(id(link), ()))
-    return found
 
 
 def remove_multibody(owner: Multibody) -> None:

@@ -35,6 +35,8 @@ class RigidBody(CollisionBody):
         [2.0, 0.0, 0.0]
     """
 
+    _is_body = True
+
     def __init__(self, world: World, body: Body, label: str) -> None:
         super().__init__(world, body.link)
         self._body = body

@@ -64,6 +64,7 @@ from worldline._src.facade.world_contacts import WorldContacts
 from worldline._src.facade.world_copies import WorldCopies
 from worldline._src.facade.world_derivatives import WorldDerivatives
 from worldline._src.facade.world_elements import WorldElements
+from worldline._src.facade.world_kind import known_kind
 from worldline._src.facade.world_members import WorldMembers
 from worldline._src.facade.world_objects import WorldObjects
 from worldline._src.facade.world_settings import WorldSettings
@@ -78,6 +79,7 @@ from worldline._src.step.thread_guard import FREE, STEP
 _COUNTERS = ("rigid_body", "multibody", "loop_closure", "free_frame", "fixed_frame", "joint")
 
 
+@known_kind
 class World(
     WorldSettings,
     WorldObjects,
@@ -242,7 +244,7 @@ class World(
 
     def add_multibody(self, name: str = "") -> Multibody:
         """A new multibody without links."""
-        return construction.add_multibody(self, name)
+        return construction.add_multibody(self, name, Multibody)
 
     def add_free_frame(self, name: str = "", *, parent: Frame | None = None) -> FreeFrame:
         """A named frame that may be placed at any time; on the world when `parent` is None."""

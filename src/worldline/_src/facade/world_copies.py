@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from worldline._src.errors import OperationError
 from worldline._src.facade import fingerprint, persistence
 from worldline._src.facade.known_names import KnownNames
+from worldline._src.facade.world_kind import kind_named
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
@@ -130,7 +131,5 @@ def _unpickled(kind: type[World], data: bytes, profiling: bool) -> World:
 
 def _own_attributes(world: WorldCopies) -> dict[str, Any]:
     """Attributes of the instance that a World does not have by itself."""
-    from worldline._src.facade.world import World
-
-    known = vars(World())
+    known = vars(kind_named("World")())
     return {name: value for name, value in vars(world).items() if name not in known}

@@ -13,6 +13,7 @@ from worldline._src.errors import ArgumentError, OperationError, UnknownCapabili
 from worldline._src.facade import values
 from worldline._src.facade.copying import Address
 from worldline._src.facade.frame import Frame
+from worldline._src.facade.free_names import free_name, scene_names
 from worldline._src.facade.joint_spec import JointSpec
 from worldline._src.facade.joint_stiffness import JointConstraintProjectionPolicy
 from worldline._src.facade.kinds import JointType, drive_type, joint_type, scene_joint_type
@@ -389,8 +390,6 @@ class WorldJoint(WorldJointPassive):
 
 def add_joint(world: World, parent: Frame, child: Frame, spec: JointSpec) -> tuple[described.WorldJoint, int]:
     """The description of a joint between two bodies, checked against this world, and the next number."""
-    from worldline._src.facade.construction import free_name, scene_names
-
     world._require_design("adding a joint")
     if not isinstance(spec, JointSpec):
         raise values.ShapeError(f"a joint needs a JointSpec, got {spec!r}")

@@ -8,19 +8,21 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
 from worldline._src.errors import ArgumentError
+from worldline._src.facade import cloning, end_effector, marker, values
 from worldline._src.facade import closure_projection as projection
 from worldline._src.facade import independent_coordinates as independents
-from worldline._src.facade import marker, values
 from worldline._src.facade.closure_projection import ClosureProjectionOptions, ClosureProjectionReport
 from worldline._src.facade.collections import LoopClosureCollection, NamedCollection, RigidBodyCollection
+from worldline._src.facade.end_effector import EndEffector
 from worldline._src.facade.frame import FixedFrame, Frame, FreeFrame
 from worldline._src.facade.known_names import KnownNames
+from worldline._src.facade.link import Link
 from worldline._src.facade.loop_closure import LoopClosure
 from worldline._src.facade.marker import Marker
 from worldline._src.facade.multibody import Multibody
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.sensors import Sensor, SensorCollection
-from worldline._src.facade.values import VectorLike
+from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.scene.geometry import SiteShape
 
 if TYPE_CHECKING:
@@ -223,3 +225,15 @@ class WorldObjects(KnownNames):
             raise ArgumentError(
                 f"{what} '{frame.name}' belongs to a different world; only frames of this World can be used"
             )
+
+    def _clone_multibody(
+        self, robot: Multibody, name: str, translation: VectorLike, rotation: VectorLike
+    ) -> Multibody:
+        """See `Multibody.clone`."""
+        return cloning.clone_multibody(robot, name, translation, rotation)
+
+    def _add_end_effector(
+        self, robot: Multibody, name: str, link: Link, offset: TransformLike | None
+    ) -> EndEffector:
+        """See `Multibody.add_end_effector`."""
+        return end_effector.add_end_effector(robot, name, link, offset)

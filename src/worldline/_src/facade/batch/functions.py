@@ -15,8 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from worldline._src.errors import ArgumentError, BusyError, CapabilityError, NotFoundError, nearest_name
+from worldline._src.errors import (
+    ArgumentError,
+    BusyError,
+    CapabilityError,
+    NotFoundError,
+    nearest_name,
+    require_kind,
+)
 from worldline._src.facade import values
+from worldline._src.facade.world_kind import kind_named
 from worldline._src.spatial.poses import Array
 from worldline._src.step.stepping import MultibodyIntegrationFamily
 from worldline._src.step.user_elements import (
@@ -70,6 +78,7 @@ class BatchStepContext:
     )
 
     def __init__(self, batch: WorldBatch, kind: str, fraction: float) -> None:
+        require_kind(batch, kind_named("WorldBatch"), "batch", "BatchStepContext")
         worlds = batch._worlds
         arrays = worlds.arrays
         self._batch = batch

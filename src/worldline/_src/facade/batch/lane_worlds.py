@@ -12,9 +12,10 @@ import numpy as np
 from worldline._src.errors import StepFailure
 from worldline._src.facade.batch.layout_choice import LANES, lane_simulation
 from worldline._src.facade.batch.own_parameters import OwnParameters
-from worldline._src.facade.batch.template import Template, arrays_of
+from worldline._src.facade.batch.template import Template
 from worldline._src.facade.batch.workers import Workers
 from worldline._src.facade.world import World
+from worldline._src.facade.world_arrays import arrays_of
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
 from worldline._src.step import dynamics

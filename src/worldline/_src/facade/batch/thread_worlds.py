@@ -17,10 +17,11 @@ import numpy as np
 from worldline._src.errors import ArgumentError, CapabilityError, StepFailure
 from worldline._src.facade.batch.layout_choice import THREADS
 from worldline._src.facade.batch.parameters import Parameter, number_or_row, parameters_of
-from worldline._src.facade.batch.template import Template, arrays_of
+from worldline._src.facade.batch.template import Template
 from worldline._src.facade.batch.workers import Workers
 from worldline._src.facade.runtime import Runtime
 from worldline._src.facade.world import World
+from worldline._src.facade.world_arrays import arrays_of
 from worldline._src.model.model import Model
 from worldline._src.progress import slow
 from worldline._src.spatial.poses import Array

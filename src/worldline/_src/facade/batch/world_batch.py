@@ -39,6 +39,7 @@ from worldline._src.facade.executors import ComputeExecutor
 from worldline._src.facade.fingerprint import digest, model_parts
 from worldline._src.facade.requirements import ResolvedOption
 from worldline._src.facade.world import World
+from worldline._src.facade.world_kind import known_kind
 from worldline._src.kernels import drives
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array, rotations
@@ -56,6 +57,7 @@ _STATE = ("joint_positions", "joint_velocities", "activations")
 """What `reset(state=...)` takes beside the inputs."""
 
 
+@known_kind
 class WorldBatch(BatchPart):
     """Worlds of one description, each with a state, commands and time of its own, that step together.
 
