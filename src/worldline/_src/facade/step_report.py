@@ -371,6 +371,7 @@ def _unmet_impulses(runtime: Runtime, rowed: np.ndarray) -> np.ndarray:
     pushing &= column.bounce[:count] >= 0.0
     pushing[rowed] = False
     contacts = np.flatnonzero(pushing)
+    # impulses have no De Saxce correction; they leave what regularizers take off in its place
     return contacts[column.de_saxce_error[contacts] > column.option[t.GRAVITY]]
 
 

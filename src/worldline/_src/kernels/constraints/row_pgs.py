@@ -26,7 +26,7 @@ from worldline._src.kernels.constraints.dual_pgs import (
     sweep_rows,
 )
 from worldline._src.kernels.constraints.jacobians import hide_prescribed
-from worldline._src.kernels.constraints.jams import SOFT, SOFT_MORE, SOFTER
+from worldline._src.kernels.constraints.jams import NEARLY, SOFT, SOFT_MORE, SOFTER
 from worldline._src.kernels.constraints.rows import CONE, next_row
 from worldline._src.kernels.constraints.solve import (
     record_contacts,
@@ -156,6 +156,16 @@ def _start_softer(rows_io, notes, n, share, smooth, problem_io, work_io, force_o
         a_out[j] = smooth[j]
 
 
+@inline
+def _most_given(problem, notes, n, force):
+    """The most that a regularizer takes off the acceleration of a contact [m/s^2]."""
+    most = 0.0
+    for k in range(n):
+        if notes.row_note[k, 0] == OF_CONTACT:
+            most = max(most, problem.R[k] * abs(force[k]))
+    return most
+
+
 @kernel
 def solve_swept(chain, prescribed, memory, island_io, work_out, sweep_out, solution_out, records_out):
     """Accelerations of an island that satisfy its rows, by projected Gauss-Seidel; see `dual_pgs.py`.
@@ -212,6 +222,10 @@ def solve_swept(chain, prescribed, memory, island_io, work_out, sweep_out, solut
             half, at = 0.5 * moved, taken
         if stands_in:
             last = _go_on(problem, n, work.diagonal, last, before, direction, force, a)
+    hard, kept_force, kept_R = moved, work_out.slack[2], work_out.slack[3]
+    jammed = not moved <= option[RESIDUAL_BOUND] * gravity
+    for k in range(n):
+        kept_force[k], kept_R[k] = force[k], problem.R[k]
     for attempt in range(2):
         if not moved <= option[RESIDUAL_BOUND] * gravity:
             share = SOFT if attempt == 0 else SOFTER
@@ -220,6 +234,15 @@ def solve_swept(chain, prescribed, memory, island_io, work_out, sweep_out, solut
             while taken < limit and not moved <= option[RESIDUAL_BOUND] * gravity:
                 moved = sweep_rows(problem, n, 0.0, work, force, a)
                 taken += 1
+    if jammed and hard <= NEARLY * option[RESIDUAL_BOUND] * gravity:
+        # nearly solved: contacts that do not give way miss less
+        if _most_given(problem, island_io.notes, n, force) > gravity:
+            moved = hard
+            for j in range(a.shape[0]):
+                a[j] = smooth[j]
+            for k in range(n):
+                force[k], problem.R[k], rows.D[k] = kept_force[k], kept_R[k], 1.0 / kept_R[k]
+                add_row_force(problem, k, force[k], a)
     counter[ITERATIONS] = max(counter[ITERATIONS], taken)
     record_residual(moved / gravity, solution_out)
     record_rows(rows, solution_out, island_io.notes, work_out.vectors[7], records_out)

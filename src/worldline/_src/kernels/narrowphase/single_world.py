@@ -4,19 +4,19 @@
 
 GJK, EPA and clipping branch on numbers, so lanes cannot share them. The stage here takes the body poses of
 one lane after the other into arenas of one world, leaves out pairs whose boxes are apart, runs the narrow
-phase of one world on the rest, and puts the contacts into the slots of their pairs. A world has the same
+phase of one world on the rest, and puts the contacts into the rows of their pairs. A world has the same
 contacts in any lane.
 
 A block of integers, whose address is in the args of the collision tables, holds what the stage needs:
 
     addresses of m, c, args, d of the single world; lanes of a group; number of stages, and their addresses;
-    number of pairs, and for each its shapes, its first slot, and scratch for the slots that are filled
+    number of pairs, and for each its shapes, its first row, and scratch for the rows that are filled
 """
 
 from __future__ import annotations
 
 from worldline._src.jit import DISABLED, Stage, inline, kernel, stage
-from worldline._src.kernels.narrowphase.lanes import SLOTS
+from worldline._src.kernels.narrowphase.lanes import PAIR_CONTACTS
 from worldline._src.kernels.narrowphase.tables import (
     BOTTOMLESS,
     CONTACTS,
@@ -36,10 +36,10 @@ MOST_STAGES = 8
 PAIR_COUNT = FIRST_STAGE + MOST_STAGES
 FIRST_PAIR = PAIR_COUNT + 1
 PAIR_COLUMNS = 5
-"""Two shapes, the first slot, slots that are filled, and the pair that a candidate is."""
+"""Two shapes, the first row, rows that are filled, and the pair that a candidate is."""
 _A, _B, _FIRST, _FILLED, _CANDIDATE = range(PAIR_COLUMNS)
-SLOT_COLUMNS = 8
-_NBODY, _BODIES, _NSLOT, _SLOTS = ENTRY["nbody"], ENTRY["body_X_W"], ENTRY["nslot"], ENTRY["slot"]
+CONTACT_NUMBERS = 8
+_NBODY, _BODIES, _NCONTACT, _CONTACTS = ENTRY["nbody"], ENTRY["body_X_W"], ENTRY["nfixed_contact"], ENTRY["fixed_contact"]
 
 STAGES: list[Stage] = []
 """Stages by number, which stand for addresses without the compiler."""
@@ -82,24 +82,24 @@ def near_pairs(box, todo_io, pairs_out):
 
 
 @kernel
-def fill_slots(found, lane, width, todo_io, slot_out):
-    """Contacts of a world into the slots of its lane; slots without one are empty."""
+def fill_contacts(found, lane, width, todo_io, contact_out):
+    """Contacts of a world into the rows of its lane; rows without one are empty."""
     for k in range(todo_io.shape[0]):
-        for row in range(todo_io[k, _FIRST], todo_io[k, _FIRST] + SLOTS):
-            slot_out[(SLOT_COLUMNS * row + 6) * width + lane] = -BOTTOMLESS
+        for row in range(todo_io[k, _FIRST], todo_io[k, _FIRST] + PAIR_CONTACTS):
+            contact_out[(CONTACT_NUMBERS * row + 6) * width + lane] = -BOTTOMLESS
     for i in range(found.counter[CONTACTS]):
         k = todo_io[found.contact_id[i, 5], _CANDIDATE]
         filled = todo_io[k, _FILLED]
-        if filled < SLOTS:
-            at = SLOT_COLUMNS * (todo_io[k, _FIRST] + filled)
+        if filled < PAIR_CONTACTS:
+            at = CONTACT_NUMBERS * (todo_io[k, _FIRST] + filled)
             for j in range(7):
-                slot_out[(at + j) * width + lane] = found.contact[i, j]
+                contact_out[(at + j) * width + lane] = found.contact[i, j]
             todo_io[k, _FILLED] = filled + 1
 
 
 @stage
 def narrow_single(m, c, args, d):
-    """Body poses -> slots of pairs without a kernel for lanes, world by world."""
+    """Body poses -> contacts of pairs without a kernel for lanes, world by world."""
     block = address_as(args[SINGLE_LINK], int64)
     width, nbody, count = block[WIDTH], m[_NBODY], block[PAIR_COUNT]
     m1, c1 = address_as(block[ADDRESSES], int64), address_as(block[ADDRESSES + 1], float64)
@@ -107,8 +107,8 @@ def narrow_single(m, c, args, d):
     todo = matrix(block, FIRST_PAIR, count, PAIR_COLUMNS)
     # numbers of all lanes one by one
     poses = vector(pointer_as(vector(d, m[_BODIES], 12 * nbody), float64), 0, 12 * nbody * width)
-    slots = m[_NSLOT] * SLOT_COLUMNS
-    slot = vector(pointer_as(vector(d, m[_SLOTS], slots), float64), 0, slots * width)
+    count = m[_NCONTACT] * CONTACT_NUMBERS
+    contact = vector(pointer_as(vector(d, m[_CONTACTS], count), float64), 0, count * width)
     own = vector(d1, m1[_BODIES], 12 * nbody)
     for lane in range(width):
         for k in range(12 * nbody):
@@ -120,4 +120,4 @@ def narrow_single(m, c, args, d):
         if near_pairs(shape_box_view(m1, c1, a1, d1).box, todo, pair_view(m1, c1, a1, d1)) > 0:
             for k in range(1, block[STAGE_COUNT]):
                 _call(block[FIRST_STAGE + k], m1, c1, a1, d1)
-        fill_slots(found, lane, width, todo, slot)
+        fill_contacts(found, lane, width, todo, contact)
