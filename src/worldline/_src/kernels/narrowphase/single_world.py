@@ -39,7 +39,8 @@ PAIR_COLUMNS = 5
 """Two shapes, the first row, rows that are filled, and the pair that a candidate is."""
 _A, _B, _FIRST, _FILLED, _CANDIDATE = range(PAIR_COLUMNS)
 CONTACT_NUMBERS = 8
-_NBODY, _BODIES, _NCONTACT, _CONTACTS = ENTRY["nbody"], ENTRY["body_X_W"], ENTRY["nfixed_contact"], ENTRY["fixed_contact"]
+_NBODY, _BODIES = ENTRY["nbody"], ENTRY["body_X_W"]
+_NCONTACT, _CONTACTS = ENTRY["nfixed_contact"], ENTRY["fixed_contact"]
 
 STAGES: list[Stage] = []
 """Stages by number, which stand for addresses without the compiler."""
@@ -107,8 +108,8 @@ def narrow_single(m, c, args, d):
     todo = matrix(block, FIRST_PAIR, count, PAIR_COLUMNS)
     # numbers of all lanes one by one
     poses = vector(pointer_as(vector(d, m[_BODIES], 12 * nbody), float64), 0, 12 * nbody * width)
-    count = m[_NCONTACT] * CONTACT_NUMBERS
-    contact = vector(pointer_as(vector(d, m[_CONTACTS], count), float64), 0, count * width)
+    numbers = m[_NCONTACT] * CONTACT_NUMBERS
+    contact = vector(pointer_as(vector(d, m[_CONTACTS], numbers), float64), 0, numbers * width)
     own = vector(d1, m1[_BODIES], 12 * nbody)
     for lane in range(width):
         for k in range(12 * nbody):
