@@ -29,7 +29,6 @@ def units(scalar: str) -> list[Unit]:
     from worldline._src.kernels.broadphase.every_pair import every_pair
     from worldline._src.lcp import entries  # noqa: F401
     from worldline._src.step import (
-        derivatives,
         fixed_constraints,
         ik_stages,
         lane_runner,
@@ -46,8 +45,8 @@ def units(scalar: str) -> list[Unit]:
         return [stage.unit(DUAL7) for stage in dual_stages()]
     if scalar.endswith("own"):
         return [stage.unit(SCALARS[scalar][0]) for stage in fixed_constraints.OWN_STAGES]
-    wanted = [*programs.ALL, *stepping.PROGRAMS] if scalar != "dual" else derivatives.PROGRAMS
-    wanted = [program for program in wanted if scalar == "float" or not program.one_by_one]
+    wanted = [*programs.ALL, *stepping.PROGRAMS]
+    wanted = [program for program in wanted if scalar in ("float", "dual") or not program.one_by_one]
     stages = [stage for program in wanted for stage in program.stages]
     loops = {*runner.RUNNERS.items(), *lane_runner.RUNNERS.items()}
     found = [loop for name, loop in loops if name == scalar]
