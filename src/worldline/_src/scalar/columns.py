@@ -55,7 +55,7 @@ class Column:
         if columns is None:
             return self
         # found in the instance from now on
-        view = columns.__dict__[self.name] = columns._block.array(self)
+        view = columns.__dict__[self.name] = columns._cut(self)
         return view
 
 
@@ -82,8 +82,12 @@ def numbers(*shape: str | int, doc: str, capacity: str | None = None) -> Any:
 class Columns:
     """The arrays of a block, by attribute or by name, each cut from its arena when first asked for."""
 
-    def __init__(self, block: Block[Any]) -> None:
-        self._block = block
+    def __init__(self, arenas: dict[str, Any], extents: dict[str, tuple[int, tuple[int, ...]]]) -> None:
+        self._arenas, self._extents = arenas, extents
+
+    def _cut(self, column: Column) -> Any:
+        at, shape = self._extents[column.name]
+        return self._arenas[column.space][at : at + math.prod(shape)].reshape(shape)
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
@@ -179,14 +183,7 @@ class Block(Generic[Arrays]):
         self.m[: len(header)] = header
         for name, at in table.moving.items():
             self.args[at] = sizes[name]
-        self._extents = extents
-        self.column = table.arrays(self)
-
-    def array(self, column: Column) -> Any:
-        """The array of a column."""
-        at, shape = self._extents[column.name]
-        arena = getattr(self, column.space)
-        return arena[at : at + math.prod(shape)].reshape(shape)
+        self.column = table.arrays({"m": self.m, "c": self.c, "args": self.args, "d": self.d}, extents)
 
     @property
     def nbytes(self) -> int:
