@@ -12,7 +12,10 @@ import pytest
 from worldline._src.jit import entry
 from worldline._src.kernels.constraints.body_blocks import HESSIAN, PADDED, SIDE, STRIDE
 from worldline._src.kernels.constraints.body_cholesky import factor_bodies, order_bodies, solve_bodies
-from worldline._src.kernels.constraints.tables import COUNTERS, NEAREST_BODIES, TREE_END, BodyFactorView
+from worldline._src.kernels.constraints.tables import COUNTERS, TREE_END, BodyFactorView
+
+NEAREST_BODIES = 64
+"""Neighbours there is room for in the tables."""
 
 
 class Trees(NamedTuple):
@@ -41,7 +44,7 @@ def solve(n, trees, island, pair_body, pairs, pair_block, factor, x):
 
 def room(n, blocks):
     near, node = np.zeros((n, NEAREST_BODIES), np.int64), np.zeros((n, 8), np.int64)
-    degree, row, side = np.zeros(NEAREST_BODIES + 1, np.int64), np.zeros((1, PADDED)), np.zeros((2, 8))
+    degree, row, side = np.zeros(NEAREST_BODIES + 1, np.int64), np.zeros((1, PADDED)), np.zeros((10, 16))
     return BodyFactorView(near, node, degree, np.full((blocks, PADDED), np.nan), row, side)
 
 

@@ -47,7 +47,7 @@ from worldline._src.step.damping_clamp import (
     guard_friction,
 )
 from worldline._src.step.inverse_weights import inverse_weights
-from worldline._src.step.island_options import Rest, SolverMethod
+from worldline._src.step.island_options import BOXED_ROWS, SOLVED, Rest, SolverMethod
 from worldline._src.step.joint_rows import JointRows
 from worldline._src.step.missing import missing_parts
 from worldline._src.step.moments import actuator_rows, entries, tendon_rows
@@ -96,33 +96,19 @@ _CLOSED_FORMS = np.array(
 
 _CONTACT_ROOM = 64
 """Contacts that a world begins with room for beyond those its number of shapes suggests."""
-
 _JACOBIAN_ROOM, _SQUARE_ROOM = 1 << 17, 1 << 14
 """Elements of the Jacobian and of a square matrix that a world begins with room for, if it can need them."""
-
-
 _REACH = 1e-4
 """How far ahead of touching a hard shape is seen [m]."""
 _BOUNCE_SPEED, _BOUNCE_REACH = 10.0, 0.02
 """One that bounces is seen as far as it gets at this speed in a step [m/s], but not further than this [m]."""
 
-
-_BOXED_ROWS = 240
-"""Rows of an island up to which it is solved as a boxed problem when asked for."""
-
 _FREE_COLUMNS = i.FREE_BODY_COLUMNS
 """Columns of an island from which on sequential impulses solve it, when asked for."""
 _FACTOR_BLOCKS = 2
 """Blocks of sparse factors for every contact there is room for; heaps have fewer of them than contacts."""
-
 _SWEEP_SHARE = 0.01
 """Sequential impulses end when no velocity changes by more than this share of what gravity does in a step."""
-
-_RESIDUAL = 0.01
-"""Residual up to which an island counts as solved, as a share of gravity; see `StepReport.residual`.
-
-Sequential impulses end there; Newton's method and pivoting go on to tolerances of their own.
-"""
 
 
 class Constraints(ConstraintProgram):
@@ -273,7 +259,6 @@ class Constraints(ConstraintProgram):
             **counts,
             "tree_ends": counts["ntree"] + 1,
             "ncolumn": nv,
-            # two columns more for vectors of free bodies; see body_cholesky.py
             "nvector": 8 * max(padded(nv + 2), 4),
             "nlink": model.arenas.sizes["nlink"],
             **dict.fromkeys(("npgs", "npgs3", "nlcp", "nlcp2", "nbucket", "nfixed", "nkept", "nmass"), 0),
@@ -556,7 +541,7 @@ class Constraints(ConstraintProgram):
         # bodies alone have sliding friction and no pairs with parameters of their own; all else needs rows
         wide = bool((self.column.shape_condim > 3).any() or self.sizes["npair"])
         wide |= self.option.noslip_iterations > 0
-        # rows of two bodies have sparse matrices; those of larger islands are dense or not exact
+        # rows of two bodies have sparse matrices
         soft = bool(len(self.shapes)) and self._is_soft
         wide |= soft and not (strict or dense) and method in (SolverMethod.AUTOMATIC, SolverMethod.NEWTON)
         laws, bodies = self.column.shape_law[:, t.KIND], np.count_nonzero(self.column.tree_link)
@@ -578,7 +563,7 @@ class Constraints(ConstraintProgram):
         # all other islands of hard contacts have sweeps over rows to fall back on
         others = wide or bodies < self.sizes["ntree"]
         numbers[t.SWEEPS_STAND_IN] = float(others and not (strict or swept or self._is_soft))
-        numbers[t.BUDGET], numbers[t.RESIDUAL_BOUND] = np.inf, _RESIDUAL
+        numbers[t.BUDGET], numbers[t.RESIDUAL_BOUND] = np.inf, SOLVED
         numbers[t.SWEEPS] = max(self.option.constraint_solver_iterations, 1)
         self._lay_out_again(**self._solver_sizes())
 
@@ -603,7 +588,7 @@ class Constraints(ConstraintProgram):
         numbers = self.column.option
         rows = 0
         if numbers[t.BOXED]:
-            rows = self.sizes["nrow"] if numbers[t.STRICT] else _BOXED_ROWS
+            rows = self.sizes["nrow"] if numbers[t.STRICT] else BOXED_ROWS
         body_rows = self.has_large_islands and bool(numbers[t.BODY_ROWS])
         # Newton's method over rows of two bodies needs no responses of rows but for sweeps against slip
         body_sweeps = body_rows and not (self._is_soft and not self.option.noslip_iterations)

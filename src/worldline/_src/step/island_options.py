@@ -7,6 +7,15 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import NamedTuple
 
+BOXED_ROWS = 240
+"""Rows of an island up to which it is solved as a boxed problem when asked for."""
+
+SOLVED = 0.01
+"""Residual up to which an island counts as solved, as a share of gravity; see `StepReport.residual`.
+
+Sequential impulses end there; Newton's method and pivoting go on to tolerances of their own.
+"""
+
 
 class SolverMethod(Enum):
     """How islands are solved; see `Constraints.choose`."""

@@ -65,7 +65,6 @@ _SCRATCH = (
         "contact_block",
         "factor_block",
         "factor_row",
-        "factor_side",
         "row_block",
         "contact_pair",
         "pair_body",

@@ -21,7 +21,7 @@ from worldline._src.kernels.constraints.body_blocks import (
     STRIDE,
     invert_padded,
 )
-from worldline._src.kernels.constraints.tables import NEAREST_BODIES, TREE_FIRST
+from worldline._src.kernels.constraints.tables import TREE_FIRST
 from worldline._src.scalar.packed import PACK, load_pack, load_row, pack_of, store_pack, store_row, sum_pack
 
 DEGREE, FIRST_BLOCK, RANK, AT_RANK, NEXT, BEFORE, MARK = range(7)
@@ -57,7 +57,7 @@ def _unlink(factor, i, k):
 def _add_near(factor, i, j):
     """Let `j` be a neighbour of `i`; False where there is no room."""
     count = factor.body_node[i, DEGREE]
-    if count >= NEAREST_BODIES:
+    if count >= factor.body_near.shape[1]:
         return False
     factor.body_near[i, count] = j
     factor.body_node[i, DEGREE] = count + 1
@@ -95,7 +95,7 @@ def order_bodies(n, pair_body, pairs, factor_out):
         a, b = pair_body[p, 0], pair_body[p, 1]
         if not (_add_near(factor_out, a, b) and _add_near(factor_out, b, a)):
             return False
-    for k in range(NEAREST_BODIES + 1):
+    for k in range(degree.shape[0]):
         degree[k] = -1
     for i in range(n - 1, -1, -1):
         _link(factor_out, i, node[i, DEGREE])
@@ -225,7 +225,7 @@ def solve_bodies(n, trees, island, factor, x_io):
     """x = H^-1 x by the factors of `factor_bodies`; x has two finite numbers behind its last."""
     block, node, near = factor.factor_block, factor.body_node, factor.body_near
     D, first_tree = trees.block, island.counter[TREE_FIRST]
-    sums, found = factor.factor_side[0], factor.factor_side[1]
+    sums, found = factor.row_block[0], factor.row_block[1]
     for j in range(SIDE, STRIDE):
         sums[j] = 0.0
     # x_v <- D_v^-1 x_v, then x_u -= H_vu^T x_v

@@ -93,7 +93,7 @@ MORE = 50
 
 class BodyRowWork(NamedTuple):
     """Arrays of the sweeps, scratch of a cone for sweeps against slip, room for a solution with restitution;
-    of Newton's method: vectors (8, columns + 2), blocks of pairs (`FreeTreeView`), `BodyFactorView`."""
+    of Newton's method: vectors (8, columns + 2), `PairBlockView`, `BodyFactorView`."""
 
     sweep: Any
     slip: Any

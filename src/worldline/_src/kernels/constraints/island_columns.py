@@ -38,7 +38,6 @@ class IslandColumns(Columns):
     contact_block: Numbers = numbers("nbetween", 48, doc="Blocks of the Hessian of two bodies that touch,")
     factor_block: Numbers = numbers("nfactor", 48, doc="of its factors; see body_cholesky.py,")
     factor_row: Numbers = numbers(1, 48, doc="scratch of factors,")
-    factor_side: Numbers = numbers(2, 8, doc="of solutions by them,")
     row_block: Numbers = numbers(10, 16, doc="and rows of a contact in whole packs.")
     contact_pair: Integers = integers("nbetween", doc="Pair of bodies of a contact, -1 where one is alone,")
     pair_body: Integers = integers("nbetween", 2, doc="the bodies of a pair, numbered within the island,")
@@ -102,6 +101,11 @@ class FreeTreeView(NamedTuple):
     tree_prescribed: Integers
     dof_column: Integers
     tree_block: Numbers
+
+
+class PairBlockView(NamedTuple):
+    """Blocks of matrices of two free bodies that touch."""
+
     contact_block: Numbers
     row_block: Numbers
     contact_pair: Integers
@@ -116,7 +120,7 @@ class BodyFactorView(NamedTuple):
     body_degree: Integers
     factor_block: Numbers
     factor_row: Numbers
-    factor_side: Numbers
+    row_block: Numbers
 
 
 class TreeMassView(NamedTuple):

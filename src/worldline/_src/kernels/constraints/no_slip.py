@@ -220,7 +220,7 @@ def _respond(J, k, work, n, B_out):
     """Row `k` of B = M^-1 J^T, transposed."""
     for j in range(0, B_out.shape[1], PACK):
         store_row(B_out, k, j, load_row(J, k, j))
-    reverse_cholesky_solve(n, work.slip_first, work.slip_L, work.slip_vector[0], B_out[k])
+    reverse_cholesky_solve(n, work.L_first, work.slip_L, work.vectors[0], B_out[k])
 
 
 @inline
@@ -230,7 +230,7 @@ def _respond_to_edges(rows, k, work, n, B_out):
         difference = load_row(rows.J, k, j) - load_row(rows.J, k + 1, j)
         store_row(B_out, k, j, difference)
         store_row(B_out, k + 1, j, difference)
-    reverse_cholesky_solve(n, work.slip_first, work.slip_L, work.slip_vector[0], B_out[k])
+    reverse_cholesky_solve(n, work.L_first, work.slip_L, work.vectors[0], B_out[k])
 
 
 @kernel
@@ -243,8 +243,8 @@ def remove_slip(island_rows, M, sweeps, tolerance, work_out, force_io, a_io):
     """
     rows, frames, island = island_rows.rows, island_rows.frames, island_rows.members
     counter, n, width = island.counter, M.shape[0], M.shape[1]
-    B, a = work_out.slip_B, work_out.slip_vector[1]
-    _factor(M, work_out.slip_first, work_out.slip_L, work_out.slip_vector[0])
+    B, a = work_out.slip_B, work_out.vectors[1]
+    _factor(M, work_out.L_first, work_out.slip_L, work_out.vectors[0])
     trace = 0.0
     for i in range(width):
         a[i] = 0.0

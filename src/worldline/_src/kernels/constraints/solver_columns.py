@@ -37,8 +37,6 @@ class SolverColumns(Columns):
     slack: Numbers = numbers(5, "nrow", doc="Scratch of the solver.")
     slip_B: Numbers = numbers("nrow", "width", doc="M^-1 J^T of sweeps against slip,", capacity="nslip")
     slip_L: Numbers = numbers("width", "width", doc="the factor of M,", capacity="nslip2")
-    slip_vector: Numbers = numbers(2, "width", doc="its inverse diagonal, accelerations in whole packs,")
-    slip_first: Integers = integers("width", doc="the first column of its rows,")
     slip_work: Numbers = numbers(13, 5, doc="and scratch of a cone.")
     sweep_K: Numbers = numbers(
         "nrow", "width", doc="Accelerations by unit forces of rows; see row_pgs.py.", capacity="nsweep2"
@@ -163,8 +161,8 @@ class SlipView(NamedTuple):
 
     slip_B: Numbers
     slip_L: Numbers
-    slip_vector: Numbers
-    slip_first: Integers
+    vectors: Numbers
+    L_first: Integers
     slip_work: Numbers
 
 

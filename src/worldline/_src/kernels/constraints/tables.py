@@ -46,6 +46,7 @@ from worldline._src.kernels.constraints.island_columns import (
     IslandColumns,
     IslandView,
     MemberView,
+    PairBlockView,
     QuietView,
     SleepView,
     TreeMassView,
@@ -122,6 +123,7 @@ pgs_work_view = TABLE.cut(PgsWorkView)
 pgs_bounce_view = TABLE.cut(PgsBounceView)
 tree_span_view = TABLE.cut(TreeSpanView)
 free_tree_view = TABLE.cut(FreeTreeView)
+pair_block_view = TABLE.cut(PairBlockView)
 body_factor_view = TABLE.cut(BodyFactorView)
 tree_mass_view = TABLE.cut(TreeMassView)
 tree_room_view = TABLE.cut(TreeRoomView)
