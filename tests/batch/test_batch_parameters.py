@@ -366,3 +366,10 @@ def test_fingerprints_of_batches():
     assert lanes.fingerprint(0) == lanes.fingerprint(2) != lanes.fingerprint()
     lanes.joint_velocities[1, 3] = 1e-300
     assert lanes.fingerprint(1) != lanes.fingerprint(0) and lanes.fingerprint() != threads.fingerprint()
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("set", 0.15), ("scale", 0.3), ("add", 2.15)])
+def test_modes_put_what_is_drawn_where_it_belongs(mode, expected):
+    line = sx.Randomized("rigid_bodies.*.mass", sx.Uniform(0.1, 0.2), mode=mode)
+    made = line.applied(np.array([2.0, 2.0]), np.array(0.15))
+    np.testing.assert_allclose(made, [expected, expected], rtol=1e-15)

@@ -119,6 +119,33 @@ def test_compiled_anew_it_goes_on():
     np.testing.assert_allclose(hand.translation, goal.target, atol=1e-5)
 
 
+def sliding_cart(target):
+    """A cart on a slide whose speeds are between -0.2 and 1 m/s, led towards a place by 5/s."""
+    world = sx.World(gravity=(0, 0, 0), time_step=0.01)
+    robot = world.add_multibody("robot")
+    spec = sx.JointSpec(name="slide", type=sx.JointType.PRISMATIC, axis=(1, 0, 0))
+    cart = robot.add_link("cart", robot.add_link("root"), spec, mass=1.0)
+    robot.joints["slide"].set_velocity_limits([-0.2], [1.0])
+    world.add_controller("ik", wk.DifferentialIk(world, wk.PositionTask(cart, (target, 0, 0)), gain=5.0))
+    return world, robot.joints["slide"]
+
+
+def test_target_positions_are_one_step_ahead():
+    world, slide = sliding_cart(0.1)
+    slide.position = [0.02]
+    world.step()
+    # v = gain (target - q) = 5 (0.1 - 0.02), and q + h v
+    np.testing.assert_allclose(slide.target_velocity, 0.4, rtol=1e-5)
+    np.testing.assert_allclose(slide.target_position, 0.02 + 0.01 * 0.4, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("target", "speed"), [(-1.0, -0.2), (1.0, 1.0)])
+def test_limits_of_speed_differ_by_direction(target, speed):
+    world, slide = sliding_cart(target)
+    world.step()
+    np.testing.assert_allclose(slide.target_velocity, speed, rtol=1e-12)
+
+
 def test_what_differential_kinematics_refuses():
     robot = panda()
     task = wk.PositionTask(robot.tip, (0.3, 0, 0.5))

@@ -486,3 +486,16 @@ def test_examples_of_inverse_kinematics(name):
     done = doctest.testmod(importlib.import_module(f"worldline._src.kinematics.{name}"))
     assert done.failed == 0 and done.attempted > 1
     assert all(getattr(wk, each).__doc__ for each in wk.__all__)
+
+
+@pytest.mark.parametrize("weight", [0.25, 1.0, 8.0, (4.0, 1.0, 1.0)])
+def test_errors_of_tasks_are_without_their_weights(weight):
+    """A cart on a slide along x with a goal 0.3 m beside it: what is left is 0.3 m, however much it weighs."""
+    world = sx.World()
+    robot = world.add_multibody("robot")
+    spec = sx.JointSpec(name="slide", type=sx.JointType.PRISMATIC, axis=(1, 0, 0))
+    cart = robot.add_link("cart", robot.add_link("root"), spec, mass=1.0)
+    made = wk.solve_ik(world, wk.PositionTask(cart, (0.5, 0.3, 0.0), weight=weight, tolerance=1e-3))
+    assert not made.success
+    assert made.tasks[0].error == pytest.approx(0.3, rel=1e-6)
+    assert made.methods[-1].error == pytest.approx(300.0, rel=1e-6)
