@@ -22,6 +22,8 @@ import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from worldline._src.processor import LEVELS, levels
+
 ROOT = Path(__file__).parents[1]
 LARGEST = 25e6
 """Bytes that a wheel may have."""
@@ -179,7 +181,11 @@ class Checks:
             (tests / "conftest.py").write_text("import sys; sys.path.insert(0, __file__.rsplit('/', 1)[0])\n")
             self.pip("pytest", "hypothesis")
         plugin = self.folder / "empty" / "one_level.py"
-        plugin.write_text(f"from worldline._src import processor\nprocessor.levels = lambda: ('{level}',)\n")
+        # the processor of this level, with its own number of lanes
+        flags = " ".join(list(LEVELS.values())[list(LEVELS).index(level) :])
+        plugin.write_text(
+            f"from worldline._src import processor\nprocessor.flags = lambda: frozenset('{flags}'.split())\n"
+        )
         command = ["-m", "pytest", "-q", "-p", "one_level", "-p", "no:cacheprovider", "-c", os.devnull]
         done = self.run(
             *command, f"--rootdir={tests}", str(tests / "scalar/test_every_program.py"), PYTHONPATH="."
@@ -231,8 +237,6 @@ def levels_of(wheel: Path) -> list[str]:
 
 def check_wheel(wheel: Path, python: str, with_extras: bool) -> int:
     """Try a wheel with one Python; how many checks failed."""
-    from worldline._src.processor import levels
-
     there = levels_of(wheel)
     with tempfile.TemporaryDirectory(prefix="worldline-wheel-") as folder:
         one = Checks(python, wheel, Path(folder))
