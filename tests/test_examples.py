@@ -69,6 +69,7 @@ def test_all_that_were_promised_are_there():
         "humanoid_falling",
         "newtons_cradle",
         "pendulum_energy",
+        "plan_around_obstacle",
         "quadruped_standing",
         "record_scrub_plot",
         "urdf_to_msd",

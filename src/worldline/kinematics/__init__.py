@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse kinematics of Worlds and Models: tasks, limits, methods, and reports of what cannot be met."""
+"""Inverse kinematics and motion of Worlds and Models: tasks, limits, methods and reports of what cannot be met;
+paths, their timing, planning around obstacles, and controllers for tasks."""
 
 from worldline._src.kinematics.analytic import AnalyticIk, AnalyticSolutions
 from worldline._src.kinematics.controllers import (
