@@ -1,7 +1,9 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse kinematics and motion of Worlds and Models: tasks, limits, methods and reports of what cannot be met;
-paths, their timing, planning around obstacles, and controllers for tasks."""
+"""Inverse kinematics and motion of Worlds and Models: tasks, limits, methods, reports of what cannot be met.
+
+Paths, their timing, planning around obstacles, and controllers for tasks stand on the same tasks and joints.
+"""
 
 from worldline._src.kinematics.analytic import AnalyticIk, AnalyticSolutions
 from worldline._src.kinematics.controllers import (
