@@ -61,6 +61,18 @@ class Manifold:
             made[self._dvectors] = log(multiply(conjugate(exp(a[self.vectors])), exp(b[self.vectors])))
         return made
 
+    def basis(self, x: Array) -> Array:
+        """Derivative of `integrate` by the tangent where it is zero, (dimension, tangent dimension)."""
+        made = np.zeros((self.dimension, self.tangent_dimension))
+        made[self.numbers[:, 0], self._dnumbers[:, 0]] = 1.0
+        for rows, columns in zip(self.quaternions, self._dquaternions, strict=True):
+            # q (r, 0) / 2
+            a, b, c, w = x[rows]
+            made[np.ix_(rows, columns)] = 0.5 * np.array([[w, -c, b], [c, w, -a], [-b, a, w], [-a, -b, -c]])
+        for rows, columns in zip(self.vectors, self._dvectors, strict=True):
+            made[np.ix_(rows, columns)] = inverse_right_jacobian(x[rows])
+        return made
+
     def integrate(self, x: Array, tangent: Array) -> Array:
         """Where `tangent` leads from `x`; quaternions stay unit."""
         made = np.empty(self.dimension)
@@ -113,3 +125,16 @@ def log(q: Array) -> Array:
     small = s < 1e-12
     scale = np.where(small, 2.0, 2.0 * np.arctan2(s, q[..., 3:]) / np.where(small, 1.0, s))
     return scale * q[..., :3]
+
+
+def inverse_right_jacobian(r: Array) -> Array:
+    """Derivative of log(exp(r) exp(d)) by d at zero, with t = |r|:
+
+    1 + [r] / 2 + (1 / t^2 - (1 + cos t) / (2 t sin t)) [r]^2.
+    """
+    angle = float(np.linalg.norm(r))
+    X = np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
+    c = 1.0 / 12.0
+    if angle > 1e-4:
+        c = 1.0 / angle**2 - (1.0 + np.cos(angle)) / (2.0 * angle * np.sin(angle))
+    return np.eye(3) + 0.5 * X + c * X @ X

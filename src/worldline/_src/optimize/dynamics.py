@@ -11,6 +11,7 @@ import numpy as np
 from worldline._src.errors import ArgumentError, NotFoundError, OperationError, ShapeError
 from worldline._src.facade import derivatives, state_vectors
 from worldline._src.facade import world_state as state
+from worldline._src.facade.manifold import inverse_right_jacobian
 from worldline._src.facade.physical_parameters import numbered
 from worldline._src.facade.world import World
 from worldline._src.spatial.poses import Array, VectorLike
@@ -102,15 +103,12 @@ class SteppedWorld:
         """Derivative of `difference(a, b)`, which is given, by b: inverse right Jacobians of rotations."""
         J = np.eye(self.tangents)
         for rows in self._turns:
-            r = tangent[rows]
-            angle = float(np.linalg.norm(r))
-            X = np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
-            # 1 + [r] / 2 + (1 / t^2 - (1 + cos t) / (2 t sin t)) [r]^2
-            c = 1.0 / 12.0
-            if angle > 1e-4:
-                c = 1.0 / angle**2 - (1.0 + np.cos(angle)) / (2.0 * angle * np.sin(angle))
-            J[np.ix_(rows, rows)] += 0.5 * X + c * X @ X
+            J[np.ix_(rows, rows)] = inverse_right_jacobian(tangent[rows])
         return J
+
+    def basis(self, x: Array) -> Array:
+        """Changes of a state vector by tangents, (state dimension, n)."""
+        return self._manifold.basis(x)
 
     def integrate(self, x: Array, tangent: Array) -> Array:
         """The state that a tangent leads to."""
