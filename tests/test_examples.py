@@ -16,6 +16,8 @@ EXAMPLES = sorted(FOLDER.glob("*.py"))
 WITH_OUTPUT = {
     "pendulum_energy.py": ("energy.png", ["energy.png"]),
     "humanoid_falling.py": ("fall.html", ["fall.html"]),
+    "cartpole_swing_up.py": ("plan.png", ["plan.png"]),
+    "identify_parameters.py": ("fit.png", ["fit.png"]),
     "record_scrub_plot.py": ("out", ["out.csv", "out.html", "out.png", "out.wlr"]),
 }
 
@@ -61,12 +63,14 @@ def test_all_that_were_promised_are_there():
     assert {path.stem for path in EXAMPLES} == {
         "arm_circle",
         "box_tower",
+        "cartpole_swing_up",
         "combining_scenes",
         "conveyor",
         "first_world",
         "gripper",
         "gyroscope_and_top",
         "humanoid_falling",
+        "identify_parameters",
         "newtons_cradle",
         "pendulum_energy",
         "plan_around_obstacle",

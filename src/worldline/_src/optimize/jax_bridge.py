@@ -28,7 +28,7 @@ def jax_rollout(
     Computation is in double precision. One action is one step.
     """
     try:
-        import jax
+        import jax  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise CapabilityError("jax_rollout needs JAX: pip install jax") from error
     rollout = RolloutFunction(world, controls, steps_per_action=steps_per_action)

@@ -26,7 +26,7 @@ def torch_rollout(
     double precision. One action is one step.
     """
     try:
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise CapabilityError("torch_rollout needs PyTorch: pip install torch") from error
     rollout = RolloutFunction(world, controls, steps_per_action=steps_per_action)
