@@ -526,24 +526,20 @@ class Constraints(ConstraintProgram):
     def choose(self, method: SolverMethod, strict: bool = False, dense: bool = False) -> None:
         """Solve islands by a method from the next step on.
 
-        AUTOMATIC: Newton's method, and sequential impulses for islands of more than 22 free bodies.
-        SEQUENTIAL_IMPULSE: impulses of bodies for islands of free bodies, sweeps over rows for all others and
-        for small islands whose friction is that of the impedance model. NEWTON: also for more bodies, up to
-        256. BOXED: pivoting up to 240 rows, Newton's method beyond. `strict` takes the bounds away and lets
-        no other method stand in.
+        AUTOMATIC: Newton's method, and sequential impulses for hard contacts of more than 22 free bodies.
+        NEWTON: for those too, up to 256 bodies. SEQUENTIAL_IMPULSE: impulses of bodies for islands of free
+        bodies, sweeps over rows for others and for small islands of the impedance model. BOXED: pivoting up
+        to 240 rows, Newton's method beyond. `strict` takes the bounds away, and no other method stands in.
 
-        Spinning and rolling friction, pairs with parameters of their own and sweeps against slip need rows:
-        larger islands of free bodies then have rows of two bodies each, by Newton's method if all contacts
-        are of the impedance model, whatever the size, by sweeps otherwise; see `body_rows.py`. AUTOMATIC and
-        NEWTON have such rows for all worlds whose contacts are of the impedance model, since their matrices
-        are sparse; not if `dense` asks for rows over all columns of an island, which derivatives need.
+        Large islands of free bodies have rows of two bodies each (`body_rows.py`) where friction spins or
+        rolls, pairs have parameters of their own or slip is swept, and where all contacts are of the
+        impedance model, then over sparse factors. Derivatives need `dense` rows over all columns instead.
         """
-        # bodies alone have sliding friction and no pairs with parameters of their own; all else needs rows
         wide = bool((self.column.shape_condim > 3).any() or self.sizes["npair"])
         wide |= self.option.noslip_iterations > 0
         # rows of two bodies have sparse matrices
-        soft = bool(len(self.shapes)) and self._is_soft
-        wide |= soft and not (strict or dense) and method in (SolverMethod.AUTOMATIC, SolverMethod.NEWTON)
+        if len(self.shapes) and self._is_soft and not (strict or dense):
+            wide |= method in (SolverMethod.AUTOMATIC, SolverMethod.NEWTON)
         laws, bodies = self.column.shape_law[:, t.KIND], np.count_nonzero(self.column.tree_link)
         numbers, swept = self.column.option, method is SolverMethod.SEQUENTIAL_IMPULSE
         numbers[t.SWEPT], numbers[t.COLD] = float(swept), float(self.option.disable_warm_start)

@@ -5,11 +5,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from worldline._src.kernels.constraints.tables import TABLE
+from worldline._src.model.model import Model
+from worldline._src.scalar.memory import aligned_zeros
 from worldline._src.spatial.poses import Array
+from worldline._src.step.divergence import ACCELERATION, ACTIVATION, FORCE, POSITION, VELOCITY
+from worldline._src.step.step_table import CONSTRAINT, MULTIBODY, USER
+
+if TYPE_CHECKING:
+    from worldline._src.step.fixed_constraints import FixedConstraints
+    from worldline._src.step.lane_elements import LaneElements
 
 
 class RowPart(NamedTuple):
@@ -42,3 +51,64 @@ def rows_of(parts: Sequence[RowPart], worlds: int) -> tuple[Array, np.ndarray, d
         for first, at, count in (((0, p.at, p.count),) if p.runs is None else p.runs)
     ]
     return rows, np.array(table, np.int64), views
+
+
+def row_parts(
+    model: Model, constraints: FixedConstraints, elements: LaneElements | None
+) -> tuple[list[RowPart], list[RowPart], int]:
+    """Parts of the rows of state and of inputs, and how many numbers of the state a step alone writes."""
+    sizes, offsets = model.arenas.sizes, model.arenas.offsets
+    rows, block, nbody = constraints.sizes, constraints.block, sizes["nbody"]
+
+    def column(name: str) -> int:
+        return int(block.m[TABLE.entry[name]])
+
+    nq, nv, controls = sizes["nq"], sizes["nv"], 0 if model.actuators is None else len(model.actuators)
+    state = [
+        RowPart("q", nq, MULTIBODY, offsets["q"]),
+        RowPart("v", nv, MULTIBODY, offsets["v"]),
+        RowPart("activation", rows["na"], CONSTRAINT, column("activation")),
+        RowPart("kept", rows["nkept"], CONSTRAINT, column("kept")),
+        RowPart("sweeps", 2, CONSTRAINT, column("sweeps")),
+    ]
+    inputs = [
+        RowPart("q_target", nq, MULTIBODY, offsets["q_target"]),
+        RowPart("v_target", nv, MULTIBODY, offsets["v_target"]),
+        RowPart("force", nv, MULTIBODY, offsets["force"]),
+        some_of("control", controls, CONSTRAINT, column("control"), constraints.actuators.tolist()),
+        RowPart("body_f", 6 * nbody, MULTIBODY, offsets["body_f"]),
+    ]
+    written = sum(part.count for part in state)
+    if elements is not None:
+        # commands and the clock, which elements write, go with the state
+        state += [*inputs[:-1], RowPart("clock", 2, MULTIBODY, offsets["clock"])]
+        inputs = [
+            inputs[-1],
+            RowPart("element_parameters", elements.parameter_count, USER, elements.parameters_at),
+            RowPart("time_start", 1, USER, elements.start_at),
+            RowPart("body_com", 3 * nbody, USER, elements.com_at),
+        ]
+    return state, inputs, written
+
+
+def checked_parts(model: Model, constraints: FixedConstraints) -> np.ndarray:
+    """Set of arenas, place, count and quantity of the numbers that must stay finite and within limits."""
+    sizes, offsets, rows = model.arenas.sizes, model.arenas.offsets, constraints.sizes
+    activation = int(constraints.block.m[TABLE.entry["activation"]])
+    return np.array(
+        [
+            (MULTIBODY, offsets["tau"], sizes["nv"], FORCE),
+            (MULTIBODY, offsets["a"], sizes["nv"], ACCELERATION),
+            (MULTIBODY, offsets["v"], sizes["nv"], VELOCITY),
+            (MULTIBODY, offsets["q"], sizes["nq"], POSITION),
+            (CONSTRAINT, activation, rows["na"], ACTIVATION),
+        ],
+        np.int64,
+    )
+
+
+def spread_over(numbers: np.ndarray, width: int) -> np.ndarray:
+    """An arena of one world as that of a group of lanes, the same numbers in every lane."""
+    wide = aligned_zeros(len(numbers) * width)
+    wide.reshape(-1, width)[:] = numbers[:, None]
+    return wide

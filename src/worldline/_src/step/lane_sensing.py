@@ -16,6 +16,7 @@ from worldline._src.kernels.sensors import tables as t
 from worldline._src.scalar.memory import aligned_zeros
 from worldline._src.spatial.poses import Array
 from worldline._src.step.evaluate import SCALARS, choose_scalar, in_threads
+from worldline._src.step.lane_rows import spread_over
 from worldline._src.step.lane_runner import MARKS, lane_runner, program_table, set_table
 from worldline._src.step.pack_sensors import SensorTables, connected
 from worldline._src.step.step_table import MULTIBODY, SENSOR, sensor_stages
@@ -97,9 +98,7 @@ class LaneSensing:
         width, sets = SCALARS[scalar][1], self.sim.arenas(scalar)
         constants, own = self.sim._own.sets(sets), []
         for m, c, args, d in self._tables.arenas():
-            wide = aligned_zeros(len(d) * width)
-            wide.reshape(-1, width)[:] = d[:, None]
-            own.append((m, c, args.copy(), wide))
+            own.append((m, c, args.copy(), spread_over(d, width)))
         sets += [sets[MULTIBODY]] * (SENSOR - len(sets))
         sets = [*connected(sets, own, has_rows=True), *constants]
         sets.append((*sets[MULTIBODY][:3], aligned_zeros(numbers * width)))

@@ -33,11 +33,6 @@ from worldline._src.scalar.memory import address_of, aligned_zeros
 from worldline._src.spatial.poses import Array, numbers
 from worldline._src.step.array_views import ArrayView
 from worldline._src.step.divergence import (
-    ACCELERATION,
-    ACTIVATION,
-    FORCE,
-    POSITION,
-    VELOCITY,
     DivergencePolicy,
     checked_limit,
     failure_of,
@@ -57,7 +52,7 @@ from worldline._src.step.interrupts import uninterrupted
 from worldline._src.step.island_options import SolverMethod
 from worldline._src.step.lane_elements import LaneElements
 from worldline._src.step.lane_parameters import LaneParameters
-from worldline._src.step.lane_rows import RowPart, rows_of, some_of
+from worldline._src.step.lane_rows import checked_parts, row_parts, rows_of, spread_over
 from worldline._src.step.lane_runner import (
     FRAME,
     FROZEN,
@@ -74,7 +69,7 @@ from worldline._src.step.lane_runner import (
 from worldline._src.step.lane_sensing import LaneSensing
 from worldline._src.step.portions import portions
 from worldline._src.step.scene_semantics import drives_of, require_available, require_trees, semantics_of
-from worldline._src.step.step_table import CONSTRAINT, MULTIBODY, USER, StepPlan, stages_of
+from worldline._src.step.step_table import USER, StepPlan, stages_of
 from worldline._src.step.stepping import (
     IMPLICIT_FAMILIES,
     MultibodyIntegrationFamily,
@@ -259,39 +254,8 @@ class LaneSimulation(FixedAttributes):
 
     def _lay_out_rows(self) -> None:
         """Rows of state and inputs, one a world, and where their parts go in the arenas."""
-        sizes, offsets = self.model.arenas.sizes, self.model.arenas.offsets
-        rows, block = self.constraints.sizes, self.constraints.block
-
-        def column(name: str) -> int:
-            return int(block.m[t.TABLE.entry[name]])
-
-        nq, nv, actuators = sizes["nq"], sizes["nv"], self.model.actuators
-        controls = 0 if actuators is None else len(actuators)
-        state = [
-            RowPart("q", nq, MULTIBODY, offsets["q"]),
-            RowPart("v", nv, MULTIBODY, offsets["v"]),
-            RowPart("activation", rows["na"], CONSTRAINT, column("activation")),
-            RowPart("kept", rows["nkept"], CONSTRAINT, column("kept")),
-            RowPart("sweeps", 2, CONSTRAINT, column("sweeps")),
-        ]
-        inputs = [
-            RowPart("q_target", nq, MULTIBODY, offsets["q_target"]),
-            RowPart("v_target", nv, MULTIBODY, offsets["v_target"]),
-            RowPart("force", nv, MULTIBODY, offsets["force"]),
-            some_of("control", controls, CONSTRAINT, column("control"), self.constraints.actuators.tolist()),
-            RowPart("body_f", 6 * sizes["nbody"], MULTIBODY, offsets["body_f"]),
-        ]
-        own = self.elements
-        self._written = sum(part.count for part in state)
-        if own is not None:
-            # commands and the clock, which elements write, go with the state
-            state += [*inputs[:-1], RowPart("clock", 2, MULTIBODY, offsets["clock"])]
-            inputs = [
-                inputs[-1],
-                RowPart("element_parameters", own.parameter_count, USER, own.parameters_at),
-                RowPart("time_start", 1, USER, own.start_at),
-                RowPart("body_com", 3 * sizes["nbody"], USER, own.com_at),
-            ]
+        sizes, own = self.model.arenas.sizes, self.elements
+        state, inputs, self._written = row_parts(self.model, self.constraints, own)
         self._state, self._state_parts, held = rows_of(state, self.worlds)
         self._inputs, self._input_parts, given = rows_of(inputs, self.worlds)
         given |= held
@@ -306,16 +270,7 @@ class LaneSimulation(FixedAttributes):
         self.q_target, self.v_target = given["q_target"], given["v_target"]
         self.force, self.control = given["force"], given["control"]
         self.body_f = given["body_f"].reshape(self.worlds, sizes["nbody"], 6)
-        self._checks = np.array(
-            [
-                (MULTIBODY, offsets["tau"], nv, FORCE),
-                (MULTIBODY, offsets["a"], nv, ACCELERATION),
-                (MULTIBODY, offsets["v"], nv, VELOCITY),
-                (MULTIBODY, offsets["q"], nq, POSITION),
-                (CONSTRAINT, column("activation"), rows["na"], ACTIVATION),
-            ],
-            np.int64,
-        )
+        self._checks = checked_parts(self.model, self.constraints)
         model = self.model
         self.q[:], self.v[:] = model.joint_q, model.joint_qd
         self.q_target[:], self.v_target[:] = start_targets(model)
@@ -367,9 +322,7 @@ class LaneSimulation(FixedAttributes):
         width, block, collision = SCALARS[scalar][1], self.constraints.block, self.constraints.collision
 
         def spread(numbers: np.ndarray) -> np.ndarray:
-            wide = aligned_zeros(len(numbers) * width)
-            wide.reshape(-1, width)[:] = numbers[:, None]
-            return wide
+            return spread_over(numbers, width)
 
         # constants that worlds do not have of their own are shared by all groups
         constants = spread if self._own.any else lambda numbers: numbers
