@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of speed beside the peers in one run, as one page with pictures.
 
-`python -m benchmarks everything` runs the benchmarks of `IS_SPLIT` and writes `build/benchmarks/index.md`:
+`python -m benchmarks everything` runs the benchmarks of `PARTS` and writes `build/benchmarks/index.md`:
 every table with what is asked and what was measured, bars of the ratios to the peers, curves of what grows.
 The page names the machine, how many worlds an instruction steps in lanes, and versions. A part that fails
 is named on the page and the others run; the page is written after each of them, since all of them take half
@@ -20,7 +20,7 @@ from rich.console import Console
 
 from benchmarks.saved import Keeper, described
 
-IS_SPLIT = (
+PARTS = (
     "python_calls",
     "sensors",
     "real_robots",
@@ -123,7 +123,7 @@ def run(console: Console) -> None:
     """Run all parts and write the page after each of them."""
     keeper = console if isinstance(console, Keeper) else Keeper(width=110)
     first, failures, page = len(keeper.tables), [], FOLDER / "index.md"
-    for name in IS_SPLIT:
+    for name in PARTS:
         try:
             importlib.import_module(f"benchmarks.{name}").run(keeper)
         except Exception as failure:

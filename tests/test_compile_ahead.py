@@ -107,7 +107,7 @@ def test_a_unit_is_compiled_and_answered_by_its_line(monkeypatch):
     answers = io.StringIO()
     module = "worldline._src.kernels.broadphase.aabb"
     entry = program._call.unit()
-    lines = f"{module} place float64\n{module} place lanes4\n{program.__name__} _call {entry.variant}\n"
+    lines = f"{module} shape_poses float64\n{module} shape_poses lanes4\n{program.__name__} _call {entry.variant}\n"
     compile_ahead.serve(io.StringIO(lines), answers)
     assert asked == [("shape_poses", "float64"), ("shape_poses", "lanes4"), ("_call", entry.variant)]
     assert answers.getvalue() == lines

@@ -63,6 +63,7 @@ def test_all_that_were_promised_are_there():
     assert {path.stem for path in EXAMPLES} == {
         "arm_circle",
         "box_tower",
+        "buoyancy",
         "cartpole_swing_up",
         "combining_scenes",
         "conveyor",
@@ -71,7 +72,9 @@ def test_all_that_were_promised_are_there():
         "gyroscope_and_top",
         "humanoid_falling",
         "identify_parameters",
+        "magnet",
         "newtons_cradle",
+        "pd_kernel",
         "pendulum_energy",
         "plan_around_obstacle",
         "quadruped_standing",

@@ -114,15 +114,15 @@ def test_what_is_solved_keeps_its_regularizers():
     np.testing.assert_allclose(impulse, [2.0 * 0.3, 0, 0, 0, 0, 0], atol=1e-6)
 
 
-def test_what_is_nearly_solved_stays_where_contacts_would_give_way_by_more():
+def test_hard_contacts_stay_where_softer_ones_would_give_way_by_more():
     """A hard impact on a tower: 50 sweeps leave 0.014 m/s to do, larger regularizers would take off 1.4 m/s."""
     scene = tower(15, mu=0.0)
     scene.linear[:15, 2] = -5.0
     J, W, v = dense(scene)
-    for tolerance, stays in ((0.01, True), (0.001, False)):
+    for tolerance in (0.01, 0.001):
         impulse, after, R, taken, moved = solve(scene, sweeps=1, tolerance=tolerance)
         assert taken == 50 + 2 * jams.SOFT_MORE and moved > tolerance
-        assert (moved <= jams.NEARLY * tolerance) == stays == np.array_equal(R, scene.R)
+        np.testing.assert_array_equal(R, scene.R)
         np.testing.assert_allclose(after, v + W @ J.T @ impulse, atol=1e-9)
         exact = 5.0 * np.arange(15, 0, -1)
-        assert (np.abs(impulse[::3] - exact).max() < 0.02 * exact[0]) == stays
+        assert np.abs(impulse[::3] - exact).max() < 0.02 * exact[0]

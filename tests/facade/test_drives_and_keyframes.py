@@ -227,7 +227,9 @@ def test_keyframes_hold_commands_and_held_forces():
     hinge = world.multibodies["arm"].joints["hinge"]
     assert (hinge.force[0], hinge.command_velocity[0], hinge.command_acceleration[0]) == (5.0, 6.0, 7.0)
     assert hinge.target_position[0] == 0.8
-    assert world._live().held[world._live().body(hinge.child_link._link)].tolist() == list(range(12, 18))
+    assert world._live().persistent_wrench[world._live().body(hinge.child_link._link)].tolist() == list(
+        range(12, 18)
+    )
 
 
 def test_controls_and_activations_are_state_of_a_description():

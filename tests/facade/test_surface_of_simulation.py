@@ -123,7 +123,7 @@ def test_every_handle_has_a_repr():
 # ---- types
 
 
-IS_SPLIT = (
+PARTS = (
     typed_batch,
     typed_use,
     typed_members,
@@ -133,7 +133,7 @@ IS_SPLIT = (
     typed_bulk,
     typed_functions,
 )
-TYPED = tuple(Path(part.__file__) for part in IS_SPLIT)
+TYPED = tuple(Path(part.__file__) for part in PARTS)
 
 
 def test_typed_use_names_everything_public():

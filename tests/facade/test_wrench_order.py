@@ -46,7 +46,11 @@ MOTIONS = {
 """Motions and matrices over them, angular first."""
 ACTED = {"Simulation.acted"}
 """What `body_f` was in an evaluation, in its order."""
-CENTER_VELOCITIES = {"Simulation.fresh_velocities", "ArticulationView.get_root_velocities"}
+CENTER_VELOCITIES = {
+    "Simulation.fresh_velocities",
+    "ArticulationView.get_root_velocities",
+    "BatchStepContext.body_qd",
+}
 """Velocities of centres of mass with angular velocities: `State.body_qd`, the one array that is linear first,
 as are the velocities of free joints, which are generalized velocities and no twists."""
 

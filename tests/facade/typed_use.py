@@ -296,7 +296,18 @@ def run(folder: Path) -> str:
         world.step(n=10)
     except sx.StepFailure as failure:
         print(failure.body, failure.quantity, failure.frame)
-    world.step_kinematics(2)
+    report: sx.KinematicsReport = world.step_kinematics(2, update_collision=True)
+    nearest: sx.BodyClearance | None = report.clearance
+    assert report.collision and report.message and report.closures is not None
+    assert len(report.first_contacts) <= len(report.contacts)
+    if nearest is not None:
+        assert nearest.distance > -1.0 and nearest.body_a is not nearest.body_b
+    reduced: sx.IndependentCoordinates = world.independent_coordinates(closures=[])
+    rates: Array = reduced.velocity
+    assert reduced.num_freedoms == len(reduced.names) == reduced.velocity_map.shape[1] == len(rates)
+    a: Array = reduced.forward_dynamics(reduced.bias_forces())
+    assert reduced.inverse_dynamics(a).shape == reduced.mass_matrix.shape[:1]
+    assert reduced.full_acceleration(a).size == reduced.velocity_map.shape[0]
     assert state(world).any() == np.False_
     assert len(replay(world, folder)) == 4
     metrics: sx.StepMetrics = world.compute_step_metrics()

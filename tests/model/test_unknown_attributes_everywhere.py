@@ -64,6 +64,35 @@ def projection():
     return sx.ClosureProjectionReport(True, 1, 1e-9, 0.0, np.zeros(1), SimpleNamespace(rows=0))
 
 
+def step_function():
+    world, _ = ik_task()
+    world.add_controller("nothing", lambda step: None)
+    return world.step_functions[0]
+
+
+def joint_path():
+    world, _ = ik_task()
+    return kinematics.interpolate_joints(world, [[0.0], [1.0]])
+
+
+def closed_form():
+    """A leg of three hinges and a point of its foot."""
+    world = sx.World()
+    robot = world.add_multibody("leg")
+    link = robot.add_link("base")
+    for k, axis in enumerate([(1, 0, 0), (0, 1, 0), (0, 1, 0)]):
+        X_PJ = np.eye(4)
+        X_PJ[2, 3] = -0.2
+        spec = sx.JointSpec(f"joint_{k}", axis=axis, transform_to_parent=X_PJ)
+        link = robot.add_link(f"link_{k}", link, spec)
+    return kinematics.AnalyticIk(world, kinematics.PositionTask(link, (0.1, 0, -0.5), offset=(0, 0, -0.2)))
+
+
+def task_controller(kind):
+    world, task = ik_task()
+    return kind(world, task)
+
+
 # objects whose attributes are fixed when they have been made
 MADE = {
     "worldline.simulation.BatchParameters": lambda: batch().parameters,
@@ -78,6 +107,19 @@ MADE = {
     "worldline.collision.NativeDetector": lambda: collision.CollisionDetector.create("native"),
     "worldline.kinematics.DifferentialIk": lambda: kinematics.DifferentialIk(*ik_task()),
     "worldline.kinematics.IkResult": lambda: kinematics.solve_ik(*ik_task()),
+    "worldline.kinematics.AnalyticIk": closed_form,
+    "worldline.kinematics.TaskController": lambda: task_controller(kinematics.TaskController),
+    "worldline.kinematics.ImpedanceController": lambda: task_controller(kinematics.ImpedanceController),
+    "worldline.kinematics.JointPath": joint_path,
+    "worldline.kinematics.OperationalSpaceController": lambda: task_controller(
+        kinematics.OperationalSpaceController
+    ),
+    "worldline.kinematics.PlanResult": lambda: kinematics.plan_path(ik_task()[0], [0.5]),
+    "worldline.kinematics.Trajectory": lambda: kinematics.time_optimal(
+        joint_path(), max_velocity=1.0, max_acceleration=1.0
+    ),
+    "worldline.simulation.IndependentCoordinates": lambda: ik_task()[0].independent_coordinates(),
+    "worldline.simulation.StepFunction": step_function,
     "worldline.lcp.Dantzig": lcp.Dantzig,
     "worldline.lcp.LcpSolver": lcp.LcpSolver,
     "worldline.lcp.Lemke": lcp.Lemke,

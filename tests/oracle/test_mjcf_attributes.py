@@ -167,7 +167,7 @@ def test_an_integrated_speed_is_bounded_whatever_its_flag_says() -> None:
     assert ours[2] == [0.001]
 
 
-IS_SPLIT = """<mujoco><worldbody><body><joint name="j" axis="0 1 0"/><geom size=".1" pos=".2 0 0"/>
+PARTS = """<mujoco><worldbody><body><joint name="j" axis="0 1 0"/><geom size=".1" pos=".2 0 0"/>
   <body pos="1 0 0"><joint name="b" type="ball"/><geom size=".1"/></body></body></worldbody>
   <actuator><pid name="both" joint="j" kp="20" kv="1"/><orientation name="none" joint="b" kp="20"/></actuator>
   <sensor><actuatorfrc name="part" actuator="both"/><actuatorvel name="speed" actuator="both"/>
@@ -176,10 +176,10 @@ IS_SPLIT = """<mujoco><worldbody><body><joint name="j" axis="0 1 0"/><geom size=
 
 def test_sensors_of_actuators_that_are_no_one_of_a_scene_are_named() -> None:
     """The force of one of several inputs is approximated; a sensor of an actuator that is left out is, too."""
-    scene = msd.from_str(IS_SPLIT, format="mjcf")
+    scene = msd.from_str(PARTS, format="mjcf")
     losses = [str(loss) for loss in scene.report.losses if "sensor" in str(loss)]
     assert len(losses) == 2
     assert "approximated" in losses[0] and "'actuator': the force of the first of the 2 inputs" in losses[0]
     assert "left out" in losses[1] and "'actuator': 'none' is left out" in losses[1]
     assert [sensor.name for sensor in scene.sensors.actuator] == ["part", "speed"]
-    mujoco.MjModel.from_xml_string(IS_SPLIT)
+    mujoco.MjModel.from_xml_string(PARTS)

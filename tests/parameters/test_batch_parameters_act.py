@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 from effects import Effect, Refused, arguments, check, complete, put, rows, settable
 
+import worldline
 from worldline import msd
 from worldline import simulation as sx
 
@@ -218,6 +219,9 @@ def arrays(layout):
         "acceleration_targets": Refused(
             lambda: setattr(batch(layout), "acceleration_targets", 1.0), "no joint of this batch follows"
         ),
+        "element_parameters": Effect(
+            lambda: pushed(layout), put("element_parameters", [[0.5], [0.1]]), lambda made: after(3, made)
+        ),
         "mocap_poses": Refused(lambda: setattr(batch(layout), "mocap_poses", 0.0), "no mocap poses"),
         "world_joint_commands": Refused(
             lambda: setattr(batch(layout), "world_joint_commands", 0.0), "no world joint commands"
@@ -239,6 +243,19 @@ def driven(layout):
 
 def _target(name, value, layout):
     return Effect(lambda: driven(layout), put(name, value), lambda made: after(3, made))
+
+
+@worldline.kernel
+def push(step):
+    step.force[step.dofs[0]] = step.parameters[0]
+
+
+def pushed(layout):
+    """A hinge with a kernel that pushes it."""
+    world = sx.World.from_scene(scene())
+    hinge = world.multibodies["arm"].joints["hinge"]
+    world.add_controller("push", push, joints=(hinge,), parameters=(0.1,))
+    return sx.WorldBatch(world, 2, layout=layout)
 
 
 def part(name, value):
@@ -295,7 +312,7 @@ BODIES = {
     "force": of_body("force", (1, 0, 0)),
     "torque": of_body("torque", (0.01, 0, 0)),
 }
-IS_SPLIT = {
+PARTS = {
     "joint_positions": part("joint_positions", [0.4, 1, 0, 3, 0, 0, 0, 1]),
     "joint_velocities": part("joint_velocities", np.ones(7)),
     "activations": part("activations", [0.5]),
@@ -324,7 +341,7 @@ def test_tables_of_batches_are_complete():
     complete(LOG_UNIFORM, sx.LogUniform.__struct_fields__)
     complete(NORMAL, sx.Normal.__struct_fields__)
     complete(CHOICE, sx.Choice.__struct_fields__)
-    assert IS_SPLIT.keys() <= settable(sx.BatchWorld)
+    assert PARTS.keys() <= settable(sx.BatchWorld)
 
 
 @rows(
@@ -333,7 +350,7 @@ def test_tables_of_batches_are_complete():
     reset=RESET,
     lanes=LANE_ARRAYS,
     threads=THREAD_ARRAYS,
-    selection=IS_SPLIT,
+    selection=PARTS,
     rollout=ROLLOUT,
     Feedback=FEEDBACK,
     randomize=RANDOMIZE,

@@ -9,11 +9,15 @@ import dataclasses
 import numpy as np
 from effects import Effect, Refused, arguments, check, complete, put, rows, settable
 
+import worldline
 from worldline import collision as wc
 from worldline import lcp, msd
 from worldline import model as wm
 from worldline import simulation as sx
 from worldline._src.model.records import AxisJointOptions, JointOptions, ShapeOptions
+from worldline._src.step.user_elements import UserElements
+from worldline._src.step.user_stages import ENDS
+from worldline._src.step.user_tables import KernelElement
 
 Family = sx.MultibodyIntegrationFamily
 
@@ -226,7 +230,19 @@ def diverging(**given):
     return [len(worlds.failures), *state(worlds)]
 
 
+@worldline.kernel
+def push(step):
+    step.v[0] = step.v[0] + 0.5
+
+
+def pushing():
+    made = UserElements()
+    made.kernels.append(KernelElement("push", ENDS, push))
+    return made
+
+
 LANES = {
+    "elements": Effect(dict, lambda g: g.update(elements=pushing()), lambda g: state(lanes(**g))),
     "model": Effect(
         lambda: [ball_model()], lambda m: m[0].update(gravity=(0, 0, -1.0)), lambda m: moved_by(m[0])
     ),
@@ -528,7 +544,7 @@ def running():
     return world
 
 
-IS_SPLIT = {
+PARTS = {
     "Multibody.name": Effect(
         lambda: skeleton_world().multibodies[0], put("name", "other"), lambda m: m._world.multibodies.names
     ),
@@ -597,7 +613,7 @@ def test_other_tables_are_complete():
     LcpOptions=LCP,
     SkeletonLoadOptions=SKELETON,
     SkeletonToMultibodyOptions=REBUILT,
-    parts=IS_SPLIT,
+    parts=PARTS,
 )
 def test_a_parameter_acts_or_is_refused(entry):
     check(entry)

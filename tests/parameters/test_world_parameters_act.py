@@ -8,7 +8,7 @@ import numpy as np
 from effects import Effect, Refused, after, arguments, check, complete, put, rows, settable, stepped, world_of
 
 from worldline import simulation as sx
-from worldline.collision import CollisionShape
+from worldline.collision import CollisionDetector, CollisionShape
 
 Method, Family = sx.ContactSolverMethod, sx.MultibodyIntegrationFamily
 
@@ -226,7 +226,24 @@ def scaled(name, index=0, by=0.5):
     return change
 
 
+class Blind(CollisionDetector):
+    """Finds no contacts."""
+
+    name = "blind"
+
+    def collide(self, group, other=None, option=None):
+        apart = CollisionDetector.create("native").create_group()
+        return CollisionDetector.create("native").collide(apart, None, option)
+
+    def distances(self, group, pairs):
+        raise NotImplementedError
+
+    def distance(self, group, other=None, option=None):
+        raise NotImplementedError
+
+
 WORLD = {
+    "collision_detector": Effect(resting, put("collision_detector", Blind()), stepped()),
     "time_step": Effect(arm, put("time_step", 0.01), stepped()),
     "gravity": Effect(arm, put("gravity", (0, 1, 0)), stepped()),
     "rigid_body_solver": Refused(lambda: step_with(arm(), rigid_body_solver=sx.RigidBodySolver.IPC), "IPC"),

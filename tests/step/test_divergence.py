@@ -315,7 +315,7 @@ def test_an_interrupt_leaves_time_and_state_of_all_worlds_at_one_step(threads):
     assert worlds.frame == before + 10
 
 
-@pytest.mark.parametrize("stage", ["_prepare_calls", "_enter_arenas"])
+@pytest.mark.parametrize("stage", ["begin_calls", "_enter_arenas"])
 def test_an_interrupt_while_a_step_is_prepared_leaves_it_to_be_prepared_again(stage, monkeypatch):
     simulation, other = wm.Simulation(hinge_model(), 0.01), wm.Simulation(hinge_model(), 0.01)
 

@@ -184,7 +184,7 @@ def test_every_array_of_a_large_island_grows(scarce):
     before, pairs = dict(sizes(grown)), grown._live().constraints.collision.sizes["npair"]
     grown.step(300)
     after = sizes(grown)
-    for name in ("ncontact", "nrow", "njacobian", "nsquare", "nslot"):
+    for name in ("ncontact", "nrow", "njacobian", "nsquare", "nbucket"):
         assert after[name] > before[name], name
     assert grown._live().constraints.collision.sizes["npair"] > pairs
 
@@ -388,5 +388,5 @@ def test_lanes_have_room_for_every_contact_of_every_pair():
 
 
 def test_lanes_refuse_a_model_that_may_need_more_rows_than_they_have():
-    with pytest.raises(CapabilityError, match="4096 rows"):
-        LaneSimulation(balls_in_lanes(64), 4)
+    with pytest.raises(CapabilityError, match="8192 rows"):
+        LaneSimulation(balls_in_lanes(91), 4)

@@ -209,7 +209,7 @@ def test_a_pull_brings_a_body_to_the_hand():
     hand.release()
     assert hand.line() is None and not hand.force().any()
     world.step()
-    assert not box.force.any() and not world._live().once.any()
+    assert not box.force.any() and not world._live().one_shot_wrench.any()
 
 
 def test_a_pull_off_the_centre_turns():
@@ -219,7 +219,7 @@ def test_a_pull_off_the_centre_turns():
     hand.grab(0, (0.2, 0, 1), (0.2, 0.4, 1))
     hand.apply()
     force = hand.force()
-    assert world._live().once[0] == pytest.approx([*np.cross((0.2, 0, 0), force), *force])
+    assert world._live().one_shot_wrench[0] == pytest.approx([*np.cross((0.2, 0, 0), force), *force])
     # 1/m in every direction, and the turn adds r^2/I in two of them
     assert hand.grip.mass == pytest.approx(3.0 / (3 / 2.0 + 2 * 0.2**2 / 0.5))
 

@@ -23,7 +23,7 @@ WEIGHT = (
     "<izz>0.15</izz><ixy>0.01</ixy></inertia></inertial>"
 )
 SHAPE = '<collision name="s"><geometry><sphere><radius>0.1</radius></sphere></geometry></collision>'
-IS_SPLIT = (
+PARTS = (
     f'<link name="a">{WEIGHT}</link><link name="b"><pose>1 0 0 0 0 0</pose>{WEIGHT}</link>'
     f'<link name="c"><pose>2 0 0 0.1 0.2 0.3</pose>{WEIGHT}</link>'
 )
@@ -101,7 +101,7 @@ JOINTS = {
 
 @pytest.mark.parametrize("name", JOINTS)
 def test_joints_come_back_as_they_were(name, tmp_path):
-    scene = model(IS_SPLIT + JOINTS[name])
+    scene = model(PARTS + JOINTS[name])
     assert name not in ("mimic", "gearbox") or len(scene.couplers) == 1
     assert_survives(scene, tmp_path)
 
@@ -110,7 +110,7 @@ def test_joints_come_back_as_they_were(name, tmp_path):
 def test_loops_are_closed_again(kind, tmp_path):
     axes = {"fixed": "", "ball": ""}.get(kind, "<axis><xyz>0 1 0</xyz></axis>")
     scene = model(
-        IS_SPLIT
+        PARTS
         + joint("w", "fixed", "world", "a")
         + joint("j", "revolute", "a", "b", LIMITED)
         + joint("k", "revolute", "b", "c", LIMITED)

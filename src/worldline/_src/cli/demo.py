@@ -37,7 +37,7 @@ add_passive_forces begin_rows collision_poses shape_poses broad narrow_sort narr
 narrow_ball check_contacts find_islands check_islands damp_implicitly log_contacts mass_of_island
 limit_energy keep_smooth correct_positions compensate_gravity center_forces unpack_state
 runge_kutta_first runge_kutta_second runge_kutta_third runge_kutta_last pack_state body_poses
-inverse_dynamics subtract_passive_forces forward_dynamics mass_matrix
+inverse_dynamics subtract_passive_forces forward_dynamics
 """.split()
 """Stages of the other scenes, slow ones first."""
 LANE_STAGES = """

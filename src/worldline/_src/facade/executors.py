@@ -325,7 +325,8 @@ def require_executor(value: object) -> ComputeExecutor:
 
 def _stepping(worlds: World | Sequence[World], n: int) -> ComputeGraph:
     """One node a World; what may compile or raise for another reason than motion happens here, in order."""
-    alone = isinstance(worlds, kind_named("World"))
+    kind = kind_named("World")
+    alone = isinstance(worlds, kind)
     chosen = cast("list[World]", [worlds] if alone else list(cast("Sequence[World]", worlds)))
     count = values.count(n, "n of step")
     if count < 0:
@@ -334,7 +335,7 @@ def _stepping(worlds: World | Sequence[World], n: int) -> ComputeGraph:
         raise ArgumentError("a World is given twice; only one worker may step it")
     graph = ComputeGraph()
     for k, world in enumerate(chosen):
-        if not isinstance(world, World):
+        if not isinstance(world, kind):
             raise values.ShapeError(f"Worlds are needed, got {world!r}")
         world._require_idle()
         if count:

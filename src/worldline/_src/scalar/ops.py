@@ -47,7 +47,7 @@ def any_of(condition):
 
 
 def absolute(x):
-    """|x|."""
+    """The absolute value."""
     return where(x < 0.0, -x, x)
 
 

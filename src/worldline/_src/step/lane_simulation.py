@@ -365,7 +365,7 @@ class LaneSimulation(FixedAttributes):
             >>> worlds.set_parameters([1], pendulum(4.0))
             >>> worlds.q = [[0.1], [0.1]]
             >>> worlds.step(100)
-            >>> (worlds.q[:, 0] < 0.09).tolist()
+            >>> (worlds.q[:, 0] < 0.097).tolist()
             [True, False]
         """
         require_kind(model, Model, "model", "LaneSimulation.set_parameters")

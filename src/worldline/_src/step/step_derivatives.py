@@ -611,6 +611,7 @@ def dual_stages() -> list[Stage]:
     """Every stage that derivatives of steps run in dual numbers."""
     never = frozenset((*_REFUSED, "fixed"))
     found: list[Stage] = [LINKED[k] for k in FAMILY_LINKS[CONVEX]] + [mass_of_island]
+    found += [differentiate_islands, relax_islands]
     for row in TABLE:
         left_out = row.phase in (Phase.VARIATIONAL, Phase.SENSORS) or row.arenas in (LOG, USER)
         if left_out or row.stage.name in _STRUCTURE or not may_hold(row.when, never):

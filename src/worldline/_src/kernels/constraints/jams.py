@@ -8,9 +8,9 @@ impulses grow by the same amount in every sweep. Elsewhere sweeps go round in a 
 from zero with a larger regularizer, a share of the inverse inertia that a contact sees: every contact gives
 way by R times its impulse, and both growth and cycles end.
 
-A hard impact on a tower takes many sweeps as well, but its impulses are right but for a little, and contacts
-that give way would miss more. So an island that was nearly solved stays as it was where some contact gives
-way by more than gravity makes in a step.
+A hard impact on a tower and a light body below a heavy one take many sweeps as well, but what is left to do
+is little, and contacts that give way would miss more. So an island stays hard where its softer contacts give
+way by more than gravity makes in a step and by more than the last sweep over hard ones changed.
 """
 
 from __future__ import annotations
@@ -23,10 +23,8 @@ SOFT, SOFTER = 1e-2, 1e-1
 """Regularizers of a jam, tried in turn, as shares of the inverse inertia along the normal."""
 SOFT_MORE = 20
 """Most sweeps with each of them, as a multiple of the plain sweeps of a solve."""
-NEARLY = 5.0
-"""Change in a sweep that is nearly solved, as a multiple of what counts as solved."""
 GIVEN = 100.0
-"""Velocity that a contact may give way by, as a multiple of the same: what gravity makes in a step."""
+"""Velocity that a contact may give way by, in units of what counts as solved: a step of gravity."""
 
 
 @inline
@@ -77,7 +75,7 @@ def solve_contacts(contacts, count, limits, work_out, sweeps_out, bodies_io, imp
     given = 0.0
     for c in range(count):
         given = max(given, contacts.R[3 * c] * impulse_io[3 * c])
-    if given > GIVEN * tolerance and hard <= NEARLY * tolerance:
+    if given > max(GIVEN * tolerance, hard):
         _take_back(contacts, count, work_out, bodies_io, impulse_io)
         moved = hard
     return moved

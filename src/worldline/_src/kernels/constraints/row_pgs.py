@@ -26,7 +26,7 @@ from worldline._src.kernels.constraints.dual_pgs import (
     sweep_rows,
 )
 from worldline._src.kernels.constraints.jacobians import hide_prescribed
-from worldline._src.kernels.constraints.jams import NEARLY, SOFT, SOFT_MORE, SOFTER
+from worldline._src.kernels.constraints.jams import SOFT, SOFT_MORE, SOFTER
 from worldline._src.kernels.constraints.rows import CONE, next_row
 from worldline._src.kernels.constraints.solve import (
     record_contacts,
@@ -234,9 +234,9 @@ def solve_swept(chain, prescribed, memory, island_io, work_out, sweep_out, solut
             while taken < limit and not moved <= option[RESIDUAL_BOUND] * gravity:
                 moved = sweep_rows(problem, n, 0.0, work, force, a)
                 taken += 1
-    if jammed and hard <= NEARLY * option[RESIDUAL_BOUND] * gravity:
-        # nearly solved: contacts that do not give way miss less
-        if _most_given(problem, island_io.notes, n, force) > gravity:
+    if jammed:
+        # hard contacts where they miss less than those that give way
+        if _most_given(problem, island_io.notes, n, force) > max(gravity, hard):
             moved = hard
             for j in range(a.shape[0]):
                 a[j] = smooth[j]

@@ -45,7 +45,7 @@ class ContactColumns(Columns):
     de_saxce: Numbers = numbers(
         "ncontact", doc="De Saxce correction of Coulomb's law, or -1; see contact/coulomb.py."
     )
-    de_saxce_error: Numbers = numbers("ncontact", doc="How far the last solve was from it.")
+    de_saxce_error: Numbers = numbers("ncontact", doc="Error of the last solve, with what R takes off.")
     bounce: Numbers = numbers(
         "ncontact", doc="What restitution adds to the wanted speed [m/s]; -1 if not hard."
     )
