@@ -161,7 +161,22 @@ def batched() -> np.ndarray:
     return batch.body_wrenches[1, 0]
 
 
+def seen_in_a_batch() -> np.ndarray:
+    """A force element of a batch that lifts the box; six numbers that it reads after writing them."""
+    batch, seen = sx.WorldBatch(floating()[0], 2), []
+
+    def lift(step):
+        step.body_f[:, 0, 5] += PUSH
+        seen.append(step.body_f[1, 0].copy())
+
+    batch.add_force_element("lift", lift)
+    batch.step()
+    assert batch.rigid_bodies["box"].linear_velocity[1] == pytest.approx([0, 0, PUSH / 2.0 * 0.001])
+    return seen[0]
+
+
 WRENCHES = {
+    "BatchStepContext": seen_in_a_batch,
     "WorldBatch.body_wrenches": batched,
     "BatchSelection.body_wrenches": batched,
     "BatchWorld.body_wrenches": batched,

@@ -85,7 +85,7 @@ def closed_form():
         X_PJ[2, 3] = -0.2
         spec = sx.JointSpec(f"joint_{k}", axis=axis, transform_to_parent=X_PJ)
         link = robot.add_link(f"link_{k}", link, spec)
-    return kinematics.AnalyticIk(world, kinematics.PositionTask(link, (0.1, 0, -0.5), offset=(0, 0, -0.2)))
+    return kinematics.AnalyticIk(world, kinematics.PositionTask(link, (0.1, 0, -0.5), point=(0, 0, -0.2)))
 
 
 def task_controller(kind):
@@ -108,7 +108,9 @@ MADE = {
     "worldline.kinematics.DifferentialIk": lambda: kinematics.DifferentialIk(*ik_task()),
     "worldline.kinematics.IkResult": lambda: kinematics.solve_ik(*ik_task()),
     "worldline.kinematics.AnalyticIk": closed_form,
-    "worldline.kinematics.TaskController": lambda: task_controller(kinematics.TaskController),
+    "worldline.kinematics.TaskController": lambda: kinematics.TaskController(
+        *ik_task(), None, None, 0.0, 1.0
+    ),
     "worldline.kinematics.ImpedanceController": lambda: task_controller(kinematics.ImpedanceController),
     "worldline.kinematics.JointPath": joint_path,
     "worldline.kinematics.OperationalSpaceController": lambda: task_controller(

@@ -59,6 +59,12 @@ _LANES = (
     "actuators",
     "activations",
     "implicit",
+    # kernels of a user
+    "controller_kernels",
+    "force_kernels",
+    "acceleration_kernels",
+    "end_kernels",
+    "counted",
 )
 """What a fixed layout can have, by its names in a `StepPlan`."""
 
