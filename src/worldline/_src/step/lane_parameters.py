@@ -50,6 +50,7 @@ class LaneParameters:
     def __init__(self, sim: LaneSimulation) -> None:
         self._sim = sim
         self._at = np.zeros(0, np.int64)
+        self._parts: dict[int, np.ndarray] = {}
         self.numbers: Array = np.zeros((sim.worlds, 0))
         """Those numbers, a row a world."""
 
@@ -69,6 +70,13 @@ class LaneParameters:
 
     def parts(self, first: int) -> np.ndarray:
         """Where runs of the numbers go, for the loop over steps; `first` is the first of `sets`."""
+        if first not in self._parts:
+            self._parts[first] = self._runs(first)
+        return self._parts[first]
+
+    def _runs(self, first: int) -> np.ndarray:
+        if not self.any:
+            return np.zeros((0, 4), np.int64)
         spaces = _spaces(self._sim)
         starts = np.cumsum([0, *(len(space.numbers) for space in spaces)])
         made: list[tuple[int, int, int, int]] = []
@@ -101,6 +109,7 @@ class LaneParameters:
             rows = np.repeat(start[every][None], self._sim.worlds, axis=0)
             rows[:, np.searchsorted(every, self._at)] = self.numbers
             self._at, self.numbers = every, np.ascontiguousarray(rows)
+            self._parts.clear()
         self.numbers[worlds] = numbers[self._at]
         return grown
 
@@ -111,6 +120,7 @@ class LaneParameters:
     def restore(self, at: np.ndarray, numbers: Array) -> None:
         """Take over what `saved` gave."""
         self._at, self.numbers = at.copy(), numbers.copy()
+        self._parts.clear()
 
 
 def _spaces(sim: LaneSimulation) -> list[_Space]:
