@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -16,17 +17,22 @@ from worldline._src.scene.kinds import Rename
 
 
 def rooted(world: msd.World) -> msd.World:
-    """The scene with absolute asset paths, which mean the same wherever its file lies."""
+    """The scene with the content of asset files in the place of their paths: a copy is the same file."""
     start = os.path.dirname(world.source_path or "")
+
+    def content(path: str) -> str:
+        file = Path(start, path)
+        return f"{hashlib.sha256(file.read_bytes()).hexdigest()}{file.suffix}" if path else path
+
     made = clone(world)
-    rename(made, Rename(file=lambda path: path and os.path.normpath(os.path.join(start, path))))
+    rename(made, Rename(file=content))
     return made
 
 
 def written(world: msd.World, file: Path, **options: Any) -> tuple[msd.World, msd.Report]:
     """The scene after being written and read again, and the report of the writer."""
     report = world.to_file(file, **options)
-    return msd.from_file(file, allow_outside=True), report
+    return msd.from_file(file), report
 
 
 def scene_differences(a: msd.World, b: msd.World, tolerance: float = 0.0) -> list[str]:

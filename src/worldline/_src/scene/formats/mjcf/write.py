@@ -37,7 +37,7 @@ def write(world: World, *, file_path: Path | None, report: Report, files: dict[s
         world: The scene; relative asset paths in it start at the file.
         file_path: The file the text is for.
         report: Takes what the format cannot say, by path in the scene.
-        files: Not needed: the format holds triangles and heights itself.
+        files: Takes copies of assets that lie outside the folder of the file, where its reader may not go.
     """
     world = with_meshes(world, lambda shape: SHAPES[shape].mjcf is not None, report)
     writing = Writing(world, report, file_path, files)

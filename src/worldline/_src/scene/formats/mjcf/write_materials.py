@@ -83,10 +83,11 @@ def _write_texture(writing: Writing, name: str, texture: Texture) -> None:
     if texture.color_space is ColorSpace.Linear:
         words["colorspace"] = "linear"
     if kind == "file":
-        words["file"] = value
+        words["file"] = writing.asset_file(value)
     elif kind == "cube":
         for side, file in value.items():
-            words.text(f"file{side}", file)
+            if file is not None:
+                words[f"file{side}"] = writing.asset_file(file)
         if not any(value.values()):
             writing.lost(path, "a cube without any image")
             writing.gone.add(("texture", name))

@@ -157,7 +157,7 @@ def _write_file(
             )
             _write_triangles(writing, element, to_data(mesh, name), path, scale)
             return
-    element.set("file", file)
+    element.set("file", writing.asset_file(file))
     transform: MeshTransform = value["transform"]
     words = Words()
     if transform.position is not None:
@@ -207,7 +207,7 @@ def write_hfields(writing: Writing) -> None:
         kind, value = hfield.source_type.variant, hfield.source_type.value
         half, height, base = [0.5 * x for x in hfield.size], hfield.height_scale, hfield.base
         if kind == "path":
-            words["file"] = value["path"]
+            words["file"] = writing.asset_file(value["path"])
             words.text("content_type", value["content_type"])
             if hfield.nrow or hfield.ncol:
                 writing.reworded(f"{path}.nrow", "rows and columns are those of the file")

@@ -15,11 +15,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from worldline._src.errors import SceneError
 from worldline._src.scene.assets.library import AssetLibrary
+from worldline._src.scene.assets.paths import PathPolicy
 from worldline._src.scene.base import Struct
 from worldline._src.scene.bodies import Link
 from worldline._src.scene.formats.markup import child, number, numbers, root
 from worldline._src.scene.formats.mjcf.orientation import UNIT_SLACK
+from worldline._src.scene.formats.writing import file_beside
 from worldline._src.scene.poses import Pose
 from worldline._src.scene.report import Fate, Report
 from worldline._src.scene.values import Range
@@ -168,6 +171,7 @@ class Writing:
         self._sections: dict[str, Element] = {}
         self._noted: set[tuple[str, str]] = set()
         self._names: dict[str, set[str]] = {}
+        self._copies: dict[Path, str] = {}
         self.library = AssetLibrary(world)
 
     def section(self, tag: str) -> Element:
@@ -218,6 +222,24 @@ class Writing:
         for name in names:
             if not part._fields[name].is_default(getattr(part, name)):
                 self.reworded(f"{path}.{name}", WITHOUT_EFFECT)
+
+    # files that the file refers to
+
+    def asset_file(self, reference: str) -> str:
+        """How the file names an asset: by its path, or by that of a copy where its reader may not go."""
+        if self.files is None or self.file_path is None:
+            return reference
+        try:
+            found = self.library.policy.resolve(reference)
+            if PathPolicy(self.file_path.parent).allows(found):
+                return reference
+            if found not in self._copies:
+                data = self.library.policy.read(found)
+                self._copies[found] = file_beside(self.files, self.file_path, found.stem, found.suffix, data)
+        except SceneError:
+            # missing files are noted elsewhere
+            return reference
+        return self._copies[found]
 
     # small things that stand everywhere
 
