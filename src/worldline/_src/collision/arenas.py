@@ -129,7 +129,7 @@ def _bits(mask: int) -> int:
 
 
 def _centred_pose(shape: CollisionShape, geometry: GeometryData | None) -> Array:
-    pose = shape.local_pose
+    pose = shape.local_pose.copy()
     if geometry is not None:
         pose[:3] += rotation(pose) @ geometry.centre
     return pose

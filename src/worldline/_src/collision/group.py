@@ -11,7 +11,7 @@ import numpy as np
 from worldline._src.collision.filters import CollisionFilter
 from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
 from worldline._src.errors import ArgumentError, FixedAttributes, OperationError
-from worldline._src.spatial.poses import IDENTITY, Array, VectorLike, numbers, transform
+from worldline._src.spatial.poses import IDENTITY, Array, VectorLike, numbers, read_only, transform
 
 ALL_BITS = 0xFFFF_FFFF
 
@@ -41,8 +41,8 @@ class CollisionObject(FixedAttributes):
 
     @property
     def pose(self) -> Array:
-        """Position [m] and quaternion xyzw in the world, (7,); assign to move it."""
-        return self._group.poses[self.index].copy()
+        """Position [m] and quaternion xyzw in the world, (7,), read-only; assign to move it."""
+        return read_only(self._group._poses[self.index].copy())
 
     @pose.setter
     def pose(self, value: VectorLike) -> None:
@@ -151,8 +151,8 @@ class CollisionGroup(FixedAttributes):
 
     @property
     def poses(self) -> Array:
-        """Poses of all objects, (n, 7): a copy."""
-        return self._poses.copy()
+        """Poses of all objects, (n, 7): a copy that is read-only; assign to move them."""
+        return read_only(self._poses.copy())
 
     @poses.setter
     def poses(self, value: VectorLike) -> None:

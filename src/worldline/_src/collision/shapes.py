@@ -30,6 +30,7 @@ from worldline._src.spatial.poses import (
     compose,
     float_array,
     numbers,
+    read_only,
     rotation,
     transform,
 )
@@ -244,12 +245,12 @@ class CollisionShape:
         """Pose in the body, 4x4; of a plane it includes normal and offset."""
         made = np.eye(4)
         made[:3, :3], made[:3, 3] = rotation(self._local), self._local[:3]
-        return made
+        return read_only(made)
 
     @property
     def local_pose(self) -> Array:
         """Pose in the body: position [m] and quaternion xyzw, (7,)."""
-        return self._local.copy()
+        return read_only(self._local.copy())
 
     @property
     def radius(self) -> float:
@@ -272,20 +273,20 @@ class CollisionShape:
     def half_extents(self) -> Array:
         """Half sizes [m] of a box, (3,)."""
         self._need("half_extents", (3,))
-        return self._size.copy()
+        return read_only(self._size.copy())
 
     @property
     def semi_axes(self) -> Array:
         """Semi-axes [m] of an ellipsoid, (3,)."""
         self._need("semi_axes", (6,))
-        return self._size.copy()
+        return read_only(self._size.copy())
 
     @property
     def normal(self) -> Array:
         """Unit normal of a plane in the body, (3,)."""
         self._need("normal", (0,))
         x, y, z, w = self._local[3:]
-        return np.array([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)])
+        return read_only(np.array([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)]))
 
     @property
     def offset(self) -> float:
@@ -297,19 +298,19 @@ class CollisionShape:
         """Vertices [m] of a convex shape (those of its hull) or a mesh, (n, 3)."""
         self._need("vertices", (7, 8))
         geometry = self.geometry
-        return geometry.vertices + geometry.centre
+        return read_only(geometry.vertices + geometry.centre)
 
     @property
     def triangles(self) -> np.ndarray:
         """Triangles of a mesh as given, (n, 3)."""
         self._need("triangles", (8,))
-        return self._triangles.copy()
+        return read_only(self._triangles.copy())
 
     @property
     def heights(self) -> Array:
         """Heights [m] of a height field, (rows, columns); row 0 lies at -y."""
         self._need("heights", (9,))
-        return self._points.copy()
+        return read_only(self._points.copy())
 
     @property
     def field_size(self) -> tuple[float, float]:

@@ -21,7 +21,7 @@ from worldline._src.masked import has_masked_entries
 from worldline._src.model.checks import check_body
 from worldline._src.scene.bodies import LEAST_INERTIA
 from worldline._src.scene.texts import unwritable
-from worldline._src.spatial.poses import Array
+from worldline._src.spatial.poses import Array, read_only  # noqa: F401, users of values find it here
 
 VectorLike = Sequence[float] | Array
 TransformLike = Sequence[Sequence[float]] | Array
@@ -92,12 +92,6 @@ def array(value: Any, what: str) -> Array:
     if made.dtype.kind not in "fiu":
         raise ShapeError(f"{what} must be numbers, got {value!r}")
     return made.astype(np.float64)
-
-
-def read_only(made: Array) -> Array:
-    """A copy that is handed out: writing into it raises, so that nobody takes it for the object itself."""
-    made.setflags(write=False)
-    return made
 
 
 def _is_whole(item: Any) -> bool:

@@ -54,6 +54,12 @@ def float_array(value: Any, what: str, wanted: str = "numbers") -> Array:
         raise ArgumentError(f"{what} must be {wanted}, got {value!r}") from error
 
 
+def read_only(made: np.ndarray) -> np.ndarray:
+    """A copy that is handed out: writing into it raises, so that nobody takes it for the object itself."""
+    made.setflags(write=False)
+    return made
+
+
 def _shaped(shape: tuple[int, ...]) -> str:
     return "a number" if shape == () else " x ".join(map(str, shape)) + " numbers"
 

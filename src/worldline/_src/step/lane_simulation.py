@@ -30,7 +30,7 @@ from worldline._src.model.checks import positive_number, whole_numbers
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
 from worldline._src.scalar.memory import address_of, aligned_zeros
-from worldline._src.spatial.poses import Array, numbers
+from worldline._src.spatial.poses import Array, numbers, read_only
 from worldline._src.step.array_views import ArrayView
 from worldline._src.step.divergence import (
     DivergencePolicy,
@@ -531,7 +531,7 @@ class LaneSimulation(FixedAttributes):
     @property
     def frozen(self) -> np.ndarray:
         """Whether a world stays at its last good state, (worlds,); writing its state lets it go on."""
-        return self._marks[:, STATUS] == FROZEN
+        return read_only(self._marks[:, STATUS] == FROZEN)
 
     def _failure(self, world: int, outcome: str) -> StepFailure:
         mark = self._marks[world]
@@ -555,7 +555,7 @@ class LaneSimulation(FixedAttributes):
     @property
     def sweeps(self) -> np.ndarray:
         """Passes over the rows, or linear systems, that the last step of every world took, (worlds,)."""
-        return self._sweeps[:, 0].astype(np.int64)
+        return read_only(self._sweeps[:, 0].astype(np.int64))
 
     @property
     def solver(self) -> str:
@@ -571,7 +571,7 @@ class LaneSimulation(FixedAttributes):
     @property
     def unconverged(self) -> np.ndarray:
         """Solves of the last call of `step` that ended at the most sweeps unsolved, (worlds,)."""
-        return self._sweeps[:, 1].astype(np.int64)
+        return read_only(self._sweeps[:, 1].astype(np.int64))
 
     @exclusive_step
     def step(self, n: int = 1, *, threads: int = 1, lanes: int | None = None) -> None:

@@ -143,7 +143,7 @@ class LaneWorlds:
     def frozen(self) -> np.ndarray:
         """Whether a world stays at its last good state, (worlds,)."""
         changed = [w for w, row in self.sim._frozen_rows.items() if self.sim.was_written(w, row)]
-        made = self.sim.frozen
+        made = self.sim.frozen.copy()
         made[changed] = False
         return made
 
