@@ -221,6 +221,19 @@ def test_reset_policy_starts_the_world_again(layout):
 
 
 @pytest.mark.parametrize("layout", ["lanes", "threads"])
+def test_a_world_that_goes_on_is_reported_at_the_step_that_diverged(layout):
+    world = sx.World()
+    world.add_rigid_body("box", mass=1.0, inertia=np.eye(3))
+    batch = sx.WorldBatch(world, 2, layout=layout, divergence_policy="continue")
+    batch.step(1)
+    batch.joint_velocities[1, 0] = 1e104
+    # steps of a call are made in several portions
+    batch.step(5)
+    assert [(failure.world, failure.frame) for failure in batch.failures] == [(1, 2)]
+    assert not batch.frozen.any() and batch.frame.tolist() == [6, 6]
+
+
+@pytest.mark.parametrize("layout", ["lanes", "threads"])
 def test_failures_in_a_sequence_of_controls_are_told_in_the_end(layout):
     batch = failing("raise", layout)
     with pytest.raises(BatchFailure, match="world 1"):

@@ -9,6 +9,7 @@ import pytest
 
 from worldline import ArgumentError, WorldlineError, lcp, msd
 from worldline import model as wm
+from worldline import simulation as sx
 from worldline.collision import (
     CollisionDetector,
     CollisionOption,
@@ -106,6 +107,10 @@ CALLS = {
     "time step of lanes": lambda: wm.LaneSimulation(pendulum(), 1, time_step=LARGE),
     "tolerance of lanes": lambda: wm.LaneSimulation(pendulum(), 1, tolerance=LARGE),
     "masked velocities of lanes": lambda: setattr(wm.LaneSimulation(pendulum(), 1), "v", ONE_MASKED),
+    "steps": lambda: wm.Simulation(pendulum()).step(LARGE),
+    "steps of lanes": lambda: wm.LaneSimulation(pendulum(), 1).step(LARGE),
+    "steps of a World": lambda: sx.World().step(LARGE),
+    "steps of a batch": lambda: sx.WorldBatch(pendulum(), 1).step(LARGE),
     "worlds to reset": lambda: wm.LaneSimulation(pendulum(), 1).reset([[1, 2], [3]]),
     "time step of a call": lambda: wm.step(pendulum(), pendulum().state(), dt=LARGE),
     "tolerance of a call": lambda: wm.step(pendulum(), pendulum().state(), tolerance=LARGE),

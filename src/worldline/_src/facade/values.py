@@ -238,9 +238,11 @@ def quaternion_from_vector(r: ArrayLike) -> Array:
 
 
 def count(value: Any, what: str) -> int:
-    """A whole number; True and False are not."""
+    """A whole number of 64 bits; True and False are none."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise ShapeError(f"{what} must be a whole number, got {value!r}")
+    if not -(1 << 63) <= value < 1 << 63:
+        raise ArgumentError(f"{what} must be within the range of a 64-bit integer, got a larger number")
     return int(value)
 
 

@@ -283,8 +283,10 @@ def choose_scalar(lanes: int | None, worlds: int) -> str:
 
 
 def is_count(value: Any) -> bool:
-    """True for whole numbers; True and False are not."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    """True for whole numbers of 64 bits; True and False are none."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        return False
+    return bool(-(1 << 63) <= value < 1 << 63)
 
 
 class Binding(NamedTuple):

@@ -559,7 +559,7 @@ class Simulation(FixedAttributes):
 
     def take_steps(self, n: int) -> None:
         """Make `n` steps for a caller that has entered `guard`."""
-        if n.__class__ is not int or n < 0:
+        if n.__class__ is not int or not 0 <= n < 1 << 63:
             if not is_count(n) or n < 0:
                 raise ArgumentError(f"n must be a non-negative step count, got {n!r}")
             n = int(n)

@@ -285,7 +285,8 @@ class ThreadWorlds:
                 except BaseException as error:
                     errors[i] = error
                 failure = unit.sim.failure
-                if failure is not None and not before[i]:
+                # the step that diverged first is reported, or the one at which the world froze
+                if failure is not None and not before[i] and (i not in self._failed or unit.sim.frozen):
                     self._failed[i] = failure
 
         # functions of Python may raise in one world, upon which no world makes that step
