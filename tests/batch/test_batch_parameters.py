@@ -373,3 +373,22 @@ def test_modes_put_what_is_drawn_where_it_belongs(mode, expected):
     line = sx.Randomized("rigid_bodies.*.mass", sx.Uniform(0.1, 0.2), mode=mode)
     made = line.applied(np.array([2.0, 2.0]), np.array(0.15))
     np.testing.assert_allclose(made, [expected, expected], rtol=1e-15)
+
+
+def test_threads_that_refuse_a_parameter_of_one_world_keep_those_of_all():
+    batch = lane_batch(2, layout="threads")
+    batch.parameters[TRUNK + "mass"] = [5.0, 6.0]
+    with pytest.raises(ArgumentError, match="mass"):
+        batch.parameters[TRUNK + "mass"] = [3.0, -1.0]
+    assert batch.parameters[TRUNK + "mass"].tolist() == [5.0, 6.0]
+
+
+def test_a_world_that_goes_on_after_it_diverged_does_so_in_threads_too():
+    batch = lane_batch(2, divergence_policy="continue")
+    batch.joint_velocities[1, 0] = 1e20
+    batch.step(2)
+    assert [failure.world for failure in batch.failures] == [1] and not batch.frozen.any()
+    batch.parameters[TRUNK + "gravity_compensation"] = 0.5
+    assert batch.layout == "threads" and not batch.frozen.any()
+    batch.step(1)
+    assert batch.frame.tolist() == [3, 3]

@@ -281,3 +281,15 @@ def test_an_interrupt_leaves_all_worlds_at_the_same_step(make, monkeypatch):
     batch.step(5)
     other.step(5)
     assert np.array_equal(batch.joint_positions, other.joint_positions)
+
+
+@pytest.mark.parametrize("layout", ["lanes", "threads"])
+def test_steps_of_failures_are_counted_in_their_own_world(layout):
+    batch = failing("freeze", layout)
+    batch.joint_velocities[1] = 0.0
+    batch.step(4)
+    batch.reset([1])
+    batch.joint_velocities[1, 0] = 1e9
+    batch.step(3)
+    assert [(failure.world, failure.frame) for failure in batch.failures] == [(1, 1)]
+    assert batch.frame.tolist() == [7, 3, 7]
