@@ -18,7 +18,7 @@ from worldline._src.errors import ArgumentError, FixedAttributes, OperationError
 from worldline._src.facade.closure_projection import closure_row
 from worldline._src.facade.degree_of_freedom import DegreeOfFreedom
 from worldline._src.facade.joint import Joint
-from worldline._src.spatial.poses import Array, numbers
+from worldline._src.spatial.poses import Array, numbers, read_only
 from worldline._src.step.dynamics import integrate, inverse_dynamics, mass_matrix
 from worldline._src.step.ik_problem import IkProblem
 
@@ -121,7 +121,7 @@ class IndependentCoordinates(FixedAttributes):
     @property
     def velocity(self) -> Array:
         """Velocities z of the independent degrees of freedom now [m/s or rad/s], (freedoms,)."""
-        return self._runtime.sim.v[self.dofs].copy()
+        return read_only(self._runtime.sim.v[self.dofs].copy())
 
     def _jacobian(self, q: Array) -> Array:
         if self._problem is None:
@@ -136,7 +136,7 @@ class IndependentCoordinates(FixedAttributes):
     @property
     def velocity_map(self) -> Array:
         """T of v = T z: velocities of the whole model by independent ones, (joint_dof_count, freedoms)."""
-        return self._map(self._jacobian(self._q))
+        return read_only(self._map(self._jacobian(self._q)))
 
     def _map(self, J: Array) -> Array:
         T = np.zeros((self._model.joint_dof_count, len(self.dofs)))
@@ -151,7 +151,7 @@ class IndependentCoordinates(FixedAttributes):
         """T^T M T, (freedoms, freedoms)."""
         q = self._q
         T = self._map(self._jacobian(q))
-        return T.T @ mass_matrix(self._model, q) @ T
+        return read_only(T.T @ mass_matrix(self._model, q) @ T)
 
     def _drift(self, q: Array, v: Array) -> Array:
         """Accelerations of the whole model without independent ones: J a = -J' v."""

@@ -16,7 +16,7 @@ from worldline._src.kinematics.tasks import PoseTask, PositionTask, pose_of
 from worldline._src.math.arrays import operand
 from worldline._src.math.lie_groups import pose_to_transform, transform_to_pose
 from worldline._src.math.rotations import slerp
-from worldline._src.spatial.poses import Array, compose, inverse, numbers
+from worldline._src.spatial.poses import Array, compose, inverse, numbers, read_only
 from worldline._src.step.dynamics import forward_kinematics
 from worldline._src.step.ik_problem import plain_coordinates
 
@@ -57,7 +57,7 @@ class JointPath(FixedAttributes):
     @property
     def dofs(self) -> np.ndarray:
         """Degrees of freedom of the model that move, (k,)."""
-        return self._dofs.copy()
+        return read_only(self._dofs.copy())
 
     def coordinates(self, s: ArrayLike) -> Array:
         """Coordinates of the whole model, ([n,] joint_coord_count), at parameters s, a number or (n,)."""
