@@ -64,7 +64,7 @@ def lift(step: ops.KernelStep) -> None:
 
 
 @worldline.kernel(lanes=False)
-def told(step: ops.KernelStep) -> None:
+def angle(step: ops.KernelStep) -> None:
     step.reading[0] = step.v[step.dofs[0]] + step.q[step.coordinates[0]]
 
 
@@ -83,7 +83,7 @@ def _run_kernels(world: sx.World, bob: sx.Link, hinge: sx.Joint) -> None:
     element.parameters = (2.0,)
     numbers: NDArray[np.float64] = element.parameters
     assert element.is_compiled and numbers.shape == (1,) and element.copy_to(world).name == "lift"
-    reading: sx.FunctionSensor = world.sensors.add_function("told", told, joints=(hinge,))
+    reading: sx.FunctionSensor = world.sensors.add_function("angle", angle, joints=(hinge,))
     assert reading.kind == "kernel" and reading.parameters.size == 0
     name: str = world.collision_detector
     world.collision_detector = name

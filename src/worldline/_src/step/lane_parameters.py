@@ -19,7 +19,7 @@ from worldline._src.kernels.actuation import MOTOR, MUSCLE
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.contact.rows import LEAST_FRICTION
 from worldline._src.kernels.constraints.motor.rows import UNLIMITED
-from worldline._src.kernels.narrowphase import tables as hits
+from worldline._src.kernels.narrowphase import tables as collision_tables
 from worldline._src.model.fields import FIELDS
 from worldline._src.spatial.poses import Array
 from worldline._src.step.step_table import COLLISION, CONSTRAINT, MULTIBODY
@@ -142,7 +142,7 @@ def _spaces(sim: LaneSimulation) -> list[_Space]:
     ]
     if collision is not None:
         made += [
-            _Space(COLLISION, _CONSTANT, collision.c, _own_columns(collision, hits.TABLE)),
+            _Space(COLLISION, _CONSTANT, collision.c, _own_columns(collision, collision_tables.TABLE)),
             _Space(COLLISION, _DATA, collision.d, np.ones(len(collision.d), bool)),
         ]
     return made
@@ -183,7 +183,7 @@ def _name_at(sim: LaneSimulation, space: _Space, position: int) -> str:
     if space.place == MULTIBODY:
         known |= {sim.model.arenas.offsets[f.name]: f.name for f in FIELDS if f.space == "constant"}
     else:
-        table = t.TABLE if space.place == CONSTRAINT else hits.TABLE
+        table = t.TABLE if space.place == CONSTRAINT else collision_tables.TABLE
         block: Any = sim.constraints.block if space.place == CONSTRAINT else sim.constraints.collision
         known |= {int(block.m[table.entry[c.name]]): c.name for c in table.columns if c.space == "c"}
     return known[max(at for at in known if at <= position)]

@@ -382,7 +382,7 @@ class LaneSimulation(FixedAttributes):
 
     @between_steps
     def restore_parameters(self, saved: tuple[np.ndarray, Array]) -> None:
-        """Give worlds the parameters that `LaneParameters.saved` told."""
+        """Give worlds the parameters that `LaneParameters.saved` gave."""
         self._own.restore(*saved)
         self._own_laid_out()
 

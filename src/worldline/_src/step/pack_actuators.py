@@ -73,12 +73,12 @@ def pack_actuators(
         joints = joint_of_dofs(model)
         column.dof_force_range[:] = model.joint_forces.force_range[joints]
         if model.is_relieved:
-            relieved = model.joint_forces.actuated_gravcomp[joints]
-            column.dof_gravcomp[:] = relieved
+            compensated = model.joint_forces.actuated_gravcomp[joints]
+            column.dof_gravcomp[:] = compensated
             if not working.size:
                 # without actuators nobody compensates there, and there is nothing else to bound
                 column.dof_force_range[:] = (-np.inf, np.inf)
-                column.dof_force_range[relieved] = 0.0
+                column.dof_force_range[compensated] = 0.0
     column.dof_q[:] = scalar_coordinates(model)
     table = model.actuators
     if table is None or not working.size:

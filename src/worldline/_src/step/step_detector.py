@@ -80,7 +80,7 @@ class StepDetector:
         order = order[near[order]]
         pair, rows, features = pair[order], rows[order], features[order]
         ids = np.column_stack([pair, self._body[pair], features, np.zeros(len(pair), np.int64)])
-        # points of one pair that the detector does not tell apart are told apart by their order
+        # the order of points distinguishes those of a pair that the detector numbers alike
         same = np.zeros(len(ids), np.int64)
         for k in range(1, len(ids)):
             if (ids[k, [0, 1, 4]] == ids[k - 1, [0, 1, 4]]).all():

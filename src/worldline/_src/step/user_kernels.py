@@ -215,9 +215,9 @@ class KernelStage(Stage):
 def _gist(error: Exception) -> str:
     """The lines of an error of the compiler that say what and where it is."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if line.startswith(("File", "No implementation", "Cannot", "Unknown"))]
-    told += [line for line in lines if "cannot" in line.lower() and line not in told]
-    return " / ".join(dict.fromkeys(told[:3] or lines[-2:] or [type(error).__name__]))
+    causes = [line for line in lines if line.startswith(("File", "No implementation", "Cannot", "Unknown"))]
+    causes += [line for line in lines if "cannot" in line.lower() and line not in causes]
+    return " / ".join(dict.fromkeys(causes[:3] or lines[-2:] or [type(error).__name__]))
 
 
 def _stage_function(kernel: Kernel) -> Callable[..., None]:
@@ -245,7 +245,7 @@ def _template(m, c, args, d):
 
 
 def source_key(function: Callable[..., Any]) -> bytes | None:
-    """A hash of all that machine code of a function depends on; None where that cannot be told.
+    """A hash of all that machine code of a function depends on; None where that cannot be known.
 
     Byte code, constants that the function sees, and the functions it calls with all of theirs.
     """
@@ -272,10 +272,10 @@ def source_key(function: Callable[..., Any]) -> bytes | None:
             if isinstance(inner, types.FunctionType):
                 left.append(inner)
                 continue
-            told = _told(value)
-            if told is None:
+            content = _content(value)
+            if content is None:
                 return None
-            made.update(told)
+            made.update(content)
     return made.digest()
 
 
@@ -297,7 +297,7 @@ def _parts(code: types.CodeType) -> Iterator[bytes]:
             yield repr(constant).encode()
 
 
-def _told(value: Any) -> bytes | None:
+def _content(value: Any) -> bytes | None:
     """A constant as bytes; None for what may change without being seen."""
     if isinstance(value, types.ModuleType):
         return f"module {value.__name__}".encode()
@@ -306,7 +306,7 @@ def _told(value: Any) -> bytes | None:
     if isinstance(value, (bool, int, float, str, np.number, Kind)) or value is None:
         return f"{type(value).__name__} {value!r}".encode()
     if isinstance(value, tuple):
-        parts = [_told(each) for each in value]
+        parts = [_content(each) for each in value]
         return None if any(part is None for part in parts) else b"(" + b",".join(filter(None, parts)) + b")"
     fields = getattr(value, "_fields", None) if isinstance(value, type) else None
     if fields is not None:
