@@ -73,7 +73,8 @@ class Inertia(Struct):
     has_own_pos: bool = field(
         default=True,
         converter=FLAG,
-        doc="False where the centre of mass was derived from the shapes of the link; see `has_own_moments`.",
+        doc="False where the centre of mass was derived: from the shapes of the link, see `has_own_moments`, "
+        "or by a reader for a body without mass.",
     )
 
 

@@ -22,8 +22,9 @@ import numpy as np
 from worldline._src.errors import SceneError
 from worldline._src.scene.assets.integrals import MeshIntegrals
 from worldline._src.scene.assets.rotations import quaternion, rotation_matrix, rotation_rows, z_axis
-from worldline._src.scene.bodies import Inertia
+from worldline._src.scene.bodies import Inertia, Link
 from worldline._src.scene.geometry import ShapeType
+from worldline._src.scene.options import CompileOptions, InertiaSource
 from worldline._src.scene.vectors import Array
 
 # looking up a member of an enumeration takes Python ten times as long as looking up a name
@@ -304,7 +305,9 @@ def given_properties(inertial: Inertia, from_geoms: MassProperties) -> MassPrope
         if inertial.full_inertia is None and inertial.diag_inertia is None:
             return from_geoms
     mass = from_geoms.mass if inertial.mass is None else inertial.mass
-    com = from_geoms.com if inertial.pos is None else inertial.pos
+    # the inertial frame of a body without mass is no centre of mass once its geoms have some
+    is_open = not inertial.has_own_pos and inertial.mass is None and from_geoms.mass > 0.0
+    com = from_geoms.com if inertial.pos is None or is_open else inertial.pos
     if inertial.full_inertia is not None:
         xx, yy, zz, xy, xz, yz = inertial.full_inertia
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
@@ -364,3 +367,15 @@ def scaled_to_total(parts: Sequence[MassProperties], total: float) -> list[MassP
 def in_groups(group: int, groups: Sequence[int] | None) -> bool:
     """Whether geoms of a visibility group count toward inertia."""
     return groups is None or groups[0] <= group <= groups[1]
+
+
+def has_counted_mass(link: Link, options: CompileOptions) -> bool:
+    """Whether geoms of a link give it mass under the compile options."""
+    if options.inertia_source is InertiaSource.Given:
+        return False
+    counted = (geom for geom in link.geoms if in_groups(geom.visual.group, options.inertia_groups))
+    return any(
+        geom.shape not in _MASSLESS
+        and (geom.mass or (geom.mass is None and geom.physics_material.density > 0.0))
+        for geom in counted
+    )

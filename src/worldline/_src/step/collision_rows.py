@@ -102,8 +102,9 @@ def body_rows(model: Model, *, parents: bool = True) -> list[BodyRow]:
     massless = [False, *(model.body_mass == 0.0).tolist()]
     for j in range(model.joint_count):
         child, above = int(model.joint_child[j]) + 1, int(model.joint_parent[j]) + 1
-        # between several joints of one link stand bodies of nothing: the parent is the one before them
-        nothing = above != 0 and massless[above] and above not in shaped
+        # between several joints of one link stand bodies of nothing: the parent is the one before them;
+        # a frame that is welded to a body is part of that body
+        nothing = above != 0 and weld[above] == above and massless[above] and above not in shaped
         if model.joint_qd_start[j] == model.joint_qd_start[j + 1]:
             weld[child], parent[child] = weld[above], parent[above]
         else:

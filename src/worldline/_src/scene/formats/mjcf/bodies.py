@@ -9,6 +9,7 @@ poses of what they hold; a named one also becomes a frame of the scene.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import repeat
 from typing import Final, NamedTuple
 
@@ -31,8 +32,8 @@ from worldline._src.scene.formats.mjcf.schema import ORIENTATION
 from worldline._src.scene.formats.mjcf.scopes import Scope
 from worldline._src.scene.formats.xml import Attributes, Element
 from worldline._src.scene.joints import JointType
-from worldline._src.scene.mass_properties import in_groups
-from worldline._src.scene.options import CompileOptions, InertiaSource
+from worldline._src.scene.mass_properties import has_counted_mass
+from worldline._src.scene.options import CompileOptions
 
 _LEFT_OUT: Final = {
     "flexcomp": "deformable objects are not modelled",
@@ -79,6 +80,8 @@ class Tree:
         self.log = reading.log
         self.composition = Composition(reading)
         self.stack: list[tuple[Element, Place]] = []
+        # positions of bodies before the frames around them, by the id of the link
+        self.framed: dict[int, Sequence[float]] = {}
 
     def read(self) -> None:
         """Reads the `worldbody` sections of the main file, and what they bring in."""
@@ -92,18 +95,19 @@ class Tree:
         while self.stack:
             element, place = self.stack.pop()
             self._read(element, place)
-        options = self.reading.world.compile_options
-        if options.bound_mass or options.bound_inertia:
-            self._place_bounds(options)
+        self._place_massless(self.reading.world.compile_options)
 
-    def _place_bounds(self, options: CompileOptions) -> None:
-        """Where mass lies that only a bound gives: as compiled models have it, as far from the body's origin
-        as that is from the origin of the parent."""
-        given = options.inertia_source is not InertiaSource.Given
+    def _place_massless(self, options: CompileOptions) -> None:
+        """Place the inertial frames of bodies without mass as compiled models have them.
+
+        They are as far from the body's origin as that is from the origin of the parent, or of the <frame>
+        around it. There lies the mass that a bound gives, and there constraint rows look at the inertia of
+        what carries the body.
+        """
         for link in self.reading.world.hierarchy.links():
-            counted = given and any(in_groups(g.visual.group, options.inertia_groups) for g in link.geoms)
-            if link.inertial.mass is None and not counted:
-                link.inertial.pos = link.local_translation
+            if link.inertial.mass is None and not has_counted_mass(link, options):
+                link.inertial.pos = self.framed.get(id(link), link.local_translation)
+                link.inertial.has_own_pos = False
 
     def _push(self, element: Element, place: Place) -> None:
         self.stack.extend(zip(element.children[::-1], repeat(place), strict=False))
@@ -143,13 +147,15 @@ class Tree:
     def _body(self, element: Element, place: Place) -> None:
         a = Attributes(element, self.log)
         scope = place.scope
-        placement = place.frame.then(read_placement(a, scope.compiler))
-        position, rotation = placement
+        own = read_placement(a, scope.compiler)
+        position, rotation = place.frame.then(own)
         link = Link(
             name=self.reading.names.own(scope, element, "link"),
             local_translation=position,
             local_rotation=rotation,
         )
+        if place.frame is not HERE:
+            self.framed[id(link)] = own.position
         mocap = False
         is_plain = element.attributes.keys() <= _PLAIN_BODY
         if not is_plain:

@@ -57,6 +57,10 @@ def read_linear(a: Attributes, name: str) -> float:
     if any(coefficients[1:]):
         message = f"attribute '{name}': only the linear coefficient of the polynomial is kept"
         a.log.approximated(a.holder(name), message)
+    if coefficients[0] < 0.0 and name == "damping":
+        message = f"attribute 'damping': {coefficients[0]:g} would add energy; the joint has no damping"
+        a.log.approximated(a.holder(name), message)
+        return 0.0
     if coefficients[0] < 0.0:
         a.reject(name, f"given {coefficients[0]:g}; allowed: a coefficient >= 0")
         return 0.0

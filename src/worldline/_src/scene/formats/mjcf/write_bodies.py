@@ -30,11 +30,12 @@ from worldline._src.scene.geometry import MeshInertia, ShapeType
 from worldline._src.scene.mass_properties import (
     NOTHING,
     given_properties,
+    has_counted_mass,
     in_groups,
     is_physical,
     principal_axes,
 )
-from worldline._src.scene.options import InertiaSource
+from worldline._src.scene.options import CompileOptions, InertiaSource
 from worldline._src.scene.poses import IDENTITY, Pose, normalized
 
 if TYPE_CHECKING:
@@ -148,7 +149,8 @@ def _write_inertia(writing: Writing, element: Element, link: Link, path: str, li
     here = f"{path}.inertial"
     if not inertial.is_checked:
         writing.reworded(f"{here}.is_checked", "whether moments are checked is not up to the file")
-    if not (inertial.has_own_moments and inertial.has_own_pos):
+    is_derived = not inertial.has_own_pos and inertial.mass is not None
+    if not inertial.has_own_moments or is_derived:
         writing.reworded(here, "mass properties derived from the shapes are written as numbers")
     said = {"diag_inertia", "mass", "orientation", "pos", "full_inertia", "is_checked"}
     said |= {"has_own_moments", "has_own_pos"}
@@ -158,8 +160,8 @@ def _write_inertia(writing: Writing, element: Element, link: Link, path: str, li
         _write_given(writing, element, inertial, here)
         return
     given = [inertial.mass, moments, inertial.orientation]
-    is_bound = inertial.pos is not None and np.array_equal(inertial.pos, link.local_translation)
-    if all(entry is None for entry in given) and (inertial.pos is None or _is_bounded(options, is_bound)):
+    is_left_open = inertial.pos is None or _is_placed_by_reader(link, options)
+    if all(entry is None for entry in given) and is_left_open:
         if not any(_differs(geom, options) for geom in link.geoms):
             return
     elif options.inertia_source is InertiaSource.Geometry:
@@ -225,20 +227,17 @@ def _is_massless(writing: Writing, link: Link) -> bool:
         if _is_given(part.inertial) and options.inertia_source is not InertiaSource.Geometry:
             heavy = is_substantial(given_properties(part.inertial, NOTHING))
         else:
-            counted = [geom for geom in part.geoms if in_groups(geom.visual.group, options.inertia_groups)]
-            counted = [] if options.inertia_source is InertiaSource.Given else counted
-            heavy = any(
-                geom.mass or (geom.mass is None and geom.physics_material.density) for geom in counted
-            )
+            heavy = has_counted_mass(part, options)
         if heavy:
             return False
         stack += [below for below in part.children if not below.joints]
     return True
 
 
-def _is_bounded(options: Any, at_origin: bool) -> bool:
-    """Whether the place of a mass is only that which the reader gives to the mass of a bound."""
-    return at_origin and bool(options.bound_mass or options.bound_inertia)
+def _is_placed_by_reader(link: Link, options: CompileOptions) -> bool:
+    """Whether the inertial frame is where MuJoCo, and the reader, put that of a body without mass."""
+    here = np.array_equal(np.asarray(link.inertial.pos), link.local_translation)
+    return here and not has_counted_mass(link, options)
 
 
 def _differs(geom: Any, options: Any) -> bool:
