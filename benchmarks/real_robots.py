@@ -71,6 +71,7 @@ def turns(path: Path) -> tuple[np.ndarray, np.ndarray]:
     model = mujoco.MjModel.from_xml_path(str(path))
     data = mujoco.MjData(model)
     world = sx.World.from_file(str(path))
+    world.enter_simulation_mode()
     times = np.zeros((2, TURNS + 1))
     for turn in range(TURNS + 1):
         world.reset()

@@ -107,6 +107,7 @@ OPTIONS = {
     "contact_solver_method": sx.ContactSolverMethod.NEWTON,
     "rigid_body_solver": sx.RigidBodySolver.IPC,
     "strict_solver_resolution": True,
+    "contact_sweeps": 3,
     "deactivation_options": sx.DeactivationOptions(enabled=True, time_until_sleep=0.125),
     "multibody_options": sx.MultibodyOptions(variational_max_iterations=7, variational_tolerance=1e-4),
 }

@@ -129,8 +129,8 @@ def test_what_is_no_evaluation_of_one_world_is_refused() -> None:
 def test_one_thread_at_a_time() -> None:
     model = chain(7)
     bound = wm.bind(wm.forward_kinematics, model, np.zeros(7))
-    call, bound._call = bound._call, None
+    run, bound._run = bound._run, None
     with pytest.raises(BusyError, match="bind one for each thread"):
         bound()
-    bound._call = call
+    bound._run = run
     assert bound().shape == (7, 7)

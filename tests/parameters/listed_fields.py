@@ -154,6 +154,10 @@ BALL = read(PUSHED.format(floor='solref=".03 1"', geom='solref="-500 -20"'))
 SPIN = read("""<mujoco><option gravity="0 0 0"/><worldbody><body name="b"><freejoint/><geom type="box" size=".1 .2 .3"/></body></worldbody>
   </mujoco>""")
 SPIN.hierarchy.bodies[0].angular_velocity = [20.0, 30.0, 10.0]
+SWEPT = read("""<mujoco><worldbody><geom type="plane" size="5 5 .1"/>
+  <body pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .1"/></body>
+  <body pos=".03 0 .31"><freejoint/><geom type="box" size=".1 .1 .1"/></body></worldbody></mujoco>""")
+SWEPT.simulate_option.policy.contact_solver_method = msd.ContactSolverMethod.SequentialImpulse
 EYED = read("""<mujoco><worldbody><light name="lamp" pos="0 0 4" dir="0 .2 -1"/><camera name="eye" pos="0 -4 1.5" xyaxes="1 0 0 0 0.3 1"/>
   <geom name="floor" type="plane" size="5 5 .1"/><geom name="ball" size=".5" pos="0 0 .5"/><geom name="far" size="1" pos="1 8 1"/>
   <body name="b" pos="1 0 1"><freejoint/><geom size=".2"/><site name="s" size=".1"/></body></worldbody></mujoco>""")
@@ -432,6 +436,7 @@ CHECKS: dict[tuple[str, str], Check] = {
         False,
         True,
     ),
+    ("SimulationPolicy", "contact_sweeps"): moved(SWEPT, f"{POLICY}.contact_sweeps", 0, 1),
     ("SimulationPolicy", "free_spin_turn"): moved(SPIN, f"{POLICY}.free_spin_turn", 0.0, 9.0),
     ("MultibodyOptions", "integration_family"): (family, "SemiImplicit", "Variational"),
     ("MultibodyOptions", "variational_tolerance"): (variational, 1e-10, 0.5),

@@ -152,6 +152,21 @@ MULTIBODY = {
 }
 
 
+def tower(**field):
+    """Three boxes that fall onto each other, by sequential impulses."""
+    world = sx.World(time_step=0.005, contact_solver_method=Method.SEQUENTIAL_IMPULSE, **field)
+    world.add_ground_plane()
+    for k in range(3):
+        box = world.add_rigid_body(f"box_{k}", position=(0.02 * k, 0, 0.1 + 0.21 * k))
+        box.add_collision_shape(CollisionShape.box((0.1, 0.1, 0.1)))
+    return world
+
+
+def sweeps_of(world):
+    world.step(n=40)
+    return world.step_report().iterations
+
+
 def has_derivatives(world):
     world.step()
     try:
@@ -191,6 +206,7 @@ OPTIONS = {
         lambda w: [row.is_substituted for row in w.resolved_configuration],
         strict_solver_resolution=True,
     ),
+    "contact_sweeps": constructed(tower, sweeps_of, contact_sweeps=1),
     "divergence_policy": constructed(
         lambda **g: runaway(divergence_limit=1e3, **g), outcome, divergence_policy=sx.DivergencePolicy.FREEZE
     ),
@@ -271,6 +287,7 @@ WORLD = {
         put("strict_solver_resolution", True),
         lambda w: [row.is_substituted for row in w.resolved_configuration],
     ),
+    "contact_sweeps": Effect(tower, put("contact_sweeps", 1), sweeps_of),
     "divergence_policy": Effect(
         lambda: runaway(divergence_limit=1e3), put("divergence_policy", sx.DivergencePolicy.FREEZE), outcome
     ),

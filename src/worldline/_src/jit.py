@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import gc
 import operator
 import threading
@@ -165,6 +166,18 @@ _CELLS = 12
 _NUMBERS = {"float64": ctypes.c_double, "int64": ctypes.c_int64, "boolean": ctypes.c_int64}
 
 
+class _PlainCall(ctypes._CFuncPtr):  # type: ignore[attr-defined]
+    """A call of machine code that keeps other threads out and converts no operands."""
+
+    _flags_ = ctypes._FUNCFLAG_CDECL | ctypes._FUNCFLAG_PYTHONAPI  # type: ignore[attr-defined]
+    _restype_ = ctypes.c_int64
+
+
+def _at_address(address: int) -> Any:
+    """An address as an operand of a `_PlainCall`."""
+    return ctypes.byref(ctypes.c_char.from_address(address))
+
+
 class Entry:
     """A compiled function that Python calls with C-contiguous arrays of float64 or int64 and with numbers.
 
@@ -184,6 +197,7 @@ class Entry:
         self.__module__ = function.__module__
         self._calls: dict[Any, Callable[..., Any]] = {}
         self._call: Callable[..., Any] | None = None
+        self._code: kernel_cache.Code | None = None
         self.operands: tuple[Any, ...] | None = None
         if signature is not None:
             self.operands = parsed(signature)
@@ -204,8 +218,21 @@ class Entry:
             assert self.operands is not None, "types come from the operands of a call"
             with _OBTAINING:
                 if self._call is None:
-                    self._call = _caller(self, self.unit().obtain(), self.operands)
+                    self._code = self.unit().obtain()
+                    self._call = _caller(self, self._code, self.operands)
         return self._call
+
+    def bound(self, *operands: Any) -> Callable[[], int]:
+        """A function without operands that calls the code on these very arrays, at a third of the cost.
+
+        For entries that take arrays alone and return a whole number. No other thread runs meanwhile.
+        """
+        call, code = self.ready(), self._code
+        assert code is not None and code.result == "i" and call.__name__ == "fast"
+        arrays = _with_usual_types(operands)
+        made: Any = _PlainCall(code.address)
+        made.kept = code, arrays  # both live as long as what calls them
+        return functools.partial(made, _at_address(_LAYOUT_ADDRESS), _at_address(id(arrays)), _at_address(0))
 
     def unit(self, kinds: tuple[Any, ...] | None = None) -> Unit:
         """What machine code is kept for; `kinds` are the types of operands where there is no signature."""

@@ -39,7 +39,7 @@ _CHOICES = {
     "strict_solver_resolution": (False, True),
 }
 """Options of a World that a row holds as the number of a choice."""
-_SOLVER = len(_CHOICES) + 2 + len(DeactivationOptions._fields)
+_SOLVER = len(_CHOICES) + 3 + len(DeactivationOptions._fields)
 TIME_START, TIME_STEP, GRAVITY, FAMILY, SOLVER = 0, 1, slice(2, 5), 5, slice(6, 6 + _SOLVER)
 _SETTINGS = SOLVER.stop
 STEPS, STEPS_SINCE = _SETTINGS, _SETTINGS + 1
@@ -153,6 +153,7 @@ def solver_numbers(options: WorldOptions) -> Array:
             chosen.variational_max_iterations,
             chosen.variational_tolerance,
             *(getattr(sleep, name) for name in sleep._fields),
+            options.contact_sweeps,
         ],
         np.float64,
     )
@@ -171,6 +172,9 @@ def _choose_solver(world: World, numbers: Array) -> None:
     for name in sleep._fields:
         number = next(given)
         setattr(sleep, name, bool(number) if name == "enabled" else number)
+    sweeps = int(next(given))
+    if sweeps != world.contact_sweeps:
+        world.contact_sweeps = sweeps
     if chosen != world.multibody_options:
         world.multibody_options = chosen
     if sleep != world.deactivation_options:
@@ -191,9 +195,11 @@ def bad_settings(rows: Array) -> str | None:
         numbers = rows[:, column]
         if not ((numbers == np.floor(numbers)) & (numbers >= 0) & (numbers < count)).all():
             return wrong
-    iterations, tolerance, *sleep = rows[:, SOLVER.start + len(_CHOICES) : SOLVER.stop].T
+    iterations, tolerance, *sleep, sweeps = rows[:, SOLVER.start + len(_CHOICES) : SOLVER.stop].T
     if not ((iterations >= 1) & (iterations < 2**53) & (tolerance > 0.0)).all():
         return "bad variational options"
+    if not ((sweeps == np.floor(sweeps)) & (sweeps >= 0) & (sweeps < 2**31)).all():
+        return "bad contact_sweeps"
     return None if (np.array(sleep) >= 0.0).all() else "bad deactivation options"
 
 

@@ -272,7 +272,7 @@ def fill(world: World, scene: Scene, options: WorldOptions | None) -> None:
 
 
 @exclusive
-def to_scene(world: World, *, drawn: bool = True) -> Scene:
+def to_scene(world: World, *, drawn: bool = True, state: bool = True) -> Scene:
     """A description that holds everything: objects, options and state; see `World.to_scene`.
 
     Args:
@@ -280,11 +280,13 @@ def to_scene(world: World, *, drawn: bool = True) -> Scene:
         drawn: move the drawn poses of free bodies to where they are now. Without it the reference
             configuration stays what the model was compiled from, and so do, bit for bit, the quantities
             that the compiler derives at it: inverse weights, tendon lengths and moments, muscle forces.
+        state: write the state too; False for who carries it over by other means.
     """
     world._live()
     scene = clone(world._scene)
     scene_options.into_description(world._options, scene)
-    write_state(world, scene, drawn=drawn)
+    if state:
+        write_state(world, scene, drawn=drawn)
     scene.multibodies = [
         SceneMultibody(
             name=robot.name,

@@ -107,6 +107,13 @@ def _positive_count(what: str) -> Callable[[Any], int]:
     return check
 
 
+def _sweeps(value: Any) -> int:
+    number = values.count(value, "World contact_sweeps")
+    if not 0 <= number < 2**31:
+        raise ArgumentError(f"World contact_sweeps must be 0, for no bound, or more, got {number}")
+    return number
+
+
 class MultibodyOptions(Options):
     """How multibodies are integrated; a value that is assigned as a whole.
 
@@ -241,6 +248,7 @@ class WorldOptions(Options):
     )
     dtype: Setting[np.dtype[np.float64], DTypeLike] = Setting(_dtype)
     strict_solver_resolution: Setting[bool, bool] = Setting(flag("World strict_solver_resolution"))
+    contact_sweeps: Setting[int, int] = Setting(_sweeps)
     divergence_policy: Setting[DivergencePolicy, DivergencePolicy | str] = Setting(DivergencePolicy.of)
     divergence_limit: Setting[float, float] = Setting(checked_limit)
 
@@ -259,6 +267,7 @@ class WorldOptions(Options):
         strict_solver_resolution: bool = False,
         divergence_policy: DivergencePolicy | str = DivergencePolicy.RAISE,
         divergence_limit: float = DIVERGENCE_LIMIT,
+        contact_sweeps: int = 0,
     ) -> None:
         self.time_step = time_step
         self.gravity = (0.0, 0.0, -9.81) if gravity is None else gravity
@@ -275,6 +284,7 @@ class WorldOptions(Options):
         self.strict_solver_resolution = strict_solver_resolution
         self.divergence_policy = divergence_policy
         self.divergence_limit = divergence_limit
+        self.contact_sweeps = contact_sweeps
 
 
 def variational_options(options: MultibodyOptions) -> VariationalOptions:

@@ -87,7 +87,7 @@ def clone_world(world: World) -> World:
     made = type(world).__new__(type(world))
     made._start(WorldOptions())
     made._cloned = world._live()
-    loading.fill(made, loading.to_scene(world, drawn=False), None)
+    loading.fill(made, loading.to_scene(world, state=False), None)
     _apply(made, _packed(world, b""))
     made.step_profiling_enabled = world.step_profiling_enabled
     made._functions.take_over(world._functions)

@@ -8,7 +8,8 @@ handles never notice. Parameters are written to both, the description and the mo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import copy
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakMethod, ref
@@ -20,6 +21,7 @@ from worldline._src.facade.start_state import StartState
 from worldline._src.kernels import drives
 from worldline._src.model.joint_kinds import MODES
 from worldline._src.model.model import Model
+from worldline._src.scene.base import clone
 from worldline._src.scene.bodies import Body, BodyKind, Hierarchy, Link
 from worldline._src.scene.joints import DriveType, FreeJoint, Joint, TargetMode
 from worldline._src.scene.world import World as Scene
@@ -32,6 +34,7 @@ from worldline._src.step.divergence import DivergencePolicy
 from worldline._src.step.island_options import Rest, SolverMethod
 from worldline._src.step.pack_joints import scalar_coordinates
 from worldline._src.step.simulation import Simulation
+from worldline._src.step.simulation_copies import copied_constraints
 from worldline._src.step.stepping import MultibodyIntegrationFamily, VariationalOptions
 from worldline._src.step.thread_guard import ThreadGuard
 
@@ -125,24 +128,29 @@ class Runtime:
         strict: bool,
         like: Runtime | None = None,
         differentiable: bool = False,
+        sweeps: int = 0,
     ) -> None:
-        """`like`: the runtime of a World that this one is a clone of, for what both can share."""
+        """`like`: the runtime of a World that this one is a clone of; its model is copied, not compiled."""
         self._differentiable = differentiable
         self.scene = scene
         self.guard = ThreadGuard("World", "World.clone")
         """Keeps threads apart; see `step/thread_guard.py`."""
-        built = compile_scene(scene)
-        self.model: Model = built.model
-        self.link_body = built.trees.link_body
-        self.joint_index = built.trees.joint_index
-        shared = None if like is None or not _same_shapes(self.model, like.model) else like.constraints
-        constraints = Constraints(self.model, self._servos(), like=shared)
+        self.model: Model
+        self.link_body: dict[int, int]
+        self.joint_index: dict[int, int]
+        if like is None:
+            built = compile_scene(scene)
+            self.model = built.model
+            self.link_body, self.joint_index = built.trees.link_body, built.trees.joint_index
+            constraints = Constraints(self.model, self._servos())
+        else:
+            constraints = self._take_over(like)
         self.missing = constraints.missing
         """What the description asks of a step that no stage does."""
         self.sim = Simulation(self.model, time_step, family, variational, constraints, self.guard)
         self.constraints = self.sim.constraints
         """Contacts, limits, dry friction and actuators; None when there are none."""
-        self.choose_solver(method, strict)
+        self.choose_solver(method, strict, sweeps)
         self.persistent_wrench = np.zeros((self.model.body_count, 6))
         """Torques, then forces at centres of mass, that stay; world axes."""
         self.one_shot_wrench = np.zeros((self.model.body_count, 6))
@@ -180,6 +188,20 @@ class Runtime:
         self.acceleration_limits: Array | None = None
         """Bounds of commanded accelerations [m/s^2 or rad/s^2]; None for none at all."""
         self.read_acceleration_limits()
+
+    def _take_over(self, like: Runtime) -> Constraints:
+        """Copy the model of another runtime, whose scene is equal; returns its constraints."""
+        self.model = copy.deepcopy(like.model)
+        self.model.option = clone(self.scene.simulate_option)
+        self.model.time_step = self.scene.simulate_option.timestep
+        pairs = list(zip(_objects(like.scene), _objects(self.scene), strict=True))
+        self.link_body, self.joint_index = (
+            {id(new): known[id(old)] for old, new in pairs if id(old) in known}
+            for known in (like.link_body, like.joint_index)
+        )
+        if like.constraints is None:
+            return Constraints(self.model, self._servos())
+        return copied_constraints(like.constraints, self.model)
 
     @property
     def activation(self) -> Array:
@@ -232,10 +254,13 @@ class Runtime:
         """The name of what does not fit, of memory from elsewhere; None when all of it fits."""
         return unfit(self.sim, memory)
 
-    def choose_solver(self, method: ContactSolverMethod, strict: bool) -> None:
-        """How islands of constraints are solved from the next step on; `strict`: by no other method."""
+    def choose_solver(self, method: ContactSolverMethod, strict: bool, sweeps: int) -> None:
+        """How islands of constraints are solved from the next step on.
+
+        `strict`: by no other method. `sweeps`: most of sequential impulses, 0 for as many as it takes.
+        """
         if self.constraints is not None:
-            self.constraints.choose(_SOLVERS[method], strict, dense=self._differentiable)
+            self.constraints.choose(_SOLVERS[method], strict, dense=self._differentiable, sweeps=sweeps)
             self.sim.reconfigure()
 
     def set_sleep(self, options: DeactivationOptions) -> None:
@@ -654,10 +679,11 @@ class Runtime:
                 self.set_body_kind(body)
 
 
-def _same_shapes(model: Model, other: Model) -> bool:
-    """Whether shapes of a model are those of another: the same kinds and sizes on the same bodies."""
-    a, b = model.shapes, other.shapes
-    if a is None or b is None or len(a) != len(b):
-        return False
-    columns = ("body", "kind", "flags", "margin", "group", "mask", "xform", "scale")
-    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in columns)
+def _objects(scene: Scene) -> Iterator[Any]:
+    """Bodies' free joints, links and joints of a scene, in an order of its own."""
+    for body in scene.hierarchy.bodies:
+        if body.free is not None:
+            yield body.free
+        for link in body.link.walk():
+            yield link
+            yield from link.joints

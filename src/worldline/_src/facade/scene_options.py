@@ -101,6 +101,7 @@ def from_description(scene: Scene) -> WorldOptions:
         strict_solver_resolution=policy.strict_solver_resolution,
         divergence_policy=ACTIONS[policy.divergence.action],
         divergence_limit=policy.divergence.limit,
+        contact_sweeps=policy.contact_sweeps,
     )
 
 
@@ -166,6 +167,7 @@ def into_description(options: WorldOptions, scene: Scene) -> None:
         option.solver_type = SolverType.Newton
     policy.contact_gradient_mode = _GRADIENTS[options.contact_gradient_mode]
     policy.strict_solver_resolution = options.strict_solver_resolution
+    policy.contact_sweeps = options.contact_sweeps
     policy.divergence.action = next(a for a, p in ACTIONS.items() if p is options.divergence_policy)
     policy.divergence.limit = options.divergence_limit
     policy.accelerator = _ACCELERATORS[options.compute_accelerator_policy]

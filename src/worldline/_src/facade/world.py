@@ -109,6 +109,7 @@ class World(
             for; see `resolved_configuration`.
         divergence_policy, divergence_limit: what happens when a step diverges, and beyond which coordinate,
             velocity, acceleration or activation it has (SI units).
+        contact_sweeps: sweeps of sequential impulses in a step at most; 0 goes on until contacts are solved.
         options: all of the above as one value; other arguments must then be left out.
 
     One thread at a time may use a World and its handles; while a step runs in another thread, every call
@@ -139,6 +140,7 @@ class World(
         strict_solver_resolution: bool = False,
         divergence_policy: DivergencePolicy | str = DivergencePolicy.RAISE,
         divergence_limit: float = DIVERGENCE_LIMIT,
+        contact_sweeps: int = 0,
         options: WorldOptions | None = None,
     ) -> None:
         given = WorldOptions(
@@ -155,6 +157,7 @@ class World(
             strict_solver_resolution,
             divergence_policy,
             divergence_limit,
+            contact_sweeps,
         )
         if options is not None:
             if not isinstance(options, WorldOptions):
@@ -554,6 +557,7 @@ class World(
             self._options.strict_solver_resolution,
             self._cloned,
             self._options.differentiable,
+            self._options.contact_sweeps,
         )
         self._cloned = None
         made.set_sleep(self._options.deactivation_options)

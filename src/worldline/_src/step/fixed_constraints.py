@@ -245,6 +245,8 @@ class FixedConstraints(Constraints):
             found.append("a boxed problem as the solver of contacts")
         if self.asked is SolverMethod.NEWTON and policy.strict_solver_resolution:
             found.append("Newton's method alone (policy.strict_solver_resolution)")
+        if policy.contact_sweeps:
+            found.append("a bound of sweeps (policy.contact_sweeps)")
         found += self._early_ends()
         if (drives_of(self.model) >= VELOCITY).any():
             found.append("joints that follow a velocity or an acceleration, or are locked")

@@ -10,6 +10,8 @@ the result does not depend on how worlds are grouped.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -376,6 +378,11 @@ RUNNERS = {
 def advancer() -> Any:
     """The compiled loop over steps of one world; compiled on first use and announced then."""
     return _advance_python if DISABLED else _advance.ready()
+
+
+def bound(call: tuple[Any, ...]) -> Callable[[], int]:
+    """The loop over one world with these operands, which returns -1 or what `first_bad` does."""
+    return functools.partial(_run_python, *call) if DISABLED else _run_float.bound(*call)
 
 
 def runner(name: str) -> Any:

@@ -100,7 +100,7 @@ def constraints_of(model: Model) -> Constraints:
     option = model.option
     if option is not None:
         policy = option.policy
-        made.choose(solver_of(option), policy.strict_solver_resolution)
+        made.choose(solver_of(option), policy.strict_solver_resolution, sweeps=policy.contact_sweeps)
         rest = policy.deactivation
         if rest.enabled:
             made.sleep(

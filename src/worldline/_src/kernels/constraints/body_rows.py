@@ -209,14 +209,15 @@ def _settle(solve, option, scratch, force_io, a_io):
     before, direction, n = scratch[0], scratch[1], solve.island_rows.members.counter[ROWS]
     gravity, most = option[GRAVITY], int(option[SWEEPS])
     taken, moved, last = 0, 0.0, 0.0
-    while taken < MORE * most:
+    # a negative number is a bound
+    while taken < (-most if most < 0 else MORE * most):
         for k in range(n):
             before[k] = force_io[k]
         moved = _sweep(solve, force_io, a_io)
         taken += 1
         if moved <= FINE * gravity:
             break
-        if taken >= FINE_MORE * most and moved <= option[RESIDUAL_BOUND] * gravity:
+        if taken >= max(FINE_MORE * most, 1) and moved <= option[RESIDUAL_BOUND] * gravity:
             break
         # beta = r D r / (r D r of the sweep before), D the diagonal: forces and torques by what they move
         square = 0.0

@@ -279,6 +279,7 @@ def solve_free_bodies(touching, trees, island, v, solver_out, records_out, a_io)
     """Contacts of an island of free bodies: forces and accelerations.
 
     Returns the largest change of a velocity in the last sweep [m/s]; SPEED_TOLERANCE and less is solved.
+    A negative number of SWEEPS is a bound; see `solve_contacts`.
     v, a_io: (nv,) of the whole model. O(contacts) a sweep.
     """
     counter, option = island.counter, trees.option

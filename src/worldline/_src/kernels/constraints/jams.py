@@ -57,9 +57,12 @@ def solve_contacts(contacts, count, limits, work_out, sweeps_out, bodies_io, imp
     """Impulses of contacts by `solve_impulses`, and with larger regularizers where that is not enough.
 
     Operands and what is returned are those of `solve_impulses`; `contacts.R` has the regularizers that the
-    impulses belong to. O(contacts) a sweep.
+    impulses belong to. A negative number of sweeps is a bound: no more of them are made, solved or not.
+    O(contacts) a sweep.
     """
     tolerance, sweeps, _ = limits
+    if sweeps < 0:
+        return body_pgs(contacts, count, tolerance, -sweeps, sweeps_out, bodies_io, impulse_io)
     moved = solve_impulses(contacts, count, limits, work_out, sweeps_out, bodies_io, impulse_io)
     if moved <= tolerance:
         return moved

@@ -10,6 +10,8 @@ of Coulomb's law without the dilation of the convex cone.
 Where sweeps stand in for Newton's method, conjugate directions between them bring stiff islands further.
 Contacts that friction locks against each other are regularized more; see `jams.py`.
 
+A negative number of sweeps is a bound: no more are made, solved or not.
+
 Contacts start from the forces of the last step unless every solve starts from zero; other rows start from
 zero.
 """
@@ -207,27 +209,28 @@ def solve_swept(chain, prescribed, memory, island_io, work_out, sweep_out, solut
     for k in range(n):
         add_row_force(problem, k, force[k], a)
     most, taken, moved = int(option[SWEEPS]), 0, 0.0
-    stands_in = option[SWEPT] == 0.0
-    limit = (STAND_IN_MORE if stands_in else MORE) * most
+    stands_in, bounded = option[SWEPT] == 0.0, most < 0
+    limit = -most if bounded else (STAND_IN_MORE if stands_in else MORE) * most
     before, direction, last = work_out.slack[2], work_out.slack[3], 0.0
     half, at = INFINITY, 0
-    while taken < limit and not (stands_in and taken - at > STALL * most):
+    while taken < limit and not (stands_in and not bounded and taken - at > STALL * most):
         for k in range(n):
             before[k] = force[k]
         moved = sweep_rows(problem, n, 0.0, work, force, a)
         taken += 1
-        if moved <= TOLERANCE * gravity or (taken >= most and moved <= option[RESIDUAL_BOUND] * gravity):
+        enough = bounded or taken >= most
+        if moved <= TOLERANCE * gravity or (enough and moved <= option[RESIDUAL_BOUND] * gravity):
             break
         if moved <= half:
             half, at = 0.5 * moved, taken
         if stands_in:
             last = _go_on(problem, n, work.diagonal, last, before, direction, force, a)
     hard, kept_force, kept_R = moved, work_out.slack[2], work_out.slack[3]
-    jammed = not moved <= option[RESIDUAL_BOUND] * gravity
+    jammed = not (bounded or moved <= option[RESIDUAL_BOUND] * gravity)
     for k in range(n):
         kept_force[k], kept_R[k] = force[k], problem.R[k]
     for attempt in range(2):
-        if not moved <= option[RESIDUAL_BOUND] * gravity:
+        if jammed and not moved <= option[RESIDUAL_BOUND] * gravity:
             share = SOFT if attempt == 0 else SOFTER
             _start_softer(rows, island_io.notes, n, share, smooth, problem, work, force, a)
             limit = taken + SOFT_MORE * most

@@ -5,7 +5,8 @@
 A hash table with open addressing, made anew in every step, finds persistent contacts in constant time. What
 the last step found out about a contact, its forces, is then the guess of this one. Where edges lie on edges,
 as in a tower of equal boxes, rounding decides which feature a corner is: contacts without a match take the
-nearest of the same shapes that is left. Those without a match are new.
+nearest of the same shapes that is left, which a second table finds by shapes alone. Those without a match are
+new.
 """
 
 from __future__ import annotations
@@ -43,16 +44,40 @@ def remember_contacts(pair, contact, contact_row, memory_io):
 
 
 @inline
-def _nearest(pair, contact, k, before, memory):
+def _index_pairs(last, before, buckets_io, start, mask):
+    """Second table, of `mask` + 1 buckets from `start` on: where contacts of two shapes begin, by shapes."""
+    for s in range(start, start + mask + 1):
+        buckets_io[s] = _EMPTY
+    for k in range(before):
+        if k == 0 or last[k, 0] != last[k - 1, 0] or last[k, 1] != last[k - 1, 1]:
+            s = _bucket(last[k, 0], last[k, 1], 0, mask)
+            while buckets_io[start + s] != _EMPTY:
+                s = (s + 1) & mask
+            buckets_io[start + s] = k
+
+
+@inline
+def _nearest(pair, contact, k, before, start, mask, memory):
     """The nearest contact of the last step between the same shapes that no other has taken, or -1."""
-    last, point = memory.last_id, memory.last_point
+    last, point, buckets = memory.last_id, memory.last_point, memory.bucket
+    a, b = pair[k, 0], pair[k, 1]
     best, least = -1, 0.0
-    for j in range(before):
-        if last[j, 0] == pair[k, 0] and last[j, 1] == pair[k, 1] and memory.bucket[j] == _EMPTY:
-            x, y, z = contact[k, 0] - point[j, 0], contact[k, 1] - point[j, 1], contact[k, 2] - point[j, 2]
-            distance = x * x + y * y + z * z
-            if best < 0 or distance < least:
-                best, least = j, distance
+    s = _bucket(a, b, 0, mask)
+    while buckets[start + s] != _EMPTY:
+        j = buckets[start + s]
+        while j < before and last[j, 0] == a and last[j, 1] == b:
+            if buckets[j] == _EMPTY:
+                x, y, z = (
+                    contact[k, 0] - point[j, 0],
+                    contact[k, 1] - point[j, 1],
+                    contact[k, 2] - point[j, 2],
+                )
+                distance = x * x + y * y + z * z
+                # the first of several that are as near
+                if best < 0 or distance < least or (distance == least and j < best):
+                    best, least = j, distance
+            j += 1
+        s = (s + 1) & mask
     return best
 
 
@@ -93,8 +118,12 @@ def match_contacts(pair, contact, count, memory_out):
     for k in range(count):
         if match[k] >= 0:
             buckets[match[k]] = k
+    indexed = False
     for k in range(count if before > 0 else 0):
         if match[k] < 0:
-            match[k] = _nearest(pair, contact, k, before, memory_out)
+            if not indexed:
+                _index_pairs(last, before, buckets, size, mask)
+                indexed = True
+            match[k] = _nearest(pair, contact, k, before, size, mask, memory_out)
             if match[k] >= 0:
                 buckets[match[k]] = k
