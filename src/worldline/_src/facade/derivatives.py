@@ -115,6 +115,8 @@ class _Layout(NamedTuple):
     fields: dict[str, tuple[np.ndarray, np.ndarray]]
     """By field of `Seeds`: columns of controls, and the numbers of the model they are."""
     control_names: tuple[str, ...]
+    all_columns: Seeds
+    """Directions of the Jacobians by state and controls."""
 
 
 def require_tangent(world: World) -> StepTangent:
@@ -154,7 +156,7 @@ def apply_step_jvp(world: World, state: Array, control: Array | None) -> Array:
     u = np.zeros(len(layout.control_names))
     if control is not None:
         u = values.dof_vector(control, len(u), "control tangent")
-    return _columns(world, tangent, layout, x[None], u[None])[:, 0]
+    return _columns(world, tangent, layout, _seeds(world, layout, x[None], u[None]))[:, 0]
 
 
 def parameter_jacobian(world: World) -> Array:
@@ -172,8 +174,8 @@ def jacobians(world: World) -> tuple[Array, Array]:
 def _jacobians(
     world: World, tangent: StepTangent, layout: _Layout, mode: ContactGradientMode | None = None
 ) -> tuple[Array, Array]:
-    n, m = len(layout.state_names), len(layout.control_names)
-    whole = _columns(world, tangent, layout, np.eye(n + m)[:, :n], np.eye(n + m)[:, n:], mode)
+    n = len(layout.state_names)
+    whole = _columns(world, tangent, layout, layout.all_columns, mode)
     return whole[:, :n], whole[:, n:]
 
 
@@ -181,17 +183,16 @@ def _columns(
     world: World,
     tangent: StepTangent,
     layout: _Layout,
-    x: Array,
-    u: Array,
+    seeds: Seeds,
     mode: ContactGradientMode | None = None,
 ) -> Array:
-    """Derivatives along rows of tangents `x` and controls `u`, (tangent dimension, rows)."""
+    """Derivatives along directions, (tangent dimension, directions)."""
     mode = mode or world.contact_gradient_mode
     relaxed = mode is ContactGradientMode.COMPLEMENTARITY_AWARE
-    made = tangent.differentiate(_seeds(world, layout, x, u), relaxed)
+    made = tangent.differentiate(seeds, relaxed)
     if mode is ContactGradientMode.PRE_CONTACT_SURROGATE:
         made = _with_phantoms(world, tangent, made)
-    return np.concatenate(made)[layout.tangent]
+    return made.rows[layout.tangent]
 
 
 def _with_phantoms(world: World, tangent: StepTangent, made: Sensitivities) -> Sensitivities:
@@ -199,8 +200,8 @@ def _with_phantoms(world: World, tangent: StepTangent, made: Sensitivities) -> S
     terms = phantom_terms(world, tangent.replayed(Seeds()).q)
     if terms is None:
         return made
-    pull = terms[0] @ made.displacement + terms[1] @ made.velocity
-    return made._replace(velocity=made.velocity + pull)
+    made.velocity[:] += terms[0] @ made.displacement + terms[1] @ made.velocity
+    return made
 
 
 def _seeds(world: World, layout: _Layout, x: Array, u: Array) -> Seeds:
@@ -246,12 +247,16 @@ def _new_layout(world: World, runtime: Runtime) -> _Layout:
         tangent.append(rows)
         names += numbered(variable.name, len(rows))
     controls = state_vectors.own_space(world, control=True, rigid_only=False)
-    return _Layout(
+    layout = _Layout(
         np.concatenate([np.zeros(0, np.int64), *tangent]),
         tuple(names),
         _control_fields(world, runtime, controls),
         tuple(name for v in controls.variables for name in numbered(v.name, v.dimension)),
+        Seeds(),
     )
+    n, m = len(layout.state_names), len(layout.control_names)
+    unit = np.eye(n + m)
+    return layout._replace(all_columns=_seeds(world, layout, unit[:, :n], unit[:, n:]))
 
 
 def _dofs(world: World, runtime: Runtime, owner: str) -> np.ndarray:

@@ -5,13 +5,26 @@
 `differentiate_islands` takes the place of `solve_islands`: rows of every island are made by the same stages,
 and their solution, which the step found, is differentiated implicitly. `relax_islands` does so with relaxed
 complementarity.
+
+The other stages differentiate the inverse form of a step, r(x) = RNEA(q, v, a) - tau - J^T f = 0 at the
+accelerations a that it found: `residual_of_dynamics` or `residual_of_forces`, `linearize_accelerations` and
+`damp_linearized`. Factors of the mass matrix and of the Hessian are plain numbers, made once and used for all
+directions; `HEADER` says where they are.
 """
 
 from __future__ import annotations
 
+from worldline._src.duals.kind import value_of
 from worldline._src.jit import inline, stage
+from worldline._src.kernels import crba, rnea, velocities
 from worldline._src.kernels.constraints import islands
-from worldline._src.kernels.constraints.row_derivatives import differentiate_rows
+from worldline._src.kernels.constraints.damping import Damped, damping_of
+from worldline._src.kernels.constraints.row_derivatives import (
+    NO_ROWS,
+    differentiate_rows,
+    linearize_rows,
+    solve_island,
+)
 from worldline._src.kernels.constraints.solve import IslandRows
 from worldline._src.kernels.constraints.tables import (
     BOUNCED,
@@ -34,10 +47,35 @@ from worldline._src.kernels.constraints.tables import (
     solve_view,
     work_view,
 )
+from worldline._src.kernels.inertial_forces import inertial_forces
+from worldline._src.kernels.mass_factor import factor, solve_factored
 from worldline._src.kernels.narrowphase import tables as collision
-from worldline._src.kinds import int64
-from worldline._src.model.views import chain_view, control_view, operand_view
-from worldline._src.scalar.memory import address_as, call_stage, matrix
+from worldline._src.kinds import float64, int64
+from worldline._src.model.views import (
+    acceleration_view,
+    articulated_view,
+    chain_view,
+    control_view,
+    dof_view,
+    drive_view,
+    field_view,
+    inertia_view,
+    mass_view,
+    operand_view,
+    passive_view,
+    position_view,
+    step_view,
+    tree_view,
+    velocity_view,
+)
+from worldline._src.scalar.memory import (
+    address_as,
+    address_like,
+    call_stage,
+    constants_like,
+    matrix,
+    vector,
+)
 from worldline._src.step.reaching import trees_of
 
 _CONTACT_ID, _NCONTACT = collision.ENTRY["contact_id"], collision.ENTRY["ncontact"]
@@ -93,3 +131,176 @@ def _differentiate(m, c, args, d, a0):
                 solve_view(m, c, args, d),
                 operands.a,
             )
+
+
+# ---- the inverse form
+
+MODE, MOVES, RELAXED, TREE_M, TREE_C, ROW_M, ROW_C, ROW_ARGS, ROW_D, FACTORS = range(10)
+HEADER = 10
+"""Integers of the header: mode, whether coordinates change, whether complementarity is relaxed; addresses of
+arenas; the address of the plain numbers: M, its factor, that of M + h D, (nv, nv) each, the change of
+accelerations by damping and pivots, (nv,) each, and Hessians of islands."""
+MAKE, AGAIN, FORCES = range(3)
+"""Modes: make rows and factors; make rows; derivatives of generalized forces alone."""
+
+
+def factor_numbers(nv: int) -> int:
+    """How many plain numbers `FACTORS` holds."""
+    return 4 * nv * nv + 2 * nv
+
+
+@stage
+def residual_of_dynamics(m, c, args, d):
+    """poses, velocities, link forces, tau, a -> dof_u: forces that a needs, less those that act."""
+    operands, acc = operand_view(m, c, d), acceleration_view(m, c, d)
+    residual = articulated_view(m, c, d).dof_u
+    velocities.accelerate_world(field_view(m, c, d).gravity, 1, acc.link_A)
+    rnea.rnea(
+        tree_view(m, c, d),
+        inertia_view(m, c, d),
+        position_view(m, c, d),
+        velocity_view(m, c, d),
+        operands.a,
+        acc,
+        residual,
+    )
+    for k in range(residual.shape[0]):
+        residual[k] = residual[k] - operands.tau[k]
+
+
+@stage
+def residual_of_forces(m, c, args, d):
+    """tau -> dof_u: minus its derivatives."""
+    tau, residual = operand_view(m, c, d).tau, articulated_view(m, c, d).dof_u
+    for k in range(residual.shape[0]):
+        residual[k] = value_of(tau[k]) - tau[k]
+
+
+@stage
+def factor_mass(m, c, args, d):
+    """poses, composites -> M, its factor and that of M + h D; plain numbers."""
+    tm, tc = address_as(m[TREE_M], int64), address_as(m[TREE_C], float64)
+    dof = dof_view(tm, tc, d)
+    damped = Damped(chain_view(tm, tc, d), passive_view(tm, tc, d), drive_view(tm, tc, d))
+    nv, h = dof.dof_parent.shape[0], step_view(tm, tc, d).time_step[0]
+    numbers = address_as(m[FACTORS], float64)
+    M, diagonal = matrix(numbers, 0, nv, nv), vector(numbers, 3 * nv * nv, nv)
+    crba.crba(dof, inertia_view(tm, tc, d), position_view(tm, tc, d), mass_view(tm, tc, d).link_crb, M)
+    factor(dof, M, matrix(numbers, nv * nv, nv, nv))
+    for i in range(nv):
+        diagonal[i] = M[i, i]
+        M[i, i] = M[i, i] + h * damping_of(damped, i)
+    factor(dof, M, matrix(numbers, 2 * nv * nv, nv, nv))
+    for i in range(nv):
+        M[i, i] = diagonal[i]
+
+
+@stage
+def linearize_accelerations(m, c, args, d):
+    """dof_u, islands, solved a -> a with its derivatives."""
+    tm, tc = address_as(m[TREE_M], int64), constants_like(m[TREE_C], d)
+    a, residual = operand_view(tm, tc, d).a, articulated_view(tm, tc, d).dof_u
+    nv, numbers = residual.shape[0], address_as(m[FACTORS], float64)
+    if m[ROW_M] != 0:
+        rows_m, rows_c = address_as(m[ROW_M], int64), constants_like(m[ROW_C], d)
+        rows_args, rows_d = address_as(m[ROW_ARGS], int64), address_like(m[ROW_D], d)
+        _linearize_islands(m, rows_m, rows_c, rows_args, rows_d, matrix(numbers, 0, nv, nv), residual, a)
+    # trees without rows
+    solve_factored(dof_view(tm, tc, d), matrix(numbers, nv * nv, nv, nv), residual)
+    for k in range(nv):
+        a[k] = a[k] - residual[k]
+
+
+@inline
+def _linearize_islands(header, m, c, args, d, M, residual_io, a_io):
+    """Accelerations of islands with rows; their residuals become zero."""
+    tm, tc, td = trees_of(args, d)
+    program, island = program_view(m, c, args, d).program, island_view(m, c, args, d)
+    v, counter = operand_view(tm, tc, td).v, island.counter
+    a0 = RELAXATION if header[RELAXED] == 1 else 0.0
+    nv, numbers = residual_io.shape[0], address_as(header[FACTORS], float64)
+    # pivots of all islands, then their Hessians
+    at, before = 3 * nv * nv + nv, 3 * nv * nv + 2 * nv
+    pair = contact_frame_view(m, c, args, d).contact_row
+    if args[COLLISION_M] != 0:
+        hm, ha = address_as(args[COLLISION_M], int64), address_as(args[COLLISION_ARGS], int64)
+        pair = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
+    for i in range(counter[ISLANDS]):
+        n = islands.open_island(pair, i, island)
+        args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = n, islands.padded_columns(n)
+        # views are cut by the size of the island at hand
+        solution, work = solve_view(m, c, args, d), work_view(m, c, args, d)
+        H, pivot = matrix(numbers, before, n, n), vector(numbers, at, n)
+        at, before = at + n, before + n * n
+        x = work.vectors[0]
+        if header[MODE] == FORCES:
+            if pivot[0] != NO_ROWS:
+                for j in range(n):
+                    x[j] = residual_io[solution.column_dof[j]]
+                solve_island(H, pivot, x)
+        else:
+            motion = motion_view(m, c, args, d)
+            for j in range(n):
+                motion.island_v[j] = v[motion.column_dof[j]]
+            counter[ROWS], counter[BOUNCED] = 0, 0
+            for k in range(counter[ROW_STAGES]):
+                call_stage(program[FIRST_ROW_LINK + k], m, c, args, d)
+            if counter[ROWS] > 0:
+                linearize_rows(
+                    chain_view(tm, tc, td),
+                    control_view(tm, tc, td).a_target,
+                    a0,
+                    M,
+                    residual_io,
+                    IslandRows(
+                        member_view(m, c, args, d),
+                        row_view(m, c, args, d),
+                        row_note_view(m, c, args, d),
+                        contact_frame_view(m, c, args, d),
+                    ),
+                    work,
+                    solution,
+                    header[MODE] == MAKE,
+                    H,
+                    pivot,
+                )
+            else:
+                pivot[0] = NO_ROWS
+        if pivot[0] != NO_ROWS:
+            for j in range(n):
+                k = solution.column_dof[j]
+                a_io[k] = a_io[k] - x[j]
+                residual_io[k] = 0.0
+
+
+@stage
+def damp_linearized(m, c, args, d):
+    """a, poses -> a with joint damping taken at the end of the step, and its derivatives.
+
+    With w = (M + h D)^-1 h D a the damped accelerations are a - w, and dw = (M + h D)^-1 (h D da - dM w).
+    """
+    tm, tc = address_as(m[TREE_M], int64), constants_like(m[TREE_C], d)
+    dof, a, work = dof_view(tm, tc, d), operand_view(tm, tc, d).a, articulated_view(tm, tc, d)
+    damped = Damped(chain_view(tm, tc, d), passive_view(tm, tc, d), drive_view(tm, tc, d))
+    nv, h, numbers = a.shape[0], step_view(tm, tc, d).time_step[0], address_as(m[FACTORS], float64)
+    L, w = matrix(numbers, 2 * nv * nv, nv, nv), vector(numbers, 3 * nv * nv, nv)
+    for k in range(nv):
+        work.dof_u[k] = h * damping_of(damped, k) * a[k]
+    if m[MODE] == MAKE:
+        for k in range(nv):
+            w[k] = value_of(work.dof_u[k])
+        solve_factored(dof, L, w)
+    if m[MOVES] == 1:
+        inertial_forces(
+            tree_view(tm, tc, d),
+            inertia_view(tm, tc, d),
+            position_view(tm, tc, d),
+            w,
+            acceleration_view(tm, tc, d),
+            work.dof_D,
+        )
+        for k in range(nv):
+            work.dof_u[k] = work.dof_u[k] - (work.dof_D[k] - value_of(work.dof_D[k]))
+    solve_factored(dof, L, work.dof_u)
+    for k in range(nv):
+        a[k] = a[k] - work.dof_u[k]

@@ -11,6 +11,13 @@ and H = M + J^T W J the Hessian of the active set. The gradient in dual numbers 
 so one Newton step from the solution, with one factorisation for all directions, gives da/dx; its value
 part takes off what the solver left.
 
+With the accelerations a held, M (a - a_smooth) is the residual of inverse dynamics,
+
+    r(x) = RNEA(q, v, a) - tau,
+
+whose derivatives need neither M nor a_smooth in dual numbers (`linearize_rows`). H holds values alone, so one
+factorisation serves every direction of the step.
+
 Contacts that obey Coulomb's law have the slip of the solution taken off their normal target
 (`contact/coulomb.py`). With it the slack of the normal is r_0 + |mu r_t|, and the matrix is not symmetric:
 every such contact adds (J^T W e_0) (d|mu r_t| / da).
@@ -51,6 +58,12 @@ from worldline._src.scalar.ops import constant, sqrt
 
 SLIDING_CONE = -1.0
 """Weight of rows that bring a block of their own to the Hessian."""
+
+
+NO_ROWS = -2.0
+"""First pivot of an island without rows."""
+SYMMETRIC = -1.0
+"""First pivot of an island whose Hessian is symmetric: it has none."""
 
 
 @inline
@@ -143,19 +156,13 @@ def _relax(M, rows, notes, n, slack, columns, a0, force_io, weight_io, share_out
 
 
 @inline
-def _gradient(M, rows, notes, n, a, smooth, force, weight, g_out):
-    """M (a - a_smooth) - J^T f. A force may be zero and its derivatives not, unless its row does not act."""
-    columns = a.shape[0]
-    for i in range(columns):
-        total = constant(0.0, g_out[i])
-        for j in range(columns):
-            total = total + M[i, j] * (a[j] - smooth[j])
-        g_out[i] = total
+def _take_off_forces(rows, notes, n, columns, force, weight, g_io):
+    """g -= J^T f. A force may be zero and its derivatives not, unless its row does not act."""
     for k in range(n):
         if weight[k] != 0.0 or force[k] != 0.0:
             first, end = _span(notes, k, columns)
             for j in range(first, min(end, columns)):
-                g_out[j] = g_out[j] - rows.J[k, j] * force[k]
+                g_io[j] = g_io[j] - rows.J[k, j] * force[k]
 
 
 @inline
@@ -249,34 +256,51 @@ def _add_de_saxce_terms(island, frames, rows, slack, weight, share, work_out, H_
 
 
 @inline
-def _eliminate(H_io, x_io):
-    """x = H^-1 x by elimination with partial pivoting; plain numbers in H, dual numbers in x."""
+def _factor_with_pivots(H_io, pivot_out):
+    """H = P L U with partial pivoting; multipliers below the diagonal, inverse pivots on it."""
     n = H_io.shape[0]
     for k in range(n):
         best = k
         for i in range(k + 1, n):
             if abs(H_io[i, k]) > abs(H_io[best, k]):
                 best = i
+        pivot_out[k] = best
         if best != k:
             for j in range(n):
                 H_io[k, j], H_io[best, j] = H_io[best, j], H_io[k, j]
-            x_io[k], x_io[best] = x_io[best], x_io[k]
+        inverse = 1.0 / H_io[k, k]
+        H_io[k, k] = inverse
         for i in range(k + 1, n):
-            factor = H_io[i, k] / H_io[k, k]
+            factor = H_io[i, k] * inverse
+            H_io[i, k] = factor
             if factor != 0.0:
                 for j in range(k + 1, n):
                     H_io[i, j] -= factor * H_io[k, j]
-                x_io[i] = x_io[i] - factor * x_io[k]
-    for i in range(n - 1, -1, -1):
-        y = x_io[i]
-        for j in range(i + 1, n):
-            y = y - H_io[i, j] * x_io[j]
-        x_io[i] = y / H_io[i, i]
 
 
 @inline
-def _solve(H_io, x_io):
-    """x = H^-1 x by Cholesky's method, lower triangle; plain numbers in H, dual numbers in x."""
+def _solve_with_pivots(H, pivot, x_io):
+    """x = H^-1 x from the factors of `_factor_with_pivots`; plain numbers in H, dual numbers in x."""
+    n = H.shape[0]
+    for k in range(n):
+        best = int(pivot[k])
+        if best != k:
+            x_io[k], x_io[best] = x_io[best], x_io[k]
+    for i in range(n):
+        y = x_io[i]
+        for j in range(i):
+            y = y - H[i, j] * x_io[j]
+        x_io[i] = y
+    for i in range(n - 1, -1, -1):
+        y = x_io[i]
+        for j in range(i + 1, n):
+            y = y - H[i, j] * x_io[j]
+        x_io[i] = y * H[i, i]
+
+
+@inline
+def _factor(H_io):
+    """Cholesky's factor in the lower triangle, with the inverse of its diagonal."""
     n = H_io.shape[0]
     for k in range(n):
         total = H_io[k, k]
@@ -289,16 +313,69 @@ def _solve(H_io, x_io):
             for j in range(k):
                 total -= H_io[i, j] * H_io[k, j]
             H_io[i, k] = total * inverse
+
+
+@inline
+def _solve(H, x_io):
+    """x = H^-1 x from Cholesky's factor; plain numbers in H, dual numbers in x."""
+    n = H.shape[0]
     for i in range(n):
         y = x_io[i]
         for j in range(i):
-            y = y - H_io[i, j] * x_io[j]
-        x_io[i] = y * H_io[i, i]
+            y = y - H[i, j] * x_io[j]
+        x_io[i] = y * H[i, i]
     for i in range(n - 1, -1, -1):
-        y = x_io[i] * H_io[i, i]
+        y = x_io[i] * H[i, i]
         x_io[i] = y
         for j in range(i):
-            x_io[j] = x_io[j] - H_io[i, j] * y
+            x_io[j] = x_io[j] - H[i, j] * y
+
+
+@inline
+def solve_island(H, pivot, x_io):
+    """x = H^-1 x from the factors of an island; see SYMMETRIC."""
+    if pivot[0] == SYMMETRIC:
+        _solve(H, x_io)
+    else:
+        _solve_with_pivots(H, pivot, x_io)
+
+
+@inline
+def _rows_at_solution(chain, prescribed, a0, island_io, work_out, solution_out, M):
+    """Slacks, forces, weights and shares of the rows at the solution; returns how many have De Saxce's slip.
+
+    Weights and shares are plain numbers in the second row of work_out.slack.
+    """
+    rows, notes = island_io.rows, island_io.notes
+    n, a = solution_out.counter[ROWS], solution_out.island_a
+    columns = a.shape[0]
+    hide_prescribed(solution_out.column_dof[:columns], chain.dof_mobile, prescribed, n, rows.J, rows.aref)
+    slack, force = work_out.slack[0], solution_out.row_force
+    weight = vector(pointer_as(work_out.slack[1], float64), 0, n)
+    _slacks(rows, notes, n, a, slack)
+    corrected = _de_saxce(island_io.members, island_io.frames, rows, slack)
+    _forces(rows, n, slack, force, weight)
+    share = vector(pointer_as(work_out.slack[1], float64), n, n)
+    for k in range(n):
+        share[k] = 1.0
+    if a0 > 0.0:
+        _relax(M, rows, notes, n, slack, columns, a0, force, weight, share)
+    return corrected
+
+
+@inline
+def _factored_hessian(island_io, corrected, work_out, M, n, H_out, pivot_out):
+    """Factors of the Hessian of the active set."""
+    rows, notes, slack = island_io.rows, island_io.notes, work_out.slack[0]
+    weight = vector(pointer_as(work_out.slack[1], float64), 0, n)
+    share = vector(pointer_as(work_out.slack[1], float64), n, n)
+    _hessian(M, rows, notes, n, slack, weight, share, work_out.cone_C, H_out)
+    pivot_out[0] = SYMMETRIC
+    if corrected > 0:
+        _add_de_saxce_terms(island_io.members, island_io.frames, rows, slack, weight, share, work_out, H_out)
+        _factor_with_pivots(H_out, pivot_out)
+    else:
+        _factor(H_out)
 
 
 @kernel
@@ -309,38 +386,60 @@ def differentiate_rows(chain, prescribed, a0, island_io, work_out, solution_out,
     acceleration a0 [m/s^2] above zero, complementarity is relaxed.
     O(n^3 / 6 + rows n^2 / 2) for plain numbers, O(n^2 + rows n) for dual numbers.
     """
-    rows, notes = island_io.rows, island_io.notes
-    n = solution_out.counter[ROWS]
     gather_accelerations(a_io, solution_out)
-    smooth, a = solution_out.island_smooth, solution_out.island_a
-    columns = a.shape[0]
-    hide_prescribed(solution_out.column_dof[:columns], chain.dof_mobile, prescribed, n, rows.J, rows.aref)
+    smooth, a, M = solution_out.island_smooth, solution_out.island_a, solution_out.M
+    columns, n, force = a.shape[0], solution_out.counter[ROWS], solution_out.row_force
+    corrected = _rows_at_solution(chain, prescribed, a0, island_io, work_out, solution_out, M)
 
-    # slacks and forces at the solution
-    slack, force = work_out.slack[0], solution_out.row_force
+    # g = M (a - a_smooth) - J^T f
+    g = work_out.vectors[0]
+    for i in range(columns):
+        total = constant(0.0, g[i])
+        for j in range(columns):
+            total = total + M[i, j] * (a[j] - smooth[j])
+        g[i] = total
     weight = vector(pointer_as(work_out.slack[1], float64), 0, n)
-    _slacks(rows, notes, n, a, slack)
-    corrected = _de_saxce(island_io.members, island_io.frames, rows, slack)
-    _forces(rows, n, slack, force, weight)
-    share = vector(pointer_as(work_out.slack[1], float64), n, n)
-    for k in range(n):
-        share[k] = 1.0
-    if a0 > 0.0:
-        _relax(solution_out.M, rows, notes, n, slack, columns, a0, force, weight, share)
+    _take_off_forces(island_io.rows, island_io.notes, n, columns, force, weight, g)
 
     # a - H^-1 g
-    g = work_out.vectors[0]
-    _gradient(solution_out.M, rows, notes, n, a, smooth, force, weight, g)
     H = matrix(pointer_as(work_out.H, float64), 0, columns, columns)
-    _hessian(solution_out.M, rows, notes, n, slack, weight, share, work_out.cone_C, H)
-    if corrected > 0:
-        _add_de_saxce_terms(island_io.members, island_io.frames, rows, slack, weight, share, work_out, H)
-        _eliminate(H, g)
-    else:
-        _solve(H, g)
+    pivot = vector(pointer_as(work_out.vectors[3], float64), 0, columns)
+    _factored_hessian(island_io, corrected, work_out, M, n, H, pivot)
+    solve_island(H, pivot, g)
     for i in range(columns):
         if a0 > 0.0:
             # the relaxed rows have another solution: values are those of the step
             g[i] = g[i] - value_of(g[i])
         a[i] = a[i] - g[i]
     give_back(chain, solution_out, a_io)
+
+
+@kernel
+def linearize_rows(
+    chain, prescribed, a0, M, residual, island_io, work_out, solution_out, make, H_io, pivot_io
+):
+    """The change -da of an island's accelerations in dual numbers, in its columns of work_out.vectors[0].
+
+    residual: RNEA(q, v, a) - tau of every degree of freedom, in dual numbers. M: the mass matrix of all
+    trees, plain numbers. H_io, pivot_io: factors of the Hessian, made where `make` is true.
+    O(n^2 + rows n) in dual numbers.
+    """
+    a, island_M = solution_out.island_a, solution_out.M
+    columns, n, column_dof = a.shape[0], solution_out.counter[ROWS], solution_out.column_dof
+    for i in range(columns):
+        a[i] = solution_out.a_last[column_dof[i]]
+        if make or a0 > 0.0:
+            for j in range(columns):
+                island_M[i, j] = M[column_dof[i], column_dof[j]]
+    corrected = _rows_at_solution(chain, prescribed, a0, island_io, work_out, solution_out, island_M)
+    g = work_out.vectors[0]
+    for i in range(columns):
+        g[i] = residual[column_dof[i]]
+    weight = vector(pointer_as(work_out.slack[1], float64), 0, n)
+    _take_off_forces(island_io.rows, island_io.notes, n, columns, solution_out.row_force, weight, g)
+    if make:
+        _factored_hessian(island_io, corrected, work_out, island_M, n, H_io, pivot_io)
+    solve_island(H_io, pivot_io, g)
+    if a0 > 0.0:
+        for i in range(columns):
+            g[i] = g[i] - value_of(g[i])
