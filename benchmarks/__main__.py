@@ -20,6 +20,7 @@ NAMES = (
     "stepping",
     "sensors",
     "derivatives",
+    "dynamics_derivatives",
     "contact_scenes",
     "real_robots",
     "heaps",

@@ -10,6 +10,7 @@ import pytest
 import worldline.model as wm
 from trees import KINDS, random_inertia, random_pose, random_tree
 from worldline._src.jit import DISABLED
+from worldline._src.step import derivatives
 from worldline.model import ModelBuilder
 
 pytestmark = pytest.mark.skipif(DISABLED, reason="dual numbers need the compiler")
@@ -89,51 +90,103 @@ def test_inverse_and_forward_undo_each_other():
     close(M @ back.dqdd_dtau, np.eye(len(v)), 1e-8)
 
 
-@pytest.mark.parametrize("floating", [False, True])
-def test_those_of_pinocchio(floating):
-    pin = pytest.importorskip("pinocchio", reason="Pinocchio (package pin) is the yardstick of this test")
-    rng = np.random.default_rng(12)
+def pinocchio_twin(pin, rng, bodies, floating):
+    """A random tree of hinges, slides and balls in both libraries.
+
+    A floating base is three slides and a ball: the displacements of both libraries are then the same.
+    """
     gravity = rng.normal(size=3) * 5.0
     builder, theirs = ModelBuilder(gravity=gravity), pin.Model()
     theirs.gravity.linear = gravity
-    joints = []
-    # a floating base is three slides and a ball: the displacements of both libraries are then the same
-    kinds = ["slides", "ball"] if floating else ["hinge"]
-    for i, kind in enumerate(kinds + ["hinge"] * 4):
+    joints, parents = [], []
+    kinds = ["slides", "ball"] if floating else []
+    kinds += rng.choice(["hinge", "hinge", "slide", "ball"], size=bodies).tolist()
+    for i, kind in enumerate(kinds):
         mass = rng.uniform(0.5, 2.0)
         com, inertia = rng.uniform(-0.1, 0.1, 3), random_inertia(rng, mass)
         link = builder.add_link(mass=mass, com=com, inertia=inertia)
         pose, axis = random_pose(rng), rng.normal(size=3)
         axis /= np.linalg.norm(axis)
-        frames = {"parent": i - 1, "child": link, "parent_xform": pose}
+        # on the chain from the last body to the root: Pinocchio counts on depth-first order
+        parent, first = i - 1, 1 if floating else 0
+        while parent > first and rng.uniform() < 0.4:
+            parent = parents[parent]
+        parents.append(parent)
+        frames = {"parent": parent, "child": link, "parent_xform": pose}
         if kind == "slides":
             joints.append(builder.add_joint_translational(**frames))
             like = pin.JointModelTranslation()
         elif kind == "ball":
             joints.append(builder.add_joint_ball(**frames))
             like = pin.JointModelSpherical()
+        elif kind == "slide":
+            joints.append(builder.add_joint_prismatic(axis=axis, **frames))
+            like = pin.JointModelPrismaticUnaligned(axis)
         else:
             joints.append(builder.add_joint_revolute(axis=axis, **frames))
             like = pin.JointModelRevoluteUnaligned(axis)
-        number = theirs.addJoint(i, like, pin.XYZQUATToSE3(pose), f"joint{i}")
+        number = theirs.addJoint(parent + 1, like, pin.XYZQUATToSE3(pose), f"joint{i}")
         theirs.appendBodyToJoint(number, pin.Inertia(mass, com, inertia), pin.SE3.Identity())
     builder.add_articulation(joints)
-    model, data = builder.finalize(), theirs.createData()
-    q = wm.random_configuration(model, rng)
-    v, a, tau = rng.normal(size=(3, model.joint_dof_count))
+    return builder.finalize(), theirs
 
-    made = wm.inverse_dynamics_derivatives(model, q, v, a)
-    dq, dv, da = pin.computeRNEADerivatives(theirs, data, q, v, a)
-    upper = np.triu(da)
-    for ours, expected in zip(made, (dq, dv, upper + np.triu(upper, 1).T), strict=True):
-        close(ours, expected, 1e-11)
-    made = wm.forward_dynamics_derivatives(model, q, v, tau)
-    dq, dv, dtau = pin.computeABADerivatives(theirs, data, q, v, tau)
-    upper = np.triu(dtau)
-    for ours, expected in zip(made, (dq, dv, upper + np.triu(upper, 1).T), strict=True):
-        close(ours, expected, 1e-10)
 
-    made = wm.centroidal_derivatives(model, q, v)
-    dh_dq, _, _, dhdot_da = pin.computeCentroidalDynamicsDerivatives(theirs, data, q, v, a)
-    close(made.momentum_dq, np.concatenate([dh_dq[3:], dh_dq[:3]]), 1e-11)
-    close(made.momentum_dqd, np.concatenate([dhdot_da[3:], dhdot_da[:3]]), 1e-11)
+def symmetric(upper):
+    upper = np.triu(upper)
+    return upper + np.triu(upper, 1).T
+
+
+@pytest.mark.parametrize("floating", [False, True])
+def test_those_of_pinocchio_on_random_trees(floating):
+    pin = pytest.importorskip("pinocchio", reason="Pinocchio (package pin) is the yardstick of this test")
+    rng = np.random.default_rng(12)
+    for _ in range(100):
+        model, theirs = pinocchio_twin(pin, rng, int(rng.integers(2, 13)), floating)
+        data = theirs.createData()
+        q = wm.random_configuration(model, rng)
+        v, a, tau = rng.normal(size=(3, model.joint_dof_count))
+        made = wm.inverse_dynamics_derivatives(model, q, v, a)
+        dq, dv, da = pin.computeRNEADerivatives(theirs, data, q, v, a)
+        for ours, expected in zip(made, (dq, dv, symmetric(da)), strict=True):
+            close(ours, expected, 1e-11)
+        made = wm.forward_dynamics_derivatives(model, q, v, tau)
+        dq, dv, dtau = pin.computeABADerivatives(theirs, data, q, v, tau)
+        for ours, expected in zip(made, (dq, dv, symmetric(dtau)), strict=True):
+            close(ours, expected, 1e-9)
+        made = wm.centroidal_derivatives(model, q, v)
+        dh_dq, _, _, dhdot_da = pin.computeCentroidalDynamicsDerivatives(theirs, data, q, v, a)
+        close(made.momentum_dq, np.concatenate([dh_dq[3:], dh_dq[:3]]), 1e-10)
+        close(made.momentum_dqd, np.concatenate([dhdot_da[3:], dhdot_da[:3]]), 1e-10)
+
+
+def test_analytic_derivatives_are_those_in_dual_numbers(monkeypatch):
+    rng = np.random.default_rng(4)
+    model = random_tree(rng, 2 * len(KINDS), passive=True)
+    turns = np.concatenate(
+        [
+            np.arange(end - 3, end)
+            for q0, q1, start, end in zip(
+                model.joint_q_start[:-1],
+                model.joint_q_start[1:],
+                model.joint_qd_start[:-1],
+                model.joint_qd_start[1:],
+                strict=True,
+            )
+            if q1 - q0 != end - start
+        ]
+    )
+    stiffness = model.joint_stiffness.copy()
+    stiffness[turns] = 0.0
+    model.update(joint_stiffness=stiffness)
+    q = wm.random_configuration(model, rng, worlds=5)
+    v, a = rng.normal(size=(2, 5, model.joint_dof_count))
+    cases = (
+        (wm.inverse_dynamics_derivatives, a),
+        (wm.forward_dynamics_derivatives, wm.inverse_dynamics(model, q, v, a)),
+    )
+    assert derivatives._is_analytic(model)
+    analytic = [function(model, q, v, last) for function, last in cases]
+    monkeypatch.setattr(derivatives, "_is_analytic", lambda model: False)
+    for made, (function, last) in zip(analytic, cases, strict=True):
+        for ours, expected in zip(made, function(model, q, v, last), strict=True):
+            close(ours, expected, 1e-11 if function is wm.inverse_dynamics_derivatives else 1e-8)

@@ -29,6 +29,7 @@ def units(scalar: str) -> list[Unit]:
     from worldline._src.kernels.broadphase.every_pair import every_pair
     from worldline._src.lcp import entries  # noqa: F401
     from worldline._src.step import (
+        derivatives,
         fixed_constraints,
         ik_stages,
         lane_runner,
@@ -38,6 +39,7 @@ def units(scalar: str) -> list[Unit]:
         stepping,
     )
     from worldline._src.step.constraints import all_stages
+    from worldline._src.step.derivative_stages import factor_mass
     from worldline._src.step.evaluate import SCALARS
     from worldline._src.step.step_derivatives import dual_stages
 
@@ -53,8 +55,9 @@ def units(scalar: str) -> list[Unit]:
     if scalar == "float":
         others = {loop for name, loop in loops if name != scalar}
         found = [one for one in Entry.registry if one not in others]
-        stages += [*all_stages(), every_pair]
+        stages += [*all_stages(), every_pair, factor_mass]
     if scalar != "dual":
+        stages += [stage for program in derivatives.ANALYTIC_PROGRAMS for stage in program.stages]
         stages += [*fixed_constraints.STAGES, *fixed_constraints.SENSOR_STAGES]
         stages += [ik_stages.inverse_kinematics, ik_stages.inverse_kinematics_rows]
     kind = SCALARS[scalar][0]

@@ -21,6 +21,8 @@ from worldline._src.kernels.constraints import islands
 from worldline._src.kernels.constraints.damping import Damped, damping_of
 from worldline._src.kernels.constraints.row_derivatives import (
     NO_ROWS,
+    HessianFactors,
+    InverseForm,
     differentiate_rows,
     linearize_rows,
     solve_island,
@@ -249,9 +251,7 @@ def _linearize_islands(header, m, c, args, d, M, residual_io, a_io):
                 linearize_rows(
                     chain_view(tm, tc, td),
                     control_view(tm, tc, td).a_target,
-                    a0,
-                    M,
-                    residual_io,
+                    InverseForm(a0, header[MODE] == MAKE, M, residual_io),
                     IslandRows(
                         member_view(m, c, args, d),
                         row_view(m, c, args, d),
@@ -260,9 +260,7 @@ def _linearize_islands(header, m, c, args, d, M, residual_io, a_io):
                     ),
                     work,
                     solution,
-                    header[MODE] == MAKE,
-                    H,
-                    pivot,
+                    HessianFactors(H, pivot),
                 )
             else:
                 pivot[0] = NO_ROWS

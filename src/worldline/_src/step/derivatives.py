@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derivatives of kinematics and dynamics as matrices.
 
-The kernels run in dual numbers, once for every direction, so derivatives are exact to rounding and follow
-from the code that computes the values; nothing is differenced. A column of the derivative by position is the
-change per unit of displacement of one degree of freedom, as `integrate` moves it, with the numbers in `qd`,
-`qdd` and `tau` held. Joint springs, dampers, armature and compensated gravity are part of it.
+Those of inverse and forward dynamics are analytic (`kernels/rnea_derivatives.py`), in lanes where there are
+several worlds. Elsewhere, and for custom joints, compensated gravity, springs of orientations and kinematic
+bodies, the kernels run in dual numbers, once for every direction. Nothing is differenced. A column of the
+derivative by position is the change per unit of displacement of one degree of freedom, as `integrate` moves
+it, with the numbers in `qd`, `qdd` and `tau` held. Joint springs, dampers, armature and
+compensated gravity are part of it.
 
 Operands may have a world dimension; so have the results then.
 """
@@ -20,7 +22,15 @@ from worldline._src.errors import OperationError
 from worldline._src.jit import DISABLED
 from worldline._src.model.model import Model, takes_model
 from worldline._src.spatial.poses import Array, VectorLike
-from worldline._src.step import programs, runner
+from worldline._src.step import evaluate as evaluation
+from worldline._src.step import programs, runner, stages
+from worldline._src.step.dual_step import quaternions
+from worldline._src.step.dynamics_derivative_stages import (
+    forward_dynamics_jacobians,
+    inverse_dynamics_jacobians,
+    tail_size,
+    take_accelerations,
+)
 from worldline._src.step.evaluate import NO_ARGS, WITH_GRAVITY, Program, compiled, evaluate, new_arena
 
 
@@ -67,7 +77,13 @@ class CentroidalDerivatives(NamedTuple):
 
 @takes_model
 def inverse_dynamics_derivatives(
-    model: Model, q: VectorLike, qd: VectorLike, qdd: VectorLike
+    model: Model,
+    q: VectorLike,
+    qd: VectorLike,
+    qdd: VectorLike,
+    *,
+    threads: int = 1,
+    lanes: int | None = None,
 ) -> InverseDynamicsDerivatives:
     """Derivatives of `inverse_dynamics` by displacement, velocity and acceleration.
 
@@ -76,6 +92,8 @@ def inverse_dynamics_derivatives(
         q: joint coordinates, ([worlds,] joint_coord_count).
         qd: joint velocities, ([worlds,] joint_dof_count).
         qdd: joint accelerations, ([worlds,] joint_dof_count).
+        threads: worlds are spread over this many threads.
+        lanes: worlds per instruction.
 
     Example:
         >>> from worldline.model import ModelBuilder, inverse_dynamics_derivatives
@@ -87,6 +105,9 @@ def inverse_dynamics_derivatives(
         >>> made.dtau_dq.round(6).tolist(), made.dtau_dqdd.tolist()  # m g l and m l^2
         ([[9.81]], [[1.0]])
     """
+    if _is_analytic(model):
+        made = _analytic(model, _INVERSE_DYNAMICS, (q, qd, qdd), threads, lanes)
+        return InverseDynamicsDerivatives(*made)
     program = programs.INVERSE_DYNAMICS
     if model.is_relieved:
         program = programs.RELIEVED[id(program)]
@@ -96,7 +117,13 @@ def inverse_dynamics_derivatives(
 
 @takes_model
 def forward_dynamics_derivatives(
-    model: Model, q: VectorLike, qd: VectorLike, tau: VectorLike
+    model: Model,
+    q: VectorLike,
+    qd: VectorLike,
+    tau: VectorLike,
+    *,
+    threads: int = 1,
+    lanes: int | None = None,
 ) -> ForwardDynamicsDerivatives:
     """Derivatives of `forward_dynamics` by displacement, velocity and generalized force.
 
@@ -105,7 +132,12 @@ def forward_dynamics_derivatives(
         q: joint coordinates, ([worlds,] joint_coord_count).
         qd: joint velocities, ([worlds,] joint_dof_count).
         tau: generalized forces, ([worlds,] joint_dof_count).
+        threads: worlds are spread over this many threads.
+        lanes: worlds per instruction.
     """
+    if _is_analytic(model) and not model.body_kinematic.any():
+        made = _analytic(model, _FORWARD_DYNAMICS, (q, qd, tau), threads, lanes)
+        return ForwardDynamicsDerivatives(*made)
     program = programs.FORWARD_DYNAMICS
     if model.is_relieved:
         program = programs.RELIEVED[id(program)]
@@ -129,6 +161,57 @@ def centroidal_derivatives(model: Model, q: VectorLike, qd: VectorLike) -> Centr
     """Derivatives of `momentum`, angular, then linear, about the centre of mass."""
     return CentroidalDerivatives(*_columns(model, programs.MOMENTUM, (q, qd), (6,), NO_ARGS))
 
+
+def _is_analytic(model: Model) -> bool:
+    """Whether `kernels/rnea_derivatives.py` has all that acts on the joints of a model."""
+    if model.is_relieved or model.arenas.sizes["nbend"]:
+        return False
+    if model.joint_coord_count == model.joint_dof_count:
+        return True
+    # springs of orientations depend on displacements by the logarithm of a rotation
+    turns = quaternions(model)[:, 1:] + np.arange(3)
+    return not model.joint_stiffness[turns].any()
+
+
+def _analytic(
+    model: Model, program: Program, operands: tuple[Any, ...], threads: int, lanes: int | None
+) -> tuple[Array, Array, Array]:
+    """Three matrices that a program leaves behind the fields of its arena."""
+    n = model.joint_dof_count
+    if program not in model.scratch:
+        base = model.arenas.data_size
+        plan = evaluation.plan_of(model, program)
+        plan.table[4], plan.table[9] = base, 3 * n * n
+        size = base + tail_size(n, model.arenas.sizes["nlink"])
+        model.scratch[program] = plan._replace(size=size)
+    args = np.array([1, model.arenas.data_size, 0, 0], np.int64)
+    made = evaluate(model, program, operands, (3, n, n), threads=threads, lanes=lanes, args=args)
+    return made[..., 0, :, :], made[..., 1, :, :], made[..., 2, :, :]
+
+
+_AT_ACCELERATIONS = (stages.no_wrenches, stages.inverse_dynamics, stages.composites)
+_INVERSE_DYNAMICS = Program(
+    "inverse_dynamics_derivatives",
+    (stages.positions, stages.link_velocities, *_AT_ACCELERATIONS, inverse_dynamics_jacobians),
+    ("q", "v", "a"),
+    ("q", "qd", "qdd"),
+    ("nv", "nv"),
+)
+_FORWARD_DYNAMICS = Program(
+    "forward_dynamics_derivatives",
+    (
+        *programs.FORWARD_DYNAMICS.stages,
+        take_accelerations,
+        *_AT_ACCELERATIONS,
+        forward_dynamics_jacobians,
+    ),
+    ("q", "v", "tau"),
+    ("q", "qd", "tau"),
+    ("nv", "nv"),
+    needs_inertia="mobile",
+)
+ANALYTIC_PROGRAMS = (_INVERSE_DYNAMICS, _FORWARD_DYNAMICS)
+"""Programs that leave three matrices behind the fields of their arena."""
 
 PROGRAMS = (
     programs.INVERSE_DYNAMICS,
@@ -185,8 +268,8 @@ def _slopes(model: Model, program: Program, rows: list[Array], count: int, args:
     out = np.empty((count, int(table[9]), 2))
     arenas = model.arenas
     data = new_arena(model, "dual")
-    stages, run = compiled(program, "dual"), runner.runner("dual")
+    addresses, run = compiled(program, "dual"), runner.runner("dual")
     every = (1 << len(rows)) - 1
     span = np.array((0, count, every), np.int64)
-    run(stages, arenas.index, arenas.constant, args, data, table, *flat, out.reshape(-1), span)
+    run(addresses, arenas.index, arenas.constant, args, data, table, *flat, out.reshape(-1), span)
     return out[..., 1]

@@ -93,7 +93,8 @@ class _Plan(NamedTuple):
     """Numbers that an arena has for one world."""
 
 
-def _plan(model: Model, program: Program) -> _Plan:
+def plan_of(model: Model, program: Program) -> _Plan:
+    """Lay a program out for a model; refuses a model that it cannot evaluate."""
     arenas = model.arenas
     if not program.partial:
         require_articulations(model, program.name)
@@ -318,7 +319,7 @@ def _prepare(
     args: np.ndarray,
 ) -> Any:
     """What `evaluate` would do for one world, to be done later with what is in the operands then."""
-    plan = _plan(model, program)
+    plan = plan_of(model, program)
     rows = []
     for value, (name, core) in zip(operands, plan.cores, strict=True):
         row, worlds = _operand(value, core, name)
@@ -339,7 +340,7 @@ def _prepare(
     call = (compiled(program, scalar), arenas[0], arenas.constant, args, data, plan.table)
     call = (*call, x0, x1, x2, x3, out.reshape(-1), _ONE)
     names = tuple(name for name, _ in plan.cores)
-    return Prepared(program.name, names, runner.runner(scalar), call, out, lambda m: _plan(m, program))
+    return Prepared(program.name, names, runner.runner(scalar), call, out, lambda m: plan_of(m, program))
 
 
 def evaluate(
@@ -363,7 +364,7 @@ def evaluate(
         return _prepare(model, program, operands, shape, out, args)
     plan = model.scratch.get(program)
     if plan is None:
-        plan = model.scratch[program] = _plan(model, program)
+        plan = model.scratch[program] = plan_of(model, program)
 
     # operands; one without a world dimension serves all worlds
     worlds, flags = -1, 0

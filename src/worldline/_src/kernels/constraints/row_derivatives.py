@@ -36,6 +36,8 @@ so W goes from D (z << -a0, firm contact) by 1 / (R + rho) (z = 0, the mean of b
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from worldline._src.duals.kind import value_of
 from worldline._src.jit import inline, kernel
 from worldline._src.kernels.constraints.cone import (
@@ -414,16 +416,34 @@ def differentiate_rows(chain, prescribed, a0, island_io, work_out, solution_out,
     give_back(chain, solution_out, a_io)
 
 
+class InverseForm(NamedTuple):
+    """What the inverse form of all trees is differentiated with.
+
+    a0: relaxation of complementarity [m/s^2]. make: whether factors of Hessians are to be made. M: the mass
+    matrix, plain numbers. residual: RNEA(q, v, a) - tau of every degree of freedom, in dual numbers.
+    """
+
+    a0: Any
+    make: Any
+    M: Any
+    residual: Any
+
+
+class HessianFactors(NamedTuple):
+    """Factors of the Hessian of an island, plain numbers; see SYMMETRIC for pivots."""
+
+    H: Any
+    pivot: Any
+
+
 @kernel
-def linearize_rows(
-    chain, prescribed, a0, M, residual, island_io, work_out, solution_out, make, H_io, pivot_io
-):
+def linearize_rows(chain, prescribed, form, island_io, work_out, solution_out, factors_io):
     """The change -da of an island's accelerations in dual numbers, in its columns of work_out.vectors[0].
 
-    residual: RNEA(q, v, a) - tau of every degree of freedom, in dual numbers. M: the mass matrix of all
-    trees, plain numbers. H_io, pivot_io: factors of the Hessian, made where `make` is true.
     O(n^2 + rows n) in dual numbers.
     """
+    a0, make, M, residual = form.a0, form.make, form.M, form.residual
+    H, pivot = factors_io.H, factors_io.pivot
     a, island_M = solution_out.island_a, solution_out.M
     columns, n, column_dof = a.shape[0], solution_out.counter[ROWS], solution_out.column_dof
     for i in range(columns):
@@ -438,8 +458,8 @@ def linearize_rows(
     weight = vector(pointer_as(work_out.slack[1], float64), 0, n)
     _take_off_forces(island_io.rows, island_io.notes, n, columns, solution_out.row_force, weight, g)
     if make:
-        _factored_hessian(island_io, corrected, work_out, island_M, n, H_io, pivot_io)
-    solve_island(H_io, pivot_io, g)
+        _factored_hessian(island_io, corrected, work_out, island_M, n, H, pivot)
+    solve_island(H, pivot, g)
     if a0 > 0.0:
         for i in range(columns):
             g[i] = g[i] - value_of(g[i])
