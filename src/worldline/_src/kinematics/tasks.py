@@ -301,7 +301,7 @@ class CouplingTask(Task):
     Args:
         joint: a joint of one degree of freedom: a joint of a World, or the label or index of one of a Model.
         other: another one; None for a constant.
-        ratio: of the two.
+        ratio: of the two; refused without another joint.
         offset: constant part [rad or m].
         weight: one number.
     """
@@ -320,6 +320,10 @@ class CouplingTask(Task):
             offset=float(numbers(self.offset, (), "offset of a coupling task")),  # type: ignore[arg-type]
             weight=weights_of(self.weight, 1, "weight of a coupling task"),
         )
+        if self.other is None and self.ratio != 1.0:
+            raise ArgumentError(
+                f"ratio of a coupling task needs another joint, got {self.ratio:g} without one"
+            )
 
 
 @dataclass(frozen=True, eq=False)
