@@ -302,7 +302,7 @@ def test_library_loads_once_and_from_the_cache(tmp_path, monkeypatch):
     assert expected.mass == pytest.approx(12000.0) and np.allclose(expected.com, [2, 1, 1.5])
     assert first.mesh("cube") is first.mesh("cube")
     hull = first.hull("cube", np.array([2.0, 1, 1]))
-    for name in ("library.read_mesh", "library.mesh_integrals", "hulls._hull"):
+    for name in ("mesh_files.read_mesh", "library.mesh_integrals", "hulls._hull"):
         monkeypatch.setattr(f"worldline._src.scene.assets.{name}", None)
     second = AssetLibrary(world, cache=AssetCache(tmp_path / "cache"))
     assert second.geom_properties(geom).mass == expected.mass

@@ -77,8 +77,10 @@ def test_vertices_that_are_not_finite_are_refused(name: str, tmp_path: Path) -> 
 def test_files_are_searched_once_and_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scene = msd.from_file(scene_file(tmp_path, ".obj", obj(CORNERS)))
     calls = []
-    search = library.may_hold_bad_numbers
-    monkeypatch.setattr(library, "may_hold_bad_numbers", lambda *given: calls.append(given) or search(*given))
+    search = mesh_files.may_hold_bad_numbers
+    monkeypatch.setattr(
+        mesh_files, "may_hold_bad_numbers", lambda *given: calls.append(given) or search(*given)
+    )
     monkeypatch.setattr(library, "load_mesh", lambda *_, **__: pytest.fail("the mesh was read"))
     for _ in range(3):
         msd.build(scene)

@@ -38,7 +38,9 @@ import math
 import os
 from collections.abc import Callable, Iterable
 from functools import partial, wraps
-from typing import Any, NamedTuple
+from typing import Any
+
+from worldline._src.named_tuple import NamedTuple
 
 
 class WorldlineError(Exception):

@@ -26,7 +26,7 @@ import gc
 import operator
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from worldline._src import kernel_cache, machine_code
 from worldline._src.errors import MachineCodeError
 from worldline._src.helpers import DISABLED, F, inline, kernel, outline
 from worldline._src.kinds import Kind
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.operands import DTYPES, FAILED, REFUSED, described, flatten, parsed
 from worldline._src.operands import variant as variant_of
 from worldline._src.progress import compiling

@@ -191,7 +191,8 @@ class Sources:
 
     def label(self, path: Path) -> str:
         """The name of a file within the package; its last part for files elsewhere."""
-        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.name
+        text, folder = str(path), f"{self.root}{os.sep}"
+        return text.removeprefix(folder).replace(os.sep, "/") if text.startswith(folder) else path.name
 
     def digest(self, path: Path) -> bytes:
         """A hash of one file and of its place in the package."""

@@ -1,6 +1,9 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Names of a public module that are imported when they are first used."""
+"""Names of public modules, and modules of the package, that are imported when they are first used.
+
+Half of the modules have no part in the first step of a world, and to import them takes longer than the step.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,30 @@ from collections.abc import Callable
 from typing import Any
 
 PACKAGE = "worldline._src"
+
+
+class DeferredModule:
+    """Stands for a module below `worldline._src`, which is imported when one of its names is asked for.
+
+    Type checkers see the module itself, imported for them alone.
+
+    >>> from worldline._src.later import DeferredModule
+    >>> poses = DeferredModule("spatial.poses")
+    >>> poses.normalized_quaternion.__module__
+    'worldline._src.spatial.poses'
+    """
+
+    def __init__(self, name: str) -> None:
+        self.__dict__["_name"] = f"{PACKAGE}.{name}"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self.__dict__["_name"]), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(importlib.import_module(self.__dict__["_name"]), name, value)
+
+    def __repr__(self) -> str:
+        return f"DeferredModule({self.__dict__['_name']!r})"
 
 
 def later(module: str, homes: dict[str, str]) -> Callable[[str], Any]:

@@ -14,6 +14,7 @@ import ctypes
 import functools
 import hashlib
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -48,6 +49,8 @@ class Package:
         self._units: dict[str, dict[str, Any]] = {}
         self._libraries: dict[str, ctypes.CDLL] = {}
         self._current: dict[int, bool] = {}
+        self._same: dict[int, bool] = {}
+        self._root = str(SOURCES.root)
         path = folder / "manifest.json"
         if not path.is_file():
             return
@@ -68,20 +71,22 @@ class Package:
 
     def holds(self, function: Callable[..., Any], variant: str) -> bool:
         """Whether there is machine code of `function` as its sources are now."""
-        if not self._units:
-            return False
-        found = self._units.get(unit(function, variant))
-        return found is not None and self._is_current(found["set"])
+        return self._found(function, variant) is not None
 
     def load(self, function: Callable[..., Any], variant: str) -> Code | None:
         """Machine code of a function; None when the package has none for the present sources."""
-        if not self.holds(function, variant):
+        found = self._found(function, variant)
+        if found is None:
             return None
-        found = self._units[unit(function, variant)]
         library = self._library(found["file"])
         address = ctypes.cast(getattr(library, found["symbol"]), ctypes.c_void_p).value
         assert address is not None
         return Code(address, found["result"], library, f"package, {self.level}")
+
+    def _found(self, function: Callable[..., Any], variant: str) -> dict[str, Any] | None:
+        """What the manifest says of a function, where all of its sources are as they were."""
+        found = self._units.get(unit(function, variant)) if self._units else None
+        return found if found is not None and self._is_current(found["set"]) else None
 
     def __len__(self) -> int:
         """How many functions the libraries of this level have."""
@@ -99,11 +104,18 @@ class Package:
             known = self._current[number] = all(self._is_same(k) for k in self._sets[number])
         return known
 
-    @functools.cache  # noqa: B019 - there is one package in a process
     def _is_same(self, k: int) -> bool:
-        label, digest = self._files[k]
-        path = SOURCES.root / label
-        return path.is_file() and SOURCES.digest(path).hex() == digest
+        """Whether one file is as it was; what `Sources.digest` computes, without its objects for paths."""
+        known = self._same.get(k)
+        if known is None:
+            label, digest = self._files[k]
+            try:
+                with open(os.path.join(self._root, label), "rb") as file:
+                    text = file.read()
+            except OSError:
+                text = b""
+            known = self._same[k] = hashlib.sha256(label.encode() + b" " + text).hexdigest() == digest
+        return known
 
     def _library(self, name: str) -> ctypes.CDLL:
         known = self._libraries.get(name)

@@ -9,13 +9,14 @@ queries; `kernels/narrowphase/tables.py` says what the columns mean.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from worldline._src.collision.geometry import GeometryData
 from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
 from worldline._src.kernels.narrowphase.tables import START_CELLS, TABLE, CollisionColumns
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array, rotation
 
 PAIRS_A_SHAPE = 32

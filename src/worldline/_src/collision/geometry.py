@@ -10,13 +10,13 @@ the neighbours of every vertex.
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
 
 import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.kernels.broadphase.bvh import BUILD_STACK, BUILD_WORK, build_tree
 from worldline._src.kernels.narrowphase.tables import START_SIDE
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.assets.cache import AssetCache, NoCache, content_key
 from worldline._src.scene.assets.hfields import grid_triangles
 from worldline._src.scene.assets.hulls import convex_hull

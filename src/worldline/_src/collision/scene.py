@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from worldline._src.kernels.narrowphase.tables import (
     PAIRS,
     SKIP,
 )
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 
 

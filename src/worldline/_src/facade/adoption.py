@@ -9,7 +9,7 @@ all bodies of one `multibody` name. Objects without a name get the next made-up 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from worldline._src.facade.loop_closure import LoopClosure, LoopClosureSpec
 from worldline._src.facade.multibody import Multibody
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import matrix_of
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene import closures as described
 from worldline._src.scene.base import clone
 from worldline._src.scene.bodies import Body, BodyRole, FrameKind

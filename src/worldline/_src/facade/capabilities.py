@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from worldline._src.facade.features import feature_groups
 from worldline._src.step.stepping import MultibodyIntegrationFamily, available_families
 
 ROWS = (
@@ -51,6 +50,8 @@ def capabilities() -> tuple[Capability, ...]:
         >>> [row.row for row in sx.capabilities()][:2]
         ['integration family', 'dynamics approach']
     """
+    from worldline._src.facade.features import feature_groups
+
     families, groups = available_families(), feature_groups()
     return (
         Capability(

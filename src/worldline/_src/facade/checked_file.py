@@ -11,9 +11,10 @@ import hashlib
 import io
 import os
 import struct
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from worldline._src.errors import WorldlineError, unreadable
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.formats.atomic_write import atomic_file, path_text
 
 _HEADER = struct.Struct("<8sIQ32s")

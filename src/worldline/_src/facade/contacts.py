@@ -9,7 +9,7 @@ both become one force in world axes here.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.link import Link
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step.constraints import Constraints
 

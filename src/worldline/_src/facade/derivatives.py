@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from worldline._src.facade import persistence, physical_parameters, state_vector
 from worldline._src.facade.kinds import ContactGradientMode
 from worldline._src.facade.phantom_contacts import phantom_terms
 from worldline._src.facade.physical_parameters import Numbers, numbered, numbers_of
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step.step_derivatives import (
     Outcome,

@@ -10,13 +10,14 @@ at a time, so memory grows with the square root of the number of steps.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from worldline._src.errors import OperationError
 from worldline._src.facade import derivatives, persistence, state_vectors, values
 from worldline._src.facade.values import VectorLike
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 
 if TYPE_CHECKING:

@@ -14,12 +14,13 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.world_kind import kind_named
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.step.execution_profile import ComputeExecutionProfile, ComputeNodeExecutionProfile
 
 if TYPE_CHECKING:

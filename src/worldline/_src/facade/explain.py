@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from worldline._src.facade.contacts import last_contacts
 from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.queries import BodyLike
 from worldline._src.model.model import Model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.step.collision_rows import body_rows, shape_rows
 
 if TYPE_CHECKING:

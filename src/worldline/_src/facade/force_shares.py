@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from worldline._src.kernels import drives
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array, rotations
 from worldline._src.step import dynamics, moments
 from worldline._src.step.jacobians import jacobian

@@ -14,12 +14,13 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from worldline._src.errors import ArgumentError, BusyError
 from worldline._src.facade import values
 from worldline._src.facade.copying import NotCopied
 from worldline._src.facade.known_names import KnownNames
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.step.portions import portions
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from worldline._src.facade.link import Link
 from worldline._src.facade.options import Options, Setting, flag
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import TransformLike
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene import closures as described
 from worldline._src.spatial.poses import Array, compose, inverse
 from worldline._src.step.pack_equalities import Owner

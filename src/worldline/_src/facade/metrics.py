@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from worldline._src.facade import values
 from worldline._src.facade.contacts import contact_summary
 from worldline._src.facade.exclusive import exclusive
 from worldline._src.kernels.constraints.tables import ITERATIONS
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step import dynamics
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from worldline._src.facade.subtrees import subtree
 from worldline._src.facade.values import TransformLike, VectorLike
 from worldline._src.facade.world_kind import known_kind
 from worldline._src.model.model import Model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.bodies import Body
 from worldline._src.scene.closures import GroundContact
 from worldline._src.spatial.poses import Array

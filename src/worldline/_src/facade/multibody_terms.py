@@ -12,20 +12,27 @@ from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
 from worldline._src.facade.handle import Handle
 from worldline._src.facade.values import TransformLike, VectorLike
+from worldline._src.later import DeferredModule
 from worldline._src.scene.validate import movable_links
 from worldline._src.spatial.poses import Array
-from worldline._src.step import balance, constrained, derivatives, regressors, second_derivatives
-from worldline._src.step.balance import PointsLike
-from worldline._src.step.constrained import ConstrainedDynamics
-from worldline._src.step.derivatives import (
-    CentroidalDerivatives,
-    ForwardDynamicsDerivatives,
-    InverseDynamicsDerivatives,
-)
-from worldline._src.step.second_derivatives import InverseDynamicsSecondDerivatives
 
 if TYPE_CHECKING:
     from worldline._src.facade.multibody import Multibody
+    from worldline._src.step import balance, constrained, derivatives, regressors, second_derivatives
+    from worldline._src.step.balance import PointsLike
+    from worldline._src.step.constrained import ConstrainedDynamics
+    from worldline._src.step.derivatives import (
+        CentroidalDerivatives,
+        ForwardDynamicsDerivatives,
+        InverseDynamicsDerivatives,
+    )
+    from worldline._src.step.second_derivatives import InverseDynamicsSecondDerivatives
+else:
+    balance = DeferredModule("step.balance")
+    constrained = DeferredModule("step.constrained")
+    derivatives = DeferredModule("step.derivatives")
+    regressors = DeferredModule("step.regressors")
+    second_derivatives = DeferredModule("step.second_derivatives")
 
 
 class MultibodyTerms(Handle):
@@ -111,7 +118,7 @@ class MultibodyTerms(Handle):
         model, q, v, order = owner._terms()
         a = scattered(owner._given(acceleration, "acceleration"), order)
         made = derivatives.inverse_dynamics_derivatives(model, q, v, a)
-        return InverseDynamicsDerivatives(*(part[np.ix_(order, order)] for part in made))
+        return derivatives.InverseDynamicsDerivatives(*(part[np.ix_(order, order)] for part in made))
 
     def compute_inverse_dynamics_second_derivatives(
         self, acceleration: VectorLike
@@ -125,7 +132,7 @@ class MultibodyTerms(Handle):
         a = scattered(owner._given(acceleration, "acceleration"), order)
         made = second_derivatives.inverse_dynamics_second_derivatives(model, q, v, a)
         rows = np.ix_(order, order, order)
-        return InverseDynamicsSecondDerivatives(*(part[rows] for part in made))
+        return second_derivatives.InverseDynamicsSecondDerivatives(*(part[rows] for part in made))
 
     def compute_forward_dynamics_derivatives(self, force: VectorLike) -> ForwardDynamicsDerivatives:
         """Of `compute_forward_dynamics` by displacements, velocities and efforts, (num_dofs, num_dofs) each.
@@ -143,13 +150,13 @@ class MultibodyTerms(Handle):
         model, q, v, order = owner._terms()
         tau = scattered(owner._given(force, "force"), order)
         made = derivatives.forward_dynamics_derivatives(model, q, v, tau)
-        return ForwardDynamicsDerivatives(*(part[np.ix_(order, order)] for part in made))
+        return derivatives.ForwardDynamicsDerivatives(*(part[np.ix_(order, order)] for part in made))
 
     def compute_centroidal_derivatives(self) -> CentroidalDerivatives:
         """Of angular, then linear momentum by displacements and velocities, (6, num_dofs) each."""
         model, q, v, order = self._multi()._terms()
         made = derivatives.centroidal_derivatives(model, q, v)
-        return CentroidalDerivatives(*(part[:, order] for part in made))
+        return derivatives.CentroidalDerivatives(*(part[:, order] for part in made))
 
     # ---- constraints of accelerations
 

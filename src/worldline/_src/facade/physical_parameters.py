@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from worldline._src.errors import CapabilityError, NotFoundError
 from worldline._src.facade.kinds import PhysicalParameter
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.model.kinds import ShapeKind
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.geometry import SHAPES
 from worldline._src.spatial.poses import Array, compose
 

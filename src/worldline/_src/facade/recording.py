@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from worldline._src.facade.frame_rows import STEPS, times
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.recording_parts import Continuations, SensorReadings
 from worldline._src.facade.replay_layout import Layout
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.formats.atomic_write import atomic_file
 from worldline._src.spatial.poses import Array
 

@@ -13,7 +13,6 @@ import math
 import os
 import struct
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -23,6 +22,7 @@ from worldline._src.facade.checked_file import FileKind, from_checked, read_chec
 from worldline._src.facade.frame_rows import STEPS_SINCE, bad_settings
 from worldline._src.facade.recording_parts import Continuations, SensorReadings
 from worldline._src.facade.replay_layout import Layout, Table
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.formats.atomic_write import atomic_file, path_text
 from worldline._src.spatial.poses import Array
 

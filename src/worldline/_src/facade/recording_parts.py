@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 
 

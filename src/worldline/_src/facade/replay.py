@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,22 +26,31 @@ from worldline._src.errors import (
     ReplayIndexError,
     nearest_name,
 )
-from worldline._src.facade import queries, replay_layout, state_binding, values
+from worldline._src.facade import replay_layout, values
 from worldline._src.facade.contacts import Contact
 from worldline._src.facade.copying import Address, CopiedWithWorld
 from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.frame_rows import STEPS, FrameRows, same_bits, times
 from worldline._src.facade.known_names import KnownNames
-from worldline._src.facade.recording import Recording
-from worldline._src.facade.recording_parts import Continuations, SensorReadings
 from worldline._src.facade.replay_layout import Layout
-from worldline._src.facade.state_vectors import own_space
 from worldline._src.facade.world_state import WorldState, difference
+from worldline._src.later import DeferredModule
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 
 if TYPE_CHECKING:
+    from worldline._src.facade import queries, recording_parts, state_binding, state_vectors
+    from worldline._src.facade import recording as recordings
+    from worldline._src.facade.recording import Recording
+    from worldline._src.facade.recording_parts import SensorReadings
     from worldline._src.facade.runtime import Runtime
     from worldline._src.facade.world import World
+else:
+    queries = DeferredModule("facade.queries")
+    recording_parts = DeferredModule("facade.recording_parts")
+    recordings = DeferredModule("facade.recording")
+    state_binding = DeferredModule("facade.state_binding")
+    state_vectors = DeferredModule("facade.state_vectors")
 
 FrameLike = int | tuple[str, int]
 """A frame: its index on the current branch, or the name of a branch and an index on it."""
@@ -349,7 +358,7 @@ class Replay(CopiedWithWorld, KnownNames):
         data = runtime.sim.data.copy()
         row = branch.frames[at].row
         rows.spread(row, data)
-        space = own_space(self._world, control=False, rigid_only=False)
+        space = state_vectors.own_space(self._world, control=False, rigid_only=False)
         binding = state_binding.bind(self._world, space, control=False)[1]
         return WorldState(space, binding.read(data, row[rows.parts["activation"]]), binding.manifold)
 
@@ -469,11 +478,11 @@ class Replay(CopiedWithWorld, KnownNames):
                 frame.layout.require(frames[-1].layout, f"replay frame {at}")
         before = [(at, frame) for at, frame in enumerate(frames) if frame.before is not None]
         memory = [frame.memory for frame in frames]
-        return Recording(
+        return recordings.Recording(
             np.array([frame.row for frame in frames]),
             state_binding.columns(self._world, runtime, rows),
             frames[-1].layout,
-            Continuations(
+            recording_parts.Continuations(
                 {at: frame.before for at, frame in before if frame.before is not None},
                 memory,
                 {at: frame.memory_before for at, frame in before},
@@ -504,7 +513,7 @@ class Replay(CopiedWithWorld, KnownNames):
                 )
             return alive._read_sensors(frames, [name for name, _ in readable])
 
-        return SensorReadings.lazy(readable, read)
+        return recording_parts.SensorReadings.lazy(readable, read)
 
     def _read_sensors(self, frames: list[ReplayFrame], names: list[str]) -> Array:
         """Readings of sensors in frames, (frames, dim); those of a frame are kept with it."""
@@ -520,7 +529,7 @@ class Replay(CopiedWithWorld, KnownNames):
 
     def _quaternions(self, rows: FrameRows) -> np.ndarray:
         """Columns of a row that are quaternions, (n, 4)."""
-        space = own_space(self._world, control=False, rigid_only=False)
+        space = state_vectors.own_space(self._world, control=False, rigid_only=False)
         binding = state_binding.bind(self._world, space, control=False)[1]
         return np.array(rows.columns(binding.rows))[binding.manifold.quaternions]
 
@@ -533,7 +542,7 @@ class Replay(CopiedWithWorld, KnownNames):
         Returns:
             The name of the branch.
         """
-        if not isinstance(recording, Recording):
+        if not isinstance(recording, recordings.Recording):
             raise values.ShapeError(f"a Recording is needed, got {recording!r}")
         chosen = values.text(name, "name of a replay branch") if name is not None else ""
         if chosen in self._branches:

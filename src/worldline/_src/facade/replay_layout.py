@@ -9,12 +9,13 @@ closures. Comparing two says what changed and on which object.
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from worldline._src.errors import LayoutError
 from worldline._src.facade.frame import FreeFrame
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.bodies import BodyKind
 from worldline._src.spatial.poses import Array
 

@@ -29,11 +29,14 @@ from worldline._src.facade.kinds import (
 )
 from worldline._src.facade.mimic import couplers_of
 from worldline._src.facade.runtime import DRIVES
-from worldline._src.step.step_derivatives import StepTangent, refused
+from worldline._src.later import DeferredModule
 from worldline._src.step.stepping import MultibodyIntegrationFamily, available_families, missing_ground
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
+    from worldline._src.step import step_derivatives
+else:
+    step_derivatives = DeferredModule("step.step_derivatives")
 
 
 @dataclass(frozen=True)
@@ -105,10 +108,10 @@ def _require_derivatives(world: World) -> None:
             f"differentiable_parameters of a scene ({what}): add_differentiable_parameter adds them",
         )
     runtime = world._live()
-    if found := refused(runtime.sim.plan()):
+    if found := step_derivatives.refused(runtime.sim.plan()):
         _refuse(DERIVATIVES, f"a differentiable World cannot have {', '.join(found)}")
     if runtime.tangent is None:
-        runtime.tangent = StepTangent(runtime.sim)
+        runtime.tangent = step_derivatives.StepTangent(runtime.sim)
 
 
 def _require_no_closures(world: World) -> None:

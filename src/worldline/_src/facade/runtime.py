@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from weakref import WeakMethod, ref
 
 import numpy as np
@@ -21,6 +21,7 @@ from worldline._src.facade.start_state import StartState
 from worldline._src.kernels import drives
 from worldline._src.model.joint_kinds import MODES
 from worldline._src.model.model import Model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.base import clone
 from worldline._src.scene.bodies import Body, BodyKind, Hierarchy, Link
 from worldline._src.scene.joints import DriveType, FreeJoint, Joint, TargetMode

@@ -9,7 +9,7 @@ and any step; forces and accelerations are those that act now.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,7 @@ from worldline._src.facade.handle import Handle
 from worldline._src.facade.sensor_values import Readings
 from worldline._src.facade.values import TransformLike, count, pose_of, text
 from worldline._src.model.scene_sensors import ordered_sensors, sensor_labels
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.sensors import ImuSensor
 from worldline._src.spatial.poses import IDENTITY, Array, VectorLike, numbers
 from worldline._src.step.pack_sensors import needs_dynamics

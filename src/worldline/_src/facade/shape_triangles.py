@@ -4,12 +4,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from worldline._src.model.kinds import ShapeKind
 from worldline._src.model.model import Model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.assets.hfields import grid_triangles
 from worldline._src.spatial.poses import Array
 

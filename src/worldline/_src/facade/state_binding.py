@@ -15,7 +15,7 @@ freedom.
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.manifold import Manifold, Piece, exp, log
 from worldline._src.facade.state_space import StateSpace, StateVariable
 from worldline._src.facade.world_state import NamedVector, WorldControl, WorldState
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.bodies import BodyKind
 from worldline._src.spatial.poses import Array
 

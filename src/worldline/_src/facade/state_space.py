@@ -9,7 +9,6 @@ one to a World by the names of its variables.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import values
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.values import VectorLike
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 
 

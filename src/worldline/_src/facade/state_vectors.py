@@ -15,13 +15,14 @@ it along unseen, so that `set_state(get_state(...))` continues bit for bit, also
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from worldline._src.facade import state_binding, values
 from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.state_space import StateSpace
 from worldline._src.facade.values import VectorLike
 from worldline._src.facade.world_state import WorldState
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 
 if TYPE_CHECKING:

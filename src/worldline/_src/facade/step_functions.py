@@ -9,7 +9,7 @@ any is not written to one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +31,7 @@ from worldline._src.facade.copying import find
 from worldline._src.facade.joint import Joint
 from worldline._src.facade.link import Link
 from worldline._src.facade.rigid_body import RigidBody
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array, numbers, rotation
 from worldline._src.step.simulation import Simulation
 from worldline._src.step.user_elements import (

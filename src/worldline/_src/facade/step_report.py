@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from worldline._src.facade.world_joint import WorldJoint
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.contact import log as contact_log
 from worldline._src.kernels.constraints.equality.rows import BROKEN, EFFORT, NO_MOTOR
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.closures import ProjectionPolicy
 from worldline._src.scene.validate import movable_links
 from worldline._src.spatial.poses import Array, rotations

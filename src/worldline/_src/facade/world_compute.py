@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from itertools import takewhile
-from typing import TYPE_CHECKING, NamedTuple, cast, overload
+from typing import TYPE_CHECKING, cast, overload
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from worldline._src.facade.frame_rows import FrameRows
 from worldline._src.facade.kinds import WorldSyncStage, member
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.step_options import StepOptions
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.step.pipeline import WorldStepPipeline, stage_metadata
 from worldline._src.step.pose_programs import READS
 from worldline._src.step.profiling import StepProfiler, WorldStepProfile

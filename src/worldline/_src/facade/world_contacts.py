@@ -6,24 +6,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from worldline._src.collision.results import CollisionOption
 from worldline._src.collision.shapes import CollisionShape
 from worldline._src.errors import ArgumentError
-from worldline._src.facade import contacts, explain, ledger, queries, shapes, step_report, values
+from worldline._src.facade import contacts, shapes, step_report, values
 from worldline._src.facade.contacts import Contact, ContactForce
-from worldline._src.facade.explain import Explanation
 from worldline._src.facade.known_names import KnownNames
-from worldline._src.facade.ledger import EnergyLedger
 from worldline._src.facade.link import Link
-from worldline._src.facade.queries import BodyDistance, BodyLike, BodyPoint, CollisionQueries, RayHits
-from worldline._src.facade.query_options import CollisionQueryOptions
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.step_report import BreakEvent, ContactEvent, StepReport
 from worldline._src.facade.values import TransformLike, VectorLike
-from worldline._src.facade.visibility import VisibilityQueries
+from worldline._src.later import DeferredModule
 
 if TYPE_CHECKING:
+    from worldline._src.collision.results import CollisionOption
+    from worldline._src.facade import explain, ledger, queries, visibility
+    from worldline._src.facade.explain import Explanation
+    from worldline._src.facade.ledger import EnergyLedger
+    from worldline._src.facade.queries import BodyDistance, BodyLike, BodyPoint, CollisionQueries, RayHits
+    from worldline._src.facade.query_options import CollisionQueryOptions
+    from worldline._src.facade.visibility import VisibilityQueries
     from worldline._src.facade.world import World
+else:
+    explain = DeferredModule("facade.explain")
+    ledger = DeferredModule("facade.ledger")
+    queries = DeferredModule("facade.queries")
+    visibility = DeferredModule("facade.visibility")
 
 
 class WorldContacts(KnownNames):
@@ -161,12 +168,12 @@ class WorldContacts(KnownNames):
     @property
     def collision(self) -> CollisionQueries:
         """Queries that say themselves whether to look for what was written since; see `CollisionQueries`."""
-        return CollisionQueries(self._whole())
+        return queries.CollisionQueries(self._whole())
 
     @property
     def visibility(self) -> VisibilityQueries:
         """Which bodies a camera sees; see `VisibilityQueries`."""
-        return VisibilityQueries(self._whole())
+        return visibility.VisibilityQueries(self._whole())
 
     def collide(
         self,

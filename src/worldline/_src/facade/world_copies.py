@@ -12,13 +12,17 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
 from worldline._src.errors import OperationError
-from worldline._src.facade import fingerprint, persistence
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.world_kind import kind_named
+from worldline._src.later import DeferredModule
 
 if TYPE_CHECKING:
+    from worldline._src.facade import fingerprint, persistence
     from worldline._src.facade.world import World
     from worldline._src.model.model import Model
+else:
+    fingerprint = DeferredModule("facade.fingerprint")
+    persistence = DeferredModule("facade.persistence")
 
 
 class WorldCopies(KnownNames):

@@ -6,18 +6,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from worldline._src.facade import derivatives, physical_parameters, values
-from worldline._src.facade.derivatives import DerivativeCheck, StepDerivatives, StepGradient
+from worldline._src.facade import values
 from worldline._src.facade.kinds import PhysicalParameter, member
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.values import VectorLike
+from worldline._src.later import DeferredModule
 from worldline._src.spatial.poses import Array
 
 if TYPE_CHECKING:
+    from worldline._src.facade import derivatives, physical_parameters
+    from worldline._src.facade.derivatives import DerivativeCheck, StepDerivatives, StepGradient
     from worldline._src.facade.joint import Joint
     from worldline._src.facade.link import Link
     from worldline._src.facade.rigid_body import RigidBody
     from worldline._src.facade.world import World
+else:
+    derivatives = DeferredModule("facade.derivatives")
+    physical_parameters = DeferredModule("facade.physical_parameters")
 
 
 class WorldDerivatives(KnownNames):

@@ -9,27 +9,36 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from worldline._src.errors import BusyError
-from worldline._src.facade import (
-    jobs,
-    keyframes,
-    sensors,
-    state_binding,
-    state_vectors,
-    values,
-)
-from worldline._src.facade.jobs import StepJob
-from worldline._src.facade.kinematics_report import KinematicsReport, kinematics_report
+from worldline._src.facade import values
 from worldline._src.facade.known_names import KnownNames, returns_read_only
-from worldline._src.facade.recording import Recording
 from worldline._src.facade.replay import Replay, ReplayCheck
-from worldline._src.facade.state_space import StateSpace
 from worldline._src.facade.values import VectorLike
 from worldline._src.facade.world_state import WorldControl, WorldState
+from worldline._src.later import DeferredModule
 from worldline._src.spatial.poses import Array
 
 if TYPE_CHECKING:
+    from worldline._src.facade import (
+        jobs,
+        keyframes,
+        kinematics_report,
+        sensors,
+        state_binding,
+        state_vectors,
+    )
+    from worldline._src.facade.jobs import StepJob
+    from worldline._src.facade.kinematics_report import KinematicsReport
+    from worldline._src.facade.recording import Recording
     from worldline._src.facade.runtime import Runtime, Snapshot
+    from worldline._src.facade.state_space import StateSpace
     from worldline._src.facade.world import World
+else:
+    jobs = DeferredModule("facade.jobs")
+    keyframes = DeferredModule("facade.keyframes")
+    kinematics_report = DeferredModule("facade.kinematics_report")
+    sensors = DeferredModule("facade.sensors")
+    state_binding = DeferredModule("facade.state_binding")
+    state_vectors = DeferredModule("facade.state_vectors")
 
 
 class WorldMembers(KnownNames):
@@ -341,7 +350,7 @@ class WorldMembers(KnownNames):
         if update_sensors:
             sensors.read_kinematic(world)
         if count == 0:
-            return kinematics_report(world, update_collision)
+            return kinematics_report.kinematics_report(world, update_collision)
         world._require_no_edit("a step")
         if not world._simulating:
             world.enter_simulation_mode()
@@ -350,7 +359,7 @@ class WorldMembers(KnownNames):
             (runtime.tick if self._recorder is None else lambda k: self._replay._tick(runtime, k))(count)
             runtime.sim.fresh_poses()
             runtime.sim.fresh_velocities()
-        return kinematics_report(world, update_collision)
+        return kinematics_report.kinematics_report(world, update_collision)
 
     def __repr__(self) -> str:
         world = self._self()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from worldline._src.kernels import joints as code
 from worldline._src.model.fields import BY_NAME, ENTRY, FIELDS, HEADER, SIZES, extent
 from worldline._src.model.joint_kinds import column_kinds, fill_joints, joint_sizes, kernel_code
 from worldline._src.model.kinds import ActuatorMode
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array, cross, quaternions, rotations, turned
 
 if TYPE_CHECKING:

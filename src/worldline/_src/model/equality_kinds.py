@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from worldline._src.kernels.constraints.equality import kinds as code
 from worldline._src.model.scene_index import SceneIndex
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.constraints import (
     EqualityConnect,
     EqualityJoint,

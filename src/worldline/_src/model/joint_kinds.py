@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from worldline._src.kernels import joints as code
 from worldline._src.model.kinds import ActuatorMode, JointType
 from worldline._src.model.records import JointDofConfig
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.joints import CoordinateFunction, Joint, JointDof, MotionAxis, TargetMode
 from worldline._src.scene.joints import JointType as SceneType
 from worldline._src.spatial.poses import IDENTITY, Array, compose, inverse

@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from worldline._src.model.model import Model
 from worldline._src.model.scene_index import Names, SceneIndex, labels, pose, shared_when_empty
 from worldline._src.model.sensor_tables import THE_WORLD, ContactReport, ObjectKind, SensorKind, Sensors
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene import sensors as described
 from worldline._src.scene.assets.inertial_axes import inertial_axes
 from worldline._src.scene.assets.library import AssetLibrary

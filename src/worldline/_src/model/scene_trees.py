@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from worldline._src.errors import Problem, SceneError, WorldlineError
 from worldline._src.model.builder import ModelBuilder
 from worldline._src.model.checks import check_angle_limits, check_least
 from worldline._src.model.joint_kinds import KINDS, dof_config, joint_axis
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.bodies import Body, BodyKind, Link
 from worldline._src.scene.joints import QUATERNION_JOINTS, FreeJoint, Joint, JointDof, JointType

@@ -10,9 +10,10 @@ it back in hand.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from worldline._src.errors import ArgumentError, nearest_name
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.joints import Joint
 from worldline._src.scene.keyframe_resize import fitted_keyframes
 from worldline._src.scene.merging import MERGED_LISTS, entries, resolve

@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from enum import auto
-from typing import Final, NamedTuple
+from typing import Final
 
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.base import Struct, field
 from worldline._src.scene.contact import CollisionMask, PhysicsMaterial
 from worldline._src.scene.containers import Nested, OptionalOf

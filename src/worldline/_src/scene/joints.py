@@ -12,8 +12,9 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from enum import auto
-from typing import Final, NamedTuple
+from typing import Final
 
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.base import Struct, field
 from worldline._src.scene.contact import ConstraintForceModel, default_force_model
 from worldline._src.scene.containers import ListOf, Nested, OptionalOf

@@ -15,11 +15,12 @@ import numbers
 import reprlib
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
 from worldline._src.masked import is_masked_array
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.contexts import Probe, Rejected, Source, Writer
 from worldline._src.scene.hints import hint  # noqa: F401  readers of formats look for it here
 

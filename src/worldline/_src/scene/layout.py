@@ -9,10 +9,11 @@ its link, and a free joint everything else.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.bodies import Body, Link
 from worldline._src.scene.joints import JOINTS, QUATERNION_JOINTS, FreeJoint, Joint, JointType
 from worldline._src.scene.poses import normalized

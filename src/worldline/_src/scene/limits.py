@@ -8,7 +8,7 @@ in memory. These bounds are far above real robots and keep a bad file from takin
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from worldline._src.named_tuple import NamedTuple
 
 
 class Limits(NamedTuple):

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
 from worldline._src.errors import SceneError
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.assets.integrals import MeshIntegrals
 from worldline._src.scene.assets.rotations import quaternion, rotation_matrix, rotation_rows, z_axis
 from worldline._src.scene.bodies import Inertia, Link

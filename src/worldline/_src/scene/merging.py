@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.base import Struct
 from worldline._src.scene.constraints import EqualityConstraintSet
 from worldline._src.scene.contexts import Probe

@@ -13,9 +13,10 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from worldline._src.errors import FixedAttributes, Problem, SceneError
+from worldline._src.named_tuple import NamedTuple
 
 
 class Fate(enum.Enum):

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -44,6 +44,7 @@ from worldline._src.model.tables import (
     Keyframes,
     TargetKind,
 )
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.progress import slow
 from worldline._src.scene.actuators import (
     Actuator,

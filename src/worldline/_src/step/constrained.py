@@ -11,13 +11,12 @@ forces of the least change.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.model.checks import positive_number
 from worldline._src.model.model import Model, takes_model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array, VectorLike, float_array, numbers
 from worldline._src.step.dynamics import forward_dynamics, impulse_response
 from worldline._src.step.evaluate import is_count

@@ -14,13 +14,14 @@ Operands may have a world dimension; so have the results then.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from worldline._src.errors import OperationError
 from worldline._src.jit import DISABLED
 from worldline._src.model.model import Model, takes_model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array, VectorLike
 from worldline._src.step import evaluate as evaluation
 from worldline._src.step import programs, runner, stages

@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from worldline._src.masked import has_masked_entries
 from worldline._src.model.fields import BY_NAME, extent
 from worldline._src.model.kinds import QUATERNION_JOINTS
 from worldline._src.model.model import Model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.lanes import native_width
 from worldline._src.scalar.memory import aligned_zeros
 from worldline._src.spatial.poses import Array

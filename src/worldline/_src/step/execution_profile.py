@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from worldline._src.errors import NotFoundError, nearest_name
+from worldline._src.named_tuple import NamedTuple
 
 
 class ComputeNodeExecutionProfile(NamedTuple):

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from worldline._src.kernels.inverse_kinematics.tables import (
 )
 from worldline._src.kernels.joints import NUMBERS, SLIDE
 from worldline._src.model.model import Model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import IDENTITY, Array
 from worldline._src.step import ik_stages, runner
 from worldline._src.step.evaluate import (

@@ -9,7 +9,6 @@ with the pose; this estimate does not, which keeps the meaning of their paramete
 from __future__ import annotations
 
 from itertools import takewhile
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from worldline._src.kernels.inverse_inertia import inverse_inertias
 from worldline._src.model.compile import constant_views
 from worldline._src.model.kinds import JointType
 from worldline._src.model.model import Model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array, turned
 from worldline._src.step.tree_masses import measure_trees
 

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import NamedTuple
+
+from worldline._src.named_tuple import NamedTuple
 
 BOXED_ROWS = 240
 """Rows of an island up to which it is solved as a boxed problem when asked for."""

@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from worldline._src.model.model import Model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.options import SimulateOption
 from worldline._src.step.pack_joints import Limit, position_limits
 from worldline._src.step.pack_motors import limited_speeds

@@ -10,7 +10,7 @@ rows there are is the same in all worlds; a model that differs in it is refused.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from worldline._src.kernels.constraints.contact.rows import LEAST_FRICTION
 from worldline._src.kernels.constraints.motor.rows import UNLIMITED
 from worldline._src.kernels.narrowphase import tables as collision_tables
 from worldline._src.model.fields import FIELDS
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step.step_table import COLLISION, CONSTRAINT, MULTIBODY
 

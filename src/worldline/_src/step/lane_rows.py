@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from worldline._src.kernels.constraints.tables import TABLE
 from worldline._src.model.model import Model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import aligned_zeros
 from worldline._src.spatial.poses import Array
 from worldline._src.step.divergence import ACCELERATION, ACTIVATION, FORCE, POSITION, VELOCITY

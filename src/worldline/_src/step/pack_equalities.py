@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from worldline._src.model.constraint_tables import ClosureFamily, Equalities, Lo
 from worldline._src.model.equality_kinds import KERNEL_KINDS, EqualityKind
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointDrive, JointType
 from worldline._src.model.model import Model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array, compose, quaternion
 from worldline._src.step.pack_anchors import Anchors

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from worldline._src.kernels.constraints import tables as t
@@ -15,6 +13,7 @@ from worldline._src.kernels.constraints.limit.columns import LimitColumns
 from worldline._src.model.force_tables import ForceModels
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
 from worldline._src.model.model import Model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 
 """Columns of `kernels/constraints/tables.py` by name."""

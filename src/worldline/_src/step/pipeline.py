@@ -9,10 +9,10 @@ overwrites. The order of the list is the order in which they run.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from worldline._src.errors import NotFoundError, nearest_name
 from worldline._src.jit import Stage
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.step.step_table import TABLE
 
 _NOTES = {row.stage: (row.domain, row.reads, row.writes) for row in reversed(TABLE)}

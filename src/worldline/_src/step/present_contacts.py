@@ -8,13 +8,14 @@ as if nobody had asked.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.rows import CONE
 from worldline._src.kernels.narrowphase import tables as h
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step.evaluate import SCALARS, choose_scalar
 from worldline._src.step.forward import forward

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from worldline._src.errors import NotFoundError, nearest_name
 from worldline._src.kernels.constraints.tables import SHORT
 from worldline._src.kernels.program import caller
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.step import runner
 from worldline._src.step.evaluate import stage_addresses
 from worldline._src.step.execution_profile import ComputeExecutionProfile, ComputeNodeExecutionProfile

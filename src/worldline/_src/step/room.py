@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from worldline._src.named_tuple import NamedTuple
 
 
 class Room(NamedTuple):

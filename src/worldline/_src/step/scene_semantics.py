@@ -8,13 +8,12 @@ built from. A Model that was built by code has none and steps like a World that 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from worldline._src.errors import ArgumentError, CapabilityError
 from worldline._src.model.kinds import JointDrive
 from worldline._src.model.model import Model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene import policies
 from worldline._src.scene.options import IntegratorMethod, SimulateOption, SolverType
 from worldline._src.step.constraints import Constraints

@@ -10,11 +10,10 @@ eight points, of order eight: good to about twelve digits.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from worldline._src.model.model import Model, takes_model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array, VectorLike
 from worldline._src.step.derivatives import InverseDynamicsDerivatives, inverse_dynamics_derivatives
 from worldline._src.step.dynamics import integrate, inverse_dynamics

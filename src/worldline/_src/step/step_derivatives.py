@@ -14,7 +14,7 @@ every degree of freedom, as `integrate` moves it, then velocities, then activati
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from worldline._src.kernels.narrowphase.links import LINKED
 from worldline._src.kernels.narrowphase.tables import CONTACTS, CONVEX
 from worldline._src.kernels.program import caller
 from worldline._src.kinds import float64
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step.column_step import ColumnStep, has_inverse_form
 from worldline._src.step.derivative_stages import (

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import cache
-from typing import NamedTuple
 
 from worldline._src.jit import Stage
 from worldline._src.kernels.broadphase.aabb import shape_poses
@@ -24,6 +23,7 @@ from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.narrowphase import dispatch as n
 from worldline._src.kernels.narrowphase.lanes import fixed_shape_poses, narrow_fixed, settle_fixed_contacts
 from worldline._src.kernels.narrowphase.single_world import narrow_single
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.step import constraint_stages as s
 from worldline._src.step import fixed_stages as fixed
 from worldline._src.step import force_element_stages as g

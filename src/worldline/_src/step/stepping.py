@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from worldline._src.kernels import drives
 from worldline._src.model.checks import positive_number
 from worldline._src.model.compile import DEFAULT_SOLVER, constant_views
 from worldline._src.model.model import Model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step import step_stages as t
 from worldline._src.step.dynamics import integrate, neutral

@@ -14,12 +14,13 @@ reaches the caller.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy import copyto
 
 from worldline._src.errors import ArgumentError, CapabilityError
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step import user_stages as stages
 from worldline._src.step.step_detector import StepDetector

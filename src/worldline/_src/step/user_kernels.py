@@ -15,7 +15,7 @@ import importlib
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from worldline._src.helpers import DISABLED, Helper
 from worldline._src.jit import Stage, Unit, inline
 from worldline._src.kernel_cache import SOURCES
 from worldline._src.kinds import Kind, float64
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.memory import address_like, matrix, vector
 from worldline._src.step.user_stages import FRACTION, ROWS, START, TREES
 

@@ -11,7 +11,7 @@ the World that the batch is made of.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from worldline._src.errors import (
 )
 from worldline._src.facade import values
 from worldline._src.facade.world_kind import kind_named
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step.stepping import MultibodyIntegrationFamily
 from worldline._src.step.user_elements import (

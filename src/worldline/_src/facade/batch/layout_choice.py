@@ -8,10 +8,9 @@ threads, for a reason that is given by name.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from worldline._src.errors import ArgumentError, CapabilityError, nearest_name
 from worldline._src.facade.batch.template import Template
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.step.lane_simulation import LaneSimulation
 from worldline._src.step.step_table import StepPlan
 

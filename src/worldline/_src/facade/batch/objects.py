@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from worldline._src.facade.batch.template import Template
 from worldline._src.facade.world import World
 from worldline._src.model.model import Model
+from worldline._src.named_tuple import NamedTuple
 
 
 class JointRows(NamedTuple):

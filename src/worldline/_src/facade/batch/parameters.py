@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from worldline._src.errors import ArgumentError, CapabilityError, FixedAttribute
 from worldline._src.facade import values
 from worldline._src.facade.copying import Address, find
 from worldline._src.facade.world import World
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.geometry import SHAPES, Geometry
 from worldline._src.spatial.poses import Array
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from worldline._src.facade.batch.template import BatchSource, arrays_of
 from worldline._src.facade.batch.world_batch import WorldBatch
 from worldline._src.facade.world import World
 from worldline._src.facade.world_state import WorldState
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.spatial.poses import Array
 from worldline._src.step import dynamics
 from worldline._src.step.divergence import DivergencePolicy

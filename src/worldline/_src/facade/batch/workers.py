@@ -4,10 +4,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from worldline._src.errors import ArgumentError
 from worldline._src.facade.executors import ComputeExecutor, ComputeGraph, require_executor
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.step.evaluate import in_threads, is_count
 from worldline._src.step.lane_simulation import Chunk
 

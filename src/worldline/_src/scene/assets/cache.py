@@ -13,12 +13,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
 import numpy as np
 
 from worldline._src.scene.limits import LIMITS
@@ -96,6 +94,8 @@ class AssetCache:
             data = path.read_bytes()
         except OSError:
             return None
+        import msgspec
+
         start = len(_MAGIC) + _DIGEST
         body = memoryview(data)[start:]
         digest = hashlib.blake2b(body, digest_size=_DIGEST).digest()
@@ -108,6 +108,10 @@ class AssetCache:
             return None
 
     def _store(self, path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+        import tempfile
+
+        import msgspec
+
         body = msgspec.msgpack.encode(
             {
                 name: (a.dtype.str, list(a.shape), np.ascontiguousarray(a).tobytes())

@@ -9,11 +9,10 @@ vertices in that frame; the primitive is then fitted to this box.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from worldline._src.errors import SceneError
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.assets.integrals import MeshIntegrals
 from worldline._src.scene.assets.mesh import Mesh
 from worldline._src.scene.assets.rotations import rotation_matrix

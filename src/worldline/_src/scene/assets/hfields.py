@@ -11,11 +11,12 @@ from __future__ import annotations
 import io
 import struct
 from pathlib import PurePath
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
 from worldline._src.errors import CapabilityError, SceneError
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.asset_specs import HFieldSource
 from worldline._src.scene.assets.paths import PathPolicy
 from worldline._src.scene.vectors import Array

@@ -11,11 +11,12 @@ and then that centre.
 from __future__ import annotations
 
 import math
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
 from worldline._src.errors import SceneError
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.assets.hulls import convex_hull
 from worldline._src.scene.assets.mesh import Mesh, topology
 from worldline._src.scene.geometry import MeshInertia

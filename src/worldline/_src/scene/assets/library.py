@@ -10,20 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path, PurePath
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from worldline._src.errors import SceneError
+from worldline._src.later import DeferredModule
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.asset_specs import MeshSource
 from worldline._src.scene.assets.cache import AssetCache, content_key
-from worldline._src.scene.assets.decomposition import decomposed
-from worldline._src.scene.assets.fitting import fitted
 from worldline._src.scene.assets.hfields import HeightField, load_hfield
 from worldline._src.scene.assets.hulls import convex_hull
 from worldline._src.scene.assets.integrals import MeshIntegrals, mesh_integrals
 from worldline._src.scene.assets.mesh import Mesh, from_data, scaled, transformed
-from worldline._src.scene.assets.mesh_files import may_hold_bad_numbers, read_mesh
 from worldline._src.scene.assets.paths import PathPolicy
 from worldline._src.scene.bodies import Inertia, Link
 from worldline._src.scene.geometry import Geometry, MeshInertia, ShapeType
@@ -44,6 +43,13 @@ from worldline._src.scene.options import CoACDConfig, CompileOptions, InertiaSou
 from worldline._src.scene.poses import Pose, multiply, normalized
 from worldline._src.scene.vectors import Array
 from worldline._src.scene.world import World
+
+if TYPE_CHECKING:
+    from worldline._src.scene.assets import decomposition, fitting, mesh_files
+else:
+    decomposition = DeferredModule("scene.assets.decomposition")
+    fitting = DeferredModule("scene.assets.fitting")
+    mesh_files = DeferredModule("scene.assets.mesh_files")
 
 # looking up a member of an enumeration takes Python ten times as long as looking up a name
 _MESH = ShapeType.Mesh
@@ -91,7 +97,7 @@ def load_mesh(
     suffix = PurePath(data["path"]).suffix
 
     def make() -> dict[str, np.ndarray]:
-        mesh = read_mesh(content, suffix, str(path), names)
+        mesh = mesh_files.read_mesh(content, suffix, str(path), names)
         extra = {"normals": mesh.normals, "texcoords": mesh.texcoords}
         found: dict[str, np.ndarray] = {"vertices": mesh.vertices, "triangles": mesh.triangles}
         return found | {name: table for name, table in extra.items() if table is not None}
@@ -164,7 +170,7 @@ class AssetLibrary:
                 content = self.policy.read(path)
             except (SceneError, OSError):
                 continue
-            if may_hold_bad_numbers(content, path.suffix):
+            if mesh_files.may_hold_bad_numbers(content, path.suffix):
                 self.mesh(name)
             elif len(_SEARCHED) < _MOST_SEARCHED:
                 _SEARCHED.add(state)
@@ -177,7 +183,9 @@ class AssetLibrary:
 
     def parts(self, name: str, config: CoACDConfig, scale: Array | None = None) -> list[Mesh]:
         """Convex parts of a mesh at a scale."""
-        return decomposed(self.mesh(name, scale), config, cache=self.cache, where=f"mesh {name!r}")
+        return decomposition.decomposed(
+            self.mesh(name, scale), config, cache=self.cache, where=f"mesh {name!r}"
+        )
 
     def hfield(self, name: str) -> HeightField:
         """A height field by name."""
@@ -227,7 +235,7 @@ class AssetLibrary:
             reach = np.abs(mesh.vertices).max(axis=0)
             return ResolvedShape(geom.shape, reach, geom.position, rotation, mesh)
         fit = self.options.shape_fit if fit is None else fit
-        found = fitted(geom.shape, mesh, self.integrals(geom), fit, geom.fit_scale)
+        found = fitting.fitted(geom.shape, mesh, self.integrals(geom), fit, geom.fit_scale)
         frame = Pose(geom.position, rotation)
         place, turn = frame.apply(found.position), multiply(rotation, found.rotation)
         return ResolvedShape(geom.shape, found.size, place, turn)

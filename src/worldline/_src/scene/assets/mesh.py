@@ -8,11 +8,12 @@ mesh formats hold, and what other engines compute mass properties from.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
 from worldline._src.errors import SceneError
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.asset_specs import MeshData, MeshTransform
 from worldline._src.scene.assets.cache import content_key
 from worldline._src.scene.assets.rotations import rotation_matrix

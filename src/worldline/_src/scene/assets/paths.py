@@ -19,10 +19,11 @@ import stat
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import unquote
 
 from worldline._src.errors import ForbiddenPathError, MissingFileError, SceneError, unreadable
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.limits import LIMITS
 
 MANIFESTS: Final = ("package.xml", "manifest.xml", "model.config")

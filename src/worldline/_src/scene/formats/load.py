@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from worldline._src.errors import (
     ArgumentError,
@@ -20,6 +20,7 @@ from worldline._src.errors import (
     UnsupportedFormatError,
     unreadable,
 )
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.progress import slow
 from worldline._src.scene.assets.paths import PackageDirectory, PathPolicy
 from worldline._src.scene.assets.references import check_assets

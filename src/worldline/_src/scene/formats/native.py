@@ -17,8 +17,6 @@ from collections.abc import Callable
 from os import PathLike
 from typing import Any, Final
 
-import msgspec
-
 from worldline._src.errors import SceneError
 from worldline._src.scene.base import clone
 from worldline._src.scene.compose import base_directory, is_rooted, rename
@@ -63,8 +61,8 @@ REQUIRED: Final[dict[str, tuple[str, ...]]] = {
 JSON_SUFFIXES: Final = (".json", ".msd")
 _CHECKSUM: Final = "checksum"
 _DIGEST: Final = hashlib.sha256().digest_size
-_MARKER: Final = msgspec.msgpack.encode(_CHECKSUM) + msgspec.msgpack.encode(bytes(_DIGEST))[:-_DIGEST]
-"""What stands before the digest: the key, and the type and length of the bytes."""
+_MARKER: Final = b"\xa8" + _CHECKSUM.encode() + b"\xc4" + bytes([_DIGEST])
+"""What stands before the digest: the key, a text of 8 characters, and the type and length of the bytes."""
 MSGPACK_SUFFIXES: Final = (".msgpack", ".mpk")
 
 
@@ -87,6 +85,8 @@ def to_json(
     indented: bool = False,
 ) -> bytes:
     """A scene as JSON, on one line or indented."""
+    import msgspec
+
     plain = to_plain(for_file(world, file_path), binary=False, defaults=defaults)
     if indented:
         return pretty(plain, lambda part: _deep(msgspec.json.encode, part))
@@ -97,6 +97,8 @@ def to_msgpack(
     world: World, *, file_path: str | PathLike[str] | None = None, defaults: bool = False
 ) -> bytes:
     """A scene as msgpack, with a checksum as the last entry of its map."""
+    import msgspec
+
     plain = to_plain(for_file(world, file_path), binary=True, defaults=defaults)
     plain[_CHECKSUM] = bytes(_DIGEST)
     data = _deep(msgspec.msgpack.encode, plain)[:-_DIGEST]
@@ -118,6 +120,8 @@ def _check_checksum(data: bytes, where: str) -> None:
 
 
 def _decode_msgpack(data: bytes) -> Any:
+    import msgspec
+
     plain = msgspec.msgpack.decode(data)
     if isinstance(plain, dict):
         plain.pop(_CHECKSUM, None)
@@ -147,6 +151,8 @@ def from_json(
     data: bytes, *, file: str | None = None, strict: bool = False, limits: Limits = LIMITS
 ) -> tuple[World, Source]:
     """A scene from JSON, and the problems met on the way."""
+    import msgspec
+
     return _read(data, msgspec.json.decode, "JSON", file=file, strict=strict, limits=limits)
 
 
@@ -169,6 +175,8 @@ def _read(
     strict: bool,
     limits: Limits,
 ) -> tuple[World, Source]:
+    import msgspec
+
     where = f"{file}: " if file else ""
     check_size(data, language, limits, where)
     try:

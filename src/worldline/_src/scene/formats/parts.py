@@ -12,11 +12,12 @@ import os
 import struct
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
 from worldline._src.errors import Problem, SceneError, WorldlineError
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.assets.mesh import Mesh
 from worldline._src.scene.assets.mesh_files import STL_ROW

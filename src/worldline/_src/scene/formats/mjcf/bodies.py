@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import repeat
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.bodies import Body, Frame, Hierarchy, Inertia, Link
 from worldline._src.scene.formats.mjcf.cameras import read_camera, read_light
 from worldline._src.scene.formats.mjcf.composition import Composition

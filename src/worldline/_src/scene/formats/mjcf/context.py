@@ -7,9 +7,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from worldline._src.errors import SceneError, UnreadableFileError
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.actuators import Actuator
 from worldline._src.scene.assets.paths import PathPolicy
 from worldline._src.scene.formats.mjcf.include import parse_model, read_text

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.formats.mjcf.compiler import Compiler
 from worldline._src.scene.formats.mjcf.schema import ORIENTATION
 from worldline._src.scene.formats.xml import Attributes

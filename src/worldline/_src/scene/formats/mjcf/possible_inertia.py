@@ -10,10 +10,11 @@ eigenvalues are set to zero, which is the nearest such matrix in the Frobenius n
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.bodies import LEAST_INERTIA
 from worldline._src.scene.mass_properties import MassProperties, principal_axes
 from worldline._src.scene.vectors import Array

@@ -18,8 +18,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.formats.mjcf.compiler import Compiler
 from worldline._src.scene.formats.mjcf.defaults import DefaultClass, Defaults
 from worldline._src.scene.formats.mjcf.schema import check

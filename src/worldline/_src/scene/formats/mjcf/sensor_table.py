@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.sensor_types import (
     ActuatorSensorType,
     DistanceSensorType,

@@ -9,10 +9,11 @@ joint within a tree is three slides and a ball. A screw is a hinge and a slide t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.bodies import Body, Link
 from worldline._src.scene.formats.markup import child, number
 from worldline._src.scene.formats.mjcf.write_softness import write_friction, write_softness

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.actuators import activation_count, has_start
 from worldline._src.scene.bodies import BodyKind
 from worldline._src.scene.formats.markup import child

@@ -13,9 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from worldline._src.errors import SceneError
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.assets.paths import PathPolicy
 from worldline._src.scene.base import Struct

@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.closures import CouplerMode, JointCoupler
 from worldline._src.scene.formats.sdf.frames import SEPARATOR, Scope
 from worldline._src.scene.formats.sdf.joints import LinkKey, SdfJoint

@@ -12,8 +12,9 @@ that long chains are as good as short ones, and notices cycles. Names of nested 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.formats.sdf.nodes import RawPose
 from worldline._src.scene.formats.xml import Element, Log
 from worldline._src.scene.kinds import WORLD, hint

@@ -11,10 +11,11 @@ hang on its child: then the joint is taken the other way round, with the same co
 from __future__ import annotations
 
 import math
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.formats.sdf.frames import MODEL, Scope
 from worldline._src.scene.formats.sdf.nodes import Node, numbers_in
 from worldline._src.scene.formats.xml import Attributes, Element, Log

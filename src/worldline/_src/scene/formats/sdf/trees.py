@@ -11,10 +11,11 @@ which closures replace exactly.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.assets.rotations import quaternion
 from worldline._src.scene.bodies import Body, BodyKind, Link
 from worldline._src.scene.closures import (

@@ -8,10 +8,11 @@ such a joint by its frame in the child alone, so its ends have to meet where the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.closures import (
     ClosureDynamicsPolicy,
     CouplerMode,

@@ -11,8 +11,9 @@ their model as they are, and what cannot stand there is changed.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.assets.references import free_name
 from worldline._src.scene.formats.markup import child
 from worldline._src.scene.formats.sdf.frames import SEPARATOR

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import struct
 import zlib
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from worldline._src.errors import WorldlineError
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.assets.hfields import HeightField
 from worldline._src.scene.assets.references import MESH_SUFFIXES, free_name
 from worldline._src.scene.formats.markup import child

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.formats.urdf.shapes import note_unknown, only_child, read_origin
 from worldline._src.scene.formats.xml import Attributes, Element, Log
 from worldline._src.scene.joints import Joint, JointType

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scene.formats.chains import Step, unlimited
 from worldline._src.scene.formats.markup import child
 from worldline._src.scene.formats.rigid import finite, finites
