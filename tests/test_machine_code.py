@@ -21,7 +21,7 @@ from worldline._src.duals.kind import DUAL7
 from worldline._src.errors import MachineCodeError
 from worldline._src.jit import DISABLED
 from worldline._src.kernel_cache import SOURCES
-from worldline._src.step import constraint_stages, stages, step_derivatives
+from worldline._src.step import constraint_stages, dual_step, stages, step_derivatives
 from worldline._src.step.island_stages import solve_islands
 from worldline._src.step.step_table import LOG, USER, StepPlan, rows_of
 
@@ -290,11 +290,11 @@ def test_stages_of_derivatives_are_units():
         plan = StepPlan(**{name: name != off for name in flags}, **dict.fromkeys(refused, False))
         for row in rows_of(plan):
             called = row.caller is not None and row.link is not None
-            if row.arenas in (LOG, USER) or row.stage.name in step_derivatives._STRUCTURE or called:
+            if row.arenas in (LOG, USER) or row.stage.name in dual_step.STRUCTURE or called:
                 continue
             if row.stage is solve_islands:
                 continue
-            pairs = step_derivatives._IN_DUALS.get(row.stage.name, [(row.stage, row.arenas)])
+            pairs = dual_step.IN_DUALS.get(row.stage.name, [(row.stage, row.arenas)])
             assert {stage.name for stage, _ in pairs} <= listed, row.stage
     assert listed >= {"differentiate_islands", "relax_islands"}
     assert not listed & {

@@ -374,8 +374,6 @@ def dual_stages() -> list[Stage]:
         left_out = left_out or row.stage is solve_islands
         if left_out or row.stage.name in STRUCTURE or not may_hold(row.when, never):
             continue
-        if row.stage is solve_islands:  # the two above stand for it
-            continue
         if row.caller is None:
             found += [one for one, _ in IN_DUALS.get(row.stage.name, [(row.stage, row.arenas)])]
         elif row.link is None:
