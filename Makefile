@@ -73,9 +73,11 @@ wheel: $(STAMP)
 	$(BIN)/python -m pip wheel --quiet --no-deps -w dist .
 	ls -lh dist
 
-# installs both wheels into empty environments; name interpreters with PYTHONS="python3.11 python3.12"
+# installs both wheels into empty environments; name interpreters with PYTHONS="python3.11 python3.12", and in
+# BEFORE what extras are to find installed, such as a build of PyTorch for this machine
 check-wheel: $(STAMP)
-	$(BIN)/python packaging/check_wheel.py dist/*.whl --python $(or $(PYTHONS),$(PYTHON)) --extras
+	$(BIN)/python packaging/check_wheel.py dist/*.whl --python $(or $(PYTHONS),$(PYTHON)) --extras \
+		$(if $(BEFORE),--before $(BEFORE))
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache

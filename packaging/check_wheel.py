@@ -73,31 +73,36 @@ while not world.compute_step_metrics().active_contact_count:
 print(imported - start, time.perf_counter() - start, time.process_time())
 """
 
-IMPORTS = "; ".join(
-    f"import worldline.{name}"
-    for name in (
-        "simulation",
-        "model",
-        "msd",
-        "collision",
-        "lcp",
-        "kinematics",
-        "math",
-        "distributed",
-        "envs",
-    )
-)
+WORLD = "from worldline import simulation as sx; world = sx.World(); world.add_rigid_body('box')"
+EXTRAS = {
+    "viewer": f"{WORLD}\nwith sx.view(world) as viewer: assert viewer.url",
+    "render": f"{WORLD}; assert sx.render(world, width=64, height=48).rgb.shape == (48, 64, 3)",
+    "learn": "import gymnasium, worldline.envs; "
+    "e = gymnasium.make('worldline/Hopper-v0'); e.reset(seed=0); assert e.step(e.action_space.sample())",
+    "baselines": "from worldline.envs import StableBaselinesVecEnv as V, VectorWorldEnv; assert V",
+    "distributed": "import ray; from worldline.distributed import WorkerPool",
+    "plot": "import matplotlib; matplotlib.use('Agg'); "
+    f"{WORLD}; world.replay_recording_enabled = True; world.step(n=3); assert world.recording().plot()",
+    "mesh": "import coacd, numpy as np; from worldline import msd",
+    "coal": "from worldline.collision import CoalDetector; assert CoalDetector()",
+    "docs": "import sphinx, furo, myst_parser",
+    "bench": "import pinocchio, mujoco, coal",
+    "compiler": "import numba; from worldline import kernel",
+}
+"""What is tried with each extra."""
 
 
 class Checks:
     """One environment with a wheel in it, and what was found wrong with it."""
 
-    def __init__(self, python: str, wheel: Path, folder: Path, extras: str = "") -> None:
+    def __init__(self, python: str, wheel: Path, folder: Path) -> None:
         self.folder, self.failed = folder, 0
+        self.as_level: str | None = None
+        """The level of processors that this one is to act as; what it is when None."""
         subprocess.run([python, "-m", "venv", folder / "env"], check=True)
         self.python = str(folder / "env/bin/python")
         self.cache = folder / "cache"
-        self.pip(f"{wheel}{extras}")
+        self.pip(str(wheel))
 
     def pip(self, *what: str) -> None:
         command = [self.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what]
@@ -108,6 +113,15 @@ class Checks:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "WORLDLINE", "NUMBA"))}
         empty = self.folder / "empty"
         empty.mkdir(exist_ok=True)
+        if self.as_level is not None:
+            kept["PYTHONPATH"] = str(self.folder / self.as_level)
+            acting = Path(kept["PYTHONPATH"]) / "sitecustomize.py"
+            acting.parent.mkdir(exist_ok=True)
+            # the features of this level, and with them its number of lanes
+            features = " ".join(list(LEVELS.values())[list(LEVELS).index(self.as_level) :]).split()
+            acting.write_text(
+                f"from worldline._src import processor\nprocessor.flags = lambda: frozenset({features})\n"
+            )
         return subprocess.run(
             [self.python, *arguments],
             cwd=empty,
@@ -150,10 +164,9 @@ class Checks:
         return found["machine code"]
 
     def commands(self) -> str:
-        """Every command of the command line, with arguments that a person would give."""
-        data = "import worldline, pathlib; print(pathlib.Path(worldline.__file__).parent / '_src/cli/data')"
-        robot = self.run("-c", data).stdout.strip() + "/walker.xml"
-        tries = [
+        """Commands that need no extra, with arguments that a person would give."""
+        robot = self.robot()
+        return self.try_commands(
             ["demo", "--seconds", "0.2", "--worlds", "16", "--pieces", "3"],
             ["info", robot],
             ["check", robot, "-d", "0.1"],
@@ -164,32 +177,41 @@ class Checks:
             ["capabilities"],
             ["schema", "-o", "schema.json"],
             ["warmup"],
+            ["doctor"],
             ["view", "--help"],
             ["render", "--help"],
-        ]
+        )
+
+    def commands_of_extras(self) -> str:
+        """Commands that need extras."""
+        robot = self.robot()
+        return self.try_commands(
+            ["view", robot, "--no-browser", "--seconds", "1", "--port", "18080"],
+            ["render", robot, "-o", "one.png", "--width", "64", "--height", "48"],
+            ["render", robot, "-o", "two.mp4", "--width", "64", "--height", "48", "--duration", "0.2"],
+        )
+
+    def robot(self) -> str:
+        """A robot that comes with the package."""
+        data = "import worldline, pathlib; print(pathlib.Path(worldline.__file__).parent / '_src/cli/data')"
+        return self.run("-c", data).stdout.strip() + "/walker.xml"
+
+    def try_commands(self, *tries: list[str]) -> str:
         for arguments in tries:
             done = self.run("-m", "worldline", *arguments)
             assert done.returncode == 0, f"worldline {' '.join(arguments)}: {done.stdout}{done.stderr}"
             assert "compiling" not in done.stderr, f"worldline {arguments[0]} compiled: {done.stderr}"
         return f"{len(tries)} end with 0"
 
-    def every_program(self, level: str) -> str:
-        """The test of every program, on the code of one level."""
+    def every_program(self) -> str:
+        """The test of every program, on packaged code."""
         tests = self.folder / "tests"
         if not tests.exists():
             shutil.copytree(ROOT / "tests", tests, ignore=shutil.ignore_patterns("__pycache__"))
             (tests / "conftest.py").write_text("import sys; sys.path.insert(0, __file__.rsplit('/', 1)[0])\n")
             self.pip("pytest", "hypothesis")
-        plugin = self.folder / "empty" / "one_level.py"
-        # the processor of this level, with its own number of lanes
-        flags = " ".join(list(LEVELS.values())[list(LEVELS).index(level) :])
-        plugin.write_text(
-            f"from worldline._src import processor\nprocessor.flags = lambda: frozenset('{flags}'.split())\n"
-        )
-        command = ["-m", "pytest", "-q", "-p", "one_level", "-p", "no:cacheprovider", "-c", os.devnull]
-        done = self.run(
-            *command, f"--rootdir={tests}", str(tests / "scalar/test_every_program.py"), PYTHONPATH="."
-        )
+        command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, f"--rootdir={tests}"]
+        done = self.run(*command, str(tests / "scalar/test_every_program.py"))
         assert done.returncode == 0, done.stdout + done.stderr
         assert not self.cache.exists(), "it compiled"
         return done.stdout.strip().splitlines()[-1]
@@ -206,10 +228,16 @@ class Checks:
             f"{best[2]:.3f} s of a processor, best of {len(times)}"
         )
 
-    def imports(self) -> str:
-        done = self.run("-c", IMPORTS)
+    def extra(self, name: str, wheel: Path) -> str:
+        """One extra: installed, and used for what it is there for."""
+        try:
+            self.pip(f"{wheel}[{name}]")
+        except subprocess.CalledProcessError:
+            return "COULD NOT BE INSTALLED, not tested"
+        done = self.run("-c", EXTRAS[name])
         assert done.returncode == 0, done.stderr
-        return "every public module"
+        assert "compiling" not in done.stderr, f"it compiled: {done.stderr}"
+        return "works"
 
     def one_step(self) -> str:
         """For a wheel without machine code: the compiler is there and makes what one step needs."""
@@ -220,12 +248,12 @@ class Checks:
         return "compiles and steps"
 
 
-def extras() -> str:
-    """All extras that are for users."""
+def extras() -> list[str]:
+    """All extras that are for users; the compiler comes last, since nothing else may need it."""
     import tomllib
 
     names = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    return f"[{','.join(sorted(set(names) - {'dev', 'docs', 'bench'}))}]"
+    return sorted(set(names) - {"dev"}, key=lambda name: (name == "compiler", name))
 
 
 def levels_of(wheel: Path) -> list[str]:
@@ -235,7 +263,7 @@ def levels_of(wheel: Path) -> list[str]:
         return list(json.loads(archive.read(name))["levels"]) if name in archive.namelist() else []
 
 
-def check_wheel(wheel: Path, python: str, with_extras: bool) -> int:
+def check_wheel(wheel: Path, python: str, with_extras: bool, before: Sequence[str]) -> int:
     """Try a wheel with one Python; how many checks failed."""
     there = levels_of(wheel)
     with tempfile.TemporaryDirectory(prefix="worldline-wheel-") as folder:
@@ -243,20 +271,27 @@ def check_wheel(wheel: Path, python: str, with_extras: bool) -> int:
         print(f"{wheel.name} on {one.run('--version').stdout.strip()}", flush=True)
         if there:
             one.check("compiler", one.needs_no_compiler)
-            one.check("contacts, batch, derivatives", one.quiet_program)
-            one.check("doctor", one.nothing_to_compile)
+            for one.as_level in there:
+                if one.as_level not in levels():
+                    print(f"  {one.as_level}: this processor is below it, not tested")
+                    continue
+                one.check(f"contacts, batch, derivatives, {one.as_level}", one.quiet_program)
+                one.check(f"doctor, {one.as_level}", one.nothing_to_compile)
+                one.check(f"every program, {one.as_level}", one.every_program)
+            # as it is, unless the wheel has nothing for it
+            one.as_level = None if levels()[0] in there else there[0]
             one.check("commands", one.commands)
-            for level in there:
-                if level in levels():
-                    one.check(f"every program, {level}", lambda level=level: one.every_program(level))
             one.check("start-up", one.start_up)
         else:
             one.check("one step", one.one_step)
         if with_extras:
-            one.pip(f"{wheel}{extras()}")
-            one.check("extras", one.imports)
+            if before:
+                one.pip(*before)
+            for name in extras():
+                one.check(f"extra {name}", lambda name=name: one.extra(name, wheel))
             if there:
-                one.check("with a picture", lambda: one.quiet_program("render"))
+                one.check("all of it with a picture", lambda: one.quiet_program("render"))
+                one.check("commands of extras", one.commands_of_extras)
         return one.failed
 
 
@@ -265,6 +300,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("wheels", nargs="+", type=Path)
     parser.add_argument("--python", nargs="+", default=[sys.executable], help="interpreters to try")
     parser.add_argument("--extras", action="store_true", help="install all extras too, which downloads much")
+    parser.add_argument("--before", nargs="+", default=(), help="what to install before extras")
     options = parser.parse_args(given)
     failed = 0
     for wheel in options.wheels:
@@ -275,7 +311,7 @@ def main(given: Sequence[str] | None = None) -> int:
             if shutil.which(python) is None:
                 print(f"  {python} is not here: not tested")
                 continue
-            failed += check_wheel(wheel.resolve(), python, options.extras)
+            failed += check_wheel(wheel.resolve(), python, options.extras, options.before)
     print("all is well" if not failed else f"{failed} checks failed")
     return 1 if failed else 0
 

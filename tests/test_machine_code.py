@@ -56,6 +56,9 @@ world.step(n=300)
 assert world.compute_step_metrics().active_contact_count > 0
 assert world.raycast((0.0, 0.0, 5.0), (0.0, 0.0, -5.0))
 numbers = world.multibodies["pelvis"].joints.position.tolist()
+robots = sx.WorldBatch(world, 3)
+robots.step(20)
+numbers += robots.joint_positions.ravel().tolist()
 
 batch = wm.LaneSimulation(msd.build(msd.from_str({hopper!r}, format="mjcf")), 5)
 batch.step(100)
@@ -165,6 +168,25 @@ def test_an_edited_kernel_is_not_taken_from_the_package(changed, tmp_path):
     assert set(origins(changed, tmp_path / "cache").values()) == {"False"}
 
 
+DOCTOR = """
+from worldline._src.cli.doctor import _machine_code
+print(next(_machine_code()).value)
+"""
+
+
+def test_doctor_tells_what_runs_from_where(changed, tmp_path):
+    done = run(DOCTOR, changed, WORLDLINE_CACHE_DIR=str(tmp_path / "cache"))
+    assert f"functions for {processor.levels()[0]}, in {changed}" in done.stdout, done.stderr
+    assert "not used" not in done.stdout
+    kernel = changed / "worldline/_src/kernels/aba.py"
+    kernel.write_text(kernel.read_text() + "\n# edited\n")
+    done = run(DOCTOR, changed, WORLDLINE_CACHE_DIR=str(tmp_path / "cache"))
+    assert "belong to other sources than those here and are not used" in done.stdout, done.stderr
+    library = changed / "worldline/_machine_code" / processor.levels()[0] / "float.so"
+    library.write_bytes(b"")
+    assert run(DOCTOR, changed, WORLDLINE_CACHE_DIR=str(tmp_path / "cache")).stdout.strip() == "damaged"
+
+
 def test_an_edited_kernel_is_compiled_and_wins(changed, tmp_path):
     kernel = changed / "worldline/_src/collision/run.py"
     kernel.write_text(
@@ -230,8 +252,11 @@ def test_code_is_found_by_its_sources(tmp_path):
     assert not written(tmp_path, format=0).holds(positions, "float64")
     assert not written(tmp_path, system="plan9-z80").holds(positions, "float64")
     assert not machine_code.Package(tmp_path / "nowhere").holds(positions, "float64")
+    assert package.count_foreign() == 0
     one_is_gone = [["kernels/nowhere.py", "00"]]
-    assert not written(tmp_path, files=one_is_gone, sets=[[0]]).holds(positions, "float64")
+    mixed = written(tmp_path, files=one_is_gone, sets=[[0]])
+    assert not mixed.holds(positions, "float64")
+    assert mixed.count_foreign() == len(mixed) == 1
 
 
 def test_a_damaged_manifest_is_an_error_that_names_it(tmp_path):

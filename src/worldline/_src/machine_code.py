@@ -92,6 +92,10 @@ class Package:
         """How many functions the libraries of this level have."""
         return len(self._units)
 
+    def count_foreign(self) -> int:
+        """How many functions were compiled from other sources than those beside them, and are not used."""
+        return sum(not self._is_current(one["set"]) for one in self._units.values())
+
     def check(self) -> None:
         """Read every library of this level, and raise an error for one that is damaged."""
         for name in sorted({unit["file"] for unit in self._units.values()}):

@@ -23,7 +23,9 @@ NEEDED = ("numpy", "scipy", "msgspec", "lxml", "trimesh", "typer", "rich")
 OPTIONAL = {
     "numba": ("compiler", "the compiler, for kernels that did not come with the package"),
     "viser": ("viewer", "the web viewer"),
+    "vtkmodules": ("render", "pictures without a screen"),
     "gymnasium": ("learn", "environments for reinforcement learning"),
+    "stable_baselines3": ("baselines", "environments for Stable-Baselines3"),
     "ray": ("distributed", "rollouts on many machines"),
     "matplotlib": ("plot", "Recording.plot"),
     "coacd": ("mesh", "convex decomposition of meshes"),
@@ -127,6 +129,8 @@ def _machine_code() -> Iterator[Finding]:
     came = "none came with the package: kernels are compiled on this machine"
     if package.level:
         came = f"{len(package)} functions for {package.level}, in {package.folder}"
+        if foreign := package.count_foreign():
+            came += f"; {foreign} of them belong to other sources than those here and are not used"
     yield Finding("machine code", came)
     left = {scalar: (len(missing(scalar)), len(units(scalar))) for scalar in scalars()}
     text = ", ".join(f"{count} of {total} for {scalar}" for scalar, (count, total) in left.items() if count)
