@@ -7,6 +7,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+import pytest
 from effects import Effect, Refused, arguments, check, complete, rows
 
 from worldline import WorldlineError
@@ -574,3 +575,22 @@ def test_tables_of_kinematics_are_complete():
         complete(table, arguments(getattr(wk, name)))
     tested = {kind.__name__ for kind in TASKS} | TABLES.keys() | set(RESULTS.split()) | BASES
     assert {name for name in wk.__all__ if callable(getattr(wk, name))} == tested
+
+
+HOSTILE = (10**400, 1 + 2j, np.ma.array([1.0, 2.0], mask=[0, 1]), "abc", object(), [[1, 2], [3]])
+
+
+@pytest.mark.parametrize("value", HOSTILE, ids=lambda value: type(value).__name__)
+def test_what_is_no_number_is_refused_by_the_library(value):
+    world = arm()
+    task = wk.PositionTask(hand(world), (0.4, 0.2, 0.9))
+    calls = [
+        lambda: wk.PositionTask(hand(world), (0, 0, 1), tolerance=value),
+        lambda: wk.find_collision(world, through_post(world), resolution=value),
+        lambda: wk.time_optimal(through_post(world), max_acceleration=value),
+        lambda: wk.ImpedanceController(world, task, stiffness=value),
+        lambda: wk.DifferentialIk(world, task).set_task(value, task),
+    ]
+    for call in calls:
+        with pytest.raises(WorldlineError):
+            call()

@@ -19,8 +19,9 @@ from worldline._src.kinematics.problems import row_of, row_weights
 from worldline._src.kinematics.solve import Question
 from worldline._src.kinematics.subjects import Subject, WorldSubject, subject_of
 from worldline._src.kinematics.tasks import PostureTask, Task
-from worldline._src.spatial.poses import Array, numbers
+from worldline._src.spatial.poses import Array, float_array, numbers
 from worldline._src.step.dynamics import difference, integrate, inverse_dynamics, mass_matrix
+from worldline._src.step.evaluate import is_count
 
 _SINGULAR = 1e-9
 """Damping of the inverse of the inertia that a task feels, as a share of its mean: near singular poses."""
@@ -118,7 +119,7 @@ class TaskController(FixedAttributes):
 
     def set_task(self, index: int, task: Task) -> None:
         """Put a task of the same kind, on the same frames, in the place of another: a moving goal."""
-        if not 0 <= index < len(self._tasks):
+        if not is_count(index) or not 0 <= index < len(self._tasks):
             raise ArgumentError(f"there are {len(self._tasks)} tasks, got index {index!r}")
         old, before = self._tasks[index], self._question.rows[index]
         if type(task) is not type(old):
@@ -317,7 +318,7 @@ def _not_negative(value: Any, what: str) -> float:
 
 
 def _gains(value: ArrayLike, rows: int, what: str) -> Array:
-    made = np.asarray(value, np.float64)
+    made = float_array(value, f"{what} of a controller")
     if made.shape not in ((), (rows,)) or not np.isfinite(made).all() or (made < 0.0).any():
         raise ArgumentError(
             f"{what} of a controller must be a number or {rows}, finite and not negative, got {value!r}"

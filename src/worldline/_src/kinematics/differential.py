@@ -21,6 +21,7 @@ from worldline._src.kinematics.subjects import Subject, WorldSubject, subject_of
 from worldline._src.kinematics.tasks import PostureTask, Task
 from worldline._src.spatial.poses import Array, float_array, numbers
 from worldline._src.step.dynamics import integrate
+from worldline._src.step.evaluate import is_count
 
 
 class DifferentialIk(FixedAttributes):
@@ -96,7 +97,7 @@ class DifferentialIk(FixedAttributes):
 
     def set_task(self, index: int, task: Task) -> None:
         """Put a task of the same kind, on the same frames, in the place of another: a moving goal."""
-        if not 0 <= index < len(self._tasks):
+        if not is_count(index) or not 0 <= index < len(self._tasks):
             raise ArgumentError(f"there are {len(self._tasks)} tasks, got index {index!r}")
         old, place = self._tasks[index], self._hierarchy.row_of_task(index)
         if place is None or type(task) is not type(old) or isinstance(task, PostureTask):

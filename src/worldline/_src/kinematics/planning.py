@@ -249,7 +249,8 @@ def find_collision(
     subject = _world_subject(world)
     if not isinstance(path, JointPath):
         raise ArgumentError(f"find_collision takes a JointPath, got {path!r}")
-    if not (np.isfinite(resolution) and resolution > 0.0):
+    resolution = float(numbers(resolution, (), "resolution"))
+    if not resolution > 0.0:
         raise ArgumentError(f"resolution must be positive, got {resolution!r}")
     if path.waypoints.shape[1] != subject.model.joint_coord_count:
         raise ArgumentError("the path is of another World")

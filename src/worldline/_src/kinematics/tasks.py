@@ -67,8 +67,12 @@ class Task:
     def _check(self) -> None:
         if isinstance(self.priority, bool) or not isinstance(self.priority, (int, np.integer)):
             raise ArgumentError(f"priority of a task must be a whole number, got {self.priority!r}")
+        if self.tolerance is not None and not float_array(self.tolerance, "tolerance of a task").ndim == 0:
+            raise ArgumentError(f"tolerance of a task must be a number, got {self.tolerance!r}")
         if self.tolerance is not None and not (np.isfinite(self.tolerance) and self.tolerance > 0.0):
             raise ArgumentError(f"tolerance of a task must be positive and finite, got {self.tolerance!r}")
+        if not isinstance(self.name, (str, type(None))):
+            raise ArgumentError(f"name of a task must be a text, got {self.name!r}")
 
     def __post_init__(self) -> None:
         self._check()

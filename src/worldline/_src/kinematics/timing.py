@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from worldline._src.errors import ArgumentError, FixedAttributes, OperationError
 from worldline._src.kinematics.paths import JointPath
 from worldline._src.math.arrays import operand
-from worldline._src.spatial.poses import Array
+from worldline._src.spatial.poses import Array, float_array
 from worldline._src.step.dynamics import inverse_dynamics
 from worldline._src.step.evaluate import is_count
 
@@ -347,7 +347,7 @@ def _bound(value: ArrayLike | bool | None, count: int, what: str) -> Array:
     """A bound a degree of freedom; infinite when None."""
     if value is None:
         return np.full(count, np.inf)
-    made = np.asarray(value, np.float64)
+    made = float_array(value, f"{what} of a timing")
     if made.shape not in ((), (count,)) or np.isnan(made).any() or (made <= 0.0).any():
         raise ArgumentError(f"{what} of a timing must be a positive number or {count} of them, got {value!r}")
     return np.broadcast_to(made, (count,)).copy()
