@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,7 @@ def run(console: Console) -> None:
     keeper = console if isinstance(console, Keeper) else Keeper(width=110)
     first, failures, page = len(keeper.tables), [], FOLDER / "index.md"
     for name in PARTS:
+        start = time.perf_counter()
         try:
             importlib.import_module(f"benchmarks.{name}").run(keeper)
         except Exception as failure:
@@ -131,4 +133,5 @@ def run(console: Console) -> None:
             failures.append(f"{name}: {type(failure).__name__}: {failure}")
             console.print(f"{name} failed: {failure}")
         page = write_page(FOLDER, keeper.tables[first:], failures)
+        console.print(f"{name}: {time.perf_counter() - start:.0f} s\n")
     console.print(f"written: {page}")

@@ -168,7 +168,14 @@ _NUMBERS = {"float64": ctypes.c_double, "int64": ctypes.c_int64, "boolean": ctyp
 
 
 class _PlainCall(ctypes._CFuncPtr):  # type: ignore[attr-defined]
-    """A call of machine code that keeps other threads out and converts no operands."""
+    """A call of machine code that converts no operands; other threads run meanwhile."""
+
+    _flags_ = ctypes._FUNCFLAG_CDECL  # type: ignore[attr-defined]
+    _restype_ = ctypes.c_int64
+
+
+class _AloneCall(ctypes._CFuncPtr):  # type: ignore[attr-defined]
+    """The same with no other thread running meanwhile."""
 
     _flags_ = ctypes._FUNCFLAG_CDECL | ctypes._FUNCFLAG_PYTHONAPI  # type: ignore[attr-defined]
     _restype_ = ctypes.c_int64
@@ -223,17 +230,20 @@ class Entry:
                     self._call = _caller(self, self._code, self.operands)
         return self._call
 
-    def bound(self, *operands: Any) -> Callable[[], int]:
-        """A function without operands that calls the code on these very arrays, at a third of the cost.
+    def bound(self, *operands: Any, alone: bool = True) -> Callable[[], int]:
+        """A function without operands that calls the code on these very operands, at a third of the cost.
 
-        For entries that take arrays alone and return a whole number. No other thread runs meanwhile.
+        For entries that take arrays, then whole numbers, and return a whole number, a truth as one, or
+        nothing. No other thread runs meanwhile if it is to be `alone`.
         """
         call, code = self.ready(), self._code
-        assert code is not None and code.result == "i" and call.__name__ == "fast"
-        arrays = _with_usual_types(operands)
-        made: Any = _PlainCall(code.address)
-        made.kept = code, arrays  # both live as long as what calls them
-        return functools.partial(made, _at_address(_LAYOUT_ADDRESS), _at_address(id(arrays)), _at_address(0))
+        assert code is not None and code.result in ("", "i", "b") and call.__name__ == "fast"
+        given = _with_usual_types(operands)
+        numbers = [ctypes.c_int64(x) for x in given if not isinstance(x, np.ndarray)]
+        made: Any = (_AloneCall if alone else _PlainCall)(code.address)
+        made.kept = code, given  # both live as long as what calls them
+        parts = _at_address(_LAYOUT_ADDRESS), _at_address(id(given)), _at_address(0)
+        return functools.partial(made, *parts, *numbers)
 
     def unit(self, kinds: tuple[Any, ...] | None = None) -> Unit:
         """What machine code is kept for; `kinds` are the types of operands where there is no signature."""

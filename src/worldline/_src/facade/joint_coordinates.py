@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from worldline._src.facade.values import quaternion_from_vector, rotation_vector
+from worldline._src.facade.values import quaternion_from_vector, rotation_numbers
 from worldline._src.spatial.poses import Array
 
 
 def from_coordinates(q: Array) -> Array:
     """[translation,] xyzw as [translation,] rotation vector."""
-    return np.concatenate([q[:-4], rotation_vector(q[-4:])])
+    numbers = q.tolist()
+    return np.array((*numbers[:-4], *rotation_numbers(*numbers[-4:])))
 
 
 def to_coordinates(position: Array) -> Array:

@@ -220,12 +220,16 @@ def matrix_of(pose: Array) -> Array:
 
 def rotation_vector(xyzw: ArrayLike) -> Array:
     """The rotation vector of a unit quaternion, of at most half a turn."""
-    x, y, z, w = np.asarray(xyzw, np.float64).tolist()
+    return np.array(rotation_numbers(*np.asarray(xyzw, np.float64).tolist()))
+
+
+def rotation_numbers(x: float, y: float, z: float, w: float) -> tuple[float, float, float]:
+    """The same of four numbers, as three."""
     if w < 0.0:
         x, y, z, w = -x, -y, -z, -w
     s = math.sqrt(x * x + y * y + z * z)
     k = 2.0 / w if s < 1e-12 else 2.0 * math.atan2(s, w) / s
-    return np.array((k * x, k * y, k * z))
+    return k * x, k * y, k * z
 
 
 def quaternion_from_vector(r: ArrayLike) -> Array:

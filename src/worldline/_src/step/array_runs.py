@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -64,11 +64,16 @@ class Runs:
             (address_of(a), address_of(b), a.size if by == ONCE else a[0].size, by) for a, b, by in self.runs
         ]
         self.table = np.array(table, np.int64).reshape(-1, 4)
+        self._counts: np.ndarray | None = None
+        self._copy: Callable[[], int] = int
+        self._same: Callable[[], bool] | None = None
 
     def copy(self, counts: np.ndarray) -> None:
         """Copy them all; `counts` are those of `ONCE`, `CONTACT`, `ROW` and `PAIR`."""
         if not DISABLED:
-            _copy_runs(self.table, counts)
+            if counts is not self._counts:
+                self._copy, self._counts = _copy_runs.bound(self.table, counts), counts  # type: ignore[attr-defined]
+            self._copy()
             return
         for old, new, by in self.runs:
             new[: None if by == ONCE else counts[by]] = old[: None if by == ONCE else counts[by]]
@@ -76,5 +81,8 @@ class Runs:
     def are_same(self) -> bool:
         """Whether all have the bits of their copies."""
         if not DISABLED:
-            return bool(_same_runs(self.table))
+            same = self._same
+            if same is None:
+                same = self._same = _same_runs.bound(self.table)  # type: ignore[attr-defined]
+            return same() != 0
         return all(a.tobytes() == b.tobytes() for a, b, _ in self.runs)

@@ -380,6 +380,13 @@ def advancer() -> Any:
     return _advance_python if DISABLED else _advance.ready()
 
 
+def once(advance: Any, call: tuple[Any, ...]) -> Callable[[], int]:
+    """One step of a loop over steps with these operands: of `advancer`, or one that does more."""
+    if not DISABLED and advance is _advance.ready():
+        return _advance.bound(*call, 1, alone=False)
+    return functools.partial(advance, *call, 1)
+
+
 def bound(call: tuple[Any, ...]) -> Callable[[], int]:
     """The loop over one world with these operands, which returns -1 or what `first_bad` does."""
     return functools.partial(_run_python, *call) if DISABLED else _run_float.bound(*call)

@@ -1,0 +1,74 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Entries bound to their operands: results, operands that stay alive, threads."""
+
+from __future__ import annotations
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+from worldline import simulation as sx
+from worldline._src.jit import DISABLED
+from worldline._src.step import array_runs
+from worldline._src.step.array_runs import Run, Runs
+
+pytestmark = pytest.mark.skipif(DISABLED, reason="entries are plain functions without the compiler")
+
+
+def test_operands_live_as_long_as_the_call() -> None:
+    a, b = np.arange(5.0), np.zeros(5)
+    runs = Runs([Run(a, b)])
+    bound = array_runs._copy_runs.bound(runs.table.copy(), np.ones(4, np.int64))  # type: ignore[attr-defined]
+    gc.collect()
+    filler = [np.full((1, 4), 7, np.int64) for _ in range(50)]
+    bound()
+    np.testing.assert_array_equal(b, a)
+    assert len(filler) == 50
+
+
+def test_copies_and_comparisons_follow_their_counts() -> None:
+    a, b = np.arange(12.0).reshape(4, 3), np.zeros((4, 3))
+    runs = Runs([Run(a, b, array_runs.CONTACT)])
+    for rows in (1, 3, 2):
+        b[:] = -1.0
+        counts = np.array([1, rows, 0, 0])
+        runs.copy(counts)
+        assert (b[:rows] == a[:rows]).all() and (b[rows:] == -1.0).all()
+        counts[array_runs.CONTACT] = 4
+        runs.copy(counts)
+        np.testing.assert_array_equal(a, b)
+    whole = Runs([Run(a, b)])
+    assert whole.are_same()
+    b[3, 2] += 1.0
+    assert not whole.are_same()
+
+
+def test_single_steps_have_the_bits_of_many_and_let_other_threads_run() -> None:
+    def swinging() -> sx.World:
+        world = sx.World(time_step=0.001)
+        robot = world.add_multibody("robot")
+        link = robot.add_link("rod", None, sx.JointSpec(name="hinge", axis=(0, 1, 0)))
+        link.mass, link.center_of_mass = 1.0, (0.0, 0.0, -0.3)
+        robot.joints[0].position = [1.0]
+        return world
+
+    one, many = swinging(), swinging()
+    worlds = [swinging() for _ in range(3)]
+
+    def steps(world: sx.World) -> None:
+        for _ in range(300):
+            world.step()
+
+    threads = [threading.Thread(target=steps, args=(world,)) for world in worlds]
+    for thread in threads:
+        thread.start()
+    steps(one)
+    many.step(n=300)
+    for thread in threads:
+        thread.join()
+    for world in (one, *worlds):
+        np.testing.assert_array_equal(world.state_vector, many.state_vector)
+        assert world.frame == 300
