@@ -66,20 +66,80 @@ def test_events_are_those_of_the_last_call():
     assert world.contact_events == []
 
 
+def grid(count: int) -> sx.World:
+    """Balls that overlap the ground by 1 mm, none of them another."""
+    world = sx.World()
+    world.add_ground_plane(restitution=0.9)
+    side = 60
+    for k in range(count):
+        at = (0.25 * (k % side), 0.25 * (k // side), 0.099)
+        body = world.add_rigid_body(f"b{k}", mass=1.0, inertia=(0.004,) * 3, position=at)
+        body.add_collision_shape(CollisionShape.sphere(0.1))
+    return world
+
+
+@pytest.mark.parametrize("how", ["step", "profile", "recording", "function"])
+def test_every_event_of_a_step_with_many_contacts_is_kept(how):
+    world, count = grid(1100), 1100
+    seen = []
+    if how == "function":
+        world.add_observer("look", lambda world: seen.append(world.time))
+    if how == "recording":
+        world.replay_recording_enabled = True
+    if how == "profile":
+        world.step_profiling_enabled = True
+    world.step()
+    assert len(seen) == (how == "function")
+    events = world.contact_events
+    assert {(e.kind, e.body_a, e.body_b.name, e.frame) for e in events} == {
+        (Kind.BEGIN, None, f"b{k}", 1) for k in range(count)
+    }
+    assert len(events) == count and world.step_report().dropped_contact_events == 0
+    world.step()
+    assert [e.kind for e in world.contact_events] == count * [Kind.PERSIST]
+
+
+def test_many_steps_with_many_events_leave_all_of_them():
+    """A call of two hundred steps has the events of two hundred calls, though its log grows several times."""
+    single, world = (bounces() for _ in range(2))
+    wanted = []
+    for _ in range(200):
+        single.step()
+        wanted += [(e.kind, e.body_b.name, e.frame) for e in changes(single)]
+    world.step(n=200)
+    assert len(wanted) > 2 * contact_log.CAPACITY
+    assert [(e.kind, e.body_b.name, e.frame) for e in changes(world)] == wanted
+    assert world.step_report().dropped_contact_events == 0
+
+
+def bounces() -> sx.World:
+    """Balls that are thrown at the ground one after the other and leave it again."""
+    world = grid(1200)
+    for k, body in enumerate(world.rigid_bodies):
+        if body.name.startswith("b"):
+            body.translation = (*body.translation[:2], 0.1005 + 0.001 * (k % 150))
+            body.linear_velocity = (0, 0, -1)
+    return world
+
+
 def test_a_full_log_keeps_the_last_events_and_says_so():
     world, _ = bouncing()
     world.step()
     log = world._live().sim.contact_log
     assert log is not None
+    # as full as it gets
+    log._lay_out_again(len(log._block.column.pair), contact_log.LARGEST)
+    world._live().sim._enter_arenas()
     counter = log._counter
-    counter[contact_log.EVENTS] = contact_log.CAPACITY - 1
+    counter[contact_log.EVENTS] = contact_log.LARGEST - 1
     runtime = world._live()
     runtime.step(900)
+    assert log._counter is counter
     made = int(counter[contact_log.EVENTS])
-    assert made > contact_log.CAPACITY
-    assert world.step_report().dropped_contact_events == made - contact_log.CAPACITY
+    assert made > contact_log.LARGEST
+    assert world.step_report().dropped_contact_events == made - contact_log.LARGEST
     assert "contact events" in str(world.step_report())
-    assert len(log.events(world.frame)) == contact_log.CAPACITY
+    assert len(log._block.column.event) == contact_log.LARGEST
     assert log.events(world.frame)[-1][0] > 800
     world.step()
     assert world.step_report().dropped_contact_events == 0

@@ -101,9 +101,9 @@ class WorldContacts(KnownNames):
         that touched throughout. A body that is removed ends its contacts: those ENDs are in the list at
         once, and again at the head of the list of the next call, for programs that look after every step.
 
-        The last 1024 events of a call are kept. `step_report().dropped_contact_events` says how many older
-        ones there were no room for; it is 0 unless a call makes very many steps. No events are left after
-        `reset`, a keyframe or a restored replay frame; pairs that touch in a restored frame go on.
+        The last 1,048,576 events of a call are kept. `step_report().dropped_contact_events` says how many
+        older ones there were; it is 0 unless a call makes very many steps. No events are left after `reset`,
+        a keyframe or a restored replay frame; pairs that touch in a restored frame go on.
 
         Example:
             >>> from worldline import simulation as sx

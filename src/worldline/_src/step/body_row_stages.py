@@ -60,17 +60,35 @@ _CONTACT_ID, _NCONTACT = collision.ENTRY["contact_id"], collision.ENTRY["ncontac
 
 
 @inline
-def _open_side(island_io, t, at, v, island_v_out):
-    """Columns from `at` on are those of tree `t`, with their velocities; zeros past the last."""
-    first, count = 0, 0
+def row_columns(island, a, b):
+    """Columns of the rows of a contact between trees `a` and `b` while they are made.
+
+    Those of two bodies, and behind them those of a prescribed tree that has more than a body has.
+    """
+    columns = BODY_COLUMNS
+    for side in range(2):
+        t = a if side == 0 else b
+        if t >= 0 and island.tree_dof[t + 1] - island.tree_dof[t] > SIDE:
+            columns = BODY_COLUMNS + island.tree_dof[t + 1] - island.tree_dof[t]
+    return columns
+
+
+@inline
+def _first_column(island, t, side):
+    """Where the columns of tree `t` begin, which is on this side of a contact."""
+    return SIDE * side if island.tree_dof[t + 1] - island.tree_dof[t] <= SIDE else BODY_COLUMNS
+
+
+@inline
+def _open_side(island_io, t, side, v, island_v_out):
+    """Columns of tree `t` on this side of a contact, with their velocities; zeros in those of no tree."""
+    for j in range(SIDE * side, SIDE * side + SIDE):
+        island_v_out[j], island_io.column_dof[j] = 0.0, 0
     if t >= 0:
-        first, count = island_io.tree_dof[t], island_io.tree_dof[t + 1] - island_io.tree_dof[t]
-    for j in range(SIDE):
-        d = first + j if j < count else first
-        island_v_out[at + j] = v[d] if j < count else 0.0
-        island_io.column_dof[at + j] = d
-        if j < count:
-            island_io.dof_column[d] = at + j
+        at, first = _first_column(island_io, t, side), island_io.tree_dof[t]
+        for d in range(first, island_io.tree_dof[t + 1]):
+            island_v_out[at + d - first], island_io.column_dof[at + d - first] = v[d], d
+            island_io.dof_column[d] = at + d - first
 
 
 @inline
@@ -90,17 +108,26 @@ def _make_rows(m, c, args, d, pair):
     counter, v, prescribed = island.counter, operand_view(tm, tc, td).v, control_view(tm, tc, td).a_target
     begin, end = counter[CONTACT_FIRST], counter[CONTACT_END]
     args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = BODY_COLUMNS, BODY_COLUMNS
-    rows, island_v = row_view(m, c, args, d), motion_view(m, c, args, d).island_v
+    kept = row_view(m, c, args, d)
     for i in range(begin, end):
         k, first = island.contact_order[i], counter[ROWS]
+        columns = row_columns(island, island.body_tree[pair[k, 2]], island.body_tree[pair[k, 3]])
+        args[ISLAND_COLUMNS], args[ISLAND_WIDTH] = columns, padded_columns(columns)
+        rows, island_v = row_view(m, c, args, d), motion_view(m, c, args, d).island_v
         for side in range(2):
-            _open_side(island, island.body_tree[pair[k, 2 + side]], SIDE * side, v, island_v)
+            _open_side(island, island.body_tree[pair[k, 2 + side]], side, v, island_v)
         counter[CONTACT_FIRST], counter[CONTACT_END] = i, i + 1
         call_linked(program[CONTACT_LINK], m, c, args, d)
         for side in range(2):
             t = island.body_tree[pair[k, 2 + side]]
             if t >= 0 and island.tree_prescribed[t] != 0:
-                _hide_prescribed(rows, first, counter[ROWS], SIDE * side, island.tree_dof, t, prescribed)
+                at = _first_column(island, t, side)
+                _hide_prescribed(rows, first, counter[ROWS], at, island.tree_dof, t, prescribed)
+        if columns > BODY_COLUMNS:
+            # the columns of both bodies come first in rows, so rows move towards the start of the storage
+            for row in range(first, counter[ROWS]):
+                for j in range(BODY_COLUMNS):
+                    kept.J[row, j] = rows.J[row, j]
     counter[CONTACT_FIRST], counter[CONTACT_END] = begin, end
 
 

@@ -11,7 +11,12 @@ import numpy as np
 from worldline._src.jit import stage
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.contact import log
-from worldline._src.kernels.constraints.tables import CONTACT_COUNT, contact_frame_view, contact_memory_view
+from worldline._src.kernels.constraints.tables import (
+    CONTACT_COUNT,
+    SHORT,
+    contact_frame_view,
+    contact_memory_view,
+)
 from worldline._src.kinds import float64, int64
 from worldline._src.scalar.columns import Block
 from worldline._src.scalar.memory import address_as, address_of
@@ -28,11 +33,11 @@ Pair = tuple[int, int]
 
 @stage
 def log_contacts(m, c, args, d):
-    """contacts, constraint forces -> contact events."""
+    """contacts, constraint forces -> contact events, or how many there must be room for."""
     rm, rc = address_as(args[log.ROWS_M], int64), address_as(args[log.ROWS_C], float64)
     ra, rd = address_as(args[log.ROWS_ARGS], int64), address_as(args[log.ROWS_D], float64)
     found, memory = contacts_of(ra, rd), contact_memory_view(rm, rc, ra, rd)
-    log.log_contacts(
+    args[SHORT] = log.log_contacts(
         found.contact_id,
         found.contact,
         contact_frame_view(rm, rc, ra, rd).contact_row,
@@ -47,7 +52,7 @@ class ContactLog:
 
     def __init__(self, constraints: Constraints) -> None:
         self._constraints = constraints
-        self._block = _laid_out(constraints.sizes["ncontact"])
+        self._block = _laid_out(constraints.sizes["ncontact"], log.CAPACITY)
         self._counter = self._block.column.counter
 
     def arenas(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -58,15 +63,25 @@ class ContactLog:
         block.column.link[:4] = [address_of(x) for x in (rows.m, rows.c, rows.args, rows.d)]
         return block.m, block.c, block.args, block.d
 
+    @property
+    def is_short(self) -> bool:
+        """Whether a step returned because it has more events than there is room for."""
+        return bool(self._block.column.link[SHORT])
+
     def _make_room(self) -> None:
-        """Grow with the contacts that the constraints have room for."""
-        if self._constraints.sizes["ncontact"] > len(self._block.column.pair):
-            # there is room for more contacts than before
-            old, self._block = self._block, _laid_out(self._constraints.sizes["ncontact"])
-            for name in ("counter", "event"):
-                self._block.column[name][:] = old.column[name]
-            self._block.column.last_pair[: len(old.column.last_pair)] = old.column.last_pair
-            self._counter = self._block.column.counter
+        """Grow with the contacts that the constraints have room for, and with the events of a call."""
+        column, contacts = self._block.column, self._constraints.sizes["ncontact"]
+        room, needed = len(column.event), int(column.link[SHORT])
+        if contacts > len(column.pair) or needed > room:
+            events = min(max(needed, 2 * room), log.LARGEST) if needed > room else room
+            self._lay_out_again(max(contacts, len(column.pair)), events)
+
+    def _lay_out_again(self, contacts: int, events: int) -> None:
+        old, self._block = self._block, _laid_out(contacts, events)
+        for name in ("counter", "event", "last_pair"):
+            kept = old.column[name]
+            self._block.column[name][: len(kept)] = kept
+        self._counter = self._block.column.counter
 
     def start(self, frame: int) -> None:
         """A call of steps begins: events from before are dropped.
@@ -106,14 +121,15 @@ class ContactLog:
     def events(self, frame: int) -> list[tuple[int, int, Pair]]:
         """Frame, begin or end, and pair of every event up to a frame, in the order they happened."""
         count = int(self._counter[log.EVENTS])
-        order = np.arange(max(0, count - log.CAPACITY), count) % log.CAPACITY
+        room = len(self._block.column.event)
+        order = np.arange(max(0, count - room), count) % room
         rows = self._block.column.event[order].tolist()
         return [(at, kind, (a, b)) for at, kind, a, b in rows if at <= frame]
 
     @property
     def dropped(self) -> int:
         """Events that were overwritten by later ones."""
-        return max(0, int(self._counter[log.EVENTS]) - log.CAPACITY)
+        return max(0, int(self._counter[log.EVENTS]) - len(self._block.column.event))
 
     def persisting(self, frame: int) -> list[Pair]:
         """Pairs that touched in the last step and have no event: they touched before the first one too."""
@@ -130,6 +146,7 @@ class ContactLog:
             self._block.column[name][: len(values)] = values
 
 
-def _laid_out(contacts: int) -> Block:
-    """The arena for so many contacts, each of which may be a pair of its own."""
-    return log.TABLE.lay_out({"npair": contacts, "nbucket": max(16, 1 << (2 * contacts).bit_length())})
+def _laid_out(contacts: int, events: int) -> Block:
+    """The arena for so many contacts, each of which may be a pair of its own, and events."""
+    buckets = max(16, 1 << (2 * contacts).bit_length())
+    return log.TABLE.lay_out({"npair": contacts, "nbucket": buckets, "nevent": events})

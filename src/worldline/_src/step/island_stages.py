@@ -16,7 +16,6 @@ from worldline._src.jit import DISABLED, Stage, inline, stage
 from worldline._src.kernels.constraints import boxed, islands, row_pgs, sleeping
 from worldline._src.kernels.constraints import free_bodies as free
 from worldline._src.kernels.constraints import island_mass as mass
-from worldline._src.kernels.constraints.body_blocks import SIDE
 from worldline._src.kernels.constraints.body_ncg import Conjugate
 from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts
 from worldline._src.kernels.constraints.body_restitution import Bounces
@@ -178,22 +177,6 @@ def are_free(tree_link, island):
         if tree_link[island.island_tree[k]] == 0:
             free_ones = False
     return free_ones
-
-
-@inline
-def has_pair_columns(pair, option, island):
-    """Whether contacts of the island at hand need no rows, or rows that twelve columns are enough for.
-
-    A prescribed tree of more than six degrees of freedom has no room in them.
-    """
-    fits = True
-    if option[BODY_ROWS] != 0.0:
-        for i in range(island.counter[CONTACT_FIRST], island.counter[CONTACT_END]):
-            for side in range(2, 4):
-                t = island.body_tree[pair[island.contact_order[i], side]]
-                if t >= 0 and island.tree_dof[t + 1] - island.tree_dof[t] > SIDE:
-                    fits = False
-    return fits
 
 
 @inline
@@ -400,7 +383,7 @@ def solve_islands(m, c, args, d):
             continue
         small = islands.is_small(pair, n, option[FREE_COLUMNS], island)
         is_free = are_free(free_link, island)
-        if not small and is_free and has_pair_columns(pair, option, island):
+        if not small and is_free:
             if option[BODY_ROWS] != 0.0:
                 call_linked(program[BODY_ROW_LINK], m, c, args, d)
             else:

@@ -32,7 +32,8 @@ from worldline._src.kernels.constraints.tables import (
 from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kinds import int64
 from worldline._src.scalar.memory import address_as, matrix, vector
-from worldline._src.step.island_stages import are_free, has_pair_columns
+from worldline._src.step.body_row_stages import row_columns
+from worldline._src.step.island_stages import are_free
 
 _CONTACT_ID, _COUNTER = collision.ENTRY["contact_id"], collision.ENTRY["counter"]
 _COLLISION_CONTACTS, _COLLISION_PAIRS = collision.ENTRY["ncontact"], collision.ENTRY["npair"]
@@ -86,9 +87,12 @@ def check_islands(m, c, args, d):
         free = not islands.is_small(pair, n, option[FREE_COLUMNS], island) and are_free(
             room.tree_link, island
         )
-        free = free and has_pair_columns(pair, option, island)
         if rows > 0 and free and option[BODY_ROWS] != 0.0:
-            counter[JACOBIAN_NEED] = max(counter[JACOBIAN_NEED], rows * BODY_COLUMNS)
+            width = BODY_COLUMNS
+            for k in range(island.island_contacts[i], island.island_contacts[i + 1]):
+                a, b = pair[island.contact_order[k], 2], pair[island.contact_order[k], 3]
+                width = max(width, row_columns(island, island.body_tree[a], island.body_tree[b]))
+            counter[JACOBIAN_NEED] = max(counter[JACOBIAN_NEED], rows * islands.padded_columns(width))
         if rows > 0 and not free:
             width = islands.padded_columns(n)
             counter[JACOBIAN_NEED] = max(counter[JACOBIAN_NEED], rows * width)

@@ -591,13 +591,13 @@ class Simulation(FixedAttributes):
 
     def _step_with_calls(self, n: int) -> bool:
         """Steps that return for functions of the user; returns True when one diverged."""
-        resume, pauses = self._resume, self._pauses
+        resume, pauses, log = self._resume, self._pauses, self.contact_log
         while True:
             n -= self._advance(*self._call, n)
             if n == 0:
                 return False
             call = pauses.get(resume.item())
-            if call is None:
+            if call is None or (log is not None and log.is_short):
                 return self._go_on(n)
             try:
                 call()
@@ -640,6 +640,10 @@ class Simulation(FixedAttributes):
 
     def _serve(self, resume: int) -> None:
         """Do what a step returned for: functions of the user, or arrays that are too small."""
+        if self.contact_log is not None and self.contact_log.is_short:
+            # grows where its arenas are taken; the stage before may be a call that was made already
+            self._enter_arenas()
+            return
         call = self._pauses.get(resume)
         if call is not None:
             call()

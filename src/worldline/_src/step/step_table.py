@@ -462,7 +462,8 @@ TABLE: tuple[Row, ...] = (
     Row(_END, user.count_step, _U, "counted and not fixed", "integration", "", "number of the step"),
     Row(_END, user.count_steps, _U, "counted and fixed", "integration", "", "number of the step"),
     Row(_END, user.call_observers, _U, "observers", "integration", "q, v", "", pauses=True),
-    Row(_END, log_contacts, _L, "contact_log", "collision", "contacts, constraint forces", "contact events"),
+    Row(_END, log_contacts, _L, "contact_log", "collision", "contacts, constraint forces", "contact events",
+        resume=log_contacts),
 
     # readings of the present state
     Row(_S, trees.positions, _M, "not read_dynamics", "kinematics", "q", "link poses"),

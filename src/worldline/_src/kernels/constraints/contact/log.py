@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contact events: pairs of bodies that begin or cease to touch, logged step by step.
 
-A step compares its set of touching pairs with that of the step before. Events go to a ring buffer of fixed
-size, so that a call of many steps leaves those of all its steps; when there are more, the oldest are
-overwritten and the counter tells how many.
+A step compares its set of touching pairs with that of the step before. A call of many steps leaves the events
+of all its steps: their array grows (`step/contact_log.py`). Only beyond `LARGEST` it is a ring buffer: the
+oldest events are overwritten, and the counter says how many.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ ROWS_M, ROWS_C, ROWS_ARGS, ROWS_D = range(4)
 EVENTS, FRAME, PAIRS = range(3)
 """Counters: events since the call began, steps since the start, pairs that touched in the last step."""
 BEGIN, END = 0, 1
-CAPACITY = 1024
-"""Events of one call that are kept."""
+CAPACITY, LARGEST = 1024, 1 << 20
+"""Events of one call that there is room for at the start, and that are kept at most."""
 
 
 class LogColumns(Columns):
@@ -28,7 +28,7 @@ class LogColumns(Columns):
 
     link: Integers = integers(8, doc="Addresses of the arenas of the constraint rows.")
     counter: Integers = integers(8, doc="See above.")
-    event: Integers = integers(CAPACITY, 4, doc="Frame, begin or end, and the two bodies; a ring buffer.")
+    event: Integers = integers("nevent", 4, doc="Frame, begin or end, and the two bodies; a ring buffer.")
     pair: Integers = integers("npair", 2, doc="Bodies that touch in this step, the lower number first.")
     last_pair: Integers = integers("npair", 2, doc="The same of the step before.")
     seen: Integers = integers("npair", doc="1 for a pair of this step that touched before.")
@@ -66,7 +66,7 @@ def _find(pairs, buckets, a, b, mask):
 @inline
 def _append(log, kind, a, b):
     """One event at the end of the ring buffer."""
-    row = log.counter[EVENTS] % CAPACITY
+    row = log.counter[EVENTS] % log.event.shape[0]
     log.event[row, 0], log.event[row, 1] = log.counter[FRAME], kind
     log.event[row, 2], log.event[row, 3] = a, b
     log.counter[EVENTS] += 1
@@ -74,9 +74,12 @@ def _append(log, kind, a, b):
 
 @kernel
 def log_contacts(contact_id, contact, contact_row, contact_force, count, log_io):
-    """Contact events of a step: set difference of touching pairs by hashing. O(contacts)."""
+    """Contact events of a step: set difference of touching pairs by hashing. O(contacts).
+
+    Returns 0, or how many events there must be room for: the log is as before then, and the same call goes on
+    once it has grown.
+    """
     pairs, last, seen, buckets = log_io.pair, log_io.last_pair, log_io.seen, log_io.bucket
-    log_io.counter[FRAME] += 1
 
     # pairs that overlap or push, each once
     size = 16
@@ -98,15 +101,25 @@ def log_contacts(contact_id, contact, contact_row, contact_force, count, log_io)
                 seen[found] = 0
                 found += 1
 
-    # before without now: end; now without before: begin
+    # how many there are in both sets; the others are events
+    both = 0
     for k in range(log_io.counter[PAIRS]):
         s = _find(pairs, buckets, last[k, 0], last[k, 1], mask)
-        if buckets[s] == _EMPTY:
-            _append(log_io, END, last[k, 0], last[k, 1])
-        else:
+        if buckets[s] != _EMPTY:
             seen[buckets[s]] = 1
+            both += 1
+    needed = log_io.counter[EVENTS] + log_io.counter[PAIRS] + found - 2 * both
+    if log_io.event.shape[0] < min(needed, LARGEST):
+        return needed
+
+    # before without now: end; now without before: begin
+    log_io.counter[FRAME] += 1
+    for k in range(log_io.counter[PAIRS]):
+        if buckets[_find(pairs, buckets, last[k, 0], last[k, 1], mask)] == _EMPTY:
+            _append(log_io, END, last[k, 0], last[k, 1])
     for k in range(found):
         if seen[k] == 0:
             _append(log_io, BEGIN, pairs[k, 0], pairs[k, 1])
         last[k, 0], last[k, 1] = pairs[k, 0], pairs[k, 1]
     log_io.counter[PAIRS] = found
+    return 0
