@@ -11,6 +11,7 @@ import worldline
 from worldline import msd, ops
 from worldline import simulation as sx
 from worldline._src.errors import ArgumentError, BusyError, CapabilityError, NotFoundError
+from worldline.collision import CollisionShape
 
 LAYOUTS = ("lanes", "threads")
 MOTOR = """<mujoco><option timestep="0.002"/><worldbody><geom type="plane" size="5 5 .1"/>
@@ -315,6 +316,52 @@ def test_an_error_of_one_world_on_threads_leaves_all_as_before_the_step():
     twin.joint_velocities[:, 0] = (0.0, 0.0, 1.0)
     twin.step(frame)
     assert batch.joint_positions.tobytes() == twin.joint_positions.tobytes()
+
+
+def sliding_stack(sleeps, speed):
+    """Boxes that slide on each other; impulses start from the contacts of the last step, and boxes fall asleep."""
+    world = sx.World(
+        time_step=0.005,
+        contact_solver_method=sx.ContactSolverMethod.SEQUENTIAL_IMPULSE,
+        deactivation_options=sx.DeactivationOptions(enabled=sleeps, time_until_sleep=0.05),
+    )
+    world.add_ground_plane(friction=0.6)
+    for k in range(3):
+        at, inertia = (0.01 * k, 0, 0.1 + 0.2 * k), 0.01 * np.eye(3)
+        body = world.add_rigid_body(f"box{k}", mass=1.0 + k, position=at, inertia=inertia)
+        body.add_collision_shape(CollisionShape.box((0.1, 0.1, 0.1)))
+        body.linear_velocity = (speed, 0.3 * speed * k, 0.0)
+    return world
+
+
+@pytest.mark.parametrize("owner", ["world", "batch"])
+@pytest.mark.parametrize(("sleeps", "steps"), [(False, 20), (True, 20), (True, 120)])
+def test_contacts_and_sleep_are_those_before_a_step_that_was_given_up(sleeps, steps, owner):
+    ends, fails = [], [False]
+
+    def look(step):
+        if fails[0]:
+            raise KeyError("mine")
+
+    for error in (False, True):
+        world = sliding_stack(sleeps, 0.3 if steps < 120 else 0.02)
+        if owner == "world":
+            world.add_observer("look", look)
+        batch = sx.WorldBatch(world, 2, layout="threads")
+        if owner == "batch":
+            batch.add_observer("look", look)
+        batch.joint_velocities[1, 0] += 0.01
+        batch.step(n=steps)
+        if error:
+            fails[0] = True
+            with pytest.raises(KeyError, match="mine"):
+                batch.step()
+            fails[0] = False
+        kept = batch.joint_velocities.copy()
+        batch.step(n=3)
+        ends.append(kept.tobytes() + batch.joint_velocities.tobytes())
+        assert (steps == 120) == (not batch.joint_velocities[0].any())
+    assert ends[0] == ends[1]
 
 
 def test_refusals():

@@ -115,13 +115,16 @@ def test_what_is_solved_keeps_its_regularizers():
 
 
 def test_hard_contacts_stay_where_softer_ones_would_give_way_by_more():
-    """A hard impact on a tower: 50 sweeps leave 0.014 m/s to do, larger regularizers would take off 1.4 m/s."""
+    """A hard impact on a tower: 50 sweeps leave 0.014 m/s to do, larger regularizers would take off 1.4 m/s.
+
+    So hard contacts are swept on, and end where they should.
+    """
     scene = tower(15, mu=0.0)
     scene.linear[:15, 2] = -5.0
     J, W, v = dense(scene)
     for tolerance in (0.01, 0.001):
         impulse, after, R, taken, moved = solve(scene, sweeps=1, tolerance=tolerance)
-        assert taken == 50 + 2 * jams.SOFT_MORE and moved > tolerance
+        assert 50 + 2 * jams.SOFT_MORE < taken < 200 and moved <= tolerance
         np.testing.assert_array_equal(R, scene.R)
         np.testing.assert_allclose(after, v + W @ J.T @ impulse, atol=1e-9)
         exact = 5.0 * np.arange(15, 0, -1)

@@ -231,6 +231,31 @@ def test_commands_of_a_controller_that_raises_are_taken_back():
     assert next(iter(world.multibodies)).joints["hinge"].force.tolist() == [0.0]
 
 
+def test_a_joint_that_broke_in_a_step_that_was_given_up_holds():
+    world = sx.World(time_step=0.002)
+    body = world.add_rigid_body("body", mass=1.0, inertia=0.01 * np.eye(3), position=(0, 0, 0.5))
+    joint = world.add_joint(body, sx.JointSpec(name="weld", type=sx.JointType.FIXED))
+    joint.break_force = 15.0
+
+    def fail(step):
+        raise ZeroDivisionError("of the user")
+
+    world.step(n=5)
+    world.add_observer("fails", fail)
+    # twice what it bears, for one step
+    body.apply_force((0, 0, -20.0))
+    with pytest.raises(ZeroDivisionError):
+        world.step()
+    assert not joint.is_broken and world.break_events == [] and world.frame == 5
+    world.remove_step_function("fails")
+    body.clear_force()
+    world.step(n=20)
+    assert body.translation[2] == pytest.approx(0.5, abs=1e-9) and not joint.is_broken
+    body.apply_force((0, 0, -20.0))
+    world.step()
+    assert joint.is_broken
+
+
 def test_calls_on_the_world_are_refused_within_a_step():
     world, body = ball()
     found = []

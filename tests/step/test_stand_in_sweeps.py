@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from worldline import msd
 from worldline import simulation as sx
 from worldline._src.kernels.constraints import tables as t
 from worldline.collision import CollisionShape
@@ -153,3 +154,70 @@ def test_unsolved_positions_count_as_unsolved():
         assert (worst[-1] > 0.01) == (world.step_report().unconverged_islands > 0)
     # velocities alone are solved to 0.04 in all of these steps
     assert max(worst) > 0.3
+
+
+GEOMS = {
+    "box": 'type="box" size=".06 .05 .04"',
+    "sphere": 'type="sphere" size=".06"',
+    "capsule": 'type="capsule" size=".04 .05"',
+    "cylinder": 'type="cylinder" size=".05 .05"',
+}
+ROD = '<geom type="capsule" fromto="0 0 0 .1 0 0" size=".03"/>'
+CHAIN = f'{ROD}<body pos=".1 0 0"><joint axis="0 1 0"/>{ROD}<body pos=".1 0 0"><joint axis="0 0 1"/>{ROD}</body></body>'
+GRIPPER = """<body pos="0 0 .5"><joint type="slide" axis="0 0 1" damping="5"/><geom type="box" size=".1 .1 .03"/>
+  <body pos=".08 0 -.1"><joint type="slide" axis="1 0 0" range="-.08 .05" limited="true"/>
+    <geom type="box" size=".01 .05 .08"/></body>
+  <body pos="-.08 0 -.1"><joint type="slide" axis="1 0 0" range="-.05 .08" limited="true"/>
+    <geom type="box" size=".01 .05 .08"/></body></body>"""
+
+
+def falling_heap(kinds, count, mu, gripper):
+    """Bodies of these kinds that fall one upon the other in a bin, with hard contacts."""
+    walls = "".join(
+        f'<geom type="box" pos="{x} {y} 3" size="{a} {b} 3"/>'
+        for x, y, a, b in (
+            (0.45, 0, 0.05, 0.45),
+            (-0.45, 0, 0.05, 0.45),
+            (0, 0.45, 0.45, 0.05),
+            (0, -0.45, 0.45, 0.05),
+        )
+    )
+    bodies = ""
+    for k in range(count):
+        kind, column, q = kinds[k % len(kinds)], k % 4, np.random.default_rng(k).normal(size=4)
+        x = 0.36 * (column % 2) - 0.18 - (0.15 if kind == "chain" else 0.0) + 0.01 * np.sin(7 * k)
+        y, z = 0.36 * (column // 2) - 0.18 + 0.01 * np.cos(5 * k), 0.2 + 0.34 * (k // 4)
+        turn = "" if kind == "chain" else 'quat="{:.4f} {:.4f} {:.4f} {:.4f}"'.format(*q / np.linalg.norm(q))
+        parts = CHAIN if kind == "chain" else f"<geom {GEOMS[kind]}/>"
+        bodies += f'<body pos="{x:.4f} {y:.4f} {z:.4f}" {turn}><freejoint/>{parts}</body>'
+    scene = msd.from_str(
+        f"""<mujoco><option timestep="0.004"/><default><geom friction="{mu} .005 .0001"/></default>
+        <worldbody><geom type="plane" size="5 5 1"/>{walls}{GRIPPER if gripper else ""}{bodies}</worldbody></mujoco>""",
+        format="mjcf",
+    )
+    law = msd.ConstraintForceModel.hard(erp=0.2, bounciness=0.0)
+    for geom in [*scene.hierarchy.geoms, *(geom for link in scene.hierarchy.links() for geom in link.geoms)]:
+        geom.physics_material.contact_model = law
+    return scene
+
+
+@pytest.mark.parametrize(
+    ("kinds", "count", "mu", "method"),
+    [
+        ("mixed", 40, 0.3, Solver.AUTOMATIC),
+        ("mixed", 40, 1.0, Solver.BOXED_LCP),
+        ("chain", 20, 1.0, Solver.SEQUENTIAL_IMPULSE),
+        ("box", 45, 1.0, Solver.SEQUENTIAL_IMPULSE),
+    ],
+)
+def test_every_step_of_a_falling_heap_converges(kinds, count, mu, method):
+    """Hard contacts that softer ones would serve worse are swept on: one or two steps of each heap need it."""
+    mixed = ("box", "chain", "sphere", "capsule", "cylinder")
+    scene = falling_heap(mixed if kinds == "mixed" else (kinds,), count, mu, kinds == "mixed")
+    world = sx.World.from_scene(scene)
+    world.contact_solver_method = method
+    for _ in range(220):
+        world.step()
+        report = world.step_report()
+        assert report.converged and report.residual <= 0.01, str(report)
+    assert len(world.contacts) > 40

@@ -64,14 +64,14 @@ class ContactLog:
         return block.m, block.c, block.args, block.d
 
     @property
-    def is_short(self) -> bool:
-        """Whether a step returned because it has more events than there is room for."""
-        return bool(self._block.column.link[SHORT])
+    def missing(self) -> int:
+        """Events that the step at hand must have room for; 0 where there is enough."""
+        return int(self._block.column.link[SHORT])
 
     def _make_room(self) -> None:
         """Grow with the contacts that the constraints have room for, and with the events of a call."""
         column, contacts = self._block.column, self._constraints.sizes["ncontact"]
-        room, needed = len(column.event), int(column.link[SHORT])
+        room, needed = len(column.event), self.missing
         if contacts > len(column.pair) or needed > room:
             events = min(max(needed, 2 * room), log.LARGEST) if needed > room else room
             self._lay_out_again(max(contacts, len(column.pair)), events)
@@ -144,6 +144,11 @@ class ContactLog:
         """Be as when `copy` was called; there may be room for more since."""
         for name, values in kept.items():
             self._block.column[name][: len(values)] = values
+
+
+def is_short(contact_log: ContactLog | None) -> bool:
+    """Whether a step returned because it has more events than there is room for."""
+    return contact_log is not None and contact_log.missing > 0
 
 
 def _laid_out(contacts: int, events: int) -> Block:

@@ -34,7 +34,7 @@ from worldline._src.spatial.poses import Array
 from worldline._src.step import runner, simulation_copies
 from worldline._src.step.array_views import ArrayView, numbers_of
 from worldline._src.step.constraints import Constraints
-from worldline._src.step.contact_log import ContactLog
+from worldline._src.step.contact_log import ContactLog, is_short
 from worldline._src.step.divergence import (
     ACCELERATION,
     ACTIVATION,
@@ -591,13 +591,12 @@ class Simulation(FixedAttributes):
 
     def _step_with_calls(self, n: int) -> bool:
         """Steps that return for functions of the user; returns True when one diverged."""
-        resume, pauses, log = self._resume, self._pauses, self.contact_log
         while True:
             n -= self._advance(*self._call, n)
             if n == 0:
                 return False
-            call = pauses.get(resume.item())
-            if call is None or (log is not None and log.is_short):
+            call = self._pauses.get(self._resume.item())
+            if call is None or is_short(self.contact_log):
                 return self._go_on(n)
             try:
                 call()
@@ -612,7 +611,7 @@ class Simulation(FixedAttributes):
         if self.user is not None:
             self.user.give_up()
         if self.constraints is not None:
-            self.constraints.forget_contacts()
+            self.constraints.take_back(int(self.clock[0]) + 1)
 
     def _step_many(self, n: int) -> int:
         """Steps in portions, between which an interrupt is seen; returns how many were not made."""
@@ -640,16 +639,14 @@ class Simulation(FixedAttributes):
 
     def _serve(self, resume: int) -> None:
         """Do what a step returned for: functions of the user, or arrays that are too small."""
-        if self.contact_log is not None and self.contact_log.is_short:
-            # grows where its arenas are taken; the stage before may be a call that was made already
-            self._enter_arenas()
-            return
         call = self._pauses.get(resume)
-        if call is not None:
+        if is_short(self.contact_log):
+            self._enter_arenas()  # the log grows; the stage before may be a call that was made already
+        elif call is not None:
             call()
-            return
-        assert self.constraints is not None
-        self.make_room(self.constraints.missing_room())
+        else:
+            assert self.constraints is not None
+            self.make_room(self.constraints.missing_room())
 
     def make_room(self, needed: Room) -> None:
         """Grow the arrays of constraints that are smaller than needed, with what is in them."""

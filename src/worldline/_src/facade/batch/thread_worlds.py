@@ -26,6 +26,7 @@ from worldline._src.model.model import Model
 from worldline._src.progress import slow
 from worldline._src.spatial.poses import Array
 from worldline._src.step import dynamics
+from worldline._src.step.contact_memory import recall, remembered
 from worldline._src.step.divergence import DivergencePolicy
 from worldline._src.step.interrupts import uninterrupted
 from worldline._src.step.portions import portions
@@ -105,23 +106,28 @@ class Unit:
         self.sim.clock[:2] += n
 
     def remembered(self) -> tuple[Any, ...]:
-        """State and commands as they are now, for `restore`."""
+        """State, commands, contacts of the last step and sleep as they are now, for `restore`."""
         sim = self.sim
         numbers = [sim.a.copy(), sim.clock.copy(), sim.ground_dual.copy()]
-        return {name: array.copy() for name, array in self.arrays().items()}, numbers, sim.frozen, sim.failure
+        arrays = {name: array.copy() for name, array in self.arrays().items()}
+        return arrays, numbers, remembered(sim), sim.frozen, sim.failure
 
     def restore(self, kept: tuple[Any, ...]) -> None:
-        """Back to a state that was remembered; the next step solves contacts from no forces."""
-        sim, (arrays, numbers, frozen, failure) = self.sim, kept
+        """Back to a state that was remembered, as if no step had been made since."""
+        sim, (arrays, numbers, memory, frozen, failure) = self.sim, kept
         own = self.arrays()
         for name, array in arrays.items():
             own[name][...] = array
         for mine, array in zip((sim.a, sim.clock, sim.ground_dual), numbers, strict=True):
             mine[...] = array
-        if sim.constraints is not None:
-            sim.constraints.forget_contacts()
         sim.controls_written()
         sim.written()
+        if sim.constraints is not None:
+            sim.constraints.take_back(int(sim.clock[0]) + 1)
+        lost = recall(sim, memory)
+        assert lost is None, f"{lost} of a world fits the same world"
+        if sim.contact_log is not None:
+            sim.contact_log.take()
         sim.frozen, sim.failure = frozen, failure
 
     def reset(self) -> None:

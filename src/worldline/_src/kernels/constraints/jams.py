@@ -10,7 +10,8 @@ way by R times its impulse, and both growth and cycles end.
 
 A hard impact on a tower and a light body below a heavy one take many sweeps as well, but what is left to do
 is little, and contacts that give way would miss more. So an island stays hard where its softer contacts give
-way by more than gravity makes in a step and by more than the last sweep over hard ones changed.
+way by more than gravity makes in a step and by more than the last sweep over hard ones changed; hard contacts
+are then swept on, for as long as that brings them nearer.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ SOFT, SOFTER = 1e-2, 1e-1
 """Regularizers of a jam, tried in turn, as shares of the inverse inertia along the normal."""
 SOFT_MORE = 20
 """Most sweeps with each of them, as a multiple of the plain sweeps of a solve."""
+AGAIN = 3
+"""Rounds of sweeps over contacts that stay hard, each with as many as the first; changes halve in each."""
 GIVEN = 100.0
 """Velocity that a contact may give way by, in units of what counts as solved: a step of gravity."""
 
@@ -81,4 +84,12 @@ def solve_contacts(contacts, count, limits, work_out, sweeps_out, bodies_io, imp
     if given > max(GIVEN * tolerance, hard):
         _take_back(contacts, count, work_out, bodies_io, impulse_io)
         moved = hard
+        plain = tolerance, sweeps, tolerance
+        for _ in range(AGAIN):
+            taken = sweeps_out[0]
+            moved = solve_impulses(contacts, count, plain, work_out, sweeps_out, bodies_io, impulse_io)
+            sweeps_out[0] += taken
+            if moved <= tolerance or moved > 0.5 * hard:
+                break
+            hard = moved
     return moved

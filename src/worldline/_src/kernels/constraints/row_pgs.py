@@ -56,7 +56,9 @@ MORE = 50
 STAND_IN_MORE = 20
 """and where sweeps stand in for another method: rows that contradict each other are not solved by more."""
 STALL = 4
-"""Sweeps in which changes should halve where sweeps stand in, as a multiple of those that are asked for."""
+"""Sweeps in which changes should halve where sweeps stand in, as a multiple of those that are asked for,"""
+LAST_MORE, LAST_STALL = 100, 20
+"""and both for contacts that are no jam: they stay hard, and are swept on."""
 
 # rows of `sweep_row` and of `sweep_dual`
 FIRST, END, LIFTED = range(3)
@@ -139,6 +141,32 @@ def _go_on(problem, n, diagonal, last, before_io, direction_io, force_io, a_io):
     return square
 
 
+@kernel
+def _sweep(problem, n, limits, scale, work, scratch, force_io, a_io):
+    """Sweep over all rows until they are solved.
+
+    limits: sweeps to make at least, unless nothing moves any more, and at most; sweeps in which changes
+    should halve; whether forces go on along conjugate directions. scale: gravity, and the change that counts
+    as solved [m/s^2]. Returns the largest change in the last sweep [m/s^2], and how many were made.
+    """
+    least, most, stall, conjugate = limits
+    gravity, bound = scale
+    before, direction = scratch
+    taken, moved, last, half, at = 0, 0.0, 0.0, INFINITY, 0
+    while taken < most and not taken - at > stall:
+        for k in range(n):
+            before[k] = force_io[k]
+        moved = sweep_rows(problem, n, 0.0, work, force_io, a_io)
+        taken += 1
+        if moved <= TOLERANCE * gravity or (taken >= least and moved <= bound):
+            break
+        if moved <= half:
+            half, at = 0.5 * moved, taken
+        if conjugate:
+            last = _go_on(problem, n, work.diagonal, last, before, direction, force_io, a_io)
+    return moved, taken
+
+
 @inline
 def _start_softer(rows_io, notes, n, share, smooth, problem_io, work_io, force_out, a_out):
     """Raise the regularizers of contacts to a share of the inverse inertia of their normals; no forces."""
@@ -208,44 +236,34 @@ def solve_swept(chain, prescribed, memory, island_io, work_out, sweep_out, solut
         a[j] = smooth[j]
     for k in range(n):
         add_row_force(problem, k, force[k], a)
-    most, taken, moved = int(option[SWEEPS]), 0, 0.0
-    stands_in, bounded = option[SWEPT] == 0.0, most < 0
+    most, stands_in, bound = int(option[SWEEPS]), option[SWEPT] == 0.0, option[RESIDUAL_BOUND] * gravity
+    scratch, bounded = (work_out.slack[2], work_out.slack[3]), most < 0
     limit = -most if bounded else (STAND_IN_MORE if stands_in else MORE) * most
-    before, direction, last = work_out.slack[2], work_out.slack[3], 0.0
-    half, at = INFINITY, 0
-    while taken < limit and not (stands_in and not bounded and taken - at > STALL * most):
-        for k in range(n):
-            before[k] = force[k]
-        moved = sweep_rows(problem, n, 0.0, work, force, a)
-        taken += 1
-        enough = bounded or taken >= most
-        if moved <= TOLERANCE * gravity or (enough and moved <= option[RESIDUAL_BOUND] * gravity):
-            break
-        if moved <= half:
-            half, at = 0.5 * moved, taken
-        if stands_in:
-            last = _go_on(problem, n, work.diagonal, last, before, direction, force, a)
-    hard, kept_force, kept_R = moved, work_out.slack[2], work_out.slack[3]
-    jammed = not (bounded or moved <= option[RESIDUAL_BOUND] * gravity)
+    stall = float(STALL * most) if stands_in and not bounded else INFINITY
+    limits = max(most, 0), limit, stall, stands_in
+    moved, taken = _sweep(problem, n, limits, (gravity, bound), work, scratch, force, a)
+    hard, jammed, (kept_force, kept_R) = moved, not (bounded or moved <= bound), scratch
     for k in range(n):
         kept_force[k], kept_R[k] = force[k], problem.R[k]
     for attempt in range(2):
-        if jammed and not moved <= option[RESIDUAL_BOUND] * gravity:
+        if jammed and not moved <= bound:
             share = SOFT if attempt == 0 else SOFTER
             _start_softer(rows, island_io.notes, n, share, smooth, problem, work, force, a)
             limit = taken + SOFT_MORE * most
-            while taken < limit and not moved <= option[RESIDUAL_BOUND] * gravity:
+            while taken < limit and not moved <= bound:
                 moved = sweep_rows(problem, n, 0.0, work, force, a)
                 taken += 1
-    if jammed:
-        # hard contacts where they miss less than those that give way
-        if _most_given(problem, island_io.notes, n, force) > max(gravity, hard):
-            moved = hard
-            for j in range(a.shape[0]):
-                a[j] = smooth[j]
-            for k in range(n):
-                force[k], problem.R[k], rows.D[k] = kept_force[k], kept_R[k], 1.0 / kept_R[k]
-                add_row_force(problem, k, force[k], a)
+    # hard contacts where they miss less than those that give way
+    if jammed and _most_given(problem, island_io.notes, n, force) > max(gravity, hard):
+        for j in range(a.shape[0]):
+            a[j] = smooth[j]
+        for k in range(n):
+            force[k], problem.R[k], rows.D[k] = kept_force[k], kept_R[k], 1.0 / kept_R[k]
+            add_row_force(problem, k, force[k], a)
+        prepare_rows(problem, n, work)
+        limits = 0, LAST_MORE * most, float(LAST_STALL * most), True
+        moved, more = _sweep(problem, n, limits, (gravity, bound), work, scratch, force, a)
+        taken += more
     counter[ITERATIONS] = max(counter[ITERATIONS], taken)
     record_residual(moved / gravity, solution_out)
     record_rows(rows, solution_out, island_io.notes, work_out.vectors[7], records_out)
