@@ -105,12 +105,15 @@ class Stage:
     elsewhere: dict[tuple[Stage, Any], Callable[[], None]] = {}  # noqa: RUF012 - filled by `compile_ahead`
     """What waits for stages and scalars that another process may be compiling."""
 
-    def __init__(self, function: Callable[..., None]) -> None:
-        self.function = function
-        self.name = function.__name__
-        self.doc = (function.__doc__ or "").strip()
+    def __init__(self, name: str, doc: str, make: Callable[[], Callable[..., None]]) -> None:
+        self.name, self.doc, self._make = name, doc, make
         self._code: dict[Kind, kernel_cache.Code] = {}
-        Stage.registry[self.name] = self
+        Stage.registry[name] = self
+
+    @functools.cached_property
+    def function(self) -> Callable[..., None]:
+        """The function over arenas, made when it is first needed."""
+        return self._make()
 
     def __call__(self, m: Any, c: Any, args: Any, d: Any) -> None:
         self.function(m, c, args, d)
@@ -147,7 +150,7 @@ class Stage:
 
 def stage(function: Callable[..., None]) -> Stage:
     """Register an entry point over arenas; see `Stage`."""
-    return Stage(function)
+    return Stage(function.__name__, (function.__doc__ or "").strip(), lambda: function)
 
 
 # ---- functions that Python calls

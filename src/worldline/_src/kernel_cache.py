@@ -66,6 +66,18 @@ def cache_usable() -> bool:
     return False
 
 
+class Derivation(NamedTuple):
+    """Where a function comes from whose text was written by the package itself.
+
+    `text` is all that it does, `modules` have the views it cuts, `functions` are what it calls. It has them as
+    its attribute `derivation`.
+    """
+
+    text: str
+    modules: tuple[str, ...]
+    functions: tuple[Any, ...]
+
+
 class Sources:
     """The source files of the package below `root`, and what each imports.
 
@@ -143,7 +155,27 @@ class Sources:
 
     def of(self, function: Callable[..., Any]) -> frozenset[Path]:
         """Every source the machine code of `function` can depend on."""
-        own = Path(function.__code__.co_filename)
+        derivation: Derivation | None = getattr(function, "derivation", None)
+        if derivation is None:
+            return self._seen_by(function, Path(function.__code__.co_filename))
+        found = set(self.always)
+        for module in derivation.modules:
+            found |= self.behind(self._within(module))
+        for part in derivation.functions:
+            own = self.path(self._within(part.__module__)) if part.__module__.startswith(PACKAGE) else None
+            if isinstance(part, type):
+                found |= {own} if own else set()
+            else:
+                found |= self._seen_by(part, own or Path(part.__code__.co_filename))
+        return frozenset(found)
+
+    @staticmethod
+    def _within(module: str) -> str:
+        """The name of a module below the package."""
+        return module.removeprefix(f"{PACKAGE}.")
+
+    def _seen_by(self, function: Callable[..., Any], own: Path) -> frozenset[Path]:
+        """A file and the sources of all that a function in it names."""
         imports = self.imports(own)
         found = {own} | self.always
         # helpers and constants of the same file are followed by name, so that a file of many stages does
@@ -185,7 +217,9 @@ class Sources:
         known = getattr(function, "source_key", None) or self._combined.get(function)
         if known is None:
             each = sorted(self.digest(path) for path in self.of(function))
-            known = self._combined[function] = b"".join(each)
+            derivation: Derivation | None = getattr(function, "derivation", None)
+            text = b"" if derivation is None else derivation.text.encode()
+            known = self._combined[function] = b"".join(each) + text
         compiler = f"{sys.version_info[:2]} {compiler_version()}".encode()
         return hashlib.sha256(compiler + known).hexdigest()[:16]
 

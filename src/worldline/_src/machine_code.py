@@ -37,7 +37,10 @@ def system() -> str:
 
 def unit(function: Callable[..., Any], variant: str) -> str:
     """The name of a compiled function in a manifest."""
-    return f"{SOURCES.label(Path(function.__code__.co_filename))}:{function.__name__}:{variant}"
+    derivation = getattr(function, "derivation", None)
+    # a derived function is named by what it does
+    text = "" if derivation is None else f":{hashlib.sha256(derivation.text.encode()).hexdigest()[:8]}"
+    return f"{SOURCES.label(Path(function.__code__.co_filename))}:{function.__name__}:{variant}{text}"
 
 
 class Package:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from worldline._src.jit import stage
 from worldline._src.kernels.constraints import fixed_solve as solving
-from worldline._src.kernels.constraints.damping import Damped
 from worldline._src.kernels.constraints.implicit_damping import damp_all
 from worldline._src.kernels.constraints.tables import (
     ACTIVE_LIMITS,
@@ -35,15 +34,12 @@ from worldline._src.kernels.constraints.tables import (
 from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kinds import int64
 from worldline._src.model.views import (
-    articulated_view,
     chain_view,
-    drive_view,
     mass_view,
     operand_view,
-    passive_view,
-    step_view,
 )
 from worldline._src.scalar.memory import address_as, matrix
+from worldline._src.step.constraint_operands import constraint_stage
 from worldline._src.step.reaching import trees_of
 
 _CONTACT_ID, _NCONTACT = collision.ENTRY["contact_id"], collision.ENTRY["ncontact"]
@@ -96,14 +92,6 @@ def solve_fixed_rows(m, c, args, d):
     )
 
 
-@stage
-def damp_fixed(m, c, args, d):
-    """a, M -> a with joint damping taken at the end of the step."""
-    tm, tc, td = trees_of(args, d)
-    damp_all(
-        Damped(chain_view(tm, tc, td), passive_view(tm, tc, td), drive_view(tm, tc, td)),
-        step_view(tm, tc, td).time_step[0],
-        mass_view(tm, tc, td),
-        articulated_view(tm, tc, td).dof_u,
-        operand_view(tm, tc, td).a,
-    )
+damp_fixed = constraint_stage.of(
+    damp_all, "damp_fixed", "a, M -> a with joint damping taken at the end of the step.", work_out="dof_u"
+)

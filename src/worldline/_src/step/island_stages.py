@@ -85,7 +85,6 @@ from worldline._src.kernels.constraints.tables import (
     TREE_FIRST,
     UNCONVERGED,
     UNCONVERGED_BEFORE,
-    boxed_view,
     contact_frame_view,
     contact_memory_view,
     island_view,
@@ -97,7 +96,6 @@ from worldline._src.kernels.constraints.tables import (
     pgs_view,
     pgs_work_view,
     program_view,
-    quiet_view,
     record_view,
     row_note_view,
     row_view,
@@ -105,8 +103,6 @@ from worldline._src.kernels.constraints.tables import (
     sleep_view,
     solve_view,
     split_view,
-    sweep_view,
-    tree_mass_view,
     tree_span_view,
     weight_view,
     work_view,
@@ -115,16 +111,13 @@ from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kinds import float64, int64
 from worldline._src.model.views import (
     chain_view,
-    control_view,
-    dof_view,
     inertia_view,
-    mass_view,
     operand_view,
     position_view,
-    step_view,
     tree_view,
 )
 from worldline._src.scalar.memory import address_as, call_stage, matrix, vector
+from worldline._src.step.constraint_operands import constraint_stage
 from worldline._src.step.reaching import contacts_of, trees_of
 
 _CONTACT_ID, _COUNTER, _NCONTACT = (
@@ -286,13 +279,11 @@ def solve_island(m, c, args, d):
     return method
 
 
-@stage
-def guess_from_last(m, c, args, d):
+@constraint_stage
+def guess_from_last(a, a_last):
     """a of the last step -> the guess of the solver."""
-    tm, tc, td = trees_of(args, d)
-    last, guess = operand_view(tm, tc, td).a, motion_view(m, c, args, d).a_last
-    for k in range(last.shape[0]):
-        guess[k] = last[k]
+    for k in range(a.shape[0]):
+        a_last[k] = a[k]
 
 
 @stage
@@ -431,123 +422,44 @@ class MassTrees(NamedTuple):
     tree_links: Any
 
 
-@stage
-def mass_of_island(m, c, args, d):
+@constraint_stage
+def mass_of_island(chain, dof, tree, inertia, pos, tree_span, tree_links, island, crb, M):
     """poses -> M of an island."""
-    tm, tc, td = trees_of(args, d)
-    span = tree_span_view(m, c, args, d)
-    mass.island_mass(
-        MassTrees(
-            chain_view(tm, tc, td),
-            dof_view(tm, tc, td),
-            tree_view(tm, tc, td),
-            inertia_view(tm, tc, td),
-            position_view(tm, tc, td),
-            span.tree_dof,
-            span.tree_links,
-        ),
-        member_view(m, c, args, d),
-        mass_view(tm, tc, td).link_crb,
-        solve_view(m, c, args, d).M,
-    )
+    mass.island_mass(MassTrees(chain, dof, tree, inertia, pos, tree_span, tree_links), island, crb, M)
 
 
-@stage
-def mass_of_trees(m, c, args, d):
-    """poses, composites -> M of every tree."""
-    tm, tc, td = trees_of(args, d)
-    mass.tree_masses(
-        dof_view(tm, tc, td),
-        inertia_view(tm, tc, td),
-        position_view(tm, tc, td),
-        mass_view(tm, tc, td).link_crb,
-        tree_mass_view(m, c, args, d),
-    )
+mass_of_trees = constraint_stage.of(
+    mass.tree_masses, "mass_of_trees", "poses, composites -> M of every tree.", trees_out="tree_masses"
+)
+gather_mass = constraint_stage.of(
+    mass.gather_mass, "gather_mass", "M of the trees -> M of an island.", trees="tree_masses"
+)
+solve_boxed = constraint_stage.of(
+    boxed.solve_boxed,
+    "solve_boxed",
+    "M, a, rows of an island -> the same as `solve_rows`, by pivoting.",
+    prescribed="a_target",
+    island_io="island_rows",
+)
 
 
-@stage
-def gather_mass(m, c, args, d):
-    """M of the trees -> M of an island."""
-    tm, tc, td = trees_of(args, d)
-    mass.gather_mass(
-        chain_view(tm, tc, td),
-        member_view(m, c, args, d),
-        tree_mass_view(m, c, args, d),
-        solve_view(m, c, args, d).M,
-    )
-
-
-@stage
-def solve_boxed(m, c, args, d):
-    """M, a, rows of an island -> the same as `solve_rows`, by pivoting."""
-    tm, tc, td = trees_of(args, d)
-    boxed.solve_boxed(
-        chain_view(tm, tc, td),
-        control_view(tm, tc, td).a_target,
-        IslandRows(
-            member_view(m, c, args, d),
-            row_view(m, c, args, d),
-            row_note_view(m, c, args, d),
-            contact_frame_view(m, c, args, d),
-        ),
-        work_view(m, c, args, d),
-        boxed_view(m, c, args, d),
-        solve_view(m, c, args, d),
-        record_view(m, c, args, d),
-        operand_view(tm, tc, td).a,
-    )
-
-
-@stage
-def solve_swept(m, c, args, d):
+@constraint_stage
+def solve_swept(chain, a_target, memory, island_rows, work, sweeps, solution, records, a):
     """M, a, rows of an island -> the same as `solve_rows`, by sweeps over the rows."""
-    tm, tc, td = trees_of(args, d)
-    solution, a = solve_view(m, c, args, d), operand_view(tm, tc, td).a
     gather_accelerations(a, solution)
-    row_pgs.solve_swept(
-        chain_view(tm, tc, td),
-        control_view(tm, tc, td).a_target,
-        contact_memory_view(m, c, args, d),
-        IslandRows(
-            member_view(m, c, args, d),
-            row_view(m, c, args, d),
-            row_note_view(m, c, args, d),
-            contact_frame_view(m, c, args, d),
-        ),
-        work_view(m, c, args, d),
-        sweep_view(m, c, args, d),
-        solution,
-        record_view(m, c, args, d),
-    )
-    give_back(chain_view(tm, tc, td), solution, a)
+    row_pgs.solve_swept(chain, a_target, memory, island_rows, work, sweeps, solution, records)
+    give_back(chain, solution, a)
 
 
-@stage
-def wake_disturbed(m, c, args, d):
-    """forces on bodies, commands, actuators -> who is awake."""
-    tm, tc, td = trees_of(args, d)
-    option, sleep = link_view(m, c, args, d).option, sleep_view(m, c, args, d)
-    sleeping.wake_disturbed(
-        island_view(m, c, args, d).body_tree,
-        step_view(tm, tc, td).body_f,
-        operand_view(tm, tc, td).tau,
-        control_view(tm, tc, td).v_target,
-        option,
-        sleep,
-    )
-
-
-@stage
-def fall_asleep(m, c, args, d):
-    """v -> who sleeps, v of those zero."""
-    tm, tc, td = trees_of(args, d)
-    sleeping.fall_asleep(
-        island_view(m, c, args, d),
-        quiet_view(m, c, args, d).dof_quiet,
-        link_view(m, c, args, d).option,
-        sleep_view(m, c, args, d),
-        operand_view(tm, tc, td).v,
-    )
+wake_disturbed = constraint_stage.of(
+    sleeping.wake_disturbed,
+    "wake_disturbed",
+    "forces on bodies, commands, actuators -> who is awake.",
+    speed="v_target",
+)
+fall_asleep = constraint_stage.of(
+    sleeping.fall_asleep, "fall_asleep", "v -> who sleeps, v of those zero.", island="islands"
+)
 
 
 @stage

@@ -19,26 +19,20 @@ from worldline._src.kernels.constraints.tables import (
     CONTACT_COUNT,
     OF_CONTACT,
     ROWS,
-    actuator_view,
     anchor_pose_view,
     contact_frame_view,
     dual_view,
-    equality_view,
-    limit_view,
-    link_view,
     record_view,
     row_note_view,
     row_view,
     spring_view,
     tendon_view,
-    weight_view,
 )
 from worldline._src.kernels.narrowphase import tables as collision
 from worldline._src.kernels.sensors import contacts, efforts, frames, rays, subtrees
 from worldline._src.kernels.sensors import tables as t
 from worldline._src.kinds import float64, int64
 from worldline._src.model.views import (
-    acceleration_view,
     articulated_view,
     body_view,
     field_view,
@@ -46,13 +40,13 @@ from worldline._src.model.views import (
     operand_view,
     passive_view,
     position_view,
-    step_view,
     tree_view,
     velocity_view,
 )
-from worldline._src.scalar.memory import address_as, constants_like, matrix, vector
+from worldline._src.scalar.memory import address_as, matrix, vector
 from worldline._src.scalar.ops import constant
-from worldline._src.step.reaching import address_like, contacts_of
+from worldline._src.step.reaching import address_like
+from worldline._src.step.sensor_operands import sensor_rows, sensor_stage, sensor_trees
 
 _BODY_X, _NBODY = collision.ENTRY["body_X_W"], collision.ENTRY["nbody"]
 _CLOSEST, _NPAIR, _IWORK = collision.ENTRY["closest"], collision.ENTRY["npair"], collision.ENTRY["iwork"]
@@ -67,121 +61,41 @@ class State(NamedTuple):
     v: Any
 
 
-@inline
-def trees_of(args, d):
-    """The arenas of the trees: m, c, d."""
-    return (
-        address_as(args[t.TREE_M], int64),
-        constants_like(args[t.TREE_C], d),
-        address_like(args[t.TREE_D], d),
-    )
-
-
-@inline
-def rows_of(args, d):
-    """The arenas of constraint rows: m, c, args, d."""
-    return (
-        address_as(args[t.ROW_M], int64),
-        address_as(args[t.ROW_C], float64),
-        address_as(args[t.ROW_ARGS], int64),
-        address_like(args[t.ROW_D], d),
-    )
-
-
-@inline
-def _touching(args, d):
-    """Contacts of the present state and their forces."""
-    rm, rc, ra, rd = rows_of(args, d)
-    found, frame = contacts_of(ra, rd), contact_frame_view(rm, rc, ra, rd)
-    return contacts.Touching(
-        found.contact,
-        found.contact_id,
-        frame.contact_row,
-        frame.frame,
-        record_view(rm, rc, ra, rd).contact_force,
-        frame.counter,
-    )
-
-
 # ---- frames
 
 
-@stage
-def sensor_frames(m, c, args, d):
-    """link poses -> poses of the frames of sensors."""
-    tm, tc, td = trees_of(args, d)
-    frames.frame_poses(tree_view(tm, tc, td), position_view(tm, tc, td), t.frame_view(m, c, args, d))
-
-
-@stage
-def sensor_velocities(m, c, args, d):
-    """link velocities -> velocities of the frames of sensors."""
-    tm, tc, td = trees_of(args, d)
-    frames.frame_velocities(position_view(tm, tc, td), velocity_view(tm, tc, td), t.frame_view(m, c, args, d))
-
-
-@stage
-def sensor_accelerations(m, c, args, d):
-    """link accelerations -> accelerations of the frames of sensors."""
-    tm, tc, td = trees_of(args, d)
-    frames.frame_accelerations(
-        position_view(tm, tc, td),
-        velocity_view(tm, tc, td),
-        acceleration_view(tm, tc, td).link_A,
-        t.frame_view(m, c, args, d),
-    )
-
-
-@stage
-def read_poses(m, c, args, d):
-    """frames -> readings of positions, rotations, fields, pixels and volumes."""
-    frames.read_poses(
-        t.frame_view(m, c, args, d), t.pose_row_view(m, c, args, d), t.reading_view(m, c, args, d).reading
-    )
-
-
-@stage
-def read_velocities(m, c, args, d):
-    """frames -> readings of velocities."""
-    frames.read_velocities(
-        t.frame_view(m, c, args, d), t.rate_row_view(m, c, args, d), t.reading_view(m, c, args, d).reading
-    )
-
-
-@stage
-def read_accelerations(m, c, args, d):
-    """frames -> readings of accelerations."""
-    tm, tc, td = trees_of(args, d)
-    frames.read_accelerations(
-        t.frame_view(m, c, args, d),
-        t.rate_row_view(m, c, args, d),
-        field_view(tm, tc, td).gravity,
-        t.reading_view(m, c, args, d).reading,
-    )
-
-
-@stage
-def read_state(m, c, args, d):
-    """q, v, time -> readings of them."""
-    tm, tc, td = trees_of(args, d)
-    operands = operand_view(tm, tc, td)
-    frames.read_state(
-        operands.q, operands.v, t.state_row_view(m, c, args, d), t.reading_view(m, c, args, d).reading
-    )
-
-
-@stage
-def read_subtrees(m, c, args, d):
-    """link poses, link velocities -> readings of subtrees."""
-    tm, tc, td = trees_of(args, d)
-    subtrees.read_subtrees(
-        tree_view(tm, tc, td),
-        inertia_view(tm, tc, td),
-        position_view(tm, tc, td),
-        velocity_view(tm, tc, td),
-        t.subtree_row_view(m, c, args, d),
-        t.reading_view(m, c, args, d).reading,
-    )
+sensor_frames = sensor_stage.of(
+    frames.frame_poses, "sensor_frames", "link poses -> poses of the frames of sensors."
+)
+sensor_velocities = sensor_stage.of(
+    frames.frame_velocities, "sensor_velocities", "link velocities -> velocities of the frames of sensors."
+)
+sensor_accelerations = sensor_stage.of(
+    frames.frame_accelerations,
+    "sensor_accelerations",
+    "link accelerations -> accelerations of the frames of sensors.",
+)
+read_poses = sensor_stage.of(
+    frames.read_poses,
+    "read_poses",
+    "frames -> readings of positions, rotations, fields, pixels and volumes.",
+    rows="pose_rows",
+)
+read_velocities = sensor_stage.of(
+    frames.read_velocities, "read_velocities", "frames -> readings of velocities.", rows="rate_rows"
+)
+read_accelerations = sensor_stage.of(
+    frames.read_accelerations, "read_accelerations", "frames -> readings of accelerations.", rows="rate_rows"
+)
+read_state = sensor_stage.of(
+    frames.read_state, "read_state", "q, v, time -> readings of them.", rows="state_rows"
+)
+read_subtrees = sensor_stage.of(
+    subtrees.read_subtrees,
+    "read_subtrees",
+    "link poses, link velocities -> readings of subtrees.",
+    rows="subtree_rows",
+)
 
 
 # ---- energy, actuators, limits
@@ -190,7 +104,7 @@ def read_subtrees(m, c, args, d):
 @stage
 def read_energies(m, c, args, d):
     """link poses, link velocities, tendons, springs -> readings of energy."""
-    tm, tc, td = trees_of(args, d)
+    tm, tc, td = sensor_trees(args, d)
     tree, inertia, pos = tree_view(tm, tc, td), inertia_view(tm, tc, td), position_view(tm, tc, td)
     row, reading = t.effort_row_view(m, c, args, d).energy_row, t.reading_view(m, c, args, d).reading
     for n in range(row.shape[0]):
@@ -210,7 +124,7 @@ def read_energies(m, c, args, d):
             )
             configuration.spring_energy(passive, u, reading[at : at + 1])
             if args[t.ROW_M] != 0:
-                rm, rc, ra, rd = rows_of(args, d)
+                rm, rc, ra, rd = sensor_rows(args, d)
                 subtrees.add_spring_energy(
                     tendon_view(rm, rc, ra, rd),
                     spring_view(rm, rc, ra, rd),
@@ -220,33 +134,18 @@ def read_energies(m, c, args, d):
                 )
 
 
-@stage
-def read_efforts(m, c, args, d):
-    """actuators, tendons -> readings of their forces, lengths and rates."""
-    rm, rc, ra, rd = rows_of(args, d)
-    efforts.read_efforts(
-        actuator_view(rm, rc, ra, rd),
-        tendon_view(rm, rc, ra, rd),
-        t.effort_row_view(m, c, args, d),
-        t.reading_view(m, c, args, d).reading,
-    )
+read_efforts = sensor_stage.of(
+    efforts.read_efforts,
+    "read_efforts",
+    "actuators, tendons -> readings of their forces, lengths and rates.",
+    rows="effort_rows",
+)
 
 
-@stage
-def read_limits(m, c, args, d):
+@sensor_stage
+def read_limits(limit, tendon, record, counter, q, v, effort_rows, reading):
     """rows, constraint forces -> readings of limits, of one world."""
-    tm, tc, td = trees_of(args, d)
-    rm, rc, ra, rd = rows_of(args, d)
-    operands = operand_view(tm, tc, td)
-    efforts.read_limits(
-        limit_view(rm, rc, ra, rd),
-        tendon_view(rm, rc, ra, rd),
-        record_view(rm, rc, ra, rd),
-        link_view(rm, rc, ra, rd).counter,
-        State(operands.q, operands.v),
-        t.effort_row_view(m, c, args, d),
-        t.reading_view(m, c, args, d).reading,
-    )
+    efforts.read_limits(limit, tendon, record, counter, State(q, v), effort_rows, reading)
 
 
 # ---- contacts and forces
@@ -255,7 +154,7 @@ def read_limits(m, c, args, d):
 @stage
 def record_fixed_rows(m, c, args, d):
     """rows of the fixed layout -> the record of rows and the forces of contacts."""
-    rm, rc, ra, rd = rows_of(args, d)
+    rm, rc, ra, rd = sensor_rows(args, d)
     notes, record, rows = row_note_view(rm, rc, ra, rd), record_view(rm, rc, ra, rd), row_view(rm, rc, ra, rd)
     frame, force = contact_frame_view(rm, rc, ra, rd), dual_view(rm, rc, ra, rd).dual[_FORCE]
     counter = notes.counter
@@ -280,73 +179,45 @@ def record_fixed_rows(m, c, args, d):
                 record.contact_force[k, j] = frame.mu[k, j - 1] * (up - down)
 
 
-@stage
-def read_touch(m, c, args, d):
-    """frames, contacts, constraint forces -> readings of touch."""
-    contacts.read_touch(
-        t.frame_view(m, c, args, d),
-        _touching(args, d),
-        t.touch_row_view(m, c, args, d),
-        t.reading_view(m, c, args, d).reading,
-    )
+read_touch = sensor_stage.of(
+    contacts.read_touch,
+    "read_touch",
+    "frames, contacts, constraint forces -> readings of touch.",
+    rows="touch_rows",
+)
 
 
-@stage
-def link_demands(m, c, args, d):
+@sensor_stage
+def link_demands(tree, body, inertia, pos, vel, A, gravity, body_f, force_rows):
     """link accelerations, forces on bodies -> what links must get from their joints."""
-    tm, tc, td = trees_of(args, d)
-    contacts.link_demands(
-        contacts.Moving(
-            tree_view(tm, tc, td),
-            body_view(tm, tc, td),
-            inertia_view(tm, tc, td),
-            position_view(tm, tc, td),
-            velocity_view(tm, tc, td),
-            acceleration_view(tm, tc, td).link_A,
-        ),
-        field_view(tm, tc, td).gravity,
-        step_view(tm, tc, td).body_f,
-        t.force_row_view(m, c, args, d),
-    )
+    moving = contacts.Moving(tree, body, inertia, pos, vel, A)
+    contacts.link_demands(moving, gravity, body_f, force_rows)
 
 
-@stage
-def contact_demands(m, c, args, d):
-    """contacts, constraint forces -> what links must get from their joints, less them."""
-    rm, rc, ra, rd = rows_of(args, d)
-    body_link = weight_view(rm, rc, ra, rd).body_link
-    contacts.contact_demands(_touching(args, d), body_link, t.force_row_view(m, c, args, d))
-
-
-@stage
-def equality_demands(m, c, args, d):
-    """equality forces, anchors -> what links must get from their joints, less them."""
-    rm, rc, ra, rd = rows_of(args, d)
-    contacts.equality_demands(
-        equality_view(rm, rc, ra, rd),
-        anchor_pose_view(rm, rc, ra, rd).anchor_X,
-        weight_view(rm, rc, ra, rd).body_link,
-        t.force_row_view(m, c, args, d),
-    )
-
-
-@stage
-def read_forces(m, c, args, d):
-    """frames, what links must get from their joints -> readings of force and torque."""
-    contacts.read_forces(
-        t.frame_view(m, c, args, d), t.force_row_view(m, c, args, d), t.reading_view(m, c, args, d).reading
-    )
-
-
-@stage
-def read_contacts(m, c, args, d):
-    """frames, contacts, constraint forces -> readings of lists of contacts, of one world."""
-    contacts.read_contacts(
-        t.frame_view(m, c, args, d),
-        _touching(args, d),
-        t.found_row_view(m, c, args, d),
-        t.reading_view(m, c, args, d).reading,
-    )
+contact_demands = sensor_stage.of(
+    contacts.contact_demands,
+    "contact_demands",
+    "contacts, constraint forces -> what links must get from their joints, less them.",
+    rows="force_rows",
+)
+equality_demands = sensor_stage.of(
+    contacts.equality_demands,
+    "equality_demands",
+    "equality forces, anchors -> what links must get from their joints, less them.",
+    rows_io="force_rows",
+)
+read_forces = sensor_stage.of(
+    contacts.read_forces,
+    "read_forces",
+    "frames, what links must get from their joints -> readings of force and torque.",
+    rows="force_rows",
+)
+read_contacts = sensor_stage.of(
+    contacts.read_contacts,
+    "read_contacts",
+    "frames, contacts, constraint forces -> readings of lists of contacts, of one world.",
+    rows="found_rows",
+)
 
 
 # ---- shapes
@@ -355,7 +226,7 @@ def read_contacts(m, c, args, d):
 @inline
 def _collision_poses(m, args, d, first):
     """Write the poses of bodies to the collision tables whose addresses begin at `first`."""
-    tm, tc, td = trees_of(args, d)
+    tm, tc, td = sensor_trees(args, d)
     hm, hd = address_as(args[first], int64), address_like(args[first + 3], d)
     body = body_view(tm, tc, td)
     body_matrices.body_matrices(
@@ -406,7 +277,6 @@ def read_distances(m, c, args, d):
     )
 
 
-@stage
-def clip_readings(m, c, args, d):
-    """readings -> readings within their cut-offs."""
-    frames.clip(t.reading_view(m, c, args, d))
+clip_readings = sensor_stage.of(
+    frames.clip, "clip_readings", "readings -> readings within their cut-offs.", rows_io="readings"
+)

@@ -7,24 +7,16 @@
 
 from __future__ import annotations
 
-from worldline._src.jit import inline, stage
+from worldline._src.jit import inline
 from worldline._src.kernels.constraints.no_slip import remove_slip
-from worldline._src.kernels.constraints.solve import IslandRows, give_back, record_contacts
+from worldline._src.kernels.constraints.solve import give_back, record_contacts
 from worldline._src.kernels.constraints.tables import (
     ALL_ROWS,
     ROWS,
     SLIP_SWEEPS,
     SLIP_TOLERANCE,
-    contact_frame_view,
-    member_view,
-    record_view,
-    row_note_view,
-    row_view,
-    slip_view,
-    solve_view,
 )
-from worldline._src.model.views import chain_view, operand_view
-from worldline._src.step.reaching import trees_of
+from worldline._src.step.constraint_operands import constraint_stage
 
 
 @inline
@@ -36,23 +28,18 @@ def _add_forces(rows, solution, count, sign, qfrc_io):
             qfrc_io[solution.column_dof[j]] += f * rows.J[k, j]
 
 
-@stage
-def remove_slip_of_island(m, c, args, d):
+@constraint_stage
+def remove_slip_of_island(chain, solution, records, rows, island_rows, slip, a):
     """M, rows, forces and a of a solved island -> forces of friction and a without slip."""
-    tm, tc, td = trees_of(args, d)
-    solution, records, rows = solve_view(m, c, args, d), record_view(m, c, args, d), row_view(m, c, args, d)
     counter, option = solution.counter, solution.option
-    island = IslandRows(
-        member_view(m, c, args, d), rows, row_note_view(m, c, args, d), contact_frame_view(m, c, args, d)
-    )
     n = counter[ROWS]
     _add_forces(rows, solution, n, -1.0, records.qfrc)
     remove_slip(
-        island,
+        island_rows,
         solution.M,
         int(option[SLIP_SWEEPS]),
         option[SLIP_TOLERANCE],
-        slip_view(m, c, args, d),
+        slip,
         solution.row_force,
         solution.island_a,
     )
@@ -62,5 +49,5 @@ def remove_slip_of_island(m, c, args, d):
     if base >= 0:
         for k in range(n):
             records.force[base + k] = solution.row_force[k]
-    record_contacts(rows, island, solution.row_force, records.contact_force)
-    give_back(chain_view(tm, tc, td), solution, operand_view(tm, tc, td).a)
+    record_contacts(rows, island_rows, solution.row_force, records.contact_force)
+    give_back(chain, solution, a)

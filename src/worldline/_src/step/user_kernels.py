@@ -176,9 +176,8 @@ class KernelStage(Stage):
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.function = _stage_function(kernel)
-        self.name = kernel.__name__
-        self.doc = (kernel.__doc__ or "").strip()
+        self.name, self.doc = kernel.__name__, (kernel.__doc__ or "").strip()
+        self._make = lambda: _stage_function(kernel)
         self._code = {}
 
     def unit(self, scalar: Kind) -> Unit:
