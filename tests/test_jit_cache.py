@@ -16,10 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from worldline._src import jit, kernel_cache
+from worldline._src import jit, kernel_cache, machine_code
 from worldline._src.kernel_cache import SOURCES, Sources
+from worldline._src.kernels.kinematics import kinematics
 from worldline._src.kinds import float64
 from worldline._src.step import constraint_stages, stages, step_stages
+from worldline._src.step.tree_operands import tree_stage
 
 TINY = '''
 import sys
@@ -156,6 +158,7 @@ def copied(function, root: Path):
     code = function.__code__.replace(co_filename=str(path))
     twin = types.FunctionType(code, function.__globals__, function.__name__)
     twin.__module__ = function.__module__
+    vars(twin).update(vars(function))
     return twin
 
 
@@ -184,25 +187,20 @@ def test_a_copy_has_the_same_name(sources):
                 "spatial/vec3.py",
             )
         ),
-        *(
-            (POSITIONS, name, True)
-            for name in ("kernels/kinematics.py", "model/fields.py", "model/views.py", "step/stages.py")
-        ),
+        *((POSITIONS, name, True) for name in ("kernels/kinematics.py", "model/fields.py", "model/views.py")),
         *(
             (POSITIONS, name, False)
             for name in (
                 "jit.py",
                 "kernel_cache.py",
+                "step/stages.py",
                 "kernels/crba.py",
                 "kernels/constraints/newton.py",
                 "model/builder.py",
             )
         ),
         *((SOLVE, name, True) for name in ("kernels/constraints/newton.py", "kernels/constraints/cone.py")),
-        *(
-            (SOLVE, name, True)
-            for name in ("step/constraint_stages.py", "kernels/constraints/reverse_cholesky.py")
-        ),
+        *((SOLVE, name, True) for name in ("step/reaching.py", "kernels/constraints/reverse_cholesky.py")),
         *((SOLVE, name, False) for name in ("kernels/aba.py", "kernels/narrowphase/gjk.py", "cli/demo.py")),
     ],
 )
@@ -239,6 +237,23 @@ def reached(function) -> set:
     return found
 
 
+def test_a_derived_stage_is_kept_by_what_it_does(monkeypatch):
+    """The same kernel with other operands is other code, though no file differs."""
+    monkeypatch.setattr(jit.Stage, "registry", {})
+    stages_of = [tree_stage.of(kinematics, "place", "...", **given) for given in ({}, {"q": "q_rest"})]
+    one, other = (stage.function for stage in stages_of)
+    assert SOURCES.of(one) == SOURCES.of(other)
+    assert SOURCES.fingerprint(one) != SOURCES.fingerprint(other)
+    assert machine_code.unit(one, "float64") != machine_code.unit(other, "float64")
+
+
+def test_an_unknown_operand_is_named(monkeypatch):
+    monkeypatch.setattr(jit.Stage, "registry", {})
+    made = tree_stage.of(kinematics, "place", "...", q="nowhere")
+    with pytest.raises(LookupError, match="no part of this stage has an operand 'nowhere'"):
+        _ = made.function
+
+
 def test_the_compiler_is_part_of_the_name(monkeypatch):
     before = SOURCES.fingerprint(POSITIONS)
     monkeypatch.setattr(kernel_cache, "compiler_version", lambda: "another")
@@ -270,7 +285,7 @@ def test_threads_that_meet_at_new_code_share_one_copy(monkeypatch):
     def fresh_entry(n):
         return n
 
-    made = jit.Stage(fresh_stage)
+    made = jit.stage(fresh_stage)
     called = jit.Entry(fresh_entry, None, "fresh entry")
     monkeypatch.setattr(jit, "_caller", lambda entry, code, kinds: lambda n: code.address)
     with ThreadPoolExecutor(4) as pool:

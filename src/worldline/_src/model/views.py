@@ -42,9 +42,6 @@ class TreeView(NamedTuple):
     link_bend: Integers
 
 
-tree_view = _cut(TreeView)
-
-
 class JointView(NamedTuple):
     """Joint frames, and how joints move."""
 
@@ -59,9 +56,6 @@ class JointView(NamedTuple):
     term_pieces: Integers
     piece_degree: Integers
     piece: Numbers
-
-
-joint_view = _cut(JointView)
 
 
 class TurnView(NamedTuple):
@@ -82,17 +76,11 @@ class TurnView(NamedTuple):
     piece: Numbers
 
 
-turn_view = _cut(TurnView)
-
-
 class PoseView(NamedTuple):
     """Poses of links."""
 
     link_Q: Numbers
     link_x: Numbers
-
-
-pose_view = _cut(PoseView)
 
 
 class BodyView(NamedTuple):
@@ -103,9 +91,6 @@ class BodyView(NamedTuple):
     link_offset: Integers
     link_R_post: Numbers
     link_p_post: Numbers
-
-
-body_view = _cut(BodyView)
 
 
 class InertiaView(NamedTuple):
@@ -120,18 +105,12 @@ class InertiaView(NamedTuple):
     dof_mobile: Numbers
 
 
-inertia_view = _cut(InertiaView)
-
-
 class DofView(NamedTuple):
     """Degrees of freedom: links, parents, whether they move."""
 
     dof_link: Integers
     dof_parent: Integers
     dof_mobile: Numbers
-
-
-dof_view = _cut(DofView)
 
 
 class ChainView(NamedTuple):
@@ -142,18 +121,12 @@ class ChainView(NamedTuple):
     dof_mobile: Numbers
 
 
-chain_view = _cut(ChainView)
-
-
 class PassiveView(NamedTuple):
     """Springs and dampers of joints."""
 
     dof_damping: Numbers
     dof_stiffness: Numbers
     q_rest: Numbers
-
-
-passive_view = _cut(PassiveView)
 
 
 class AnchorView(NamedTuple):
@@ -170,9 +143,6 @@ class AnchorView(NamedTuple):
     dof_axis_count: Integers
 
 
-anchor_view = _cut(AnchorView)
-
-
 class OperandView(NamedTuple):
     """Operands and result of a call."""
 
@@ -187,9 +157,6 @@ class OperandView(NamedTuple):
     result: Numbers
 
 
-operand_view = _cut(OperandView)
-
-
 class SpinView(NamedTuple):
     """Free-floating bodies and their spin."""
 
@@ -198,16 +165,10 @@ class SpinView(NamedTuple):
     link_spin: Numbers
 
 
-spin_view = _cut(SpinView)
-
-
 class FieldView(NamedTuple):
     """Gravity."""
 
     gravity: Numbers
-
-
-field_view = _cut(FieldView)
 
 
 class GravityCompensationView(NamedTuple):
@@ -217,17 +178,11 @@ class GravityCompensationView(NamedTuple):
     gravity: Numbers
 
 
-gravity_compensation_view = _cut(GravityCompensationView)
-
-
 class MaximalView(NamedTuple):
     """Poses and twists of bodies."""
 
     body_q: Numbers
     body_qd: Numbers
-
-
-maximal_view = _cut(MaximalView)
 
 
 class DriveView(NamedTuple):
@@ -241,17 +196,11 @@ class DriveView(NamedTuple):
     dof_effort_lower: Numbers
 
 
-drive_view = _cut(DriveView)
-
-
 class LimitView(NamedTuple):
     """Limits of velocities."""
 
     dof_velocity_limit: Numbers
     dof_velocity_lower: Numbers
-
-
-limit_view = _cut(LimitView)
 
 
 class ControlView(NamedTuple):
@@ -263,16 +212,10 @@ class ControlView(NamedTuple):
     a_target: Numbers
 
 
-control_view = _cut(ControlView)
-
-
 class ClockView(NamedTuple):
     """Steps since the start."""
 
     clock: Numbers
-
-
-clock_view = _cut(ClockView)
 
 
 class StepView(NamedTuple):
@@ -282,9 +225,6 @@ class StepView(NamedTuple):
     body_f: Numbers
     state: Numbers
     controls: Numbers
-
-
-step_view = _cut(StepView)
 
 
 class StartView(NamedTuple):
@@ -297,9 +237,6 @@ class StartView(NamedTuple):
     v_part: Numbers
 
 
-start_view = _cut(StartView)
-
-
 class MoveView(NamedTuple):
     """Displacement and impulse of a variational step."""
 
@@ -307,9 +244,6 @@ class MoveView(NamedTuple):
     displacement: Numbers
     impulse: Numbers
     solver_report: Numbers
-
-
-move_view = _cut(MoveView)
 
 
 class MomentumView(NamedTuple):
@@ -322,9 +256,6 @@ class MomentumView(NamedTuple):
     dof_extra: Numbers
     dof_S_kept: Numbers
     p_end: Numbers
-
-
-momentum_view = _cut(MomentumView)
 
 
 class GroundView(NamedTuple):
@@ -341,9 +272,6 @@ class GroundView(NamedTuple):
     ground_yield: Numbers
 
 
-ground_view = _cut(GroundView)
-
-
 class MixingView(NamedTuple):
     """Anderson mixing."""
 
@@ -355,16 +283,10 @@ class MixingView(NamedTuple):
     mix_g_last: Numbers
 
 
-mixing_view = _cut(MixingView)
-
-
 class SolverView(NamedTuple):
     """Options of the solver."""
 
     solver_options: Numbers
-
-
-solver_view = _cut(SolverView)
 
 
 class PositionView(NamedTuple):
@@ -382,9 +304,6 @@ class PositionView(NamedTuple):
     custom_S: Numbers
 
 
-position_view = _cut(PositionView)
-
-
 class VelocityView(NamedTuple):
     """What depends on velocities."""
 
@@ -392,17 +311,11 @@ class VelocityView(NamedTuple):
     link_c: Numbers
 
 
-velocity_view = _cut(VelocityView)
-
-
 class AccelerationView(NamedTuple):
     """Accelerations and forces of links."""
 
     link_A: Numbers
     link_F: Numbers
-
-
-acceleration_view = _cut(AccelerationView)
 
 
 class ArticulatedView(NamedTuple):
@@ -414,9 +327,6 @@ class ArticulatedView(NamedTuple):
     dof_u: Numbers
 
 
-articulated_view = _cut(ArticulatedView)
-
-
 class MassView(NamedTuple):
     """Composite inertias, mass matrix and its factor."""
 
@@ -425,4 +335,34 @@ class MassView(NamedTuple):
     L: Numbers
 
 
+tree_view = _cut(TreeView)
+joint_view = _cut(JointView)
+turn_view = _cut(TurnView)
+pose_view = _cut(PoseView)
+body_view = _cut(BodyView)
+inertia_view = _cut(InertiaView)
+dof_view = _cut(DofView)
+chain_view = _cut(ChainView)
+passive_view = _cut(PassiveView)
+anchor_view = _cut(AnchorView)
+operand_view = _cut(OperandView)
+spin_view = _cut(SpinView)
+field_view = _cut(FieldView)
+gravity_compensation_view = _cut(GravityCompensationView)
+maximal_view = _cut(MaximalView)
+drive_view = _cut(DriveView)
+limit_view = _cut(LimitView)
+control_view = _cut(ControlView)
+clock_view = _cut(ClockView)
+step_view = _cut(StepView)
+start_view = _cut(StartView)
+move_view = _cut(MoveView)
+momentum_view = _cut(MomentumView)
+ground_view = _cut(GroundView)
+mixing_view = _cut(MixingView)
+solver_view = _cut(SolverView)
+position_view = _cut(PositionView)
+velocity_view = _cut(VelocityView)
+acceleration_view = _cut(AccelerationView)
+articulated_view = _cut(ArticulatedView)
 mass_view = _cut(MassView)

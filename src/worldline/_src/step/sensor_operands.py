@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from worldline._src.derived_stages import Cut, Operand, Part, StageMaker
 from worldline._src.jit import inline
 from worldline._src.kernels.constraints import tables as r
 from worldline._src.kernels.sensors import tables as s
@@ -12,7 +13,6 @@ from worldline._src.kinds import float64, int64
 from worldline._src.model import views as t
 from worldline._src.scalar.memory import address_as, constants_like
 from worldline._src.step.constraint_operands import CONSTRAINTS
-from worldline._src.step.derived_stages import Cut, Operand, Part, StageMaker
 from worldline._src.step.reaching import address_like, contacts_of
 from worldline._src.step.tree_operands import TREES
 

@@ -8,11 +8,11 @@ A stage of constraints or sensors reaches these arenas too, and a name means the
 
 from __future__ import annotations
 
+from worldline._src.derived_stages import Cut, Operand, Part, StageMaker
 from worldline._src.jit import inline
 from worldline._src.model import views as t
 from worldline._src.model.fields import ENTRY
 from worldline._src.scalar.memory import matrix, vector
-from worldline._src.step.derived_stages import Cut, Operand, Part, StageMaker
 
 _RESULT, _NV = ENTRY["result"], ENTRY["nv"]
 _BODY_Q, _BODY_QD, _NBODY = ENTRY["body_q"], ENTRY["body_qd"], ENTRY["nbody"]

@@ -64,6 +64,12 @@ class Arena(NamedTuple):
 
 
 @inline
+def arena(m, c, args, d):
+    """The four arenas as one."""
+    return Arena(m, c, args, d)
+
+
+@inline
 def nothing(distance, normal):
     """A pair too far apart to have closest points."""
     zero = Vec3(0.0, 0.0, 0.0)

@@ -8,9 +8,9 @@ contacts is that of the families and, within one, that of the pairs.
 
 from __future__ import annotations
 
-from worldline._src.jit import inline, kernel, stage
+from worldline._src.jit import inline, kernel
 from worldline._src.kernels.narrowphase.closed import ball_pairs, flat_pairs, round_pairs
-from worldline._src.kernels.narrowphase.convex import Arena, box_pair, capsule_box_pair, convex_pair
+from worldline._src.kernels.narrowphase.convex import box_pair, capsule_box_pair, convex_pair
 from worldline._src.kernels.narrowphase.curved import solve_curved
 from worldline._src.kernels.narrowphase.emit import emit_closest, emit_contact, ordered, pair_margin
 from worldline._src.kernels.narrowphase.epa import solve_epa
@@ -24,6 +24,7 @@ from worldline._src.kernels.narrowphase.links import (
     load3,
 )
 from worldline._src.kernels.narrowphase.manifold import CANDIDATE, CANDIDATE_ROW, solve_manifold
+from worldline._src.kernels.narrowphase.operands import collision_stage
 from worldline._src.kernels.narrowphase.support import load_convex
 from worldline._src.kernels.narrowphase.surface import surface_pairs
 from worldline._src.kernels.narrowphase.tables import (
@@ -45,12 +46,6 @@ from worldline._src.kernels.narrowphase.tables import (
     SKIP,
     SPHERE,
     SURFACE,
-    bucket_view,
-    contact_view,
-    geom_view,
-    shape_view,
-    surface_view,
-    work_view,
 )
 from worldline._src.kernels.narrowphase.values import load_position, load_rotation
 from worldline._src.spatial.rotation import mat_mul, rotate, rotate_back, transpose
@@ -126,63 +121,22 @@ def convex_pairs(arena, shapes, geom, buckets, work_io, contacts_out):
             emit_contact(shapes, out, q, a, b, flip, origin, where, n, work[at + 3], feature)
 
 
-@stage
-def narrow_sort(m, c, args, d):
+@collision_stage
+def narrow_sort(shapes, buckets):
     """Candidate pairs -> buckets by family; clears the contacts."""
-    buckets = bucket_view(m, c, args, d)
     buckets.counter[CONTACTS] = 0
-    sort_pairs(shape_view(m, c, args, d).shape_type, buckets)
+    sort_pairs(shapes.shape_type, buckets)
 
 
-@stage
-def narrow_round(m, c, args, d):
-    """Spheres and capsules."""
-    round_pairs(shape_view(m, c, args, d), bucket_view(m, c, args, d), contact_view(m, c, args, d))
-
-
-@stage
-def narrow_flat(m, c, args, d):
-    """Half spaces against the rest."""
-    flat_pairs(
-        shape_view(m, c, args, d),
-        geom_view(m, c, args, d),
-        bucket_view(m, c, args, d),
-        work_view(m, c, args, d),
-        contact_view(m, c, args, d),
-    )
-
-
-@stage
-def narrow_ball(m, c, args, d):
-    """Spheres against boxes, cylinders, cones, ellipsoids."""
-    ball_pairs(shape_view(m, c, args, d), bucket_view(m, c, args, d), contact_view(m, c, args, d))
-
-
-@stage
-def narrow_convex(m, c, args, d):
-    """Other convex pairs."""
-    convex_pairs(
-        Arena(m, c, args, d),
-        shape_view(m, c, args, d),
-        geom_view(m, c, args, d).geom,
-        bucket_view(m, c, args, d),
-        work_view(m, c, args, d).work,
-        contact_view(m, c, args, d),
-    )
-
-
-@stage
-def narrow_surface(m, c, args, d):
-    """Meshes and height fields against the rest."""
-    surface_pairs(
-        Arena(m, c, args, d),
-        shape_view(m, c, args, d),
-        surface_view(m, c, args, d),
-        bucket_view(m, c, args, d),
-        work_view(m, c, args, d),
-        contact_view(m, c, args, d),
-    )
-
+narrow_round = collision_stage.of(round_pairs, "narrow_round", "Spheres and capsules.")
+narrow_flat = collision_stage.of(flat_pairs, "narrow_flat", "Half spaces against the rest.")
+narrow_ball = collision_stage.of(
+    ball_pairs, "narrow_ball", "Spheres against boxes, cylinders, cones, ellipsoids."
+)
+narrow_convex = collision_stage.of(convex_pairs, "narrow_convex", "Other convex pairs.")
+narrow_surface = collision_stage.of(
+    surface_pairs, "narrow_surface", "Meshes and height fields against the rest."
+)
 
 FAMILY_STAGES = {
     ROUND: narrow_round,

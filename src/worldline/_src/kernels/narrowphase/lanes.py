@@ -14,6 +14,7 @@ from worldline._src.jit import inline, kernel, stage
 from worldline._src.kernels.broadphase.aabb import pose_shape
 from worldline._src.kernels.narrowphase.emit import ordered, pair_margin
 from worldline._src.kernels.narrowphase.flat import plane_box, plane_capsule
+from worldline._src.kernels.narrowphase.operands import collision_stage
 from worldline._src.kernels.narrowphase.round import round_contacts
 from worldline._src.kernels.narrowphase.tables import (
     BOTTOMLESS,
@@ -21,9 +22,6 @@ from worldline._src.kernels.narrowphase.tables import (
     CAPSULE,
     PAIRS,
     PLANE,
-    bucket_view,
-    contact_view,
-    fixed_contact_view,
     shape_pose_view,
     shape_view,
 )
@@ -130,10 +128,11 @@ def fixed_shape_poses(m, c, args, d):
         pose_shape(shapes, i, placed.shape_X_W)
 
 
-@stage
-def narrow_fixed(m, c, args, d):
-    """Pairs and shape poses -> contacts of the fixed layout, for one world or a group of lanes."""
-    fixed_contacts(shape_view(m, c, args, d), bucket_view(m, c, args, d), fixed_contact_view(m, c, args, d))
+narrow_fixed = collision_stage.of(
+    fixed_contacts,
+    "narrow_fixed",
+    "Pairs and shape poses -> contacts of the fixed layout, for one world or a group of lanes.",
+)
 
 
 @kernel
@@ -149,12 +148,6 @@ def settle_contacts(shapes, buckets, fixed, contacts_out):
             contact[row, 6] = where(-depth <= margin, depth, constant(-BOTTOMLESS, depth))
 
 
-@stage
-def settle_fixed_contacts(m, c, args, d):
-    """Slots -> contacts within the margins."""
-    settle_contacts(
-        shape_view(m, c, args, d),
-        bucket_view(m, c, args, d),
-        fixed_contact_view(m, c, args, d),
-        contact_view(m, c, args, d),
-    )
+settle_fixed_contacts = collision_stage.of(
+    settle_contacts, "settle_fixed_contacts", "Slots -> contacts within the margins."
+)

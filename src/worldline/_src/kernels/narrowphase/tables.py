@@ -145,9 +145,6 @@ class ShapeView(NamedTuple):
     shape_X_W: Numbers
 
 
-shape_view = TABLE.cut(ShapeView)
-
-
 class ShapePoseView(NamedTuple):
     """Shapes in their bodies, and poses of bodies."""
 
@@ -160,18 +157,12 @@ class ShapePoseView(NamedTuple):
     body_X_W: Numbers
 
 
-shape_pose_view = TABLE.cut(ShapePoseView)
-
-
 class ShapeBoxView(NamedTuple):
     """Poses and boxes of shapes."""
 
     shape_X_W: Numbers
     box: Numbers
     shape_margin: Numbers
-
-
-shape_box_view = TABLE.cut(ShapeBoxView)
 
 
 class HullView(NamedTuple):
@@ -181,9 +172,6 @@ class HullView(NamedTuple):
     near_start: Integers
     near: Integers
     start: Integers
-
-
-hull_view = TABLE.cut(HullView)
 
 
 class FaceView(NamedTuple):
@@ -196,9 +184,6 @@ class FaceView(NamedTuple):
     face_corner: Integers
 
 
-face_view = TABLE.cut(FaceView)
-
-
 class GeomView(NamedTuple):
     """Hulls: vertices, neighbours, planes."""
 
@@ -208,9 +193,6 @@ class GeomView(NamedTuple):
     near_start: Integers
     near: Integers
     start: Integers
-
-
-geom_view = TABLE.cut(GeomView)
 
 
 class SurfaceView(NamedTuple):
@@ -228,9 +210,6 @@ class SurfaceView(NamedTuple):
     start: Integers
 
 
-surface_view = TABLE.cut(SurfaceView)
-
-
 class FilterView(NamedTuple):
     """What decides whether two shapes may touch."""
 
@@ -246,9 +225,6 @@ class FilterView(NamedTuple):
     explicit: Integers
 
 
-filter_view = TABLE.cut(FilterView)
-
-
 class BucketView(NamedTuple):
     """Candidate pairs by family."""
 
@@ -256,9 +232,6 @@ class BucketView(NamedTuple):
     pair: Integers
     bucket: Integers
     bucket_start: Integers
-
-
-bucket_view = TABLE.cut(BucketView)
 
 
 class ContactView(NamedTuple):
@@ -270,17 +243,11 @@ class ContactView(NamedTuple):
     closest: Numbers
 
 
-contact_view = TABLE.cut(ContactView)
-
-
 class WorkView(NamedTuple):
     """Work space of the narrow phase."""
 
     work: Numbers
     iwork: Integers
-
-
-work_view = TABLE.cut(WorkView)
 
 
 class TreeView(NamedTuple):
@@ -295,9 +262,6 @@ class TreeView(NamedTuple):
     moved: Integers
 
 
-tree_view = TABLE.cut(TreeView)
-
-
 class PairView(NamedTuple):
     """Candidate pairs, and those of grown boxes."""
 
@@ -307,13 +271,23 @@ class PairView(NamedTuple):
     new_pair: Integers
 
 
-pair_view = TABLE.cut(PairView)
-
-
 class FixedContactView(NamedTuple):
     """Contacts of the fixed layout."""
 
     fixed_contact: Numbers
 
 
+shape_view = TABLE.cut(ShapeView)
+shape_pose_view = TABLE.cut(ShapePoseView)
+shape_box_view = TABLE.cut(ShapeBoxView)
+hull_view = TABLE.cut(HullView)
+face_view = TABLE.cut(FaceView)
+geom_view = TABLE.cut(GeomView)
+surface_view = TABLE.cut(SurfaceView)
+filter_view = TABLE.cut(FilterView)
+bucket_view = TABLE.cut(BucketView)
+contact_view = TABLE.cut(ContactView)
+work_view = TABLE.cut(WorkView)
+tree_view = TABLE.cut(TreeView)
+pair_view = TABLE.cut(PairView)
 fixed_contact_view = TABLE.cut(FixedContactView)

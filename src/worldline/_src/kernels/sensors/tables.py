@@ -139,17 +139,11 @@ class FrameView(NamedTuple):
     frame_A: Numbers
 
 
-frame_view = TABLE.cut(FrameView)
-
-
 class PoseRowView(NamedTuple):
     """Quantities of poses."""
 
     pose_row: Integers
     pose_number: Numbers
-
-
-pose_row_view = TABLE.cut(PoseRowView)
 
 
 class RateRowView(NamedTuple):
@@ -159,9 +153,6 @@ class RateRowView(NamedTuple):
     acceleration_row: Integers
 
 
-rate_row_view = TABLE.cut(RateRowView)
-
-
 class StateRowView(NamedTuple):
     """Quantities of the state."""
 
@@ -169,17 +160,11 @@ class StateRowView(NamedTuple):
     time: Numbers
 
 
-state_row_view = TABLE.cut(StateRowView)
-
-
 class SubtreeRowView(NamedTuple):
     """Quantities of subtrees."""
 
     subtree_row: Integers
     member: Integers
-
-
-subtree_row_view = TABLE.cut(SubtreeRowView)
 
 
 class EffortRowView(NamedTuple):
@@ -191,9 +176,6 @@ class EffortRowView(NamedTuple):
     energy_row: Integers
 
 
-effort_row_view = TABLE.cut(EffortRowView)
-
-
 class ForceRowView(NamedTuple):
     """Forces between bodies and their parents."""
 
@@ -203,17 +185,11 @@ class ForceRowView(NamedTuple):
     link_demand: Numbers
 
 
-force_row_view = TABLE.cut(ForceRowView)
-
-
 class TouchRowView(NamedTuple):
     """Touch sensors."""
 
     touch_row: Integers
     touch_size: Numbers
-
-
-touch_row_view = TABLE.cut(TouchRowView)
 
 
 class FoundRowView(NamedTuple):
@@ -229,9 +205,6 @@ class FoundRowView(NamedTuple):
     found_net: Numbers
 
 
-found_row_view = TABLE.cut(FoundRowView)
-
-
 class RayRowView(NamedTuple):
     """Rays."""
 
@@ -240,17 +213,11 @@ class RayRowView(NamedTuple):
     seen_bound: Numbers
 
 
-ray_row_view = TABLE.cut(RayRowView)
-
-
 class DistanceRowView(NamedTuple):
     """Distances of sets of shapes."""
 
     distance_row: Integers
     distance_reach: Numbers
-
-
-distance_row_view = TABLE.cut(DistanceRowView)
 
 
 class ReadingView(NamedTuple):
@@ -261,4 +228,15 @@ class ReadingView(NamedTuple):
     clip_size: Numbers
 
 
+frame_view = TABLE.cut(FrameView)
+pose_row_view = TABLE.cut(PoseRowView)
+rate_row_view = TABLE.cut(RateRowView)
+state_row_view = TABLE.cut(StateRowView)
+subtree_row_view = TABLE.cut(SubtreeRowView)
+effort_row_view = TABLE.cut(EffortRowView)
+force_row_view = TABLE.cut(ForceRowView)
+touch_row_view = TABLE.cut(TouchRowView)
+found_row_view = TABLE.cut(FoundRowView)
+ray_row_view = TABLE.cut(RayRowView)
+distance_row_view = TABLE.cut(DistanceRowView)
 reading_view = TABLE.cut(ReadingView)

@@ -3,9 +3,9 @@
 """Stages derived from kernels: the names of a kernel's parameters say what it gets.
 
 `kinematics(tree, joint, q, pos_out)` becomes a stage over arenas without another line about its arrays:
-`tree` is a view of the model's arenas, `q` an array of one of them. `tree_operands.py`,
-`constraint_operands.py` and `sensor_operands.py` have the tables of these names. The stage is a function of
-four arenas as it would be written by hand,
+`tree` is a view of the model's arenas, `q` an array of one of them. The tables of these names are
+`kernels/narrowphase/operands.py` and, in `step`, `tree_operands.py`, `constraint_operands.py` and
+`sensor_operands.py`. The stage is a function of four arenas as it would be written by hand,
 
     def positions(m, c, args, d):
         operand = operand_view(m, c, d)
