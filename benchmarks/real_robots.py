@@ -20,6 +20,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.timing import against_mujoco
 from worldline import simulation as sx
 
 STEPS, TURNS = 400, 9
@@ -94,17 +95,7 @@ def run(console: Console) -> None:
         console.print("MuJoCo is not installed")
         return
     table = Table(title=f"robots in contact, microseconds a step, {STEPS} steps from the start, one thread")
-    for column in (
-        "robot",
-        "Worldline",
-        "median",
-        "MuJoCo",
-        "median",
-        "ratio, best",
-        "ratio, median",
-        "asked",
-    ):
-        table.add_column(column, justify="left" if column == "robot" else "right")
+    against_mujoco(table, "robot")
     for robot in robots():
         ours, theirs = turns(robot.path)
         best, middle = theirs.min() / ours.min(), np.median(theirs) / np.median(ours)

@@ -17,6 +17,7 @@ from rich.table import Table
 
 from benchmarks.python_calls import measured
 from benchmarks.real_robots import robots
+from benchmarks.timing import against_mujoco
 from worldline import simulation as sx
 
 WIDTH, HEIGHT, TURNS = 640, 480, 12
@@ -31,17 +32,7 @@ def run(console: Console) -> None:
     import mujoco
 
     table = Table(title=f"pictures of {WIDTH} x {HEIGHT}, milliseconds")
-    for column in (
-        "picture",
-        "Worldline",
-        "median",
-        "MuJoCo",
-        "median",
-        "ratio, best",
-        "ratio, median",
-        "asked",
-    ):
-        table.add_column(column, justify="left" if column == "picture" else "right")
+    against_mujoco(table, "picture")
     names = ("humanoid of Gymnasium", "Unitree G1")
     for robot in (robot for robot in robots() if robot.name in names):
         world = sx.World.from_file(str(robot.path))

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from rich.table import Table
 
 
 def best_of(
@@ -53,3 +54,14 @@ def turns_of(
                 job()
             times[name][turn] = (time.perf_counter() - start) / repeats[name]
     return times
+
+
+AGAINST_MUJOCO = ("Worldline", "median", "MuJoCo", "median", "ratio, best", "ratio, median")
+"""Columns of a table of times beside those of MuJoCo."""
+
+
+def against_mujoco(table: Table, subject: str) -> None:
+    """Give a table the columns of a comparison; `subject` names what a row is about."""
+    table.add_column(subject)
+    for column in (*AGAINST_MUJOCO, "asked"):
+        table.add_column(column, justify="right")

@@ -8,6 +8,7 @@ import copy
 from typing import Any
 
 import numpy as np
+import pytest
 
 from worldline.model import JointDofConfig, ModelBuilder, State
 
@@ -106,3 +107,13 @@ def empty_state(model: Any, worlds: int, fill: float = 0.0) -> State:
         body_qd=np.full((worlds, model.body_count, 6), fill),
         body_f=np.full((worlds, model.body_count, 6), fill),
     )
+
+
+def refuses(builder, call, *words):
+    """The call raises a ValueError with these words and leaves the builder as it was."""
+    before = everything(builder)
+    with pytest.raises(ValueError) as caught:
+        call()
+    assert same(everything(builder), before)
+    for word in words:
+        assert word in str(caught.value), caught.value

@@ -220,10 +220,16 @@ def _row(array, i):
 
 
 @inline
+def prepare_row(bodies, axes, arms, c, contacts):
+    """Prepare contact `c` from its axes and from the arms to both bodies."""
+    three = (_row(axes, 3 * c), _row(axes, 3 * c + 1), _row(axes, 3 * c + 2))
+    bodies_kernel.prepare_contact(bodies, c, _row(arms, 2 * c), _row(arms, 2 * c + 1), three, contacts)
+
+
+@inline
 def _solve_bodies(contacts, axes, arms, bodies, count, tolerance, sweeps, taken, impulse):
     for c in range(count):
-        three = (_row(axes, 3 * c), _row(axes, 3 * c + 1), _row(axes, 3 * c + 2))
-        bodies_kernel.prepare_contact(bodies, c, _row(arms, 2 * c), _row(arms, 2 * c + 1), three, contacts)
+        prepare_row(bodies, axes, arms, c, contacts)
     bodies_kernel.warm_start(contacts, count, bodies, impulse)
     bodies_kernel.body_pgs(contacts, count, tolerance, sweeps, taken, bodies, impulse)
 

@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from row_calls import Scene, aligned
+from row_calls import Scene, aligned, prepare_row
 from test_body_pgs import dense, frame, random_scene
 
 from worldline._src.jit import entry
 from worldline._src.kernels.constraints import body_ncg
 from worldline._src.kernels.constraints.body_ncg import Conjugate
-from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts, prepare_contact, warm_start
-from worldline._src.spatial.vec3 import Vec3
+from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts, warm_start
 from worldline.lcp import Dantzig, LcpProblem
 
 SPEED = 1e-10
@@ -23,15 +22,7 @@ SPEED = 1e-10
 @entry
 def solve_cold(contacts, arms, bodies, limits, conjugate, taken, impulse):
     for c in range(contacts.mu.shape[0]):
-        k, axes = 3 * c, contacts.axes
-        three = (
-            Vec3(axes[k, 0], axes[k, 1], axes[k, 2]),
-            Vec3(axes[k + 1, 0], axes[k + 1, 1], axes[k + 1, 2]),
-            Vec3(axes[k + 2, 0], axes[k + 2, 1], axes[k + 2, 2]),
-        )
-        a = Vec3(arms[2 * c, 0], arms[2 * c, 1], arms[2 * c, 2])
-        b = Vec3(arms[2 * c + 1, 0], arms[2 * c + 1, 1], arms[2 * c + 1, 2])
-        prepare_contact(bodies, c, a, b, three, contacts)
+        prepare_row(bodies, contacts.axes, arms, c, contacts)
     count = contacts.mu.shape[0]
     warm_start(contacts, count, bodies, impulse)
     return body_ncg.solve_impulses(contacts, count, limits, conjugate, taken, bodies, impulse)

@@ -6,30 +6,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from row_calls import Scene, aligned
+from row_calls import Scene, aligned, prepare_row
 from test_body_ncg import tower
 from test_body_pgs import dense, frame
 
 from worldline._src.jit import entry
 from worldline._src.kernels.constraints import jams
 from worldline._src.kernels.constraints.body_ncg import Conjugate
-from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts, prepare_contact, warm_start
-from worldline._src.spatial.vec3 import Vec3
+from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts, warm_start
 
 
 @entry
 def solve_warm(contacts, arms, bodies, limits, conjugate, taken, impulse):
     count = contacts.mu.shape[0]
     for c in range(count):
-        k, axes = 3 * c, contacts.axes
-        three = (
-            Vec3(axes[k, 0], axes[k, 1], axes[k, 2]),
-            Vec3(axes[k + 1, 0], axes[k + 1, 1], axes[k + 1, 2]),
-            Vec3(axes[k + 2, 0], axes[k + 2, 1], axes[k + 2, 2]),
-        )
-        a = Vec3(arms[2 * c, 0], arms[2 * c, 1], arms[2 * c, 2])
-        b = Vec3(arms[2 * c + 1, 0], arms[2 * c + 1, 1], arms[2 * c + 1, 2])
-        prepare_contact(bodies, c, a, b, three, contacts)
+        prepare_row(bodies, contacts.axes, arms, c, contacts)
     warm_start(contacts, count, bodies, impulse)
     return jams.solve_contacts(contacts, count, limits, conjugate, taken, bodies, impulse)
 

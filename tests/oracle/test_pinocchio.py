@@ -18,20 +18,7 @@ from worldline.model import JointDofConfig, JointType, ModelBuilder
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio (package pin) is the yardstick of these tests")
 
-KINDS = (
-    "revolute",
-    "prismatic",
-    "ball",
-    "fixed",
-    "free",
-    "screw",
-    "universal",
-    "planar",
-    "euler_zyx",
-    "translational",
-    "composite",
-    "cable",
-)
+KINDS = "revolute prismatic ball fixed free screw universal planar euler_zyx translational composite cable".split()
 TOLERANCE = 1e-9
 WELL_POSED = 1e6
 

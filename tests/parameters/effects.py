@@ -75,6 +75,16 @@ def rows(**tables: dict[str, Any]) -> Any:
     )
 
 
+def rows_of(module: dict[str, Any]) -> Any:
+    """Parametrization over the entries of all tables of a module, each entry once; none can be forgotten."""
+    tables, seen = {}, set()
+    for label, table in module.items():
+        if isinstance(table, dict) and table and all(isinstance(e, Effect | Refused) for e in table.values()):
+            tables[label] = {name: entry for name, entry in table.items() if id(entry) not in seen}
+            seen.update(map(id, table.values()))
+    return rows(**tables)
+
+
 def check(entry: Effect | Refused) -> None:
     """The parameter of an entry acts, or is refused by name."""
     if isinstance(entry, Refused):

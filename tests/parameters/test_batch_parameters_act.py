@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import numpy as np
-from effects import Effect, Refused, arguments, check, complete, put, rows, settable
+from effects import Effect, Refused, arguments, check, complete, put, rows_of, settable
 
 import worldline
 from worldline import msd
@@ -344,24 +344,6 @@ def test_tables_of_batches_are_complete():
     assert PARTS.keys() <= settable(sx.BatchWorld)
 
 
-@rows(
-    WorldBatch=MAKE,
-    step=STEP,
-    reset=RESET,
-    lanes=LANE_ARRAYS,
-    threads=THREAD_ARRAYS,
-    selection=PARTS,
-    rollout=ROLLOUT,
-    Feedback=FEEDBACK,
-    randomize=RANDOMIZE,
-    Randomized=RANDOMIZED,
-    Randomization=RANDOMIZATION,
-    Uniform=UNIFORM,
-    LogUniform=LOG_UNIFORM,
-    Normal=NORMAL,
-    Choice=CHOICE,
-    BatchJoint=JOINTS,
-    BatchRigidBody=BODIES,
-)
+@rows_of(globals())
 def test_a_parameter_of_batches_acts_or_is_refused(entry):
     check(entry)

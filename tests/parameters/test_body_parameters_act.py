@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import numpy as np
-from effects import Effect, Refused, after, arguments, check, complete, put, rows, settable, stepped
+from effects import Effect, Refused, after, arguments, check, complete, put, rows_of, settable, stepped
 
 from worldline import msd
 from worldline import simulation as sx
@@ -358,20 +358,6 @@ def test_tables_of_bodies_are_complete():
     assert settable(sx.CollisionBody) <= settable(sx.Link) and settable(sx.Frame) <= settable(sx.FixedFrame)
 
 
-@rows(
-    RigidBodyOptions=OPTIONS,
-    add_rigid_body=ADD_RIGID_BODY,
-    RigidBody=RIGID_BODY,
-    RigidBodyCollection=BODIES,
-    LinkOptions=LINK_OPTIONS,
-    Link=LINK,
-    LinkCollection=LINKS,
-    add_collision_shape=SHAPE,
-    FreeFrame=FREE_FRAME,
-    FixedFrame=FIXED_FRAME,
-    Marker=MARKER,
-    add_marker=ADD_MARKER,
-    EndEffector=END_EFFECTOR,
-)
+@rows_of(globals())
 def test_a_parameter_of_bodies_acts_or_is_refused(entry):
     check(entry)

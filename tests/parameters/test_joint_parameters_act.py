@@ -6,7 +6,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from effects import Effect, Refused, after, arguments, check, complete, put, rows, settable, stepped, world_of
+from effects import (
+    Effect,
+    Refused,
+    after,
+    arguments,
+    check,
+    complete,
+    put,
+    rows_of,
+    settable,
+    stepped,
+    world_of,
+)
 
 from worldline import msd
 from worldline import simulation as sx
@@ -463,19 +475,7 @@ def test_tables_of_joints_are_complete():
     complete(GROUND_POINT, arguments(sx.Multibody.add_ground_contact_point))
 
 
-@rows(
-    JointSpec=SPEC,
-    Joint=JOINT | LIMITS,
-    DegreeOfFreedom=DOF,
-    JointCollection=COLLECTION,
-    Group=GROUP,
-    Chain=CHAIN,
-    Branch=BRANCH,
-    WorldJoint=WORLD_JOINT,
-    Projection=PROJECTION,
-    set_ground_contact=GROUND,
-    add_ground_contact_point=GROUND_POINT,
-)
+@rows_of(globals())
 def test_a_parameter_of_joints_acts_or_is_refused(entry):
     check(entry)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from effects import Effect, Refused, arguments, check, complete, put, rows, settable
+from effects import Effect, Refused, arguments, check, complete, put, rows_of, settable
 
 import worldline
 from worldline import collision as wc
@@ -597,23 +597,6 @@ def test_other_tables_are_complete():
     complete(REBUILT, settable(sx.SkeletonToMultibodyOptions))
 
 
-@rows(
-    JointDofConfig=DOF,
-    JointOptions=JOINT_OPTIONS,
-    ShapeConfig=SHAPE,
-    ShapeOptions=SHAPE_OPTIONS,
-    add_link=ADD_LINK,
-    ModelBuilder=BUILDER,
-    LaneSimulation=LANES,
-    LaneSimulation_arrays=LANE_ARRAYS,
-    LaneSimulation_step=LANE_STEP,
-    Simulation=SIMULATION,
-    LookAt=LOOK,
-    render=RENDER,
-    LcpOptions=LCP,
-    SkeletonLoadOptions=SKELETON,
-    SkeletonToMultibodyOptions=REBUILT,
-    parts=PARTS,
-)
+@rows_of(globals())
 def test_a_parameter_acts_or_is_refused(entry):
     check(entry)

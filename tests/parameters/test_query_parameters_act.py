@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from effects import Effect, Refused, arguments, check, complete, rows, settable
+from effects import Effect, Refused, arguments, check, complete, rows_of, settable
 
 from worldline import WorldlineError, msd
 from worldline import collision as wc
@@ -462,23 +462,6 @@ def test_query_tables_are_complete():
     complete(RENDERER_RENDER, arguments(sx.Renderer.render))
 
 
-@rows(
-    CollisionOption=COLLISION,
-    DistanceOption=DISTANCE,
-    RaycastOption=RAYCAST,
-    CollisionGroup_add=GROUP_ADD,
-    CollisionFilter=FILTER,
-    CollisionDetector=DETECT,
-    World=WORLD,
-    from_file=FROM_FILE,
-    from_str=FROM_STR,
-    from_msgpack=FROM_MSGPACK,
-    ReadOptions=READ_OPTIONS,
-)
-def test_a_parameter_of_queries_and_files_acts_or_is_refused(entry):
-    check(entry)
-
-
-@rows(Renderer=RENDERER, Renderer_render=RENDERER_RENDER)
-def test_a_parameter_of_renderers_acts_or_is_refused(entry):
+@rows_of(globals())
+def test_a_parameter_of_queries_files_and_renderers_acts_or_is_refused(entry):
     check(entry)

@@ -5,7 +5,19 @@
 from __future__ import annotations
 
 import numpy as np
-from effects import Effect, Refused, after, arguments, check, complete, put, rows, settable, stepped, world_of
+from effects import (
+    Effect,
+    Refused,
+    after,
+    arguments,
+    check,
+    complete,
+    put,
+    rows_of,
+    settable,
+    stepped,
+    world_of,
+)
 
 from worldline import simulation as sx
 from worldline.collision import CollisionDetector, CollisionShape
@@ -473,19 +485,7 @@ def test_tables_of_worlds_are_complete():
     complete(QUERY, settable(sx.CollisionQueryOptions) | arguments(sx.CollisionQueryOptions))
 
 
-@rows(
-    WorldOptions=OPTIONS,
-    MultibodyOptions=MULTIBODY,
-    DeactivationOptions=DEACTIVATION,
-    StepOptions=STEP,
-    World=WORLD,
-    LoopClosureSpec=CLOSURE_SPEC,
-    LoopClosureRuntimePolicy=POLICY,
-    LoopClosure=CLOSURE,
-    LoopClosureCollection=CLOSURES,
-    ClosureProjectionOptions=PROJECTION,
-    CollisionQueryOptions=QUERY,
-)
+@rows_of(globals())
 def test_a_parameter_of_worlds_acts_or_is_refused(entry):
     check(entry)
 

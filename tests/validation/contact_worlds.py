@@ -5,12 +5,31 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from worldline import simulation as sx
+from worldline._src.step import constraints
 from worldline.collision import CollisionShape
 
 G = 9.81
 METHODS = list(sx.ContactSolverMethod)
+
+
+def every_method(share):
+    """A fixture: every method, and impulses without small islands that Newton's method takes over.
+
+    These sweep until velocities change by less than `share` of the gravity of a step.
+    """
+
+    @pytest.fixture(params=[*(method.name for method in METHODS), "impulses alone"])
+    def method(request, monkeypatch):
+        if request.param == "impulses alone":
+            monkeypatch.setattr(constraints, "_FREE_COLUMNS", 0)
+            monkeypatch.setattr(constraints, "_SWEEP_SHARE", share)
+            return sx.ContactSolverMethod.SEQUENTIAL_IMPULSE
+        return sx.ContactSolverMethod[request.param]
+
+    return method
 
 
 def ball(world, name="ball", mass=1.0, radius=0.1, gyration=0.4, friction=1.0, restitution=0.0, **options):

@@ -8,10 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from contact_worlds import METHODS, ball
+from contact_worlds import ball, every_method
 
 from worldline import simulation as sx
-from worldline._src.step import constraints
 from worldline.collision import CollisionShape
 
 # height, restitution; impact times
@@ -23,14 +22,7 @@ BOUNCES = [
 ]
 
 
-@pytest.fixture(params=[*(method.name for method in METHODS), "impulses alone"])
-def method(request, monkeypatch):
-    """Every method; the last has no small islands that Newton's method takes over."""
-    if request.param == "impulses alone":
-        monkeypatch.setattr(constraints, "_FREE_COLUMNS", 0)
-        monkeypatch.setattr(constraints, "_SWEEP_SHARE", 1e-9)
-        return sx.ContactSolverMethod.SEQUENTIAL_IMPULSE
-    return sx.ContactSolverMethod[request.param]
+method = every_method(1e-9)
 
 
 def dropped(height, restitution, seconds, h=1e-3, method=sx.ContactSolverMethod.NEWTON):

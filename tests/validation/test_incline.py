@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contact_worlds import METHODS, G, box, ground_force, tilted_gravity
+from contact_worlds import G, box, every_method, ground_force, tilted_gravity
 
 from worldline import simulation as sx
 from worldline._src.step import constraints
@@ -24,14 +24,7 @@ THRESHOLD = 26.565051177077994
 """Angle at which friction of 0.5 lets go."""
 
 
-@pytest.fixture(params=[*(method.name for method in METHODS), "impulses alone"])
-def method(request, monkeypatch):
-    """Every method; the last has no small islands that Newton's method takes over."""
-    if request.param == "impulses alone":
-        monkeypatch.setattr(constraints, "_FREE_COLUMNS", 0)
-        monkeypatch.setattr(constraints, "_SWEEP_SHARE", 1e-7)
-        return sx.ContactSolverMethod.SEQUENTIAL_IMPULSE
-    return sx.ContactSolverMethod[request.param]
+method = every_method(1e-7)
 
 
 def on_slope(method, degrees, friction, heading=0.0, turn=0.0, **options):

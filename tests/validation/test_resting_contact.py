@@ -6,23 +6,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contact_worlds import METHODS, G, ball, box, ground_force, with_law
+from contact_worlds import METHODS, G, ball, box, every_method, ground_force, with_law
 
 from worldline import msd
 from worldline import simulation as sx
-from worldline._src.step import constraints
 
 Law = msd.ConstraintForceModel
 
 
-@pytest.fixture(params=[*(method.name for method in METHODS), "impulses alone"])
-def method(request, monkeypatch):
-    """Every method; the last has no small islands that Newton's method takes over."""
-    if request.param == "impulses alone":
-        monkeypatch.setattr(constraints, "_FREE_COLUMNS", 0)
-        monkeypatch.setattr(constraints, "_SWEEP_SHARE", 1e-6)
-        return sx.ContactSolverMethod.SEQUENTIAL_IMPULSE
-    return sx.ContactSolverMethod[request.param]
+method = every_method(1e-6)
 
 
 # ---- depths

@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contact_worlds import METHODS, ball, with_law
+from contact_worlds import ball, every_method, with_law
 
 from worldline import msd
 from worldline import simulation as sx
 from worldline._src.jit import DISABLED
-from worldline._src.step import constraints
 from worldline.collision import CollisionShape
 from worldline.model import LaneSimulation
 
@@ -22,14 +21,7 @@ NONE = 1e-9
 """Depth at which bodies touch."""
 
 
-@pytest.fixture(params=[*(method.name for method in METHODS), "impulses alone"])
-def method(request, monkeypatch):
-    """Every method; the last has no small islands that Newton's method takes over."""
-    if request.param == "impulses alone":
-        monkeypatch.setattr(constraints, "_FREE_COLUMNS", 0)
-        monkeypatch.setattr(constraints, "_SWEEP_SHARE", 1e-9)
-        return sx.ContactSolverMethod.SEQUENTIAL_IMPULSE
-    return sx.ContactSolverMethod[request.param]
+method = every_method(1e-9)
 
 
 def rod(world, height=0.0, restitution=0.9, friction=0.5, drift=(0.0, 0.0, 0.0)):

@@ -7,14 +7,13 @@ from __future__ import annotations
 import asyncio
 import http.client
 import threading
-import time
-from contextlib import suppress
 from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
+from waiting import until
 
-from worldline import BusyError, msd
+from worldline import msd
 from worldline import simulation as sx
 
 _messages = pytest.importorskip("viser._messages", reason="the viewer needs the package viser")
@@ -29,17 +28,6 @@ ARM = """<mujoco><worldbody><body><joint name="turn" axis="0 1 0"/><geom size="0
 def viewer():
     with sx.view(sx.World.from_scene(msd.from_str(ARM, format="mjcf")), port=8880) as made:
         yield made
-
-
-def until(check, seconds=20.0):
-    """Wait for a check; while the viewer is inside a step, reads are refused."""
-    end = time.monotonic() + seconds
-    while True:
-        with suppress(BusyError):
-            if check():
-                return
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 # ---- requests

@@ -11,12 +11,12 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
 
 import numpy as np
 import pytest
+from waiting import until
 
-from worldline import BusyError, msd
+from worldline import msd
 from worldline import simulation as sx
 from worldline._src.errors import ArgumentError, CapabilityError, NotFoundError, OperationError
 from worldline.collision import CollisionShape
@@ -97,17 +97,6 @@ def test_refusals_come_back_to_the_caller(shown):
     with pytest.raises(ArgumentError, match="no marks 'Contacts'; did you mean 'Contact"):
         viewer.show("Contacts")
     assert world.frame == 0 and viewer.speed == 1.0
-
-
-def until(check, seconds=20.0):
-    """Wait for a check; while the viewer is inside a step, reads are refused."""
-    end = time.monotonic() + seconds
-    while True:
-        with suppress(BusyError):
-            if check():
-                return
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def test_a_program_steps_and_the_page_shows_it(shown):

@@ -69,8 +69,8 @@ def cache_usable() -> bool:
 class Derivation(NamedTuple):
     """Where a function comes from whose text was written by the package itself.
 
-    `text` is all that it does, `modules` have the views it cuts, `functions` are what it calls. All of this is
-    the attribute `derivation` of such a function.
+    `text` is all that it does, `modules` have the views it cuts, `functions` are what it calls. It is the
+    attribute `derivation` of such a function.
     """
 
     text: str

@@ -166,3 +166,16 @@ def _apply(X: np.ndarray, point: np.ndarray) -> np.ndarray:
 def _close(a: np.ndarray, b: np.ndarray) -> None:
     scale = max(1.0, float(np.abs(a).max(initial=0.0)))
     assert float(np.abs(a - b).max(initial=0.0)) < MOTION * scale
+
+
+LOSSES = {
+    "$.actuators[0]": "<actuator><motor name='m' joint='h'/></actuator>",
+    "$.sensors.joint[0]": "<sensor><jointpos name='s' joint='h'/></sensor>",
+    "$.tendon_set.joint_tendons[0]": "<tendon><fixed name='t'><joint joint='h' coef='1'/></fixed></tendon>",
+    "$.equality_constraint_set.connects[0]": "<equality><connect body1='b' anchor='0 0 0'/></equality>",
+    "$.keyframes[0]": "<keyframe><key qpos='0.1'/></keyframe>",
+    "$.custom.numeric['n']": "<custom><numeric name='n' data='1 2'/></custom>",
+    "$.contact_pairs[0]": "<contact><pair geom1='g' geom2='f'/></contact>",
+    "$.collision_ignores.link_pairs[0]": "<contact><exclude body1='b' body2='world'/></contact>",
+}
+"""Parts of MJCF that neither URDF nor SDF can say, by their path in a scene."""

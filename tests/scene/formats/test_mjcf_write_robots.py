@@ -7,13 +7,13 @@ Where a URDF holds moments that no body can have, a note says how far the writte
 
 from __future__ import annotations
 
-import importlib.metadata
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from peers import example_robots
 from worldline import msd
 from worldline._src.errors import SceneError
 from worldline._src.scene.assets.rotations import rotation_matrix
@@ -27,16 +27,8 @@ except ImportError:
     mujoco = None
 
 
-def robots() -> list[Path]:
-    try:
-        files = importlib.metadata.distribution("example-robot-data").files or []
-    except importlib.metadata.PackageNotFoundError:
-        return []
-    return sorted(Path(str(file.locate())).resolve() for file in files if file.suffix == ".urdf")
-
-
 # left empty by the package: no tool reads it
-ROBOTS = [path for path in robots() if path.name != "ur3.urdf"]
+ROBOTS = [path for path in example_robots(".urdf") if path.name != "ur3.urdf"]
 CHANGED = re.compile(r"no body has the moments .* ([0-9.e+-]+) % away")
 
 

@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from sdf_scenes import DATA, LINKS, POSES, frame, joint, joints, links, load, model, poses, refused
 
+from peers import example_robots
 from worldline import msd
 from worldline._src.scene.assets.rotations import rotation_matrix
 from worldline._src.scene.mass_properties import NOTHING, given_properties
@@ -390,19 +390,11 @@ def test_the_scene_survives_writing():
 
 # robots
 
-
-def cassies() -> list[Path]:
-    import importlib.metadata
-
-    try:
-        files = importlib.metadata.distribution("example-robot-data").files or []
-    except importlib.metadata.PackageNotFoundError:
-        return []
-    return sorted(Path(str(file.locate())).resolve() for file in files if file.suffix == ".sdf")
+CASSIES = example_robots(".sdf")
 
 
-@pytest.mark.skipif(not cassies(), reason="the package example-robot-data is not installed")
-@pytest.mark.parametrize("path", cassies(), ids=lambda path: path.name)
+@pytest.mark.skipif(not CASSIES, reason="the package example-robot-data is not installed")
+@pytest.mark.parametrize("path", CASSIES, ids=lambda path: path.name)
 def test_robots_with_loops_load(path):
     world = msd.from_file(path)
     found = poses(world)

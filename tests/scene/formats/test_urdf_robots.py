@@ -4,12 +4,10 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from peers import example_robots
 from worldline import msd
 from worldline._src.scene.assets.cache import NoCache
 from worldline._src.scene.assets.library import AssetLibrary
@@ -23,15 +21,7 @@ except ImportError:
     pin = None
 
 
-def robots() -> list[Path]:
-    try:
-        files = importlib.metadata.distribution("example-robot-data").files or []
-    except importlib.metadata.PackageNotFoundError:
-        return []
-    return sorted(Path(str(file.locate())).resolve() for file in files if file.suffix == ".urdf")
-
-
-ROBOTS = robots()
+ROBOTS = example_robots(".urdf")
 # left empty by the package: no tool reads it
 EMPTY = {"ur3.urdf"}
 TOLERANCE = 1e-12

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+import rewriting
 from rewriting import assert_same_motion, differences, rewrite
 
 from worldline import msd
@@ -209,17 +210,7 @@ def test_coordinates_keep_their_meaning_where_a_scene_is_drawn_elsewhere(kind, t
 
 # what cannot be said
 
-LOSSES = {
-    "$.actuators[0]": "<actuator><motor name='m' joint='h'/></actuator>",
-    "$.sensors.joint[0]": "<sensor><jointpos name='s' joint='h'/></sensor>",
-    "$.tendon_set.joint_tendons[0]": "<tendon><fixed name='t'><joint joint='h' coef='1'/></fixed></tendon>",
-    "$.equality_constraint_set.connects[0]": "<equality><connect body1='b' anchor='0 0 0'/></equality>",
-    "$.keyframes[0]": "<keyframe><key qpos='0.1'/></keyframe>",
-    "$.simulate_option.timestep": "<option timestep='0.003'/>",
-    "$.custom.numeric['n']": "<custom><numeric name='n' data='1 2'/></custom>",
-    "$.contact_pairs[0]": "<contact><pair geom1='g' geom2='f'/></contact>",
-    "$.collision_ignores.link_pairs[0]": "<contact><exclude body1='b' body2='world'/></contact>",
-}
+LOSSES = rewriting.LOSSES | {"$.simulate_option.timestep": "<option timestep='0.003'/>"}
 PART = """<mujoco>{}<worldbody><geom name='f' type='plane' size='1 1 1'/><site name='w'/><light/>
   <camera name='c' pos='0 0 1'/><body name='b'><joint name='h' armature='0.1' stiffness='3' margin='0.1' range='-1 1'/>
   <geom name='g' size='0.1' friction='0.5 0.1 0.1' condim='4' margin='0.01' contype='2' rgba='1 0 0 1'/>

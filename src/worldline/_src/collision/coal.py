@@ -12,17 +12,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from worldline._src.collision import results
 from worldline._src.collision.arenas import pose12
 from worldline._src.collision.detector import CollisionDetector
 from worldline._src.collision.group import CollisionGroup
-from worldline._src.collision.results import (
-    CollisionOption,
-    CollisionResult,
-    DistanceOption,
-    DistanceResult,
-    PairDistances,
-    PairsLike,
-)
 from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
 from worldline._src.errors import CapabilityError
 from worldline._src.spatial.poses import compose
@@ -161,9 +154,9 @@ class CoalDetector(CollisionDetector):
         self,
         group: CollisionGroup,
         other: CollisionGroup | None = None,
-        option: CollisionOption | None = None,
-    ) -> CollisionResult:
-        option, coal = option or CollisionOption(), self._coal
+        option: results.CollisionOption | None = None,
+    ) -> results.CollisionResult:
+        option, coal = option or results.CollisionOption(), self._coal
         request = coal.CollisionRequest()
         request.enable_contact = True
         request.security_margin = option.margin
@@ -184,7 +177,7 @@ class CoalDetector(CollisionDetector):
         limit = 1 if option.stop_at_first else (option.max_contacts or len(table))
         keep = np.sort(np.argsort(-table[:, 6], kind="stable")[:limit])
         table = table[keep]
-        return CollisionResult(
+        return results.CollisionResult(
             table[:, :3],
             table[:, 3:6],
             table[:, 6],
@@ -194,11 +187,11 @@ class CoalDetector(CollisionDetector):
             (group, other or group),
         )
 
-    def distances(self, group: CollisionGroup, pairs: PairsLike) -> PairDistances:
+    def distances(self, group: CollisionGroup, pairs: results.PairsLike) -> results.PairDistances:
         parts = self._parts(group)
         rows = np.array([self._closest(parts[a], parts[b]) for a, b in np.asarray(pairs).tolist()])
         rows = rows.reshape(-1, 10)
-        return PairDistances(rows[:, 0], rows[:, 1:4], rows[:, 4:7], rows[:, 7:10])
+        return results.PairDistances(rows[:, 0], rows[:, 1:4], rows[:, 4:7], rows[:, 7:10])
 
     def _closest(self, first: list[tuple[Any, Any, int]], second: list[tuple[Any, Any, int]]) -> list[float]:
         coal = self._coal
@@ -218,9 +211,9 @@ class CoalDetector(CollisionDetector):
         self,
         group: CollisionGroup,
         other: CollisionGroup | None = None,
-        option: DistanceOption | None = None,
-    ) -> DistanceResult:
-        option = option or DistanceOption()
+        option: results.DistanceOption | None = None,
+    ) -> results.DistanceResult:
+        option = option or results.DistanceOption()
         first = self._parts(group)
         second = first if other is None else self._parts(other)
         best, found = [np.inf] * 10, None
@@ -231,7 +224,7 @@ class CoalDetector(CollisionDetector):
         values = np.array(best) if found else np.concatenate([[np.inf], np.zeros(9)])
         a = group[found[0]] if found else None
         b = (other or group)[found[1]] if found else None
-        return DistanceResult(float(values[0]), values[1:4], values[4:7], values[7:10], a, b)
+        return results.DistanceResult(float(values[0]), values[1:4], values[4:7], values[7:10], a, b)
 
 
 def _masks(a: Any, b: Any) -> bool:

@@ -11,17 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from worldline._src.collision import results
 from worldline._src.collision.group import CollisionGroup, CollisionObject
-from worldline._src.collision.results import (
-    CollisionOption,
-    CollisionResult,
-    DistanceOption,
-    DistanceResult,
-    PairDistances,
-    PairsLike,
-    RaycastOption,
-    RaycastResult,
-)
 from worldline._src.collision.shapes import CollisionShape
 from worldline._src.errors import (
     ArgumentError,
@@ -89,12 +80,12 @@ class CollisionDetector(FixedAttributes, abc.ABC):
         self,
         group: CollisionGroup,
         other: CollisionGroup | None = None,
-        option: CollisionOption | None = None,
-    ) -> CollisionResult:
+        option: results.CollisionOption | None = None,
+    ) -> results.CollisionResult:
         """Contacts within a group, or between the objects of two groups."""
 
     @abc.abstractmethod
-    def distances(self, group: CollisionGroup, pairs: PairsLike) -> PairDistances:
+    def distances(self, group: CollisionGroup, pairs: results.PairsLike) -> results.PairDistances:
         """Signed distances of pairs of objects, (n, 2) numbers in the group, all in one call.
 
         For objects of several shapes it is that of the closest or deepest two shapes.
@@ -105,8 +96,8 @@ class CollisionDetector(FixedAttributes, abc.ABC):
         self,
         group: CollisionGroup,
         other: CollisionGroup | None = None,
-        option: DistanceOption | None = None,
-    ) -> DistanceResult:
+        option: results.DistanceOption | None = None,
+    ) -> results.DistanceResult:
         """The closest pair within a group, or between two groups; filters apply."""
 
     def raycast(
@@ -114,8 +105,8 @@ class CollisionDetector(FixedAttributes, abc.ABC):
         group: CollisionGroup,
         start: VectorLike,
         end: VectorLike,
-        option: RaycastOption | None = None,
-    ) -> RaycastResult:
+        option: results.RaycastOption | None = None,
+    ) -> results.RaycastResult:
         """Nearest hits of rays from `start` to `end`, (3,) or (n, 3), world [m]."""
         raise CapabilityError(f"the {self.name} detector has no ray queries")
 
@@ -129,7 +120,7 @@ class CollisionDetector(FixedAttributes, abc.ABC):
         hit = np.unique(found.objects[found.depths >= 0.0, 0])
         return [group[int(k)] for k in hit]
 
-    def closest_point(self, group: CollisionGroup, point: VectorLike) -> DistanceResult:
+    def closest_point(self, group: CollisionGroup, point: VectorLike) -> results.DistanceResult:
         """The object closest to a point: object_a and point_a are it and its surface point.
 
         The distance is negative inside.
@@ -138,7 +129,7 @@ class CollisionDetector(FixedAttributes, abc.ABC):
         tiny, at = 1e-9, numbers(point, (3,), "point")
         probe.add(CollisionShape.sphere(tiny), pose=np.concatenate([at, [0, 0, 0, 1]]))
         found = self.distance(group, probe)
-        return DistanceResult(
+        return results.DistanceResult(
             found.distance + tiny,
             found.normal,
             found.point_a,

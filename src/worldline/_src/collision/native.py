@@ -9,18 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from worldline._src.collision import results
 from worldline._src.collision.detector import CollisionDetector, rays_of
 from worldline._src.collision.group import CollisionGroup
-from worldline._src.collision.results import (
-    CollisionOption,
-    CollisionResult,
-    DistanceOption,
-    DistanceResult,
-    PairDistances,
-    PairsLike,
-    RaycastOption,
-    RaycastResult,
-)
 from worldline._src.collision.scene import NativeScene, Rays
 from worldline._src.errors import ArgumentError
 from worldline._src.kernels.narrowphase.dispatch import pair_family
@@ -52,9 +43,9 @@ class NativeDetector(CollisionDetector):
         self,
         group: CollisionGroup,
         other: CollisionGroup | None = None,
-        option: CollisionOption | None = None,
-    ) -> CollisionResult:
-        option = option or CollisionOption()
+        option: results.CollisionOption | None = None,
+    ) -> results.CollisionResult:
+        option = option or results.CollisionOption()
         groups = (group, other or group)
         if not len(group) or (other is not None and not len(other)):
             return _contacts(None, np.zeros((0, 7)), np.zeros((0, 6), np.int64), groups)
@@ -67,7 +58,7 @@ class NativeDetector(CollisionDetector):
             rows, ids = rows[chosen], ids[chosen]
         return _contacts(scene, rows, ids, groups)
 
-    def distances(self, group: CollisionGroup, pairs: PairsLike) -> PairDistances:
+    def distances(self, group: CollisionGroup, pairs: results.PairsLike) -> results.PairDistances:
         if has_masked_entries(pairs):
             raise ArgumentError("pairs must not have masked entries; fill them first")
         wanted = np.asarray(pairs)
@@ -84,16 +75,18 @@ class NativeDetector(CollisionDetector):
             rows = scene.distances(wanted).copy()
         else:
             rows = _of_compounds(scene, wanted)
-        return PairDistances(rows[:, 0], rows[:, 1:4], rows[:, 4:7], rows[:, 7:10])
+        return results.PairDistances(rows[:, 0], rows[:, 1:4], rows[:, 4:7], rows[:, 7:10])
 
     def distance(
         self,
         group: CollisionGroup,
         other: CollisionGroup | None = None,
-        option: DistanceOption | None = None,
-    ) -> DistanceResult:
-        option = option or DistanceOption()
-        nothing = DistanceResult(np.inf, _NO_POINT.copy(), _NO_POINT.copy(), _NO_POINT.copy(), None, None)
+        option: results.DistanceOption | None = None,
+    ) -> results.DistanceResult:
+        option = option or results.DistanceOption()
+        nothing = results.DistanceResult(
+            np.inf, _NO_POINT.copy(), _NO_POINT.copy(), _NO_POINT.copy(), None, None
+        )
         if not len(group) or (other is not None and not len(other)):
             return nothing
         scene = self.scene(group, other)
@@ -112,15 +105,15 @@ class NativeDetector(CollisionDetector):
             row = np.concatenate([row[:1], -row[1:4], row[7:10], row[4:7]])
         if other is not None:
             j -= len(group)
-        return DistanceResult(float(row[0]), row[1:4], row[4:7], row[7:10], group[i], second[j])
+        return results.DistanceResult(float(row[0]), row[1:4], row[4:7], row[7:10], group[i], second[j])
 
     def raycast(
         self,
         group: CollisionGroup,
         start: VectorLike,
         end: VectorLike,
-        option: RaycastOption | None = None,
-    ) -> RaycastResult:
+        option: results.RaycastOption | None = None,
+    ) -> results.RaycastResult:
         a, b = rays_of(start, end)
         if option is not None and option.all_hits:
             return self._all_hits(group, a, b)
@@ -130,7 +123,7 @@ class NativeDetector(CollisionDetector):
         scene = self.scene(group)
         return _hits(scene, scene.cast(a, b), group)
 
-    def _all_hits(self, group: CollisionGroup, a: np.ndarray, b: np.ndarray) -> RaycastResult:
+    def _all_hits(self, group: CollisionGroup, a: np.ndarray, b: np.ndarray) -> results.RaycastResult:
         """Every object on one ray, nearest first."""
         if len(a) != 1:
             raise ArgumentError(f"all_hits takes one ray at a time, got {len(a)}")
@@ -146,14 +139,16 @@ class NativeDetector(CollisionDetector):
         return _hits(scene, Rays(*(column[order] for column in every)), group)
 
 
-def _contacts(scene: NativeScene | None, rows: np.ndarray, ids: np.ndarray, groups: tuple) -> CollisionResult:
+def _contacts(
+    scene: NativeScene | None, rows: np.ndarray, ids: np.ndarray, groups: tuple
+) -> results.CollisionResult:
     objects = ids[:, 2:4].copy()
     shapes = ids[:, 0:2].copy()
     if scene is not None:
         shapes -= scene.first_shape[objects]
         if groups[0] is not groups[1]:
             objects[:, 1] -= len(groups[0])
-    return CollisionResult(
+    return results.CollisionResult(
         rows[:, 0:3].copy(), rows[:, 3:6].copy(), rows[:, 6].copy(), objects, shapes, ids[:, 4].copy(), groups
     )
 
@@ -225,14 +220,14 @@ def _reach(scene: NativeScene) -> float:
     return float(max(np.median(sides), 1e-6))
 
 
-def _hits(scene: NativeScene | None, rays: Rays, group: CollisionGroup) -> RaycastResult:
+def _hits(scene: NativeScene | None, rays: Rays, group: CollisionGroup) -> results.RaycastResult:
     shapes, triangles = rays.hit[:, 0].copy(), rays.hit[:, 1].copy()
     objects = shapes.copy()
     if scene is not None and len(shapes):
         missed = shapes < 0
         objects = np.where(missed, -1, scene.shape_body[shapes])
         shapes -= np.where(missed, 0, scene.first_shape[objects])
-    return RaycastResult(rays.share, rays.point, rays.normal, objects, shapes, triangles, group)
+    return results.RaycastResult(rays.share, rays.point, rays.normal, objects, shapes, triangles, group)
 
 
 CollisionDetector.register("native", NativeDetector)

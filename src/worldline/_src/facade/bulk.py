@@ -26,7 +26,30 @@ class Jointed(Protocol):
     def _bulk_joints(self) -> Sequence[Any]: ...
 
 
-class Stacked:
+class _Bulk:
+    """A property of all members, which has a name of its own."""
+
+    _of: str
+    _settable: bool
+    _label: str
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._label = name
+
+    @property
+    def member_property(self) -> str:
+        """Name of the property of a member."""
+        return self._of
+
+    def _require_settable(self, instance: object) -> str:
+        """What the property is called in messages."""
+        label = f"{type(instance).__name__}.{self._label}"
+        if not self._settable:
+            raise AttributeError(f"{label} can be read only")
+        return label
+
+
+class Stacked(_Bulk):
     """One entry for each member, stacked along the first axis; `of` is the property of a member.
 
     Args:
@@ -45,14 +68,6 @@ class Stacked:
         sizes = ", ".join(["len", *map(str, shape)])
         self.__doc__ = f"{doc}, ({sizes}{')' if shape else ',)'}; one entry for each member."
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._label = name
-
-    @property
-    def member_property(self) -> str:
-        """Name of the property of a member."""
-        return self._of
-
     @overload
     def __get__(self, instance: None, owner: type) -> Self: ...
     @overload
@@ -64,9 +79,7 @@ class Stacked:
         return values.read_only(np.array(rows, self._kind).reshape(len(rows), *self._shape))
 
     def __set__(self, instance: Any, value: float | bool | VectorLike | Sequence[Any]) -> None:
-        label = f"{type(instance).__name__}.{self._label}"
-        if not self._settable:
-            raise AttributeError(f"{label} can be read only")
+        label = self._require_settable(instance)
         members = list(instance)
         write_all(members, self._of, self._rows(value, len(members), label))
 
@@ -94,7 +107,7 @@ def _flags(value: Any) -> np.ndarray | None:
     return given if given.dtype == bool and not has_masked_entries(value) else None
 
 
-class PerFreedom:
+class PerFreedom(_Bulk):
     """One number for each degree of freedom, joint after joint; `of` is the property of a joint.
 
     Args:
@@ -108,14 +121,6 @@ class PerFreedom:
         more = "; writing takes one number for all, or one for each" if settable else ""
         self.__doc__ = f"{doc}, (num_dofs,){more}."
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._label = name
-
-    @property
-    def member_property(self) -> str:
-        """Name of the property of a joint."""
-        return self._of
-
     @overload
     def __get__(self, instance: None, owner: type) -> Self: ...
     @overload
@@ -127,9 +132,7 @@ class PerFreedom:
         return values.read_only(np.concatenate([np.zeros(0), *rows]))
 
     def __set__(self, instance: Jointed, value: float | VectorLike) -> None:
-        label = f"{type(instance).__name__}.{self._label}"
-        if not self._settable:
-            raise AttributeError(f"{label} can be read only")
+        label = self._require_settable(instance)
         joints = [joint for joint in instance._bulk_joints() if joint.num_dofs]
         sizes = [joint.num_dofs for joint in joints]
         numbers = values.spread(value, sum(sizes), label)
@@ -191,3 +194,29 @@ def set_limits(
         for joint, pair in zip(moving[:done], before[:done], strict=True):
             getattr(joint, f"set_{quantity}_limits")(*pair)
         raise
+
+
+class JointParameters:
+    """Parameters of joints, one number for each degree of freedom, of anything that has joints."""
+
+    def _bulk_joints(self) -> Sequence[Any]:
+        raise NotImplementedError
+
+    target_stiffness = PerFreedom("target_stiffness", "Gains of drives on position error [N/m or N m/rad]")
+    target_damping = PerFreedom("target_damping", "Gains of drives on velocity error [N s/m or N m s/rad]")
+    spring_stiffness = PerFreedom("spring_stiffness", "[N/m or N m/rad]")
+    rest_position = PerFreedom("rest_position", "Where springs are relaxed [m or rad]")
+    damping_coefficient = PerFreedom("damping_coefficient", "[N s/m or N m s/rad]")
+    coulomb_friction = PerFreedom("coulomb_friction", "Dry friction [N or N m]")
+    armature = PerFreedom("armature", "Inertia added to the diagonal of the mass matrix [kg or kg m^2]")
+    velocity_limits = PerFreedomLimits("velocity_limits", "Largest speeds [m/s or rad/s], infinity for none")
+    acceleration_limits = PerFreedom(
+        "acceleration_limits", "Largest commanded accelerations [m/s^2 or rad/s^2], infinity for none"
+    )
+    effort_limits = PerFreedomLimits(
+        "effort_limits", "Largest commanded efforts [N or N m], infinity for none"
+    )
+    velocity_lower_limits = PerFreedom("velocity_lower_limits", "[m/s or rad/s]", settable=False)
+    velocity_upper_limits = PerFreedom("velocity_upper_limits", "[m/s or rad/s]", settable=False)
+    effort_lower_limits = PerFreedom("effort_lower_limits", "[N or N m]", settable=False)
+    effort_upper_limits = PerFreedom("effort_upper_limits", "[N or N m]", settable=False)

@@ -24,6 +24,7 @@ from worldline._src.facade.kinds import ActuatorType, ClosureKinematicsPolicy, L
 from worldline._src.facade.link import Link
 from worldline._src.facade.options import Options, Setting
 from worldline._src.facade.rigid_body import RigidBody
+from worldline._src.model.topology import chain_dofs
 from worldline._src.spatial.poses import IDENTITY, Array, compose, transform
 from worldline._src.step import ik_problem as ik
 from worldline._src.step.dynamics import difference, integrate
@@ -215,7 +216,7 @@ class ClosureProjection:
         ]
         chain: set[int] = set()
         for row in rows:
-            chain |= _chain(model, row.a) | _chain(model, row.b)
+            chain |= chain_dofs(model, row.a) | chain_dofs(model, row.b)
         moved = ~np.repeat(model.body_kinematic[model.joint_child], np.diff(model.joint_qd_start))
         held: set[int] = set()
         for joint in _held_joints(world, options):
@@ -337,17 +338,6 @@ def _held_joints(world: World, options: ClosureProjectionOptions) -> list[Joint]
         for joint in robot._joints.values()
         if any(kind in _DRIVEN for kind in joint._actuator_types())
     ]
-
-
-def _chain(model: Any, body: int) -> set[int]:
-    """Degrees of freedom between a body and the world."""
-    found: set[int] = set()
-    above = {int(c): j for j, c in enumerate(model.joint_child)}
-    while body >= 0 and body in above:
-        j = above[body]
-        found |= set(range(int(model.joint_qd_start[j]), int(model.joint_qd_start[j + 1])))
-        body = int(model.joint_parent[j])
-    return found
 
 
 Kept = tuple[tuple[int, int, int], ClosureProjection]

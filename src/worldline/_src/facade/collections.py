@@ -15,7 +15,7 @@ import numpy as np
 
 from worldline._src.errors import NotFoundError, nearest_name
 from worldline._src.facade import bulk, values
-from worldline._src.facade.bulk import PerFreedom, PerFreedomLimits, Stacked
+from worldline._src.facade.bulk import JointParameters, PerFreedom, Stacked
 from worldline._src.facade.copying import NotCopied
 from worldline._src.facade.known_names import KnownNames, returns_read_only
 from worldline._src.facade.values import VectorLike
@@ -239,7 +239,7 @@ class WorldJointCollection(NamedCollection["WorldJoint"]):
         return list(self)
 
 
-class JointCollection(NamedCollection["Joint"]):
+class JointCollection(JointParameters, NamedCollection["Joint"]):
     """The joints of a multibody; vectors hold all degrees of freedom, joint after joint."""
 
     def __init__(self, owner: Multibody, members: Callable[[], dict[str, Joint]]) -> None:
@@ -349,24 +349,6 @@ class JointCollection(NamedCollection["Joint"]):
     def _bulk_joints(self) -> list[Joint]:
         return list(self)
 
-    target_stiffness = PerFreedom("target_stiffness", "Gains of drives on position error [N/m or N m/rad]")
-    target_damping = PerFreedom("target_damping", "Gains of drives on velocity error [N s/m or N m s/rad]")
-    spring_stiffness = PerFreedom("spring_stiffness", "[N/m or N m/rad]")
-    rest_position = PerFreedom("rest_position", "Where springs are relaxed [m or rad]")
-    damping_coefficient = PerFreedom("damping_coefficient", "[N s/m or N m s/rad]")
-    coulomb_friction = PerFreedom("coulomb_friction", "Dry friction [N or N m]")
-    armature = PerFreedom("armature", "Inertia added to the diagonal of the mass matrix [kg or kg m^2]")
-    velocity_limits = PerFreedomLimits("velocity_limits", "Largest speeds [m/s or rad/s], infinity for none")
-    acceleration_limits = PerFreedom(
-        "acceleration_limits", "Largest commanded accelerations [m/s^2 or rad/s^2], infinity for none"
-    )
-    effort_limits = PerFreedomLimits(
-        "effort_limits", "Largest commanded efforts [N or N m], infinity for none"
-    )
-    velocity_lower_limits = PerFreedom("velocity_lower_limits", "[m/s or rad/s]", settable=False)
-    velocity_upper_limits = PerFreedom("velocity_upper_limits", "[m/s or rad/s]", settable=False)
-    effort_lower_limits = PerFreedom("effort_lower_limits", "[N or N m]", settable=False)
-    effort_upper_limits = PerFreedom("effort_upper_limits", "[N or N m]", settable=False)
     limit_margin = Stacked("limit_margin", "Distance from a limit at which it begins to act", settable=True)
     axis = Stacked("axis", "Unit axes in the joint frames", (3,), settable=True)
     axis2 = Stacked("axis2", "Second unit axes in the joint frames", (3,), settable=True)

@@ -27,37 +27,27 @@ from worldline._src.facade.runtime import DRIVES
 from worldline._src.facade.shapes import ON_BODIES
 from worldline._src.facade.world_joint import TYPES
 from worldline._src.facade.world_joint_motor import DRIVEN
+from worldline._src.scene import sensor_types as types
 from worldline._src.scene.actuators import ActuatorTarget, BiasType, DynType, GainType
 from worldline._src.scene.constraints import EqualityConstraintSet
 from worldline._src.scene.formats.load import TEXT_FORMATS
 from worldline._src.scene.formats.writing import FORMATS
 from worldline._src.scene.geometry import ShapeType
 from worldline._src.scene.options import IntegratorMethod, SolverType
-from worldline._src.scene.sensor_types import (
-    ActuatorSensorType,
-    ContactSensorReduce,
-    DistanceSensorType,
-    FrameSensorType,
-    JointSensorType,
-    SiteSensorType,
-    SubtreeSensorType,
-    TendonSensorType,
-    WorldSensorType,
-)
 
 SENSOR_TYPES: dict[str, type[Enum] | None] = {
-    "contact": ContactSensorReduce,
-    "frame": FrameSensorType,
-    "joint": JointSensorType,
-    "subtree": SubtreeSensorType,
+    "contact": types.ContactSensorReduce,
+    "frame": types.FrameSensorType,
+    "joint": types.JointSensorType,
+    "subtree": types.SubtreeSensorType,
     "touch": None,
-    "actuator": ActuatorSensorType,
-    "tendon": TendonSensorType,
-    "site": SiteSensorType,
-    "distance": DistanceSensorType,
+    "actuator": types.ActuatorSensorType,
+    "tendon": types.TendonSensorType,
+    "site": types.SiteSensorType,
+    "distance": types.DistanceSensorType,
     "inside": None,
     "projection": None,
-    "world": WorldSensorType,
+    "world": types.WorldSensorType,
     "imu": None,
 }
 """Lists of `SensorSet` and the quantities of their sensors."""
@@ -106,7 +96,7 @@ def feature_groups() -> tuple[FeatureGroup, ...]:
     sensors = [
         name if kinds is None else f"{name} {kind.name.strip('_')}"
         for name, kinds in SENSOR_TYPES.items()
-        for kind in (kinds if kinds is not None else (ContactSensorReduce.None_,))
+        for kind in (kinds if kinds is not None else (types.ContactSensorReduce.None_,))
     ]
     return (
         _group("joints of multibodies", JointType, SCENE_JOINTS),

@@ -15,7 +15,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import bulk, values
-from worldline._src.facade.bulk import PerFreedom, PerFreedomLimits
+from worldline._src.facade.bulk import JointParameters, PerFreedom
 from worldline._src.facade.known_names import KnownNames
 from worldline._src.facade.values import VectorLike
 from worldline._src.facade.world_kind import require_multibody
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from worldline._src.facade.multibody import Multibody
 
 
-class Group(KnownNames):
+class Group(JointParameters, KnownNames):
     """Links and joints of one multibody seen together.
 
     Args:
@@ -117,24 +117,6 @@ class Group(KnownNames):
     command_acceleration = PerFreedom("command_acceleration", "Accelerations to realise [m/s^2 or rad/s^2]")
     target_position = PerFreedom("target_position", "Where position drives lead [m or rad]")
     target_velocity = PerFreedom("target_velocity", "Speeds that drives lead to [m/s or rad/s]")
-    target_stiffness = PerFreedom("target_stiffness", "Gains of drives on position error [N/m or N m/rad]")
-    target_damping = PerFreedom("target_damping", "Gains of drives on velocity error [N s/m or N m s/rad]")
-    spring_stiffness = PerFreedom("spring_stiffness", "[N/m or N m/rad]")
-    rest_position = PerFreedom("rest_position", "Where springs are relaxed [m or rad]")
-    damping_coefficient = PerFreedom("damping_coefficient", "[N s/m or N m s/rad]")
-    coulomb_friction = PerFreedom("coulomb_friction", "Dry friction [N or N m]")
-    armature = PerFreedom("armature", "Inertia added to the diagonal of the mass matrix [kg or kg m^2]")
-    velocity_limits = PerFreedomLimits("velocity_limits", "Largest speeds [m/s or rad/s], infinity for none")
-    acceleration_limits = PerFreedom(
-        "acceleration_limits", "Largest commanded accelerations [m/s^2 or rad/s^2], infinity for none"
-    )
-    effort_limits = PerFreedomLimits(
-        "effort_limits", "Largest commanded efforts [N or N m], infinity for none"
-    )
-    velocity_lower_limits = PerFreedom("velocity_lower_limits", "[m/s or rad/s]", settable=False)
-    velocity_upper_limits = PerFreedom("velocity_upper_limits", "[m/s or rad/s]", settable=False)
-    effort_lower_limits = PerFreedom("effort_lower_limits", "[N or N m]", settable=False)
-    effort_upper_limits = PerFreedom("effort_upper_limits", "[N or N m]", settable=False)
     position_lower_limits = PerFreedom("position_lower_limits", "[m or rad]", settable=False)
     position_upper_limits = PerFreedom("position_upper_limits", "[m or rad]", settable=False)
 

@@ -25,6 +25,7 @@ from worldline._src.kinematics.tasks import (
     weights_of,
 )
 from worldline._src.model.model import Model
+from worldline._src.model.topology import chain_dofs
 from worldline._src.spatial.poses import IDENTITY, Array, compose, numbers, quaternion
 from worldline._src.step import ik_problem as ik
 from worldline._src.step.ik_problem import TaskRow
@@ -135,11 +136,11 @@ def columns_of(
         elif row.kind == ik.COUPLING:
             found |= {_velocity(model, q) for q in (row.a, row.b) if q >= 0}
         elif row.kind != ik.POSTURE:
-            found |= _chain(model, row.a) | _chain(model, row.b)
+            found |= chain_dofs(model, row.a) | chain_dofs(model, row.b)
     for some in bodies:
         found |= set(range(model.joint_dof_count)) if not some else set()
         for body in some:
-            found |= _chain(model, body)
+            found |= chain_dofs(model, body)
     if not found:
         found = set(range(model.joint_dof_count))
     columns = sorted(d for d in found if moved[d])
@@ -153,17 +154,6 @@ def columns_of(
 def _velocity(model: Model, coordinate: int) -> int:
     j = int(np.searchsorted(model.joint_q_start, coordinate, side="right")) - 1
     return int(model.joint_qd_start[j])
-
-
-def _chain(model: Model, body: int) -> set[int]:
-    """Degrees of freedom between a body and the world."""
-    found: set[int] = set()
-    above = {int(c): j for j, c in enumerate(model.joint_child)}
-    while body >= 0 and body in above:
-        j = above[body]
-        found |= set(range(int(model.joint_qd_start[j]), int(model.joint_qd_start[j + 1])))
-        body = int(model.joint_parent[j])
-    return found
 
 
 def row_weights(row: TaskRow, count: int, columns: Sequence[int] | np.ndarray) -> Array:

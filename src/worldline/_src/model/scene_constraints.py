@@ -10,15 +10,7 @@ from typing import Any
 import numpy as np
 
 from worldline._src.errors import Problem, SceneError
-from worldline._src.model.constraint_tables import (
-    ClosureFamily,
-    Closures,
-    Couplers,
-    DistanceSprings,
-    Equalities,
-    GroundPoints,
-    LoopJoints,
-)
+from worldline._src.model import constraint_tables as tables
 from worldline._src.model.equality_kinds import MAKERS, EqualityEnds
 from worldline._src.model.force_tables import force_models, friction_models
 from worldline._src.model.joint_kinds import KINDS
@@ -40,10 +32,10 @@ from worldline._src.scene.world import World
 from worldline._src.spatial.poses import Array
 
 _FAMILIES = {
-    LoopClosureFamily.Rigid: ClosureFamily.RIGID,
-    LoopClosureFamily.Point: ClosureFamily.POINT,
-    LoopClosureFamily.Distance: ClosureFamily.DISTANCE,
-    LoopClosureFamily.Axis: ClosureFamily.AXIS,
+    LoopClosureFamily.Rigid: tables.ClosureFamily.RIGID,
+    LoopClosureFamily.Point: tables.ClosureFamily.POINT,
+    LoopClosureFamily.Distance: tables.ClosureFamily.DISTANCE,
+    LoopClosureFamily.Axis: tables.ClosureFamily.AXIS,
 }
 _DRIVES = {
     DriveType.Force: JointDrive.FORCE,
@@ -86,12 +78,12 @@ def _equalities(world: World) -> list[Any]:
 
 
 @shared_when_empty(_equalities)
-def equality_table(world: World, index: SceneIndex, body_q: Array) -> Equalities:
+def equality_table(world: World, index: SceneIndex, body_q: Array) -> tables.Equalities:
     """Columns of all equality constraints."""
     made, ends = world.equality_constraint_set, EqualityEnds(index, body_q)
     rows = [make(equality, ends) for name, make in MAKERS.items() for equality in getattr(made, name)]
     everything = _equalities(world)
-    return Equalities(
+    return tables.Equalities(
         label=labels([equality.name for equality in everything], "equality"),
         kind=np.array([row.kind for row in rows], np.int64),
         active=np.array([equality.active for equality in everything], bool),
@@ -111,11 +103,11 @@ def equality_table(world: World, index: SceneIndex, body_q: Array) -> Equalities
 
 
 @shared_when_empty(lambda world: world.loop_closures)
-def closure_table(world: World, index: SceneIndex) -> Closures:
+def closure_table(world: World, index: SceneIndex) -> tables.Closures:
     """Columns of all loop closures."""
     rows = world.loop_closures
     a, b = [index.end(row.frame_a) for row in rows], [index.end(row.frame_b) for row in rows]
-    return Closures(
+    return tables.Closures(
         label=labels([row.name for row in rows], "closure"),
         family=np.array([_FAMILIES[row.family] for row in rows], np.int64),
         body_a=_bodies(a),
@@ -132,7 +124,7 @@ def closure_table(world: World, index: SceneIndex) -> Closures:
 
 
 @shared_when_empty(lambda world: world.couplers)
-def coupler_table(world: World, index: SceneIndex) -> Couplers:
+def coupler_table(world: World, index: SceneIndex) -> tables.Couplers:
     """Columns of all gears."""
     rows = world.couplers
     joints = index.trees.builder.joints
@@ -146,7 +138,7 @@ def coupler_table(world: World, index: SceneIndex) -> Couplers:
             into.append((joint.v_start + dof, joint.start + dof))
     if problems:
         raise SceneError("the scene cannot be built", problems)
-    return Couplers(
+    return tables.Couplers(
         label=labels([row.name for row in rows], "coupler"),
         dof=np.array([dof for dof, _ in follow], np.int64),
         reference=np.array([dof for dof, _ in lead], np.int64),
@@ -161,11 +153,11 @@ def coupler_table(world: World, index: SceneIndex) -> Couplers:
 
 
 @shared_when_empty(lambda world: world.distance_springs)
-def spring_table(world: World, index: SceneIndex) -> DistanceSprings:
+def spring_table(world: World, index: SceneIndex) -> tables.DistanceSprings:
     """Columns of the springs in space."""
     rows = world.distance_springs
     a, b = [index.end(row.frame_a) for row in rows], [index.end(row.frame_b) for row in rows]
-    return DistanceSprings(
+    return tables.DistanceSprings(
         label=labels([row.name for row in rows], "spring"),
         body_a=_bodies(a),
         X_a=_poses(a),
@@ -179,11 +171,11 @@ def spring_table(world: World, index: SceneIndex) -> DistanceSprings:
 
 
 @shared_when_empty(lambda world: world.ground_points)
-def ground_table(world: World, index: SceneIndex) -> GroundPoints:
+def ground_table(world: World, index: SceneIndex) -> tables.GroundPoints:
     """Columns of the points on the ground."""
     rows = [row.contact for row in world.ground_points]
     normal = rows_of_numbers([row.plane_normal for row in rows], 3)
-    return GroundPoints(
+    return tables.GroundPoints(
         label=labels([None] * len(rows), "ground_point"),
         body=np.array([index.body[row.link] for row in world.ground_points], np.int64),
         position=rows_of_numbers([row.position for row in world.ground_points], 3),
@@ -198,11 +190,11 @@ def ground_table(world: World, index: SceneIndex) -> GroundPoints:
 
 
 @shared_when_empty(lambda world: world.joints)
-def loop_joint_table(world: World, index: SceneIndex) -> LoopJoints:
+def loop_joint_table(world: World, index: SceneIndex) -> tables.LoopJoints:
     """Columns of the joints beside the trees."""
     rows, option = world.joints, world.simulate_option
     a, b = [index.end(row.parent) for row in rows], [index.end(row.child) for row in rows]
-    return LoopJoints(
+    return tables.LoopJoints(
         label=labels([row.joint.name for row in rows], "joint"),
         kind=np.array([KINDS[row.joint.type_].type for row in rows], np.int64),
         body_a=_bodies(a),

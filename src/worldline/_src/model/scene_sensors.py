@@ -13,23 +13,12 @@ from worldline._src.model.model import Model
 from worldline._src.model.scene_index import Names, SceneIndex, labels, pose, shared_when_empty
 from worldline._src.model.sensor_tables import THE_WORLD, ContactReport, ObjectKind, SensorKind, Sensors
 from worldline._src.named_tuple import NamedTuple
+from worldline._src.scene import sensor_types as types
 from worldline._src.scene import sensors as described
 from worldline._src.scene.assets.inertial_axes import inertial_axes
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.cameras import Camera, PositionTrack, RotationTrack
 from worldline._src.scene.enums import SceneEnum
-from worldline._src.scene.sensor_types import (
-    ActuatorSensorType,
-    ContactMatch,
-    DistanceSensorType,
-    FrameSensorType,
-    JointSensorType,
-    ObjectType,
-    SiteSensorType,
-    SubtreeSensorType,
-    TendonSensorType,
-    WorldSensorType,
-)
 from worldline._src.scene.world import World
 from worldline._src.spatial.poses import IDENTITY, Array
 
@@ -50,61 +39,65 @@ _OBJECTS = {
     "camera": (ObjectKind.CAMERA, "camera"),
     "frame": (ObjectKind.FRAME, "frame"),
 }
-_LONG_JOINT = {JointSensorType.BallQuat: 4, JointSensorType.BallAngVel: 3}
-_LONG_SITE = {SiteSensorType.RangeFinder: 1}
-_LONG_DISTANCE = {DistanceSensorType.Distance: 1, DistanceSensorType.Normal: 3, DistanceSensorType.FromTo: 6}
+_LONG_JOINT = {types.JointSensorType.BallQuat: 4, types.JointSensorType.BallAngVel: 3}
+_LONG_SITE = {types.SiteSensorType.RangeFinder: 1}
+_LONG_DISTANCE = {
+    types.DistanceSensorType.Distance: 1,
+    types.DistanceSensorType.Normal: 3,
+    types.DistanceSensorType.FromTo: 6,
+}
 _SELECTED = ("geom_a", "link_a", "subtree_a", "geom_b", "link_b", "subtree_b", "site")
 _ANYTHING = (-1,) * 7
 _Z = ((0.0, 0.0, 1.0),)
 """The ray of a range finder in the frame of its site."""
 _WORDS: dict[SceneEnum, str] = {
-    FrameSensorType.FrameAngVel: "frame_angular_velocity",
-    FrameSensorType.FrameLinAcc: "frame_linear_acceleration",
-    FrameSensorType.FrameLinVel: "frame_linear_velocity",
-    FrameSensorType.FramePos: "frame_position",
-    FrameSensorType.FrameQuat: "frame_quaternion",
-    FrameSensorType.XAxis: "frame_x_axis",
-    FrameSensorType.YAxis: "frame_y_axis",
-    FrameSensorType.ZAxis: "frame_z_axis",
-    FrameSensorType.FrameAngAcc: "frame_angular_acceleration",
-    JointSensorType.JointPos: "joint_position",
-    JointSensorType.JointVel: "joint_velocity",
-    JointSensorType.ActuatorForce: "joint_actuator_force",
-    JointSensorType.BallQuat: "ball_quaternion",
-    JointSensorType.BallAngVel: "ball_angular_velocity",
-    JointSensorType.LimitPos: "joint_limit_position",
-    JointSensorType.LimitVel: "joint_limit_velocity",
-    JointSensorType.LimitForce: "joint_limit_force",
-    SubtreeSensorType.AngMom: "subtree_angular_momentum",
-    SubtreeSensorType.Com: "subtree_center_of_mass",
-    SubtreeSensorType.LinVel: "subtree_linear_velocity",
-    ActuatorSensorType.Pos: "actuator_position",
-    ActuatorSensorType.Vel: "actuator_velocity",
-    ActuatorSensorType.Force: "actuator_force",
-    TendonSensorType.Pos: "tendon_position",
-    TendonSensorType.Vel: "tendon_velocity",
-    TendonSensorType.ActuatorForce: "tendon_actuator_force",
-    TendonSensorType.LimitPos: "tendon_limit_position",
-    TendonSensorType.LimitVel: "tendon_limit_velocity",
-    TendonSensorType.LimitForce: "tendon_limit_force",
-    SiteSensorType.Force: "force",
-    SiteSensorType.Torque: "torque",
-    SiteSensorType.Magnetometer: "magnetometer",
-    SiteSensorType.RangeFinder: "rangefinder",
-    DistanceSensorType.Distance: "distance",
-    DistanceSensorType.Normal: "distance_normal",
-    DistanceSensorType.FromTo: "distance_from_to",
-    WorldSensorType.Clock: "clock",
-    WorldSensorType.PotentialEnergy: "potential_energy",
-    WorldSensorType.KineticEnergy: "kinetic_energy",
+    types.FrameSensorType.FrameAngVel: "frame_angular_velocity",
+    types.FrameSensorType.FrameLinAcc: "frame_linear_acceleration",
+    types.FrameSensorType.FrameLinVel: "frame_linear_velocity",
+    types.FrameSensorType.FramePos: "frame_position",
+    types.FrameSensorType.FrameQuat: "frame_quaternion",
+    types.FrameSensorType.XAxis: "frame_x_axis",
+    types.FrameSensorType.YAxis: "frame_y_axis",
+    types.FrameSensorType.ZAxis: "frame_z_axis",
+    types.FrameSensorType.FrameAngAcc: "frame_angular_acceleration",
+    types.JointSensorType.JointPos: "joint_position",
+    types.JointSensorType.JointVel: "joint_velocity",
+    types.JointSensorType.ActuatorForce: "joint_actuator_force",
+    types.JointSensorType.BallQuat: "ball_quaternion",
+    types.JointSensorType.BallAngVel: "ball_angular_velocity",
+    types.JointSensorType.LimitPos: "joint_limit_position",
+    types.JointSensorType.LimitVel: "joint_limit_velocity",
+    types.JointSensorType.LimitForce: "joint_limit_force",
+    types.SubtreeSensorType.AngMom: "subtree_angular_momentum",
+    types.SubtreeSensorType.Com: "subtree_center_of_mass",
+    types.SubtreeSensorType.LinVel: "subtree_linear_velocity",
+    types.ActuatorSensorType.Pos: "actuator_position",
+    types.ActuatorSensorType.Vel: "actuator_velocity",
+    types.ActuatorSensorType.Force: "actuator_force",
+    types.TendonSensorType.Pos: "tendon_position",
+    types.TendonSensorType.Vel: "tendon_velocity",
+    types.TendonSensorType.ActuatorForce: "tendon_actuator_force",
+    types.TendonSensorType.LimitPos: "tendon_limit_position",
+    types.TendonSensorType.LimitVel: "tendon_limit_velocity",
+    types.TendonSensorType.LimitForce: "tendon_limit_force",
+    types.SiteSensorType.Force: "force",
+    types.SiteSensorType.Torque: "torque",
+    types.SiteSensorType.Magnetometer: "magnetometer",
+    types.SiteSensorType.RangeFinder: "rangefinder",
+    types.DistanceSensorType.Distance: "distance",
+    types.DistanceSensorType.Normal: "distance_normal",
+    types.DistanceSensorType.FromTo: "distance_from_to",
+    types.WorldSensorType.Clock: "clock",
+    types.WorldSensorType.PotentialEnergy: "potential_energy",
+    types.WorldSensorType.KineticEnergy: "kinetic_energy",
 }
 _LOCAL = {
-    FrameSensorType.FrameAngVel: "gyro",
-    FrameSensorType.FrameLinAcc: "accelerometer",
-    FrameSensorType.FrameLinVel: "velocimeter",
+    types.FrameSensorType.FrameAngVel: "gyro",
+    types.FrameSensorType.FrameLinAcc: "accelerometer",
+    types.FrameSensorType.FrameLinVel: "velocimeter",
 }
 """What a frame sensor that reads in its own axes is called."""
-_AT_THE_CENTER = (FrameSensorType.FramePos, FrameSensorType.FrameLinVel)
+_AT_THE_CENTER = (types.FrameSensorType.FramePos, types.FrameSensorType.FrameLinVel)
 """Quantities of an inertial frame that do not depend on its axes."""
 
 
@@ -132,7 +125,7 @@ def _place(word: SceneEnum) -> int:
     return list(type(word)).index(word)
 
 
-def _object(index: SceneIndex, given: ObjectType) -> tuple[ObjectKind, int]:
+def _object(index: SceneIndex, given: types.ObjectType) -> tuple[ObjectKind, int]:
     kind, table = _OBJECTS[given.variant]
     return kind, getattr(index, table)[given.value]
 
@@ -152,7 +145,7 @@ def _contact(index: SceneIndex, sensor: described.ContactSensor) -> _Row:
     )
 
 
-def _match(index: SceneIndex, match: ContactMatch) -> tuple[int, ...]:
+def _match(index: SceneIndex, match: types.ContactMatch) -> tuple[int, ...]:
     if match.variant == "selection":
         tables = (index.shape, index.body, index.body) * 2 + (index.site,)
         names = [match.value[name] for name in _SELECTED]
@@ -183,7 +176,7 @@ def _frame(index: SceneIndex, sensor: described.FrameSensor) -> _Row:
     elif sensor.ref_frame.variant == "object":
         reference, other = _object(index, sensor.ref_frame.value)
     quantity = sensor.sensor_type
-    length = 4 if quantity is FrameSensorType.FrameQuat else 3
+    length = 4 if quantity is types.FrameSensorType.FrameQuat else 3
     word = _WORDS[quantity]
     word = _LOCAL.get(quantity, word) if reference is ObjectKind.LOCAL else word
     return _Row(SensorKind.FRAME, length, _place(quantity), kind, found, reference, other, word=word)
@@ -211,7 +204,7 @@ def _row(index: SceneIndex, sensor: described.Sensor) -> _Row:
     if isinstance(sensor, described.SiteSensor):
         length, site = _LONG_SITE.get(sensor.type_, 3), index.site[sensor.site]
         row = _quantity(SensorKind.SITE, length, sensor.type_, ObjectKind.SITE, site)
-        if sensor.type_ is not SiteSensorType.RangeFinder:
+        if sensor.type_ is not types.SiteSensorType.RangeFinder:
             return row._replace(problem="a ring of rays is that of a range finder" if sensor.ring else "")
         if not sensor.ring:
             return row._replace(rays=_Z)
@@ -293,7 +286,9 @@ class _Looks(NamedTuple):
     def inertial(self, row: _Row) -> Array:
         """Rotations of the inertial frames of object and reference, (2, 4)."""
         made = np.tile(IDENTITY[3:], (2, 1))
-        turns = row.kind is SensorKind.FRAME and tuple(FrameSensorType)[row.quantity] not in _AT_THE_CENTER
+        turns = (
+            row.kind is SensorKind.FRAME and tuple(types.FrameSensorType)[row.quantity] not in _AT_THE_CENTER
+        )
         if turns and row.object_kind is ObjectKind.INERTIA:
             made[0] = self._axes(row.object)
         if row.kind is SensorKind.FRAME and row.reference_kind is ObjectKind.INERTIA:

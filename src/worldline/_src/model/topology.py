@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from worldline._src.errors import ArgumentError
 
@@ -81,3 +81,14 @@ def check_complete(builder: ModelBuilder, skip_validation_joints: bool) -> None:
                 f"link '{builder.links[joint.child].label}' is kinematic but joint '{joint.label}' "
                 "hangs it on another link; only children of the world may be kinematic"
             )
+
+
+def chain_dofs(model: Any, body: int) -> set[int]:
+    """Degrees of freedom of a model between a body and the world."""
+    found: set[int] = set()
+    above = {int(c): j for j, c in enumerate(model.joint_child)}
+    while body >= 0 and body in above:
+        j = above[body]
+        found |= set(range(int(model.joint_qd_start[j]), int(model.joint_qd_start[j + 1])))
+        body = int(model.joint_parent[j])
+    return found

@@ -8,7 +8,7 @@ that loses nothing, else an object with its own type; the reader takes every for
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from worldline._src.masked import is_masked_array
 from worldline._src.scene.contexts import Probe, Rejected, Source, Writer
 from worldline._src.scene.kinds import FAILED, Kind, describe
 from worldline._src.scene.vectors import Array, IntArray, TableLike, VectorLike
+
+Given = TypeVar("Given")
+Kept = TypeVar("Kept", bound=np.ndarray[Any, Any])
 
 
 def _numbers(value: Any, kinds: str) -> np.ndarray | None:
@@ -33,7 +36,17 @@ def _little(array: np.ndarray, dtype: str) -> bytes:
     return np.ascontiguousarray(array, dtype=dtype).tobytes()
 
 
-class Table(Kind[TableLike, Array]):
+class _ArrayKind(Kind[Given, Kept]):
+    """An array: compared and copied with all of its numbers."""
+
+    def identical(self, a: Kept, b: Kept) -> bool:
+        return a.shape == b.shape and a.tobytes() == b.tobytes()
+
+    def copy(self, value: Kept, writer: Writer) -> Kept:
+        return value.copy()
+
+
+class Table(_ArrayKind[TableLike, Array]):
     """Rows of a fixed number of reals, as a double array (N, columns)."""
 
     def __init__(self, columns: int) -> None:
@@ -69,12 +82,6 @@ class Table(Kind[TableLike, Array]):
             return FAILED
         return np.frombuffer(raw, dtype).astype(np.float64).reshape(-1, self.columns)
 
-    def identical(self, a: Array, b: Array) -> bool:
-        return a.shape == b.shape and a.tobytes() == b.tobytes()
-
-    def copy(self, value: Array, writer: Writer) -> Array:
-        return value.copy()
-
     def check(self, value: Any, probe: Probe, path: str) -> None:
         fits = isinstance(value, np.ndarray) and value.dtype == np.float64
         if not fits or value.ndim != 2 or value.shape[1] != self.columns:
@@ -89,7 +96,7 @@ class Table(Kind[TableLike, Array]):
         return {"type": "array", "items": row}
 
 
-class Triangles(Kind[TableLike, IntArray]):
+class Triangles(_ArrayKind[TableLike, IntArray]):
     """Triples of vertex indices, as a 32-bit array (N, 3)."""
 
     allowed = "an array of shape (N, 3) of vertex indices"
@@ -115,12 +122,6 @@ class Triangles(Kind[TableLike, IntArray]):
             return FAILED
         return super().read(np.frombuffer(raw, "<u4").reshape(-1, 3), source, path)
 
-    def identical(self, a: IntArray, b: IntArray) -> bool:
-        return a.shape == b.shape and a.tobytes() == b.tobytes()
-
-    def copy(self, value: IntArray, writer: Writer) -> IntArray:
-        return value.copy()
-
     def check(self, value: Any, probe: Probe, path: str) -> None:
         fits = isinstance(value, np.ndarray) and value.dtype == np.int32
         if not fits or value.ndim != 2 or value.shape[1] != 3:
@@ -131,7 +132,7 @@ class Triangles(Kind[TableLike, IntArray]):
         return {"type": "array", "items": row | {"minItems": 3, "maxItems": 3}}
 
 
-class Grid(Kind["VectorLike | TableLike", Array]):
+class Grid(_ArrayKind["VectorLike | TableLike", Array]):
     """Heights, as a double array of one or two dimensions."""
 
     allowed = "an array of heights of one or two dimensions"
@@ -144,12 +145,6 @@ class Grid(Kind["VectorLike | TableLike", Array]):
 
     def plain(self, value: Array, writer: Writer) -> Any:
         return value.tolist()
-
-    def identical(self, a: Array, b: Array) -> bool:
-        return a.shape == b.shape and a.tobytes() == b.tobytes()
-
-    def copy(self, value: Array, writer: Writer) -> Array:
-        return value.copy()
 
     def check(self, value: Any, probe: Probe, path: str) -> None:
         fits = isinstance(value, np.ndarray) and value.dtype == np.float64

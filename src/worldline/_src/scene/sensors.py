@@ -9,23 +9,10 @@ are Worldline's, as are all sensors after `TouchSensor`.
 
 from __future__ import annotations
 
+from worldline._src.scene import sensor_types as types
 from worldline._src.scene.base import Struct, field
 from worldline._src.scene.containers import ListOf, Nested, OptionalOf
 from worldline._src.scene.kinds import FLAG, NON_NEGATIVE, Integer
-from worldline._src.scene.sensor_types import (
-    ActuatorSensorType,
-    ContactMatch,
-    ContactSensorReduce,
-    DistanceSensorType,
-    FrameSensorRef,
-    FrameSensorType,
-    JointSensorType,
-    ObjectType,
-    SiteSensorType,
-    SubtreeSensorType,
-    TendonSensorType,
-    WorldSensorType,
-)
 from worldline._src.scene.texts import Enumeration, Name, Ref
 from worldline._src.scene.variant import VariantOf
 from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array
@@ -50,18 +37,18 @@ class Sensor(Struct):
 class FrameSensor(Sensor):
     """Motion of a frame: m, xyzw, m/s, rad/s, m/s^2; acceleration includes that against gravity."""
 
-    object_type: ObjectType = field(
-        default_factory=lambda: ObjectType.link_inertia(""),
-        converter=VariantOf(ObjectType),
+    object_type: types.ObjectType = field(
+        default_factory=lambda: types.ObjectType.link_inertia(""),
+        converter=VariantOf(types.ObjectType),
         doc="Whose frame.",
     )
-    ref_frame: FrameSensorRef = field(
-        default_factory=FrameSensorRef.local,
-        converter=VariantOf(FrameSensorRef),
+    ref_frame: types.FrameSensorRef = field(
+        default_factory=types.FrameSensorRef.local,
+        converter=VariantOf(types.FrameSensorRef),
         doc="Frame in which it is told.",
     )
-    sensor_type: FrameSensorType = field(
-        default=FrameSensorType.FramePos, converter=Enumeration(FrameSensorType), doc="Quantity."
+    sensor_type: types.FrameSensorType = field(
+        default=types.FrameSensorType.FramePos, converter=Enumeration(types.FrameSensorType), doc="Quantity."
     )
 
 
@@ -69,8 +56,8 @@ class JointSensor(Sensor):
     """Coordinate, speed or force of a joint: m or rad, m/s or rad/s, N or N m."""
 
     joint: str = field(default="", converter=Ref("joint"), doc="Joint.")
-    type_: JointSensorType = field(
-        default=JointSensorType.JointPos, converter=Enumeration(JointSensorType), doc="Quantity."
+    type_: types.JointSensorType = field(
+        default=types.JointSensorType.JointPos, converter=Enumeration(types.JointSensorType), doc="Quantity."
     )
 
 
@@ -78,8 +65,8 @@ class SubtreeSensor(Sensor):
     """Centre of mass (m), its velocity (m/s) or angular momentum (kg m^2/s) of a subtree, world."""
 
     link: str = field(default="", converter=Ref("link"), doc="Link at the top of the subtree.")
-    type_: SubtreeSensorType = field(
-        default=SubtreeSensorType.Com, converter=Enumeration(SubtreeSensorType), doc="Quantity."
+    type_: types.SubtreeSensorType = field(
+        default=types.SubtreeSensorType.Com, converter=Enumeration(types.SubtreeSensorType), doc="Quantity."
     )
 
 
@@ -104,17 +91,17 @@ class ContactSensorReport(Struct):
 class ContactSensor(Sensor):
     """Contacts between chosen objects, in a block of fixed size filled up with zeros."""
 
-    match_: ContactMatch = field(
-        default_factory=lambda: ContactMatch.geom_pair("", ""),
-        converter=VariantOf(ContactMatch),
+    match_: types.ContactMatch = field(
+        default_factory=lambda: types.ContactMatch.geom_pair("", ""),
+        converter=VariantOf(types.ContactMatch),
         doc="Which contacts.",
     )
     max_num: int = field(
         default=1, converter=Integer(minimum=1, maximum=65_536), doc="Contacts reported at most."
     )
-    reduce: ContactSensorReduce = field(
-        default=ContactSensorReduce.None_,
-        converter=Enumeration(ContactSensorReduce),
+    reduce: types.ContactSensorReduce = field(
+        default=types.ContactSensorReduce.None_,
+        converter=Enumeration(types.ContactSensorReduce),
         doc="Which contacts are kept when there are more.",
     )
     report: ContactSensorReport = field(
@@ -126,8 +113,8 @@ class ActuatorSensor(Sensor):
     """Length, speed or force of an actuator: m or rad, m/s or rad/s, N or N m."""
 
     actuator: str = field(default="", converter=Ref("actuator"), doc="Actuator.")
-    type_: ActuatorSensorType = field(
-        default=ActuatorSensorType.Pos, converter=Enumeration(ActuatorSensorType), doc="Quantity."
+    type_: types.ActuatorSensorType = field(
+        default=types.ActuatorSensorType.Pos, converter=Enumeration(types.ActuatorSensorType), doc="Quantity."
     )
 
 
@@ -135,8 +122,8 @@ class TendonSensor(Sensor):
     """Length, speed or force of a tendon: m, m/s, N."""
 
     tendon: str = field(default="", converter=Ref("tendon"), doc="Tendon.")
-    type_: TendonSensorType = field(
-        default=TendonSensorType.Pos, converter=Enumeration(TendonSensorType), doc="Quantity."
+    type_: types.TendonSensorType = field(
+        default=types.TendonSensorType.Pos, converter=Enumeration(types.TendonSensorType), doc="Quantity."
     )
 
 
@@ -144,8 +131,8 @@ class SiteSensor(Sensor):
     """What acts at a site: force (N), torque (N m), magnetic field, or distance ahead or around it (m)."""
 
     site: str = field(default="", converter=Ref("site"), doc="Site.")
-    type_: SiteSensorType = field(
-        default=SiteSensorType.Force, converter=Enumeration(SiteSensorType), doc="Quantity."
+    type_: types.SiteSensorType = field(
+        default=types.SiteSensorType.Force, converter=Enumeration(types.SiteSensorType), doc="Quantity."
     )
     ring: int = field(
         default=0,
@@ -157,15 +144,17 @@ class SiteSensor(Sensor):
 class DistanceSensor(Sensor):
     """Shortest connection between two objects, m; `cutoff` is the distance looked at."""
 
-    object_a: ObjectType = field(
-        default_factory=lambda: ObjectType.geom(""), converter=VariantOf(ObjectType), doc="First."
+    object_a: types.ObjectType = field(
+        default_factory=lambda: types.ObjectType.geom(""), converter=VariantOf(types.ObjectType), doc="First."
     )
-    object_b: ObjectType = field(
-        default_factory=lambda: ObjectType.geom(""), converter=VariantOf(ObjectType), doc="Second."
+    object_b: types.ObjectType = field(
+        default_factory=lambda: types.ObjectType.geom(""),
+        converter=VariantOf(types.ObjectType),
+        doc="Second.",
     )
-    type_: DistanceSensorType = field(
-        default=DistanceSensorType.Distance,
-        converter=Enumeration(DistanceSensorType),
+    type_: types.DistanceSensorType = field(
+        default=types.DistanceSensorType.Distance,
+        converter=Enumeration(types.DistanceSensorType),
         doc="Quantity.",
     )
 
@@ -174,8 +163,10 @@ class InsideSensor(Sensor):
     """Whether an object lies within the volume of a site: 1 or 0."""
 
     site: str = field(default="", converter=Ref("site"), doc="Site.")
-    object_type: ObjectType = field(
-        default_factory=lambda: ObjectType.link(""), converter=VariantOf(ObjectType), doc="Object."
+    object_type: types.ObjectType = field(
+        default_factory=lambda: types.ObjectType.link(""),
+        converter=VariantOf(types.ObjectType),
+        doc="Object.",
     )
 
 
@@ -189,8 +180,8 @@ class CameraProjectionSensor(Sensor):
 class WorldSensor(Sensor):
     """Time (s) or energy (J) of the world."""
 
-    type_: WorldSensorType = field(
-        default=WorldSensorType.Clock, converter=Enumeration(WorldSensorType), doc="Quantity."
+    type_: types.WorldSensorType = field(
+        default=types.WorldSensorType.Clock, converter=Enumeration(types.WorldSensorType), doc="Quantity."
     )
 
 

@@ -46,17 +46,7 @@ from worldline._src.model.tables import (
 )
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.progress import slow
-from worldline._src.scene.actuators import (
-    Actuator,
-    ActuatorTarget,
-    ActuatorType,
-    BiasType,
-    DampingType,
-    DynType,
-    GainType,
-    GeneralParam,
-    PositionParam,
-)
+from worldline._src.scene import actuators
 from worldline._src.scene.assets.library import AssetLibrary
 from worldline._src.scene.base import clone
 from worldline._src.scene.freezing import references_to_frozen
@@ -74,25 +64,25 @@ _UNBOUNDED = (-np.inf, np.inf)
 # looking up a member of an enumeration takes Python ten times as long as looking up a name
 _JOINT, _SHIFTED = TargetKind.JOINT, (JointType.Revolute, JointType.Slide)
 _GAINS = {
-    GainType.Fixed: GainKind.FIXED,
-    GainType.Affine: GainKind.AFFINE,
-    GainType.Muscle: GainKind.MUSCLE,
+    actuators.GainType.Fixed: GainKind.FIXED,
+    actuators.GainType.Affine: GainKind.AFFINE,
+    actuators.GainType.Muscle: GainKind.MUSCLE,
 }
 _BIASES = {
-    BiasType.None_: BiasKind.NONE,
-    BiasType.Affine: BiasKind.AFFINE,
-    BiasType.Muscle: BiasKind.MUSCLE,
+    actuators.BiasType.None_: BiasKind.NONE,
+    actuators.BiasType.Affine: BiasKind.AFFINE,
+    actuators.BiasType.Muscle: BiasKind.MUSCLE,
 }
 _ACTIVATIONS = {
-    DynType.None_: ActivationKind.NONE,
-    DynType.Integrator: ActivationKind.INTEGRATOR,
-    DynType.Filter: ActivationKind.FILTER,
-    DynType.FilterExact: ActivationKind.FILTER_EXACT,
-    DynType.Muscle: ActivationKind.MUSCLE,
-    DynType.Current: ActivationKind.CURRENT,
-    DynType.Pid: ActivationKind.PID,
-    DynType.PidDiscrete: ActivationKind.PID_DISCRETE,
-    DynType.Motor: ActivationKind.MOTOR,
+    actuators.DynType.None_: ActivationKind.NONE,
+    actuators.DynType.Integrator: ActivationKind.INTEGRATOR,
+    actuators.DynType.Filter: ActivationKind.FILTER,
+    actuators.DynType.FilterExact: ActivationKind.FILTER_EXACT,
+    actuators.DynType.Muscle: ActivationKind.MUSCLE,
+    actuators.DynType.Current: ActivationKind.CURRENT,
+    actuators.DynType.Pid: ActivationKind.PID,
+    actuators.DynType.PidDiscrete: ActivationKind.PID_DISCRETE,
+    actuators.DynType.Motor: ActivationKind.MOTOR,
 }
 
 
@@ -254,7 +244,7 @@ def _range(given: Range | None) -> tuple[float, float]:
     return _UNBOUNDED if given is None else (given.lower, given.upper)
 
 
-def _ranges(rows: list[Actuator], name: str) -> Array:
+def _ranges(rows: list[actuators.Actuator], name: str) -> Array:
     """The range that each actuator has in a field, infinite where it has none, shape (n, 2)."""
     found: list[Range | None] = [getattr(row, name) for row in rows]
     return rows_of_numbers([_UNBOUNDED if r is None else (r.lower, r.upper) for r in found], 2)
@@ -279,22 +269,22 @@ _MOTOR: dict[str, Any] = {
 """Force equals the input; other laws start from here, and replace what they change."""
 
 
-def _law(variant: ActuatorType) -> dict[str, Any]:
+def _law(variant: actuators.ActuatorType) -> dict[str, Any]:
     """Gain, bias and activation of an actuator, with a damping ratio still to be settled."""
     kind, value = variant.variant, variant.value
     if kind == "motor":
         return _MOTOR
     law = _MOTOR.copy()
     if kind == "general":
-        assert isinstance(value, GeneralParam)
+        assert isinstance(value, actuators.GeneralParam)
         law["gain_kind"], law["gain"] = _GAINS[value.gain], value.gainprm
         law["bias_kind"], law["bias"] = _BIASES[value.bias], list(value.biasprm)
         law["activation_kind"], law["activation"] = _ACTIVATIONS[value.dyntype], value.dynprm
         law["activation_early"], law["activation_range"] = value.actearly, _range(value.actrange)
         law["damping_ratio"] = value.damping_ratio
     elif kind == "position":
-        assert isinstance(value, PositionParam)
-        absolute = value.damping_type is DampingType.Kv
+        assert isinstance(value, actuators.PositionParam)
+        absolute = value.damping_type is actuators.DampingType.Kv
         law["gain"] = _parameters(value.kp)
         law["bias_kind"] = BiasKind.AFFINE
         law["bias"] = _parameters(0.0, -value.kp, -value.damping_value if absolute else 0.0)
@@ -310,7 +300,9 @@ def _law(variant: ActuatorType) -> dict[str, Any]:
     return law
 
 
-def _target(target: ActuatorTarget, index: SceneIndex, model: Model) -> tuple[TargetKind, int, int, float]:
+def _target(
+    target: actuators.ActuatorTarget, index: SceneIndex, model: Model
+) -> tuple[TargetKind, int, int, float]:
     """What an actuator acts on: kind, index, reference, rod."""
     variant, value = target.variant, target.value
     if variant in ("joint", "joint_in_parent"):

@@ -17,7 +17,7 @@ from worldline._src.kinds import int64
 from worldline._src.model import views as t
 from worldline._src.scalar.memory import address_as, matrix
 from worldline._src.step.reaching import Bodies, address_like, contacts_of, trees_of
-from worldline._src.step.tree_operands import TREES
+from worldline._src.step.tree_operands import TREES, Shaped
 
 _BODY_X, _NBODY = ENTRY["body_X_W"], ENTRY["nbody"]
 
@@ -26,7 +26,7 @@ _BODY_X, _NBODY = ENTRY["body_X_W"], ENTRY["nbody"]
 def collision_bodies(args, d):
     """Poses of bodies in the collision tables."""
     hm, hd = address_as(args[r.COLLISION_M], int64), address_like(args[r.COLLISION_D], d)
-    return matrix(hd, hm[_BODY_X], hm[_NBODY], 12)
+    return Shaped(matrix(hd, hm[_BODY_X], hm[_NBODY], 12))
 
 
 class Moving(NamedTuple):
@@ -60,7 +60,7 @@ CONSTRAINTS: dict[str, Operand] = {
     "body_tree": Cut(r.island_view, "body_tree"),
     "boxed": Cut(r.boxed_view),
     "contacts": Cut(contacts_of),
-    "collision_bodies": Cut(collision_bodies),
+    "collision_bodies": Cut(collision_bodies, "values"),
     "counter": Cut(r.link_view, "counter"),
     "damped": made_of(Damped, "chain passive drive"),
     "dof_column": Cut(r.member_view, "dof_column"),

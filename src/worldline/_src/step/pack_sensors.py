@@ -38,17 +38,8 @@ from worldline._src.model.model import Model
 from worldline._src.model.sensor_tables import ObjectKind, SensorKind, Sensors
 from worldline._src.model.tables import TargetKind
 from worldline._src.scalar.memory import address_of
+from worldline._src.scene import sensor_types as types
 from worldline._src.scene.options import SimulateOption
-from worldline._src.scene.sensor_types import (
-    ActuatorSensorType,
-    DistanceSensorType,
-    FrameSensorType,
-    JointSensorType,
-    SiteSensorType,
-    SubtreeSensorType,
-    TendonSensorType,
-    WorldSensorType,
-)
 from worldline._src.spatial.poses import IDENTITY, Array
 from worldline._src.step.collision_rows import collision_shape
 from worldline._src.step.constraints import Constraints
@@ -74,44 +65,44 @@ _NOT_CLIPPED = (SensorKind.CONTACT, SensorKind.DISTANCE)
 _UNITS = ("frame_quaternion", "ball_quaternion", "frame_x_axis", "frame_y_axis", "frame_z_axis")
 """Directions and rotations, which no cut-off clips."""
 _POSES = {
-    FrameSensorType.FramePos: t.POSITION,
-    FrameSensorType.FrameQuat: t.QUATERNION,
-    FrameSensorType.XAxis: t.X_AXIS,
-    FrameSensorType.YAxis: t.Y_AXIS,
-    FrameSensorType.ZAxis: t.Z_AXIS,
+    types.FrameSensorType.FramePos: t.POSITION,
+    types.FrameSensorType.FrameQuat: t.QUATERNION,
+    types.FrameSensorType.XAxis: t.X_AXIS,
+    types.FrameSensorType.YAxis: t.Y_AXIS,
+    types.FrameSensorType.ZAxis: t.Z_AXIS,
 }
-_VELOCITIES = {FrameSensorType.FrameAngVel: t.ANGULAR, FrameSensorType.FrameLinVel: t.LINEAR}
-_ACCELERATIONS = {FrameSensorType.FrameAngAcc: t.ANGULAR, FrameSensorType.FrameLinAcc: t.LINEAR}
+_VELOCITIES = {types.FrameSensorType.FrameAngVel: t.ANGULAR, types.FrameSensorType.FrameLinVel: t.LINEAR}
+_ACCELERATIONS = {types.FrameSensorType.FrameAngAcc: t.ANGULAR, types.FrameSensorType.FrameLinAcc: t.LINEAR}
 _AXES = {ObjectKind.NONE: t.WORLD_AXES, ObjectKind.LOCAL: t.OWN_AXES}
 _SUBTREES = {
-    SubtreeSensorType.Com: t.CENTER,
-    SubtreeSensorType.LinVel: t.CENTER_VELOCITY,
-    SubtreeSensorType.AngMom: t.ANGULAR_MOMENTUM,
+    types.SubtreeSensorType.Com: t.CENTER,
+    types.SubtreeSensorType.LinVel: t.CENTER_VELOCITY,
+    types.SubtreeSensorType.AngMom: t.ANGULAR_MOMENTUM,
 }
 _LIMITS = {
-    JointSensorType.LimitPos: t.LIMIT_DISTANCE,
-    JointSensorType.LimitVel: t.LIMIT_RATE,
-    JointSensorType.LimitForce: t.LIMIT_FORCE,
-    TendonSensorType.LimitPos: t.LIMIT_DISTANCE,
-    TendonSensorType.LimitVel: t.LIMIT_RATE,
-    TendonSensorType.LimitForce: t.LIMIT_FORCE,
+    types.JointSensorType.LimitPos: t.LIMIT_DISTANCE,
+    types.JointSensorType.LimitVel: t.LIMIT_RATE,
+    types.JointSensorType.LimitForce: t.LIMIT_FORCE,
+    types.TendonSensorType.LimitPos: t.LIMIT_DISTANCE,
+    types.TendonSensorType.LimitVel: t.LIMIT_RATE,
+    types.TendonSensorType.LimitForce: t.LIMIT_FORCE,
 }
 _ACTUATORS = {
-    ActuatorSensorType.Force: t.ACTUATOR_FORCE,
-    ActuatorSensorType.Pos: t.ACTUATOR_LENGTH,
-    ActuatorSensorType.Vel: t.ACTUATOR_RATE,
+    types.ActuatorSensorType.Force: t.ACTUATOR_FORCE,
+    types.ActuatorSensorType.Pos: t.ACTUATOR_LENGTH,
+    types.ActuatorSensorType.Vel: t.ACTUATOR_RATE,
 }
 _TENDONS = {
-    TendonSensorType.Pos: t.TENDON_LENGTH,
-    TendonSensorType.Vel: t.TENDON_RATE,
-    TendonSensorType.ActuatorForce: t.TENDON_FORCE,
+    types.TendonSensorType.Pos: t.TENDON_LENGTH,
+    types.TendonSensorType.Vel: t.TENDON_RATE,
+    types.TendonSensorType.ActuatorForce: t.TENDON_FORCE,
 }
 _DISTANCES = {
-    DistanceSensorType.Distance: t.SEPARATION,
-    DistanceSensorType.Normal: t.NORMAL,
-    DistanceSensorType.FromTo: t.SEGMENT,
+    types.DistanceSensorType.Distance: t.SEPARATION,
+    types.DistanceSensorType.Normal: t.NORMAL,
+    types.DistanceSensorType.FromTo: t.SEGMENT,
 }
-_BALL = (JointSensorType.BallQuat, JointSensorType.BallAngVel)
+_BALL = (types.JointSensorType.BallQuat, types.JointSensorType.BallAngVel)
 _FAMILIES = {
     ROUND: "near_round",
     FLAT: "near_flat",
@@ -234,7 +225,7 @@ class SensorTables:
 
     def _frame_sensor(self, k: int) -> None:
         table, at = self.table, int(self.table.start[k])
-        word = tuple(FrameSensorType)[table.quantity[k]]
+        word = tuple(types.FrameSensorType)[table.quantity[k]]
         reference = ObjectKind(int(table.reference_kind[k]))
         frame = self._object(k)
         if word in _ACCELERATIONS:
@@ -262,7 +253,7 @@ class SensorTables:
 
     def _joint(self, k: int) -> None:
         model, table, at = self.model, self.table, int(self.table.start[k])
-        j, word = int(table.object[k]), tuple(JointSensorType)[table.quantity[k]]
+        j, word = int(table.object[k]), tuple(types.JointSensorType)[table.quantity[k]]
         q, dof = int(model.joint_q_start[j]), int(model.joint_qd_start[j])
         is_ball = model.joint_type[j] == JointType.BALL
         one = int(model.joint_qd_start[j + 1]) - dof == 1
@@ -273,11 +264,11 @@ class SensorTables:
             limits = [] if self._constraints is None else self._constraints.column.limit_dof.tolist()
             if dof in limits:
                 self._add("limit", (at, _LIMITS[word], rows.OF_LIMIT, limits.index(dof)))
-        elif word is JointSensorType.JointPos:
+        elif word is types.JointSensorType.JointPos:
             self._add("state", (at, t.COORDINATE, q))
-        elif word is JointSensorType.BallQuat:
+        elif word is types.JointSensorType.BallQuat:
             self._add("state", (at, t.UNIT_QUATERNION, q))
-        elif word is JointSensorType.ActuatorForce:
+        elif word is types.JointSensorType.ActuatorForce:
             if self._constraints is not None and self._constraints.drives:
                 self._add("effort", (at, t.DOF_FORCE, dof))
         else:
@@ -301,29 +292,29 @@ class SensorTables:
         return np.array(sorted(inside - {-1}), np.int64)
 
     def _subtree_sensor(self, k: int) -> None:
-        body, word = int(self.table.object[k]), tuple(SubtreeSensorType)[self.table.quantity[k]]
+        body, word = int(self.table.object[k]), tuple(types.SubtreeSensorType)[self.table.quantity[k]]
         if self.model.body_mass[self._subtree(body)].sum() <= 0.0:
             raise CapabilityError("a subtree without mass has no centre of mass")
         self._add("subtree", (int(self.table.start[k]), _SUBTREES[word], *self._subtree_links(body)))
 
     def _actuator(self, k: int) -> None:
         constraints, u = self._constraints, int(self.table.object[k])
-        word = tuple(ActuatorSensorType)[self.table.quantity[k]]
+        word = tuple(types.ActuatorSensorType)[self.table.quantity[k]]
         found = [] if constraints is None else np.flatnonzero(constraints.actuators == u).tolist()
         if found:
             self._add("effort", (int(self.table.start[k]), _ACTUATORS[word], found[0]))
-        elif word is not ActuatorSensorType.Force:
+        elif word is not types.ActuatorSensorType.Force:
             raise CapabilityError("the actuator is switched off: its length is not followed")
 
     def _tendon(self, k: int) -> None:
         constraints, i, at = self._constraints, int(self.table.object[k]), int(self.table.start[k])
         assert constraints is not None, "tendons with sensors are part of every step"
-        word, actuators = tuple(TendonSensorType)[self.table.quantity[k]], self.model.actuators
+        word, actuators = tuple(types.TendonSensorType)[self.table.quantity[k]], self.model.actuators
         if word in _LIMITS:
             self._add("limit", (at, _LIMITS[word], rows.OF_TENDON, i))
             return
         self._add("effort", (at, _TENDONS[word], i))
-        if word is TendonSensorType.ActuatorForce and actuators is not None:
+        if word is types.TendonSensorType.ActuatorForce and actuators is not None:
             acting = constraints.actuators
             on = (actuators.target_kind[acting] == TargetKind.TENDON) & (actuators.target[acting] == i)
             for u in np.flatnonzero(on).tolist():
@@ -331,13 +322,13 @@ class SensorTables:
 
     def _site(self, k: int) -> None:
         table, at, frame = self.table, int(self.table.start[k]), self._object(k)
-        word, sites = tuple(SiteSensorType)[table.quantity[k]], self.model.sites
+        word, sites = tuple(types.SiteSensorType)[table.quantity[k]], self.model.sites
         assert sites is not None
         body = int(sites.body[table.object[k]])
         if table.ray_start[k] < table.ray_start[k + 1]:
             for j, ray in enumerate(table.ray[table.ray_start[k] : table.ray_start[k + 1]]):
                 self._add("ray", (at + j, frame, body + 1), *ray)
-        elif word is SiteSensorType.Magnetometer:
+        elif word is types.SiteSensorType.Magnetometer:
             field = (self.model.option or SimulateOption()).magnetic
             self._add("pose", (at, t.FIELD, frame, -1, 0), *field, 0.0, 0.0, 0.0)
         else:
@@ -346,7 +337,7 @@ class SensorTables:
             unknown = unknown_forces(self.model)
             if unknown:
                 raise CapabilityError(f"forces within a body are not known beside {', '.join(unknown)}")
-            quantity = t.FORCE if word is SiteSensorType.Force else t.TORQUE
+            quantity = t.FORCE if word is types.SiteSensorType.Force else t.TORQUE
             self._add("force", (at, quantity, frame, *self._subtree_links(body)))
 
     def _volume(self, site: int) -> tuple[int, Array]:
@@ -397,14 +388,16 @@ class SensorTables:
         self._add("pose", row, *self.table.lens[k], 0.0, 0.0)
 
     def _world(self, k: int) -> None:
-        word, at = tuple(WorldSensorType)[self.table.quantity[k]], int(self.table.start[k])
-        if word is WorldSensorType.Clock:
+        word, at = tuple(types.WorldSensorType)[self.table.quantity[k]], int(self.table.start[k])
+        if word is types.WorldSensorType.Clock:
             self._add("state", (at, t.TIME, 0))
         else:
-            self._add("energy", (at, t.KINETIC if word is WorldSensorType.KineticEnergy else t.POTENTIAL))
+            self._add(
+                "energy", (at, t.KINETIC if word is types.WorldSensorType.KineticEnergy else t.POTENTIAL)
+            )
 
     def _distance(self, k: int) -> None:
-        table, word = self.table, tuple(DistanceSensorType)[self.table.quantity[k]]
+        table, word = self.table, tuple(types.DistanceSensorType)[self.table.quantity[k]]
         first = self._shapes_of(int(table.object_kind[k]), int(table.object[k]))
         second = self._shapes_of(int(table.reference_kind[k]), int(table.reference[k]))
         begin = len(self._pairs)

@@ -8,6 +8,8 @@ A stage of constraints or sensors reaches these arenas too, and a name means the
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from worldline._src.derived_stages import Cut, Operand, Part, StageMaker
 from worldline._src.jit import inline
 from worldline._src.model import views as t
@@ -18,34 +20,40 @@ _RESULT, _NV = ENTRY["result"], ENTRY["nv"]
 _BODY_Q, _BODY_QD, _NBODY = ENTRY["body_q"], ENTRY["body_qd"], ENTRY["nbody"]
 
 
+class Shaped(NamedTuple):
+    """An array in another shape; helpers of kernels return tuples of arrays, not arrays."""
+
+    values: Any
+
+
 @inline
 def three_rows(m, d):
     """The result as a matrix (3, nv)."""
-    return matrix(d, m[_RESULT], 3, m[_NV])
+    return Shaped(matrix(d, m[_RESULT], 3, m[_NV]))
 
 
 @inline
 def six_rows(m, d):
     """The result as a matrix (6, nv)."""
-    return matrix(d, m[_RESULT], 6, m[_NV])
+    return Shaped(matrix(d, m[_RESULT], 6, m[_NV]))
 
 
 @inline
 def square_result(m, d):
     """The result as a matrix (nv, nv)."""
-    return matrix(d, m[_RESULT], m[_NV], m[_NV])
+    return Shaped(matrix(d, m[_RESULT], m[_NV], m[_NV]))
 
 
 @inline
 def body_poses(m, d):
     """Position and xyzw of every body."""
-    return vector(d, m[_BODY_Q], 7 * m[_NBODY])
+    return Shaped(vector(d, m[_BODY_Q], 7 * m[_NBODY]))
 
 
 @inline
 def body_twists(m, d):
     """Velocity of the centre of mass and angular velocity of every body."""
-    return vector(d, m[_BODY_QD], 6 * m[_NBODY])
+    return Shaped(vector(d, m[_BODY_QD], 6 * m[_NBODY]))
 
 
 TREES: dict[str, Operand] = {
@@ -85,11 +93,11 @@ TREES: dict[str, Operand] = {
     "point": Cut(t.operand_view, "point"),
     "fraction": Cut(t.operand_view, "fraction[0]"),
     "result": Cut(t.operand_view, "result"),
-    "three_rows": Cut(three_rows),
-    "six_rows": Cut(six_rows),
-    "square_result": Cut(square_result),
-    "body_poses": Cut(body_poses),
-    "body_twists": Cut(body_twists),
+    "three_rows": Cut(three_rows, "values"),
+    "six_rows": Cut(six_rows, "values"),
+    "square_result": Cut(square_result, "values"),
+    "body_poses": Cut(body_poses, "values"),
+    "body_twists": Cut(body_twists, "values"),
     "h": Cut(t.step_view, "time_step[0]"),
     "body_f": Cut(t.step_view, "body_f"),
     "clock": Cut(t.clock_view, "clock"),

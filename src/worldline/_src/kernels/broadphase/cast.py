@@ -11,18 +11,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import DISABLED, entry, inline, outline
+from worldline._src.kernels.broadphase import tree as trees
 from worldline._src.kernels.broadphase.bvh import inverse_of, ray_box
-from worldline._src.kernels.broadphase.tree import (
-    CHILD_A,
-    CHILD_B,
-    FEW,
-    FIXED,
-    FIXED_ROOT,
-    LEAF,
-    MOVING,
-    MOVING_ROOT,
-    PLANES,
-)
 from worldline._src.kernels.narrowphase.emit import load_size
 from worldline._src.kernels.narrowphase.rays import MISS, ray_shape
 from worldline._src.kernels.narrowphase.tables import (
@@ -72,26 +62,26 @@ def _nearest(views, tree, stack, o, d, only):
     best, hit, triangle, normal = MISS, -1, -1, Vec3(0.0, 0.0, 0.0)
     inverse = inverse_of(d)
     root = tree.tree_root
-    solids = root[MOVING] + root[FIXED]
-    next_shape = 0 if solids <= FEW else solids
+    solids = root[trees.MOVING] + root[trees.FIXED]
+    next_shape = 0 if solids <= trees.FEW else solids
     top = 0
-    if solids > FEW:
+    if solids > trees.FEW:
         for k in range(2):
-            start = root[MOVING_ROOT] if k == 0 else root[FIXED_ROOT]
+            start = root[trees.MOVING_ROOT] if k == 0 else root[trees.FIXED_ROOT]
             if start >= 0:
                 stack[top] = start
                 top += 1
-    while top > 0 or next_shape < solids + root[PLANES]:
+    while top > 0 or next_shape < solids + root[trees.PLANES]:
         if top > 0:
             top -= 1
             node = stack[top]
             limit = best if best < 1.0 else 1.0
             if ray_box(tree.tree_box, node, o, inverse, limit) > 1e299:
                 continue
-            s = tree.tree_node[node, LEAF]
+            s = tree.tree_node[node, trees.LEAF]
             if s < 0:
                 # the nearer child on top
-                a, b = tree.tree_node[node, CHILD_A], tree.tree_node[node, CHILD_B]
+                a, b = tree.tree_node[node, trees.CHILD_A], tree.tree_node[node, trees.CHILD_B]
                 near_a = ray_box(tree.tree_box, a, o, inverse, limit)
                 near_b = ray_box(tree.tree_box, b, o, inverse, limit)
                 if near_a < near_b:

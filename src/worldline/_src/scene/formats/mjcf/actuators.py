@@ -7,17 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from worldline._src.scene.actuators import (
-    Actuator,
-    ActuatorTarget,
-    ActuatorType,
-    BiasType,
-    DampingType,
-    DynType,
-    GainType,
-    GeneralParam,
-    PositionParam,
-)
+from worldline._src.scene import actuators as scene_actuators
 from worldline._src.scene.formats.mjcf.context import Input, Reading
 from worldline._src.scene.formats.mjcf.joints import read_linear
 from worldline._src.scene.formats.mjcf.laws import Law, read_law
@@ -42,14 +32,22 @@ _SPACES: Final = {
     "body": "link",
 }
 _NAMESPACES: Final = {name: (space,) for name, space in _SPACES.items()}
-_GAINS: Final = {"fixed": GainType.Fixed, "affine": GainType.Affine, "muscle": GainType.Muscle}
-_BIASES: Final = {"none": BiasType.None_, "affine": BiasType.Affine, "muscle": BiasType.Muscle}
+_GAINS: Final = {
+    "fixed": scene_actuators.GainType.Fixed,
+    "affine": scene_actuators.GainType.Affine,
+    "muscle": scene_actuators.GainType.Muscle,
+}
+_BIASES: Final = {
+    "none": scene_actuators.BiasType.None_,
+    "affine": scene_actuators.BiasType.Affine,
+    "muscle": scene_actuators.BiasType.Muscle,
+}
 _DYNAMICS: Final = {
-    "none": DynType.None_,
-    "integrator": DynType.Integrator,
-    "filter": DynType.Filter,
-    "filterexact": DynType.FilterExact,
-    "muscle": DynType.Muscle,
+    "none": scene_actuators.DynType.None_,
+    "integrator": scene_actuators.DynType.Integrator,
+    "filter": scene_actuators.DynType.Filter,
+    "filterexact": scene_actuators.DynType.FilterExact,
+    "muscle": scene_actuators.DynType.Muscle,
 }
 _COMMON: Final = frozenset(ACTUATOR_DEFAULTS["motor"].split())
 # read from the element itself, or by its law
@@ -130,7 +128,7 @@ class _Actuators:
         if target is None:
             return
         gear = self.a.reals("gear", 1, 6, default=_GEAR) or list(_GEAR)
-        model = Actuator(name=name, target=target, gear=gear, **values)
+        model = scene_actuators.Actuator(name=name, target=target, gear=gear, **values)
         if "inheritrange" in self.a:
             self._inherit_range(law, model, ends)
         if is_several:
@@ -144,7 +142,7 @@ class _Actuators:
         if self.a.gives_any(_REFLECTED):
             self._reflect(ends, gear[0])
 
-    def _add_several(self, model: Actuator) -> None:
+    def _add_several(self, model: scene_actuators.Actuator) -> None:
         """Adds what becomes of an actuator that has no one of a scene to its name."""
         reading, element, scope = self.reading, self.element, self.scope
         made, inputs, activations = read_multi(
@@ -170,10 +168,10 @@ class _Actuators:
     def _is_unknown(self, law: Law) -> bool:
         return law.gain not in _GAINS or law.bias not in _BIASES or law.dynamics not in _DYNAMICS
 
-    def _target(self, ends: dict[str, str]) -> ActuatorTarget | None:
+    def _target(self, ends: dict[str, str]) -> scene_actuators.ActuatorTarget | None:
         if len(ends) == 1 and "joint" in ends and type(self.targets.get(("joint", ends["joint"]))) is Joint:
             # nearly always
-            return ActuatorTarget._of("joint", ends["joint"])
+            return scene_actuators.ActuatorTarget._of("joint", ends["joint"])
         given = [name for name in ends if name in _TARGETS]
         if len(given) != 1:
             allowed = "one of joint, jointinparent, tendon, cranksite, site, body"
@@ -182,26 +180,26 @@ class _Actuators:
         kind = given[0]
         name = ends[kind]
         if kind == "site":
-            return ActuatorTarget.site(name, ends.get("refsite"))
+            return scene_actuators.ActuatorTarget.site(name, ends.get("refsite"))
         if kind == "cranksite":
             length = self.a.real("cranklength", 0.0)
             if length <= 0.0 or "slidersite" not in ends:
                 self.log.problem(self.element, "attributes 'slidersite' and 'cranklength' > 0 are required")
                 return None
-            return ActuatorTarget.slider_crank(name, ends["slidersite"], length)
+            return scene_actuators.ActuatorTarget.slider_crank(name, ends["slidersite"], length)
         if kind == "tendon":
-            return ActuatorTarget.tendon(name)
+            return scene_actuators.ActuatorTarget.tendon(name)
         if kind == "body":
-            return ActuatorTarget.link(name)
+            return scene_actuators.ActuatorTarget.link(name)
         joint = self.targets.get(("joint", name))
         turning = isinstance(joint, FreeJoint) or (isinstance(joint, Joint) and joint.type_ is _BALL)
         if kind == "jointinparent" and turning:
-            return ActuatorTarget.joint_in_parent(name)
+            return scene_actuators.ActuatorTarget.joint_in_parent(name)
         if isinstance(joint, FreeJoint):
-            return ActuatorTarget.floating_base(name)
-        return ActuatorTarget._of("joint", name)
+            return scene_actuators.ActuatorTarget.floating_base(name)
+        return scene_actuators.ActuatorTarget._of("joint", name)
 
-    def _type(self, law: Law) -> ActuatorType:
+    def _type(self, law: Law) -> scene_actuators.ActuatorType:
         """The law in the words of a scene: a shortcut keeps its own where these say everything."""
         a, tag = self.a, self.element.tag
         if tag == "motor" and not a.gives_any(_ACTIVE):
@@ -219,25 +217,27 @@ class _Actuators:
         if tag == "position" and plain:
             third = law.biasprm[2]
             ratio = third > 0.0
-            return ActuatorType.position(
-                PositionParam(
+            return scene_actuators.ActuatorType.position(
+                scene_actuators.PositionParam(
                     kp=law.gainprm[0],
-                    damping_type=DampingType.Dampratio if ratio else DampingType.Kv,
+                    damping_type=scene_actuators.DampingType.Dampratio
+                    if ratio
+                    else scene_actuators.DampingType.Kv,
                     damping_value=abs(third),
                     timeconst=law.dynprm[0] if law.dynamics == "filterexact" else 0.0,
                 )
             )
         if tag == "velocity" and plain:
-            return ActuatorType.velocity(law.gainprm[0])
+            return scene_actuators.ActuatorType.velocity(law.gainprm[0])
         if tag == "adhesion" and plain:
-            return ActuatorType.adhesion(law.gainprm[0])
+            return scene_actuators.ActuatorType.adhesion(law.gainprm[0])
         biasprm = list(law.biasprm)
         ratio = None
         if law.bias == "affine" and biasprm[2] > 0.0 and law.gainprm[0] == -biasprm[1]:
             # no servo pushes the way it moves, so the format has another use for a positive number here
             ratio, biasprm[2] = biasprm[2], 0.0
-        return ActuatorType.general(
-            GeneralParam(
+        return scene_actuators.ActuatorType.general(
+            scene_actuators.GeneralParam(
                 gain=_GAINS[law.gain],
                 bias=_BIASES[law.bias],
                 dyntype=_DYNAMICS[law.dynamics],
@@ -250,7 +250,7 @@ class _Actuators:
             )
         )
 
-    def _inherit_range(self, law: Law, model: Actuator, ends: dict[str, str]) -> None:
+    def _inherit_range(self, law: Law, model: scene_actuators.Actuator, ends: dict[str, str]) -> None:
         """Takes the range of the target for that of the set point, scaled about its middle."""
         a = self.a
         scale = a.real("inheritrange", 0.0)
@@ -324,7 +324,7 @@ def _read_common(reading: Reading, a: Attributes, scope: Scope) -> dict[str, Any
 
 
 # one for all motors: it holds nothing, and cannot be changed
-_MOTOR: Final = ActuatorType.motor()
+_MOTOR: Final = scene_actuators.ActuatorType.motor()
 _GEAR: Final = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 

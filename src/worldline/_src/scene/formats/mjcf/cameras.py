@@ -6,17 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from worldline._src.scene.cameras import (
-    Camera,
-    DirectionalLightDesc,
-    Light,
-    LightType,
-    PointLightDesc,
-    PositionTrack,
-    RotationTrack,
-    SpotLightDesc,
-    TrackMode,
-)
+from worldline._src.scene import cameras
 from worldline._src.scene.formats.mjcf.context import Reading
 from worldline._src.scene.formats.mjcf.orientation import HERE, Placement, read_placement, turn
 from worldline._src.scene.formats.mjcf.scopes import Reference, Scope
@@ -24,11 +14,11 @@ from worldline._src.scene.formats.xml import Attributes, Element
 
 MODES: Final = {word: word for word in ("fixed", "track", "trackcom", "targetbody", "targetbodycom")}
 _TRACKS: Final = {
-    "fixed": (PositionTrack.FixedLocal, RotationTrack.FixedLocal),
-    "track": (PositionTrack.FixedWorld, RotationTrack.FixedWorld),
-    "trackcom": (PositionTrack.FixedWorld, RotationTrack.FixedWorld),
-    "targetbody": (PositionTrack.FixedLocal, RotationTrack.LookAtLink),
-    "targetbodycom": (PositionTrack.FixedLocal, RotationTrack.LookAtLink),
+    "fixed": (cameras.PositionTrack.FixedLocal, cameras.RotationTrack.FixedLocal),
+    "track": (cameras.PositionTrack.FixedWorld, cameras.RotationTrack.FixedWorld),
+    "trackcom": (cameras.PositionTrack.FixedWorld, cameras.RotationTrack.FixedWorld),
+    "targetbody": (cameras.PositionTrack.FixedLocal, cameras.RotationTrack.LookAtLink),
+    "targetbodycom": (cameras.PositionTrack.FixedLocal, cameras.RotationTrack.LookAtLink),
 }
 _PROJECTIONS: Final = {"perspective": False, "orthographic": True}
 _INTRINSICS: Final = frozenset(("sensorsize", "focal", "principal", "focalpixel", "principalpixel"))
@@ -47,7 +37,7 @@ LUMENS_PER_CANDELA: Final = 12.566370614359172
 
 def read_camera(
     reading: Reading, element: Element, scope: Scope, childclass: str | None, frame: Placement
-) -> Camera:
+) -> cameras.Camera:
     """A camera, its pose seen from its link."""
     a = reading.attributes(element, scope, childclass)
     mode = _read_mode(a)
@@ -56,7 +46,7 @@ def read_camera(
     position_track, rotation_track = _TRACKS[mode]
     projection = a.choice("projection", _PROJECTIONS, False)
     outputs = (a.text("output") or "rgb").split()
-    camera = Camera(
+    camera = cameras.Camera(
         name=reading.names.own(scope, element, "camera"),
         position=placement.position,
         orientation=placement.rotation,
@@ -96,7 +86,7 @@ def _pixels(a: Attributes) -> tuple[int, int]:
     return int(size[0]), int(size[1])
 
 
-def _read_sensor(a: Attributes, camera: Camera) -> None:
+def _read_sensor(a: Attributes, camera: cameras.Camera) -> None:
     """Intrinsics; they count only where the size of the sensor is given, and pixels win over lengths."""
     if not a.gives_any(_INTRINSICS):
         return
@@ -113,7 +103,7 @@ def _read_sensor(a: Attributes, camera: Camera) -> None:
     camera.sensor_size, camera.focal_length, camera.principal_point = size, focal, principal
 
 
-def _aim(reading: Reading, a: Attributes, scope: Scope, mode: str, camera: Camera) -> None:
+def _aim(reading: Reading, a: Attributes, scope: Scope, mode: str, camera: cameras.Camera) -> None:
     target = a.text("target")
     if not mode.startswith("target"):
         return
@@ -131,7 +121,7 @@ def _aim(reading: Reading, a: Attributes, scope: Scope, mode: str, camera: Camer
 
 def read_light(
     reading: Reading, element: Element, scope: Scope, childclass: str | None, frame: Placement
-) -> Light | None:
+) -> cameras.Light | None:
     """A light, its pose seen from its link; None when it is left out."""
     a = reading.attributes(element, scope, childclass)
     log = reading.log
@@ -145,7 +135,7 @@ def read_light(
         return None
     position = a.reals("pos", 3, default=(0.0, 0.0, 0.0)) or (0.0, 0.0, 0.0)
     direction = a.reals("dir", 3, default=(0.0, 0.0, -1.0)) or (0.0, 0.0, -1.0)
-    light = Light(
+    light = cameras.Light(
         name=reading.names.own(scope, element, "light"),
         position=position if frame is HERE else frame.apply(position),
         direction=direction if frame is HERE else turn(frame.rotation, direction),
@@ -165,34 +155,36 @@ def read_light(
         else:
             _aim_light(reading, scope, light, Reference(element, "target", ("link",), target))
     elif mode != "fixed":
-        light.mode = TrackMode.track()
+        light.mode = cameras.TrackMode.track()
     reading.finish(a, _LIGHT_IGNORED)
     return light
 
 
-def _aim_light(reading: Reading, scope: Scope, light: Light, target: Reference) -> None:
+def _aim_light(reading: Reading, scope: Scope, light: cameras.Light, target: Reference) -> None:
     def resolve() -> None:
         found = reading.names.resolve(scope, target)
         if found is not None:
-            light.mode = TrackMode.target_body(found)
+            light.mode = cameras.TrackMode.target_body(found)
 
     reading.later.append(resolve)
 
 
-def _light_type(a: Attributes, kind: str) -> LightType:
+def _light_type(a: Attributes, kind: str) -> cameras.LightType:
     """The kind of light; the brightness is given in candela, or left to the scene."""
     candela = a.real("intensity", 0.0)
     reach = max(0.0, a.real("range", 10.0))
     if kind == "directional":
         a.mark("cutoff", "softness", "exponent", "bulbradius")
         lux = {"illuminance": candela} if candela > 0.0 else {}
-        return LightType.directional(DirectionalLightDesc(**lux))
+        return cameras.LightType.directional(cameras.DirectionalLightDesc(**lux))
     lumens = {"intensity": candela * LUMENS_PER_CANDELA} if candela > 0.0 else {}
     if kind == "point":
         a.mark("cutoff", "softness", "exponent")
         radius = max(0.0, a.real("bulbradius", 0.02))
-        return LightType.point(PointLightDesc(range=reach, radius=radius, **lumens))
+        return cameras.LightType.point(cameras.PointLightDesc(range=reach, radius=radius, **lumens))
     outer = min(180.0, max(0.0, a.real("cutoff", 45.0)))
     soft = min(1.0, max(0.0, a.real("softness", 0.2)))
     inner = outer * (1.0 - soft)
-    return LightType._of("spot", SpotLightDesc(range=reach, outer_angle=outer, inner_angle=inner, **lumens))
+    return cameras.LightType._of(
+        "spot", cameras.SpotLightDesc(range=reach, outer_angle=outer, inner_angle=inner, **lumens)
+    )

@@ -13,21 +13,12 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from worldline._src.scene.actuators import (
-    Actuator,
-    ActuatorType,
-    BiasType,
-    DampingType,
-    DynType,
-    GainType,
-    GeneralParam,
-    PositionParam,
-)
+from worldline._src.scene import actuators
 from worldline._src.scene.base import clone
 from worldline._src.scene.formats.xml import Attributes, Element, Log
 from worldline._src.scene.values import Range
 
-Made = tuple[list[Actuator], int, int]
+Made = tuple[list[actuators.Actuator], int, int]
 
 
 PID_PLUGIN: Final = "mujoco.pid"
@@ -37,7 +28,7 @@ def read_multi(
     log: Log,
     element: Element,
     classes: Sequence[Sequence[Element]],
-    model: Actuator,
+    model: actuators.Actuator,
     extensions: Sequence[Element] = (),
 ) -> Made:
     """What such an actuator becomes, how many inputs it has in the file, and how many activations.
@@ -66,7 +57,7 @@ def read_multi(
     return [], 1, 0
 
 
-def _read_pid(a: Attributes, model: Actuator) -> Made:
+def _read_pid(a: Attributes, model: actuators.Actuator) -> Made:
     log, element = a.log, a.element
     inputs = (a.text("input") or "pos vel").split()
     if set(inputs) - {"pos", "vel", "ff"} or not inputs:
@@ -87,7 +78,7 @@ def _read_pid(a: Attributes, model: Actuator) -> Made:
         log.approximated(element, "attribute 'forcerange': it bounds the force of each input by itself")
     ranges = {"pos": _range(a, "posrange") or model.ctrlrange, "vel": _range(a, "velrange")}
     ranges["ff"] = _range(a, "ffrange")
-    made: list[Actuator] = []
+    made: list[actuators.Actuator] = []
     for word in inputs:
         part = clone(model)
         part.ctrlrange = ranges[word]
@@ -95,20 +86,20 @@ def _read_pid(a: Attributes, model: Actuator) -> Made:
             part.name = None if model.name is None else f"{model.name}_{word}"
         if word == "pos":
             # the speed is damped once, by the servo of speed where there is one
-            servo = PositionParam(kp=stiffness, damping_value=0.0 if "vel" in inputs else damping)
+            servo = actuators.PositionParam(kp=stiffness, damping_value=0.0 if "vel" in inputs else damping)
             if ratio:
-                servo.damping_type, servo.damping_value = DampingType.Dampratio, ratio
-            part.actuator_type = ActuatorType.position(servo)
+                servo.damping_type, servo.damping_value = actuators.DampingType.Dampratio, ratio
+            part.actuator_type = actuators.ActuatorType.position(servo)
             if remembers:
                 restoring = [0.0, -stiffness, 0.0 if ratio else -servo.damping_value, *(0.0,) * 7]
                 controller = (stiffness, integral, 0.0, slew or -1.0, most or -1.0)
-                part.actuator_type = _controller(DynType.Pid, controller, restoring, ratio or None)
+                part.actuator_type = _controller(actuators.DynType.Pid, controller, restoring, ratio or None)
         elif word == "vel":
-            part.actuator_type = ActuatorType.velocity(damping)
+            part.actuator_type = actuators.ActuatorType.velocity(damping)
             if "pos" not in inputs and stiffness:
                 part.actuator_type = _affine(damping, 0.0, -stiffness, -damping)
         else:
-            part.actuator_type = ActuatorType.motor()
+            part.actuator_type = actuators.ActuatorType.motor()
         made.append(part)
     if "vel" in inputs and ratio:
         log.approximated(element, "attribute 'dampratio': the servo of speed does not follow it")
@@ -127,7 +118,7 @@ def _plugin(a: Attributes, extensions: Sequence[Element]) -> tuple[str, dict[str
     return name, {entry.get("key") or "": entry for entry in holder.all("config")}
 
 
-def _read_pid_plugin(a: Attributes, model: Actuator, config: dict[str, Element]) -> Made:
+def _read_pid_plugin(a: Attributes, model: actuators.Actuator, config: dict[str, Element]) -> Made:
     """A controller, stepped as the plugin does: force = kp (u - length) + ki integral - kd speed."""
     log, element = a.log, a.element
     gains = {"kp": 0.0, "ki": 0.0, "kd": 0.0, "imax": math.nan, "slewmax": math.nan}
@@ -154,23 +145,23 @@ def _read_pid_plugin(a: Attributes, model: Actuator, config: dict[str, Element])
         return [], 1, states
     bounds = [-1.0 if math.isnan(bound) else bound for bound in (gains["slewmax"], imax)]
     controller = (gains["kp"], gains["ki"], gains["kd"], *bounds)
-    model.actuator_type = _controller(DynType.PidDiscrete, controller)
+    model.actuator_type = _controller(actuators.DynType.PidDiscrete, controller)
     return [model], 1, states
 
 
 def _controller(
-    kind: DynType,
+    kind: actuators.DynType,
     parameters: Sequence[float],
     restoring: Sequence[float] | None = None,
     ratio: float | None = None,
-) -> ActuatorType:
+) -> actuators.ActuatorType:
     """A controller of position, see `DynType`, with an affine bias or none, and its damping ratio or none."""
-    return ActuatorType.general(
-        GeneralParam(
+    return actuators.ActuatorType.general(
+        actuators.GeneralParam(
             # the damping ratio is that of a servo of this stiffness
             gainprm=[1.0 if ratio is None else parameters[0], *(0.0,) * 9],
             damping_ratio=ratio,
-            bias=BiasType.None_ if restoring is None else BiasType.Affine,
+            bias=actuators.BiasType.None_ if restoring is None else actuators.BiasType.Affine,
             biasprm=(0.0,) * 10 if restoring is None else list(restoring),
             dyntype=kind,
             dynprm=[*parameters, *(0.0,) * 5],
@@ -178,11 +169,11 @@ def _controller(
     )
 
 
-def _affine(gain: float, constant: float, length: float, speed: float) -> ActuatorType:
-    return ActuatorType.general(
-        GeneralParam(
-            gain=GainType.Fixed,
-            bias=BiasType.Affine,
+def _affine(gain: float, constant: float, length: float, speed: float) -> actuators.ActuatorType:
+    return actuators.ActuatorType.general(
+        actuators.GeneralParam(
+            gain=actuators.GainType.Fixed,
+            bias=actuators.BiasType.Affine,
             gainprm=[gain, *(0.0,) * 9],
             biasprm=[constant, length, speed, *(0.0,) * 7],
         )
@@ -194,7 +185,7 @@ def _range(a: Attributes, name: str) -> Range | None:
     return Range(*ends) if ends is not None and ends[0] < ends[1] else None
 
 
-def _read_motor(a: Attributes, model: Actuator) -> Made:
+def _read_motor(a: Attributes, model: actuators.Actuator) -> Made:
     """A motor of constant K and resistance R: torque = K/R voltage - K^2/R speed, or K times its current."""
     log, element = a.log, a.element
     inputs = (a.text("input") or "voltage").split()
@@ -230,20 +221,20 @@ def _read_motor(a: Attributes, model: Actuator) -> Made:
     model.actuator_type = _affine(constant / resistance, 0.0, 0.0, -constant * constant / resistance)
     change = max(0.0, change)
     if heat[0] > 0.0 or bristles[0] > 0.0 or cogging[0]:
-        model.actuator_type = ActuatorType.general(
-            GeneralParam(
+        model.actuator_type = actuators.ActuatorType.general(
+            actuators.GeneralParam(
                 gainprm=[*cogging, *(bristles if bristles[0] > 0.0 else (0.0,) * 5), 0.0, 0.0],
-                dyntype=DynType.Motor,
+                dyntype=actuators.DynType.Motor,
                 dynprm=[time, constant, resistance, change, *heat, 0.0],
                 actearly=True,
             )
         )
     elif time > 0.0:
         # di/dt = ((V - K speed) / R - i) / time; the torque is that of the current at the end of the step
-        model.actuator_type = ActuatorType.general(
-            GeneralParam(
+        model.actuator_type = actuators.ActuatorType.general(
+            actuators.GeneralParam(
                 gainprm=[constant, *(0.0,) * 9],
-                dyntype=DynType.Current,
+                dyntype=actuators.DynType.Current,
                 dynprm=[time, constant, resistance, change, *(0.0,) * 6],
                 actearly=True,
             )

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final
 
+from worldline._src.scene import sensors as kinds
 from worldline._src.scene.formats.mjcf.context import Reading
 from worldline._src.scene.formats.mjcf.scopes import Reference, Scope
-from worldline._src.scene.formats.mjcf.sensor_table import SENSORS, Kind
+from worldline._src.scene.formats.mjcf.sensor_table import FIELDS, SENSORS, Kind
 from worldline._src.scene.formats.xml import Attributes, Element
 from worldline._src.scene.sensor_types import (
     ActuatorSensorType,
@@ -21,16 +22,6 @@ from worldline._src.scene.sensor_types import (
     ContactSensorReduce,
     FrameSensorRef,
     ObjectType,
-)
-from worldline._src.scene.sensors import (
-    ActuatorSensor,
-    CameraProjectionSensor,
-    ContactSensor,
-    ContactSensorReport,
-    DistanceSensor,
-    FrameSensor,
-    InsideSensor,
-    Sensor,
 )
 
 OBJECTS: Final = {
@@ -88,7 +79,7 @@ def _object_reference(element: Element, type_name: str, name: str) -> Reference:
 
 def read_sensors(reading: Reading) -> None:
     """All `sensor` sections."""
-    made: list[tuple[str, Sensor, Element, Scope]] = []
+    made: list[tuple[str, kinds.Sensor, Element, Scope]] = []
     actuators = _actuators(reading)
     for element, scope, _ in reading.members("sensor", references):
         kind = SENSORS.get(element.tag)
@@ -103,7 +94,7 @@ def read_sensors(reading: Reading) -> None:
             continue
         _read_common(a, sensor)
         reading.finish(a, _IGNORED)
-        if isinstance(sensor, ActuatorSensor) and not _is_measured(a, sensor, actuators):
+        if isinstance(sensor, kinds.ActuatorSensor) and not _is_measured(a, sensor, actuators):
             continue
         sensor.name = reading.names.own(scope, element, "sensor")
         getattr(reading.world.sensors, kind.list_name).append(sensor)
@@ -123,7 +114,7 @@ def _actuators(reading: Reading) -> dict[str, int]:
     }
 
 
-def _is_measured(a: Attributes, sensor: ActuatorSensor, actuators: dict[str, int]) -> bool:
+def _is_measured(a: Attributes, sensor: kinds.ActuatorSensor, actuators: dict[str, int]) -> bool:
     """Whether the scene has the actuator of a sensor; notes one that is left out or is a part."""
     parts = actuators.get(sensor.actuator, 0)
     if parts == 0:
@@ -134,7 +125,7 @@ def _is_measured(a: Attributes, sensor: ActuatorSensor, actuators: dict[str, int
     return parts > 0
 
 
-def _keep_order(reading: Reading, made: list[tuple[str, Sensor, Element, Scope]]) -> None:
+def _keep_order(reading: Reading, made: list[tuple[str, kinds.Sensor, Element, Scope]]) -> None:
     """Writes down the order of the file where the lists of the scene would give another one."""
     lists = list(reading.world.sensors._fields)
     positions = [lists.index(name) for name, *_ in made]
@@ -150,7 +141,7 @@ def _keep_order(reading: Reading, made: list[tuple[str, Sensor, Element, Scope]]
     reading.world.sensors.order = [sensor.name or "" for _, sensor, *_ in made]
 
 
-def _read_common(a: Attributes, sensor: Sensor) -> None:
+def _read_common(a: Attributes, sensor: kinds.Sensor) -> None:
     for name, field in (("noise", "noise"), ("cutoff", "cutoff"), ("delay", "delay")):
         value = a.real(name, 0.0)
         if value < 0.0:
@@ -163,7 +154,7 @@ def _read_common(a: Attributes, sensor: Sensor) -> None:
         a.log.left_out(a.element, "attribute 'interval': all sensors start at time 0")
 
 
-def _read_sensor(reading: Reading, a: Attributes, scope: Scope, kind: Kind) -> Sensor | None:
+def _read_sensor(reading: Reading, a: Attributes, scope: Scope, kind: Kind) -> kinds.Sensor | None:
     resolved: dict[str, str] = {}
     for reference in references(a.element):
         found = reading.names.resolve(scope, reference)
@@ -179,34 +170,25 @@ def _read_sensor(reading: Reading, a: Attributes, scope: Scope, kind: Kind) -> S
             a.log.approximated(
                 a.element, "attribute 'enclosed': only whether the origin is inside is measured"
             )
-        return None if objects is None else InsideSensor(site=resolved["site"], object_type=objects)
+        return None if objects is None else kinds.InsideSensor(site=resolved["site"], object_type=objects)
     if kind.form == "distance":
         return _read_distance(a, kind, resolved)
     if kind.form == "contact":
         return _read_contact(a, resolved)
     if kind.form == "local":
-        return FrameSensor(
+        return kinds.FrameSensor(
             object_type=ObjectType.site(resolved["site"]),
             ref_frame=FrameSensorRef.local(),
             sensor_type=kind.quantity,
         )
     if kind.form == "projection":
-        return CameraProjectionSensor(site=resolved["site"], camera=resolved["camera"])
-    values: dict[str, Any] = {_FIELDS[name]: target for name, target in resolved.items()}
+        return kinds.CameraProjectionSensor(site=resolved["site"], camera=resolved["camera"])
+    values: dict[str, Any] = {FIELDS[name]: target for name, target in resolved.items()}
     if kind.quantity is not None:
         values["type_"] = kind.quantity
     if a.text("data") not in (None, "dist"):
         a.log.approximated(a.element, "attribute 'data': only the distance is measured")
     return kind.struct(**values)
-
-
-_FIELDS: Final = {
-    "site": "site",
-    "joint": "joint",
-    "tendon": "tendon",
-    "actuator": "actuator",
-    "body": "link",
-}
 
 
 def _read_object(a: Attributes, type_name: str, name: str) -> ObjectType | None:
@@ -218,7 +200,7 @@ def _read_object(a: Attributes, type_name: str, name: str) -> ObjectType | None:
     return made(name)
 
 
-def _read_frame(a: Attributes, kind: Kind, resolved: dict[str, str]) -> FrameSensor | None:
+def _read_frame(a: Attributes, kind: Kind, resolved: dict[str, str]) -> kinds.FrameSensor | None:
     target = _read_object(a, "objtype", resolved["objname"])
     relative = FrameSensorRef.world()
     if "refname" in resolved:
@@ -228,10 +210,10 @@ def _read_frame(a: Attributes, kind: Kind, resolved: dict[str, str]) -> FrameSen
         a.log.problem(a.element, "attribute 'refname' is required with 'reftype'")
     if target is None:
         return None
-    return FrameSensor(object_type=target, ref_frame=relative, sensor_type=kind.quantity)
+    return kinds.FrameSensor(object_type=target, ref_frame=relative, sensor_type=kind.quantity)
 
 
-def _read_distance(a: Attributes, kind: Kind, resolved: dict[str, str]) -> DistanceSensor | None:
+def _read_distance(a: Attributes, kind: Kind, resolved: dict[str, str]) -> kinds.DistanceSensor | None:
     ends: list[ObjectType] = []
     for number in (1, 2):
         given = [tag for tag in ("geom", "body") if f"{tag}{number}" in resolved]
@@ -240,10 +222,10 @@ def _read_distance(a: Attributes, kind: Kind, resolved: dict[str, str]) -> Dista
             return None
         name = resolved[f"{given[0]}{number}"]
         ends.append(ObjectType.geom(name) if given[0] == "geom" else ObjectType.link(name))
-    return DistanceSensor(object_a=ends[0], object_b=ends[1], type_=kind.quantity)
+    return kinds.DistanceSensor(object_a=ends[0], object_b=ends[1], type_=kind.quantity)
 
 
-def _read_contact(a: Attributes, resolved: dict[str, str]) -> ContactSensor:
+def _read_contact(a: Attributes, resolved: dict[str, str]) -> kinds.ContactSensor:
     names = {"geom": "geom", "body": "link", "subtree": "subtree"}
     sides = {
         f"{mine}_{letter}": resolved[f"{theirs}{number}"]
@@ -270,9 +252,9 @@ def _read_contact(a: Attributes, resolved: dict[str, str]) -> ContactSensor:
     number = a.integer("num", 1)
     if number < 1:
         a.reject("num", f"given {number}; allowed: 1 or more")
-    return ContactSensor(
+    return kinds.ContactSensor(
         match_=match,
         max_num=max(1, number),
         reduce=a.choice("reduce", REDUCTIONS, ContactSensorReduce.None_),
-        report=ContactSensorReport(**{word: word in wanted for word in REPORTED}),
+        report=kinds.ContactSensorReport(**{word: word in wanted for word in REPORTED}),
     )

@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from worldline._src.scene.actuators import (
-    Actuator,
-    BiasType,
-    DampingType,
-    DynType,
-    GainType,
-    GeneralParam,
-    PositionParam,
-    activation_count,
-    has_start,
-)
+from worldline._src.scene import actuators
 from worldline._src.scene.formats.markup import child, numbers
 from worldline._src.scene.formats.mjcf.multi import PID_PLUGIN
 from worldline._src.scene.formats.mjcf.writing import Column, Words, Writing
@@ -27,20 +17,28 @@ from worldline._src.scene.formats.mjcf.writing import Column, Words, Writing
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
-_GAINS: Final = {GainType.Fixed: "fixed", GainType.Affine: "affine", GainType.Muscle: "muscle"}
-_BIASES: Final = {BiasType.None_: "none", BiasType.Affine: "affine", BiasType.Muscle: "muscle"}
+_GAINS: Final = {
+    actuators.GainType.Fixed: "fixed",
+    actuators.GainType.Affine: "affine",
+    actuators.GainType.Muscle: "muscle",
+}
+_BIASES: Final = {
+    actuators.BiasType.None_: "none",
+    actuators.BiasType.Affine: "affine",
+    actuators.BiasType.Muscle: "muscle",
+}
 _DYNAMICS: Final = {
-    DynType.None_: "none",
-    DynType.Integrator: "integrator",
-    DynType.Filter: "filter",
-    DynType.FilterExact: "filterexact",
-    DynType.Muscle: "muscle",
+    actuators.DynType.None_: "none",
+    actuators.DynType.Integrator: "integrator",
+    actuators.DynType.Filter: "filter",
+    actuators.DynType.FilterExact: "filterexact",
+    actuators.DynType.Muscle: "muscle",
 }
 _CONTROLLERS: Final = {
-    DynType.Current: "dcmotor",
-    DynType.Motor: "dcmotor",
-    DynType.Pid: "pid",
-    DynType.PidDiscrete: "plugin",
+    actuators.DynType.Current: "dcmotor",
+    actuators.DynType.Motor: "dcmotor",
+    actuators.DynType.Pid: "pid",
+    actuators.DynType.PidDiscrete: "plugin",
 }
 _ZEROS: Final = (0.0,) * 10
 _ONE: Final = (1.0,) + (0.0,) * 9
@@ -77,7 +75,7 @@ def write_actuators(writing: Writing) -> None:
             _write_configuration(writing, made, actuator)
 
 
-def _drop(writing: Writing, actuator: Actuator) -> None:
+def _drop(writing: Writing, actuator: actuators.Actuator) -> None:
     if actuator.name is not None:
         writing.gone.add(("actuator", actuator.name))
     writing.absent.add(id(actuator))
@@ -86,7 +84,7 @@ def _drop(writing: Writing, actuator: Actuator) -> None:
 # what it acts on
 
 
-def _fits(writing: Writing, actuator: Actuator, path: str) -> bool:
+def _fits(writing: Writing, actuator: actuators.Actuator, path: str) -> bool:
     """Whether the format has such a law for such a target: adhesion acts on bodies, and little else does."""
     law, target = actuator.actuator_type.variant, actuator.target.variant
     if law == "adhesion" and target != "link":
@@ -98,7 +96,7 @@ def _fits(writing: Writing, actuator: Actuator, path: str) -> bool:
     return True
 
 
-def _write_target(writing: Writing, words: Words, actuator: Actuator, path: str) -> bool:
+def _write_target(writing: Writing, words: Words, actuator: actuators.Actuator, path: str) -> bool:
     """The target and the gear; False when the file does not have the target."""
     kind, value = actuator.target.variant, actuator.target.value
     gear = list(actuator.gear)
@@ -133,7 +131,7 @@ def _write_target(writing: Writing, words: Words, actuator: Actuator, path: str)
     return True
 
 
-def _joint(writing: Writing, actuator: Actuator, path: str) -> Column | None:
+def _joint(writing: Writing, actuator: actuators.Actuator, path: str) -> Column | None:
     """The joint of the file that an actuator acts on."""
     kind, name = actuator.target.variant, actuator.target.value
     if kind == "floating_base" and name in writing.bases:
@@ -155,7 +153,7 @@ def _joint(writing: Writing, actuator: Actuator, path: str) -> Column | None:
     return reached[0]
 
 
-def _gear_of(actuator: Actuator, column: Column) -> list[float]:
+def _gear_of(actuator: actuators.Actuator, column: Column) -> list[float]:
     """The part of a gear that acts on one joint of the file."""
     if not column.v_index and column.turn is None:
         return list(actuator.gear)
@@ -168,7 +166,7 @@ def _gear_of(actuator: Actuator, column: Column) -> list[float]:
 # how the force comes about
 
 
-def _write_law(writing: Writing, words: Words, actuator: Actuator, path: str) -> str:
+def _write_law(writing: Writing, words: Words, actuator: actuators.Actuator, path: str) -> str:
     """The parameters of the law; returns the tag of the actuator."""
     kind, value = actuator.actuator_type.variant, actuator.actuator_type.value
     here = f"{path}.actuator_type"
@@ -187,22 +185,27 @@ def _write_law(writing: Writing, words: Words, actuator: Actuator, path: str) ->
     return kind
 
 
-def _write_controller(writing: Writing, words: Words, actuator: Actuator, path: str) -> str:
+def _write_controller(writing: Writing, words: Words, actuator: actuators.Actuator, path: str) -> str:
     """Motors that follow their current and controllers with states; returns the tag of the actuator."""
     law = actuator.actuator_type.value
     tag = _CONTROLLERS[law.dyntype]
     given = law.dynprm.tolist()
-    bias = law.biasprm.tolist() if law.bias is BiasType.Affine else [0.0] * 10
-    if law.actrange is not None or law.bias is BiasType.Muscle:
+    bias = law.biasprm.tolist() if law.bias is actuators.BiasType.Affine else [0.0] * 10
+    if law.actrange is not None or law.bias is actuators.BiasType.Muscle:
         writing.changed(path, f"an actuator {tag} has no range of activation and no muscle")
-    if law.dyntype is DynType.Current:
-        if not law.actearly or law.gain is not GainType.Fixed or law.gainprm[0] != given[1] or any(bias):
+    if law.dyntype is actuators.DynType.Current:
+        if (
+            not law.actearly
+            or law.gain is not actuators.GainType.Fixed
+            or law.gainprm[0] != given[1]
+            or any(bias)
+        ):
             writing.changed(path, "the force of a dcmotor is its motor constant times the next current")
         words.real("motorconst", given[1])
         words.real("resistance", given[2])
         words.reals("inductance", [0.0, given[0]])
         return tag
-    if law.dyntype is DynType.Motor:
+    if law.dyntype is actuators.DynType.Motor:
         if not law.actearly or any(bias):
             writing.changed(path, "the force of a dcmotor follows its next current and has no bias")
         time, constant, resistance, _, heat_resistance, capacity, alpha, ambient, reference = given[:9]
@@ -215,9 +218,9 @@ def _write_controller(writing: Writing, words: Words, actuator: Actuator, path: 
             words.reals("thermal", [heat_resistance, capacity, 0.0, alpha, reference, ambient])
         return tag
     stiffness, integral, _, slewmax, imax = given[:5]
-    if law.dyntype is DynType.PidDiscrete:
+    if law.dyntype is actuators.DynType.PidDiscrete:
         words["plugin"] = PID_PLUGIN
-        words.whole("actdim", activation_count(actuator) - has_start(actuator))
+        words.whole("actdim", actuators.activation_count(actuator) - actuators.has_start(actuator))
         if any(bias):
             writing.changed(f"{path}.biasprm", f"{PID_PLUGIN} has no bias")
         return tag
@@ -237,7 +240,7 @@ def _write_controller(writing: Writing, words: Words, actuator: Actuator, path: 
     return tag
 
 
-def _write_saturation(writing: Writing, words: Words, actuator: Actuator, path: str) -> None:
+def _write_saturation(writing: Writing, words: Words, actuator: actuators.Actuator, path: str) -> None:
     """Bounds of a motor: its torque, in place of a range of force, and the rate of its current."""
     words.pop("forcerange", None)
     limits, rate = actuator.forcerange, float(actuator.actuator_type.value.dynprm[3])
@@ -248,7 +251,7 @@ def _write_saturation(writing: Writing, words: Words, actuator: Actuator, path: 
     words.reals("saturation", [torque, 0.0, rate], (0.0, 0.0, 0.0))
 
 
-def _write_configuration(writing: Writing, made: Element, actuator: Actuator) -> None:
+def _write_configuration(writing: Writing, made: Element, actuator: actuators.Actuator) -> None:
     """The `config` elements of a controller, and the plugin at the top of the file."""
     stiffness, integral, damping, slewmax, imax = actuator.actuator_type.value.dynprm[:5].tolist()
     gains = {"kp": stiffness, "ki": integral, "kd": damping}
@@ -263,9 +266,9 @@ def _write_configuration(writing: Writing, made: Element, actuator: Actuator) ->
         child(extensions, "plugin", {"plugin": PID_PLUGIN})
 
 
-def _write_servo(writing: Writing, words: Words, servo: PositionParam, path: str) -> None:
+def _write_servo(writing: Writing, words: Words, servo: actuators.PositionParam, path: str) -> None:
     words.real("kp", servo.kp, 1.0)
-    if servo.damping_type is DampingType.Dampratio:
+    if servo.damping_type is actuators.DampingType.Dampratio:
         if servo.damping_value:
             words.real("dampratio", servo.damping_value)
         else:
@@ -275,13 +278,13 @@ def _write_servo(writing: Writing, words: Words, servo: PositionParam, path: str
     words.real("timeconst", servo.timeconst, 0.0)
 
 
-def _write_general(writing: Writing, words: Words, law: GeneralParam, path: str) -> None:
-    words.word("gaintype", law.gain, _GAINS, GainType.Fixed)
-    words.word("biastype", law.bias, _BIASES, BiasType.None_)
-    words.word("dyntype", law.dyntype, _DYNAMICS, DynType.None_)
+def _write_general(writing: Writing, words: Words, law: actuators.GeneralParam, path: str) -> None:
+    words.word("gaintype", law.gain, _GAINS, actuators.GainType.Fixed)
+    words.word("biastype", law.bias, _BIASES, actuators.BiasType.None_)
+    words.word("dyntype", law.dyntype, _DYNAMICS, actuators.DynType.None_)
     words.reals("gainprm", law.gainprm, _ONE, short=True)
     bias = law.biasprm.tolist()
-    servo = law.bias is BiasType.Affine and law.gainprm[0] == -law.biasprm[1]
+    servo = law.bias is actuators.BiasType.Affine and law.gainprm[0] == -law.biasprm[1]
     if law.damping_ratio is not None:
         if servo and law.damping_ratio > 0.0:
             if bias[2]:
@@ -295,7 +298,7 @@ def _write_general(writing: Writing, words: Words, law: GeneralParam, path: str)
         writing.changed(f"{path}.biasprm", "a servo's positive third number is a damping ratio in a file")
     words.reals("biasprm", bias, _ZEROS, short=True)
     words.reals("dynprm", law.dynprm, _ONE, short=True)
-    if law.dyntype is DynType.None_:
+    if law.dyntype is actuators.DynType.None_:
         if law.actrange is not None:
             writing.reworded(f"{path}.actrange", "there is no activation to bound")
     else:
@@ -303,7 +306,7 @@ def _write_general(writing: Writing, words: Words, law: GeneralParam, path: str)
     words.flag("actearly", law.actearly, False)
 
 
-def _write_adhesion_range(writing: Writing, words: Words, actuator: Actuator, path: str) -> None:
+def _write_adhesion_range(writing: Writing, words: Words, actuator: actuators.Actuator, path: str) -> None:
     limits = actuator.ctrlrange
     if limits is None or not limits.is_bounded:
         writing.changed(f"{path}.ctrlrange", "adhesion needs a range of control; it is 0 to 1000")

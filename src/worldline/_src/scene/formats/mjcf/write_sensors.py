@@ -8,7 +8,7 @@ import math
 from typing import Any, Final
 
 from worldline._src.scene.formats.markup import child
-from worldline._src.scene.formats.mjcf.sensor_table import SENSORS
+from worldline._src.scene.formats.mjcf.sensor_table import FIELDS, SENSORS
 from worldline._src.scene.formats.mjcf.sensors import DISTANCE_SIDES, REDUCTIONS, REPORTED
 from worldline._src.scene.formats.mjcf.write_bodies import frame_pose
 from worldline._src.scene.formats.mjcf.writing import Words, Writing
@@ -35,13 +35,6 @@ _OBJECTS: Final = {
     "geom": "geom",
     "site": "site",
     "camera": "camera",
-}
-_FIELDS: Final = {
-    "site": "site",
-    "joint": "joint",
-    "tendon": "tendon",
-    "actuator": "actuator",
-    "body": "link",
 }
 _REDUCED: Final = {member: word for word, member in REDUCTIONS.items()}
 _DIRECTIONS: Final = {
@@ -132,7 +125,7 @@ def _is_direction(sensor: Sensor) -> bool:
 def _write_plain(writing: Writing, words: Words, sensor: Any, path: str) -> None:
     tag, targets = _PLAIN[type(sensor), getattr(sensor, "type_", None)]
     for attribute, namespace in targets:
-        name = getattr(sensor, _FIELDS[attribute])
+        name = getattr(sensor, FIELDS[attribute])
         if namespace == "joint":
             columns = writing.joints.get(name, [])
             if len(columns) != 1:
@@ -151,7 +144,7 @@ def _write_plain(writing: Writing, words: Words, sensor: Any, path: str) -> None
             writing.lost(path, f"the {namespace} {name!r:.80} has no limits")
             return
         words[attribute] = name or ""
-    for name in _own_fields(sensor, [_FIELDS[attribute] for attribute, _ in targets]):
+    for name in _own_fields(sensor, [FIELDS[attribute] for attribute, _ in targets]):
         writing.lost(path, f"a file has no {name} of a sensor of the kind {tag}")
         return
     child(writing.section("sensor"), tag, words)

@@ -13,11 +13,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
 from worldline._src.scene.assets.paths import PathPolicy
 from worldline._src.scene.assets.references import AssetReferences
 from worldline._src.scene.bodies import Body, BodyKind, Frame, Link
+from worldline._src.scene.formats.robot_files import read_file
 from worldline._src.scene.formats.sdf.couplings import add_couplers
 from worldline._src.scene.formats.sdf.frames import SEPARATOR, FrameEntry, Scope
 from worldline._src.scene.formats.sdf.includes import OBJECTS, ScopeBuilder, read_version
@@ -25,7 +24,7 @@ from worldline._src.scene.formats.sdf.joints import LinkKey, SdfJoint, read_join
 from worldline._src.scene.formats.sdf.nodes import Node
 from worldline._src.scene.formats.sdf.shapes import ShapeReader
 from worldline._src.scene.formats.sdf.trees import SdfLink, TreeBuilder, cross_pairs
-from worldline._src.scene.formats.xml import Element, Log, check_objects, parse
+from worldline._src.scene.formats.xml import Element, Log
 from worldline._src.scene.poses import Pose
 from worldline._src.scene.world import World
 
@@ -79,19 +78,7 @@ def read(source: str, *, file_path: Path | None, options: Any) -> World:
     Raises:
         SceneError: Everything that is wrong with the file.
     """
-    where = "SDF text" if file_path is None else str(file_path)
-    log = Log(f"{where}: not a valid SDF file", options.limits)
-    check_objects(source, OBJECTS, options.limits, file_path)
-    root = parse(source, file_path=file_path)
-    if root.tag != "sdf":
-        log.problem(root, f"given the root <{root.tag}>; allowed: <sdf>")
-        log.raise_any()
-    with np.errstate(all="ignore"):
-        # a file may hold numbers of any size; validation finds what overflows
-        world = _File(root, PathPolicy.of(file_path, options), log).world
-    log.raise_any()
-    world.report = log.report
-    return world
+    return read_file(source, file_path, options, "SDF", "sdf", OBJECTS, lambda *given: _File(*given).world)
 
 
 class _File:

@@ -23,6 +23,7 @@ from worldline._src.scene.formats.markup import child, document, root
 from worldline._src.scene.formats.mjcf.orientation import between
 from worldline._src.scene.formats.parts import INERTIA_OPTIONS, Inertial, Inertias, MeshFiles
 from worldline._src.scene.formats.rigid import finite, finites, unit
+from worldline._src.scene.formats.robot_files import written
 from worldline._src.scene.formats.sdf.frames import SEPARATOR
 from worldline._src.scene.formats.sdf.write_loops import End, LoopWriter
 from worldline._src.scene.formats.sdf.write_models import UNREAD, Model, ModelWriter, PlacedLink, plan_models
@@ -57,10 +58,7 @@ def write(world: World, *, file_path: Path | None, report: Report, files: dict[s
         report: Gets what SDF cannot say, by path in the scene.
         files: Gets files to be written beside it; None when there can be none.
     """
-    notes = WriteLosses(report, "SDF")
-    text = _File(world, file_path, files, notes).text
-    notes.finish()
-    return text
+    return written(report, "SDF", lambda notes: _File(world, file_path, files, notes).text)
 
 
 class _File:

@@ -13,15 +13,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
 from worldline._src.scene.assets.paths import PathPolicy
 from worldline._src.scene.assets.references import AssetReferences, free_name
 from worldline._src.scene.bodies import Body, Link
 from worldline._src.scene.closures import CouplerMode, JointCoupler
+from worldline._src.scene.formats.robot_files import read_file
 from worldline._src.scene.formats.urdf.joints import UrdfJoint, read_joint
 from worldline._src.scene.formats.urdf.shapes import ShapeReader
-from worldline._src.scene.formats.xml import Attributes, Element, Log, check_objects, object_tags, parse
+from worldline._src.scene.formats.xml import Attributes, Element, Log, object_tags
 from worldline._src.scene.joints import FreeJoint, JointType
 from worldline._src.scene.kinds import WORLD, hint
 from worldline._src.scene.world import World
@@ -50,19 +49,9 @@ def read(source: str, *, file_path: Path | None, options: Any) -> World:
     Raises:
         SceneError: Everything that is wrong with the file.
     """
-    where = "URDF text" if file_path is None else str(file_path)
-    log = Log(f"{where}: not a valid URDF file", options.limits)
-    check_objects(source, _OBJECTS, options.limits, file_path)
-    root = parse(source, file_path=file_path)
-    if root.tag != "robot":
-        log.problem(root, f"given the root <{root.tag}>; allowed: <robot>")
-        log.raise_any()
-    with np.errstate(all="ignore"):
-        # a file may hold numbers of any size; validation finds what overflows
-        world = _Robot(root, PathPolicy.of(file_path, options), log).world
-    log.raise_any()
-    world.report = log.report
-    return world
+    return read_file(
+        source, file_path, options, "URDF", "robot", _OBJECTS, lambda *given: _Robot(*given).world
+    )
 
 
 class _Robot:

@@ -24,6 +24,7 @@ from worldline._src.scene.formats.chains import Step, note_rest, steps
 from worldline._src.scene.formats.markup import child, document, root
 from worldline._src.scene.formats.parts import INERTIA_OPTIONS, Inertias, MeshFiles
 from worldline._src.scene.formats.rigid import is_identity, shifted
+from worldline._src.scene.formats.robot_files import written
 from worldline._src.scene.formats.urdf.write_joints import DOF_SAID, Mimic, is_known, mimics, write_joint
 from worldline._src.scene.formats.urdf.write_shapes import SUFFIXES, ShapeWriter, write_inertial
 from worldline._src.scene.formats.write_losses import WriteLosses
@@ -50,10 +51,7 @@ def write(world: World, *, file_path: Path | None, report: Report, files: dict[s
         report: Gets what URDF cannot say, by path in the scene.
         files: Gets files to be written beside it; None when there can be none.
     """
-    notes = WriteLosses(report, "URDF")
-    text = _Robot(world, file_path, files, notes).text
-    notes.finish()
-    return text
+    return written(report, "URDF", lambda notes: _Robot(world, file_path, files, notes).text)
 
 
 @dataclass
