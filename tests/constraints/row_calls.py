@@ -320,3 +320,20 @@ def solve_bodies(scene: Scene, tolerance=1e-13, sweeps=20_000, guess=None):
     axes, arms = aligned(scene.axes), aligned(scene.arms)
     call(contacts, axes, arms, bodies, nc, tolerance, sweeps, taken, impulse)
     return impulse, bodies.linear, bodies.angular, taken[0]
+
+
+def arrays_of(scene: Scene) -> tuple[BodyContacts, Bodies]:
+    """The contacts and bodies of a scene as kernels take them."""
+    nc = len(scene.a)
+    contacts = BodyContacts(
+        np.array(scene.a, dtype=np.int64),
+        np.array(scene.b, dtype=np.int64),
+        *(aligned(np.zeros((3 * nc, 3))) for _ in range(5)),
+        aligned(np.zeros((nc, 10))),
+        *(aligned(x) for x in (scene.target, scene.R, scene.mu, scene.active)),
+    )
+    contacts.axes[:] = scene.axes
+    bodies = Bodies(
+        *(aligned(x) for x in (scene.linear, scene.angular, scene.inverse_mass, scene.inverse_inertia))
+    )
+    return contacts, bodies

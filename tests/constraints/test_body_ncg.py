@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from row_calls import Scene, aligned, prepare_row
+from row_calls import Scene, aligned, arrays_of, prepare_row
 from test_body_pgs import dense, frame, random_scene
 
 from worldline._src.jit import entry
 from worldline._src.kernels.constraints import body_ncg
 from worldline._src.kernels.constraints.body_ncg import Conjugate
-from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts, warm_start
+from worldline._src.kernels.constraints.body_pgs import warm_start
 from worldline.lcp import Dantzig, LcpProblem
 
 SPEED = 1e-10
@@ -31,18 +31,7 @@ def solve_cold(contacts, arms, bodies, limits, conjugate, taken, impulse):
 def solve(scene, plain_sweeps, tolerance=SPEED):
     """Impulses, velocities, sweeps taken and the largest change in the last one."""
     nc = len(scene.a)
-    rooms = [aligned(np.zeros((3 * nc, 3))) for _ in range(5)]
-    contacts = BodyContacts(
-        np.array(scene.a, dtype=np.int64),
-        np.array(scene.b, dtype=np.int64),
-        *rooms,
-        aligned(np.zeros((nc, 10))),
-        *(aligned(x) for x in (scene.target, scene.R, scene.mu, scene.active)),
-    )
-    contacts.axes[:] = scene.axes
-    bodies = Bodies(
-        *(aligned(x) for x in (scene.linear, scene.angular, scene.inverse_mass, scene.inverse_inertia))
-    )
+    contacts, bodies = arrays_of(scene)
     # what an earlier solve left must not matter
     conjugate = Conjugate(*(aligned(np.full(3 * nc, 7.0)) for _ in range(2)))
     taken, impulse = aligned(np.zeros(1)), aligned(np.zeros(3 * nc))

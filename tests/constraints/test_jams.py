@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from row_calls import Scene, aligned, prepare_row
+from row_calls import Scene, aligned, arrays_of, prepare_row
 from test_body_ncg import tower
 from test_body_pgs import dense, frame
 
 from worldline._src.jit import entry
 from worldline._src.kernels.constraints import jams
 from worldline._src.kernels.constraints.body_ncg import Conjugate
-from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts, warm_start
+from worldline._src.kernels.constraints.body_pgs import warm_start
 
 
 @entry
@@ -28,17 +28,7 @@ def solve_warm(contacts, arms, bodies, limits, conjugate, taken, impulse):
 def solve(scene, sweeps, tolerance, start=0.0):
     """Impulses, velocities, regularizers, sweeps taken and the largest change in the last one."""
     nc = len(scene.a)
-    contacts = BodyContacts(
-        np.array(scene.a, dtype=np.int64),
-        np.array(scene.b, dtype=np.int64),
-        *(aligned(np.zeros((3 * nc, 3))) for _ in range(5)),
-        aligned(np.zeros((nc, 10))),
-        *(aligned(x) for x in (scene.target, scene.R, scene.mu, scene.active)),
-    )
-    contacts.axes[:] = scene.axes
-    bodies = Bodies(
-        *(aligned(x) for x in (scene.linear, scene.angular, scene.inverse_mass, scene.inverse_inertia))
-    )
+    contacts, bodies = arrays_of(scene)
     conjugate = Conjugate(*(aligned(np.zeros(3 * nc)) for _ in range(2)))
     taken, impulse = aligned(np.zeros(1)), aligned(np.full(3 * nc, start))
     limits = (tolerance, sweeps, tolerance)

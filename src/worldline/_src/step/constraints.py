@@ -22,23 +22,20 @@ from worldline._src.kernels.broadphase.pairs import broad
 from worldline._src.kernels.broadphase.tree import BUILT
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.contact.impacts import SLOW
-from worldline._src.kernels.constraints.equality.rows import BROKEN, ON
 from worldline._src.kernels.constraints.islands import LARGEST_DENSE
 from worldline._src.kernels.narrowphase.dispatch import FAMILY_LINKS, FAMILY_STAGES, narrow_sort
 from worldline._src.kernels.narrowphase.links import LINKED
 from worldline._src.kernels.narrowphase.tables import CONTACTS, FAT, PAIRS
-from worldline._src.kernels.transmissions import ADHESION, LINEAR
 from worldline._src.model.checks import INERTIAL
 from worldline._src.model.kinds import JointType
 from worldline._src.model.model import Model
-from worldline._src.model.tables import ActivationKind
 from worldline._src.scalar.memory import address_of
 from worldline._src.scalar.packed import padded
 from worldline._src.scene.options import SimulateOption, made_by_code
 from worldline._src.spatial.poses import Array
 from worldline._src.step import constraint_stages as s
 from worldline._src.step import island_stages as i
-from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_rows
+from worldline._src.step.collision_rows import body_rows, excluded_keys
 from worldline._src.step.constraint_program import ConstraintProgram
 from worldline._src.step.damping_clamp import (
     clamp_damping,
@@ -48,61 +45,29 @@ from worldline._src.step.damping_clamp import (
 )
 from worldline._src.step.inverse_weights import inverse_weights
 from worldline._src.step.island_options import BOXED_ROWS, SOLVED, Rest, SolverMethod
-from worldline._src.step.joint_rows import JointRows
 from worldline._src.step.missing import missing_parts
-from worldline._src.step.moments import actuator_rows, entries, tendon_rows
 from worldline._src.step.pack_actuators import (
-    actuator_holds,
+    ActuatorPacker,
     has_muscles,
-    pack_actuators,
-    settle_muscles,
-    working_actuators,
 )
-from worldline._src.step.pack_anchors import Anchors, link_pose
 from worldline._src.step.pack_equalities import (
+    EqualityPacker,
     Owner,
-    command_joints,
-    equalities,
-    pack_equalities,
-    pack_equality_inertias,
 )
-from worldline._src.step.pack_joints import pack_friction, pack_limits
-from worldline._src.step.pack_motors import (
-    mimic_couplers,
-    pack_fluid,
-    pack_motors,
-    pack_springs,
-    spring_ends,
-)
-from worldline._src.step.pack_overrides import override_contacts
-from worldline._src.step.pack_pairs import pack_pairs, pair_keys, pair_reach
-from worldline._src.step.pack_shapes import families_of, pack_shapes
-from worldline._src.step.pack_tendons import (
-    pack_tendon_inertias,
-    pack_tendons,
-    settle_tendons,
-    tendon_nodes,
-    tendons_matter,
-)
-from worldline._src.step.pack_ties import order_rows, touched_trees
+from worldline._src.step.pack_joints import JointPacker
+from worldline._src.step.pack_motors import MotorPacker
+from worldline._src.step.pack_shapes import ShapePacker
+from worldline._src.step.pack_ties import order_rows
 from worldline._src.step.pack_trees import pack_trees, tree_starts, tree_ties
+from worldline._src.step.packer import Packing
+from worldline._src.step.packing import KINDS
 from worldline._src.step.room import Room
 from worldline._src.step.step_table import TABLE, StepPlan, called_stages
-
-_CLOSED_FORMS = np.array(
-    [ActivationKind.FILTER_EXACT, ActivationKind.CURRENT, ActivationKind.MOTOR], np.int64
-)
-"""Activations that move by tau (1 - exp(-h / tau)) times their rate."""
 
 _CONTACT_ROOM = 64
 """Contacts that a world begins with room for beyond those its number of shapes suggests."""
 _JACOBIAN_ROOM, _SQUARE_ROOM = 1 << 17, 1 << 14
 """Elements of the Jacobian and of a square matrix that a world begins with room for, if it can need them."""
-_REACH = 1e-4
-"""How far ahead of touching a hard shape is seen [m]."""
-_BOUNCE_SPEED, _BOUNCE_REACH = 10.0, 0.02
-"""One that bounces is seen as far as it gets at this speed in a step [m/s], but not further than this [m]."""
-
 _FREE_COLUMNS = i.FREE_BODY_COLUMNS
 """Columns of an island from which on sequential impulses solve it, when asked for."""
 _FACTOR_BLOCKS = 2
@@ -120,89 +85,39 @@ class Constraints(ConstraintProgram):
         self.option = option
         self.missing = missing_parts(model, option)
         """What the model asks for that no stage does."""
-        off, none = option.disable_constraints, np.zeros(0, np.int64)
-        kept = [] if off or option.disable_contacts else shape_rows(model)
-        self.shapes = np.array([k for k, _ in kept], np.int64)
-        """Rows of `Model.shapes` in the order of the collision tables."""
-        pairs = pair_keys(model, self.shapes)
-        self._joint_rows = JointRows.of(model, option)
-        limited, rubbing, speeds = self._joint_rows
-        mimics = none if off or option.disable_equality else mimic_couplers(model)
-        servos = none if servos is None else servos
-        self.servos = servos
+        self.servos = np.zeros(0, np.int64) if servos is None else servos
         """Degrees of freedom that motors with a largest force move to a commanded speed."""
-        self.actuators = none if option.disable_actuators else working_actuators(model, option)
+        self._packing = packing = Packing(model, option, self.servos, KINDS)
+        self.shapes = packing.of(ShapePacker).shapes
+        """Rows of `Model.shapes` in the order of the collision tables."""
+        self.actuators = packing.of(ActuatorPacker).working
         """Rows of `Model.actuators` that act."""
-        anchors = Anchors(model)
-        self.equalities = equalities(model, option, anchors)
+        self._equality = packing.of(EqualityPacker)
+        self.equalities = self._equality.equalities
         """What is held together, in the order of the columns."""
-        self.motors: list[int] = [-1] * len(servos) + mimics.tolist()
+        self.motors = packing.of(MotorPacker).couplers
         """Coupler of every motor, -1 for a servo."""
-        ends, held = spring_ends(model, anchors), actuator_holds(model, self.actuators, anchors)
-        tendons = len(model.tendons or ()) if tendons_matter(model, option) else 0
-        nodes = tendon_nodes(model, anchors) if tendons else []
-        tendon_dofs = tendon_rows(model, anchors, nodes) if tendons else []
-        actuator_dofs = actuator_rows(model, self.actuators, held, anchors, tendon_dofs)
         self.tendon_names: tuple[str, ...] = () if model.tendons is None else tuple(model.tendons.label)
         """Of tendons, in the order of their columns."""
         starts = tree_starts(model)
         self._tree_columns = np.diff(starts)
-        moved = servos.tolist()
-        if model.couplers:
-            moved += [int(model.couplers.dof[k]) for k in mimics]
-        self._touched = touched_trees(
-            model, starts, self.equalities, anchors, nodes, moved, speeds.tolist(), tendons
-        )
+        self._touched = packing.touched(starts)
         ties = tree_ties(self._touched)
-        self._moving = any(hold[0] != LINEAR for hold in held)
+        self._moving = packing.of(ActuatorPacker).has_moving_moments
         # adhesion pulls along contacts: they are found before forces, not after
-        self._sticks = any(hold[0] == ADHESION for hold in held) and len(self.shapes) > 0
+        self._sticks = packing.of(ActuatorPacker).has_adhesion and len(self.shapes) > 0
         self._room = room or Room()
-        self._lay_out(
-            npair=len(pairs.keys),
-            nlimit=len(limited),
-            nfriction=len(rubbing),
-            nequality=len(self.equalities),
-            nequality_data=sum(len(equality.data) for equality in self.equalities),
-            nanchor=len(anchors),
-            ntendon=tendons,
-            nnode=len(nodes),
-            nmotor=len(self.motors),
-            nspeed=len(speeds),
-            nspring=len(ends),
-            nbox=model.arenas.sizes["nlink"] if option.density > 0.0 or option.viscosity > 0.0 else 0,
-            nu=len(self.actuators),
-            nactuated=entries(actuator_dofs),
-            nstretched=entries(tendon_dofs),
-            ntree=len(starts) - 1,
-            ntie=len(ties),
-        )
-        self._families = families_of(kept)
+        self._lay_out(**packing.sizes(), ntree=len(starts) - 1, ntie=len(ties))
+        kept, self._families = packing.of(ShapePacker).kept, packing.of(ShapePacker).families
         # measuring the model below compiles too
         compile_ahead(self._needed_soon())
-        pack_shapes(model, self.column, self.shapes, option)
-        pack_pairs(model, self.column, pairs, option.override_contact_margin)
-        override_contacts(option, self.column)
-        pack_limits(model, self.column, limited)
-        pack_friction(model, self.column, rubbing)
-        anchors.fill(self.column)
-        pack_equalities(model, self.column, self.equalities)
-        if model.loop_joints is not None:
-            self.command_joints(model.loop_joints.command)
-        pack_motors(model, self.column, servos, mimics)
-        self.column.speed_dof[:] = speeds
-        pack_springs(model, self.column, ends)
-        clamped = not option.disable_control_clamp
-        pack_actuators(model, self.column, self.actuators, held, actuator_dofs, clamped)
-        pack_tendons(model, self.column, nodes, tendon_dofs, option)
-        settle_tendons(model, self.block)
-        self._start_moment = self.column.tendon_moment.copy()
+        packing.fill(self.block)
         self._weights: tuple[Array, Array] | None = None
         self._fill_bodies()
         pack_trees(model, self.column, starts, ties, self._touched)
         self._fill_options(option)
         self._damping = given_damping(self.column)
-        self._timed_friction = friction_with_time_constants(model, rubbing)
+        self._timed_friction = friction_with_time_constants(model, packing.of(JointPacker).joint_rows.rubbing)
         self.collision: CollisionArenas | None = None
         if kept:
             self._make_collision(kept, option)
@@ -213,18 +128,12 @@ class Constraints(ConstraintProgram):
         `names` are the arrays of the model that changed. The time step must be set again afterwards, since it
         bounds dampers.
         """
-        rows = JointRows.of(
-            self.model, self.option, None if "joint_limit_lower" in names else self._joint_rows
-        )
         # ranges of lengths of muscles may be those of joints
-        if not rows.is_like(self._joint_rows) or has_muscles(self.model):
+        if has_muscles(self.model) or not self._packing.of(JointPacker).take(names, self.column):
             return False
-        self._joint_rows = rows
         if "joint_friction" in names:
-            pack_friction(self.model, self.column, rows.rubbing)
             self._damping["friction_law"] = self.column.friction_law[:, 1].copy()
         if len(names) > 1 or "joint_friction" not in names:
-            pack_limits(self.model, self.column, rows.limits)
             self._damping["limit_law"] = self.column.limit_law[:, t.DAMPING].copy()
         return True
 
@@ -235,18 +144,13 @@ class Constraints(ConstraintProgram):
         nv = model.joint_dof_count
         contacts = _CONTACT_ROOM + 4 * len(self.shapes) if len(self.shapes) else 0
         contacts = max(contacts, self._room.contacts)
-        table = model.actuators
-        rows = sum(equality.rows for equality in self.equalities) + 1
-        rows += 2 * (counts["nlimit"] + counts["nspeed"] + 2 * counts["ntendon"])
-        self._other_rows = rows + counts["nfriction"] + counts["nmotor"]
+        self._other_rows = self._packing.rows() + 1
         self.sizes = {
             "nv": nv,
             "width": max(padded(nv), 4),
             "nbody": model.body_count + 1,
-            "nshape": len(self.shapes),
             "nrow": self._other_rows,
             "ncontact": 0,
-            "na": 0 if table is None else int(np.sum(table.activation_size)),
             **counts,
             "tree_ends": counts["ntree"] + 1,
             "ncolumn": nv,
@@ -362,9 +266,7 @@ class Constraints(ConstraintProgram):
 
     def _tree_rows(self) -> np.ndarray:
         """Most rows that every tree brings to its island beside those of contacts, (trees,)."""
-        column, most = self.column, 0
-        for name, rows in (("limit", 2), ("friction", 1), ("motor", 1), ("speed", 2), ("tendon", 4)):
-            most = most + rows * np.diff(column[f"tree_{name}"])
+        column, most = self.column, self._packing.rows_of_trees(self.column)
         each = np.array([equality.rows for equality in self.equalities], np.int64)
         ends = np.append(0, np.cumsum(each[column.equality_order]))
         return most + np.diff(ends[column.tree_equality])
@@ -377,26 +279,15 @@ class Constraints(ConstraintProgram):
 
     def row_of(self, owner: Owner, index: int) -> int | None:
         """Which equality of the columns comes from a row of a table of the Model; None when none does."""
-        for k, equality in enumerate(self.equalities):
-            if equality.owner is owner and equality.index == index:
-                return k
-        return None
+        return self._equality.row_of(owner, index)
 
     def command_joints(self, commands: Array) -> None:
         """Effort, velocity and acceleration that motors of joints between bodies follow, (joints, 3)."""
-        command_joints(self.model, self.column, self.equalities, commands)
+        self._equality.command_joints(self.column, commands)
 
     def move_closure_end(self, closure: int, second: bool, body: int, X: Array) -> bool:
         """Put an end of a solved closure at another pose of its body; False when it is on another body."""
-        row = self.row_of(Owner.CLOSURE, closure)
-        if row is None:
-            return True
-        anchor = self.equalities[row].second if second else self.equalities[row].first
-        link, pose = link_pose(self.model, body, X)
-        if link != self.column.anchor_link[anchor]:
-            return False
-        self.column.anchor_pose[anchor] = pose
-        return True
+        return self._equality.move_closure_end(self.column, closure, second, body, X)
 
     def refresh(self) -> None:
         """Masses or kinds of bodies changed: what rows and pair filters know of them is taken again."""
@@ -422,7 +313,7 @@ class Constraints(ConstraintProgram):
 
     def reset(self) -> None:
         """As at the start: nothing broken, nothing asleep, no contacts of a last step."""
-        self.column.equality_on[:] = [equality.active for equality in self.equalities]
+        self._equality.reset(self.column)
         self.forget_contacts()
         self.wake()
 
@@ -432,8 +323,7 @@ class Constraints(ConstraintProgram):
 
     def take_back(self, frame: int) -> None:
         """Forget what rows left of a step that was taken back: its contacts, and what broke in it."""
-        lost = (self.column.equality_on == BROKEN) & (self.column.equality_break[:, 0] == frame)
-        self.column.equality_on[lost] = ON
+        self._equality.take_back(self.column, frame)
         self.forget_contacts()
 
     def _fill_bodies(self) -> None:
@@ -446,10 +336,7 @@ class Constraints(ConstraintProgram):
         dofs, bodies = weights
         self.column.dof_invweight[:] = dofs
         self.column.body_invweight[1:] = bodies
-        pack_tendon_inertias(self.model, self.column, self._start_moment)
-        pack_equality_inertias(self.column, dofs)
-        pack_fluid(self.model, self.column, self.option)
-        settle_muscles(self.model, self.block, self.actuators)
+        self._packing.fill_inertias(self.block, dofs)
 
     def _fill_options(self, option: SimulateOption) -> None:
         numbers = self.column.option
@@ -505,14 +392,8 @@ class Constraints(ConstraintProgram):
         """
         if self.collision is None:
             return
-        laws = self.column.shape_law
-        hard = laws[:, t.KIND] == t.HARD
-        bounces = laws[:, t.BOUNCINESS] > 0.0
-        ahead = min(_BOUNCE_SPEED * h, _BOUNCE_REACH) if self.step_plan.split else 0.0
-        reach = np.where(bounces, ahead, _REACH)
-        own, override = self.column.shape_contact[:, 0], self.option.override_contact_margin
-        margin = pair_reach(self.model, self.shapes, own, override)
-        self.collision.column.shape_margin[:] = margin + np.where(hard, reach, 0.0)
+        packer = self._packing.of(ShapePacker)
+        packer.set_reach(self.column, self.collision, h, splits=self.step_plan.split)
 
     def choose(
         self, method: SolverMethod, strict: bool = False, dense: bool = False, sweeps: int = 0
@@ -681,12 +562,7 @@ class Constraints(ConstraintProgram):
             guard_friction(self.column, self._damping, self._timed_friction, h)
         self._set_gravity(h)
         self._set_reach(h)
-        # filters and currents have a closed form over a step; all else takes its rate for the whole step
-        exact = (self.column.act_kind[:, 2, None] == _CLOSED_FORMS).any(axis=1)
-        self.column.act_blend[:] = h
-        if exact.any():
-            time = np.maximum(self.column.act_dynamics[exact, 0], 1e-15)
-            self.column.act_blend[exact, 0] = time * -np.expm1(-h / time)
+        self._packing.of(ActuatorPacker).set_time_step(self.column, h)
 
 
 def all_stages() -> tuple[Stage, ...]:

@@ -4,22 +4,31 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from worldline._src.kernels import transmissions as holds
 from worldline._src.kernels.constraints.tables import ConstraintColumns
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
 from worldline._src.model.model import Model
-from worldline._src.model.tables import BiasKind, GainKind, TargetKind
+from worldline._src.model.tables import ActivationKind, BiasKind, GainKind, TargetKind
 from worldline._src.scalar.columns import Block
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
 from worldline._src.step import force_element_stages as s
 from worldline._src.step.inverse_weights import InverseMass
-from worldline._src.step.moments import Rows, linear_moment, pack_rows, row_of
+from worldline._src.step.moments import Rows, actuator_rows, entries, linear_moment, pack_rows, row_of
 from worldline._src.step.pack_anchors import Anchors, measure
 from worldline._src.step.pack_joints import joint_of_dofs, scalar_coordinates
+from worldline._src.step.pack_tendons import TendonPacker
+from worldline._src.step.packer import Packer, Packing
 from worldline._src.step.tree_masses import tree_masses
+
+_CLOSED_FORMS = np.array(
+    [ActivationKind.FILTER_EXACT, ActivationKind.CURRENT, ActivationKind.MOTOR], np.int64
+)
+"""Activations that move by tau (1 - exp(-h / tau)) times their rate."""
 
 JOINT_TARGETS = (TargetKind.JOINT, TargetKind.JOINT_IN_PARENT)
 
@@ -156,3 +165,56 @@ def muscle_range(model: Model, u: int) -> Array:
     elif table.target_kind[u] == TargetKind.TENDON and model.tendons is not None:
         bounds = np.array(model.tendons.limit[target])
     return np.sort(bounds * table.gear[u, 0])
+
+
+class ActuatorPacker(Packer):
+    """Actuators that act."""
+
+    def __init__(self, packing: Packing) -> None:
+        super().__init__(packing)
+        off = self.option.disable_actuators
+        self.working = np.zeros(0, np.int64) if off else working_actuators(self.model, self.option)
+        """Rows of `Model.actuators`."""
+        self.held = actuator_holds(self.model, self.working, packing.anchors)
+
+    @functools.cached_property
+    def dofs(self) -> Rows:
+        """Degrees of freedom that every actuator moves."""
+        tendons = self.packing.of(TendonPacker).dofs
+        return actuator_rows(self.model, self.working, self.held, self.packing.anchors, tendons)
+
+    def sizes(self) -> dict[str, int]:
+        """Sizes of its columns."""
+        table = self.model.actuators
+        return {
+            "nu": len(self.working),
+            "na": 0 if table is None else int(np.sum(table.activation_size)),
+            "nactuated": entries(self.dofs),
+        }
+
+    def fill(self, block: Block[ConstraintColumns]) -> None:
+        """Fill its columns."""
+        clamped = not self.option.disable_control_clamp
+        pack_actuators(self.model, block.column, self.working, self.held, self.dofs, clamped)
+
+    def fill_inertias(self, block: Block[ConstraintColumns], dofs: Array) -> None:
+        """Strongest forces of muscles."""
+        settle_muscles(self.model, block, self.working)
+
+    @property
+    def has_moving_moments(self) -> bool:
+        """Whether the moments of some actuator depend on coordinates."""
+        return any(hold[0] != holds.LINEAR for hold in self.held)
+
+    @property
+    def has_adhesion(self) -> bool:
+        """Whether some actuator pulls along contacts."""
+        return any(hold[0] == holds.ADHESION for hold in self.held)
+
+    def set_time_step(self, column: ConstraintColumns, h: float) -> None:
+        """Filters and currents have a closed form over a step; all else takes its rate for the whole step."""
+        exact = (column.act_kind[:, 2, None] == _CLOSED_FORMS).any(axis=1)
+        column.act_blend[:] = h
+        if exact.any():
+            time = np.maximum(column.act_dynamics[exact, 0], 1e-15)
+            column.act_blend[exact, 0] = time * -np.expm1(-h / time)

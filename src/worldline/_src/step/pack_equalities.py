@@ -12,16 +12,26 @@ import numpy as np
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.equality.columns import EqualityColumns
 from worldline._src.kernels.constraints.equality.kinds import ROW_COUNT
-from worldline._src.kernels.constraints.equality.rows import ACCELERATION, EFFORT, NO_MOTOR, VELOCITY
+from worldline._src.kernels.constraints.equality.rows import (
+    ACCELERATION,
+    BROKEN,
+    EFFORT,
+    NO_MOTOR,
+    ON,
+    VELOCITY,
+)
 from worldline._src.model.constraint_tables import ClosureFamily, Equalities, LoopJoints
 from worldline._src.model.equality_kinds import KERNEL_KINDS, EqualityKind
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointDrive, JointType
 from worldline._src.model.model import Model
 from worldline._src.named_tuple import NamedTuple
+from worldline._src.scalar.columns import Block
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array, compose, quaternion
-from worldline._src.step.pack_anchors import Anchors
+from worldline._src.step.pack_anchors import Anchors, link_pose
 from worldline._src.step.pack_joints import law_rows
+from worldline._src.step.pack_tendons import TendonPacker
+from worldline._src.step.packer import Packer, Packing, Touched, Trees
 
 
 class Owner(IntEnum):
@@ -360,3 +370,80 @@ def equality_on_quaternion(model: Model) -> list[str]:
         for j in (int(table.first[k]), int(table.second[k]))
         if j >= 0 and model.joint_type[j] in QUATERNION_JOINTS
     ]
+
+
+class EqualityPacker(Packer):
+    """Equalities of a scene, closures, couplers and joints between bodies."""
+
+    def __init__(self, packing: Packing) -> None:
+        super().__init__(packing)
+        self.equalities = equalities(self.model, self.option, packing.anchors)
+
+    def sizes(self) -> dict[str, int]:
+        """Sizes of its columns."""
+        return {
+            "nequality": len(self.equalities),
+            "nequality_data": sum(len(equality.data) for equality in self.equalities),
+        }
+
+    def rows(self) -> int:
+        """Most rows."""
+        return sum(equality.rows for equality in self.equalities)
+
+    def touched(self, trees: Trees) -> Touched:
+        """Trees of both ends."""
+        links, held = self.packing.anchors.links, []
+        tendons = self.packing.of(TendonPacker).touched(trees)["tendon"]
+        for equality in self.equalities:
+            if equality.kind == t.JOINT:
+                held.append(trees.dofs([equality.first, equality.second]))
+            elif equality.kind == t.TENDON:
+                second = tendons[equality.second] if equality.second >= 0 else []
+                held.append(sorted({*tendons[equality.first], *second}))
+            else:
+                held.append(trees.links([links[equality.first], links[equality.second]]))
+        return {"equality": held}
+
+    def fill(self, block: Block[t.ConstraintColumns]) -> None:
+        """Fill its columns."""
+        pack_equalities(self.model, block.column, self.equalities)
+        if self.model.loop_joints is not None:
+            self.command_joints(block.column, self.model.loop_joints.command)
+
+    def fill_inertias(self, block: Block[t.ConstraintColumns], dofs: Array) -> None:
+        """Inverse inertias of what follows a polynomial."""
+        pack_equality_inertias(block.column, dofs)
+
+    def row_of(self, owner: Owner, index: int) -> int | None:
+        """Which equality of the columns comes from a row of a table of the Model; None when none does."""
+        for k, equality in enumerate(self.equalities):
+            if equality.owner is owner and equality.index == index:
+                return k
+        return None
+
+    def command_joints(self, column: EqualityColumns, commands: Array) -> None:
+        """Effort, velocity and acceleration that motors of joints between bodies follow, (joints, 3)."""
+        command_joints(self.model, column, self.equalities, commands)
+
+    def move_closure_end(
+        self, column: t.ConstraintColumns, closure: int, second: bool, body: int, X: Array
+    ) -> bool:
+        """Put an end of a solved closure at another pose of its body; False when it is on another body."""
+        row = self.row_of(Owner.CLOSURE, closure)
+        if row is None:
+            return True
+        anchor = self.equalities[row].second if second else self.equalities[row].first
+        link, pose = link_pose(self.model, body, X)
+        if link != column.anchor_link[anchor]:
+            return False
+        column.anchor_pose[anchor] = pose
+        return True
+
+    def reset(self, column: EqualityColumns) -> None:
+        """As at the start: nothing broken."""
+        column.equality_on[:] = [equality.active for equality in self.equalities]
+
+    def take_back(self, column: EqualityColumns, frame: int) -> None:
+        """Mend what broke in a step that was taken back."""
+        lost = (column.equality_on == BROKEN) & (column.equality_break[:, 0] == frame)
+        column.equality_on[lost] = ON

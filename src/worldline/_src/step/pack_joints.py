@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import ClassVar
+
 import numpy as np
 
 from worldline._src.kernels.constraints import tables as t
@@ -12,9 +15,12 @@ from worldline._src.kernels.constraints.friction.columns import FrictionColumns
 from worldline._src.kernels.constraints.limit.columns import LimitColumns
 from worldline._src.model.force_tables import ForceModels
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
-from worldline._src.model.model import Model
 from worldline._src.named_tuple import NamedTuple
+from worldline._src.model.model import UNLIMITED_SPEED, Model
+from worldline._src.scalar.columns import Block
+from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
+from worldline._src.step.packer import Packer, Packing, Touched, Trees
 
 """Columns of `kernels/constraints/tables.py` by name."""
 
@@ -130,3 +136,77 @@ def scalar_coordinates(model: Model) -> np.ndarray:
     q = np.arange(model.joint_dof_count) - model.joint_qd_start[joint] + model.joint_q_start[joint]
     turning = np.isin(model.joint_type[joint], list(QUATERNION_JOINTS))
     return np.where(turning, -1, q)
+
+
+def limited_speeds(model: Model) -> np.ndarray:
+    """Degrees of freedom with a speed limit."""
+    return np.flatnonzero(
+        np.minimum(model.joint_velocity_limit, -model.joint_velocity_lower) < UNLIMITED_SPEED
+    )
+
+
+class JointRows(NamedTuple):
+    """Position limits, degrees of freedom with dry friction, and those with limits of speed."""
+
+    limits: list[Limit]
+    rubbing: np.ndarray
+    speeds: np.ndarray
+
+    @classmethod
+    def of(cls, model: Model, option: SimulateOption, known: JointRows | None = None) -> JointRows:
+        """Those of a model, by its present numbers; the position limits are those of `known` when given."""
+        bounded = not (option.disable_constraints or option.disable_limit)
+        rubs = not (option.disable_constraints or option.disable_frictionloss)
+        none = np.zeros(0, np.int64)
+        found = position_limits(model) if bounded and known is None else []
+        return cls(
+            found if known is None else known.limits,
+            np.flatnonzero(model.joint_friction > 0.0) if rubs else none,
+            limited_speeds(model) if bounded else none,
+        )
+
+    def is_like(self, other: JointRows) -> bool:
+        """Whether both are the same rows, with other numbers in them at most."""
+        return (
+            (self.limits is other.limits or [x.place for x in self.limits] == [x.place for x in other.limits])
+            and np.array_equal(self.rubbing, other.rubbing)
+            and np.array_equal(self.speeds, other.speeds)
+        )
+
+
+class JointPacker(Packer):
+    """Position limits, dry friction and speed limits of joints."""
+
+    ROWS: ClassVar[dict[str, int]] = {"limit": 2, "friction": 1, "speed": 2}
+
+    def __init__(self, packing: Packing) -> None:
+        super().__init__(packing)
+        self.joint_rows = JointRows.of(self.model, self.option)
+
+    def sizes(self) -> dict[str, int]:
+        """Sizes of its columns."""
+        rows = self.joint_rows
+        return {"nlimit": len(rows.limits), "nfriction": len(rows.rubbing), "nspeed": len(rows.speeds)}
+
+    def touched(self, trees: Trees) -> Touched:
+        """Trees of speed limits; limits and friction are sorted by degree of freedom."""
+        return {"speed": [trees.dofs([d]) for d in self.joint_rows.speeds.tolist()]}
+
+    def fill(self, block: Block[t.ConstraintColumns]) -> None:
+        """Fill its columns."""
+        pack_limits(self.model, block.column, self.joint_rows.limits)
+        pack_friction(self.model, block.column, self.joint_rows.rubbing)
+        block.column.speed_dof[:] = self.joint_rows.speeds
+
+    def take(self, names: Collection[str], column: t.ConstraintColumns) -> bool:
+        """Take over numbers of limits and friction; False where the model needs other rows than before."""
+        known = None if "joint_limit_lower" in names else self.joint_rows
+        rows = JointRows.of(self.model, self.option, known)
+        if not rows.is_like(self.joint_rows):
+            return False
+        self.joint_rows = rows
+        if "joint_friction" in names:
+            pack_friction(self.model, column, rows.rubbing)
+        if len(names) > 1 or "joint_friction" not in names:
+            pack_limits(self.model, column, rows.limits)
+        return True

@@ -1,30 +1,28 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of motors, speed limits, springs between anchors and the fluid."""
+"""Columns of motors, springs between anchors and the fluid."""
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 import numpy as np
 
 from worldline._src.kernels.constraints.motor.rows import MIMIC, SERVO
 from worldline._src.kernels.constraints.tables import ConstraintColumns
 from worldline._src.model.compile import constant_views
-from worldline._src.model.model import UNLIMITED_SPEED, Model
+from worldline._src.model.model import Model
+from worldline._src.scalar.columns import Block
 from worldline._src.scene.options import SimulateOption
+from worldline._src.spatial.poses import Array
 from worldline._src.step.pack_anchors import Anchors
 from worldline._src.step.pack_joints import law_rows
+from worldline._src.step.packer import Packer, Packing, Touched, Trees
 
 
 def mimic_couplers(model: Model) -> np.ndarray:
     """Couplers that act on one joint alone."""
     return np.zeros(0, np.int64) if model.couplers is None else np.flatnonzero(model.couplers.one_way)
-
-
-def limited_speeds(model: Model) -> np.ndarray:
-    """Degrees of freedom with a speed limit."""
-    return np.flatnonzero(
-        np.minimum(model.joint_velocity_limit, -model.joint_velocity_lower) < UNLIMITED_SPEED
-    )
 
 
 def motor_efforts(model: Model, dofs: np.ndarray, forces: np.ndarray) -> np.ndarray:
@@ -90,3 +88,60 @@ def pack_fluid(model: Model, column: ConstraintColumns, option: SimulateOption) 
         widths = np.sqrt(np.maximum(moments.sum() - 2.0 * moments, 1e-15) / mass * 6.0)
         boxes[link, :3] = widths
         boxes[link, 3:] = (turn[link].reshape(3, 3) @ axes).reshape(9)
+
+
+class MotorPacker(Packer):
+    """Servos with a largest force, then couplers that act on one joint alone."""
+
+    ROWS: ClassVar[dict[str, int]] = {"motor": 1}
+
+    def __init__(self, packing: Packing) -> None:
+        super().__init__(packing)
+        off = self.option.disable_constraints or self.option.disable_equality
+        self.mimics = np.zeros(0, np.int64) if off else mimic_couplers(self.model)
+        self.couplers: list[int] = [-1] * len(packing.servos) + self.mimics.tolist()
+        """Coupler of every motor, -1 for a servo."""
+
+    def sizes(self) -> dict[str, int]:
+        """Sizes of its columns."""
+        return {"nmotor": len(self.couplers)}
+
+    def touched(self, trees: Trees) -> Touched:
+        """Trees of the joints that move."""
+        moved, table = self.packing.servos.tolist(), self.model.couplers
+        if table:
+            moved += [int(table.dof[k]) for k in self.mimics]
+        return {"motor": [trees.dofs([d]) for d in moved]}
+
+    def fill(self, block: Block[ConstraintColumns]) -> None:
+        """Fill its columns."""
+        pack_motors(self.model, block.column, self.packing.servos, self.mimics)
+
+
+class SpringPacker(Packer):
+    """Springs between bodies."""
+
+    def __init__(self, packing: Packing) -> None:
+        super().__init__(packing)
+        self.ends = spring_ends(self.model, packing.anchors)
+
+    def sizes(self) -> dict[str, int]:
+        """Sizes of its columns."""
+        return {"nspring": len(self.ends)}
+
+    def fill(self, block: Block[ConstraintColumns]) -> None:
+        """Fill its columns."""
+        pack_springs(self.model, block.column, self.ends)
+
+
+class FluidPacker(Packer):
+    """The fluid that links move in."""
+
+    def sizes(self) -> dict[str, int]:
+        """A box of every link, where the fluid has a density or a viscosity."""
+        drags = self.option.density > 0.0 or self.option.viscosity > 0.0
+        return {"nbox": self.model.arenas.sizes["nlink"] if drags else 0}
+
+    def fill_inertias(self, block: Block[ConstraintColumns], dofs: Array) -> None:
+        """Boxes that have the inertias of links."""
+        pack_fluid(self.model, block.column, self.option)

@@ -6,14 +6,26 @@ from __future__ import annotations
 
 import numpy as np
 
+from worldline._src.collision.arenas import Arenas as CollisionArenas
 from worldline._src.collision.arenas import ShapeRow
 from worldline._src.kernels.constraints import tables as t
 from worldline._src.kernels.constraints.contact.columns import ContactColumns
+from worldline._src.kernels.constraints.tables import ConstraintColumns
 from worldline._src.kernels.narrowphase.dispatch import pair_family
 from worldline._src.kernels.narrowphase.tables import SKIP
 from worldline._src.model.model import Model
+from worldline._src.scalar.columns import Block
 from worldline._src.scene.options import SimulateOption
+from worldline._src.step.collision_rows import shape_rows
 from worldline._src.step.pack_joints import law_rows
+from worldline._src.step.pack_overrides import override_contacts
+from worldline._src.step.pack_pairs import pack_pairs, pair_keys, pair_reach
+from worldline._src.step.packer import Packer, Packing
+
+_REACH = 1e-4
+"""How far ahead of touching a hard shape is seen [m]."""
+_BOUNCE_SPEED, _BOUNCE_REACH = 10.0, 0.02
+"""One that bounces is seen as far as it gets at this speed in a step [m/s], but not further than this [m]."""
 
 
 def pack_shapes(model: Model, column: ContactColumns, rows: np.ndarray, option: SimulateOption) -> None:
@@ -43,3 +55,48 @@ def families_of(kept: list[tuple[int, ShapeRow]]) -> list[int]:
     """Families of pairs that shapes may form."""
     types = sorted({int(row.shape.type) for _, row in kept})
     return sorted({pair_family(a, b) for a in types for b in types} - {SKIP})
+
+
+class ShapePacker(Packer):
+    """Shapes that can touch, and pairs with parameters of their own."""
+
+    def __init__(self, packing: Packing) -> None:
+        super().__init__(packing)
+        off = self.option.disable_constraints or self.option.disable_contacts
+        self.kept: list[tuple[int, ShapeRow]] = [] if off else shape_rows(self.model)
+        """Rows of `Model.shapes` with their shapes in the collision tables."""
+        self.shapes = np.array([k for k, _ in self.kept], np.int64)
+        """Rows of `Model.shapes` in the order of the collision tables."""
+        self.pairs = pair_keys(self.model, self.shapes)
+
+    def sizes(self) -> dict[str, int]:
+        """Sizes of its columns."""
+        return {"nshape": len(self.shapes), "npair": len(self.pairs.keys)}
+
+    def fill(self, block: Block[ConstraintColumns]) -> None:
+        """Fill its columns."""
+        pack_shapes(self.model, block.column, self.shapes, self.option)
+        pack_pairs(self.model, block.column, self.pairs, self.option.override_contact_margin)
+        override_contacts(self.option, block.column)
+
+    @property
+    def families(self) -> list[int]:
+        """Families of pairs that the shapes may form."""
+        return families_of(self.kept)
+
+    def set_reach(
+        self, column: ConstraintColumns, collision: CollisionArenas, h: float, *, splits: bool
+    ) -> None:
+        """Hard shapes are found shortly before they touch, so that what rests or slides keeps its contacts.
+
+        Those that bounce must be seen in the step in which they touch, where positions and velocities are
+        solved apart.
+        """
+        laws = column.shape_law
+        hard = laws[:, t.KIND] == t.HARD
+        bounces = laws[:, t.BOUNCINESS] > 0.0
+        ahead = min(_BOUNCE_SPEED * h, _BOUNCE_REACH) if splits else 0.0
+        reach = np.where(bounces, ahead, _REACH)
+        own, override = column.shape_contact[:, 0], self.option.override_contact_margin
+        margin = pair_reach(self.model, self.shapes, own, override)
+        collision.column.shape_margin[:] = margin + np.where(hard, reach, 0.0)

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from worldline._src.kernels.constraints import tables as t
@@ -19,9 +21,10 @@ from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
 from worldline._src.step import force_element_stages as s
 from worldline._src.step.inverse_weights import InverseMass
-from worldline._src.step.moments import Rows, pack_rows
+from worldline._src.step.moments import Rows, coefficients, entries, pack_rows, tendon_rows
 from worldline._src.step.pack_anchors import Anchors, measure
 from worldline._src.step.pack_joints import law_rows
+from worldline._src.step.packer import Packer, Packing, Touched, Trees
 from worldline._src.step.tree_masses import tree_masses
 
 _Node = tuple[int, int, int, float]
@@ -132,3 +135,42 @@ def pack_tendon_inertias(model: Model, column: ConstraintColumns, start: Array) 
     inverse = InverseMass(model, tree_masses(model, np.array(model.joint_q)))
     for k, (low, high) in enumerate(column.tendon_span.tolist()):
         column.tendon_bound[k, 3] = inverse.square(column.tendon_dof[low:high], start[low:high])
+
+
+class TendonPacker(Packer):
+    """Tendons, where they are measured or do more than carry actuators with constant moments."""
+
+    ROWS: ClassVar[dict[str, int]] = {"tendon": 4}
+
+    def __init__(self, packing: Packing) -> None:
+        super().__init__(packing)
+        matter = tendons_matter(self.model, self.option)
+        self.count = len(self.model.tendons or ()) if matter else 0
+        self.nodes = tendon_nodes(self.model, packing.anchors) if self.count else []
+        self.dofs: Rows = tendon_rows(self.model, packing.anchors, self.nodes) if self.count else []
+        """Degrees of freedom that every tendon is moved by."""
+        self._start_moment = np.zeros(0)
+
+    def sizes(self) -> dict[str, int]:
+        """Sizes of its columns."""
+        return {"ntendon": self.count, "nnode": len(self.nodes), "nstretched": entries(self.dofs)}
+
+    def touched(self, trees: Trees) -> Touched:
+        """Trees along the path or in the sum of every tendon."""
+        found, links, table = [], self.packing.anchors.links, self.model.tendons
+        for k in range(self.count):
+            assert table is not None
+            path = range(int(table.path_start[k]), int(table.path_start[k + 1]))
+            over = trees.links([links[self.nodes[j][1]] for j in path])
+            found.append(sorted({*over, *trees.dofs(coefficients(table, k)[0].tolist())}))
+        return {"tendon": found}
+
+    def fill(self, block: Block[ConstraintColumns]) -> None:
+        """Fill its columns, and measure lengths at the start."""
+        pack_tendons(self.model, block.column, self.nodes, self.dofs, self.option)
+        settle_tendons(self.model, block)
+        self._start_moment = block.column.tendon_moment.copy()
+
+    def fill_inertias(self, block: Block[ConstraintColumns], dofs: Array) -> None:
+        """Inverse inertias that tendons see at the start."""
+        pack_tendon_inertias(self.model, block.column, self._start_moment)

@@ -1,0 +1,27 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""The kinds of constraints and force elements of a step, registered once.
+
+Kinds take hold of anchors in this order. Adding one is a line here and a packer of its own; see `packer.py`.
+"""
+
+from __future__ import annotations
+
+from worldline._src.step.pack_actuators import ActuatorPacker
+from worldline._src.step.pack_equalities import EqualityPacker
+from worldline._src.step.pack_joints import JointPacker
+from worldline._src.step.pack_motors import FluidPacker, MotorPacker, SpringPacker
+from worldline._src.step.pack_shapes import ShapePacker
+from worldline._src.step.pack_tendons import TendonPacker
+from worldline._src.step.packer import Packer
+
+KINDS: tuple[type[Packer], ...] = (
+    ShapePacker,
+    JointPacker,
+    EqualityPacker,
+    SpringPacker,
+    ActuatorPacker,
+    TendonPacker,
+    MotorPacker,
+    FluidPacker,
+)
