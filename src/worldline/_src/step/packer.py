@@ -113,8 +113,11 @@ class Packing:
 
     def rows_of_trees(self, column: ConstraintColumns) -> np.ndarray:
         """Most rows that every tree brings to its island by counts of the kinds alone, (trees,)."""
-        each = [(name, rows) for packer in self._made.values() for name, rows in packer.ROWS.items()]
-        return sum((rows * np.diff(column[f"tree_{name}"]) for name, rows in each), np.int64(0))
+        most = np.zeros(len(column.tree_dof) - 1, np.int64)
+        for packer in self._made.values():
+            for name, rows in packer.ROWS.items():
+                most += rows * np.diff(column[f"tree_{name}"])
+        return most
 
     def touched(self, starts: np.ndarray) -> Touched:
         """Trees of all constraints that are not those of one degree of freedom; `starts` of `tree_starts`."""
