@@ -15,8 +15,8 @@ from worldline._src.kernels.constraints.friction.columns import FrictionColumns
 from worldline._src.kernels.constraints.limit.columns import LimitColumns
 from worldline._src.model.force_tables import ForceModels
 from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
-from worldline._src.named_tuple import NamedTuple
 from worldline._src.model.model import UNLIMITED_SPEED, Model
+from worldline._src.named_tuple import NamedTuple
 from worldline._src.scalar.columns import Block
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
