@@ -590,6 +590,14 @@ def test_what_is_no_number_is_refused_by_the_library(value):
         lambda: wk.time_optimal(through_post(world), max_acceleration=value),
         lambda: wk.ImpedanceController(world, task, stiffness=value),
         lambda: wk.DifferentialIk(world, task).set_task(value, task),
+        lambda: wk.DifferentialIk(world, task).velocity(value, 0.01),
+        lambda: wk.DifferentialIk(world, task, limits=value),
+        lambda: wk.solve_ik(world, task, limits=value),
+        lambda: wk.solve_ik(world, task, method=value),
+        lambda: wk.solve_ik_motion(world, task, value),
+        lambda: wk.solve_ik_motion(world, task, [value]),
+        lambda: wk.ImpedanceController(world, task, posture=value),
+        lambda: through_post(world).derivative(0.5, order=value),
     ]
     for call in calls:
         with pytest.raises(WorldlineError):

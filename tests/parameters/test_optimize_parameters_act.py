@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from effects import Effect, Refused, arguments, check, complete, rows
 
+from worldline import WorldlineError
 from worldline import optimize as wo
 from worldline import simulation as sx
 
@@ -197,3 +199,25 @@ def test_tables_of_optimisation_are_complete():
     for name in BRIDGES:
         assert arguments(getattr(wo, name)) == arguments(wo.RolloutFunction)
     assert set(wo.__all__) == TABLES.keys() | BRIDGES | RESULTS
+
+
+HOSTILE = (10**400, 1 + 2j, np.ma.array([1.0, 2.0], mask=[0, 1]), "abc", object(), [[1, 2], [3]])
+
+
+@pytest.mark.parametrize("value", HOSTILE, ids=lambda value: type(value).__name__)
+def test_what_is_no_number_is_refused_when_it_is_given(value):
+    states, controls = measured()
+    calls = [
+        lambda: wo.TrackingCost(value),
+        lambda: wo.TrackingCost([0.0, 0.0], state=value),
+        lambda: wo.TrackingCost([0.0, 0.0], control={"u": value}),
+        lambda: wo.TrackingCost([0.0, 0.0], action=value),
+        lambda: wo.RolloutFunction(guessed())(value, controls),
+        lambda: wo.RolloutFunction(guessed())(states[0], value),
+        lambda: wo.identify(guessed(), value, controls),
+        lambda: wo.identify(guessed(), states, value),
+        lambda: wo.identify(guessed(), states, controls, deviations=value),
+    ]
+    for call in calls:
+        with pytest.raises(WorldlineError):
+            call()

@@ -259,7 +259,7 @@ class AnalyticIk(FixedAttributes):
         The angle about the line from the shoulder to the wrist, from the half plane on the side of the first
         axis to the half plane with the elbow, the point of axis 4 that is closest to the shoulder.
         """
-        at = numbers(np.asarray(q), (self._subject.model.joint_coord_count,), "q")
+        at = numbers(q, (self._subject.model.joint_coord_count,), "q")
         if not self.family.startswith("7R"):
             raise ArgumentError(f"arms of the family '{self.family}' have no elbow angle")
         chain, _ = self._at(at)
@@ -325,7 +325,7 @@ class AnalyticIk(FixedAttributes):
         subject = self._subject
         q = subject.coordinates()
         if start is not None:
-            q = numbers(np.asarray(start), (subject.model.joint_coord_count,), "start of inverse kinematics")
+            q = numbers(start, (subject.model.joint_coord_count,), "start of inverse kinematics")
         chain, point = self._at(q)
         goal, guess = self._goal(target, q), q[self._coordinates]
         if elbow_angle is not None and not self.family.startswith("7R"):

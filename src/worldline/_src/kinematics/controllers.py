@@ -92,7 +92,7 @@ class TaskController(FixedAttributes):
         self._posture = subject.coordinates()
         if self._given_posture is not None:
             self._posture = numbers(
-                np.asarray(self._given_posture), (model.joint_coord_count,), "posture of a controller"
+                self._given_posture, (model.joint_coord_count,), "posture of a controller"
             )
         if isinstance(subject, WorldSubject):
             self._require_force(subject)
@@ -140,8 +140,8 @@ class TaskController(FixedAttributes):
     def state(self, q: ArrayLike, v: ArrayLike) -> TaskState:
         """Errors of the tasks and the dynamics of the commanded joints at a state of the model."""
         model, columns = self._subject.model, self._columns
-        at = numbers(np.asarray(q), (model.joint_coord_count,), "q")
-        moving = numbers(np.asarray(v), (model.joint_dof_count,), "v")
+        at = numbers(q, (model.joint_coord_count,), "q")
+        moving = numbers(v, (model.joint_dof_count,), "v")
         # the drift J' v as the rate of J v along the motion
         h = 1e-5 / max(1.0, float(np.abs(moving).max(initial=0.0)))
         around = np.stack([at, integrate(model, at, h * moving), integrate(model, at, -h * moving)])
@@ -229,7 +229,7 @@ class OperationalSpaceController(TaskController):
     def forces(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Generalized forces of the whole model, zero where nothing is commanded, (joint_dof_count,)."""
         model, columns = self._subject.model, self._columns
-        at, moving = np.asarray(q, np.float64), np.asarray(v, np.float64)
+        at, moving = float_array(q, "q"), float_array(v, "v")
         state = self.state(at, moving)
         k = self._stiffness
         wanted = -k * state.error - 2.0 * self._damping_ratio * np.sqrt(k) * state.rate - state.drift
@@ -293,7 +293,7 @@ class ImpedanceController(TaskController):
     def forces(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Generalized forces of the whole model, zero where nothing is commanded, (joint_dof_count,)."""
         model, columns = self._subject.model, self._columns
-        at, moving = np.asarray(q, np.float64), np.asarray(v, np.float64)
+        at, moving = float_array(q, "q"), float_array(v, "v")
         state = self.state(at, moving)
         inertia = _task_inertia(state)
         damping = self._damping

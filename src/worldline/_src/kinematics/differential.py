@@ -127,11 +127,11 @@ class DifferentialIk(FixedAttributes):
                 None.
         """
         model, columns = self._subject.model, self._columns
-        at = numbers(np.asarray(q), (model.joint_coord_count,), "q")
+        at = numbers(q, (model.joint_coord_count,), "q")
         h = _positive(time_step, "time_step")
         before = np.zeros(model.joint_dof_count)
         if last is not None:
-            before = numbers(np.asarray(last), (model.joint_dof_count,), "last")
+            before = numbers(last, (model.joint_dof_count,), "last")
         low, high = self._bounds(at, h, before[columns])
         made = np.zeros(model.joint_dof_count)
         if self._has_levels:

@@ -4,20 +4,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from worldline._src.errors import ArgumentError
+from worldline._src.facade import values
 from worldline._src.kinematics.hierarchical import needs_hierarchy
 from worldline._src.kinematics.problems import row_weights
 from worldline._src.kinematics.solve import Question
 from worldline._src.kinematics.subjects import subject_of
 from worldline._src.kinematics.tasks import PoseTask, PositionTask, Task, weights_of
 from worldline._src.math.arrays import operand
-from worldline._src.spatial.poses import Array, compose
+from worldline._src.spatial.poses import Array, compose, float_array
 from worldline._src.step.dynamics import difference, integrate
 from worldline._src.step.evaluate import is_count
 
@@ -156,16 +157,18 @@ def _targets(question: Question, targets: Any) -> tuple[Array, np.ndarray]:
     moved = [k for k, task in enumerate(question.tasks) if isinstance(task, (PoseTask, PositionTask))]
     if not moved:
         raise ArgumentError("a motion needs a pose or position task whose target moves")
-    arrays = [targets] if len(moved) == 1 and np.ndim(targets[0]) == 1 else list(targets)
+    given = values.several(targets, "targets of a motion")
+    if len(moved) == 1 and given and _is_row(given[0]):
+        given = [targets]
+    arrays = [float_array(array, "targets of a motion") for array in given]
     if len(arrays) != len(moved):
         raise ArgumentError(f"targets must be an array for each of {len(moved)} tasks, got {len(arrays)}")
-    count = len(arrays[0])
+    count = len(np.atleast_1d(arrays[0]))
     goals = np.tile(np.array([row.target for row in question.rows]), (count, 1, 1))
     known = np.ones((count, len(question.rows)), bool)
-    for k, array in zip(moved, arrays, strict=True):
+    for k, made in zip(moved, arrays, strict=True):
         task = question.tasks[k]
         width = 3 if isinstance(task, PositionTask) else 7
-        made = np.array(array, np.float64)
         if made.shape != (count, width) or count < 1 or np.isinf(made).any():
             raise ArgumentError(
                 f"targets of '{question.names[k]}' must have shape ({count}, {width}), finite or NaN, "
@@ -185,6 +188,11 @@ def _targets(question: Question, targets: Any) -> tuple[Array, np.ndarray]:
             pose[3:] /= size
             goals[i, k] = pose if X is None else compose(X, pose)
     return goals, known
+
+
+def _is_row(value: Any) -> bool:
+    """Whether something is a row of numbers rather than an array of rows."""
+    return isinstance(value, Iterable) and not any(isinstance(item, Iterable) for item in value)
 
 
 class _Point(NamedTuple):

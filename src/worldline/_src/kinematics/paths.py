@@ -18,6 +18,7 @@ from worldline._src.math.lie_groups import pose_to_transform, transform_to_pose
 from worldline._src.math.rotations import slerp
 from worldline._src.spatial.poses import Array, compose, inverse, numbers, read_only
 from worldline._src.step.dynamics import forward_kinematics
+from worldline._src.step.evaluate import is_count
 from worldline._src.step.ik_problem import plain_coordinates
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class JointPath(FixedAttributes):
 
         At a knot it is that of the piece behind it.
         """
-        if order not in (1, 2):
+        if not is_count(order) or order not in (1, 2):
             raise ArgumentError(f"order of a derivative of a path must be 1 or 2, got {order!r}")
         at = self._parameters(s)
         made = np.zeros((*at.shape, self._subject.model.joint_dof_count))
@@ -231,7 +232,7 @@ def interpolate_frame(
     chosen = subject_of(subject)
     first = chosen.coordinates()
     if start is not None:
-        first = numbers(np.asarray(start), (chosen.model.joint_coord_count,), "start of a path")
+        first = numbers(start, (chosen.model.joint_coord_count,), "start of a path")
     line = _Line(chosen, task, first)
     count = 4
     while True:

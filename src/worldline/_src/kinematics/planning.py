@@ -174,7 +174,7 @@ def plan_path(
     given = operand(goals, (nq,), "goals of planning").reshape(-1, nq)
     first = subject.coordinates()
     if start is not None:
-        first = numbers(np.asarray(start), (nq,), "start of planning")
+        first = numbers(start, (nq,), "start of planning")
     if not len(given) or not np.isfinite(given).all():
         raise ArgumentError(f"goals of planning must be rows of {nq} finite numbers, got {goals!r}")
     for name, value in (("resolution", resolution), ("stride", stride)):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from worldline._src.errors import ArgumentError
+from worldline._src.facade import values
 from worldline._src.kinematics.subjects import Subject
 from worldline._src.kinematics.tasks import (
     BalanceTask,
@@ -168,6 +169,6 @@ def row_weights(row: TaskRow, count: int, columns: Sequence[int] | np.ndarray) -
 def bounds_of(model: Model, limits: bool) -> tuple[Array, Array]:
     """Least and largest coordinate by degree of freedom; infinite where there is no limit."""
     n = model.joint_dof_count
-    if not limits:
+    if not values.flag(limits, "limits of inverse kinematics"):
         return np.full(n, -np.inf), np.full(n, np.inf)
     return np.array(model.joint_limit_lower), np.array(model.joint_limit_upper)

@@ -172,7 +172,7 @@ def solve_ik(
         >>> bool(np.allclose(lower.transform @ [1, 0, 0, 1], [1, 1, 0, 1], atol=1e-8))
         True
     """
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise ArgumentError(
             f"method of inverse kinematics must be one of {', '.join(METHODS)}, got {method!r}"
             f"{nearest_name(str(method), list(METHODS))}"

@@ -137,7 +137,7 @@ def quaternion_to_axis_angle(q: ArrayLike) -> tuple[Array, Array]:
 
 
 def _order(order: str) -> tuple[int, int, int, bool]:
-    if order not in EULER_ORDERS:
+    if not isinstance(order, str) or order not in EULER_ORDERS:
         raise ArgumentError(
             f"order of Euler angles must be three axes of which neighbours differ, in lower case about fixed "
             f"axes ('xyz', 'zxz', ...), in upper case about moving axes ('ZYX', ...), got {order!r}"

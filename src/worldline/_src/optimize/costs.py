@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from worldline._src.errors import ShapeError
 from worldline._src.facade.world_state import WorldState
-from worldline._src.optimize.dynamics import SteppedWorld
-from worldline._src.spatial.poses import Array, VectorLike
+from worldline._src.optimize.dynamics import SteppedWorld, checked_weights
+from worldline._src.spatial.poses import Array, VectorLike, float_array
 
 Weights = float | VectorLike | Mapping[str, float]
 
@@ -77,9 +77,10 @@ class TrackingCost(Cost):
         final: Weights = 0.0,
         action: VectorLike | None = None,
     ) -> None:
-        self._target = np.asarray(target.vector if isinstance(target, WorldState) else target, np.float64)
-        self._given: dict[str, Any] = {"state": state, "control": control, "final": final}
-        self._action = action
+        self._target = float_array(target.vector if isinstance(target, WorldState) else target, "target")
+        given = {"state": state, "control": control, "final": final}
+        self._given = {name: checked_weights(value, f"{name} weights") for name, value in given.items()}
+        self._action = None if action is None else float_array(action, "action")
 
     def __repr__(self) -> str:
         used = [name for name, w in self._given.items() if isinstance(w, Mapping) or np.any(w)]
@@ -97,7 +98,7 @@ class TrackingCost(Cost):
         names = {"state": system.state_names, "control": system.action_names, "final": system.state_names}
         self._weights = {k: system.weights(w, names[k], f"{k} weights") for k, w in self._given.items()}
         m = len(system.action_names)
-        self._free = np.zeros(m) if self._action is None else np.asarray(self._action, np.float64)
+        self._free = np.zeros(m) if self._action is None else self._action
         if self._free.shape != (m,):
             raise ShapeError(f"action must have shape ({m},), got {self._free.shape}")
 

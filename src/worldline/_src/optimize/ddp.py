@@ -22,7 +22,7 @@ from worldline._src.optimize.box_qp import solve_box_qp
 from worldline._src.optimize.costs import Cost
 from worldline._src.optimize.dynamics import SteppedWorld
 from worldline._src.optimize.results import Iteration, Progress, TrajectoryResult, tell
-from worldline._src.spatial.poses import Array, VectorLike
+from worldline._src.spatial.poses import Array, VectorLike, float_array
 
 _STEPS = 0.5 ** np.arange(12)
 """Sizes of steps that are tried."""
@@ -143,7 +143,7 @@ class _Solver:
 def _bounds(value: VectorLike | float | None, m: int, none: float, what: str) -> Array:
     if value is None:
         return np.full(m, none)
-    made = np.asarray(value, np.float64)
+    made = float_array(value, what)
     if made.shape not in ((), (m,)) or np.isnan(made).any():
         raise ShapeError(f"{what} must be a number or have shape ({m},), got {made.shape}")
     return np.broadcast_to(made, (m,)).copy()
@@ -238,7 +238,7 @@ def _start(solver: _Solver, u: Array, states: VectorLike | None) -> _Trajectory:
     x = np.empty((len(u) + 1, len(first)))
     x[0] = first
     if states is not None:
-        given = np.asarray(states, np.float64)
+        given = float_array(states, "states")
         if given.shape != x.shape:
             raise ShapeError(f"states must have shape {x.shape}, got {given.shape}")
         x[:] = given

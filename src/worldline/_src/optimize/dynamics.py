@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from worldline._src.errors import ArgumentError, NotFoundError, OperationError, ShapeError
-from worldline._src.facade import derivatives, state_vectors
+from worldline._src.facade import derivatives, state_vectors, values
 from worldline._src.facade import world_state as state
 from worldline._src.facade.manifold import inverse_right_jacobian
 from worldline._src.facade.physical_parameters import numbered
 from worldline._src.facade.world import World
-from worldline._src.spatial.poses import Array, VectorLike
+from worldline._src.spatial.poses import Array, VectorLike, float_array
 
 
 class SteppedWorld:
@@ -116,7 +117,7 @@ class SteppedWorld:
 
     def checked_state(self, value: VectorLike, what: str) -> Array:
         """A state vector, checked."""
-        x = np.asarray(value, np.float64)
+        x = float_array(value, what)
         size = self.world.state_space().dimension
         if x.shape != (size,):
             raise ShapeError(f"{what} must have shape ({size},), got {x.shape}")
@@ -124,7 +125,7 @@ class SteppedWorld:
 
     def actions(self, value: VectorLike, what: str) -> Array:
         """Actions of a trajectory, one a row, checked."""
-        u = np.asarray(value, np.float64)
+        u = float_array(value, what)
         if u.ndim != 2 or u.shape[1] != len(self._columns) or not len(u):
             raise ShapeError(
                 f"{what} must have shape (steps, {len(self._columns)}), a column for each of "
@@ -132,10 +133,11 @@ class SteppedWorld:
             )
         if not np.isfinite(u).all():
             raise ArgumentError(f"{what} must be finite")
-        return u.copy()
+        return u
 
     def weights(self, value: object, names: Sequence[str], what: str) -> Array:
         """A weight a name: a number for all, an array, or numbers by name or by name without index."""
+        value = checked_weights(value, what)
         if isinstance(value, dict):
             made = np.zeros(len(names))
             for key, weight in value.items():
@@ -143,11 +145,22 @@ class SteppedWorld:
                 if not found:
                     raise NotFoundError(f"{what}: there is no '{key}'; there are {', '.join(names)}")
                 made[found] = weight
-        else:
-            made = np.broadcast_to(np.asarray(value, np.float64), (len(names),)).copy()
-        if not (np.isfinite(made).all() and (made >= 0.0).all()):
-            raise ArgumentError(f"{what} must be finite and not negative")
-        return made
+            return made
+        if value.shape not in ((), (1,), (len(names),)):
+            raise ShapeError(f"{what} must be a number or have shape ({len(names)},), got {value.shape}")
+        return np.broadcast_to(value, (len(names),)).copy()
+
+
+def checked_weights(value: Any, what: str) -> Array | dict[str, float]:
+    """Weights that are finite and not negative: an array, or numbers by name."""
+    if isinstance(value, Mapping):
+        return {values.text(k, f"name of {what}"): values.non_negative(w, what) for k, w in value.items()}
+    made = float_array(value, what)
+    if made.ndim > 1 or not (np.isfinite(made).all() and (made >= 0.0).all()):
+        raise ArgumentError(
+            f"{what} must be a number or a row of them, finite and not negative, got {value!r}"
+        )
+    return made
 
 
 def _chosen(names: list[str], actions: Sequence[str] | None) -> np.ndarray:

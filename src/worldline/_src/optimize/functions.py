@@ -17,7 +17,7 @@ from worldline._src.errors import ArgumentError, ShapeError
 from worldline._src.facade.world import World
 from worldline._src.optimize.costs import Cost
 from worldline._src.optimize.dynamics import SteppedWorld
-from worldline._src.spatial.poses import Array, VectorLike
+from worldline._src.spatial.poses import Array, VectorLike, float_array
 
 
 class RolloutFunction:
@@ -54,7 +54,7 @@ class RolloutFunction:
         self.action_names = self._system.action_names
 
     def _checked(self, state: VectorLike, actions: VectorLike) -> tuple[Array, Array]:
-        x, u = np.asarray(state, np.float64), np.asarray(actions, np.float64)
+        x, u = float_array(state, "state"), float_array(actions, "actions")
         m = len(self.action_names)
         if x.shape[-1:] != (self.state_dimension,) or u.ndim != x.ndim + 1 or u.shape[-1] != m:
             raise ShapeError(
@@ -84,9 +84,9 @@ class RolloutFunction:
             actions: what it was given, ([rollouts,] steps, m).
             by_states: gradient by `states`, of their shape.
         """
-        x = np.asarray(states, np.float64)
+        x = float_array(states, "states")
         _, u = self._checked(x[..., 0, :], actions)
-        g = np.asarray(by_states, np.float64)
+        g = float_array(by_states, "gradient by states")
         if g.shape != x.shape or x.shape[:-1] != (*u.shape[:-2], u.shape[-2] + 1):
             raise ShapeError(f"states {x.shape}, their gradient {g.shape} and actions {u.shape} do not match")
         by_first, by_actions = np.zeros((*u.shape[:-2], self.state_dimension)), np.zeros(u.shape)
@@ -152,7 +152,7 @@ class ShootingFunction:
         return len(self.start)
 
     def _actions(self, z: VectorLike) -> Array:
-        u = np.asarray(z, np.float64)
+        u = float_array(z, "actions")
         if u.shape != self.start.shape:
             raise ShapeError(f"actions must have shape {self.start.shape}, got {u.shape}")
         return u.reshape(self._steps, -1)

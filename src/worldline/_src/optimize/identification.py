@@ -24,7 +24,7 @@ from worldline._src.facade.world import World
 from worldline._src.optimize.costs import Weights
 from worldline._src.optimize.dynamics import SteppedWorld
 from worldline._src.optimize.results import Iteration, Progress, axes_of, tell
-from worldline._src.spatial.poses import Array, VectorLike
+from worldline._src.spatial.poses import Array, VectorLike, float_array
 
 _DAMPING, _MOST, _FACTOR = 1e-3, 1e9, 4.0
 """Damping relative to the diagonal of the normal equations: first, most, and how it changes."""
@@ -323,7 +323,7 @@ def _measured(system: SteppedWorld, states: Recording | VectorLike) -> Array:
             raise ArgumentError(f"the recording has no {', '.join(missing)}")
         y = np.concatenate([states[v.name] for v in space.variables], axis=1)
     else:
-        y = np.asarray(states, np.float64)
+        y = float_array(states, "states")
     if y.ndim != 2 or y.shape[1] != space.dimension or len(y) < 2:
         raise ShapeError(f"states must have shape (steps + 1, {space.dimension}), got {y.shape}")
     if not np.isfinite(y).all():
@@ -335,7 +335,7 @@ def _controls(system: SteppedWorld, controls: VectorLike | None, steps: int) -> 
     present = system.world.control_vector
     if controls is None:
         return np.tile(present, (steps, 1))
-    u = np.asarray(controls, np.float64)
+    u = float_array(controls, "controls")
     if u.shape != (steps, len(present)):
         raise ShapeError(f"controls must have shape ({steps}, {len(present)}), got {u.shape}")
     return u

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from worldline._src.errors import ArgumentError
 from worldline._src.masked import has_masked_entries
@@ -22,9 +22,7 @@ NO_POSE: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 """The identity as plain numbers."""
 
 
-def numbers(
-    value: VectorLike | float | Sequence[Sequence[float]], shape: tuple[int, ...], what: str
-) -> Array:
+def numbers(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     """A finite float array of the wanted shape, or an ArgumentError that says what came instead."""
     if type(value) is np.ndarray and value.shape == shape and value.dtype == np.float64 and value.size < 10:
         # plain floats: on arrays this small NumPy's overhead is ten times the arithmetic
