@@ -11,6 +11,7 @@ the way to the sun, ten billion metres per second thirty times the speed of ligh
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from enum import Enum
 
 import numpy as np
@@ -20,6 +21,7 @@ from worldline._src.masked import has_masked_entries
 from worldline._src.model.model import Model
 from worldline._src.scene.policies import DivergenceAction
 from worldline._src.spatial.poses import Array
+from worldline._src.step.step_table import CONSTRAINT, MULTIBODY
 
 DIVERGENCE_LIMIT = 1e10
 """Largest coordinate, velocity, acceleration and activation of a step unless set otherwise, SI units."""
@@ -86,6 +88,22 @@ def checked_limit(value: float) -> float:
     if not number > 0.0 or isinstance(value, bool):
         raise ArgumentError(f"divergence_limit must be a positive number or infinite, got {value!r}")
     return number
+
+
+def state_checks(at: Mapping[str, int], nq: int, nv: int, activation: tuple[int, int] | None) -> np.ndarray:
+    """What is checked after a step: set of arenas, first number, count and quantity, a row each.
+
+    at: where arrays of the multibody arena begin; activation: where the activations begin and their count.
+    """
+    checks = [
+        (MULTIBODY, at["tau"], nv, FORCE),
+        (MULTIBODY, at["a"], nv, ACCELERATION),
+        (MULTIBODY, at["v"], nv, VELOCITY),
+        (MULTIBODY, at["q"], nq, POSITION),
+    ]
+    if activation is not None:
+        checks.append((CONSTRAINT, *activation, ACTIVATION))
+    return np.array(checks, np.int64)
 
 
 def limits_of(checks: np.ndarray, limit: float) -> np.ndarray:

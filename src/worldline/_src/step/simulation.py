@@ -36,16 +36,12 @@ from worldline._src.step.array_views import ArrayView, numbers_of
 from worldline._src.step.constraints import Constraints
 from worldline._src.step.contact_log import ContactLog, is_short
 from worldline._src.step.divergence import (
-    ACCELERATION,
-    ACTIVATION,
-    FORCE,
     OUTCOMES,
-    POSITION,
-    VELOCITY,
     DivergencePolicy,
     checked_limit,
     failure_of,
     limits_of,
+    state_checks,
     unsolved,
 )
 from worldline._src.step.evaluate import WITH_GRAVITY, Program, compiled, is_count, new_arena, require_inertia
@@ -508,22 +504,16 @@ class Simulation(FixedAttributes):
             (MULTIBODY, at["v"], nv, MULTIBODY, at["v_start"]),
             (MULTIBODY, at["a"], nv, saved, 0),
         ]
-        checks = [
-            (MULTIBODY, at["tau"], nv, FORCE),
-            (MULTIBODY, at["a"], nv, ACCELERATION),
-            (MULTIBODY, at["v"], nv, VELOCITY),
-            (MULTIBODY, at["q"], nq, POSITION),
-        ]
+        acted = None
         if self.constraints is not None and len(self.activation):
-            place, count = self.constraints.place_of("activation"), len(self.activation)
-            keep.append((CONSTRAINT, place, count, saved, nv))
-            checks.append((CONSTRAINT, place, count, ACTIVATION))
+            acted = self.constraints.place_of("activation"), len(self.activation)
+            keep.append((CONSTRAINT, *acted, saved, nv))
         at_ground = nv + len(self.activation)
         keep.append((MULTIBODY, at["ground_dual"], 2 * sizes["nground"], saved, at_ground))
         keep += [] if self.user is None else self.user.kept(saved, at_ground + 2 * sizes["nground"])
         self._saved.resize(sum(keep[-1][2::2]), refcheck=False)
-        self.checks = np.array(checks, np.int64)
-        self.limits = np.zeros((2, len(checks)))
+        self.checks = state_checks(at, nq, nv, acted)
+        self.limits = np.zeros((2, len(self.checks)))
         self._set_limits()
         return np.array(keep, np.int64)
 
