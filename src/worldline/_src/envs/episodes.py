@@ -73,3 +73,20 @@ class Episodes:
         if self._pictures is not None:
             self._pictures[1].close()
             self._pictures = None
+
+
+class OnEpisodes:
+    """What every environment tells of the worlds it runs on."""
+
+    task: Task
+    _episodes: Episodes
+
+    @property
+    def batch(self) -> WorldBatch:
+        """The batch it runs on, world i for environment i; write its arrays to set a state."""
+        return self._episodes.batch
+
+    @property
+    def dt(self) -> float:
+        """Duration of a step [s]."""
+        return self.task.dt

@@ -10,10 +10,9 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
 
-from worldline._src.envs.episodes import RENDER_MODES, Episodes
+from worldline._src.envs.episodes import RENDER_MODES, Episodes, OnEpisodes
 from worldline._src.envs.task import Task, of_options
 from worldline._src.errors import ArgumentError, ShapeError
-from worldline._src.facade.batch.world_batch import WorldBatch
 from worldline._src.spatial.poses import float_array
 
 
@@ -31,7 +30,7 @@ def checked_render_mode(render_mode: str | None) -> str | None:
     return render_mode
 
 
-class WorldEnv(gymnasium.Env[np.ndarray, np.ndarray]):
+class WorldEnv(OnEpisodes, gymnasium.Env[np.ndarray, np.ndarray]):
     """A task on one world; made by `gymnasium.make("worldline/Ant-v0")`.
 
     Args:
@@ -68,16 +67,6 @@ class WorldEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         size = self.task.observation(self.task.read(self._only)).shape[1]
         self.observation_space, self.action_space = spaces_of(self.task, size)
         self.metadata = {**self.metadata, "render_fps": round(1.0 / self.task.dt)}
-
-    @property
-    def batch(self) -> WorldBatch:
-        """The batch of one world that the environment runs on; write its arrays to set a state."""
-        return self._episodes.batch
-
-    @property
-    def dt(self) -> float:
-        """Duration of a step [s]."""
-        return self.task.dt
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

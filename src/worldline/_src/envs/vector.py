@@ -12,16 +12,15 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from worldline._src.envs.episodes import RENDER_MODES, Episodes
+from worldline._src.envs.episodes import RENDER_MODES, Episodes, OnEpisodes
 from worldline._src.envs.single import checked_render_mode, spaces_of
 from worldline._src.envs.task import Outcome, Task, of_options
 from worldline._src.errors import ArgumentError, OperationError, ShapeError
 from worldline._src.facade import values
-from worldline._src.facade.batch.world_batch import WorldBatch
 from worldline._src.spatial.poses import Array, float_array
 
 
-class VectorWorldEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+class VectorWorldEnv(OnEpisodes, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """A task on many worlds that step together; made by `gymnasium.make_vec("worldline/Ant-v0", ...)`.
 
     Environment i has random numbers of its own: with the seed `s` its episodes are those of the environment
@@ -89,16 +88,6 @@ class VectorWorldEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._ended = np.ones(self.num_envs, bool)
         self._observations = np.zeros(self.observation_space.shape or ())
         self._started = False
-
-    @property
-    def batch(self) -> WorldBatch:
-        """The batch that the environments run on, world i for environment i."""
-        return self._episodes.batch
-
-    @property
-    def dt(self) -> float:
-        """Duration of a step [s]."""
-        return self.task.dt
 
     # ---- episodes
 

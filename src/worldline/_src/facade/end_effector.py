@@ -79,17 +79,10 @@ class EndEffector(FixedFrame):
         self._parent = parent
         self._world._frame_moved(self)
 
-    @property
-    def local_transform(self) -> Array:
-        """Pose in the link, 4x4; may be changed at any time, as tools are."""
-        self._require_alive()
-        return values.matrix_of(self._local())
-
-    @local_transform.setter
-    def local_transform(self, value: TransformLike) -> None:
-        self._require_alive()
+    def _move(self, pose: Array) -> None:
+        # tools may be exchanged at any time
         self._world._require_idle()
-        self._place(values.pose_of(value, f"EndEffector '{self.name}' local_transform"))
+        self._place(pose)
         self._world._layout_edits += 1
         self._world._follow_frame(self)
 

@@ -311,9 +311,18 @@ class _PlacedFrame(Frame):
 
     @property
     def local_transform(self) -> Array:
-        """Pose in the parent frame, 4x4."""
+        """Pose in the parent frame, 4x4; may be changed in any mode."""
         self._require_alive()
         return values.matrix_of(self._local())
+
+    @local_transform.setter
+    def local_transform(self, value: TransformLike) -> None:
+        self._require_alive()
+        self._move(values.pose_of(value, f"{type(self).__name__} '{self.name}' local_transform"))
+
+    def _move(self, pose: Array) -> None:
+        """Take another pose in the parent, and let the World know."""
+        raise NotImplementedError
 
     def remove(self) -> None:
         """Take the frame, and the frames on it, out of the World, in design mode or within `World.edit()`."""
@@ -326,16 +335,7 @@ class _PlacedFrame(Frame):
 class FixedFrame(_PlacedFrame):
     """A named frame fixed to a body, a link or another frame."""
 
-    @property
-    def local_transform(self) -> Array:
-        """Pose in the parent frame, 4x4; may be changed in any mode."""
-        self._require_alive()
-        return values.matrix_of(self._local())
-
-    @local_transform.setter
-    def local_transform(self, value: TransformLike) -> None:
-        self._require_alive()
-        pose = values.pose_of(value, f"FixedFrame '{self.name}' local_transform")
+    def _move(self, pose: Array) -> None:
         self._world._require_idle()
         self._place(pose)
         # closures and sensors that stand on it are compiled with its pose
@@ -345,16 +345,8 @@ class FixedFrame(_PlacedFrame):
 class FreeFrame(_PlacedFrame):
     """A named frame that may be placed anywhere at any time."""
 
-    @property
-    def local_transform(self) -> Array:
-        """Pose in the parent frame, 4x4."""
-        self._require_alive()
-        return values.matrix_of(self._local())
-
-    @local_transform.setter
-    def local_transform(self, value: TransformLike) -> None:
-        self._require_alive()
-        self._place(values.pose_of(value, f"FreeFrame '{self.name}' local_transform"))
+    def _move(self, pose: Array) -> None:
+        self._place(pose)
         self._world._follow_frame(self)
 
     @property

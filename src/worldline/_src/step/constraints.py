@@ -66,6 +66,8 @@ from worldline._src.step.step_table import TABLE, StepPlan, called_stages
 
 _CONTACT_ROOM = 64
 """Contacts that a world begins with room for beyond those its number of shapes suggests."""
+_MASS_ROOM = 1024
+"""Elements of the mass matrices of all trees that a world has room for from the beginning."""
 _JACOBIAN_ROOM, _SQUARE_ROOM = 1 << 17, 1 << 14
 """Elements of the Jacobian and of a square matrix that a world begins with room for, if it can need them."""
 _FREE_COLUMNS = i.FREE_BODY_COLUMNS
@@ -145,6 +147,7 @@ class Constraints(ConstraintProgram):
         contacts = _CONTACT_ROOM + 4 * len(self.shapes) if len(self.shapes) else 0
         contacts = max(contacts, self._room.contacts)
         self._other_rows = self._packing.rows() + 1
+        masses = int((self._tree_columns**2).sum())
         self.sizes = {
             "nv": nv,
             "width": max(padded(nv), 4),
@@ -156,7 +159,9 @@ class Constraints(ConstraintProgram):
             "ncolumn": nv,
             "nvector": 8 * max(padded(nv + 2), 4),
             "nlink": model.arenas.sizes["nlink"],
-            **dict.fromkeys(("npgs", "npgs3", "nlcp", "nlcp2", "nbucket", "nfixed", "nkept", "nmass"), 0),
+            # nearly all models damp joints at the end of a step: small ones are not laid out again for it
+            "nmass": masses if masses <= _MASS_ROOM else 0,
+            **dict.fromkeys(("npgs", "npgs3", "nlcp", "nlcp2", "nbucket", "nfixed", "nkept"), 0),
             **dict.fromkeys(
                 (
                     "njacobian",

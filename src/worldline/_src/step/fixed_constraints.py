@@ -130,7 +130,7 @@ class FixedConstraints(Constraints):
                 f"steps in lanes have room for {MOST_ROWS} rows of contacts, limits and friction; this model "
                 f"may need {most}: leave out pairs that need not touch, or step worlds one at a time"
             )
-        none = dict.fromkeys(("npgs", "npgs3", "nlcp", "nlcp2", "nbucket"), 0)
+        none = dict.fromkeys(("npgs", "npgs3", "nlcp", "nlcp2", "nbucket", "nmass"), 0)
         self.sizes |= none | {"ncontact": len(rows), "nrow": most, "nfixed": most}
         width = self.sizes["width"]
         self.sizes |= {"njacobian": most * width, "nsquare": width * width}

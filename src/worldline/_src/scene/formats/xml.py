@@ -237,12 +237,9 @@ class Attributes:
 
     def choice(self, name: str, options: Mapping[str, Any], default: Any = None) -> Any:
         """What one of several words stands for."""
-        self._read.add(name)
-        found = self._own.get(name)
+        found = self.text(name)
         if found is None:
-            if name not in self._given:
-                return default
-            found = self._given[name].attributes[name]
+            return default
         if found in options:
             return options[found]
         word = found.strip()
@@ -267,12 +264,9 @@ class Attributes:
 
     def real(self, name: str, default: T = None, *, infinite: bool = False) -> float | T:
         """A finite number, or an infinite one where that is allowed."""
-        self._read.add(name)
-        found = self._own.get(name)
+        found = self.text(name)
         if found is None:
-            if name not in self._given:
-                return default
-            found = self._given[name].attributes[name]
+            return default
         value = number(found, infinite)
         if value is None:
             self._reject(name, "a number" if infinite else "a finite number")
