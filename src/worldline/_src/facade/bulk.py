@@ -9,12 +9,13 @@ member refuses, those written before get their old values back.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol, Self, overload
+from typing import Any, Protocol
 
 import numpy as np
 
 from worldline._src.errors import ArgumentError, ShapeError
 from worldline._src.facade import values
+from worldline._src.facade.array_property import ArrayProperty
 from worldline._src.facade.values import VectorLike
 from worldline._src.masked import has_masked_entries
 from worldline._src.spatial.poses import Array
@@ -26,7 +27,7 @@ class Jointed(Protocol):
     def _bulk_joints(self) -> Sequence[Any]: ...
 
 
-class _Bulk:
+class _Bulk(ArrayProperty):
     """A property of all members, which has a name of its own."""
 
     _of: str
@@ -68,13 +69,7 @@ class Stacked(_Bulk):
         sizes = ", ".join(["len", *map(str, shape)])
         self.__doc__ = f"{doc}, ({sizes}{')' if shape else ',)'}; one entry for each member."
 
-    @overload
-    def __get__(self, instance: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, instance: object, owner: type) -> Array: ...
-    def __get__(self, instance: Any, owner: type) -> Any:
-        if instance is None:
-            return self
+    def _value(self, instance: Any) -> Array:
         rows = [getattr(member, self._of) for member in instance]
         return values.read_only(np.array(rows, self._kind).reshape(len(rows), *self._shape))
 
@@ -121,13 +116,7 @@ class PerFreedom(_Bulk):
         more = "; writing takes one number for all, or one for each" if settable else ""
         self.__doc__ = f"{doc}, (num_dofs,){more}."
 
-    @overload
-    def __get__(self, instance: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, instance: Jointed, owner: type) -> Array: ...
-    def __get__(self, instance: Any, owner: type) -> Any:
-        if instance is None:
-            return self
+    def _value(self, instance: Any) -> Array:
         rows = [getattr(joint, self._of) for joint in instance._bulk_joints()]
         return values.read_only(np.concatenate([np.zeros(0), *rows]))
 

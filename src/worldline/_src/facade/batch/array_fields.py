@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any
 
+from worldline._src.facade.array_property import ArrayProperty
 from worldline._src.facade.batch.fields import FIELDS
 from worldline._src.spatial.poses import Array
 from worldline._src.step.array_views import numbers_of
@@ -14,19 +15,15 @@ if TYPE_CHECKING:
     from worldline._src.facade.batch.world_batch import WorldBatch
 
 
-class LiveField:
+class LiveField(ArrayProperty):
     """An array of all worlds that steps read and write: a view, to be written in place or by assignment."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self.__doc__ = f"{FIELDS[name]} The array itself: write into it, or assign to it."
 
-    @overload
-    def __get__(self, instance: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, instance: WorldBatch, owner: type) -> Array: ...
-    def __get__(self, instance: Any, owner: type) -> Any:
-        return self if instance is None else instance._array(self._name)
+    def _value(self, instance: Any) -> Array:
+        return instance._array(self._name)
 
     def __set__(self, instance: WorldBatch, value: Any) -> None:
         array = instance._array(self._name)

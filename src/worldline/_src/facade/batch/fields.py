@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any
 
 from worldline._src.facade import values
+from worldline._src.facade.array_property import ArrayProperty
 from worldline._src.spatial.poses import Array
 
 if TYPE_CHECKING:
@@ -31,20 +32,14 @@ FIELDS = {
 """What the arrays of a batch hold, by name."""
 
 
-class Field:
+class Field(ArrayProperty):
     """Rows of an array of a batch: reading gives a read-only copy, assignment writes into the batch."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self.__doc__ = FIELDS[name]
 
-    @overload
-    def __get__(self, instance: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, instance: BatchPart, owner: type) -> Array: ...
-    def __get__(self, instance: Any, owner: type) -> Any:
-        if instance is None:
-            return self
+    def _value(self, instance: Any) -> Array:
         return values.read_only(instance._leading(instance._read(self._name)))
 
     def __set__(self, instance: BatchPart, value: Any) -> None:

@@ -8,12 +8,13 @@ all worlds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import values
+from worldline._src.facade.array_property import ArrayProperty
 from worldline._src.facade.batch.objects import JointRows, MultibodyRows, RigidBodyRows, columns
 from worldline._src.facade.collections import NamedCollection
 from worldline._src.facade.known_names import KnownNames, returns_read_only
@@ -38,7 +39,7 @@ class _Handle(KnownNames):
         return f"{type(self).__name__}('{self._name}', {len(self._part._which)} worlds)"
 
 
-class _Dofs:
+class _Dofs(ArrayProperty):
     """A quantity with one number a degree of freedom."""
 
     def __init__(self, array: str, doc: str) -> None:
@@ -48,13 +49,7 @@ class _Dofs:
     def __set_name__(self, owner: type, name: str) -> None:
         self._label = name
 
-    @overload
-    def __get__(self, instance: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, instance: _Joints, owner: type) -> Array: ...
-    def __get__(self, instance: Any, owner: type) -> Any:
-        if instance is None:
-            return self
+    def _value(self, instance: Any) -> Array:
         rows = instance._part._read(self._array)[:, instance._v]
         return values.read_only(instance._part._leading(rows))
 
@@ -68,9 +63,7 @@ class _Dofs:
 class _Coordinates(_Dofs):
     """Coordinates, shown with rotation vectors in the place of quaternions."""
 
-    def __get__(self, instance: Any, owner: type) -> Any:  # type: ignore[override] # as above
-        if instance is None:
-            return self
+    def _value(self, instance: Any) -> Array:
         q = instance._part._read(self._array)
         parts = [_shown(q[:, rows.q]) if rows.turning else q[:, rows.q] for rows in instance._rows]
         made = np.concatenate([np.zeros((len(q), 0)), *parts], axis=1)
