@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _DIFFERENCE = 1e-5
 """Step of differences by a parameter, relative to it; in its unit where it is zero."""
-_KINK = 0.01
+_KINK = 5e-7
 """Difference of one-sided and central differences, relative to the column, beyond which there is a kink."""
 
 
@@ -382,8 +382,12 @@ def check_derivatives(world: World, step: float) -> DerivativeCheck:
         near, far = tangent.difference(ends[1], ends[2]), tangent.difference(ends[0], ends[3])
         column = (8.0 * near - far)[layout.tangent] / (12.0 * h)
         scale = max(1.0, float(np.abs(column).max(initial=0.0)))
-        forward = tangent.difference(still, ends[2])[layout.tangent] / h
-        bent = float(np.abs(forward - column).max(initial=0.0)) > _KINK * scale
+        # of second order, from one side: they disagree where a derivative jumps nearby
+        bent = False
+        for side, one, two in ((1.0, ends[2], ends[3]), (-1.0, ends[1], ends[0])):
+            moved = 4.0 * tangent.difference(still, one) - tangent.difference(still, two)
+            off = side * moved[layout.tangent] / (2.0 * h) - column
+            bent = bent or float(np.abs(off).max(initial=0.0)) > _KINK * scale
         if bent or any(end.active_set != still.active_set for end in ends):
             changed.append(name)
             continue

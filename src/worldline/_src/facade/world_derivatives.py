@@ -149,7 +149,8 @@ class WorldDerivatives(KnownNames):
             step: of the differences, which are of fourth order, in the unit of every number.
 
         Columns whose differences lead to another active set (contacts, rows that push, stick or slide) are
-        named in `changed` and are not compared: there the step has a kink and differences mean nothing.
+        named in `changed` and are not compared: there the step has a kink and differences mean nothing. So
+        are columns whose one-sided differences disagree with the central ones by more than 5e-7.
         Derivatives of `ContactGradientMode.ANALYTIC` are compared, whatever mode the World has.
 
         Example:
