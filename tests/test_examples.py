@@ -18,6 +18,7 @@ WITH_OUTPUT = {
     "humanoid_falling.py": ("fall.html", ["fall.html"]),
     "cartpole_swing_up.py": ("plan.png", ["plan.png"]),
     "identify_parameters.py": ("fit.png", ["fit.png"]),
+    "throw_with_bounce.py": ("throw.png", ["throw.png"]),
     "record_scrub_plot.py": ("out", ["out.csv", "out.html", "out.png", "out.wlr"]),
 }
 
@@ -79,5 +80,6 @@ def test_all_that_were_promised_are_there():
         "plan_around_obstacle",
         "quadruped_standing",
         "record_scrub_plot",
+        "throw_with_bounce",
         "urdf_to_msd",
     }
