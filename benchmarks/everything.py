@@ -5,8 +5,9 @@
 `python -m benchmarks everything` runs the benchmarks of `PARTS` and writes `build/benchmarks/index.md`:
 every table with what is asked and what was measured, bars of the ratios to the peers, curves of what grows.
 The page names the machine, how many worlds an instruction steps in lanes, and versions. A part that fails
-is named on the page and the others run; the page is written after each of them, since all of them take half
-an hour.
+is named on the page and the others run; the page is written after each of them. All of them take about ten
+minutes on a quiet machine with compiled kernels, and the loops of Pinocchio another two to build, once. With
+`--save docs/data/benchmarks.json`, `python -m benchmarks.saved` puts the figures into README.md and docs.
 """
 
 from __future__ import annotations

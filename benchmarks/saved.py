@@ -140,7 +140,7 @@ def _table(data: dict[str, Any], title: str) -> list[dict[str, str]]:
 
 
 def _steps(data: dict[str, Any]) -> list[str]:
-    calls = {row["call"]: row["measured"] for row in _table(data, "calls from Python")}
+    calls = {row["call"]: row["measured"] for row in _table(data, "calls from Python, microseconds")}
     one = calls["world.step() of one rigid body"]
     lines = [
         "| | Worldline |",

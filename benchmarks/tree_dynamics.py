@@ -11,10 +11,11 @@ joint, and the row says so. Results are compared before anything is timed.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import platform
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from rich.table import Table
 
 import worldline.model as wm
 from benchmarks.pinocchio_models import from_pinocchio, pinocchio_model, to_pinocchio
-from benchmarks.timing import best_of
+from benchmarks.timing import best_of, turns_of
 from worldline._src.step.samples import chain, humanoid
 
 WORLDS = 1024
@@ -46,7 +47,7 @@ def agree(ours: np.ndarray, theirs: np.ndarray, what: str) -> None:
 
 
 def build_loops(folder: Path) -> Path | None:
-    """Pinocchio's loops in C++, or None where they cannot be built."""
+    """Pinocchio's loops in C++, kept in `folder` once they are built; None where they cannot be."""
     prefix = next((p for p in Path(pin.__file__).parents if p.name == "cmeel.prefix"), None)
     compiler = shutil.which("g++") or shutil.which("clang++")
     if prefix is None or compiler is None:
@@ -55,18 +56,23 @@ def build_loops(folder: Path) -> Path | None:
     casadi = importlib.util.find_spec("casadi")
     if casadi is not None and casadi.origin is not None:
         headers.append(Path(casadi.origin).parent / "include" / "eigen3")
-    program, library = folder / "pinocchio_loops", prefix / "lib"
+    source, library = Path(__file__).parent / "pinocchio_loops.cpp", prefix / "lib"
+    words = f"{pin.__version__} {platform.node()} ".encode() + source.read_bytes()
+    program = folder / f"pinocchio_loops_{hashlib.sha256(words).hexdigest()[:12]}"
+    if program.exists():
+        return program
+    folder.mkdir(parents=True, exist_ok=True)
     command = [compiler, "-std=c++17", "-O3", "-DNDEBUG", "-march=native", "-o", str(program)]
     # Pinocchio's joints are a variant of more types than Boost allows by default
     command += ["-DBOOST_MPL_LIMIT_LIST_SIZE=30", "-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS"]
-    command += [str(Path(__file__).parent / "pinocchio_loops.cpp"), *(f"-I{path}" for path in headers)]
+    command += [str(source), *(f"-I{path}" for path in headers)]
     command += [f"-L{library}", "-lpinocchio_default", f"-Wl,-rpath,{library}"]
     made = subprocess.run(command, capture_output=True, text=True, check=False)
     return program if made.returncode == 0 else None
 
 
-def loop_times(program: Path, model: wm.Model, q: np.ndarray) -> dict[str, float]:
-    """Least time of an evaluation in the C++ loops [us]."""
+def loop_times(program: Path, model: wm.Model, q: np.ndarray) -> dict[str, tuple[float, ...]]:
+    """Least and median time of an evaluation in the C++ loops [us]."""
     kinds = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
     lines, number = [f"{model.joint_count} {len(q)}"], {-1: 0}
     for j in range(model.joint_count):
@@ -80,8 +86,8 @@ def loop_times(program: Path, model: wm.Model, q: np.ndarray) -> dict[str, float
     lines += [" ".join(map(repr, row)) for row in q.tolist()]
     text = "\n".join(lines) + "\n"
     done = subprocess.run([str(program)], input=text, capture_output=True, text=True, check=True)
-    least = [float(line.split()[0]) for line in done.stdout.splitlines()]
-    return dict(zip(_LOOPS, least, strict=True))
+    found = [tuple(map(float, line.split())) for line in done.stdout.splitlines()]
+    return dict(zip(_LOOPS, found, strict=True))
 
 
 def call_cost(function: Callable[..., object]) -> float:
@@ -136,24 +142,29 @@ def measure(name: str, model: wm.Model, table: Table, program: Path | None) -> N
         one, lanes = job(lanes=1), job()
         if not np.array_equal(one, lanes):
             raise AssertionError(f"{what}: lanes and one world differ")
-        times = best_of(
+        times = turns_of(
             {
                 "theirs": loops[what],
                 "one": lambda job=job, one=one: job(lanes=1, out=one),
                 "lanes": lambda job=job, lanes=lanes: job(out=lanes),
             }
         )
-        t = {k: x / WORLDS * 1e6 for k, x in times.items()}
+        found = {k: (x.min() / WORLDS * 1e6, np.median(x) / WORLDS * 1e6) for k, x in times.items()}
         if program is not None and what in in_cpp:
             # in turns with ours as far as another process can be
-            t["theirs"] = min(in_cpp[what], loop_times(program, model, q)[what])
+            again = loop_times(program, model, q)[what]
+            found["theirs"] = min(in_cpp[what][0], again[0]), min(in_cpp[what][1], again[1])
         else:
-            t["theirs"] -= cost.get(what, 0.0) * 1e6
+            spent = cost.get(what, 0.0) * 1e6
+            found["theirs"] = found["theirs"][0] - spent, found["theirs"][1] - spent
+        t = {k: x[0] for k, x in found.items()}
         ratios = t["theirs"] / t["one"], t["theirs"] / t["lanes"]
         shown = [
             f"{r:.2f} x ({a:g})" + ("" if r >= a else " [red]below[/red]")
             for r, a in zip(ratios, ASKED[what], strict=True)
         ]
+        middle = [f"{found['theirs'][1] / found[k][1]:.2f}" for k in ("one", "lanes")]
+        shown = [shown[0], middle[0], shown[1], middle[1]]
         label = what if what in in_cpp or what not in cost else f"{what} (Python calls)"
         table.add_row(name, label, f"{t['theirs']:.2f}", f"{t['one']:.2f}", f"{t['lanes']:.2f}", *shown)
 
@@ -163,12 +174,11 @@ def run(console: Console) -> None:
     table = Table(title=f"tree algorithms, microseconds per evaluation, {WORLDS} states, one thread")
     for column in ("model", "algorithm"):
         table.add_column(column)
-    for column in ("Pinocchio", "one world", "lanes", "one / asked", "lanes / asked"):
+    for column in ("Pinocchio", "one world", "lanes", "one / asked", "median", "lanes / asked", "median"):
         table.add_column(column, justify="right")
-    with tempfile.TemporaryDirectory() as folder:
-        program = build_loops(Path(folder))
-        for n in (7, 30, 100, 200):
-            measure(f"chain of {n}", chain(n), table, program)
-            table.add_section()
-        measure("humanoid of 38", humanoid(), table, program)
+    program = build_loops(Path("build") / "benchmarks")
+    for n in (7, 30, 100, 200):
+        measure(f"chain of {n}", chain(n), table, program)
+        table.add_section()
+    measure("humanoid of 38", humanoid(), table, program)
     console.print(table)
