@@ -493,10 +493,9 @@ class Simulation(FixedAttributes):
         self._once = runner.once(self._advance, self._call)
 
     def _make_tables(self, saved: int) -> np.ndarray:
-        """Lay out what is checked after a step; returns what is put back when it diverged.
+        """Lay out what is checked after a step; returns what a diverged one puts back.
 
-        `saved` is the set of arenas for copies beside those that readers want, the state of the start.
-        """
+        `saved`: arenas of copies beside those that readers want, the state of the start."""
         at, sizes = self.model.arenas.offsets, self.model.arenas.sizes
         nq, nv = sizes["nq"], sizes["nv"]
         keep = [
