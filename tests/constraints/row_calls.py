@@ -14,12 +14,18 @@ import numpy as np
 from worldline._src.jit import entry, inline
 from worldline._src.kernels.constraints import active_sets as sets_kernel
 from worldline._src.kernels.constraints import body_pgs as bodies_kernel
+from worldline._src.kernels.constraints import cone_newton as cone_kernel
 from worldline._src.kernels.constraints import delassus as delassus_kernel
 from worldline._src.kernels.constraints import dual_pgs as dual_kernel
 from worldline._src.kernels.constraints import impedance as imp
-from worldline._src.kernels.constraints.active_sets import PlainRows, SetWork
+from worldline._src.kernels.constraints.active_sets import SetWork
 from worldline._src.kernels.constraints.body_pgs import Bodies, BodyContacts
+from worldline._src.kernels.constraints.cone_newton import ConeProblem, ConeWork
 from worldline._src.kernels.constraints.dual_pgs import DualOptions, DualRows, DualWork
+from worldline._src.kernels.constraints.packed_rows import PackedRows, pack_rows, unpack_forces
+from worldline._src.kernels.constraints.rows import CONE, UNILATERAL, Rows
+from worldline._src.kernels.constraints.sparse_hessian import Pattern
+from worldline._src.kernels.constraints.tables import OF_CONTACT, OF_FRICTION
 from worldline._src.scalar.lanes import LANES4
 from worldline._src.scalar.memory import aligned_zeros, matrix, pointer_as, vector
 from worldline._src.scalar.ops import constant
@@ -108,73 +114,179 @@ def dual_pgs(
     return force, taken[0], a
 
 
+class Notes(NamedTuple):
+    """What rows belong to."""
+
+    row_note: np.ndarray
+    row_active: np.ndarray
+
+
+class Problem(NamedTuple):
+    """Rows of the fixed layout, columns for packed ones and scratch; see `packed_rows.py`."""
+
+    rows: Rows
+    notes: Notes
+    mask: np.ndarray
+    packed: PackedRows
+    pattern: Pattern
+    M: np.ndarray
+    H: np.ndarray
+    G: np.ndarray
+    vectors: np.ndarray
+    scratch: np.ndarray
+    done: np.ndarray
+
+
 @inline
-def _solve_sets(rows, n, M, done, work, tries, force, a):
-    return sets_kernel.active_sets(rows, n, M, done, work, tries, force, a)
+def _solve_sets(p, done, tries, force, a):
+    n = p.rows.kind.shape[0]
+    count = pack_rows(p.rows, p.notes, p.mask, n, False, p.M.shape[0], force, p.packed)
+    work = SetWork(p.H, p.vectors, p.scratch[0], p.scratch[1], p.scratch[2])
+    solved = sets_kernel.active_sets(p.packed, count, p.M, p.pattern, done, work, tries, a)
+    unpack_forces(p.packed, p.done, force)
+    return solved
+
+
+@inline
+def _solve_cones(p, guess, tolerance, done, tries, force, a):
+    n = p.rows.kind.shape[0]
+    count = pack_rows(p.rows, p.notes, p.mask, n, True, p.M.shape[0], force, p.packed)
+    work = ConeWork(p.H, p.G, p.vectors, p.scratch[0], p.scratch[1], p.scratch[2])
+    solved = cone_kernel.cone_newton(
+        p.packed, count, ConeProblem(p.M, p.pattern, guess, tolerance), done, work, tries, a
+    )
+    unpack_forces(p.packed, p.done, force)
+    return solved
+
+
+@inline
+def _in_lanes(p):
+    """The same arrays as those of lanes."""
+    n, capacity, nv = p.rows.kind.shape[0], p.packed.J.shape[0], p.M.shape[0]
+    w = pointer_as(p.scratch, LANES4)
+    number = (p.packed.aref, p.packed.D, p.packed.low, p.packed.high, p.packed.force)
+    return Problem(
+        Rows(
+            matrix(pointer_as(p.rows.J, LANES4), 0, n, nv),
+            vector(pointer_as(p.rows.aref, LANES4), 0, n),
+            vector(pointer_as(p.rows.D, LANES4), 0, n),
+            vector(pointer_as(p.rows.bound, LANES4), 0, n),
+            p.rows.kind,
+            p.rows.dim,
+        ),
+        Notes(p.notes.row_note, vector(pointer_as(p.notes.row_active, LANES4), 0, n)),
+        p.mask,
+        PackedRows(
+            matrix(pointer_as(p.packed.J, LANES4), 0, capacity, nv),
+            vector(pointer_as(number[0], LANES4), 0, capacity),
+            vector(pointer_as(number[1], LANES4), 0, capacity),
+            vector(pointer_as(number[2], LANES4), 0, capacity),
+            vector(pointer_as(number[3], LANES4), 0, capacity),
+            vector(pointer_as(number[4], LANES4), 0, capacity),
+            p.packed.column,
+            p.packed.count,
+            p.packed.source,
+            p.packed.end,
+        ),
+        p.pattern,
+        matrix(pointer_as(p.M, LANES4), 0, nv, nv),
+        matrix(pointer_as(p.H, LANES4), 0, nv, nv),
+        matrix(pointer_as(p.G, LANES4), 0, capacity, nv),
+        matrix(pointer_as(p.vectors, LANES4), 0, 6, nv),
+        matrix(w, 0, 3, capacity),
+        vector(pointer_as(p.done, LANES4), 0, 1),
+    )
 
 
 @entry
-def sets_one(J, M, rowed, active, integers, work, H, vectors, tries, force, a, done):
-    n = J.shape[0]
-    first, end, kind = integers[0], integers[1], integers[2]
-    _spans(first, end, J)
-    rows = PlainRows(J, first, end, rowed[0], rowed[1], rowed[2], active, kind)
-    scratch = SetWork(H, vectors, work[0], work[1], work[2])
-    return _solve_sets(rows, n, M, done, scratch, tries, force, a)
+def sets_one(p, tries, force, a, done):
+    tries[1] = _solve_sets(p, done, tries, force, a)
 
 
 @entry
-def sets_lanes(J, M, rowed, active, integers, work, H, vectors, tries, force, a, done):
-    n, nv = J.shape[0], J.shape[1]
-    first, end, kind = integers[0], integers[1], integers[2]
-    _spans(first, end, J)
-    x, w = pointer_as(rowed, LANES4), pointer_as(work, LANES4)
-    rows = PlainRows(
-        matrix(pointer_as(J, LANES4), 0, n, nv),
-        first,
-        end,
-        vector(x, 0, n),
-        vector(x, n, n),
-        vector(x, 2 * n, n),
-        vector(pointer_as(active, LANES4), 0, n),
-        kind,
-    )
-    scratch = SetWork(
-        matrix(pointer_as(H, LANES4), 0, nv, nv),
-        matrix(pointer_as(vectors, LANES4), 0, 2, nv),
-        vector(w, 0, n),
-        vector(w, n, n),
-        vector(w, 2 * n, n),
-    )
+def sets_lanes(p, tries, force, a, done):
     taken = vector(pointer_as(tries, LANES4), 0, 2)
-    taken[1] = _solve_sets(
-        rows,
-        n,
-        matrix(pointer_as(M, LANES4), 0, nv, nv),
-        constant(done, taken[0]),
-        scratch,
-        taken,
-        vector(pointer_as(force, LANES4), 0, n),
-        vector(pointer_as(a, LANES4), 0, nv),
+    n, nv = p.rows.kind.shape[0], p.M.shape[0]
+    x, y = vector(pointer_as(force, LANES4), 0, n), vector(pointer_as(a, LANES4), 0, nv)
+    taken[1] = _solve_sets(_in_lanes(p), constant(done, taken[0]), taken, x, y)
+
+
+@entry
+def cones_one(p, guess, tolerance, tries, force, a, done):
+    tries[1] = _solve_cones(p, guess, tolerance, done, tries, force, a)
+
+
+@entry
+def cones_lanes(p, guess, tolerance, tries, force, a, done):
+    taken = vector(pointer_as(tries, LANES4), 0, 2)
+    n, nv = p.rows.kind.shape[0], p.M.shape[0]
+    x, y = vector(pointer_as(force, LANES4), 0, n), vector(pointer_as(a, LANES4), 0, nv)
+    start = vector(pointer_as(guess, LANES4), 0, nv)
+    taken[1] = _solve_cones(
+        _in_lanes(p), start, constant(tolerance, taken[0]), constant(done, taken[0]), taken, x, y
     )
-    return 0.0
+
+
+def _packing(kind, dim, J, M, D, aref, bound, active, done):
+    """A problem with room for its packed rows; arrays of four worlds have them as their last axis."""
+    n, nv = J.shape[:2]
+    tail, capacity = aref.shape[1:], (n + 3) // 4 * 4 + 4
+    rows = Rows(
+        aligned(J),
+        aligned(aref),
+        aligned(D),
+        aligned(bound),
+        np.array(kind, np.int64),
+        np.broadcast_to(dim, n).astype(np.int64),
+    )
+    packed = PackedRows(
+        aligned(np.zeros((capacity, nv, *tail))),
+        *(aligned(np.zeros((capacity, *tail))) for _ in range(5)),
+        np.zeros((capacity, nv), np.int64),
+        np.zeros(capacity, np.int64),
+        np.zeros((capacity, 8), np.int64),
+        np.array([0, 0, 0, 0, 0, tail[0] if tail else 1, *([0] * 8)]),
+    )
+    # rows of one sign are those of contacts
+    note = np.zeros((n, 2), np.int64)
+    note[:, 0] = np.where((rows.kind == UNILATERAL) | (rows.kind == CONE), OF_CONTACT, OF_FRICTION)
+    used = np.abs(np.reshape(J, (n, nv, -1))).max(axis=2) > 0.0
+    mask = np.array([sum(1 << int(d) for d in np.flatnonzero(row)) for row in used])
+    pattern = Pattern(
+        np.zeros((nv, nv), np.int64),
+        np.zeros(nv, np.int64),
+        np.zeros(nv, np.int64),
+        np.arange(nv) - 1,
+    )
+    return Problem(
+        rows,
+        Notes(note, aligned(active)),
+        mask,
+        packed,
+        pattern,
+        aligned(M),
+        *(aligned(np.zeros((*shape, nv, *tail))) for shape in ((nv,), (capacity,), (6,))),
+        aligned(np.zeros((3, capacity, *tail))),
+        aligned(np.full((1, *tail), done)),
+    )
 
 
 def active_sets(kind, J, M, D, aref, bound, active, smooth, guess, done=0.0):
     """Forces, accelerations, 1 where solved, systems taken; one world, or four when aref has a second axis."""
-    n, nv = J.shape[:2]
-    tail = (LANES,) if np.ndim(aref) == 2 else ()
-    rowed = aligned(np.stack([aref, D, bound]))
-    work, H = aligned(np.zeros((3, n, *tail))), aligned(np.zeros((nv, nv, *tail)))
-    vectors, tries = aligned(np.zeros((2, nv, *tail))), aligned(np.zeros((2, *tail)))
-    force, a = aligned(guess), aligned(smooth)
-    integers = np.zeros((3, n), np.int64)
-    integers[2] = kind
-    call = sets_lanes if tail else sets_one
-    solved = call(
-        aligned(J), aligned(M), rowed, aligned(active), integers, work, H, vectors, tries, force, a, done
-    )
-    return force, a, tries[1] if tail else np.float64(solved), tries[0]
+    p, tail = _packing(kind, 0, J, M, D, aref, bound, active, done), np.shape(aref)[1:]
+    tries, force, a = aligned(np.zeros((2, *tail))), aligned(guess), aligned(smooth)
+    (sets_lanes if tail else sets_one)(p, tries, force, a, done)
+    return force, a, tries[1], tries[0]
+
+
+def cone_newton(kind, dim, J, M, D, aref, bound, active, smooth, guess, done=0.0, tolerance=1e-9):
+    """The same for rows with elliptic cones."""
+    p, tail = _packing(kind, dim, J, M, D, aref, bound, active, done), np.shape(aref)[1:]
+    tries, force, a = aligned(np.zeros((2, *tail))), aligned(guess), aligned(smooth)
+    pull = np.moveaxis(np.einsum("kd...,k...->d...", J, guess * active), 0, -1)[..., None]
+    answer = np.moveaxis(np.linalg.solve(np.moveaxis(M, (0, 1), (-2, -1)), pull)[..., 0], -1, 0)
+    (cones_lanes if tail else cones_one)(p, aligned(answer), tolerance, tries, force, a, done)
+    return force, a, tries[1], tries[0]
 
 
 @entry

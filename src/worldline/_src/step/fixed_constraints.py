@@ -16,6 +16,8 @@ from worldline._src.collision.run import run_stages
 from worldline._src.errors import CapabilityError
 from worldline._src.kernels.broadphase.every_pair import every_pair
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.constraints.fixed_solve import CONES, NO_NEWTON, PLAIN_ROWS
+from worldline._src.kernels.constraints.packed_rows import GROUP, MOST_COLUMNS
 from worldline._src.kernels.drives import VELOCITY
 from worldline._src.kernels.narrowphase.dispatch import pair_family
 from worldline._src.kernels.narrowphase.lanes import (
@@ -25,6 +27,7 @@ from worldline._src.kernels.narrowphase.lanes import (
 from worldline._src.kernels.narrowphase.tables import BOX, CAPSULE, PAIRS, PLANE, SKIP, SPHERE, SURFACE
 from worldline._src.kernels.transmissions import LINEAR
 from worldline._src.model.model import Model
+from worldline._src.scalar.packed import padded
 from worldline._src.scene.options import SimulateOption
 from worldline._src.spatial.poses import Array
 from worldline._src.step.collision_rows import body_rows, excluded_keys, shape_rows
@@ -37,9 +40,6 @@ from worldline._src.step.step_table import StepPlan, in_line, sensor_stages
 
 MOST_ROWS = 8192
 """Rows that a fixed layout may have; their Jacobian is dense."""
-
-MOST_COLUMNS = 48
-"""Degrees of freedom up to which Newton's method is tried; it factors a matrix of them."""
 
 _LOOSEST, _FEWEST, _ROUGHEST = 0.01, 3, 0.1
 """Tolerance of Newton's method, steps and tolerance of its line search: beyond them a World stops where lanes
@@ -56,6 +56,9 @@ _LANES = (
     "limits",
     "hard_limits",
     "speed_limits",
+    "hard_contacts",
+    "newton_rows",
+    "newton_cones",
     "actuators",
     "activations",
     "implicit",
@@ -131,7 +134,12 @@ class FixedConstraints(Constraints):
                 f"may need {most}: leave out pairs that need not touch, or step worlds one at a time"
             )
         none = dict.fromkeys(("npgs", "npgs3", "nlcp", "nlcp2", "nbucket", "nmass"), 0)
-        self.sizes |= none | {"ncontact": len(rows), "nrow": most, "nfixed": most}
+        self.sizes |= none | {
+            "ncontact": len(rows),
+            "nrow": most,
+            "nfixed": most,
+            "npack": padded(most) + GROUP,
+        }
         width = self.sizes["width"]
         self.sizes |= {"njacobian": most * width, "nsquare": width * width}
         self.sizes["nkept"] = kept + int(rows.sum())
@@ -218,7 +226,12 @@ class FixedConstraints(Constraints):
     def plan(self, multibody: StepPlan, *, damped: bool, speeds: bool) -> StepPlan:
         """What a step has to do beside what the multibodies need."""
         made = super().plan(multibody, damped=damped, speeds=speeds)
-        return made._replace(single_pairs=self.single is not None)
+        method = self.column.option[t.NEWTON_STEPS]
+        return made._replace(
+            single_pairs=self.single is not None,
+            newton_rows=bool(method == PLAIN_ROWS),
+            newton_cones=bool(method == CONES),
+        )
 
     def _refuse(self) -> None:
         """Raise for what a fixed layout does not have."""
@@ -287,8 +300,9 @@ class FixedConstraints(Constraints):
         numbers[t.SWEEPS] = self._sweeps
         numbers[t.SPEED_TOLERANCE] = self._tolerance * numbers[t.GRAVITY]
         numbers[t.COLD] = float(self.option.disable_warm_start)
-        newton = self.asked is not SolverMethod.SEQUENTIAL_IMPULSE and self._is_plain()
-        numbers[t.NEWTON_STEPS] = float(newton and nv <= MOST_COLUMNS and bool(mobile.all()))
+        newton = self.asked is not SolverMethod.SEQUENTIAL_IMPULSE
+        served = newton and nv <= MOST_COLUMNS and bool(mobile.all())
+        numbers[t.NEWTON_STEPS] = float(self._newton() if served else NO_NEWTON)
 
     @property
     def solver(self) -> SolverMethod:
@@ -296,10 +310,13 @@ class FixedConstraints(Constraints):
         newton = self.column.option[t.NEWTON_STEPS] > 0.0
         return SolverMethod.NEWTON if newton else SolverMethod.SEQUENTIAL_IMPULSE
 
-    def _is_plain(self) -> bool:
-        """Whether no contact can be a cone or obey Coulomb's law, so that rows are springs with bounds."""
+    def _newton(self) -> int:
+        """The Newton's method that serves all rows: springs with bounds, or cones as well."""
         column = self.column
         condim = np.concatenate([column.shape_condim, column.pair_condim, [1]])
+        if (condim == 1).all():
+            return PLAIN_ROWS
         kinds = np.concatenate([column.shape_law[:, t.KIND], column.pair_law[:, t.KIND]])
-        convex = column.option[t.ELLIPTIC] == 0.0 and bool((kinds == t.IMPEDANCE).all())
-        return convex or bool((condim == 1).all())
+        if not (kinds == t.IMPEDANCE).all():
+            return NO_NEWTON
+        return CONES if column.option[t.ELLIPTIC] != 0.0 else PLAIN_ROWS

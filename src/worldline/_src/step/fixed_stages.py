@@ -8,7 +8,7 @@ are no islands and that all worlds share one list of rows.
 
 from __future__ import annotations
 
-from worldline._src.jit import stage
+from worldline._src.jit import inline, stage
 from worldline._src.kernels.constraints import fixed_solve as solving
 from worldline._src.kernels.constraints.implicit_damping import damp_all
 from worldline._src.kernels.constraints.tables import (
@@ -26,9 +26,11 @@ from worldline._src.kernels.constraints.tables import (
     limit_view,
     link_view,
     motion_view,
+    packed_view,
     row_note_view,
     row_view,
     speed_view,
+    weight_view,
     work_view,
 )
 from worldline._src.kernels.narrowphase import tables as collision
@@ -56,40 +58,123 @@ def begin_fixed_rows(m, c, args, d):
         island_v[k] = v[k]
 
 
-@stage
-def solve_fixed_rows(m, c, args, d):
-    """M, L, a, rows -> a with constraints, forces for the next step."""
-    tm, tc, td = trees_of(args, d)
-    link, frames = link_view(m, c, args, d), contact_frame_view(m, c, args, d)
-    n = link.counter[ROWS]
-    contact_id = frames.contact_row
+@inline
+def _rows_at(m, c, args, d):
+    """The rows of a step and all that solving them needs."""
+    return solving.FixedRows(
+        row_view(m, c, args, d),
+        row_note_view(m, c, args, d),
+        contact_frame_view(m, c, args, d),
+        dual_view(m, c, args, d),
+        packed_view(m, c, args, d),
+        work_view(m, c, args, d),
+        fixed_bounce_view(m, c, args, d),
+    )
+
+
+@inline
+def _layout_at(m, c, args, d):
+    """What rows belong to."""
+    contact_id = contact_frame_view(m, c, args, d).contact_row
     if args[COLLISION_M] != 0:
         hm, ha = address_as(args[COLLISION_M], int64), address_as(args[COLLISION_ARGS], int64)
         contact_id = matrix(ha, hm[_CONTACT_ID], hm[_NCONTACT], 6)
     limit = limit_view(m, c, args, d)
-    solving.solve_fixed_rows(
-        chain_view(tm, tc, td),
-        mass_view(tm, tc, td),
-        solving.Layout(
-            contact_id,
-            friction_view(m, c, args, d).friction_dof,
-            limit.limit_dof,
-            limit.limit_kind,
-            speed_view(m, c, args, d).speed_dof,
-        ),
+    return solving.Layout(
+        contact_id,
+        friction_view(m, c, args, d).friction_dof,
+        limit.limit_dof,
+        limit.limit_kind,
+        speed_view(m, c, args, d).speed_dof,
+        weight_view(m, c, args, d).body_link,
+    )
+
+
+@stage
+def begin_fixed_solve(m, c, args, d):
+    """rows, kept forces -> guesses of forces."""
+    tm, tc, td = trees_of(args, d)
+    link = link_view(m, c, args, d)
+    solving.begin_solve(
+        _layout_at(m, c, args, d),
         link.option,
-        link.own_option[SPEED_TOLERANCE],
+        link.counter[ROWS],
+        operand_view(tm, tc, td).a,
+        _rows_at(m, c, args, d),
+    )
+
+
+@stage
+def newton_fixed_rows(m, c, args, d):
+    """M, a, plain rows -> a with constraints and their forces, where Newton's method finds them."""
+    tm, tc, td = trees_of(args, d)
+    n = link_view(m, c, args, d).counter[ROWS]
+    a = operand_view(tm, tc, td).a
+    solving.newton_plain(
+        chain_view(tm, tc, td),
+        _layout_at(m, c, args, d),
+        mass_view(tm, tc, td),
         n,
-        solving.FixedRows(
-            row_view(m, c, args, d),
-            row_note_view(m, c, args, d),
-            frames,
-            dual_view(m, c, args, d),
-            work_view(m, c, args, d),
-            fixed_bounce_view(m, c, args, d),
-        ),
+        _rows_at(m, c, args, d),
+        a,
+    )
+
+
+@stage
+def newton_fixed_cones(m, c, args, d):
+    """M, L, a, rows with cones -> a with constraints and their forces, where Newton's method finds them."""
+    tm, tc, td = trees_of(args, d)
+    link = link_view(m, c, args, d)
+    solving.newton_cones(
+        chain_view(tm, tc, td),
+        _layout_at(m, c, args, d),
+        mass_view(tm, tc, td),
+        link.own_option[SPEED_TOLERANCE],
+        link.counter[ROWS],
+        _rows_at(m, c, args, d),
         operand_view(tm, tc, td).a,
     )
+
+
+@stage
+def sweep_fixed_rows(m, c, args, d):
+    """L, a, rows -> a with constraints and their forces, in worlds that are not solved."""
+    tm, tc, td = trees_of(args, d)
+    link = link_view(m, c, args, d)
+    solving.sweep_rows(
+        chain_view(tm, tc, td),
+        mass_view(tm, tc, td),
+        link.option,
+        link.own_option[SPEED_TOLERANCE],
+        link.counter[ROWS],
+        _rows_at(m, c, args, d),
+        operand_view(tm, tc, td).a,
+    )
+
+
+@stage
+def begin_fixed_restitution(m, c, args, d):
+    """a, forces -> worlds that gain energy, to be solved without restitution."""
+    tm, tc, td = trees_of(args, d)
+    link, a = link_view(m, c, args, d), operand_view(tm, tc, td).a
+    made, layout = _rows_at(m, c, args, d), _layout_at(m, c, args, d)
+    solving.begin_restitution(layout, link.option, link.counter[ROWS], made, a)
+
+
+@stage
+def end_fixed_restitution(m, c, args, d):
+    """a, forces with and without restitution -> those between that gain no energy."""
+    tm, tc, td = trees_of(args, d)
+    link, a = link_view(m, c, args, d), operand_view(tm, tc, td).a
+    made, layout = _rows_at(m, c, args, d), _layout_at(m, c, args, d)
+    solving.end_restitution(layout, link.option, link.counter[ROWS], made, a)
+
+
+@stage
+def end_fixed_solve(m, c, args, d):
+    """forces -> forces for the next step."""
+    n = link_view(m, c, args, d).counter[ROWS]
+    solving.end_solve(_layout_at(m, c, args, d), n, _rows_at(m, c, args, d))
 
 
 damp_fixed = constraint_stage.of(

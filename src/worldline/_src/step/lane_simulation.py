@@ -26,6 +26,7 @@ from worldline._src.errors import (
 )
 from worldline._src.jit import Stage
 from worldline._src.kernels.constraints import tables as t
+from worldline._src.kernels.constraints.packed_rows import LANES
 from worldline._src.model.checks import positive_number, whole_numbers
 from worldline._src.model.compile import constant_views
 from worldline._src.model.model import Model
@@ -83,7 +84,6 @@ from worldline._src.step.user_elements import UserElements
 
 _FROZEN = "the world is frozen as it was before it"
 
-
 Chunk = Callable[[int, int, int], None]
 """Work on worlds: the first, the one behind the last, and the number of steps."""
 Share = Callable[[Chunk, int, int, int], None]
@@ -105,11 +105,10 @@ class LaneSimulation(FixedAttributes):
     and of them and boxes on planes, are found in lanes, those of other convex shapes world by world. Surfaces
     of triangles, equalities, tendons and springs between bodies are refused with a `CapabilityError` that
     names them, and so is what else a scene may ask for and a fixed layout does not have: sweeps against slip,
-    sleep, prescribed joints, servos, the variational family. Rows are those of `Simulation`. Where all of
-    them are springs with bounds (pyramids of the impedance model, limits, friction) and there are no more
-    than 48 degrees of freedom, Newton's method solves them; others, and what it cannot, projected
-    Gauss-Seidel. Both start from the forces of the last step. Hard contacts are solved once a step, so what
-    pushes overlap apart stays in the velocity.
+    sleep, prescribed joints, servos, the variational family. Rows are those of `Simulation`. Where contacts
+    are of the impedance model (pyramids or elliptic cones) and there are no more than 62 degrees of freedom,
+    Newton's method solves them; others, and what it cannot, projected Gauss-Seidel. Both start from the
+    forces of the last step. Hard contacts are solved once a step: what pushes overlap apart stays in `v`.
 
     The arrays below are the state and what drives it; write them at any time. Assignment writes into them.
     Everything that makes the next step is in `q`, `v`, `activation` and `kept`. Parameters are those the
@@ -326,10 +325,11 @@ class LaneSimulation(FixedAttributes):
 
         # constants that worlds do not have of their own are shared by all groups
         constants = spread if self._own.any else lambda numbers: numbers
-        trees, constant = spread(self._data), constants(self._constant)
-        args, rows = block.args.copy(), spread(block.d)
-        sets = [(self._index, constant, WITH_GRAVITY, trees), (block.m, constants(block.c), args, rows)]
+        trees, constant, args = spread(self._data), constants(self._constant), block.args.copy()
+        rows = block.m, constants(block.c), args, spread(block.d)
+        sets = [(self._index, constant, WITH_GRAVITY, trees), rows]
         args[t.TREE_C], args[t.TREE_D] = address_of(constant), address_of(trees)
+        args[block.m[t.TABLE.entry["packed_end"]] + LANES] = width
         if collision is not None:
             own, found = collision.args.copy(), spread(collision.d)
             args[t.COLLISION_ARGS], args[t.COLLISION_D] = address_of(own), address_of(found)
@@ -563,7 +563,7 @@ class LaneSimulation(FixedAttributes):
         "sequential-impulse" for projected Gauss-Seidel alone.
 
         Sequential impulses run where the scene asks for them, and where Newton's method in lanes cannot serve
-        the model: cones, Coulomb's law, more than 48 degrees of freedom, prescribed motion.
+        the model: Coulomb's law, more than 62 degrees of freedom, prescribed motion.
         """
         swept = self.constraints.solver is SolverMethod.SEQUENTIAL_IMPULSE
         return "sequential-impulse" if swept else "newton"

@@ -151,6 +151,10 @@ class StepPlan(NamedTuple):
     restitution: bool = False
     """Contacts bounce."""
     hard_contacts: bool = False
+    newton_rows: bool = False
+    """Newton's method solves rows of the fixed layout: plain ones,"""
+    newton_cones: bool = False
+    """or rows with elliptic cones."""
     no_slip: bool = False
     """Sweeps against slip after the solve."""
     controllers: bool = False
@@ -283,6 +287,18 @@ def _contacts(when: str) -> tuple[Row, ...]:
     )
 
 
+def _fixed_solve(when: str) -> tuple[Row, ...]:
+    """Solve the rows of the fixed layout in worlds that are not solved yet."""
+    return (
+        Row(_E, fixed.newton_fixed_rows, _C, f"{when} and newton_rows", "constraints",
+            "rows, mass matrix, constraint forces", "a, constraint forces"),
+        Row(_E, fixed.newton_fixed_cones, _C, f"{when} and newton_cones", "constraints",
+            "rows, mass matrix, constraint forces", "a, constraint forces"),
+        Row(_E, fixed.sweep_fixed_rows, _C, when, "constraints",
+            "rows, mass matrix, constraint forces", "a, constraint forces"),
+    )
+
+
 TABLE: tuple[Row, ...] = (
     Row(_B, user.controller_kernels, _U, "controller_kernels", "forces", "q, v", "commands, controls"),
     Row(_B, user.call_controllers, _U, "controllers", "forces", "q, v", "commands, controls", pauses=True),
@@ -386,7 +402,8 @@ TABLE: tuple[Row, ...] = (
         "link poses, composite inertias", "mass matrix", _ISLANDS, t.MASS_LINK),
     Row(_E, i.gather_mass, _C, "rows and implicit and not fixed", "dynamics",
         "mass matrix", "mass matrix", _ISLANDS, t.MASS_LINK),
-    Row(_E, trees.factor_mass_matrix, _M, "rows and fixed", "dynamics", "mass matrix", "mass matrix"),
+    Row(_E, trees.factor_mass_matrix, _M, "rows and fixed and not newton_rows", "dynamics",
+        "mass matrix", "mass matrix"),
     Row(_E, s.solve_rows, _C, "rows and not fixed", "constraints",
         "rows, mass matrix, solver guess", "a, constraint forces", _ISLANDS, t.SOLVE_LINK),
     Row(_E, i.solve_free_bodies, _C, "impulses and rows and not fixed", "constraints",
@@ -403,8 +420,15 @@ TABLE: tuple[Row, ...] = (
         "rows, constraint forces", "a, constraint forces", _ISLANDS, t.RESTITUTION_LINK),
     Row(_E, remove_slip_of_island, _C, "no_slip and rows and not fixed", "constraints",
         "rows, constraint forces", "a, constraint forces", _ISLANDS, t.SLIP_LINK),
-    Row(_E, fixed.solve_fixed_rows, _C, "rows and fixed", "constraints",
-        "rows, mass matrix, kept forces", "a, constraint forces, kept forces"),
+    Row(_E, fixed.begin_fixed_solve, _C, "rows and fixed", "constraints",
+        "rows, a, kept forces", "constraint forces"),
+    *_fixed_solve("rows and fixed"),
+    Row(_E, fixed.begin_fixed_restitution, _C, "hard_contacts and rows and fixed", "constraints",
+        "rows, constraint forces, a", "a"),
+    *_fixed_solve("hard_contacts and rows and fixed"),
+    Row(_E, fixed.end_fixed_restitution, _C, "hard_contacts and rows and fixed", "constraints",
+        "rows, constraint forces, a", "a, constraint forces"),
+    Row(_E, fixed.end_fixed_solve, _C, "rows and fixed", "constraints", "constraint forces", "kept forces"),
     Row(_E, p.solve_velocities, _C, "split and rows", "constraints",
         "islands, contacts, link poses, anchors, tendons, q, v, a, smooth a, solver guess",
         "a, rows, mass matrix, constraint forces, position correction"),

@@ -15,7 +15,20 @@ class FixedColumns(Columns):
     tree_label: Numbers = numbers("ntree", doc="Lowest tree of its island; see fixed_restitution.py.")
     contact_kept: Integers = index("ncontact", doc="Where the forces of a contact are kept.")
     row_coulomb: Integers = integers("nfixed", doc="1 for the first row of a cone that obeys Coulomb's law.")
-    K: Numbers = numbers("nfixed", "width", doc="Accelerations by unit forces of rows.")
+    K: Numbers = numbers(
+        "npack", "width", doc="Accelerations by unit forces of rows; weighted rows of Newton's method."
+    )
+    packed_J: Numbers = numbers("npack", "width", doc="Rows packed world by world; see packed_rows.py.")
+    packed: Numbers = numbers(8, "npack", doc="Their numbers: see PackedView.")
+    row_mask: Integers = integers("nfixed", doc="Columns of a row as bits.")
+    packed_column: Integers = integers("npack", "width", doc="Columns of packed rows,")
+    packed_count: Integers = integers("npack", doc="how many there are,")
+    packed_source: Integers = integers("npack", 8, doc="and the rows they come from, by world.")
+    packed_end: Integers = integers(15, doc="Where kinds of packed rows end; lanes.")
+    H_column: Integers = integers("width", "width", doc="Columns of the matrix of Newton's method,")
+    H_count: Integers = integers("width", doc="how many there are in a row,")
+    H_mask: Integers = integers("width", doc="and the same as bits.")
+    solving: Numbers = numbers(2, doc="1 where a step is solved; systems and sweeps so far.")
     dual: Numbers = numbers(4, "nfixed", doc="Regularizer, diagonal of the matrix, step, force.")
     dual_block: Numbers = numbers("nfixed", 6, doc="Blocks of cones.")
     dual_local: Numbers = numbers(24, doc="Scratch of one cone.")
@@ -46,8 +59,24 @@ class DualView(NamedTuple):
     body_tree: Integers
     tree_dof: Integers
     K: Numbers
+    solving: Numbers
     dual: Numbers
     dual_block: Numbers
     dual_local: Numbers
     kept: Numbers
     sweeps: Numbers
+
+
+class PackedView(NamedTuple):
+    """Rows packed world by world; rows of `packed`: aref, D, bounds, force, three of scratch."""
+
+    packed_J: Numbers
+    packed: Numbers
+    row_mask: Integers
+    packed_column: Integers
+    packed_count: Integers
+    packed_source: Integers
+    packed_end: Integers
+    H_column: Integers
+    H_count: Integers
+    H_mask: Integers

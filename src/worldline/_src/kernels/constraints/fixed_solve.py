@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Solve the rows of several worlds at once: from rows to accelerations.
 
-Rows of models without cones are tried by Newton's method (`active_sets.py`); worlds it does not solve, cones,
-and contacts that obey Coulomb's law go to projected Gauss-Seidel (`dual_pgs.py`). Which of them is an option,
-not a matter of the rows at hand: a world must not be solved otherwise because of those in other lanes.
+Newton's method tries first: over active sets for plain rows (`active_sets.py`), with a line search for
+elliptic cones (`cone_newton.py`). Worlds it does not solve, and contacts that obey Coulomb's law, go to
+projected Gauss-Seidel (`dual_pgs.py`). Which of them is an option, not a matter of the rows at hand: a world
+must not be solved otherwise because of those in other lanes.
 
 There are no islands: which trees touch is different in every world. All rows stand in one list, the same for
 all worlds, that holds what any of them needs; `row_active` says where a row counts. A row spans the trees it
@@ -20,10 +21,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from worldline._src.jit import inline, kernel
-from worldline._src.kernels.constraints.active_sets import PlainRows, SetWork, active_sets
+from worldline._src.kernels.constraints.active_sets import SetWork, active_sets
+from worldline._src.kernels.constraints.cone_newton import ConeProblem, ConeWork, cone_newton
 from worldline._src.kernels.constraints.dual_pgs import DualOptions, DualRows, DualWork, dual_pgs
 from worldline._src.kernels.constraints.fixed_restitution import blend, gaining_worlds, take_restitution
 from worldline._src.kernels.constraints.islands import tree_of
+from worldline._src.kernels.constraints.packed_rows import PackedRows, pack_rows, unpack_forces
+from worldline._src.kernels.constraints.sparse_hessian import Pattern, add_row_forces
 from worldline._src.kernels.constraints.tables import (
     BOUNCED,
     BOUNCES,
@@ -33,11 +37,17 @@ from worldline._src.kernels.constraints.tables import (
     OF_FRICTION,
     OF_LIMIT,
     SWEEPS,
+    TAKEN,
 )
+from worldline._src.kernels.mass_factor import factor
 from worldline._src.scalar.ops import any_of, constant, maximum, where
 
 # rows of `dual`
 _R, _DIAGONAL, _STEP, _FORCE = range(4)
+NO_NEWTON, PLAIN_ROWS, CONES = range(3)
+"""Newton's method in lanes: none, over active sets of plain rows, with a line search for elliptic cones."""
+# numbers of `solving`
+_SOLVED, _TRIES = range(2)
 
 
 class Layout(NamedTuple):
@@ -48,15 +58,18 @@ class Layout(NamedTuple):
     limit_dof: Any
     limit_kind: Any
     speed_dof: Any
+    body_link: Any
 
 
 class FixedRows(NamedTuple):
-    """The rows of a step, what they belong to, frames of contacts, columns of solving, scratch, bounces."""
+    """The rows of a step, what they belong to, frames of contacts, columns of solving, packed rows, scratch,
+    bounces."""
 
     rows: Any
     notes: Any
     frames: Any
     dual: Any
+    packed: Any
     work: Any
     bounce: Any
 
@@ -186,89 +199,188 @@ def _find_spans(layout, made, n):
         dual.row_first[r], dual.row_end[r] = first, end
 
 
-@inline
-def _newton(made, n, M, idle, a_io):
-    """Plain rows by Newton's method; returns 1 for worlds that are solved."""
-    rows, dual, work = made.rows, made.dual, made.work
-    plain = PlainRows(
-        rows.J,
-        dual.row_first,
-        dual.row_end,
-        rows.aref,
-        rows.D,
-        rows.bound,
-        made.notes.row_active,
-        rows.kind,
-    )
-    scratch = SetWork(work.H, work.vectors, dual.dual[_DIAGONAL], dual.dual[_STEP], dual.dual[_R])
-    return active_sets(plain, n, M, idle, scratch, dual.sweeps, dual.dual[_FORCE], a_io)
+@kernel
+def begin_solve(layout, option, n, a, made_io):
+    """Guesses, columns and laws of `n` rows; worlds without rows are solved."""
+    solving, zero = made_io.dual.solving, constant(0.0, a[0])
+    solving[_SOLVED], solving[_TRIES] = zero + 1.0, zero
+    if n > 0:
+        if made_io.bounce.counter[BOUNCED] & BOUNCES != 0:
+            for d in range(a.shape[0]):
+                made_io.bounce.a_smooth[d] = a[d]
+        _guess(layout, made_io, n, option[COLD] != 0.0, made_io.dual.dual[_FORCE])
+        _mark_coulomb(made_io, n)
+        _find_spans(layout, made_io, n)
+        solving[_SOLVED] = _idle(made_io, n)
 
 
 @inline
-def _gauss_seidel(dof, L, made, n, option, tolerance, solved, a_io):
-    """Worlds that are not solved, by sweeps; returns 1 for those that did not converge."""
-    rows, dual = made.rows, made.dual
-    first, end, K = dual.row_first, dual.row_end, dual.K
+def _chain_mask(dof, link):
+    """Columns that move a link, as bits."""
+    mask = 0
+    if link > 0:
+        d = dof.link_last[link]
+        while d >= 0:
+            mask |= 1 << d
+            d = dof.dof_parent[d]
+    return mask
+
+
+@inline
+def _find_masks(dof, layout, made, n):
+    """The columns of every row, as bits."""
+    mask, notes, dual = made.packed.row_mask, made.notes, made.dual
     for r in range(n):
-        for d in range(first[r], end[r]):
-            K[r, d] = rows.J[r, d]
-        dual.dual[_R, r] = 1.0 / rows.D[r]
-        _respond(dof, L, first[r], end[r], K[r])
-    problem = DualRows(
-        rows.J,
-        K,
-        first,
-        end,
-        rows.aref,
-        dual.dual[_R],
-        rows.bound,
-        made.notes.row_active,
-        rows.kind,
-        rows.dim,
-        dual.row_coulomb,
-    )
-    work = DualWork(dual.dual[_DIAGONAL], dual.dual[_STEP], dual.dual_block, dual.dual_local)
-    options = DualOptions(tolerance, int(option[SWEEPS]), solved)
-    return dual_pgs(problem, n, options, work, dual.sweeps, dual.dual[_FORCE], a_io)
+        note, k = notes.row_note[r, 0], notes.row_note[r, 1]
+        found = 0
+        if note == OF_CONTACT:
+            first = made.frames.contact_row[k, 0]
+            if r > first:
+                found = mask[first]
+            else:
+                found = _chain_mask(dof, layout.body_link[layout.contact_id[k, 2]])
+                found |= _chain_mask(dof, layout.body_link[layout.contact_id[k, 3]])
+        elif note == OF_FRICTION:
+            found = 1 << layout.friction_dof[k]
+        elif note == OF_LIMIT and layout.limit_kind[k] == 0:
+            found = 1 << layout.limit_dof[k]
+        else:
+            for d in range(dual.row_first[r], dual.row_end[r]):
+                found |= 1 << d
+        mask[r] = found
 
 
 @inline
-def _solve(dof, mass, option, tolerance, n, done, made_io, a_io):
-    """Forces and accelerations of worlds that are not done, from guesses and smooth accelerations."""
-    sweeps, solved, tries = made_io.dual.sweeps, done, constant(0.0, done)
-    if option[NEWTON_STEPS] > 0.0:
-        solved = _newton(made_io, n, mass.M, done, a_io)
-        tries = sweeps[0]
-    if any_of(solved < 0.5):
-        left = _gauss_seidel(dof, mass.L, made_io, n, option, tolerance, solved, a_io)
-        sweeps[1] = sweeps[1] + left
-        tries = tries + sweeps[0]
-    return tries
+def _packed(made):
+    """Packed rows as Newton's method wants them."""
+    packed, numbers = made.packed, made.packed.packed
+    return PackedRows(
+        packed.packed_J,
+        numbers[0],
+        numbers[1],
+        numbers[2],
+        numbers[3],
+        numbers[4],
+        packed.packed_column,
+        packed.packed_count,
+        packed.packed_source,
+        packed.packed_end,
+    )
+
+
+@inline
+def _pattern(dof, made):
+    """Room for the pattern of H."""
+    return Pattern(made.packed.H_column, made.packed.H_count, made.packed.H_mask, dof.dof_parent)
+
+
+@inline
+def _pack(dof, layout, made, n, cones, columns):
+    """Pack `n` rows; returns the count of packed ones."""
+    _find_masks(dof, layout, made, n)
+    force, mask = made.dual.dual[_FORCE], made.packed.row_mask
+    return pack_rows(made.rows, made.notes, mask, n, cones, columns, force, _packed(made))
 
 
 @kernel
-def solve_fixed_rows(dof, mass, layout, option, tolerance, n, made_io, a_io):
-    """Accelerations that satisfy `n` rows, from the smooth ones in a_io.
+def newton_plain(dof, layout, mass, n, made_io, a_io):
+    """Plain rows by Newton's method over active sets, in worlds that are not solved yet."""
+    dual = made_io.dual
+    solving, work, numbers = dual.solving, made_io.work, made_io.packed.packed
+    done = solving[_SOLVED]
+    if any_of(done < 0.5):
+        count = _pack(dof, layout, made_io, n, False, a_io.shape[0])
+        packed, pattern = _packed(made_io), _pattern(dof, made_io)
+        scratch = SetWork(work.H, work.vectors, numbers[5], numbers[6], numbers[7])
+        solved = active_sets(packed, count, mass.M, pattern, done, scratch, dual.sweeps, a_io)
+        unpack_forces(packed, solving, dual.dual[_FORCE])
+        solving[_SOLVED], solving[_TRIES] = solved, solving[_TRIES] + dual.sweeps[0]
 
-    mass: M and its factor L, current. tolerance: change of a slack that ends sweeps [m/s^2]. Forces for the
-    next step stay in `kept`, sweeps and steps without convergence in `sweeps`.
+
+@kernel
+def newton_cones(dof, layout, mass, tolerance, n, made_io, a_io):
+    """Rows with elliptic cones by Newton's method, in worlds that are not solved yet.
+
+    tolerance: change of an acceleration that ends it [m/s^2].
     """
-    force, bounce = made_io.dual.dual[_FORCE], made_io.bounce
-    tries = constant(0.0, a_io[0])
-    if n > 0:
-        bounces = bounce.counter[BOUNCED] & BOUNCES != 0
-        if bounces:
-            for d in range(a_io.shape[0]):
-                bounce.a_smooth[d] = a_io[d]
-        _guess(layout, made_io, n, option[COLD] != 0.0, force)
-        _mark_coulomb(made_io, n)
-        _find_spans(layout, made_io, n)
-        tries = _solve(dof, mass, option, tolerance, n, _idle(made_io, n), made_io, a_io)
-        if bounces:
-            gains = gaining_worlds(layout.contact_id, option, force, a_io, made_io)
-            if any_of(gains > 0.5):
-                take_restitution(layout.contact_id, n, option, force, made_io, a_io)
-                tries = tries + _solve(dof, mass, option, tolerance, n, 1.0 - gains, made_io, a_io)
-                blend(layout.contact_id, made_io, n, option, force, a_io)
-    made_io.dual.sweeps[0] = tries
-    _keep(layout, made_io, n, force)
+    dual = made_io.dual
+    solving, work, numbers = dual.solving, made_io.work, made_io.packed.packed
+    done, nv = solving[_SOLVED], a_io.shape[0]
+    if any_of(done < 0.5):
+        count = _pack(dof, layout, made_io, n, True, nv)
+        packed, pattern = _packed(made_io), _pattern(dof, made_io)
+        answer = work.vectors[5][:nv]
+        for d in range(nv):
+            answer[d] = constant(0.0, done)
+        add_row_forces(packed, count, packed.force, 1.0, answer)
+        _respond(dof, mass.L, 0, nv, answer)
+        scratch = ConeWork(work.H, dual.K, work.vectors, numbers[5], numbers[6], numbers[7])
+        problem = ConeProblem(mass.M, pattern, answer, tolerance)
+        solved = cone_newton(packed, count, problem, done, scratch, dual.sweeps, a_io)
+        unpack_forces(packed, solving, dual.dual[_FORCE])
+        solving[_SOLVED], solving[_TRIES] = solved, solving[_TRIES] + dual.sweeps[0]
+
+
+@kernel
+def sweep_rows(dof, mass, option, tolerance, n, made_io, a_io):
+    """Worlds that are not solved yet, by projected Gauss-Seidel.
+
+    tolerance: change of a slack that ends sweeps [m/s^2]. The mass matrix is factored here where Newton's
+    method, which does not need the factor, went before.
+    """
+    rows, dual = made_io.rows, made_io.dual
+    first, end, K, solved = dual.row_first, dual.row_end, dual.K, dual.solving[_SOLVED]
+    if any_of(solved < 0.5):
+        if option[NEWTON_STEPS] == PLAIN_ROWS:
+            factor(dof, mass.M, mass.L)
+        for r in range(n):
+            for d in range(first[r], end[r]):
+                K[r, d] = rows.J[r, d]
+            dual.dual[_R, r] = 1.0 / rows.D[r]
+            _respond(dof, mass.L, first[r], end[r], K[r])
+        problem = DualRows(
+            rows.J,
+            K,
+            first,
+            end,
+            rows.aref,
+            dual.dual[_R],
+            rows.bound,
+            made_io.notes.row_active,
+            rows.kind,
+            rows.dim,
+            dual.row_coulomb,
+        )
+        work = DualWork(dual.dual[_DIAGONAL], dual.dual[_STEP], dual.dual_block, dual.dual_local)
+        options = DualOptions(tolerance, int(option[SWEEPS]), solved)
+        left = dual_pgs(problem, n, options, work, dual.sweeps, dual.dual[_FORCE], a_io)
+        dual.sweeps[1] = dual.sweeps[1] + left
+        dual.solving[_TRIES] = dual.solving[_TRIES] + dual.sweeps[0]
+        dual.solving[_SOLVED] = constant(1.0, solved)
+
+
+@kernel
+def begin_restitution(layout, option, n, made_io, a_io):
+    """Worlds that gain energy by restitution are to be solved again, without it."""
+    dual = made_io.dual
+    if n > 0 and made_io.bounce.counter[BOUNCED] & BOUNCES != 0:
+        force = dual.dual[_FORCE]
+        gains = gaining_worlds(layout.contact_id, option, force, a_io, made_io)
+        if any_of(gains > 0.5):
+            take_restitution(layout.contact_id, n, option, force, made_io, a_io)
+            dual.solving[_SOLVED] = 1.0 - gains
+            made_io.bounce.counter[BOUNCED] |= TAKEN
+
+
+@kernel
+def end_restitution(layout, option, n, made_io, a_io):
+    """Blend the solutions with restitution and without it."""
+    if made_io.bounce.counter[BOUNCED] & TAKEN != 0:
+        blend(layout.contact_id, made_io, n, option, made_io.dual.dual[_FORCE], a_io)
+
+
+@kernel
+def end_solve(layout, n, made_io):
+    """Keep forces for the next step in `kept`, and what solving took in `sweeps`."""
+    made_io.dual.sweeps[0] = made_io.dual.solving[_TRIES]
+    _keep(layout, made_io, n, made_io.dual.dual[_FORCE])

@@ -64,8 +64,8 @@ BODY_ROWS = 30
 SWEEPS_STAND_IN = 31  # 1 where sweeps over rows stand in for Newton's method
 OPTIONS = 32
 
-# bits of BOUNCED: a contact bounces; position and velocity passes of a contact differ
-BOUNCES, SPLIT = 1, 2
+# bits of BOUNCED: a contact bounces; position and velocity passes of one differ; restitution is left out
+BOUNCES, SPLIT, TAKEN = 1, 2, 4
 
 # laws
 KIND, STIFFNESS, DAMPING, D0, DMAX, WIDTH, MIDDLE, POWER, DIRECT, BOUNCINESS, ERP = range(11)

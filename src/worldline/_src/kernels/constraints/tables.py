@@ -32,7 +32,12 @@ from worldline._src.kernels.constraints.equality.kinds import (  # noqa: F401 # 
     TURN,
     UNIVERSAL,
 )
-from worldline._src.kernels.constraints.fixed_columns import DualView, FixedBounceView, FixedColumns
+from worldline._src.kernels.constraints.fixed_columns import (
+    DualView,
+    FixedBounceView,
+    FixedColumns,
+    PackedView,
+)
 from worldline._src.kernels.constraints.force_element_columns import (
     AnchorPoseView,
     FluidView,
@@ -141,3 +146,4 @@ sweep_view = TABLE.cut(SweepView)
 motion_view = TABLE.cut(MotionView)
 work_view = TABLE.cut(WorkView)
 dual_view = TABLE.cut(DualView)
+packed_view = TABLE.cut(PackedView)

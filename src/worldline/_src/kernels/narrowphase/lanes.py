@@ -4,8 +4,9 @@
 
 All worlds look at the same pairs, so there is no list of contacts but a fixed layout of four rows
 a pair: position, normal, depth and feature. A row without a contact has the depth -BOTTOMLESS; so has, in
-the rows of contacts that a step reads, a row beyond the margin of its pair. Nothing here branches on a
-number, and a lane has the bits of the same world alone.
+the rows of contacts that a step reads, a row beyond the margin of its pair. Pairs that are apart in all
+worlds are left out by the spheres about them; else nothing branches on a number, and a lane has the bits of
+the same world alone.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ from worldline._src.kernels.narrowphase.tables import (
     shape_view,
 )
 from worldline._src.kernels.narrowphase.values import add_scaled, load_axis, load_position, load_rotation
-from worldline._src.scalar.ops import constant, where
+from worldline._src.scalar.ops import any_of, constant, where
 from worldline._src.spatial.vec3 import Vec3, add, dot, scale, sub
 
 PAIR_CONTACTS = 4
 """Rows of the fixed layout that a pair has."""
+_ROUNDING = 1.0 + 1e-9
+"""Squares of distances that differ by less are looked at."""
 
 
 def is_fixed_pair(type_a, type_b):
@@ -106,6 +109,20 @@ def _fixed_flat(shapes, a, b, sign, contact_rows, row):
     _put_empty(contact_rows, row + 3, p.x)
 
 
+@inline
+def _reach(shapes, i):
+    """Radius of the sphere about a sphere or capsule."""
+    return shapes.shape_size[i, 0] + (shapes.shape_size[i, 1] if shapes.shape_type[i] == CAPSULE else 0.0)
+
+
+@inline
+def _may_touch(shapes, a, b):
+    """Whether spheres about two round shapes come closer than their margins in any world."""
+    p = sub(load_position(shapes.shape_X_W, b), load_position(shapes.shape_X_W, a))
+    reach = _reach(shapes, a) + _reach(shapes, b) + pair_margin(shapes, a, b)
+    return any_of(dot(p, p) <= reach * reach * _ROUNDING)
+
+
 @kernel
 def fixed_contacts(shapes, buckets, fixed_out):
     """Fill the rows of every pair of these families; other pairs are left alone."""
@@ -116,8 +133,11 @@ def fixed_contacts(shapes, buckets, fixed_out):
             continue
         if shapes.shape_type[a] == PLANE:
             _fixed_flat(shapes, a, b, -1.0 if flip else 1.0, contact_rows, PAIR_CONTACTS * q)
-        else:
+        elif _may_touch(shapes, a, b):
             _fixed_round(shapes, buckets.pair[q, 0], buckets.pair[q, 1], contact_rows, PAIR_CONTACTS * q)
+        else:
+            for row in range(PAIR_CONTACTS * q, PAIR_CONTACTS * q + PAIR_CONTACTS):
+                contact_rows[row, 6] = constant(-BOTTOMLESS, contact_rows[row, 6])
 
 
 @stage
@@ -142,10 +162,13 @@ def settle_contacts(shapes, buckets, fixed, contacts_out):
     for q in range(buckets.counter[PAIRS]):
         margin = pair_margin(shapes, buckets.pair[q, 0], buckets.pair[q, 1])
         for row in range(PAIR_CONTACTS * q, PAIR_CONTACTS * q + PAIR_CONTACTS):
-            for j in range(6):
-                contact[row, j] = contact_rows[row, j]
             depth = contact_rows[row, 6]
-            contact[row, 6] = where(-depth <= margin, depth, constant(-BOTTOMLESS, depth))
+            counts = -depth <= margin
+            contact[row, 6] = where(counts, depth, constant(-BOTTOMLESS, depth))
+            # nobody looks at a row that is empty in all worlds
+            if any_of(counts):
+                for j in range(6):
+                    contact[row, j] = contact_rows[row, j]
 
 
 settle_fixed_contacts = collision_stage.of(

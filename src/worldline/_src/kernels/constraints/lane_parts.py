@@ -1,0 +1,41 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""Single worlds of arrays of scalars, for kernels in which every world packs rows of its own.
+
+An array of lanes is one of doubles with the world as its last axis; `lanes` is the number of worlds, 1 where
+scalars are doubles.
+"""
+
+from __future__ import annotations
+
+from worldline._src.jit import inline
+from worldline._src.kinds import float64
+from worldline._src.scalar.memory import pointer_as, vector
+
+
+@inline
+def get_lane(array, k, lane, lanes):
+    """Element `k` of a vector of scalars, in one world."""
+    return vector(pointer_as(array, float64), 0, array.shape[0] * lanes)[k * lanes + lane]
+
+
+@inline
+def set_lane(array, k, lane, lanes, x):
+    """Write element `k` of a vector of scalars, in one world."""
+    vector(pointer_as(array, float64), 0, array.shape[0] * lanes)[k * lanes + lane] = x
+
+
+@inline
+def gather_row(source, index, p, column, count, lanes, target):
+    """Row `p` of a matrix becomes in every world row index[p, world] of another one.
+
+    Only the first `count` columns of the list column[p] are written. Row 0 stands in for rows below zero.
+    """
+    wide, put = source.shape[1], p * target.shape[1]
+    given = vector(pointer_as(source[0], float64), 0, source.shape[0] * wide * lanes)
+    made = vector(pointer_as(target[0], float64), 0, target.shape[0] * target.shape[1] * lanes)
+    for lane in range(lanes):
+        start = max(index[p, lane], 0) * wide
+        for e in range(count):
+            d = column[p, e]
+            made[(put + d) * lanes + lane] = given[(start + d) * lanes + lane]

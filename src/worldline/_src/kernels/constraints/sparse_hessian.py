@@ -1,0 +1,176 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""H = M + J^T W J of packed rows, its factor, and products of M and J, for several worlds at once.
+
+Generic over the scalar. H = L^T D L is factored from the tips of the tree to its base. A row that touches one
+branch alone makes no entry of H that M does not have, and factoring adds none [Featherstone 2008, ch. 6.4];
+rows between branches add entries, found as bits of integers. Where a world has zeros that others do not have,
+zeros are added, exactly, so the pattern of a group changes no bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from worldline._src.jit import inline
+from worldline._src.kernels.constraints.packed_rows import GROUP, SINGLES
+from worldline._src.scalar.ops import absolute, any_of
+
+
+class Pattern(NamedTuple):
+    """Columns below the diagonal of H: column (nv, nv), row k has count[k]; mask (nv,): all of them as bits.
+
+    above: the degree of freedom before each one on its chain to the world.
+    """
+
+    column: Any
+    count: Any
+    mask: Any
+    above: Any
+
+
+@inline
+def _add_clique(mask, at, rows, pattern_io):
+    """Entries of packed rows that share a list; returns whether M does not have one of them."""
+    new = False
+    for e in range(rows.count[at]):
+        i = rows.column[at, e]
+        lower = mask & ((2 << i) - 1)
+        new = new or (lower & ~pattern_io.mask[i]) != 0
+        pattern_io.mask[i] |= lower
+    return new
+
+
+@inline
+def _mask_at(rows, p):
+    """The list of columns of a packed row as bits."""
+    mask = 0
+    for e in range(rows.count[p]):
+        mask |= 1 << rows.column[p, e]
+    return mask
+
+
+@inline
+def find_pattern(rows, n, nv, pattern_out):
+    """Entries of H and of its factor, for `n` packed rows."""
+    mask, above, fills = pattern_out.mask, pattern_out.above, False
+    for d in range(nv):
+        mask[d] = (1 << d) | (mask[above[d]] if above[d] >= 0 else 0)
+    for p in range(rows.end[SINGLES]):
+        fills = _add_clique(_mask_at(rows, p), p, rows, pattern_out) or fills
+    for p in range(rows.end[SINGLES], n, GROUP):
+        fills = _add_clique(_mask_at(rows, p), p, rows, pattern_out) or fills
+    if fills:
+        # eliminating k ties all of its columns together
+        for k in range(nv - 1, 0, -1):
+            for i in range(k):
+                if (mask[k] >> i) & 1 != 0:
+                    mask[i] |= mask[k] & ((2 << i) - 1)
+    for k in range(nv):
+        count = 0
+        for d in range(k):
+            # overwritten by the next column when this one is not in the mask
+            pattern_out.column[k, count] = d
+            count += (mask[k] >> d) & 1
+        pattern_out.count[k] = count
+
+
+@inline
+def start_hessian(M, pattern, H_out):
+    """H = M."""
+    for i in range(M.shape[0]):
+        H_out[i, i] = M[i, i]
+        for e in range(pattern.count[i]):
+            j = pattern.column[i, e]
+            H_out[i, j] = M[i, j]
+
+
+@inline
+def add_weighted_rows(J, rows, weight, n, H_io):
+    """H += J^T W J over `n` packed rows; rows and groups that no world weights cost nothing."""
+    first = rows.end[SINGLES]
+    for k in range(first):
+        if any_of(weight[k] > 0.0):
+            for e in range(rows.count[k]):
+                i = rows.column[k, e]
+                x = weight[k] * J[k, i]
+                for f in range(e + 1):
+                    j = rows.column[k, f]
+                    H_io[i, j] = H_io[i, j] + x * J[k, j]
+    for k in range(first, n, GROUP):
+        w0, w1, w2, w3 = weight[k], weight[k + 1], weight[k + 2], weight[k + 3]
+        if any_of(w0 + w1 + w2 + w3 > 0.0):
+            for e in range(rows.count[k]):
+                i = rows.column[k, e]
+                x0, x1 = w0 * J[k, i], w1 * J[k + 1, i]
+                x2, x3 = w2 * J[k + 2, i], w3 * J[k + 3, i]
+                for f in range(e + 1):
+                    j = rows.column[k, f]
+                    h = H_io[i, j] + x0 * J[k, j]
+                    h = h + x1 * J[k + 1, j]
+                    h = h + x2 * J[k + 2, j]
+                    H_io[i, j] = h + x3 * J[k + 3, j]
+
+
+@inline
+def factor_solve(pattern, H_io, x_io):
+    """x = H^-1 x; H becomes its factor L, with the inverse of D on the diagonal."""
+    n, column, count = x_io.shape[0], pattern.column, pattern.count
+    for k in range(n - 1, -1, -1):
+        inverse = 1.0 / H_io[k, k]
+        H_io[k, k] = inverse
+        y = x_io[k]
+        for e in range(count[k]):
+            i = column[k, e]
+            whole = H_io[k, i]
+            x = whole * inverse
+            # columns before this one are scaled by the inverse already
+            for f in range(e):
+                j = column[k, f]
+                H_io[i, j] = H_io[i, j] - whole * H_io[k, j]
+            H_io[i, i] = H_io[i, i] - whole * x
+            x_io[i] = x_io[i] - x * y
+            H_io[k, i] = x
+    for k in range(n):
+        x = x_io[k] * H_io[k, k]
+        for e in range(count[k]):
+            i = column[k, e]
+            x = x - H_io[k, i] * x_io[i]
+        x_io[k] = x
+
+
+@inline
+def mass_times(M, above, x, y_out):
+    """y = M x over the entries of the tree."""
+    for i in range(x.shape[0]):
+        y_out[i] = M[i, i] * x[i]
+    for i in range(x.shape[0]):
+        total = y_out[i]
+        j = above[i]
+        while j >= 0:
+            total = total + M[i, j] * x[j]
+            y_out[j] = y_out[j] + M[i, j] * x[i]
+            j = above[j]
+        y_out[i] = total
+
+
+@inline
+def row_slacks(rows, n, aref, a, slack_out):
+    """J a - aref."""
+    for k in range(n):
+        slack = -aref[k]
+        for e in range(rows.count[k]):
+            d = rows.column[k, e]
+            slack = slack + rows.J[k, d] * a[d]
+        slack_out[k] = slack
+
+
+@inline
+def add_row_forces(rows, n, force, sign, x_io):
+    """x += sign J^T force; rows without a force in any world cost nothing."""
+    for k in range(n):
+        f = sign * force[k]
+        if any_of(absolute(f) > 0.0):
+            for e in range(rows.count[k]):
+                d = rows.column[k, e]
+                x_io[d] = x_io[d] + rows.J[k, d] * f
