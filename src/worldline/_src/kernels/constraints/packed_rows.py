@@ -27,6 +27,8 @@ GROUP = 4
 """Rows of contacts that share a list of columns; packed rows are filled up to a multiple of it."""
 MOST_COLUMNS = 62
 """Columns that fit into the bits of an integer."""
+FEW_COLUMNS = 12
+"""Columns up to which plain rows stay as they are."""
 UNBOUNDED = 1e300
 """No force is larger."""
 SINGLES, PLAIN, THREES, FOURS, SIXES, LANES, FILLED = range(7)
@@ -52,19 +54,6 @@ class PackedRows(NamedTuple):
     count: Any
     source: Any
     end: Any
-
-
-@inline
-def _list_singles(notes, active, n, packed_out):
-    """Rows of joints, one after the other."""
-    lanes, source, at = packed_out.end[LANES], packed_out.source, 0
-    for k in range(n):
-        if notes.row_note[k, 0] != OF_CONTACT:
-            for lane in range(lanes):
-                source[at, lane] = k if get_lane(active, k, lane, lanes) > 0.5 else -1
-            at += 1
-    packed_out.end[SINGLES] = at
-    return at
 
 
 @inline
@@ -123,11 +112,8 @@ def _list_columns(mask, width, p, packed_out):
 
 
 @inline
-def _fill_single(rows, active, force, p, packed_out):
+def _fill_single(rows, active, force, k, p, packed_out):
     """Numbers of the row of a joint, which is the same in all worlds that have it."""
-    k = 0
-    for lane in range(packed_out.end[LANES]):
-        k = max(k, packed_out.source[p, lane])
     zero, counts = constant(0.0, force[0]), active[k] > 0.5
     low, high = zero, constant(UNBOUNDED, zero)
     if rows.kind[k] == EQUALITY:
@@ -140,6 +126,21 @@ def _fill_single(rows, active, force, p, packed_out):
     for e in range(packed_out.count[p]):
         d = packed_out.column[p, e]
         packed_out.J[p, d] = rows.J[k, d]
+
+
+@inline
+def _pack_singles(rows, notes, mask, n, every, width, force, packed_out):
+    """Rows of joints, or of everything, one after the other; returns how many there are."""
+    lanes, source, active, at = packed_out.end[LANES], packed_out.source, notes.row_active, 0
+    for k in range(n):
+        if every or notes.row_note[k, 0] != OF_CONTACT:
+            for lane in range(lanes):
+                source[at, lane] = k if get_lane(active, k, lane, lanes) > 0.5 else -1
+            _list_columns(mask[k], width, at, packed_out)
+            _fill_single(rows, active, force, k, at, packed_out)
+            at += 1
+    packed_out.end[SINGLES] = at
+    return at
 
 
 @inline
@@ -176,8 +177,12 @@ def pack_rows(rows, notes, mask, n, cones, width, force, packed_out):
     and the columns of its rows.
     """
     ends, lanes, active = packed_out.end, packed_out.end[LANES], notes.row_active
-    first = _list_singles(notes, active, n, packed_out)
-    ends[PLAIN] = _list_contacts(rows, notes, active, n, 1, first, packed_out)
+    # packing rows of so few columns would cost more than it saves
+    few = width <= FEW_COLUMNS and not cones
+    first = _pack_singles(rows, notes, mask, n, few, width, force, packed_out)
+    ends[PLAIN] = first
+    if not few:
+        ends[PLAIN] = _list_contacts(rows, notes, active, n, 1, first, packed_out)
     ends[THREES], ends[FOURS], ends[SIXES] = ends[PLAIN], ends[PLAIN], ends[PLAIN]
     if cones:
         ends[THREES] = _list_contacts(rows, notes, active, n, 3, ends[PLAIN], packed_out)
@@ -187,9 +192,6 @@ def pack_rows(rows, notes, mask, n, cones, width, force, packed_out):
     for lane in range(lanes):
         ends[FILLED + lane] = ends[SIXES]
     _no_rows(lanes, ends[SIXES], count, packed_out)
-    for p in range(first):
-        _list_columns(_mask_of(packed_out, mask, p, p + 1, lanes), width, p, packed_out)
-        _fill_single(rows, active, force, p, packed_out)
     for p in range(first, count, GROUP):
         found = _mask_of(packed_out, mask, p, p + GROUP, lanes)
         for i in range(p, p + GROUP):
