@@ -82,7 +82,7 @@ EXTRAS = {
     "baselines": "from worldline.envs import StableBaselinesVecEnv as V, VectorWorldEnv; assert V",
     "distributed": "import ray; from worldline.distributed import WorkerPool",
     "plot": "import matplotlib; matplotlib.use('Agg'); "
-    f"{WORLD}; world.replay_recording_enabled = True; world.step(n=3); assert world.recording().plot()",
+    f"{WORLD}; world.replay_recording_enabled = True; world.step(n=3); assert world.recording.plot()",
     "mesh": "import coacd, numpy as np; from worldline import msd",
     "coal": "from worldline.collision import CoalDetector; assert CoalDetector()",
     "docs": "import sphinx, furo, myst_parser",
