@@ -24,6 +24,8 @@ def options() -> sx.WorldOptions:
     chosen.rigid_body_solver = sx.RigidBodySolver.SEQUENTIAL_IMPULSE
     chosen.contact_solver_method = sx.ContactSolverMethod.BOXED_LCP
     chosen.contact_gradient_mode = sx.ContactGradientMode.ANALYTIC
+    chosen.contact_sweeps = 0
+    sweeps: int = chosen.contact_sweeps
     chosen.compute_accelerator_policy = sx.ComputeAcceleratorPolicy.PREFER_ACCELERATED
     chosen.multibody_options = sx.MultibodyOptions(integration_family="semi-implicit")
     family: sx.MultibodyIntegrationFamily = chosen.multibody_options.integration_family
@@ -32,7 +34,7 @@ def options() -> sx.WorldOptions:
     assert policy.value == "freeze"
     chosen.divergence_policy, chosen.divergence_limit = "raise", 1e10
     chosen.deactivation_options = sx.DeactivationOptions(enabled=False, time_until_sleep=0.1)
-    assert gravity.shape == (3,) and family is sx.MultibodyIntegrationFamily.SEMI_IMPLICIT
+    assert gravity.shape == (3,) and sweeps == 0 and family is sx.MultibodyIntegrationFamily.SEMI_IMPLICIT
     return chosen.copy()
 
 

@@ -1,6 +1,10 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptors whose value is an array: an object gives the array, its class the descriptor itself."""
+"""Descriptors whose value is an array: an object gives the array, its class the descriptor itself.
+
+Subclasses that can be written repeat `__get__ = ArrayProperty.__get__`: type checkers compare `__get__` and
+`__set__` of one class, and would otherwise take the number that was assigned for what is read.
+"""
 
 from __future__ import annotations
 

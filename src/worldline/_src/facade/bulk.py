@@ -73,6 +73,8 @@ class Stacked(_Bulk):
         rows = [getattr(member, self._of) for member in instance]
         return values.read_only(np.array(rows, self._kind).reshape(len(rows), *self._shape))
 
+    __get__ = ArrayProperty.__get__
+
     def __set__(self, instance: Any, value: float | bool | VectorLike | Sequence[Any]) -> None:
         label = self._require_settable(instance)
         members = list(instance)
@@ -120,6 +122,8 @@ class PerFreedom(_Bulk):
         rows = [getattr(joint, self._of) for joint in instance._bulk_joints()]
         return values.read_only(np.concatenate([np.zeros(0), *rows]))
 
+    __get__ = ArrayProperty.__get__
+
     def __set__(self, instance: Jointed, value: float | VectorLike) -> None:
         label = self._require_settable(instance)
         joints = [joint for joint in instance._bulk_joints() if joint.num_dofs]
@@ -130,6 +134,8 @@ class PerFreedom(_Bulk):
 
 class PerFreedomLimits(PerFreedom):
     """Limits of a size in both directions, `<quantity>_limits` of a joint."""
+
+    __get__ = ArrayProperty.__get__
 
     def __set__(self, instance: Jointed, value: float | VectorLike) -> None:
         joints = [joint for joint in instance._bulk_joints() if joint.num_dofs]

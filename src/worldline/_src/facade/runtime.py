@@ -35,7 +35,6 @@ from worldline._src.step.divergence import DivergencePolicy
 from worldline._src.step.island_options import Rest, SolverMethod
 from worldline._src.step.pack_joints import scalar_coordinates
 from worldline._src.step.simulation import Simulation
-from worldline._src.step.simulation_copies import copied_constraints
 from worldline._src.step.stepping import MultibodyIntegrationFamily, VariationalOptions
 from worldline._src.step.thread_guard import ThreadGuard
 
@@ -143,9 +142,9 @@ class Runtime:
             built = compile_scene(scene)
             self.model = built.model
             self.link_body, self.joint_index = built.trees.link_body, built.trees.joint_index
-            constraints = Constraints(self.model, self._servos())
         else:
-            constraints = self._take_over(like)
+            self._take_over(like)
+        constraints = Constraints(self.model, self._servos())
         self.missing = constraints.missing
         """What the description asks of a step that no stage does."""
         self.sim = Simulation(self.model, time_step, family, variational, constraints, self.guard)
@@ -190,8 +189,8 @@ class Runtime:
         """Bounds of commanded accelerations [m/s^2 or rad/s^2]; None for none at all."""
         self.read_acceleration_limits()
 
-    def _take_over(self, like: Runtime) -> Constraints:
-        """Copy the model of another runtime, whose scene is equal; returns its constraints."""
+    def _take_over(self, like: Runtime) -> None:
+        """Copy the model of another runtime, whose scene is equal."""
         self.model = copy.deepcopy(like.model)
         self.model.option = clone(self.scene.simulate_option)
         self.model.time_step = self.scene.simulate_option.timestep
@@ -200,9 +199,6 @@ class Runtime:
             {id(new): known[id(old)] for old, new in pairs if id(old) in known}
             for known in (like.link_body, like.joint_index)
         )
-        if like.constraints is None:
-            return Constraints(self.model, self._servos())
-        return copied_constraints(like.constraints, self.model)
 
     @property
     def activation(self) -> Array:
@@ -405,6 +401,7 @@ class Runtime:
             kind = DRIVES.get(actuator_type(joint.drive if drive is None else drive))
             if kind is not None:
                 self.sim.drive[d] = kind
+                self.model.set_drive(d, kind)
         self.version += 1
         self.sim.reconfigure()
 

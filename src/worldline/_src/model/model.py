@@ -409,6 +409,15 @@ class Model:
             raise ArgumentError(f"{dofs!r} of the degrees of freedom have no modes {modes!r}") from error
         self._replace(joint_act_mode=row)
 
+    def set_drive(self, dof: int, drive: int) -> None:
+        """What a degree of freedom makes of its command, a `JointDrive`."""
+        drives = np.zeros(self.joint_dof_count, np.int64) if self.joint_drive is None else self.joint_drive
+        if drives[dof] != drive:
+            made = drives.copy()
+            made[dof] = drive
+            made.setflags(write=False)
+            vars(self)["joint_drive"] = made
+
     def update(self, **arrays: Any) -> None:
         """Replace parameter arrays, all or none: `model.update(joint_armature=..., gravity=...)`.
 

@@ -1,43 +1,22 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of a `Simulation` and of constraints: what copy.deepcopy and pickle keep, and what is made of it."""
+"""Copies of a `Simulation`: what copy.deepcopy and pickle keep, and a Simulation made of it."""
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from worldline._src.kernels.constraints.tables import TABLE
 from worldline._src.step.constraints import Constraints
 from worldline._src.step.contact_memory import recall, remembered
 from worldline._src.step.thread_guard import ThreadGuard
 
 if TYPE_CHECKING:
-    from worldline._src.model.model import Model
     from worldline._src.step.simulation import Simulation
 
 _NAMES = ("model", "family", "variational", "_policy", "_limit", "servos")
 """Attributes that a copy takes over as they are."""
 _COLUMNS = ("option", "control", "activation", "equality_on", "equality_break", "dof_quiet")
 """Columns of constraints that a copy takes over beside the memory of contacts and sleep."""
-
-
-def copied_constraints(constraints: Constraints, model: Model) -> Constraints:
-    """The same for `model`, a copy of their model, in arenas of their own; `connect` puts addresses right."""
-    made = copy.copy(constraints)
-    for name, value in vars(constraints).items():
-        # all else that is no array, dictionary or list is replaced as a whole where it changes
-        if isinstance(value, (np.ndarray, dict, list)):
-            setattr(made, name, value.copy())
-    made.model, made.option = model, constraints.option if model.option is None else model.option
-    made.block = TABLE.lay_out(made.sizes)
-    for name in ("m", "c", "args", "d"):
-        getattr(made.block, name)[:] = getattr(constraints.block, name)
-    made.column = made.block.column
-    made.collision = None if constraints.collision is None else constraints.collision.copy()
-    return made
 
 
 def state_of(sim: Simulation) -> dict[str, Any]:

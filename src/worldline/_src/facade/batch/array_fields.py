@@ -25,6 +25,8 @@ class LiveField(ArrayProperty):
     def _value(self, instance: Any) -> Array:
         return instance._array(self._name)
 
+    __get__ = ArrayProperty.__get__
+
     def __set__(self, instance: WorldBatch, value: Any) -> None:
         array = instance._array(self._name)
         if value is not array:

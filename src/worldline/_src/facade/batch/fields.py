@@ -42,6 +42,8 @@ class Field(ArrayProperty):
     def _value(self, instance: Any) -> Array:
         return values.read_only(instance._leading(instance._read(self._name)))
 
+    __get__ = ArrayProperty.__get__
+
     def __set__(self, instance: BatchPart, value: Any) -> None:
         shape = instance._batch._array(self._name).shape[1:]
         instance._write(self._name, instance._given(value, shape, self._name))

@@ -53,6 +53,8 @@ class _Dofs(ArrayProperty):
         rows = instance._part._read(self._array)[:, instance._v]
         return values.read_only(instance._part._leading(rows))
 
+    __get__ = ArrayProperty.__get__
+
     def __set__(self, instance: _Joints, value: Any) -> None:
         given = instance._part._given(value, (instance.num_dofs,), f"{self._label} of {instance!r}")
         rows = instance._part._read(self._array)
@@ -68,6 +70,8 @@ class _Coordinates(_Dofs):
         parts = [_shown(q[:, rows.q]) if rows.turning else q[:, rows.q] for rows in instance._rows]
         made = np.concatenate([np.zeros((len(q), 0)), *parts], axis=1)
         return values.read_only(instance._part._leading(made))
+
+    __get__ = ArrayProperty.__get__
 
     def __set__(self, instance: _Joints, value: Any) -> None:
         given = instance._part._given(value, (instance.num_dofs,), f"{self._label} of {instance!r}")
