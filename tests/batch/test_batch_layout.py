@@ -27,10 +27,10 @@ def test_lanes_where_the_step_is_the_same():
     assert rows["multibody_options.integration_family"].resolved == "implicit-damping"
 
 
-def test_cones_in_lanes_are_solved_by_sweeps_and_that_is_said():
+def test_cones_in_lanes_are_solved_by_newtons_method():
     rows = {row.option: row for row in lane_batch(2, 'cone="elliptic"').resolved_configuration}
-    assert rows["solver in lanes"].resolved == "sequential-impulse"
-    assert rows["solver in lanes"].is_substituted
+    assert rows["solver in lanes"].resolved == "newton"
+    assert not rows["solver in lanes"].is_substituted
 
 
 @pytest.mark.parametrize(

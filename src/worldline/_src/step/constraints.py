@@ -161,7 +161,9 @@ class Constraints(ConstraintProgram):
             "nlink": model.arenas.sizes["nlink"],
             # nearly all models damp joints at the end of a step: small ones are not laid out again for it
             "nmass": masses if masses <= _MASS_ROOM else 0,
-            **dict.fromkeys(("npgs", "npgs3", "nlcp", "nlcp2", "nbucket", "nfixed", "npack", "nkept"), 0),
+            **dict.fromkeys(
+                ("npgs", "npgs3", "nlcp", "nlcp2", "nbucket", "nfixed", "npack", "nhessian", "nkept"), 0
+            ),
             **dict.fromkeys(
                 (
                     "njacobian",

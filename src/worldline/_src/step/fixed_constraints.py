@@ -141,7 +141,7 @@ class FixedConstraints(Constraints):
             "npack": padded(most) + GROUP,
         }
         width = self.sizes["width"]
-        self.sizes |= {"njacobian": most * width, "nsquare": width * width}
+        self.sizes |= {"njacobian": most * width, "nsquare": width * width, "nhessian": width}
         self.sizes["nkept"] = kept + int(rows.sum())
         self.block = t.TABLE.lay_out(self.sizes)
         self.column = self.block.column

@@ -25,7 +25,7 @@ class FixedColumns(Columns):
     packed_count: Integers = integers("npack", doc="how many there are,")
     packed_source: Integers = integers("npack", 8, doc="and the rows they come from, by world.")
     packed_end: Integers = integers(15, doc="Where kinds of packed rows end; lanes.")
-    H_column: Integers = integers("width", "width", doc="Columns of the matrix of Newton's method,")
+    H_column: Integers = integers("nhessian", "nhessian", doc="Columns of the matrix of Newton's method,")
     H_count: Integers = integers("width", doc="how many there are in a row,")
     H_mask: Integers = integers("width", doc="and the same as bits.")
     solving: Numbers = numbers(2, doc="1 where a step is solved; systems and sweeps so far.")
