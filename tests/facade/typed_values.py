@@ -93,6 +93,7 @@ def of_places(world: sx.World) -> list[object]:
     shape: SiteShape = mark.shape
     arm = world.multibodies["arm"]
     tool: sx.EndEffector = arm.add_end_effector("tool", arm.links[0], np.eye(4))
+    tool.ik.use_chain()
     tool.local_transform = np.eye(4)
     jacobians: list[Array] = [
         tool.jacobian,

@@ -400,6 +400,46 @@ OPERATIONAL = called(
 )
 
 
+def standing(**given):
+    """A whole-body controller of the arm, or why it is refused."""
+    return lambda: wk.WholeBodyController(arm(), place()(arm()), **given)
+
+
+def held(point):
+    """A contact of the fourth link."""
+    return lambda world: [wk.PositionTask(link(3)(world), (0, 0, 0), point=point)]
+
+
+WHOLE = called(
+    wk.WholeBodyController,
+    CONTROL | {"contacts": held((0.1, 0, 0))},
+    forces,
+    subject=heavier,
+    tasks=place((0.1, 0.2, 1.0)),
+    contacts=held((0, 0.2, 0)),
+    joints=some(0, 1, 2, 3, 4),
+    friction=Refused(standing(friction=-1.0), "friction"),
+    normal=Refused(standing(normal=(0, 0, 0)), "normal"),
+    min_force=Refused(standing(min_force=-1.0), "min_force"),
+    max_effort=5.0,
+    stiffness=50.0,
+    damping_ratio=0.3,
+    posture=lambda world: full(world, -START),
+    posture_stiffness=33.0,
+    posture_weight=10.0,
+    force_weight=Refused(standing(force_weight=-1.0), "force_weight"),
+    contact_damping=1.0,
+)
+TOGETHER = called(
+    wk.WholeBodyIk,
+    {"multibody": lambda world: world.multibodies["arm"], "tasks": place()},
+    lambda solver, world: seen(solver.find_solution()),
+    multibody=Refused(lambda: wk.WholeBodyIk("arm"), "multibody"),
+    tasks=place((0.1, 0.2, 1.0)),
+)
+HANDLE = {"end_effector": Refused(lambda: wk.EndEffectorIk(hand(arm())), "end effector")}
+
+
 def speeds(solver, world):
     return np.round(solver.velocity(full(world), 0.01), 9).tolist()
 
@@ -551,6 +591,9 @@ TABLES = {
     "AnalyticIk": ANALYTIC,
     "ImpedanceController": IMPEDANCE,
     "OperationalSpaceController": OPERATIONAL,
+    "WholeBodyController": WHOLE,
+    "WholeBodyIk": TOGETHER,
+    "EndEffectorIk": HANDLE,
     "DifferentialIk": DIFFERENTIAL,
     "interpolate_joints": JOINTS,
     "interpolate_frame": FRAME,

@@ -13,6 +13,7 @@ from worldline._src.kinematics.controllers import (
     TaskState,
 )
 from worldline._src.kinematics.differential import DifferentialIk
+from worldline._src.kinematics.end_effector_ik import EndEffectorIk, WholeBodyIk
 from worldline._src.kinematics.horizon import IkMotion, fit_markers, solve_ik_motion
 from worldline._src.kinematics.paths import JointPath, interpolate_frame, interpolate_joints
 from worldline._src.kinematics.planning import PlanResult, find_collision, plan_path
@@ -34,6 +35,7 @@ from worldline._src.kinematics.tasks import (
     Task,
 )
 from worldline._src.kinematics.timing import Trajectory, time_optimal
+from worldline._src.kinematics.whole_body import WholeBodyController
 
 __all__ = [
     "AnalyticIk",
@@ -43,6 +45,7 @@ __all__ = [
     "ClosureTask",
     "CouplingTask",
     "DifferentialIk",
+    "EndEffectorIk",
     "IkBatch",
     "IkMotion",
     "IkResult",
@@ -64,6 +67,8 @@ __all__ = [
     "TaskReport",
     "TaskState",
     "Trajectory",
+    "WholeBodyController",
+    "WholeBodyIk",
     "find_collision",
     "fit_markers",
     "interpolate_frame",

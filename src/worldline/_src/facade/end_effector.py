@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 class EndEffector(FixedFrame):
     """A tool on a link: a frame, so everything a frame tells, and how the joints move it.
 
-    Jacobian rows are angular first, one column per degree of freedom of the multibody. It is also among
-    `World.frames`, and its name is unique there.
+    `ik` is its own inverse kinematics. Jacobian rows are angular first, one column per degree of freedom of
+    the multibody. It is also among `World.frames`, and its name is unique there.
 
     Example:
         >>> import numpy as np
@@ -41,6 +42,7 @@ class EndEffector(FixedFrame):
     """
 
     _is_end_effector = True
+    _ik: Any = None
 
     @property
     def link(self) -> Link:
@@ -85,6 +87,16 @@ class EndEffector(FixedFrame):
         self._place(pose)
         self._world._layout_edits += 1
         self._world._follow_frame(self)
+
+    @property
+    def ik(self) -> Any:
+        """Its own inverse kinematics, made when first asked for: `worldline.kinematics.EndEffectorIk`."""
+        self._require_alive()
+        if self._ik is None:
+            # kinematics stands on the facade and is loaded when it is used
+            kinematics = import_module("worldline.kinematics")
+            self._ik = kinematics.EndEffectorIk(self)
+        return self._ik
 
     # ---- how the joints move it
 

@@ -98,7 +98,8 @@ class TaskController(FixedAttributes):
             self._require_force(subject)
 
     def _require_force(self, subject: WorldSubject) -> None:
-        starts, columns = subject.model.joint_qd_start, set(self._columns.tolist())
+        starts = subject.model.joint_qd_start
+        columns = {d for d in self._columns.tolist() if self._is_commanded(d)}
         index = subject._runtime.joint_index
         for robot in subject.world._multibodies.values():
             for joint in robot._joints.values():
@@ -111,6 +112,10 @@ class TaskController(FixedAttributes):
                         f"a controller of forces needs the actuator type FORCE; joint '{joint.name}' has "
                         f"{wrong[0].name}"
                     )
+
+    def _is_commanded(self, dof: int) -> bool:
+        """Whether a degree of freedom that tasks depend on has a force of this controller."""
+        return True
 
     @property
     def tasks(self) -> tuple[Task, ...]:
