@@ -156,6 +156,24 @@ def test_clone_of_a_world_steps_to_the_same_bits():
     np.testing.assert_array_equal(twin.state_vector, world.state_vector)
 
 
+@pytest.mark.parametrize("of_clone", [False, True])
+def test_limits_written_to_a_world_or_its_clone_act_there_alone(of_clone) -> None:
+    world = sx.World(gravity=(0, 0, 0))
+    world.add_ground_plane()
+    wheel = world.add_multibody("wheel")
+    base = wheel.add_link("base")
+    wheel.add_link("rim", parent=base, joint=sx.JointSpec(name="axle", axis=(0, 0, 1)))
+    wheel.joints["axle"].velocity = [2.0]
+    world.step()
+    twin = world.clone()
+    slow, fast = (twin, world) if of_clone else (world, twin)
+    slow.multibodies["wheel"].joints["axle"].velocity_limits = [0.5]
+    for each in (slow, fast):
+        each.step(n=20)
+    assert slow.multibodies["wheel"].joints["axle"].velocity[0] == pytest.approx(0.5, rel=1e-6)
+    assert fast.multibodies["wheel"].joints["axle"].velocity[0] == pytest.approx(2.0, rel=1e-12)
+
+
 def test_clones_copy_the_geometry_of_shapes_and_share_nothing_that_changes(monkeypatch) -> None:
     """Hulls are made once: a clone of a robot of meshes neither reads them again nor compiles its scene."""
     world = sx.World()
