@@ -93,6 +93,14 @@ def task_controller(kind):
     return kind(world, task)
 
 
+def end_effector():
+    world = sx.World()
+    robot = world.add_multibody("robot")
+    base = robot.add_link("base")
+    hand = robot.add_link("hand", parent=base, joint=sx.JointSpec(name="wrist"))
+    return robot.add_end_effector("tool", hand)
+
+
 # objects whose attributes are fixed when they have been made
 MADE = {
     "worldline.simulation.BatchParameters": lambda: batch().parameters,
@@ -116,6 +124,9 @@ MADE = {
     "worldline.kinematics.OperationalSpaceController": lambda: task_controller(
         kinematics.OperationalSpaceController
     ),
+    "worldline.kinematics.EndEffectorIk": lambda: end_effector().ik,
+    "worldline.kinematics.WholeBodyController": lambda: task_controller(kinematics.WholeBodyController),
+    "worldline.kinematics.WholeBodyIk": lambda: kinematics.WholeBodyIk(end_effector().link.multibody),
     "worldline.kinematics.PlanResult": lambda: kinematics.plan_path(ik_task()[0], [0.5]),
     "worldline.kinematics.Trajectory": lambda: kinematics.time_optimal(
         joint_path(), max_velocity=1.0, max_acceleration=1.0

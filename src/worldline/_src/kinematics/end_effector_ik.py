@@ -18,7 +18,7 @@ from worldline._src.kinematics.analytic import AnalyticIk
 from worldline._src.kinematics.results import IkResult
 from worldline._src.kinematics.solve import solve_ik
 from worldline._src.kinematics.tasks import PoseTask, Task, pose_of, weights_of
-from worldline._src.spatial.poses import Array
+from worldline._src.spatial.poses import Array, read_only
 from worldline._src.step.evaluate import is_count
 
 
@@ -66,7 +66,7 @@ class EndEffectorIk(FixedAttributes):
         Assign a 4x4 pose, position and xyzw, a position alone, which leaves the orientation free, or a Frame
         to go to, which becomes the reference.
         """
-        return self._pose.copy()
+        return read_only(self._pose.copy())
 
     @target.setter
     def target(self, value: ArrayLike | Frame) -> None:
@@ -89,7 +89,7 @@ class EndEffectorIk(FixedAttributes):
     @property
     def weight(self) -> Array:
         """Weights of rotation, then of translation, (6,); 0 leaves a direction of the goal's axes free."""
-        return self._weight.copy()
+        return read_only(self._weight.copy())
 
     @weight.setter
     def weight(self, value: ArrayLike) -> None:
