@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Worldline developers
 # SPDX-License-Identifier: Apache-2.0
-"""Derivatives over many steps; those of one step are members of `World`.
+"""Derivatives over many steps; those of one step are members of `World` and `WorldBatch`.
 
 >>> import numpy as np
 >>> from worldline import simulation as sx
@@ -12,6 +12,7 @@
 (0.1, 0.001)
 """
 
-from worldline._src.facade.differentiable_rollout import DifferentiableRollout, RolloutGradient, rollout
+from worldline._src.facade.batch.derivatives import BatchRollout, rollout
+from worldline._src.facade.differentiable_rollout import DifferentiableRollout, RolloutGradient
 
-__all__ = ["DifferentiableRollout", "RolloutGradient", "rollout"]
+__all__ = ["BatchRollout", "DifferentiableRollout", "RolloutGradient", "rollout"]

@@ -72,7 +72,7 @@ class DifferentiableRollout:
         x = values.dof_vector(state, size, "state tangent")
         u = np.zeros(self.controls.shape)
         if controls is not None:
-            u = _numbers(controls, self.controls.shape, "control tangents")
+            u = values.shaped(controls, self.controls.shape, "control tangents")
         self._clone.set_state(self._start)
         out = np.empty((len(self.controls) + 1, size))
         out[0] = x
@@ -94,7 +94,7 @@ class DifferentiableRollout:
         if given.ndim == 1:
             by_state[-1] = values.dof_vector(given, size, "d_loss_d_states")
         else:
-            by_state = _numbers(given, by_state.shape, "d_loss_d_states")
+            by_state = values.shaped(given, by_state.shape, "d_loss_d_states")
         stride = max(1, math.isqrt(steps))
         kept = self._checkpoints(stride)
         g, by_control = by_state[-1].copy(), np.zeros(self.controls.shape)
@@ -121,30 +121,12 @@ class DifferentiableRollout:
         return kept
 
 
-def _numbers(value: VectorLike, shape: tuple[int, ...], what: str) -> Array:
-    given = values.array(value, what)
-    if given.shape != shape:
-        raise values.ShapeError(f"{what} must have shape {shape}, got {given.shape}")
-    return given
-
-
 def rollout(world: World, controls: VectorLike) -> DifferentiableRollout:
     """Step a differentiable World with given controls, and keep what derivatives over these steps need.
 
     Args:
         world: made with `differentiable=True`; it is stepped.
         controls: one row a step, in the layout of `World.control_space()`, (steps, control dimension).
-
-    Example:
-        >>> import numpy as np
-        >>> from worldline import simulation as sx
-        >>> world = sx.World(time_step=0.01, gravity=(0, 0, 0), differentiable=True)
-        >>> box = world.add_rigid_body("box", mass=2.0)
-        >>> push = np.zeros((20, 6))
-        >>> push[:, 3] = 1.0
-        >>> run = sx.diff.rollout(world, push)
-        >>> run.states.shape, run.jvp(np.zeros(12), push)[-1, 6].round(9).item()
-        ((21, 13), 0.1)
     """
     if not world.is_differentiable:
         raise OperationError("this World takes no derivatives; make it with World(differentiable=True)")

@@ -94,6 +94,14 @@ def array(value: Any, what: str) -> Array:
     return made.astype(np.float64)
 
 
+def shaped(value: Any, shape: tuple[int, ...], what: str) -> Array:
+    """Numbers of one shape as float64."""
+    made = array(value, what)
+    if made.shape != shape:
+        raise ShapeError(f"{what} must have shape {shape}, got {made.shape}")
+    return made
+
+
 def _is_whole(item: Any) -> bool:
     return isinstance(item, (int, float)) and not isinstance(item, bool)
 

@@ -14,6 +14,8 @@ from worldline._src.facade.batch.layout_choice import LANES, lane_simulation
 from worldline._src.facade.batch.own_parameters import OwnParameters
 from worldline._src.facade.batch.template import Template
 from worldline._src.facade.batch.workers import Workers
+from worldline._src.facade.capabilities import CONSTRAINTS, ROWS
+from worldline._src.facade.requirements import ResolvedOption
 from worldline._src.facade.world import World
 from worldline._src.facade.world_arrays import arrays_of
 from worldline._src.model.model import Model
@@ -146,6 +148,20 @@ class LaneWorlds:
         made = self.sim.frozen.copy()
         made[changed] = False
         return made
+
+    def resolved_solver(self) -> list[ResolvedOption]:
+        """Which solver contacts and other rows have, and why; empty where there are none."""
+        constraints = self.sim.constraints
+        if not constraints.constrains:
+            return []
+        swept = self.sim.solver == "sequential-impulse"
+        why = (
+            "cones, or more columns than Newton's method in lanes factors: sweeps over rows"
+            if swept
+            else "Newton's method over active sets; sweeps over rows where it does not settle"
+        )
+        asked = str(constraints.asked.value)
+        return [ResolvedOption(ROWS[CONSTRAINTS], "solver in lanes", asked, self.sim.solver, why, swept)]
 
     # ---- reading
 

@@ -89,6 +89,8 @@ def obstacles(template: Template) -> tuple[str, ...]:
         count = option.constraint_solver_iterations
         found.append(f"at most {count} iterations of the solver, where a World may stop before it converges")
     if runtime is not None and world is not None:
+        if world.is_differentiable:
+            found.append("derivatives of steps, which are taken one world at a time")
         if len(runtime.mocap):
             found.append("mocap bodies, which every world places by itself")
         if runtime.one_shot_wrench.any():

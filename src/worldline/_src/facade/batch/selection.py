@@ -208,3 +208,23 @@ class BatchWorld(BatchSelection):
 
 
 __all__ = ["FIELDS", "BatchPart", "BatchSelection", "BatchWorld"]
+
+
+class BatchWorlds:
+    """The worlds of a batch one by one."""
+
+    def __init__(self, batch: WorldBatch) -> None:
+        self._batch = batch
+
+    def __len__(self) -> int:
+        return self._batch.num_worlds
+
+    def __getitem__(self, index: int) -> BatchWorld:
+        if isinstance(index, (bool, slice)) or not isinstance(index, (int, np.integer)):
+            raise ShapeError(f"a world of a batch is looked up by its index, got {index!r}")
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"world {index} is out of range: there are {len(self)}")
+        return BatchWorld(self._batch, int(index) % len(self))
+
+    def __repr__(self) -> str:
+        return f"BatchWorlds({len(self)})"

@@ -196,6 +196,11 @@ class ThreadWorlds:
             self.arrays[name][i] = array
             self._known[name][i] = array
 
+    def pull_all(self) -> None:
+        """Put the numbers of all worlds into their rows."""
+        for i in range(self.count):
+            self._pull(i)
+
     def single_worlds(self, which: np.ndarray) -> list[World]:
         """The Worlds of some units, whose parameters can be written."""
         found = []
@@ -327,8 +332,7 @@ class ThreadWorlds:
     def restore(self, kept: list[tuple[Any, ...]]) -> None:
         """Put all worlds back to where they were."""
         self._restore_units(kept)
-        for i in range(self.count):
-            self._pull(i)
+        self.pull_all()
 
     def _restore_units(self, kept: list[tuple[Any, ...]]) -> None:
         for unit, state in zip(self.units, kept, strict=True):
@@ -339,8 +343,7 @@ class ThreadWorlds:
         """Put what steps wrote into the rows: the state, or everything where functions or resets write."""
         world = self.template.world
         if self._failed or (world is not None and world.step_functions):
-            for i in range(self.count):
-                self._pull(i)
+            self.pull_all()
             return
         q, v, activations = (self.arrays[name] for name in _STATE)
         for i, unit in enumerate(self.units):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,21 +30,29 @@ from worldline._src.facade.batch.objects import objects_of
 from worldline._src.facade.batch.parameters import Parameter, parameters_of
 from worldline._src.facade.batch.randomization import Randomization, Randomized, of_mapping
 from worldline._src.facade.batch.selecting import WhichWorlds, indices_of
-from worldline._src.facade.batch.selection import BatchPart, BatchSelection, BatchWorld
+from worldline._src.facade.batch.selection import BatchPart, BatchSelection, BatchWorlds
 from worldline._src.facade.batch.template import BatchSource, Template
 from worldline._src.facade.batch.thread_worlds import ThreadWorlds
 from worldline._src.facade.batch.workers import Workers, workers_of
-from worldline._src.facade.capabilities import CONSTRAINTS, EXECUTION, ROWS
+from worldline._src.facade.capabilities import EXECUTION, ROWS
 from worldline._src.facade.executors import ComputeExecutor
 from worldline._src.facade.fingerprint import digest, model_parts
 from worldline._src.facade.requirements import ResolvedOption
+from worldline._src.facade.values import VectorLike
 from worldline._src.facade.world import World
 from worldline._src.facade.world_kind import known_kind
 from worldline._src.kernels import drives
+from worldline._src.later import DeferredModule
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array, rotations
 from worldline._src.step.divergence import DivergencePolicy
 from worldline._src.step.user_elements import CONTROLLER, END_STAGE, FORCE_ELEMENT, OBSERVER
+
+if TYPE_CHECKING:
+    from worldline._src.facade.batch import derivatives
+    from worldline._src.facade.derivatives import StepDerivatives, StepGradient
+else:
+    derivatives = DeferredModule("facade.batch.derivatives")
 
 _ARTICULATION_ARRAYS = {
     "joint_q": "joint_positions",
@@ -128,10 +136,8 @@ class WorldBatch(BatchPart):
         kind = LaneWorlds if self._choice.kind == LANES else ThreadWorlds
         self._worlds: LaneWorlds | ThreadWorlds = kind(self._template, count)
         self._objects = objects_of(self._template)
-        self._still = np.concatenate(
-            [np.zeros(0, np.int64)]
-            + [np.arange(b.v.start, b.v.stop) for b in self._objects.rigid_bodies.values() if b.is_static]
-        )
+        static = [np.r_[b.v] for b in self._objects.rigid_bodies.values() if b.is_static]
+        self._still = np.concatenate([np.zeros(0, np.int64), *static])
         self._failed: dict[int, StepFailure] = {}
         self._asked = layout
         self._parameter_table: dict[str, Parameter] | None = None
@@ -194,18 +200,10 @@ class WorldBatch(BatchPart):
         """What was asked for, what steps of the batch make of it, and why; its first row is the layout."""
         reason = "; ".join(self._choice.reasons)
         rows = [ResolvedOption(ROWS[EXECUTION], "layout", AUTOMATIC, self.layout, reason)]
-        if self._template.world is not None:
-            rows += requirements.resolved_configuration(self._template.world)
-        if isinstance(self._worlds, LaneWorlds) and self._worlds.sim.constraints.constrains:
-            solver = self._worlds.sim.solver
-            swept = solver == "sequential-impulse"
-            why = (
-                "cones, or more columns than Newton's method in lanes factors: sweeps over rows"
-                if swept
-                else "Newton's method over active sets; sweeps over rows where it does not settle"
-            )
-            asked = self._worlds.sim.constraints.asked.value
-            rows.append(ResolvedOption(ROWS[CONSTRAINTS], "solver in lanes", str(asked), solver, why, swept))
+        world = self._template.world
+        rows += [] if world is None else requirements.resolved_configuration(world)
+        if isinstance(self._worlds, LaneWorlds):
+            rows += self._worlds.resolved_solver()
         return tuple(rows)
 
     # ---- arrays
@@ -551,6 +549,55 @@ class WorldBatch(BatchPart):
         found = self._failed | {failure.world: failure for failure in self._worlds.failures}
         return tuple(found[w] for w in sorted(found, key=lambda world: world or 0))
 
+    # ---- derivatives
+
+    def get_step_derivatives(self, worlds: WhichWorlds = None, *, threads: int = 1) -> StepDerivatives:
+        """Derivatives of the last step of worlds, as `World.get_step_derivatives` has them for one.
+
+        The batch must be made of a World with `differentiable=True`; its worlds run on threads then.
+
+        Args:
+            worlds: indices, or a mask of bools with one entry a world; all when None.
+            threads: processors to use, 0 for all.
+
+        Returns:
+            Jacobians with the world as their first dimension: `state_jacobian` (worlds, n, n) with n the
+            dimension of the tangent, `control_jacobian` (worlds, n, control dimension) and so on. Names and
+            provenance are those of every world.
+
+        Example:
+            >>> from worldline import simulation as sx
+            >>> world = sx.World(time_step=0.01, differentiable=True)
+            >>> box = world.add_rigid_body("box", mass=2.0)
+            >>> batch = sx.WorldBatch(world, 3)
+            >>> batch.step()
+            >>> made = batch.get_step_derivatives()
+            >>> made.state_jacobian.shape, made.control_jacobian[:, 8, 5].round(9).tolist()
+            ((3, 12, 12), [0.005, 0.005, 0.005])
+        """
+        return derivatives.get_step_derivatives(self, worlds, threads)
+
+    def apply_step_vjp(self, d_loss_d_next_state: VectorLike, *, threads: int = 1) -> StepGradient:
+        """The gradient of a loss by states and controls before the last step, from that by states after it.
+
+        Args:
+            d_loss_d_next_state: on the tangents of the states, (worlds, dimension of the tangent).
+            threads: processors to use, 0 for all.
+        """
+        return derivatives.apply_step_vjp(self, d_loss_d_next_state, threads)
+
+    def apply_step_jvp(
+        self, state: VectorLike, control: VectorLike | None = None, *, threads: int = 1
+    ) -> Array:
+        """Changes of the states after the last step along changes of what it began with.
+
+        Args:
+            state: on the tangents of the states, (worlds, dimension of the tangent).
+            control: (worlds, control dimension); zero when None.
+            threads: processors to use, 0 for all.
+        """
+        return derivatives.apply_step_jvp(self, state, control, threads)
+
     # ---- resetting
 
     def reset(
@@ -649,25 +696,4 @@ class WorldBatch(BatchPart):
         self._failed = {}
 
     def _model_fingerprint(self) -> str:
-        """Hash of the model that all worlds start with."""
         return digest(model_parts(self.model))
-
-
-class BatchWorlds:
-    """The worlds of a batch one by one."""
-
-    def __init__(self, batch: WorldBatch) -> None:
-        self._batch = batch
-
-    def __len__(self) -> int:
-        return self._batch.num_worlds
-
-    def __getitem__(self, index: int) -> BatchWorld:
-        if isinstance(index, (bool, slice)) or not isinstance(index, (int, np.integer)):
-            raise ShapeError(f"a world of a batch is looked up by its index, got {index!r}")
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"world {index} is out of range: there are {len(self)}")
-        return BatchWorld(self._batch, int(index) % len(self))
-
-    def __repr__(self) -> str:
-        return f"BatchWorlds({len(self)})"
