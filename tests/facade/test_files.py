@@ -14,6 +14,8 @@ from facade.scenes import bits, pendulum, rich
 from worldline import msd
 from worldline import simulation as sx
 from worldline._src.errors import OperationError, SceneError
+from worldline._src.scene import validate
+from worldline._src.scene.formats import load
 
 MJCF = """<mujoco><option timestep="0.004" gravity="0 0 -3"/><worldbody>
 <body name="arm" pos="0 0 1"><joint name="hinge" axis="0 1 0" damping="0.5"/><geom size="0.1" pos="1 0 0"/></body>
@@ -136,6 +138,38 @@ def test_a_file_becomes_a_world(urdf):
     (robot,) = world.multibodies
     assert robot.links.names == ["base", "tip"] and robot.joints.names == ["turn"]
     assert sx.World.from_file(f"file://{urdf}").num_multibodies == 1
+
+
+def test_a_file_is_validated_once_and_again_after_an_edit(urdf, monkeypatch):
+    found = []
+    examine = validate.examine
+
+    def counted(*args):
+        found.append(args[0])
+        return examine(*args)
+
+    monkeypatch.setattr(validate, "examine", counted)
+    monkeypatch.setattr(load, "examine", counted)
+    world = sx.World.from_file(urdf)
+    world.step()
+    assert len(found) == 1
+    edited = sx.World.from_file(urdf)
+    edited.add_rigid_body("box")
+    edited.step()
+    assert len(found) == 3
+    floating = sx.World.from_file(urdf, read_options=sx.ReadOptions(root_joint=sx.RootJointType.FLOATING))
+    floating.validate_topology()
+    assert len(found) == 5
+    sx.World.from_scene(msd.from_str(URDF, format="urdf")).step()
+    assert len(found) == 7
+
+
+def test_what_an_edit_breaks_is_found_when_the_world_is_compiled(urdf):
+    world = sx.World.from_file(urdf)
+    world.add_rigid_body("box")
+    world.rigid_bodies["box"]._link.inertial.mass = -1.0
+    with pytest.raises(SceneError, match="mass"):
+        world.step()
 
 
 def test_root_joints_can_be_chosen(urdf):

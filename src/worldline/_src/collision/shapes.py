@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -362,7 +363,9 @@ def hull_shape(
 
 
 def _length(value: float, what: str, least: float = MIN_SIZE) -> float:
-    number = float(numbers(value, (), what))
+    # nearly always a plain number
+    is_plain = type(value) is float and math.isfinite(value)
+    number = value if is_plain else float(numbers(value, (), what))
     if not least <= number <= MAX_SIZE:
         raise ArgumentError(f"{what} must lie between {least:g} and {MAX_SIZE:g} m, got {number!r}")
     return number
@@ -406,6 +409,8 @@ def _local(value: PoseLike | None) -> Array:
     """A pose from 7 numbers (position, xyzw) or from a 4x4 transform."""
     if value is None:
         return IDENTITY.copy()
+    if type(value) is np.ndarray and value.shape == (7,):
+        return transform(value, "local_transform")
     given = float_array(value, "local_transform", "7 numbers or a 4x4 transform")
     if given.shape == (4, 4):
         return pose_of_matrix(numbers(given, (4, 4), "local_transform"), "local_transform")

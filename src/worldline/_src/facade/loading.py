@@ -258,6 +258,22 @@ def new_world(kind: type[World], scene: Scene, options: WorldOptions | None) -> 
     return made
 
 
+def world_of_file(
+    kind: type[World],
+    path: str | os.PathLike[str],
+    read_options: ReadOptions | None,
+    options: WorldOptions | None,
+) -> World:
+    """See `World.from_file`."""
+    scene = read_scene(path, read_options)
+    made = new_world(kind, scene, options)
+    given = ReadOptions() if read_options is None else read_options
+    changed = given.root_joint is not None or given.sdf_default_root_joint_type is not None
+    # the reader has validated the description, which only methods of the World change from now on
+    made._validated = not changed and not scene.compile_options.fuse_static
+    return made
+
+
 def fill(world: World, scene: Scene, options: WorldOptions | None) -> None:
     """Make an empty World the World of a description, which it owns from now on."""
     given = scene_options.from_description(scene)

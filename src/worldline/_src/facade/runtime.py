@@ -129,8 +129,13 @@ class Runtime:
         like: Runtime | None = None,
         differentiable: bool = False,
         sweeps: int = 0,
+        *,
+        validated: bool = False,
     ) -> None:
-        """`like`: the runtime of a World that this one is a clone of; its model is copied, not compiled."""
+        """`like`: the runtime of a World that this one is a clone of; its model is copied, not compiled.
+
+        `validated`: whether the scene has been validated since it was last changed.
+        """
         self._differentiable = differentiable
         self.scene = scene
         self.guard = ThreadGuard("World", "World.clone")
@@ -139,7 +144,7 @@ class Runtime:
         self.link_body: dict[int, int]
         self.joint_index: dict[int, int]
         if like is None:
-            built = compile_scene(scene)
+            built = compile_scene(scene, validated=validated)
             self.model = built.model
             self.link_body, self.joint_index = built.trees.link_body, built.trees.joint_index
         else:
@@ -219,8 +224,7 @@ class Runtime:
 
     def controls_written(self) -> None:
         """Controls were written: actuators that act take theirs."""
-        if self.constraints is not None:
-            self.constraints.column.control[:] = self.control[self.constraints.actuators]
+        self.sim.controls_written()
 
     def joints_commanded(self) -> None:
         """Commands of joints between bodies were written: their motors take them."""
@@ -564,21 +568,19 @@ class Runtime:
 
     def _snapshot(self) -> Snapshot:
         sim, joints = self.sim, {}
+        # one copy of each array, of which every joint and link has its part
+        arrays = [(name[0] == "q", array.copy()) for name, array in self._fields(sim)]
+        held, once = self.persistent_wrench.copy(), self.one_shot_wrench.copy()
         for body in self.scene.hierarchy.bodies:
             owned: list[Any] = [body.free] if body.free is not None else []
             owned += [joint for link in body.link.walk() for joint in link.joints]
             for joint in owned:
                 if id(joint) in self.joint_index:
                     q, v = self.q_slice(joint), self.v_slice(joint)
-                    joints[id(joint)] = JointState(
-                        joint,
-                        *(
-                            array[q if name.startswith("q") else v].copy()
-                            for name, array in self._fields(sim)
-                        ),
-                    )
+                    parts = [array[q if is_position else v] for is_position, array in arrays]
+                    joints[id(joint)] = JointState(joint, *parts)
         links = {
-            id(link): BodyState(link, self.persistent_wrench[b].copy(), self.one_shot_wrench[b].copy())
+            id(link): BodyState(link, held[b], once[b])
             for link in self.scene.hierarchy.links()
             if (b := self.link_body.get(id(link))) is not None
         }

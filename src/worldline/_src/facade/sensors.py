@@ -20,6 +20,7 @@ from worldline._src.facade.copying import Address
 from worldline._src.facade.exclusive import exclusive
 from worldline._src.facade.frame import Frame
 from worldline._src.facade.handle import Handle
+from worldline._src.facade.known_names import returns_read_only
 from worldline._src.facade.sensor_values import Readings
 from worldline._src.facade.values import TransformLike, count, pose_of, text
 from worldline._src.model.scene_sensors import ordered_sensors, sensor_labels
@@ -284,18 +285,23 @@ class SensorCollection(NamedCollection[Sensor]):
         self._world = world
 
     @property
+    @returns_read_only
     def values(self) -> Array:
         """All readings of this moment, one after the other, (dim,); `Sensor.span` says where each is.
 
         A sensor that cannot be read in this scene has NaN there; `refused` says why.
         """
         world = self._world
-        with world._live().guard:
-            readings = readings_of(world)
+        runtime = world._live()
+        with runtime.guard:
+            readings = runtime.sensors or readings_of(world)
             assert readings is not None
-            own = world._functions.sensors.values()
+            own = world._functions.sensors
             made = readings.all()
-            return np.concatenate([made, *(sensor.value for sensor in own)]) if own else made
+            if own:
+                made = np.concatenate([made, *(sensor.value for sensor in own.values())])
+        made.setflags(write=False)
+        return made
 
     @property
     def refused(self) -> dict[str, str]:

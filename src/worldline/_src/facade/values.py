@@ -133,6 +133,10 @@ def dof_vector(value: Any, n: int, what: str | Callable[[], str]) -> Array:
     `what` may be a function, so that a name is only put together when there is something to complain about.
     """
     made = None
+    if type(value) is np.ndarray and value.dtype is _F64 and value.shape == (n,):
+        # a sum is finite when its terms are, or nearly so: one that overflows is looked at below
+        if _ISFINITE(sum(value.tolist())):
+            return value
     if type(value) in (list, tuple, np.ndarray):
         # what NumPy refuses is told by `array` below
         with suppress(ValueError, TypeError, OverflowError):

@@ -183,6 +183,7 @@ class World(
         self._cloned: Runtime | None = None
         self._simulating = False
         self._checked = False
+        self._validated = False
         self._editing = False
         self._time_start = 0.0
         self._initial: Snapshot | None = None
@@ -332,7 +333,7 @@ class World(
         Raises:
             SceneError: everything that is wrong with the file.
         """
-        return loading.new_world(cls, loading.read_scene(path, read_options), options)
+        return loading.world_of_file(cls, path, read_options, options)
 
     @classmethod
     def from_scene(cls, scene: Scene, *, options: WorldOptions | None = None) -> World:
@@ -491,7 +492,8 @@ class World(
 
     def _begin_call(self, runtime: Runtime) -> None:
         """A call of steps begins: contact events from before it are dropped."""
-        self._ended, self._ended_since = self._ended_since, []
+        if self._ended or self._ended_since:
+            self._ended, self._ended_since = self._ended_since, []
         log = runtime.sim.contact_log
         if log is not None:
             log.start(int(runtime.sim.clock[0]))
@@ -558,6 +560,7 @@ class World(
             self._cloned,
             self._options.differentiable,
             self._options.contact_sweeps,
+            validated=self._validated,
         )
         self._cloned = None
         made.set_sleep(self._options.deactivation_options)
@@ -599,7 +602,7 @@ class World(
 
     def _configuration_changed(self) -> None:
         """Look again before the next step whether all that is asked for is available."""
-        self._checked = False
+        self._checked = self._validated = False
         self._layout_edits += 1
 
     def _frame_ref(self, frame: Frame, offset: Array) -> FrameRef:

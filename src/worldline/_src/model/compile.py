@@ -72,16 +72,16 @@ def compile_arenas(model: Model) -> Arenas:
     }
     offsets: dict[str, int] = {}
     ends = {"index": HEADER, "constant": 0, "data": 0}
+    # data starts on cache lines so that lanes never straddle more than they must; few shapes are many fields
+    room = {shape: -(-math.prod(extent(shape, sizes)) // 8) * 8 for shape in {f.shape for f in FIELDS}}
     for field in FIELDS:
-        # data starts on cache lines so that lanes never straddle more than they must
         offsets[field.name] = ends[field.space]
-        ends[field.space] += -(-math.prod(extent(field.shape, sizes)) // 8) * 8
+        ends[field.space] += room[field.shape]
 
     index = np.zeros(ends["index"], np.int64)
     constant = np.zeros(ends["constant"])
     index[: len(SIZES)] = [sizes[s] for s in SIZES]
-    for field in FIELDS:
-        index[ENTRY[field.name]] = offsets[field.name]
+    index[[ENTRY[name] for name in offsets]] = list(offsets.values())
 
     arenas = Arenas(index, constant, ends["data"], offsets["result"], offsets, sizes)
     _fill_tree(model, tree, arenas)

@@ -26,6 +26,8 @@ _DOUBLE = np.dtype(np.float64)
 
 def _floats(value: Any) -> list[float] | None:
     """A flat sequence of real numbers as a list, None for anything else."""
+    if type(value) is list or type(value) is tuple:
+        return _numbers(value)
     if is_masked_array(value):
         # its data would count where the mask says that there is none
         return None
@@ -36,9 +38,14 @@ def _floats(value: Any) -> list[float] | None:
             return array.astype(np.float64).tolist() if fits else None
     if isinstance(value, str | bytes | dict | set) or not isinstance(value, Iterable):
         return None
+    return _numbers(value)
+
+
+def _numbers(items: Iterable[Any]) -> list[float] | None:
+    """Real numbers as a list, None when something else is among them."""
     found = []
-    for item in value:
-        number = to_float(item)
+    for item in items:
+        number = item if type(item) is float else to_float(item)
         if number is None:
             return None
         found.append(number)

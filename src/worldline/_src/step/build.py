@@ -125,11 +125,18 @@ class CompiledScene(NamedTuple):
 
 
 def compile_scene(
-    world: World, library: AssetLibrary | None = None, *, only_trees: bool = False
+    world: World,
+    library: AssetLibrary | None = None,
+    *,
+    only_trees: bool = False,
+    validated: bool = False,
 ) -> CompiledScene:
-    """What `build` does, with the way back to the scene's objects; `only_trees` leaves out all tables."""
+    """What `build` does, with the way back to the scene's objects; `only_trees` leaves out all tables.
+
+    `validated`: the scene has been validated since it was last changed.
+    """
     with slow(f"building {world.name or 'a scene'}"):
-        if not only_trees:
+        if not (only_trees or validated):
             world.validate()
         library = AssetLibrary(world) if library is None else library
         trees = add_trees(world, library)

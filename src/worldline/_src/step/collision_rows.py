@@ -19,6 +19,8 @@ from worldline._src.model.kinds import ShapeFlags, ShapeKind
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
 
+_DECOMPOSED, _SURFACE = int(ShapeFlags.DECOMPOSED), int(ShapeFlags.SURFACE)
+
 
 def collision_shape(model: Model, k: int) -> CollisionShape:
     """Row `k` of the shapes of a model as a shape of the collision tables."""
@@ -56,8 +58,8 @@ def collision_parts(model: Model, k: int) -> list[CollisionShape]:
     """Row `k` of the shapes of a model as one shape, or as the convex parts of its mesh."""
     shapes, option = model.shapes, model.option
     assert shapes is not None
-    wanted = shapes.flags[k] & ShapeFlags.DECOMPOSED and not shapes.flags[k] & ShapeFlags.SURFACE
     config = None if option is None else option.coacd_strategy
+    wanted = int(shapes.flags[k]) & (_DECOMPOSED | _SURFACE) == _DECOMPOSED
     if not wanted or config is None or model.assets is None:
         return [collision_shape(model, k)]
     parts = model.assets.parts(int(shapes.source[k]), config)

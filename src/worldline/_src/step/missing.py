@@ -59,9 +59,9 @@ def _missing_actuators(model: Model, option: SimulateOption) -> list[str]:
     table, found = model.actuators, []
     if table is None or option.disable_actuators:
         return found
-    for u in working_actuators(model, option).tolist():
-        name = table.label[u]
-        if GainKind.MUSCLE == table.gain_kind[u] or BiasKind.MUSCLE == table.bias_kind[u]:
-            if not np.isfinite(muscle_range(model, u)).all():
-                found.append(f"muscle '{name}' without a range of lengths")
+    working = working_actuators(model, option)
+    is_muscle = (table.gain_kind == GainKind.MUSCLE) | (table.bias_kind == BiasKind.MUSCLE)
+    for u in working[is_muscle[working]].tolist():
+        if not np.isfinite(muscle_range(model, u)).all():
+            found.append(f"muscle '{table.label[u]}' without a range of lengths")
     return found

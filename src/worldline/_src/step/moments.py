@@ -22,6 +22,7 @@ from worldline._src.model.tables import TargetKind, Tendons
 from worldline._src.spatial.poses import Array
 from worldline._src.step.pack_anchors import Anchors
 
+_TENDON = int(TargetKind.TENDON)
 Rows = list[np.ndarray]
 """Degrees of freedom of every row, ascending."""
 
@@ -87,7 +88,7 @@ def linear_moment(model: Model, u: int) -> tuple[np.ndarray, Array]:
     table, tendons = model.actuators, model.tendons
     assert table is not None
     target = int(table.target[u])
-    if table.target_kind[u] == TargetKind.TENDON:
+    if table.target_kind[u] == _TENDON:
         assert tendons is not None
         dofs, moment = coefficients(tendons, target)
         moment = table.gear[u, 0] * moment

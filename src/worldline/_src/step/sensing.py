@@ -13,6 +13,7 @@ begins with the stages of an evaluation, it takes over the results and goes on b
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -277,7 +278,7 @@ class Sensing:
         self._copy: Copy | None = None
         self._fresh: frozenset[Group] = frozenset()
         self._key: tuple[object, object] = (None, None)
-        self._programs: dict[object, tuple[Any, ...]] = {}
+        self._programs: dict[object, Callable[[], int]] = {}
         self._clock, self._record, self._resume = np.zeros(2), np.zeros(5), np.zeros(1, np.int64)
 
     def _unknown(self) -> list[str]:
@@ -362,16 +363,17 @@ class Sensing:
         while True:
             # forces act in the next step that no step had before
             pushed = self.pushed and not copy.plan.wrenches
-            operands = self._programs.get((stale, pushed))
-            if operands is None:
+            program = self._programs.get((stale, pushed))
+            if program is None:
                 plan = copy.plan._replace(wrenches=True) if pushed else copy.plan
                 plan = self.tables.plan(plan, stale)
-                operands = self._programs[stale, pushed] = self._operands(plan, copy.sets)
-            if self._run(operands):
+                program = self._programs[stale, pushed] = self._program(plan, copy.sets)
+            if program():
                 if copy.goes_on and not pushed and Group.DYNAMICS in stale:
                     self.sim.ahead = self._go_on
                 return
-            if self.sim.constraints is None or self._resume[0] == 0:
+            short, self._resume[0] = self._resume[0] != 0, 0
+            if self.sim.constraints is None or not short:
                 raise OperationError("accelerations of the present state are not finite")
             # out of room: evaluate on the arenas of the step, which grow
             with forward(self.sim, self.body_f):
@@ -402,18 +404,17 @@ class Sensing:
             sets = [*sim.sets[:-1], *[sim.sets[MULTIBODY]] * 3]
             sets[MULTIBODY] = (*forward_trees(sim)[:3], sim.data)
             plan = self.tables.plan(forward_plan(sim), stale)
-            self._run(self._operands(plan, sets, evaluate=False))
+            self._program(plan, sets, evaluate=False)()
         # the stages of sensors are connected with the arenas of the step now
         self._programs = {}
 
-    def _run(self, operands: tuple[Any, ...]) -> int:
-        """Run the stages that read; returns 0 when there was no room or a number is not finite."""
-        self._resume[0] = 0
-        return self._advance(*operands, self._clock, self._record, self._resume, 1)
-
-    def _operands(
+    def _program(
         self, plan: StepPlan, sets: list[tuple[Any, ...]], evaluate: bool = True
-    ) -> tuple[Any, ...]:
+    ) -> Callable[[], int]:
+        """What runs the stages that read; it returns 0 when there was no room or a number is not finite.
+
+        Where there was no room, `_resume` is not 0 afterwards.
+        """
         program: list[tuple[Stage, int]] = sensor_stages(plan, evaluate=evaluate)
         if self.sim.constraints is not None:
             self.tables.grow(self.sim.constraints.sizes["ncontact"])
@@ -423,4 +424,5 @@ class Sensing:
             checks = checks[:0]
         limits = np.full((2, len(checks)), np.inf)
         limits[:] = np.finfo(float).max
-        return (*loop_operands(program, sets), _NO_ROWS, checks, limits)
+        operands = (*loop_operands(program, sets), _NO_ROWS, checks, limits)
+        return runner.once(self._advance, (*operands, self._clock, self._record, self._resume))

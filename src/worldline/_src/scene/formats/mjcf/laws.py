@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from worldline._src.scene.formats.xml import Attributes, Element, Log
 
 _COUNT: Final = 10
+_ZEROS: Final = (0.0,) * _COUNT
 _GAINS: Final = {w: w for w in ("fixed", "affine", "muscle", "dcmotor", "pid", "so3", "user")}
 _BIASES: Final = {w: w for w in ("none", "affine", "muscle", "dcmotor", "so3", "user")}
 _DYNAMICS: Final = {
@@ -40,7 +41,7 @@ GAIN_OF: Final = {
 
 
 def _parameters(*values: float) -> list[float]:
-    return [*values, *(0.0 for _ in range(_COUNT - len(values)))]
+    return [*values, *_ZEROS[len(values) :]]
 
 
 @dataclass
@@ -65,7 +66,8 @@ class Law:
 
     def copy(self) -> Law:
         """The same parameters, independent of these."""
-        return replace(self, gainprm=list(self.gainprm), biasprm=list(self.biasprm), dynprm=list(self.dynprm))
+        parameters = list(self.gainprm), list(self.biasprm), list(self.dynprm)
+        return Law(self.gain, self.bias, self.dynamics, *parameters, self.writer, self.touched)
 
     @property
     def is_servo(self) -> bool:

@@ -22,30 +22,41 @@ _LEAST: Final = 1e-15
 
 def stiffness_damping(solref: Sequence[float]) -> tuple[StiffnessDamping, bool] | None:
     """The spring of a `solref` and whether it was given directly; None when its signs do not fit together."""
+    found = _coefficients(solref)
+    return None if found is None else (StiffnessDamping(k=found[0], d=found[1]), found[2])
+
+
+def _coefficients(solref: Sequence[float]) -> tuple[float, float, bool] | None:
+    """Stiffness and damping of a `solref`, and whether it gives them directly; None when its signs differ."""
     first, second = solref
     if (first > 0.0) != (second > 0.0):
         return None
     if first <= 0.0:
-        return StiffnessDamping(k=-first, d=-second), True
+        return -first, -second, True
     product = first * first * second * second
-    return StiffnessDamping(k=1.0 / max(_LEAST, product), d=2.0 / max(_LEAST, first)), False
+    return 1.0 / max(_LEAST, product), 2.0 / max(_LEAST, first), False
 
 
 def read_spring(
     a: Attributes, ref: str = "solref", imp: str = "solimp", default: Sequence[float] = SOLREF
 ) -> ImpedanceSpring:
     """The softness that two attributes of an element give."""
-    solref = a.reals(ref, 1, 2, default=default) or SOLREF
+    k, d, direct = _read_coefficients(a, ref, default)
     solimp = a.reals(imp, 1, 5, default=SOLIMP) or SOLIMP
-    spring = stiffness_damping(solref)
-    if spring is None:
+    return ImpedanceSpring(spring=StiffnessDamping(k=k, d=d), impedance=impedance(solimp), direct=direct)
+
+
+def _read_coefficients(a: Attributes, ref: str, default: Sequence[float]) -> tuple[float, float, bool]:
+    """Stiffness and damping that an attribute gives, and whether it does so directly."""
+    found = _coefficients(a.reals(ref, 1, 2, default=default) or SOLREF)
+    if found is None:
         holder = a.holder(ref)
         a.log.approximated(
             holder, f"attribute '{ref}': signs differ, so the default {SOLREF} takes its place"
         )
-        spring = stiffness_damping(SOLREF)
-        assert spring is not None
-    return ImpedanceSpring(spring=spring[0], impedance=impedance(solimp), direct=spring[1])
+        found = _coefficients(SOLREF)
+        assert found is not None
+    return found
 
 
 def impedance(solimp: Sequence[float]) -> Impedance:
@@ -56,13 +67,8 @@ def impedance(solimp: Sequence[float]) -> Impedance:
 
 def read_friction(a: Attributes) -> ImpedanceDamping:
     """The softness of dry friction, which has no position to be wrong and so uses no stiffness."""
-    spring = read_spring(a, "solreffriction", "solimpfriction")
-    profile = spring.impedance
-    flat = profile.d0 == profile.dmax or profile.width <= _LEAST
-    constant = 0.5 * (profile.d0 + profile.dmax) if flat else profile.d0
-    return ImpedanceDamping(
-        damping=spring.spring.d,
-        impedance=constant,
-        dmax=profile.dmax,
-        direct=spring.direct,
-    )
+    _, damping, direct = _read_coefficients(a, "solreffriction", SOLREF)
+    d0, dmax, width, *_ = a.reals("solimpfriction", 1, 5, default=SOLIMP) or SOLIMP
+    flat = d0 == dmax or width <= _LEAST
+    constant = 0.5 * (d0 + dmax) if flat else d0
+    return ImpedanceDamping(damping=damping, impedance=constant, dmax=dmax, direct=direct)
