@@ -142,7 +142,7 @@ BAD = [
     ({"gravity": (0, 0, NAN)}, "finite"),
     ({"gravity": (0, 0, INF)}, "finite"),
     ({"gravity": "down"}, "numbers"),
-    ({"gravity": None}, "shape"),
+    ({"gravity": None}, "numbers"),
     ({"gravity": 1j}, "numbers"),
     ({"gravity": [[1], [2, 3]]}, "numbers"),
     ({"body_mass": [-1.0, 1.0]}, "'base'"),

@@ -144,3 +144,46 @@ def after(n: int, what: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def put(name: str, value: Any) -> Callable[[Any], None]:
     """Assign a property of the subject."""
     return lambda subject: setattr(subject, name, value)
+
+
+class Fresh(NamedTuple):
+    """A value of an argument that a call may change: made anew for each call."""
+
+    make: Callable[[], Any]
+
+
+def call(function: Callable[..., Any], given: dict[str, Any]) -> Any:
+    """The result of a function for arguments by name."""
+    return function(
+        **{name: value.make() if isinstance(value, Fresh) else value for name, value in given.items()}
+    )
+
+
+def called(
+    function: Callable[..., Any],
+    observe: Callable[[Any], Any] = lambda result: result,
+    base: dict[str, Any] | None = None,
+    **pairs: tuple[Any, Any] | Effect | Refused,
+) -> dict[str, Effect | Refused]:
+    """A table of the arguments of a function: each has a plain value and another one that changes the result.
+
+    An argument whose plain value is `...` is left out of the calls of the others; `base` has plain values of
+    arguments whose entry is of another kind.
+    """
+    plain = (base or {}) | {
+        name: pair[0]
+        for name, pair in pairs.items()
+        if not isinstance(pair, Effect | Refused) and pair[0] is not ...
+    }
+
+    def effect(name: str, other: Any) -> Effect:
+        return Effect(
+            lambda: dict(plain),
+            lambda given: given.update({name: other}),
+            lambda given: observe(call(function, given)),
+        )
+
+    return {
+        name: pair if isinstance(pair, Effect | Refused) else effect(name, pair[1])
+        for name, pair in pairs.items()
+    }

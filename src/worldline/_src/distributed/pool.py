@@ -91,6 +91,13 @@ class WorkerPool:
         self._ray = ray = _ray()
         self._share, self._retries = share, retries
         self._started = not ray.is_initialized()
+        if address is not None and not isinstance(address, str):
+            raise ArgumentError(f"address must be a text, got {address!r}")
+        if address is not None and not self._started and address != "auto":
+            raise ArgumentError(
+                f"address {address!r} cannot be used: Ray is connected to a cluster already; leave it out, "
+                "or call ray.shutdown() first"
+            )
         if self._started:
             at = address or os.environ.get("RAY_ADDRESS")
             own = {} if at else {"num_cpus": workers, "include_dashboard": False}

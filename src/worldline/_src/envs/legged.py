@@ -64,6 +64,10 @@ class Quadruped(Task):
         super().__post_init__()
         if not self.roughness >= 0.0:
             raise ArgumentError(f"roughness must not be negative, got {self.roughness!r}")
+        if not self.tracking_width > 0.0:
+            raise ArgumentError(f"tracking_width must be positive, got {self.tracking_width!r}")
+        if self.terrain_seed < 0:
+            raise ArgumentError(f"terrain_seed must not be negative, got {self.terrain_seed}")
         self.heights = rough_heights(self.roughness, self.terrain_seed)
 
     def scene(self) -> Scene:

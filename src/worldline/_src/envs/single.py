@@ -30,6 +30,14 @@ def checked_render_mode(render_mode: str | None) -> str | None:
     return render_mode
 
 
+def refuse_options(options: dict[str, Any] | None, known: tuple[str, ...]) -> None:
+    """Raise for options of a reset that an environment does not have."""
+    for name in options or {}:
+        if name not in known:
+            there = f"; it has {', '.join(known)}" if known else ""
+            raise ArgumentError(f"reset has no option {name!r}{there}")
+
+
 class WorldEnv(OnEpisodes, gymnasium.Env[np.ndarray, np.ndarray]):
     """A task on one world; made by `gymnasium.make("worldline/Ant-v0")`.
 
@@ -71,7 +79,8 @@ class WorldEnv(OnEpisodes, gymnasium.Env[np.ndarray, np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Start an episode; a seed makes this one and those after it repeatable."""
+        """Start an episode; a seed makes this one and those after it repeatable. There are no options."""
+        refuse_options(options, ())
         super().reset(seed=seed)
         observation, info = self._episodes.reset(self._only, [self.np_random])
         return observation[0], {name: values[0] for name, values in info.items()}

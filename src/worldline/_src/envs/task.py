@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from worldline._src.errors import ArgumentError
+from worldline._src.facade import values
 from worldline._src.facade.batch.world_batch import WorldBatch
 from worldline._src.scene.formats.load import from_file
 from worldline._src.scene.world import World as Scene
@@ -58,8 +59,14 @@ class Task(ABC):
     frame_skip: int = 5
 
     def __post_init__(self) -> None:
-        if not isinstance(self.frame_skip, int) or self.frame_skip < 1:
-            raise ArgumentError(f"frame_skip must be a positive whole number, got {self.frame_skip!r}")
+        for field in fields(self):
+            what = f"option '{field.name}' of {type(self).__name__}"
+            setattr(self, field.name, _checked_option(getattr(self, field.name), field.default, what))
+        if self.frame_skip < 1:
+            raise ArgumentError(f"frame_skip must be a positive whole number, got {self.frame_skip}")
+        noise = getattr(self, "reset_noise_scale", 0.0)
+        if noise < 0.0:
+            raise ArgumentError(f"reset_noise_scale must not be negative, got {noise}")
 
     # ---- the worlds
 
@@ -116,6 +123,24 @@ class Task(ABC):
 
     def acted(self, actions: Array) -> None:  # noqa: B027 # a task may do nothing
         """Called after a step with the actions it took."""
+
+
+def _checked_option(value: Any, default: Any, what: str) -> Any:
+    """A value that is of the kind of its default: a flag, a whole number, a finite number, or a range."""
+    if isinstance(default, bool):
+        return values.flag(value, what)
+    if isinstance(default, int):
+        return values.count(value, what)
+    if isinstance(default, float):
+        return values.real(value, what)
+    if isinstance(default, tuple):
+        made = values.array(value, what)
+        rises = len(default) != 2 or (made.shape == (2,) and made[0] <= made[1])
+        if made.shape != (len(default),) or np.isnan(made).any() or not rises:
+            raise ArgumentError(f"{what} must be {len(default)} numbers, the lower one first, got {value!r}")
+        return tuple(made.tolist())
+    # a task of the user's own may have options of other kinds
+    return value
 
 
 def option_names(kind: type[Task]) -> tuple[str, ...]:

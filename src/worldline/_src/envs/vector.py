@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from worldline._src.envs.episodes import RENDER_MODES, Episodes, OnEpisodes
-from worldline._src.envs.single import checked_render_mode, spaces_of
+from worldline._src.envs.single import checked_render_mode, refuse_options, spaces_of
 from worldline._src.envs.task import Outcome, Task, of_options
 from worldline._src.errors import ArgumentError, OperationError, ShapeError
 from worldline._src.facade import values
@@ -116,6 +116,7 @@ class VectorWorldEnv(OnEpisodes, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def _chosen(self, options: dict[str, Any] | None) -> np.ndarray:
         """Indices of the environments that options of `reset` name."""
+        refuse_options(options, ("reset_mask",))
         if options is None or "reset_mask" not in options:
             return np.arange(self.num_envs)
         mask = options["reset_mask"]
@@ -130,11 +131,16 @@ class VectorWorldEnv(OnEpisodes, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def _seeds(self, seed: int | Sequence[int | None] | None) -> Sequence[int | None]:
         if seed is None:
             return [None] * self.num_envs
-        if isinstance(seed, (int, np.integer)):
-            return [int(seed) + i for i in range(self.num_envs)]
-        if len(seed) != self.num_envs:
-            raise ArgumentError(f"seed must be one number or {self.num_envs}, got {len(seed)}")
-        return seed
+        if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool):
+            seeds: list[Any] = [int(seed) + i for i in range(self.num_envs)]
+        else:
+            seeds = values.several(seed, "seed")
+            if len(seeds) != self.num_envs:
+                raise ArgumentError(f"seed must be one number or {self.num_envs}, got {len(seeds)}")
+        for one in seeds:
+            if one is not None and values.count(one, "seed") < 0:
+                raise ArgumentError(f"seed must not be negative, got {one}")
+        return seeds
 
     def _begin(self, which: np.ndarray, infos: dict[str, Any]) -> None:
         """Start episodes; observations and infos of these environments are those of the start."""

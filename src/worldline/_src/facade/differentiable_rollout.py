@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from worldline._src.errors import OperationError
+from worldline._src.errors import ArgumentError, FixedAttributes, OperationError, require_kind
 from worldline._src.facade import derivatives, persistence, state_vectors, values
 from worldline._src.facade.values import VectorLike
+from worldline._src.facade.world_kind import kind_named
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.spatial.poses import Array
+from worldline._src.spatial.poses import Array, read_only
 
 if TYPE_CHECKING:
     from worldline._src.facade.world import World
@@ -34,12 +35,12 @@ class RolloutGradient(NamedTuple):
     """By the controls of every step, (steps, control dimension)."""
 
 
-class DifferentiableRollout:
+class DifferentiableRollout(FixedAttributes):
     """Steps that were made, and derivatives over them; see `rollout`.
 
     Attributes:
-        states: state vectors before the first step and after each, (steps + 1, state dimension).
-        controls: controls of the steps, (steps, control dimension).
+        states: state vectors before the first step and after each, (steps + 1, state dimension). Read only.
+        controls: controls of the steps, (steps, control dimension). Read only.
     """
 
     states: Array
@@ -48,7 +49,7 @@ class DifferentiableRollout:
     def __init__(self, clone: World, states: Array, controls: Array) -> None:
         self._clone = clone
         self._start: WorldState = clone.get_state(clone.state_space())
-        self.states, self.controls = states, controls
+        self.states, self.controls = read_only(states), read_only(controls)
 
     def __repr__(self) -> str:
         return f"DifferentiableRollout({len(self.controls)} steps)"
@@ -128,12 +129,15 @@ def rollout(world: World, controls: VectorLike) -> DifferentiableRollout:
         world: made with `differentiable=True`; it is stepped.
         controls: one row a step, in the layout of `World.control_space()`, (steps, control dimension).
     """
+    require_kind(world, kind_named("World"), "world", "diff.rollout")
     if not world.is_differentiable:
         raise OperationError("this World takes no derivatives; make it with World(differentiable=True)")
     space = state_vectors.own_space(world, control=True, rigid_only=False)
     rows = values.array(controls, "controls")
     if rows.ndim != 2 or rows.shape[1] != space.dimension:
         raise values.ShapeError(f"controls must have shape (steps, {space.dimension}), got {rows.shape}")
+    if not np.isfinite(rows).all():
+        raise ArgumentError("controls must contain only finite values")
     clone, states = persistence.clone_world(world), [state_vectors.get_vector(world)]
     for row in rows:
         state_vectors.set_vector(world, row, "controls", control=True)

@@ -255,7 +255,10 @@ def random_quaternion(rng: np.random.Generator, shape: int | tuple[int, ...] = (
     """Orientations that are uniform over all rotations, quaternions xyzw (..., 4) of a shape."""
     if not isinstance(rng, np.random.Generator):
         raise ArgumentError(f"rng must be a numpy.random.Generator, got {rng!r}")
-    lead = (shape,) if isinstance(shape, int) else tuple(shape)
+    lead = shape if isinstance(shape, tuple) else (shape,)
+    for size in lead:
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or not 0 <= size < 1 << 31:
+            raise ArgumentError(f"shape must be whole numbers that are not negative, got {shape!r}")
     return unit_quaternion(rng.normal(size=(*lead, 4)))
 
 

@@ -12,10 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from worldline._src.errors import ArgumentError, FixedAttributes, NotFoundError, nearest_name, require_kind
-from worldline._src.masked import has_masked_entries
 from worldline._src.model.kinds import JointType
 from worldline._src.model.model import Control, Model, State
-from worldline._src.spatial.poses import Array, float_array
+from worldline._src.spatial.poses import Array, flag_array, float_array
 
 
 class ArticulationSource(Protocol):
@@ -203,7 +202,9 @@ class ArticulationView(FixedAttributes):
             if getattr(holder, "model", None) is not self.model:
                 raise ArgumentError(f"{holder!r} is not of this view's model")
             return holder.articulation_array(name)
-        array, one = getattr(holder, name, None), getattr(self.model, name).shape
+        # a model has no forces of its own
+        one = (self.model.body_count, 6) if name == "body_f" else getattr(self.model, name).shape
+        array = getattr(holder, name, None)
         shape = one if self.model.world_count == 1 else (self.model.world_count, *one)
         if not isinstance(array, np.ndarray) or array.shape != shape:
             got = f"shape {array.shape}" if isinstance(array, np.ndarray) else type(holder).__name__
@@ -235,12 +236,10 @@ class ArticulationView(FixedAttributes):
         shape = (worlds, len(self.articulations))
         if mask is None:
             return np.ones(shape, bool)
-        if has_masked_entries(mask):
-            raise ArgumentError("mask must not have masked entries itself; fill them first")
-        given = np.asarray(mask)
-        if given.dtype == np.bool_ and given.shape == shape[:1]:
+        given = flag_array(mask, "mask")
+        if given.shape == shape[:1]:
             return np.broadcast_to(given[:, None], shape)
-        if given.dtype == np.bool_ and given.shape == shape:
+        if given.shape == shape:
             return given
         raise ArgumentError(f"mask must be booleans of shape {shape[:1]} or {shape}, got {given.shape}")
 
@@ -344,8 +343,13 @@ class ArticulationView(FixedAttributes):
 
     def _attribute_columns(self, name: str) -> np.ndarray:
         """Rows of an array of the model, a State or a Control that belong to the selection."""
+        if not isinstance(name, str):
+            raise ArgumentError(f"the name of an attribute must be a text, got {name!r}")
         if name.startswith("body_"):
-            return self._bodies
+            array = getattr(self.model, name, None)
+            per_body = isinstance(array, np.ndarray) and array.shape[:1] == (self.model.body_count,)
+            if per_body or name == "body_f":
+                return self._bodies
         if name in _PER_JOINT:
             return self._joints
         if name in _PER_COORDINATE:
@@ -370,6 +374,7 @@ class ArticulationView(FixedAttributes):
         columns = self._attribute_columns(name)
         if isinstance(source, Model):
             self._require_model(source)
+            self._require_own(name)
             return getattr(source, name)[columns][None]
         return self._get(source, name, columns)
 
@@ -383,6 +388,7 @@ class ArticulationView(FixedAttributes):
             self._set(target, name, columns, values, mask)
             return
         self._require_model(target)
+        self._require_own(name)
         if name in _FIXED:
             raise ArgumentError(f"{name} describes the layout of the model and cannot be written")
         whole = np.array(getattr(target, name))
@@ -391,6 +397,10 @@ class ArticulationView(FixedAttributes):
         wide = chosen.reshape(-1, *(1,) * (given.ndim - 1))
         whole[columns] = np.where(wide, given, whole[columns])
         target.update(**{name: whole})
+
+    def _require_own(self, name: str) -> None:
+        if not hasattr(self.model, name):
+            raise ArgumentError(f"a Model has no {name}; give a State")
 
     def _require_model(self, model: Model) -> None:
         if model is not self.model:
@@ -401,6 +411,8 @@ class ArticulationView(FixedAttributes):
     @staticmethod
     def flat(values: Array) -> Array:
         """An array (worlds, articulations, ...) with one row an instance; a view where strides allow."""
+        if not isinstance(values, np.ndarray) or values.ndim < 2 or isinstance(values, np.ma.MaskedArray):
+            raise ArgumentError(f"values must be an array of worlds and articulations, got {values!r}")
         return values.reshape(-1, *values.shape[2:])
 
     def instances(self, worlds: int | None = None) -> np.ndarray:
@@ -410,6 +422,9 @@ class ArticulationView(FixedAttributes):
             worlds: how many there are; those of the model when None.
         """
         count = self.model.world_count if worlds is None else worlds
+        whole = isinstance(count, (int, np.integer)) and not isinstance(count, bool)
+        if not whole or not 0 <= count < 1 << 31:
+            raise ArgumentError(f"worlds must be a whole number that is not negative, got {worlds!r}")
         world, row = np.divmod(np.arange(count * len(self.articulations)), len(self.articulations))
         return np.stack([world, np.array(self.articulations)[row]], axis=1)
 

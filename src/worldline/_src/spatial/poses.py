@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -41,15 +43,37 @@ def float_array(value: Any, what: str, wanted: str = "numbers") -> Array:
     if has_masked_entries(value):
         raise ArgumentError(f"{what} must not have masked entries; fill them first, got {value!r}")
     try:
-        if np.iscomplexobj(value):
+        made = np.asarray(value)
+        if made.dtype.kind == "c" or (made.dtype.kind == "O" and np.iscomplexobj(value)):
             raise ArgumentError(f"{what} must be real, got complex numbers {value!r}")
-        return np.array(value, dtype=np.float64)
+        # NumPy reads texts as numbers, None as NaN and dates as nanoseconds
+        if made.dtype.kind not in "biufO" or (made.dtype.kind == "O" and not all(map(_is_real, made.flat))):
+            raise ArgumentError(f"{what} must be {wanted}, got {value!r}")
+        return np.array(made, dtype=np.float64)
     except OverflowError:
         raise ArgumentError(f"{what} must be within the range of a float64, got larger numbers") from None
     except ArgumentError:
         raise
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"{what} must be {wanted}, got {value!r}") from error
+
+
+def flag_array(value: Any, what: str) -> np.ndarray:
+    """True and False in an array of any shape; anything else, masked entries included, is refused."""
+    if has_masked_entries(value):
+        raise ArgumentError(f"{what} must not have masked entries itself; fill them first")
+    try:
+        made = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{what} must be booleans, got {value!r}") from error
+    if made.dtype != np.bool_:
+        raise ArgumentError(f"{what} must be booleans, got {made.dtype} {made.shape}")
+    return made
+
+
+def _is_real(item: object) -> bool:
+    """Whether an object is a number that a float may stand for."""
+    return isinstance(item, (Real, Decimal, np.bool_))
 
 
 def read_only(made: np.ndarray) -> np.ndarray:

@@ -9,12 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from worldline._src.errors import ArgumentError, CapabilityError
-from worldline._src.masked import has_masked_entries
 from worldline._src.model.checks import whole_numbers
 from worldline._src.model.joint_kinds import not_inverted
 from worldline._src.model.kinds import BodyFlags
 from worldline._src.model.model import Model, takes_model
-from worldline._src.spatial.poses import Array
+from worldline._src.spatial.poses import Array, flag_array
 from worldline._src.step import programs
 from worldline._src.step.evaluate import evaluate, is_count
 
@@ -33,10 +32,8 @@ def selected_articulations(model: Model, mask: Any, indices: Any) -> np.ndarray:
     count = model.articulation_count
     chosen = np.ones(count, bool)
     if mask is not None:
-        if has_masked_entries(mask):
-            raise ArgumentError("mask must not have masked entries itself; fill them first")
-        chosen = np.asarray(mask)
-        if chosen.dtype != np.bool_ or chosen.ndim not in (1, 2) or chosen.shape[-1] != count:
+        chosen = flag_array(mask, "mask")
+        if chosen.ndim not in (1, 2) or chosen.shape[-1] != count:
             raise ArgumentError(
                 f"mask must be booleans, one per articulation, of shape ({count},) or (worlds, {count}), "
                 f"got {chosen.dtype} {chosen.shape}"
@@ -62,6 +59,12 @@ def _selected_joints(model: Model, mask: Any, indices: Any, body_flag_filter: in
     # joints in no articulation, -1, find an extra entry at the end: never chosen
     chosen = np.concatenate([chosen, np.zeros((*chosen.shape[:-1], 1), bool)], axis=-1)
     return (flags != 0) & chosen[..., model.joint_articulation]
+
+
+def _require_state(state: Any) -> None:
+    """Raise for what has no poses and velocities of bodies."""
+    if not (hasattr(state, "body_q") and hasattr(state, "body_qd")):
+        raise ArgumentError(f"state must have body_q and body_qd, such as a State, got {state!r}")
 
 
 def _require(array: Any, shape: tuple[int, ...], what: str, selected: np.ndarray) -> None:
@@ -112,6 +115,7 @@ def eval_fk(
     joints = _selected_joints(model, mask, indices, body_flag_filter)
     poses = evaluate(model, programs.BODY_POSES, (joint_q,), (model.body_count, 7))
     twists = evaluate(model, programs.BODY_TWISTS, (joint_q, joint_qd), (model.body_count, 6))
+    _require_state(state)
     _require(state.body_q, poses.shape, "state.body_q", joints)
     _require(state.body_qd, twists.shape, "state.body_qd", joints)
     owned = model.joint_articulation >= 0
@@ -150,6 +154,7 @@ def eval_ik(
         raise CapabilityError(
             f"eval_ik: coordinates of joint '{unknown[0]}' do not follow from poses of its bodies"
         )
+    _require_state(state)
     nq, nv = model.joint_coord_count, model.joint_dof_count
     both = evaluate(model, programs.JOINT_COORDINATES, (state.body_q, state.body_qd), (nq + nv,))
     _require(joint_q, (*both.shape[:-1], nq), "joint_q", joints)
