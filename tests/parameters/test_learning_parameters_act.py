@@ -40,6 +40,7 @@ ROLLOUT = called(
     lambda **given: run(**given).states,
     world=(box, lambda: box(2.0)),
     controls=(np.ones((5, 6)), 2.0 * np.ones((5, 6))),
+    threads=Refused(lambda: run(threads=2), "threads must be 1 for a single World"),
 )
 JVP = called(
     lambda **given: run().jvp(**given),
@@ -49,6 +50,42 @@ JVP = called(
 VJP = called(
     lambda **given: np.concatenate([part.ravel() for part in run().vjp(**given)]),
     d_loss_d_states=(np.ones(12), np.ones((6, 12))),
+)
+
+
+def batch():
+    made = sx.WorldBatch(box(), 2)
+    made.step()
+    return made
+
+
+def together(**given):
+    return sx.diff.rollout(batch(), np.ones((2, 5, 6)), **given)
+
+
+BATCH_JVP = called(
+    lambda **given: together().jvp(**given),
+    states=(np.ones((2, 12)), 2.0 * np.ones((2, 12))),
+    controls=(..., np.ones((2, 5, 6))),
+)
+BATCH_VJP = called(
+    lambda **given: np.concatenate([part.ravel() for part in together().vjp(**given)]),
+    d_loss_d_states=(np.ones((2, 12)), np.ones((2, 6, 12))),
+)
+THREADS = Refused(lambda: batch().get_step_derivatives(threads=-1), "threads")
+BATCH_DERIVATIVES = called(
+    lambda **given: batch().get_step_derivatives(**given).state_jacobian, worlds=(..., [1]), threads=THREADS
+)
+BATCH_STEP_JVP = called(
+    lambda **given: batch().apply_step_jvp(**given),
+    state=(np.ones((2, 12)), 2.0 * np.ones((2, 12))),
+    control=(..., np.ones((2, 6))),
+    threads=Refused(lambda: batch().apply_step_jvp(np.ones((2, 12)), threads=-1), "threads"),
+)
+BATCH_STEP_VJP = called(
+    lambda **given: batch().apply_step_vjp(**given).state,
+    d_loss_d_next_state=(np.ones((2, 12)), 2.0 * np.ones((2, 12))),
+    threads=Refused(lambda: batch().apply_step_vjp(np.ones((2, 12)), threads=-1), "threads"),
 )
 
 # ---- environments
@@ -376,6 +413,11 @@ TABLES = {
     "diff.rollout": ROLLOUT,
     "jvp": JVP,
     "vjp": VJP,
+    "BatchRollout.jvp": BATCH_JVP,
+    "BatchRollout.vjp": BATCH_VJP,
+    "WorldBatch.get_step_derivatives": BATCH_DERIVATIVES,
+    "WorldBatch.apply_step_jvp": BATCH_STEP_JVP,
+    "WorldBatch.apply_step_vjp": BATCH_STEP_VJP,
     "WorldEnv": SINGLE,
     "VectorWorldEnv": VECTOR,
     "WorldEnv.reset": SINGLE_RESET,
@@ -393,7 +435,12 @@ def test_tables_of_learning_are_complete():
     complete(ROLLOUT, arguments(sx.diff.rollout))
     complete(JVP, arguments(sx.diff.DifferentiableRollout.jvp))
     complete(VJP, arguments(sx.diff.DifferentiableRollout.vjp))
-    assert set(sx.diff.__all__) == {"DifferentiableRollout", "RolloutGradient", "rollout"}
+    complete(BATCH_JVP, arguments(sx.diff.BatchRollout.jvp))
+    complete(BATCH_VJP, arguments(sx.diff.BatchRollout.vjp))
+    complete(BATCH_DERIVATIVES, arguments(sx.WorldBatch.get_step_derivatives))
+    complete(BATCH_STEP_JVP, arguments(sx.WorldBatch.apply_step_jvp))
+    complete(BATCH_STEP_VJP, arguments(sx.WorldBatch.apply_step_vjp))
+    assert set(sx.diff.__all__) == {"BatchRollout", "DifferentiableRollout", "RolloutGradient", "rollout"}
     complete(SINGLE, arguments(envs.WorldEnv))
     complete(VECTOR, arguments(envs.VectorWorldEnv))
     complete(SINGLE_RESET, arguments(envs.WorldEnv.reset))

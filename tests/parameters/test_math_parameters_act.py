@@ -54,7 +54,7 @@ def functions():
 
 
 TABLES = {
-    name: called(item, **{one: BY_NAME[one] for one in arguments(item) if one in BY_NAME})
+    name: called(item, **{one: BY_NAME[one] for one in sorted(arguments(item)) if one in BY_NAME})
     for name, item in functions().items()
 }
 
@@ -88,7 +88,7 @@ HOSTILE = (
 @pytest.mark.parametrize("name", sorted(TABLES))
 def test_what_is_no_number_is_refused_by_math(name, value):
     function = getattr(wmath, name)
-    plain = {one: BY_NAME[one][0] for one in arguments(function)}
+    plain = {one: BY_NAME[one][0] for one in sorted(arguments(function))}
     for one in plain:
         given = {k: v.make() if isinstance(v, Fresh) else v for k, v in plain.items()} | {one: value}
         with pytest.raises(WorldlineError):

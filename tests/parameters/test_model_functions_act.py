@@ -218,7 +218,7 @@ def of(name, **given):
     """A call with the plain values of what is not given."""
     function = getattr(wm, name)
     plain = {}
-    for one in arguments(function):
+    for one in sorted(arguments(function)):
         pair = SPECIAL.get(name, {}).get(one, BY_NAME.get(one))
         if pair is not None and not isinstance(pair, Effect | Refused) and pair[0] is not ...:
             plain[one] = pair[0]
@@ -247,7 +247,7 @@ def table(name):
     if name in KINEMATICS:
         return KINEMATICS[name]
     made = {}
-    for one in arguments(function):
+    for one in sorted(arguments(function)):
         special = SPECIAL.get(name, {}).get(one)
         if special is not None:
             made[one] = special
