@@ -12,7 +12,7 @@ from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.kinds import FLAG, INTEGER, NON_NEGATIVE, REAL
 from worldline._src.scene.texts import Enumeration, Name, Ref
 from worldline._src.scene.values import RANGE, Range
-from worldline._src.scene.variant import Named, Variant, VariantOf
+from worldline._src.scene.variant import Named, Variant, VariantOf, case
 from worldline._src.scene.vectors import Array, Numbers, Vector
 
 _PARAMETERS = Vector(10)
@@ -21,17 +21,13 @@ _PARAMETERS = Vector(10)
 class GainType(SceneEnum):
     """What multiplies the control signal."""
 
-    Affine = auto()
-    Fixed = auto()
-    Muscle = auto()
+    Affine, Fixed, Muscle = auto(), auto(), auto()
 
 
 class BiasType(SceneEnum):
     """What is added to the force."""
 
-    Affine = auto()
-    None_ = auto()
-    Muscle = auto()
+    Affine, None_, Muscle = auto(), auto(), auto()
 
 
 class DynType(SceneEnum):
@@ -75,8 +71,7 @@ class DynType(SceneEnum):
 class DampingType(SceneEnum):
     """How the damping of a position actuator is given."""
 
-    Dampratio = auto()
-    Kv = auto()
+    Dampratio, Kv = auto(), auto()
 
 
 class GeneralParam(Struct):
@@ -126,42 +121,14 @@ class PositionParam(Struct):
     )
 
 
-class ActuatorType(
-    Variant,
-    cases={
-        "general": Nested(GeneralParam),
-        "motor": None,
-        "position": Nested(PositionParam),
-        "velocity": REAL,
-        "adhesion": REAL,
-    },
-):
+class ActuatorType(Variant):
     """How the force comes from the control signal."""
 
-    @staticmethod
-    def general(value: GeneralParam) -> ActuatorType:
-        """Any affine law, with or without dynamics."""
-        return ActuatorType._make("general", value)
-
-    @staticmethod
-    def motor() -> ActuatorType:
-        """Force equals the control signal."""
-        return ActuatorType._make("motor")
-
-    @staticmethod
-    def position(value: PositionParam) -> ActuatorType:
-        """A servo of position."""
-        return ActuatorType._make("position", value)
-
-    @staticmethod
-    def velocity(value: float) -> ActuatorType:
-        """A servo of speed: force = kv (control - speed), N s/m or N m s/rad."""
-        return ActuatorType._make("velocity", value)
-
-    @staticmethod
-    def adhesion(value: float) -> ActuatorType:
-        """Pulls the target link into whatever it touches, N for each unit of control."""
-        return ActuatorType._make("adhesion", value)
+    general = case(Nested(GeneralParam), "Any affine law, with or without dynamics.")
+    motor = case(None, "Force equals the control signal.")
+    position = case(Nested(PositionParam), "A servo of position.")
+    velocity = case(REAL, "A servo of speed: force = kv (control - speed), N s/m or N m s/rad.")
+    adhesion = case(REAL, "Pulls the target link into whatever it touches, N for each unit of control.")
 
 
 def activation_count(actuator: Actuator) -> int:
@@ -190,50 +157,24 @@ def has_start(actuator: Actuator) -> bool:
     )
 
 
-class ActuatorTarget(
-    Variant,
-    cases={
-        "floating_base": Ref("joint", "link"),
-        "joint": Ref("joint"),
-        "tendon": Ref("tendon"),
-        "link": Ref("link"),
-        "joint_in_parent": Ref("joint"),
-        "site": Named(("ref_site",), site=Ref("site"), ref_site=Ref("site")),
-        "slider_crank": Named(crank_site=Ref("site"), slider_site=Ref("site"), crank_length=NON_NEGATIVE),
-    },
-):
+class ActuatorTarget(Variant):
     """What an actuator acts on; the last three are Worldline's."""
 
-    @staticmethod
-    def floating_base(value: str) -> ActuatorTarget:
-        """The six directions of a free joint, named by the joint or by its link."""
-        return ActuatorTarget._make("floating_base", value)
+    floating_base = case(
+        Ref("joint", "link"), "The six directions of a free joint, named by the joint or by its link."
+    )
+    joint = case(Ref("joint"), "The coordinates of a joint.")
+    tendon = case(Ref("tendon"), "The length of a tendon.")
+    link = case(Ref("link"), "The contacts of a link, for adhesion.")
+    joint_in_parent = case(Ref("joint"), "A ball or free joint, with the gear in axes of the parent link.")
 
-    @staticmethod
-    def joint(value: str) -> ActuatorTarget:
-        """The coordinates of a joint."""
-        return ActuatorTarget._make("joint", value)
-
-    @staticmethod
-    def tendon(value: str) -> ActuatorTarget:
-        """The length of a tendon."""
-        return ActuatorTarget._make("tendon", value)
-
-    @staticmethod
-    def link(value: str) -> ActuatorTarget:
-        """The contacts of a link, for adhesion."""
-        return ActuatorTarget._make("link", value)
-
-    @staticmethod
-    def joint_in_parent(value: str) -> ActuatorTarget:
-        """A ball or free joint, with the gear in axes of the parent link."""
-        return ActuatorTarget._make("joint_in_parent", value)
-
+    @case(Named(("ref_site",), site=Ref("site"), ref_site=Ref("site")))
     @staticmethod
     def site(site: str, ref_site: str | None = None) -> ActuatorTarget:
         """A force and torque at a site, in its own axes or against another site."""
         return ActuatorTarget._make("site", site=site, ref_site=ref_site)
 
+    @case(Named(crank_site=Ref("site"), slider_site=Ref("site"), crank_length=NON_NEGATIVE))
     @staticmethod
     def slider_crank(crank_site: str, slider_site: str, crank_length: float) -> ActuatorTarget:
         """A rod of the given length, m, from a pin on a crank to a slider along its site's z axis."""

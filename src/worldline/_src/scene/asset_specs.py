@@ -14,7 +14,7 @@ from worldline._src.scene.containers import Nested, OptionalOf, TableOf, TextSet
 from worldline._src.scene.kinds import COUNT, FLAG, NON_NEGATIVE, REAL
 from worldline._src.scene.materials import Material, Texture
 from worldline._src.scene.texts import FILE_PATH, LABEL, TEXT, Ref
-from worldline._src.scene.variant import Named, Variant, VariantOf
+from worldline._src.scene.variant import Named, Variant, VariantOf, case
 from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array, IntArray, Numbers, TableLike, VectorLike
 
 
@@ -69,21 +69,18 @@ class MeshTransform(Struct):
     )
 
 
-class MeshSource(
-    Variant,
-    cases={
-        "path": Named(
+class MeshSource(Variant):
+    """Where a mesh comes from."""
+
+    @case(
+        Named(
             {"transform": MeshTransform, "using_meshes": set, "acd": bool},
             path=FILE_PATH,
             transform=Nested(MeshTransform),
             using_meshes=TextSet(),
             acd=FLAG,
-        ),
-        "buffer": Named({"acd": bool}, data=Nested(MeshData), acd=FLAG),
-    },
-):
-    """Where a mesh comes from."""
-
+        )
+    )
     @staticmethod
     def path(
         path: str,
@@ -94,26 +91,23 @@ class MeshSource(
         """A file, all of it or the named parts; `acd` asks for a convex decomposition."""
         return MeshSource._make("path", path=path, transform=transform, using_meshes=using_meshes, acd=acd)
 
+    @case(Named({"acd": bool}, data=Nested(MeshData), acd=FLAG))
     @staticmethod
     def buffer(data: MeshData, acd: bool | None = None) -> MeshSource:
         """Triangles in memory; `acd` asks for a convex decomposition."""
         return MeshSource._make("buffer", data=data, acd=acd)
 
 
-class HFieldSourceType(
-    Variant,
-    cases={
-        "path": Named(("content_type",), path=FILE_PATH, content_type=TEXT),
-        "buffer": Named(hfield=Grid(), name=LABEL),
-    },
-):
+class HFieldSourceType(Variant):
     """Where the heights of a height field come from."""
 
+    @case(Named(("content_type",), path=FILE_PATH, content_type=TEXT))
     @staticmethod
     def path(path: str, content_type: str | None = None) -> HFieldSourceType:
         """A file: an image, or a table of heights."""
         return HFieldSourceType._make("path", path=path, content_type=content_type)
 
+    @case(Named(hfield=Grid(), name=LABEL))
     @staticmethod
     def buffer(hfield: VectorLike | TableLike, name: str) -> HFieldSourceType:
         """Heights in memory, m before scaling: row by row, the first at -y, columns toward +x."""

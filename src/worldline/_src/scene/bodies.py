@@ -259,17 +259,13 @@ class Link(Struct):
 class BodyKind(SceneEnum):
     """How a body takes part in dynamics."""
 
-    Dynamic = auto()
-    Static = auto()
-    Kinematic = auto()
+    Dynamic, Static, Kinematic = auto(), auto(), auto()
 
 
 class BodyRole(SceneEnum):
     """Which object of `worldline.simulation` stands for the body."""
 
-    Auto = auto()
-    RigidBody = auto()
-    Multibody = auto()
+    Auto, RigidBody, Multibody = auto(), auto(), auto()
 
 
 class Body(Struct):
@@ -341,9 +337,7 @@ class Multibody(Struct):
 class FrameKind(SceneEnum):
     """Whether a frame may be moved after the start, and whether it is a robot's tool."""
 
-    Fixed = auto()
-    Free = auto()
-    EndEffector = auto()
+    Fixed, Free, EndEffector = auto(), auto(), auto()
 
 
 class Frame(Struct):

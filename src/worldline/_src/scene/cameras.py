@@ -15,7 +15,7 @@ from worldline._src.scene.containers import Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.kinds import FLAG, NON_NEGATIVE, POSITIVE, REAL, Integer, Kind
 from worldline._src.scene.texts import Enumeration, Name, Ref
-from worldline._src.scene.variant import Variant, VariantOf
+from worldline._src.scene.variant import Variant, VariantOf, case
 from worldline._src.scene.vectors import QUATERNION, VECTOR3, Array, Numbers, Vector
 
 _PIXELS = Integer(minimum=1)
@@ -52,18 +52,13 @@ class OrDefault(Kind[Sequence[float] | NDArray[Any] | None, Array]):
 class PositionTrack(SceneEnum):
     """How the position of a camera follows its parent."""
 
-    FixedLocal = auto()
-    FixedWorld = auto()
-    Free = auto()
+    FixedLocal, FixedWorld, Free = auto(), auto(), auto()
 
 
 class RotationTrack(SceneEnum):
     """How the rotation of a camera follows its parent or a target."""
 
-    FixedLocal = auto()
-    FixedWorld = auto()
-    Free = auto()
-    LookAtLink = auto()
+    FixedLocal, FixedWorld, Free, LookAtLink = auto(), auto(), auto(), auto()
 
 
 class Camera(Struct, kw_only=False):
@@ -134,23 +129,12 @@ class FreeCamera(Struct):
     orthographic: bool = field(default=False, converter=FLAG, doc="Parallel projection.")
 
 
-class TrackMode(Variant, cases={"fixed": None, "track": None, "target_body": Ref("link")}):
+class TrackMode(Variant):
     """How a light follows its parent link."""
 
-    @staticmethod
-    def fixed() -> TrackMode:
-        """Keeps its pose in the parent."""
-        return TrackMode._make("fixed")
-
-    @staticmethod
-    def track() -> TrackMode:
-        """Keeps its offset to the parent and its rotation, both in world axes."""
-        return TrackMode._make("track")
-
-    @staticmethod
-    def target_body(value: str) -> TrackMode:
-        """Keeps its place in the parent and turns toward the named link."""
-        return TrackMode._make("target_body", value)
+    fixed = case(None, "Keeps its pose in the parent.")
+    track = case(None, "Keeps its offset to the parent and its rotation, both in world axes.")
+    target_body = case(Ref("link"), "Keeps its place in the parent and turns toward the named link.")
 
 
 class DirectionalLightDesc(Struct):
@@ -182,30 +166,12 @@ class SpotLightDesc(Struct):
     )
 
 
-class LightType(
-    Variant,
-    cases={
-        "directional": Nested(DirectionalLightDesc),
-        "spot": Nested(SpotLightDesc),
-        "point": Nested(PointLightDesc),
-    },
-):
+class LightType(Variant):
     """What kind of light it is."""
 
-    @staticmethod
-    def directional(value: DirectionalLightDesc) -> LightType:
-        """Parallel light along the direction."""
-        return LightType._make("directional", value)
-
-    @staticmethod
-    def spot(value: SpotLightDesc) -> LightType:
-        """A cone about the direction."""
-        return LightType._make("spot", value)
-
-    @staticmethod
-    def point(value: PointLightDesc) -> LightType:
-        """All directions."""
-        return LightType._make("point", value)
+    directional = case(Nested(DirectionalLightDesc), "Parallel light along the direction.")
+    spot = case(Nested(SpotLightDesc), "A cone about the direction.")
+    point = case(Nested(PointLightDesc), "All directions.")
 
 
 class Light(Struct):

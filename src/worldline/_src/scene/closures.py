@@ -42,24 +42,19 @@ class FrameRef(Struct):
 class LoopClosureFamily(SceneEnum):
     """What two endpoints share."""
 
-    Rigid = auto()
-    Point = auto()
-    Distance = auto()
-    Axis = auto()
+    Rigid, Point, Distance, Axis = auto(), auto(), auto(), auto()
 
 
 class ClosureKinematicsPolicy(SceneEnum):
     """What a kinematics update does about a closure."""
 
-    ResidualOnly = auto()
-    Project = auto()
+    ResidualOnly, Project = auto(), auto()
 
 
 class ClosureDynamicsPolicy(SceneEnum):
     """What a step does about a closure."""
 
-    ResidualOnly = auto()
-    Solve = auto()
+    ResidualOnly, Solve = auto(), auto()
 
 
 class LoopClosure(Struct):
@@ -111,8 +106,7 @@ class LoopClosure(Struct):
 class CouplerMode(SceneEnum):
     """Whether the reference joint feels the coupling."""
 
-    Coupler = auto()
-    Mimic = auto()
+    Coupler, Mimic = auto(), auto()
 
 
 class JointCoupler(Struct):
@@ -234,10 +228,7 @@ class WorldJoint(Struct):
 class PhysicalParameter(SceneEnum):
     """A parameter that derivatives are taken against."""
 
-    Mass = auto()
-    CenterOfMass = auto()
-    Inertia = auto()
-    Friction = auto()
+    Mass, CenterOfMass, Inertia, Friction = auto(), auto(), auto(), auto()
 
 
 class DifferentiableParameter(Struct):

@@ -15,7 +15,7 @@ from worldline._src.scene.contexts import Probe
 from worldline._src.scene.kinds import FLAG, NON_NEGATIVE, POSITIVE, REAL
 from worldline._src.scene.texts import Name, Ref
 from worldline._src.scene.values import ImpedanceSpring
-from worldline._src.scene.variant import Named, Variant, VariantOf
+from worldline._src.scene.variant import Named, Variant, VariantOf, case
 from worldline._src.scene.vectors import VECTOR3, Array, Numbers, VectorLike
 
 PointsLike = Sequence[VectorLike] | Array
@@ -24,15 +24,10 @@ _LINK = Ref("link")
 _SITE = Ref("site")
 
 
-class ConnectConstraintType(
-    Variant,
-    cases={
-        "link_anchor": Named(("link_b",), link_a=_LINK, link_b=_LINK, anchor=VECTOR3),
-        "site_pair": Named(site_a=_SITE, site_b=_SITE),
-    },
-):
+class ConnectConstraintType(Variant):
     """Which two points are held together."""
 
+    @case(Named(("link_b",), link_a=_LINK, link_b=_LINK, anchor=VECTOR3))
     @staticmethod
     def link_anchor(link_a: str, anchor: VectorLike, link_b: str | None = None) -> ConnectConstraintType:
         """The point `anchor`, m in the frame of link a, (3,), with where it lies on link b.
@@ -41,31 +36,29 @@ class ConnectConstraintType(
         """
         return ConnectConstraintType._make("link_anchor", link_a=link_a, anchor=anchor, link_b=link_b)
 
+    @case(Named(site_a=_SITE, site_b=_SITE))
     @staticmethod
     def site_pair(site_a: str, site_b: str) -> ConnectConstraintType:
         """The origins of two sites."""
         return ConnectConstraintType._make("site_pair", site_a=site_a, site_b=site_b)
 
 
-class WeldConstraintType(
-    Variant,
-    cases={
-        "link_anchor": Named(
+class WeldConstraintType(Variant):
+    """Which two poses are welded together.
+
+    `torque_scale` is the weight of the rotation rows against those of translation, m.
+    """
+
+    @case(
+        Named(
             ("link_b", "relative_pose"),
             link_a=_LINK,
             link_b=_LINK,
             anchor=VECTOR3,
             relative_pose=Numbers(7),
             torque_scale=REAL,
-        ),
-        "site_pair": Named(site_a=_SITE, site_b=_SITE, torque_scale=REAL),
-    },
-):
-    """Which two poses are welded together.
-
-    `torque_scale` is the weight of the rotation rows against those of translation, m.
-    """
-
+        )
+    )
     @staticmethod
     def link_anchor(
         link_a: str,
@@ -87,6 +80,7 @@ class WeldConstraintType(
             relative_pose=relative_pose,
         )
 
+    @case(Named(site_a=_SITE, site_b=_SITE, torque_scale=REAL))
     @staticmethod
     def site_pair(site_a: str, site_b: str, torque_scale: float) -> WeldConstraintType:
         """Two sites, one on the other."""
@@ -157,26 +151,18 @@ class EqualityTendon(_Equality):
     )
 
 
-class PathShape(
-    Variant,
-    cases={
-        "plane": None,
-        "circle": POSITIVE,
-        "spline": Named({"closed": lambda: False}, points=ListOf(VECTOR3), closed=FLAG),
-    },
-):
+class PathShape(Variant):
     """Where a point is kept, in the frame of the path."""
 
-    @staticmethod
-    def plane() -> PathShape:
-        """The plane of x and y."""
-        return PathShape._make("plane")
+    plane = case(None, "The plane of x and y.")
 
+    @case(POSITIVE)
     @staticmethod
     def circle(radius: float) -> PathShape:
         """The circle about z in the plane of x and y, m."""
         return PathShape._make("circle", radius)
 
+    @case(Named({"closed": lambda: False}, points=ListOf(VECTOR3), closed=FLAG))
     @staticmethod
     def spline(points: PointsLike, closed: bool = False) -> PathShape:
         """A cubic spline through points, m, (n, 3).

@@ -12,7 +12,7 @@ from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.kinds import NON_NEGATIVE, REAL, Integer, Real
 from worldline._src.scene.texts import Enumeration, Name, Ref
 from worldline._src.scene.values import Impedance, ImpedanceSpring, StiffnessDamping
-from worldline._src.scene.variant import Named, Variant, VariantOf
+from worldline._src.scene.variant import Named, Variant, VariantOf, case
 from worldline._src.scene.vectors import Numbers
 
 _ALL_BITS = 0xFFFF_FFFF
@@ -20,70 +20,39 @@ _MASK = Integer(minimum=-(2**31), maximum=_ALL_BITS)
 _HARD = Named(bounciness=NON_NEGATIVE, erp=NON_NEGATIVE)
 
 
-class ConstraintForceModel(
-    Variant,
-    cases={
-        "hard": _HARD,
-        "force_spring": Nested(StiffnessDamping),
-        "acceleration_spring": Nested(StiffnessDamping),
-        "impedance": Nested(ImpedanceSpring),
-    },
-):
+class ConstraintForceModel(Variant):
     """How a contact or a limit answers to being violated.
 
     Where two models meet, the one that comes first here wins: hard, force spring, acceleration spring,
     impedance.
     """
 
+    @case(_HARD)
     @staticmethod
     def hard(bounciness: float, erp: float) -> ConstraintForceModel:
         """No give: a coefficient of restitution, and the share of the error removed in a step, 0 to 1."""
         return ConstraintForceModel._make("hard", bounciness=bounciness, erp=erp)
 
-    @staticmethod
-    def force_spring(value: StiffnessDamping) -> ConstraintForceModel:
-        """A spring of force, N/m: a heavier body sinks deeper."""
-        return ConstraintForceModel._make("force_spring", value)
-
-    @staticmethod
-    def acceleration_spring(value: StiffnessDamping) -> ConstraintForceModel:
-        """A spring of acceleration, 1/s^2: bodies sink alike whatever their mass."""
-        return ConstraintForceModel._make("acceleration_spring", value)
-
-    @staticmethod
-    def impedance(value: ImpedanceSpring) -> ConstraintForceModel:
-        """A spring of acceleration scaled by an impedance profile."""
-        return ConstraintForceModel._make("impedance", value)
+    force_spring = case(Nested(StiffnessDamping), "A spring of force, N/m: a heavier body sinks deeper.")
+    acceleration_spring = case(
+        Nested(StiffnessDamping), "A spring of acceleration, 1/s^2: bodies sink alike whatever their mass."
+    )
+    impedance = case(Nested(ImpedanceSpring), "A spring of acceleration scaled by an impedance profile.")
 
 
-class ForceOverride(
-    Variant,
-    cases={
-        "hard": _HARD,
-        "force_spring": Nested(StiffnessDamping),
-        "acceleration_spring": Nested(StiffnessDamping),
-        "impedance": Named(
-            ("spring", "impedance"), spring=Nested(StiffnessDamping), impedance=Nested(Impedance)
-        ),
-    },
-):
+class ForceOverride(Variant):
     """A contact force model for the whole scene, in place of those of the geoms."""
 
+    @case(_HARD)
     @staticmethod
     def hard(bounciness: float, erp: float) -> ForceOverride:
         """See `ConstraintForceModel.hard`."""
         return ForceOverride._make("hard", bounciness=bounciness, erp=erp)
 
-    @staticmethod
-    def force_spring(value: StiffnessDamping) -> ForceOverride:
-        """See `ConstraintForceModel.force_spring`."""
-        return ForceOverride._make("force_spring", value)
+    force_spring = case(Nested(StiffnessDamping), "See `ConstraintForceModel.force_spring`.")
+    acceleration_spring = case(Nested(StiffnessDamping), "See `ConstraintForceModel.acceleration_spring`.")
 
-    @staticmethod
-    def acceleration_spring(value: StiffnessDamping) -> ForceOverride:
-        """See `ConstraintForceModel.acceleration_spring`."""
-        return ForceOverride._make("acceleration_spring", value)
-
+    @case(Named(("spring", "impedance"), spring=Nested(StiffnessDamping), impedance=Nested(Impedance)))
     @staticmethod
     def impedance(
         spring: StiffnessDamping | None = None, impedance: Impedance | None = None
@@ -100,11 +69,7 @@ def default_force_model() -> ConstraintForceModel:
 class CombineRule(SceneEnum):
     """How a coefficient of two touching materials becomes one."""
 
-    Maximum = auto()
-    GeometricMean = auto()
-    Average = auto()
-    Minimum = auto()
-    Product = auto()
+    Maximum, GeometricMean, Average, Minimum, Product = auto(), auto(), auto(), auto(), auto()
 
 
 class PhysicsMaterial(Struct):

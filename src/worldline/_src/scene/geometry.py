@@ -87,11 +87,7 @@ class MeshInertia(SceneEnum):
     Legacy counts the volume of overlapping parts twice, as old MJCF files expect.
     """
 
-    Auto = auto()
-    Exact = auto()
-    Convex = auto()
-    Legacy = auto()
-    Shell = auto()
+    Auto, Exact, Convex, Legacy, Shell = auto(), auto(), auto(), auto(), auto()
 
 
 class GeomVisualAttrs(Struct):

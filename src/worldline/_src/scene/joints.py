@@ -81,11 +81,7 @@ class DriveType(SceneEnum):
 class TargetMode(SceneEnum):
     """Which targets the spring-damper drive of a degree of freedom follows."""
 
-    None_ = auto()
-    Position = auto()
-    Velocity = auto()
-    PositionVelocity = auto()
-    Effort = auto()
+    None_, Position, Velocity, PositionVelocity, Effort = auto(), auto(), auto(), auto(), auto()
 
 
 class JointDof(Struct):

@@ -11,24 +11,20 @@ from worldline._src.scene.containers import ListOf, Nested, OptionalOf
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.kinds import COUNT, FLAG, INTEGER, NON_NEGATIVE, POSITIVE, REAL, Integer
 from worldline._src.scene.texts import FILE_PATH, LABEL, Enumeration, Ref
-from worldline._src.scene.variant import Named, Variant, VariantOf
+from worldline._src.scene.variant import Named, Variant, VariantOf, case
 from worldline._src.scene.vectors import Numbers
 
 
 class ColorSpace(SceneEnum):
     """What the numbers of a texture mean."""
 
-    Linear = auto()
-    Srgb = auto()
+    Linear, Srgb = auto(), auto()
 
 
 class Mark(SceneEnum):
     """What is drawn on a generated texture."""
 
-    Cross = auto()
-    Edge = auto()
-    None_ = auto()
-    Random = auto()
+    Cross, Edge, None_, Random = auto(), auto(), auto(), auto()
 
 
 class MaterialRole(SceneEnum):
@@ -58,18 +54,13 @@ class SkyboxLayout(SceneEnum):
 class TexcoordOrigin(SceneEnum):
     """Which corner of a texture is (0, 0)."""
 
-    BottomLeft = auto()
-    TopLeft = auto()
+    BottomLeft, TopLeft = auto(), auto()
 
 
 class TextureType(SceneEnum):
     """What a texture is laid on."""
 
-    D2 = auto()
-    EnvDiff = auto()
-    EnvSpec = auto()
-    Probe = auto()
-    Skybox = auto()
+    D2, EnvDiff, EnvSpec, Probe, Skybox = auto(), auto(), auto(), auto(), auto()
 
 
 class BuildinAttr(Struct):
@@ -93,15 +84,17 @@ class DynamicTextureDesc(Struct):
     width: int = field(default=0, converter=COUNT, doc="Width, pixels.")
 
 
-class TextureSource(
-    Variant,
-    cases={
-        "file": FILE_PATH,
-        "gradient": Nested(BuildinAttr),
-        "checker": Nested(BuildinAttr),
-        "flat": Nested(BuildinAttr),
-        "dynamic": Nested(DynamicTextureDesc),
-        "cube": Named(
+class TextureSource(Variant):
+    """Where the pixels of a texture come from."""
+
+    file = case(FILE_PATH, "An image file.")
+    gradient = case(Nested(BuildinAttr), "From the first colour to the second.")
+    checker = case(Nested(BuildinAttr), "Squares of both colours.")
+    flat = case(Nested(BuildinAttr), "The first colour.")
+    dynamic = case(Nested(DynamicTextureDesc), "Pixels that are set while simulating.")
+
+    @case(
+        Named(
             ("right", "left", "up", "down", "front", "back"),
             right=FILE_PATH,
             left=FILE_PATH,
@@ -109,36 +102,8 @@ class TextureSource(
             down=FILE_PATH,
             front=FILE_PATH,
             back=FILE_PATH,
-        ),
-    },
-):
-    """Where the pixels of a texture come from."""
-
-    @staticmethod
-    def file(value: str) -> TextureSource:
-        """An image file."""
-        return TextureSource._make("file", value)
-
-    @staticmethod
-    def gradient(value: BuildinAttr) -> TextureSource:
-        """From the first colour to the second."""
-        return TextureSource._make("gradient", value)
-
-    @staticmethod
-    def checker(value: BuildinAttr) -> TextureSource:
-        """Squares of both colours."""
-        return TextureSource._make("checker", value)
-
-    @staticmethod
-    def flat(value: BuildinAttr) -> TextureSource:
-        """The first colour."""
-        return TextureSource._make("flat", value)
-
-    @staticmethod
-    def dynamic(value: DynamicTextureDesc) -> TextureSource:
-        """Pixels that are set while simulating."""
-        return TextureSource._make("dynamic", value)
-
+        )
+    )
     @staticmethod
     def cube(
         *,
@@ -181,28 +146,13 @@ class Texture(Struct):
     flip_vertical: bool = field(default=False, converter=FLAG, doc="Mirror up and down.")
 
 
-class AlphaMode(Variant, cases={"opaque": None, "mask": REAL, "blend": None, "multiply": None}):
+class AlphaMode(Variant):
     """What transparency means for a material."""
 
-    @staticmethod
-    def opaque() -> AlphaMode:
-        """Nothing."""
-        return AlphaMode._make("opaque")
-
-    @staticmethod
-    def mask(value: float) -> AlphaMode:
-        """Pixels below the threshold are not drawn."""
-        return AlphaMode._make("mask", value)
-
-    @staticmethod
-    def blend() -> AlphaMode:
-        """Colours mix with what is behind."""
-        return AlphaMode._make("blend")
-
-    @staticmethod
-    def multiply() -> AlphaMode:
-        """Colours multiply what is behind."""
-        return AlphaMode._make("multiply")
+    opaque = case(None, "Nothing.")
+    mask = case(REAL, "Pixels below the threshold are not drawn.")
+    blend = case(None, "Colours mix with what is behind.")
+    multiply = case(None, "Colours multiply what is behind.")
 
 
 class Layer(Struct):

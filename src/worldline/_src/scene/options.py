@@ -60,30 +60,25 @@ class IntegratorMethod(SceneEnum):
 class ConvexStrategy(SceneEnum):
     """How the convex hull of a mesh is made."""
 
-    QHull = auto()
-    QuickConvex = auto()
+    QHull, QuickConvex = auto(), auto()
 
 
 class ShapeFit(SceneEnum):
     """What a primitive is fitted to when it names a mesh."""
 
-    Aabb = auto()
-    InertiaBox = auto()
+    Aabb, InertiaBox = auto(), auto()
 
 
 class CoACDApxMode(SceneEnum):
     """What the parts of a convex decomposition are made of."""
 
-    Box = auto()
-    Ch = auto()
+    Box, Ch = auto(), auto()
 
 
 class CoACDPreprocessMode(SceneEnum):
     """Whether a mesh is made watertight before its decomposition."""
 
-    Auto = auto()
-    Off = auto()
-    On = auto()
+    Auto, Off, On = auto(), auto(), auto()
 
 
 class CoACDConfig(Struct):
@@ -121,9 +116,7 @@ class CoACDConfig(Struct):
 class InertiaSource(SceneEnum):
     """Where the mass properties of a link come from."""
 
-    Auto = auto()
-    Geometry = auto()
-    Given = auto()
+    Auto, Geometry, Given = auto(), auto(), auto()
 
 
 class CompileOptions(Struct):

@@ -18,8 +18,7 @@ _POSITIVE_COUNT = Integer(minimum=1)
 class RigidBodySolver(SceneEnum):
     """The method for free rigid bodies."""
 
-    SequentialImpulse = auto()
-    Barrier = auto()
+    SequentialImpulse, Barrier = auto(), auto()
 
 
 class ContactSolverMethod(SceneEnum):
@@ -34,23 +33,19 @@ class ContactSolverMethod(SceneEnum):
 class ContactGradientMode(SceneEnum):
     """How derivatives go through contact."""
 
-    Analytic = auto()
-    ComplementarityAware = auto()
-    PreContactSurrogate = auto()
+    Analytic, ComplementarityAware, PreContactSurrogate = auto(), auto(), auto()
 
 
 class AcceleratorPolicy(SceneEnum):
     """Where work may run."""
 
-    CpuOnly = auto()
-    PreferAccelerated = auto()
+    CpuOnly, PreferAccelerated = auto(), auto()
 
 
 class IntegrationFamily(SceneEnum):
     """How multibodies advance."""
 
-    SemiImplicit = auto()
-    Variational = auto()
+    SemiImplicit, Variational = auto(), auto()
 
 
 class MultibodyOptions(Struct):
@@ -90,10 +85,7 @@ class DeactivationOptions(Struct):
 class DivergenceAction(SceneEnum):
     """What happens to a world whose state leaves the bounds of numbers that can be meant."""
 
-    Raise = auto()
-    Freeze = auto()
-    Reset = auto()
-    Continue = auto()
+    Raise, Freeze, Reset, Continue = auto(), auto(), auto(), auto()
 
 
 class DivergenceOptions(Struct):

@@ -8,70 +8,26 @@ from enum import auto
 
 from worldline._src.scene.enums import SceneEnum
 from worldline._src.scene.texts import Ref
-from worldline._src.scene.variant import Named, Pair, Variant, VariantOf
+from worldline._src.scene.variant import Named, Pair, Variant, VariantOf, case
 
 
-class ObjectType(
-    Variant,
-    cases={
-        "link_inertia": Ref("link"),
-        "link": Ref("link"),
-        "geom": Ref("geom"),
-        "site": Ref("site"),
-        "camera": Ref("camera"),
-        "frame": Ref("frame"),
-    },
-):
+class ObjectType(Variant):
     """An object with a frame; cameras and named frames are Worldline's."""
 
-    @staticmethod
-    def link_inertia(value: str) -> ObjectType:
-        """The principal frame of a link at its centre of mass."""
-        return ObjectType._make("link_inertia", value)
-
-    @staticmethod
-    def link(value: str) -> ObjectType:
-        """The frame of a link."""
-        return ObjectType._make("link", value)
-
-    @staticmethod
-    def geom(value: str) -> ObjectType:
-        """The frame of a geom."""
-        return ObjectType._make("geom", value)
-
-    @staticmethod
-    def site(value: str) -> ObjectType:
-        """The frame of a site."""
-        return ObjectType._make("site", value)
-
-    @staticmethod
-    def camera(value: str) -> ObjectType:
-        """The frame of a camera."""
-        return ObjectType._make("camera", value)
-
-    @staticmethod
-    def frame(value: str) -> ObjectType:
-        """A named frame."""
-        return ObjectType._make("frame", value)
+    link_inertia = case(Ref("link"), "The principal frame of a link at its centre of mass.")
+    link = case(Ref("link"), "The frame of a link.")
+    geom = case(Ref("geom"), "The frame of a geom.")
+    site = case(Ref("site"), "The frame of a site.")
+    camera = case(Ref("camera"), "The frame of a camera.")
+    frame = case(Ref("frame"), "A named frame.")
 
 
-class FrameSensorRef(Variant, cases={"local": None, "world": None, "object": VariantOf(ObjectType)}):
+class FrameSensorRef(Variant):
     """The frame in which a sensor tells what it measured."""
 
-    @staticmethod
-    def local() -> FrameSensorRef:
-        """The frame of the measured object itself, as an accelerometer or a gyro does."""
-        return FrameSensorRef._make("local")
-
-    @staticmethod
-    def world() -> FrameSensorRef:
-        """The world."""
-        return FrameSensorRef._make("world")
-
-    @staticmethod
-    def object(value: ObjectType) -> FrameSensorRef:
-        """Relative to another object and in its axes."""
-        return FrameSensorRef._make("object", value)
+    local = case(None, "The frame of the measured object itself, as an accelerometer or a gyro does.")
+    world = case(None, "The world.")
+    object = case(VariantOf(ObjectType), "Relative to another object and in its axes.")
 
 
 class FrameSensorType(SceneEnum):
@@ -104,26 +60,19 @@ class JointSensorType(SceneEnum):
 class SubtreeSensorType(SceneEnum):
     """A quantity of a link and all below it."""
 
-    AngMom = auto()
-    Com = auto()
-    LinVel = auto()
+    AngMom, Com, LinVel = auto(), auto(), auto()
 
 
 class ContactSensorReduce(SceneEnum):
     """Which of several contacts a contact sensor keeps."""
 
-    MaxForce = auto()
-    MinDist = auto()
-    NetForce = auto()
-    None_ = auto()
+    MaxForce, MinDist, NetForce, None_ = auto(), auto(), auto(), auto()
 
 
 class ActuatorSensorType(SceneEnum):
     """A quantity of an actuator."""
 
-    Pos = auto()
-    Vel = auto()
-    Force = auto()
+    Pos, Vel, Force = auto(), auto(), auto()
 
 
 class TendonSensorType(SceneEnum):
@@ -140,35 +89,30 @@ class TendonSensorType(SceneEnum):
 class SiteSensorType(SceneEnum):
     """A quantity at a site, in its axes."""
 
-    Force = auto()
-    Torque = auto()
-    Magnetometer = auto()
-    RangeFinder = auto()
+    Force, Torque, Magnetometer, RangeFinder = auto(), auto(), auto(), auto()
 
 
 class DistanceSensorType(SceneEnum):
     """A quantity of the shortest connection between two objects."""
 
-    Distance = auto()
-    Normal = auto()
-    FromTo = auto()
+    Distance, Normal, FromTo = auto(), auto(), auto()
 
 
 class WorldSensorType(SceneEnum):
     """A quantity of the whole world."""
 
-    Clock = auto()
-    PotentialEnergy = auto()
-    KineticEnergy = auto()
+    Clock, PotentialEnergy, KineticEnergy = auto(), auto(), auto()
 
 
-class ContactMatch(
-    Variant,
-    cases={
-        "geom_pair": Pair(Ref("geom")),
-        "link_pair": Pair(Ref("link")),
-        "subtree_pair": Pair(Ref("link")),
-        "selection": Named(
+class ContactMatch(Variant):
+    """Which contacts a contact sensor sees."""
+
+    geom_pair = case(Pair(Ref("geom")), "Those between two geoms.")
+    link_pair = case(Pair(Ref("link")), "Those between the geoms of two links.")
+    subtree_pair = case(Pair(Ref("link")), "Those between two links or anything below them.")
+
+    @case(
+        Named(
             ("geom_a", "link_a", "subtree_a", "geom_b", "link_b", "subtree_b", "site"),
             geom_a=Ref("geom"),
             link_a=Ref("link"),
@@ -177,26 +121,8 @@ class ContactMatch(
             link_b=Ref("link"),
             subtree_b=Ref("link"),
             site=Ref("site"),
-        ),
-    },
-):
-    """Which contacts a contact sensor sees."""
-
-    @staticmethod
-    def geom_pair(value_0: str, value_1: str) -> ContactMatch:
-        """Those between two geoms."""
-        return ContactMatch._make("geom_pair", value_0, value_1)
-
-    @staticmethod
-    def link_pair(value_0: str, value_1: str) -> ContactMatch:
-        """Those between the geoms of two links."""
-        return ContactMatch._make("link_pair", value_0, value_1)
-
-    @staticmethod
-    def subtree_pair(value_0: str, value_1: str) -> ContactMatch:
-        """Those between two links or anything below them."""
-        return ContactMatch._make("subtree_pair", value_0, value_1)
-
+        )
+    )
     @staticmethod
     def selection(
         *,

@@ -16,27 +16,16 @@ from worldline._src.scene.values import (
     Range,
     StiffnessDamping,
 )
-from worldline._src.scene.variant import Named, Variant, VariantOf
+from worldline._src.scene.variant import Named, Variant, VariantOf, case
 from worldline._src.scene.vectors import Numbers
 
 
-class SpringLengthType(Variant, cases={"automatic": None, "fixed": NON_NEGATIVE, "range": RANGE}):
+class SpringLengthType(Variant):
     """The length at which the spring of a tendon is at rest."""
 
-    @staticmethod
-    def automatic() -> SpringLengthType:
-        """The length in the reference pose."""
-        return SpringLengthType._make("automatic")
-
-    @staticmethod
-    def fixed(value: float) -> SpringLengthType:
-        """A given length, m."""
-        return SpringLengthType._make("fixed", value)
-
-    @staticmethod
-    def range(value: Range) -> SpringLengthType:
-        """Anything in the range, m: no force inside it."""
-        return SpringLengthType._make("range", value)
+    automatic = case(None, "The length in the reference pose.")
+    fixed = case(NON_NEGATIVE, "A given length, m.")
+    range = case(RANGE, "Anything in the range, m: no force inside it.")
 
 
 class _Tendon(Struct):
@@ -86,30 +75,18 @@ class JointTendon(_Tendon):
     )
 
 
-class TendonPathNode(
-    Variant,
-    cases={
-        "site": Ref("site"),
-        "geom": Named(("side_site",), geom=Ref("geom"), side_site=Ref("site")),
-        "pulley": POSITIVE,
-    },
-):
+class TendonPathNode(Variant):
     """A stretch of the path of a spatial tendon."""
 
-    @staticmethod
-    def site(value: str) -> TendonPathNode:
-        """Passes through a site."""
-        return TendonPathNode._make("site", value)
+    site = case(Ref("site"), "Passes through a site.")
 
+    @case(Named(("side_site",), geom=Ref("geom"), side_site=Ref("site")))
     @staticmethod
     def geom(geom: str, side_site: str | None = None) -> TendonPathNode:
         """Wraps around a sphere or a cylinder, on the side of the given site."""
         return TendonPathNode._make("geom", geom=geom, side_site=side_site)
 
-    @staticmethod
-    def pulley(value: float) -> TendonPathNode:
-        """Splits: the length of what follows is divided by the value."""
-        return TendonPathNode._make("pulley", value)
+    pulley = case(POSITIVE, "Splits: the length of what follows is divided by the value.")
 
 
 class SpatialTendon(_Tendon):

@@ -12,7 +12,7 @@ from worldline._src.scene.base import Struct, field
 from worldline._src.scene.containers import Nested, OptionalOf
 from worldline._src.scene.contexts import Probe, Rejected, Source
 from worldline._src.scene.kinds import BOUND, FLAG, NON_NEGATIVE, REAL, Kind, describe, is_list, to_float
-from worldline._src.scene.variant import Variant, VariantOf
+from worldline._src.scene.variant import Variant, VariantOf, case
 
 
 class Range(Struct, kw_only=False):
@@ -161,24 +161,13 @@ class ImpedanceDamping(Struct):
     direct: bool = field(default=False, converter=FLAG, doc="See `ImpedanceSpring.direct`.")
 
 
-class SpringDampCoeff(
-    Variant,
-    cases={
-        "stiffness_damping": Nested(StiffnessDamping),
-        "frequency_damping_ratio": Nested(FrequencyDampingRatio),
-    },
-):
+class SpringDampCoeff(Variant):
     """The coefficients of a joint spring, in one of two forms."""
 
-    @staticmethod
-    def stiffness_damping(value: StiffnessDamping) -> SpringDampCoeff:
-        """Coefficients of force: force = -k x - d v."""
-        return SpringDampCoeff._make("stiffness_damping", value)
-
-    @staticmethod
-    def frequency_damping_ratio(value: FrequencyDampingRatio) -> SpringDampCoeff:
-        """Coefficients of acceleration, whatever the inertia."""
-        return SpringDampCoeff._make("frequency_damping_ratio", value)
+    stiffness_damping = case(Nested(StiffnessDamping), "Coefficients of force: force = -k x - d v.")
+    frequency_damping_ratio = case(
+        Nested(FrequencyDampingRatio), "Coefficients of acceleration, whatever the inertia."
+    )
 
 
 class SpringDamper(Struct):

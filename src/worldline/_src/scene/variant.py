@@ -3,14 +3,16 @@
 """Values that are one of several named cases, each with its own data.
 
 A variant is made by the static constructor of a case (`ActuatorTarget.joint("elbow")`), never changes which
-case it is, and tells it by `.variant` and `.value`. In files a case is written by its name in PascalCase: the
+case it is, and tells it by `.variant` and `.value`. A class declares a case in one line, `joint =
+case(Ref("joint"), "The coordinates of a joint.")`, or as the decorator of a constructor with arguments of its
+own. In files a case is written by its name in PascalCase: the
 bare name when it has no data, `{"Joint": "elbow"}` with data, and `{"GeomPair": ["a", "b"]}` for a pair.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 from worldline._src.errors import ArgumentError
 from worldline._src.scene.base import Part, clone, same
@@ -19,12 +21,16 @@ from worldline._src.scene.hints import hint
 from worldline._src.scene.kinds import FAILED, Kind, Rename, describe
 
 V = TypeVar("V", bound="Variant")
+Made_co = TypeVar("Made_co", covariant=True)
+Item = TypeVar("Item")
+Given_contra = TypeVar("Given_contra", contravariant=True)
+P = ParamSpec("P")
 
 
-class Pair:
+class Pair(Generic[Item]):
     """The data of a case with two values of one kind."""
 
-    def __init__(self, item: Kind[Any, Any]) -> None:
+    def __init__(self, item: Kind[Item, Any]) -> None:
         self.item = item
 
 
@@ -47,7 +53,71 @@ class Named:
         )
 
 
-Payload = Kind[Any, Any] | Pair | Named | None
+Payload = Kind[Any, Any] | Pair[Any] | Named | None
+
+
+class Case:
+    """A case as a class declares it: its data, and its constructor or what to say about it."""
+
+    def __init__(self, data: Payload, doc: str = "") -> None:
+        self.data, self.doc = data, doc
+        self.constructor: staticmethod[..., Any] | None = None
+
+    def __call__(self, constructor: staticmethod[..., Any]) -> Case:
+        self.constructor = constructor
+        return self
+
+    def made_by(self, cls: type[Variant], name: str) -> Callable[..., Any]:
+        """The static constructor."""
+        if self.constructor is not None:
+            return self.constructor.__func__
+
+        def bare() -> Any:
+            return cls._make(name)
+
+        def single(value: Any) -> Any:
+            return cls._make(name, value)
+
+        def pair(value_0: Any, value_1: Any) -> Any:
+            return cls._make(name, value_0, value_1)
+
+        make = bare if self.data is None else pair if isinstance(self.data, Pair) else single
+        make.__name__, make.__qualname__ = name, f"{cls.__qualname__}.{name}"
+        make.__module__, make.__doc__ = cls.__module__, self.doc
+        make.__annotations__ = {"return": cls.__name__}
+        return make
+
+
+if TYPE_CHECKING:
+    # what checkers see of a declared case: the constructor that `Variant` puts in its place
+
+    class _MakesOfNothing:
+        def __get__(self, instance: object, owner: type[V]) -> Callable[[], V]: ...
+
+    class _OfOne(Protocol[Given_contra, Made_co]):
+        def __call__(self, value: Given_contra) -> Made_co: ...
+
+    class _MakesOfOne(Generic[Item]):
+        def __get__(self, instance: object, owner: type[V]) -> _OfOne[Item, V]: ...
+
+    class _OfTwo(Protocol[Given_contra, Made_co]):
+        def __call__(self, value_0: Given_contra, value_1: Given_contra) -> Made_co: ...
+
+    class _MakesOfTwo(Generic[Item]):
+        def __get__(self, instance: object, owner: type[V]) -> _OfTwo[Item, V]: ...
+
+
+@overload
+def case(data: None, doc: str) -> _MakesOfNothing: ...
+@overload
+def case(data: Pair[Item], doc: str) -> _MakesOfTwo[Item]: ...
+@overload
+def case(data: Kind[Item, Any], doc: str) -> _MakesOfOne[Item]: ...
+@overload
+def case(data: Payload) -> Callable[[Callable[P, V]], staticmethod[P, V]]: ...
+def case(data: Payload, doc: str = "") -> Any:
+    """Declares a case of a `Variant` with its data; without `doc`, the decorator of its constructor."""
+    return Case(data, doc)
 
 
 class Variant(Part):
@@ -64,12 +134,14 @@ class Variant(Part):
     _variant: str
     _data: Any
 
-    def __init_subclass__(cls, cases: dict[str, Payload] | None = None, **more: Any) -> None:
+    def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
-        if cases is not None:
-            cls._cases = cases
-            cls._tags = {"".join(map(str.capitalize, n.split("_"))): n for n in cases}
-            cls._written = {n: tag for tag, n in cls._tags.items()}
+        declared = {name: value for name, value in vars(cls).items() if isinstance(value, Case)}
+        cls._cases = {name: case.data for name, case in declared.items()}
+        cls._tags = {"".join(map(str.capitalize, n.split("_"))): n for n in declared}
+        cls._written = {n: tag for tag, n in cls._tags.items()}
+        for name, case in declared.items():
+            setattr(cls, name, staticmethod(case.made_by(cls, name)))
 
     def __init__(self) -> None:
         made = ", ".join(f"{type(self).__name__}.{case}(...)" for case in self._cases)

@@ -58,8 +58,7 @@ class SsgiSettings(Struct):
 class ToneMappingMethod(SceneEnum):
     """How bright colours are brought into range."""
 
-    Aces = auto()
-    None_ = auto()
+    Aces, None_ = auto(), auto()
 
 
 class ToneMapping(Struct):

@@ -21,10 +21,7 @@ Sequential impulses end there; Newton's method and pivoting go on to tolerances 
 class SolverMethod(Enum):
     """How islands are solved; see `Constraints.choose`."""
 
-    AUTOMATIC = auto()
-    SEQUENTIAL_IMPULSE = auto()
-    NEWTON = auto()
-    BOXED = auto()
+    AUTOMATIC, SEQUENTIAL_IMPULSE, NEWTON, BOXED = auto(), auto(), auto(), auto()
 
 
 class Rest(NamedTuple):
