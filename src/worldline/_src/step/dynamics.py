@@ -12,7 +12,7 @@ Velocities and accelerations of links and rows of Jacobians are angular first, t
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from worldline._src.model.kinds import QUATERNION_JOINTS, JointType
 from worldline._src.model.model import Model, takes_model
 from worldline._src.spatial.poses import Array, VectorLike
 from worldline._src.step import programs
+from worldline._src.step.array_functions import Evaluation, array_function
 from worldline._src.step.evaluate import WITH_GRAVITY, evaluate, is_count
 
 _WHOLE = np.ones(1)
@@ -36,10 +37,8 @@ def _zeros(model: Model, n: int) -> Array:
     return zeros
 
 
-@takes_model
-def forward_kinematics(
-    model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
-) -> Array:
+@array_function
+def forward_kinematics(model: Model, q: VectorLike, **keywords: Unpack[Evaluation]) -> Array:
     """Pose of every body: position [m] and xyzw of its origin, world frame.
 
     Returns:
@@ -55,38 +54,23 @@ def forward_kinematics(
         np.float64(0.5)
     """
     shape = (model.body_count, 7)
-    return evaluate(model, programs.FORWARD_KINEMATICS, (q,), shape, out, threads, lanes)
+    return evaluate(model, programs.FORWARD_KINEMATICS, (q,), shape, **keywords)
 
 
-@takes_model
-def link_velocities(
-    model: Model,
-    q: VectorLike,
-    qd: VectorLike,
-    *,
-    out: Array | None = None,
-    threads: int = 1,
-    lanes: int | None = None,
-) -> Array:
+@array_function
+def link_velocities(model: Model, q: VectorLike, qd: VectorLike, **keywords: Unpack[Evaluation]) -> Array:
     """Angular velocity [rad/s] and velocity of the origin [m/s] of every body, world axes.
 
     Returns:
         Shape ([worlds,] body_count, 6).
     """
     shape = (model.body_count, 6)
-    return evaluate(model, programs.LINK_VELOCITIES, (q, qd), shape, out, threads, lanes)
+    return evaluate(model, programs.LINK_VELOCITIES, (q, qd), shape, **keywords)
 
 
-@takes_model
+@array_function
 def link_accelerations(
-    model: Model,
-    q: VectorLike,
-    qd: VectorLike,
-    qdd: VectorLike,
-    *,
-    out: Array | None = None,
-    threads: int = 1,
-    lanes: int | None = None,
+    model: Model, q: VectorLike, qd: VectorLike, qdd: VectorLike, **keywords: Unpack[Evaluation]
 ) -> Array:
     """Rate of `link_velocities`: angular acceleration and acceleration of the origin, world axes.
 
@@ -97,10 +81,10 @@ def link_accelerations(
     """
     shape = (model.body_count, 6)
     operands = (q, qd, qdd)
-    return evaluate(model, programs.LINK_ACCELERATIONS, operands, shape, out, threads, lanes)
+    return evaluate(model, programs.LINK_ACCELERATIONS, operands, shape, **keywords)
 
 
-@takes_model
+@array_function
 def inverse_dynamics(
     model: Model,
     q: VectorLike,
@@ -108,9 +92,7 @@ def inverse_dynamics(
     qdd: VectorLike,
     *,
     wrenches: VectorLike | None = None,
-    out: Array | None = None,
-    threads: int = 1,
-    lanes: int | None = None,
+    **keywords: Unpack[Evaluation],
 ) -> Array:
     """Generalized forces that give the accelerations `qdd`: M qdd + bias - passive - J^T wrenches.
 
@@ -136,79 +118,35 @@ def inverse_dynamics(
     if model.is_relieved:
         program = programs.RELIEVED[id(program)]
     shape = (model.joint_dof_count,)
-    return evaluate(model, program, operands, shape, out, threads, lanes, WITH_GRAVITY)
+    return evaluate(model, program, operands, shape, args=WITH_GRAVITY, **keywords)
 
 
-@takes_model
-def bias_forces(
-    model: Model,
-    q: VectorLike,
-    qd: VectorLike,
-    *,
-    out: Array | None = None,
-    threads: int = 1,
-    lanes: int | None = None,
-) -> Array:
+@array_function
+def bias_forces(model: Model, q: VectorLike, qd: VectorLike, **keywords: Unpack[Evaluation]) -> Array:
     """Coriolis, centrifugal and gravity forces h of M qdd + h = tau, shape ([worlds,] nv)."""
     nv = model.joint_dof_count
     operands = (q, qd, _zeros(model, nv))
-    return evaluate(
-        model,
-        programs.BIAS_FORCES,
-        operands,
-        (nv,),
-        out,
-        threads,
-        lanes,
-        WITH_GRAVITY,
-    )
+    return evaluate(model, programs.BIAS_FORCES, operands, (nv,), args=WITH_GRAVITY, **keywords)
 
 
-@takes_model
-def coriolis_forces(
-    model: Model,
-    q: VectorLike,
-    qd: VectorLike,
-    *,
-    out: Array | None = None,
-    threads: int = 1,
-    lanes: int | None = None,
-) -> Array:
+@array_function
+def coriolis_forces(model: Model, q: VectorLike, qd: VectorLike, **keywords: Unpack[Evaluation]) -> Array:
     """Coriolis and centrifugal forces C(q, qd) qd, shape ([worlds,] nv)."""
     nv = model.joint_dof_count
     operands = (q, qd, _zeros(model, nv))
-    return evaluate(model, programs.BIAS_FORCES, operands, (nv,), out, threads, lanes)
+    return evaluate(model, programs.BIAS_FORCES, operands, (nv,), **keywords)
 
 
-@takes_model
-def gravity_forces(
-    model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
-) -> Array:
+@array_function
+def gravity_forces(model: Model, q: VectorLike, **keywords: Unpack[Evaluation]) -> Array:
     """Gravity forces g(q) on the left side of M qdd + C + g = tau, shape ([worlds,] nv)."""
     nv = model.joint_dof_count
     operands = (q, _zeros(model, nv), _zeros(model, nv))
-    return evaluate(
-        model,
-        programs.BIAS_FORCES,
-        operands,
-        (nv,),
-        out,
-        threads,
-        lanes,
-        WITH_GRAVITY,
-    )
+    return evaluate(model, programs.BIAS_FORCES, operands, (nv,), args=WITH_GRAVITY, **keywords)
 
 
-@takes_model
-def passive_forces(
-    model: Model,
-    q: VectorLike,
-    qd: VectorLike,
-    *,
-    out: Array | None = None,
-    threads: int = 1,
-    lanes: int | None = None,
-) -> Array:
+@array_function
+def passive_forces(model: Model, q: VectorLike, qd: VectorLike, **keywords: Unpack[Evaluation]) -> Array:
     """Forces of joint springs and dampers, -k (q - q_rest) - b qd, and of gravity compensation.
 
     Returns:
@@ -216,10 +154,10 @@ def passive_forces(
     """
     shape = (model.joint_dof_count,)
     program = programs.PASSIVE_FORCES_RELIEVED if model.is_relieved else programs.PASSIVE_FORCES
-    return evaluate(model, program, (q, qd), shape, out, threads, lanes)
+    return evaluate(model, program, (q, qd), shape, **keywords)
 
 
-@takes_model
+@array_function
 def forward_dynamics(
     model: Model,
     q: VectorLike,
@@ -227,9 +165,7 @@ def forward_dynamics(
     tau: VectorLike,
     *,
     wrenches: VectorLike | None = None,
-    out: Array | None = None,
-    threads: int = 1,
-    lanes: int | None = None,
+    **keywords: Unpack[Evaluation],
 ) -> Array:
     """Joint accelerations under generalized forces, by the articulated-body algorithm.
 
@@ -255,51 +191,33 @@ def forward_dynamics(
     if model.is_relieved:
         program = programs.RELIEVED[id(program)]
     shape = (model.joint_dof_count,)
-    return evaluate(model, program, operands, shape, out, threads, lanes, WITH_GRAVITY)
+    return evaluate(model, program, operands, shape, args=WITH_GRAVITY, **keywords)
 
 
-@takes_model
-def mass_matrix(
-    model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
-) -> Array:
+@array_function
+def mass_matrix(model: Model, q: VectorLike, **keywords: Unpack[Evaluation]) -> Array:
     """Joint-space inertia M(q) with armature, symmetric, shape ([worlds,] nv, nv)."""
     nv = model.joint_dof_count
-    return evaluate(model, programs.MASS_MATRIX, (q,), (nv, nv), out, threads, lanes)
+    return evaluate(model, programs.MASS_MATRIX, (q,), (nv, nv), **keywords)
 
 
-@takes_model
-def mass_matrix_inverse(
-    model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
-) -> Array:
+@array_function
+def mass_matrix_inverse(model: Model, q: VectorLike, **keywords: Unpack[Evaluation]) -> Array:
     """M(q)^-1, symmetric, shape ([worlds,] nv, nv)."""
     nv = model.joint_dof_count
-    return evaluate(model, programs.MASS_MATRIX_INVERSE, (q,), (nv, nv), out, threads, lanes)
+    return evaluate(model, programs.MASS_MATRIX_INVERSE, (q,), (nv, nv), **keywords)
 
 
-@takes_model
-def solve_mass_matrix(
-    model: Model,
-    q: VectorLike,
-    rhs: VectorLike,
-    *,
-    out: Array | None = None,
-    threads: int = 1,
-    lanes: int | None = None,
-) -> Array:
+@array_function
+def solve_mass_matrix(model: Model, q: VectorLike, rhs: VectorLike, **keywords: Unpack[Evaluation]) -> Array:
     """M(q)^-1 rhs without forming the inverse, shape ([worlds,] nv)."""
     shape = (model.joint_dof_count,)
-    return evaluate(model, programs.SOLVE_MASS_MATRIX, (q, rhs), shape, out, threads, lanes)
+    return evaluate(model, programs.SOLVE_MASS_MATRIX, (q, rhs), shape, **keywords)
 
 
-@takes_model
+@array_function
 def impulse_response(
-    model: Model,
-    q: VectorLike,
-    impulse: VectorLike,
-    *,
-    out: Array | None = None,
-    threads: int = 1,
-    lanes: int | None = None,
+    model: Model, q: VectorLike, impulse: VectorLike, **keywords: Unpack[Evaluation]
 ) -> Array:
     """Change of joint velocities from a generalized impulse; kinematic bodies keep theirs.
 
@@ -307,66 +225,47 @@ def impulse_response(
         Shape ([worlds,] joint_dof_count).
     """
     shape = (model.joint_dof_count,)
-    return evaluate(model, programs.IMPULSE_RESPONSE, (q, impulse), shape, out, threads, lanes)
+    return evaluate(model, programs.IMPULSE_RESPONSE, (q, impulse), shape, **keywords)
 
 
-@takes_model
-def center_of_mass(
-    model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
-) -> Array:
+@array_function
+def center_of_mass(model: Model, q: VectorLike, **keywords: Unpack[Evaluation]) -> Array:
     """Centre of mass of everything, world frame [m], shape ([worlds,] 3)."""
-    return evaluate(model, programs.CENTER_OF_MASS, (q,), (3,), out, threads, lanes)
+    return evaluate(model, programs.CENTER_OF_MASS, (q,), (3,), **keywords)
 
 
-@takes_model
+@array_function
 def center_of_mass_velocity(
-    model: Model,
-    q: VectorLike,
-    qd: VectorLike,
-    *,
-    out: Array | None = None,
-    threads: int = 1,
-    lanes: int | None = None,
+    model: Model, q: VectorLike, qd: VectorLike, **keywords: Unpack[Evaluation]
 ) -> Array:
     """Velocity of the centre of mass, world axes [m/s], shape ([worlds,] 3)."""
-    return evaluate(model, programs.CENTER_OF_MASS_VELOCITY, (q, qd), (3,), out, threads, lanes)
+    return evaluate(model, programs.CENTER_OF_MASS_VELOCITY, (q, qd), (3,), **keywords)
 
 
-@takes_model
+@array_function
 def center_of_mass_acceleration(
-    model: Model,
-    q: VectorLike,
-    qd: VectorLike,
-    qdd: VectorLike,
-    *,
-    out: Array | None = None,
-    threads: int = 1,
-    lanes: int | None = None,
+    model: Model, q: VectorLike, qd: VectorLike, qdd: VectorLike, **keywords: Unpack[Evaluation]
 ) -> Array:
     """Acceleration of the centre of mass, world axes [m/s^2], shape ([worlds,] 3)."""
     program = programs.CENTER_OF_MASS_ACCELERATION
-    return evaluate(model, program, (q, qd, qdd), (3,), out, threads, lanes)
+    return evaluate(model, program, (q, qd, qdd), (3,), **keywords)
 
 
-@takes_model
-def center_of_mass_jacobian(
-    model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
-) -> Array:
+@array_function
+def center_of_mass_jacobian(model: Model, q: VectorLike, **keywords: Unpack[Evaluation]) -> Array:
     """Velocity of the centre of mass per joint velocity, world axes, shape ([worlds,] 3, nv)."""
     program, shape = programs.CENTER_OF_MASS_JACOBIAN, (3, model.joint_dof_count)
-    return evaluate(model, program, (q,), shape, out, threads, lanes)
+    return evaluate(model, program, (q,), shape, **keywords)
 
 
-@takes_model
+@array_function
 def momentum(
     model: Model,
     q: VectorLike,
     qd: VectorLike,
     *,
     about: Literal["com", "origin"] = "com",
-    out: Array | None = None,
-    threads: int = 1,
-    lanes: int | None = None,
+    **keywords: Unpack[Evaluation],
 ) -> Array:
     """Angular [kg m^2/s], then linear momentum [kg m/s] of everything, world axes.
 
@@ -385,84 +284,49 @@ def momentum(
     if about not in ("com", "origin"):
         raise ArgumentError(f"about must be 'com' or 'origin', got {about!r}")
     args = np.array([about == "origin", 0, 0, 0], np.int64)
-    return evaluate(model, programs.MOMENTUM, (q, qd), (6,), out, threads, lanes, args)
+    return evaluate(model, programs.MOMENTUM, (q, qd), (6,), args=args, **keywords)
 
 
-@takes_model
-def centroidal_momentum_matrix(
-    model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
-) -> Array:
+@array_function
+def centroidal_momentum_matrix(model: Model, q: VectorLike, **keywords: Unpack[Evaluation]) -> Array:
     """Momentum about the centre of mass per joint velocity, angular rows first, ([worlds,] 6, nv)."""
     program, shape = programs.CENTROIDAL_MOMENTUM_MATRIX, (6, model.joint_dof_count)
-    return evaluate(model, program, (q,), shape, out, threads, lanes)
+    return evaluate(model, program, (q,), shape, **keywords)
 
 
-@takes_model
-def kinetic_energy(
-    model: Model,
-    q: VectorLike,
-    qd: VectorLike,
-    *,
-    out: Array | None = None,
-    threads: int = 1,
-    lanes: int | None = None,
-) -> Array:
+@array_function
+def kinetic_energy(model: Model, q: VectorLike, qd: VectorLike, **keywords: Unpack[Evaluation]) -> Array:
     """Kinetic energy of links and armature [J], shape ([worlds,])."""
-    return evaluate(model, programs.KINETIC_ENERGY, (q, qd), (), out, threads, lanes)
+    return evaluate(model, programs.KINETIC_ENERGY, (q, qd), (), **keywords)
 
 
-@takes_model
-def potential_energy(
-    model: Model, q: VectorLike, *, out: Array | None = None, threads: int = 1, lanes: int | None = None
-) -> Array:
+@array_function
+def potential_energy(model: Model, q: VectorLike, **keywords: Unpack[Evaluation]) -> Array:
     """Energy in the gravity field, zero at the world's origin, and in joint springs [J], ([worlds,])."""
-    return evaluate(model, programs.POTENTIAL_ENERGY, (q,), (), out, threads, lanes)
+    return evaluate(model, programs.POTENTIAL_ENERGY, (q,), (), **keywords)
 
 
-@takes_model
-def integrate(
-    model: Model,
-    q: VectorLike,
-    displacement: VectorLike,
-    *,
-    out: Array | None = None,
-    threads: int = 1,
-    lanes: int | None = None,
-) -> Array:
+@array_function
+def integrate(model: Model, q: VectorLike, displacement: VectorLike, **keywords: Unpack[Evaluation]) -> Array:
     """Move a configuration by a displacement (velocity times time) on its manifold.
 
     Returns:
         Shape ([worlds,] joint_coord_count); quaternions are unit.
     """
     shape = (model.joint_coord_count,)
-    return evaluate(model, programs.INTEGRATE, (q, displacement, _WHOLE), shape, out, threads, lanes)
+    return evaluate(model, programs.INTEGRATE, (q, displacement, _WHOLE), shape, **keywords)
 
 
-@takes_model
-def difference(
-    model: Model,
-    q0: VectorLike,
-    q1: VectorLike,
-    *,
-    out: Array | None = None,
-    threads: int = 1,
-    lanes: int | None = None,
-) -> Array:
+@array_function
+def difference(model: Model, q0: VectorLike, q1: VectorLike, **keywords: Unpack[Evaluation]) -> Array:
     """The displacement that `integrate` needs to move q0 to q1, shape ([worlds,] nv)."""
     shape = (model.joint_dof_count,)
-    return evaluate(model, programs.DIFFERENCE, (q0, q1), shape, out, threads, lanes)
+    return evaluate(model, programs.DIFFERENCE, (q0, q1), shape, **keywords)
 
 
-@takes_model
+@array_function
 def interpolate(
-    model: Model,
-    q0: VectorLike,
-    q1: VectorLike,
-    fraction: float | Array,
-    *,
-    out: Array | None = None,
-    threads: int = 1,
-    lanes: int | None = None,
+    model: Model, q0: VectorLike, q1: VectorLike, fraction: float | Array, **keywords: Unpack[Evaluation]
 ) -> Array:
     """The configuration a fraction of the way from q0 (0) to q1 (1) along the shortest path.
 
@@ -486,7 +350,7 @@ def interpolate(
         raise ArgumentError(f"fraction must be one number or one per world, got {fraction!r}") from error
     part = (part.astype(np.float64) if part.dtype.kind in "iu" else part)[..., None]
     shape = (model.joint_coord_count,)
-    return evaluate(model, programs.INTERPOLATE, (q0, q1, part), shape, out, threads, lanes)
+    return evaluate(model, programs.INTERPOLATE, (q0, q1, part), shape, **keywords)
 
 
 @takes_model

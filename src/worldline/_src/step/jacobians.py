@@ -4,14 +4,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, Unpack
 
 import numpy as np
 
 from worldline._src.errors import ArgumentError
-from worldline._src.model.model import Model, takes_model
+from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array, VectorLike
 from worldline._src.step import programs
+from worldline._src.step.array_functions import Evaluation, array_function
 from worldline._src.step.evaluate import evaluate
 
 Axes: TypeAlias = Literal["world", "link"]
@@ -42,7 +43,7 @@ def _last_dofs(model: Model) -> list[int]:
     return last
 
 
-@takes_model
+@array_function
 def jacobian(
     model: Model,
     q: VectorLike,
@@ -50,9 +51,7 @@ def jacobian(
     point: VectorLike = (0.0, 0.0, 0.0),
     *,
     axes: Axes = "world",
-    out: Array | None = None,
-    threads: int = 1,
-    lanes: int | None = None,
+    **keywords: Unpack[Evaluation],
 ) -> Array:
     """Geometric Jacobian of a point of a link: angular rows, then linear rows.
 
@@ -71,10 +70,10 @@ def jacobian(
     """
     args = _point_args(model, link, axes)
     shape = (6, model.joint_dof_count)
-    return evaluate(model, programs.JACOBIAN, (q, point), shape, out, threads, lanes, args)
+    return evaluate(model, programs.JACOBIAN, (q, point), shape, args=args, **keywords)
 
 
-@takes_model
+@array_function
 def jacobian_derivative(
     model: Model,
     q: VectorLike,
@@ -83,9 +82,7 @@ def jacobian_derivative(
     point: VectorLike = (0.0, 0.0, 0.0),
     *,
     axes: Axes = "world",
-    out: Array | None = None,
-    threads: int = 1,
-    lanes: int | None = None,
+    **keywords: Unpack[Evaluation],
 ) -> Array:
     """Time derivative of `jacobian` with the same arguments, while the joints move with `qd`.
 
@@ -106,10 +103,10 @@ def jacobian_derivative(
     """
     args = _point_args(model, link, axes)
     shape = (6, model.joint_dof_count)
-    return evaluate(model, programs.JACOBIAN_DERIVATIVE, (q, qd, point), shape, out, threads, lanes, args)
+    return evaluate(model, programs.JACOBIAN_DERIVATIVE, (q, qd, point), shape, args=args, **keywords)
 
 
-@takes_model
+@array_function
 def jacobian_dot_times_v(
     model: Model,
     q: VectorLike,
@@ -118,9 +115,7 @@ def jacobian_dot_times_v(
     point: VectorLike = (0.0, 0.0, 0.0),
     *,
     axes: Axes = "world",
-    out: Array | None = None,
-    threads: int = 1,
-    lanes: int | None = None,
+    **keywords: Unpack[Evaluation],
 ) -> Array:
     """What J' v adds to J v' in the acceleration of a point of a link: angular, then linear.
 
@@ -132,4 +127,4 @@ def jacobian_dot_times_v(
     args = _point_args(model, link, axes)
     operands = (q, qd, np.zeros(model.joint_dof_count), point)
     program = programs.JACOBIAN_DOT_TIMES_V
-    return evaluate(model, program, operands, (6,), out, threads, lanes, args)
+    return evaluate(model, program, operands, (6,), args=args, **keywords)

@@ -1,0 +1,58 @@
+# SPDX-FileCopyrightText: The Worldline developers
+# SPDX-License-Identifier: Apache-2.0
+"""What functions of a Model and arrays have in common: their keywords, and the check of the Model."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypedDict, TypeVar, cast
+
+from worldline._src.errors import require_kind
+from worldline._src.model.model import Model
+from worldline._src.spatial.poses import Array
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Evaluation(TypedDict, total=False):
+    """How a function is evaluated: keywords that `evaluate` takes.
+
+    Attributes:
+        out: where to put the result.
+        threads: worlds are spread over this many threads; 0 for all processors.
+        lanes: worlds per instruction; None for what the processor has.
+    """
+
+    out: Array | None
+    threads: int
+    lanes: int | None
+
+
+_DEFAULTS: Evaluation = {"out": None, "threads": 1, "lanes": None}
+
+
+def array_function(function: F) -> F:
+    """A function of a Model and arrays, with the keywords of `Evaluation` in its signature."""
+    name, kind = function.__name__, inspect.Parameter.KEYWORD_ONLY
+    written = inspect.signature(function)
+    own = [p for p in written.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    types = Evaluation.__annotations__
+    shared = [
+        inspect.Parameter(word, kind, default=default, annotation=types[word].__forward_arg__)
+        for word, default in _DEFAULTS.items()
+    ]
+    known = frozenset({*(p.name for p in own), *_DEFAULTS})
+
+    @wraps(function)
+    def call(model: Model, *args: Any, **named: Any) -> Any:
+        if not isinstance(model, Model):
+            require_kind(model, Model, "model", name)
+        if not known.issuperset(named):
+            unknown = next(word for word in named if word not in known)
+            raise TypeError(f"{name}() got an unexpected keyword argument {unknown!r}")
+        return function(model, *args, **named)
+
+    call.__dict__["__signature__"] = written.replace(parameters=[*own, *shared])
+    return cast("F", call)
