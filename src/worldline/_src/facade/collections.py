@@ -18,6 +18,7 @@ from worldline._src.facade import bulk, values
 from worldline._src.facade.bulk import JointParameters, PerFreedom, Stacked
 from worldline._src.facade.copying import NotCopied
 from worldline._src.facade.known_names import KnownNames, returns_read_only
+from worldline._src.facade.quantities import Quantity, quantity
 from worldline._src.facade.values import VectorLike
 from worldline._src.kernels.pose_matrices import pose_matrices
 from worldline._src.spatial.poses import Array
@@ -239,6 +240,24 @@ class WorldJointCollection(NamedCollection["WorldJoint"]):
         return list(self)
 
 
+def _positions(array: str, what: str, doc: str) -> Quantity[Array, VectorLike]:
+    """Coordinates of all joints of a multibody, from an array of its simulation."""
+    return quantity(
+        lambda joints: joints._owner._positions(array),
+        lambda joints, value: joints._owner._set_positions(array, value, what),
+        doc,
+    )
+
+
+def _velocities(array: str, what: str, doc: str) -> Quantity[Array, VectorLike]:
+    """A number for each degree of freedom of a multibody, from an array of its simulation."""
+    return quantity(
+        lambda joints: joints._owner._dof_vector(array),
+        lambda joints, value: joints._owner._set_dof_vector(array, value, what),
+        doc,
+    )
+
+
 class JointCollection(JointParameters, NamedCollection["Joint"]):
     """The joints of a multibody; vectors hold all degrees of freedom, joint after joint."""
 
@@ -246,35 +265,13 @@ class JointCollection(JointParameters, NamedCollection["Joint"]):
         super().__init__("joint", members)
         self._owner = owner
 
-    @property
-    @returns_read_only
-    def position(self) -> Array:
-        """[m or rad], (num_dofs,); rotation vectors for SPHERICAL and FLOATING joints."""
-        return self._owner._positions("q")
-
-    @position.setter
-    def position(self, value: VectorLike) -> None:
-        self._owner._set_positions("q", value, "position")
-
-    @property
-    @returns_read_only
-    def target_position(self) -> Array:
-        """Where position drives lead [m or rad], (num_dofs,)."""
-        return self._owner._positions("q_target")
-
-    @target_position.setter
-    def target_position(self, value: VectorLike) -> None:
-        self._owner._set_positions("q_target", value, "target position")
-
-    @property
-    @returns_read_only
-    def velocity(self) -> Array:
-        """[m/s or rad/s], (num_dofs,)."""
-        return self._owner._dof_vector("v")
-
-    @velocity.setter
-    def velocity(self, value: VectorLike) -> None:
-        self._owner._set_dof_vector("v", value, "velocity")
+    position = _positions(
+        "q", "position", "[m or rad], (num_dofs,); rotation vectors for SPHERICAL and FLOATING joints."
+    )
+    target_position = _positions(
+        "q_target", "target position", "Where position drives lead [m or rad], (num_dofs,)."
+    )
+    velocity = _velocities("v", "velocity", "[m/s or rad/s], (num_dofs,).")
 
     @property
     @returns_read_only
@@ -292,37 +289,16 @@ class JointCollection(JointParameters, NamedCollection["Joint"]):
             runtime.guard.wait()
         return values.read_only(forces[rows].copy())
 
-    @property
-    @returns_read_only
-    def force(self) -> Array:
-        """Commanded efforts [N or N m], (num_dofs,)."""
-        return self._owner._dof_vector("force")
-
-    @force.setter
-    def force(self, value: VectorLike) -> None:
-        self._owner._set_dof_vector("force", value, "force")
-
-    @property
-    @returns_read_only
-    def target_velocity(self) -> Array:
-        """Speeds that drives lead to [m/s or rad/s], (num_dofs,)."""
-        return self._owner._dof_vector("v_target")
-
-    @target_velocity.setter
-    def target_velocity(self, value: VectorLike) -> None:
-        self._owner._set_dof_vector("v_target", value, "target velocity")
+    force = _velocities("force", "force", "Commanded efforts [N or N m], (num_dofs,).")
+    target_velocity = _velocities(
+        "v_target", "target velocity", "Speeds that drives lead to [m/s or rad/s], (num_dofs,)."
+    )
 
     command_velocity = target_velocity
 
-    @property
-    @returns_read_only
-    def command_acceleration(self) -> Array:
-        """Accelerations to realise [m/s^2 or rad/s^2], (num_dofs,)."""
-        return self._owner._dof_vector("a_target")
-
-    @command_acceleration.setter
-    def command_acceleration(self, value: VectorLike) -> None:
-        self._owner._set_dof_vector("a_target", value, "command acceleration")
+    command_acceleration = _velocities(
+        "a_target", "command acceleration", "Accelerations to realise [m/s^2 or rad/s^2], (num_dofs,)."
+    )
 
     @property
     def position_lower_limits(self) -> Array:

@@ -11,6 +11,7 @@ from worldline._src.facade import values
 from worldline._src.facade.joint_parameters import set_actuator_type
 from worldline._src.facade.kinds import ActuatorType, member
 from worldline._src.facade.known_names import KnownNames
+from worldline._src.facade.quantities import Reading, reading
 
 if TYPE_CHECKING:
     from worldline._src.facade.joint import Joint
@@ -79,20 +80,11 @@ class DegreeOfFreedom(KnownNames):
             name += "_"
         return name
 
-    @property
-    def joint(self) -> Joint:
-        """The joint it belongs to."""
-        return self._joint
-
-    @property
-    def index_in_joint(self) -> int:
-        """Which entry of the joint's vectors it is."""
-        return self._index
-
-    @property
-    def is_valid(self) -> bool:
-        """False once the joint was removed."""
-        return self._joint.is_valid
+    joint: Reading[Joint] = reading(lambda dof: dof._joint, "The joint it belongs to.")
+    index_in_joint: Reading[int] = reading(
+        lambda dof: dof._index, "Which entry of the joint's vectors it is."
+    )
+    is_valid: Reading[bool] = reading(lambda dof: dof._joint.is_valid, "False once the joint was removed.")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DegreeOfFreedom):

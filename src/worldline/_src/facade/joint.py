@@ -27,6 +27,7 @@ from worldline._src.facade.kinds import (
     member,
 )
 from worldline._src.facade.known_names import returns_read_only
+from worldline._src.facade.quantities import Quantity, Reading, Vector, quantity, reading
 from worldline._src.facade.runtime import MOTORS
 from worldline._src.facade.values import VectorLike
 from worldline._src.facade.world_kind import require_multibody
@@ -41,6 +42,40 @@ if TYPE_CHECKING:
     from worldline._src.facade.multibody import Multibody
 
 _TURNING = (JointType.SPHERICAL, JointType.FLOATING, JointType.DISTANCE)
+
+
+def _command(array: str, what: str, doc: str) -> Quantity[Array, VectorLike]:
+    """A command: an array of the simulation with a number for each degree of freedom."""
+    return quantity(
+        lambda joint: joint._get_command(array),
+        lambda joint, value: joint._set_command(array, value, what),
+        doc,
+    )
+
+
+def _parameter(column: str, what: str, doc: str) -> Vector:
+    """A parameter that is not negative; one number for all degrees of freedom, or one for each."""
+    return quantity(
+        lambda joint: values.read_only(parameters.get(joint, column)),
+        lambda joint, value: parameters.set_non_negative(joint, column, value, what),
+        doc,
+    )
+
+
+def _limits(column: str, doc: str) -> Reading[Array]:
+    return reading(lambda joint: values.read_only(parameters.get(joint, column)), doc)
+
+
+def _unbreakable(name: str) -> Quantity[float, float]:
+    def never(joint: Joint) -> float:
+        joint._require_alive()
+        return math.inf
+
+    return quantity(
+        never,
+        lambda joint, value: parameters.require_unbreakable(joint, value, name),
+        "Joints of a tree do not break: infinite; those of `World.add_joint` can.",
+    )
 
 
 class Joint(mimic.Follower):
@@ -275,7 +310,7 @@ class Joint(mimic.Follower):
             runtime.set_drive(self._joint)
             self._world._configuration_changed()
 
-    def _command(self, name: str) -> Array:
+    def _get_command(self, name: str) -> Array:
         runtime = self._live()
         array, part = getattr(runtime.sim, name), runtime.v_slice(self._joint)
         return values.read_only(array[part].copy())
@@ -286,31 +321,18 @@ class Joint(mimic.Follower):
         array, part = getattr(runtime.sim, name), runtime.v_slice(self._joint)
         array[part] = numbers
 
-    @property
-    @returns_read_only
-    def force(self) -> Array:
-        """Commanded effort, held until changed [N or N m], (num_dofs,)."""
-        return self._command("force")
-
-    @force.setter
-    def force(self, value: VectorLike) -> None:
-        self._set_command("force", value, "force")
-
-    @property
-    @returns_read_only
-    def command_velocity(self) -> Array:
-        """Speed that VELOCITY and SERVO actuators follow [m/s or rad/s], (num_dofs,)."""
-        return self._command("v_target")
-
-    @command_velocity.setter
-    def command_velocity(self, value: VectorLike) -> None:
-        self._set_command("v_target", value, "command velocity")
+    force = _command("force", "force", "Commanded effort, held until changed [N or N m], (num_dofs,).")
+    command_velocity = _command(
+        "v_target",
+        "command velocity",
+        "Speed that VELOCITY and SERVO actuators follow [m/s or rad/s], (num_dofs,).",
+    )
 
     @property
     @returns_read_only
     def command_acceleration(self) -> Array:
         """What ACCELERATION actuators realise, within the limits [m/s^2 or rad/s^2], (num_dofs,)."""
-        return self._command("a_target")
+        return self._get_command("a_target")
 
     @command_acceleration.setter
     def command_acceleration(self, value: VectorLike) -> None:
@@ -336,44 +358,23 @@ class Joint(mimic.Follower):
         part = runtime.q_slice(self._joint)
         runtime.sim.q_target[part] = coordinates
 
-    @property
-    @returns_read_only
-    def target_velocity(self) -> Array:
-        """Speed that the drive leads to [m/s or rad/s], (num_dofs,)."""
-        return self._command("v_target")
-
-    @target_velocity.setter
-    def target_velocity(self, value: VectorLike) -> None:
-        self._set_command("v_target", value, "target velocity")
+    target_velocity = _command(
+        "v_target", "target velocity", "Speed that the drive leads to [m/s or rad/s], (num_dofs,)."
+    )
 
     # ---- parameters; one number for all degrees of freedom, or one for each
 
-    @property
-    def target_stiffness(self) -> Array:
-        """Gain of the drive on position error [N/m or N m/rad], (num_dofs,); 0 turns it off."""
-        return parameters.get(self, "joint_target_ke")
-
-    @target_stiffness.setter
-    def target_stiffness(self, value: float | VectorLike) -> None:
-        parameters.set_non_negative(self, "joint_target_ke", value, "target stiffness")
-
-    @property
-    def target_damping(self) -> Array:
-        """Gain of the drive on velocity error [N s/m or N m s/rad], (num_dofs,)."""
-        return parameters.get(self, "joint_target_kd")
-
-    @target_damping.setter
-    def target_damping(self, value: float | VectorLike) -> None:
-        parameters.set_non_negative(self, "joint_target_kd", value, "target damping")
-
-    @property
-    def spring_stiffness(self) -> Array:
-        """[N/m or N m/rad], (num_dofs,)."""
-        return parameters.get(self, "joint_stiffness")
-
-    @spring_stiffness.setter
-    def spring_stiffness(self, value: float | VectorLike) -> None:
-        parameters.set_non_negative(self, "joint_stiffness", value, "spring stiffness")
+    target_stiffness = _parameter(
+        "joint_target_ke",
+        "target stiffness",
+        "Gain of the drive on position error [N/m or N m/rad], (num_dofs,); 0 turns it off.",
+    )
+    target_damping = _parameter(
+        "joint_target_kd",
+        "target damping",
+        "Gain of the drive on velocity error [N s/m or N m s/rad], (num_dofs,).",
+    )
+    spring_stiffness = _parameter("joint_stiffness", "spring stiffness", "[N/m or N m/rad], (num_dofs,).")
 
     @property
     def rest_position(self) -> Array:
@@ -384,14 +385,9 @@ class Joint(mimic.Follower):
     def rest_position(self, value: VectorLike) -> None:
         parameters.set_rest(self, value)
 
-    @property
-    def damping_coefficient(self) -> Array:
-        """[N s/m or N m s/rad], (num_dofs,)."""
-        return parameters.get(self, "joint_damping")
-
-    @damping_coefficient.setter
-    def damping_coefficient(self, value: float | VectorLike) -> None:
-        parameters.set_non_negative(self, "joint_damping", value, "damping coefficient")
+    damping_coefficient = _parameter(
+        "joint_damping", "damping coefficient", "[N s/m or N m s/rad], (num_dofs,)."
+    )
 
     @property
     def coulomb_friction(self) -> Array:
@@ -403,24 +399,13 @@ class Joint(mimic.Follower):
         parameters.set_non_negative(self, "joint_friction", value, "Coulomb friction")
         self._world._configuration_changed()
 
-    @property
-    def armature(self) -> Array:
-        """Added inertia on the diagonal of the mass matrix [kg or kg m^2], (num_dofs,)."""
-        return parameters.get(self, "joint_armature")
-
-    @armature.setter
-    def armature(self, value: float | VectorLike) -> None:
-        parameters.set_non_negative(self, "joint_armature", value, "armature")
-
-    @property
-    def position_lower_limits(self) -> Array:
-        """[m or rad], (num_dofs,), minus infinity for none."""
-        return parameters.get(self, "joint_limit_lower")
-
-    @property
-    def position_upper_limits(self) -> Array:
-        """[m or rad], (num_dofs,), infinity for none."""
-        return parameters.get(self, "joint_limit_upper")
+    armature = _parameter(
+        "joint_armature",
+        "armature",
+        "Added inertia on the diagonal of the mass matrix [kg or kg m^2], (num_dofs,).",
+    )
+    position_lower_limits = _limits("joint_limit_lower", "[m or rad], (num_dofs,), minus infinity for none.")
+    position_upper_limits = _limits("joint_limit_upper", "[m or rad], (num_dofs,), infinity for none.")
 
     def set_position_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
         """Both limits, each a number for all degrees of freedom or one for each; infinity for none.
@@ -479,15 +464,12 @@ class Joint(mimic.Follower):
     def velocity_limits(self, value: float | VectorLike) -> None:
         parameters.set_limit(self, "joint_velocity_limit", value, "velocity limits")
 
-    @property
-    def velocity_lower_limits(self) -> Array:
-        """Least velocity [m/s or rad/s], (num_dofs,), minus infinity for none."""
-        return parameters.get(self, "joint_velocity_lower")
-
-    @property
-    def velocity_upper_limits(self) -> Array:
-        """Largest velocity [m/s or rad/s], (num_dofs,), infinity for none."""
-        return parameters.get(self, "joint_velocity_limit")
+    velocity_lower_limits = _limits(
+        "joint_velocity_lower", "Least velocity [m/s or rad/s], (num_dofs,), minus infinity for none."
+    )
+    velocity_upper_limits = _limits(
+        "joint_velocity_limit", "Largest velocity [m/s or rad/s], (num_dofs,), infinity for none."
+    )
 
     def set_velocity_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
         """Both limits of velocity [m/s or rad/s], each a number for all degrees of freedom or one for each.
@@ -525,15 +507,12 @@ class Joint(mimic.Follower):
     def effort_limits(self, value: float | VectorLike) -> None:
         parameters.set_limit(self, "joint_effort_limit", value, "effort limits")
 
-    @property
-    def effort_lower_limits(self) -> Array:
-        """Least commanded effort [N or N m], (num_dofs,), minus infinity for none."""
-        return parameters.get(self, "joint_effort_lower")
-
-    @property
-    def effort_upper_limits(self) -> Array:
-        """Largest commanded effort [N or N m], (num_dofs,), infinity for none."""
-        return parameters.get(self, "joint_effort_limit")
+    effort_lower_limits = _limits(
+        "joint_effort_lower", "Least commanded effort [N or N m], (num_dofs,), minus infinity for none."
+    )
+    effort_upper_limits = _limits(
+        "joint_effort_limit", "Largest commanded effort [N or N m], (num_dofs,), infinity for none."
+    )
 
     def set_effort_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
         """Both limits of efforts, of commands, drives and motors [N or N m]; see `set_velocity_limits`."""
@@ -607,25 +586,8 @@ class Joint(mimic.Follower):
         self._require_alive()
         return False
 
-    @property
-    def break_force(self) -> float:
-        """Joints of a tree do not break: infinite; those of `World.add_joint` can."""
-        self._require_alive()
-        return math.inf
-
-    @break_force.setter
-    def break_force(self, value: float) -> None:
-        parameters.require_unbreakable(self, value, "break_force")
-
-    @property
-    def break_torque(self) -> float:
-        """Joints of a tree do not break: infinite; those of `World.add_joint` can."""
-        self._require_alive()
-        return math.inf
-
-    @break_torque.setter
-    def break_torque(self, value: float) -> None:
-        parameters.require_unbreakable(self, value, "break_torque")
+    break_force = _unbreakable("break_force")
+    break_torque = _unbreakable("break_torque")
 
     def reset_breakage(self) -> None:
         """Let a broken joint hold again; joints of a tree are never broken."""

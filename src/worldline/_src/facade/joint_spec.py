@@ -228,32 +228,11 @@ class JointSpec(Options):
         distance_limits: tuple[float, float] = (0.0, np.inf),
         motion: Sequence[MotionAxis] = (),
     ) -> None:
-        self.name = name
-        self.type = type
-        self.axis = (0.0, 0.0, 1.0) if axis is None else axis
-        self.axis2 = (1.0, 0.0, 0.0) if axis2 is None else axis2
-        self.transform_to_parent = np.eye(4) if transform_to_parent is None else transform_to_parent
-        self.transform_from_parent = np.eye(4) if transform_from_parent is None else transform_from_parent
-        self.parent_anchor = parent_anchor
-        self.child_anchor = child_anchor
-        self.pitch = pitch
-        self.position_lower_limits = position_lower_limits
-        self.position_upper_limits = position_upper_limits
-        self.velocity_limits = velocity_limits
-        self.acceleration_limits = acceleration_limits
-        self.effort_limits = effort_limits
-        self.limit_margin = limit_margin
-        self.spring_stiffness = spring_stiffness
-        self.rest_position = rest_position
-        self.damping_coefficient = damping_coefficient
-        self.coulomb_friction = coulomb_friction
-        self.armature = armature
-        self.actuator_type = actuator_type
-        self.linear_axes = linear_axes
-        self.angular_axes = angular_axes
-        self.euler_order = euler_order
-        self.distance_limits = distance_limits
-        self.motion = motion
+        axis = (0.0, 0.0, 1.0) if axis is None else axis
+        axis2 = (1.0, 0.0, 0.0) if axis2 is None else axis2
+        transform_to_parent = np.eye(4) if transform_to_parent is None else transform_to_parent
+        transform_from_parent = np.eye(4) if transform_from_parent is None else transform_from_parent
+        self._take(locals())
         self.check_axes()
 
     def check_axes(self) -> None:

@@ -37,9 +37,7 @@ class JointConstraintProjectionPolicy(Options):
         linear_stiffness: float = math.inf,
         angular_stiffness: float = math.inf,
     ) -> None:
-        self.start_stiffness = start_stiffness
-        self.linear_stiffness = linear_stiffness
-        self.angular_stiffness = angular_stiffness
+        self._take(locals())
         self.check_stiffness()
 
     def check_stiffness(self) -> None:

@@ -103,12 +103,7 @@ class ReadOptions(Options):
         allow_outside: bool = False,
         sdf_default_root_joint_type: RootJointType | None = None,
     ) -> None:
-        self.format = format
-        self.package_directories = package_directories
-        self.root_joint = root_joint
-        self.strict = strict
-        self.allow_outside = allow_outside
-        self.sdf_default_root_joint_type = sdf_default_root_joint_type
+        self._take(locals())
 
     def add_package_directory(self, package: str, directory: str | os.PathLike[str]) -> None:
         """Look for `package://package/...` in a directory.
@@ -153,10 +148,7 @@ class SkeletonLoadOptions(Options):
         rotation: VectorLike = (0.0, 0.0, 0.0, 1.0),
         root_anchor_prefix: str = "",
     ) -> None:
-        self.name = name
-        self.translation = translation
-        self.rotation = rotation
-        self.root_anchor_prefix = root_anchor_prefix
+        self._take(locals())
 
 
 @dataclass(frozen=True)
@@ -325,13 +317,12 @@ def to_scene(world: World, *, drawn: bool = True, state: bool = True) -> Scene:
 def add_scene(
     world: World,
     source: SceneSource,
-    *,
+    read_options: ReadOptions | None,
     prefix: str = "",
     suffix: str = "",
     translation: VectorLike | None = None,
     rotation: VectorLike | None = None,
     at: Link | None = None,
-    read_options: ReadOptions | None = None,
 ) -> LoadResult:
     """See `World.add_scene`."""
     world._require_design("adding a scene")
@@ -451,4 +442,4 @@ def add_world(
         prefix: put before every name that comes.
     """
     require_world(world, "add_world")
-    return add_scene(world, source, prefix=prefix, read_options=read_options)
+    return add_scene(world, source, read_options, prefix)

@@ -26,6 +26,7 @@ from worldline._src.facade.kinds import (
 )
 from worldline._src.facade.link import Link
 from worldline._src.facade.options import Options, Setting, flag
+from worldline._src.facade.quantities import Quantity, Reading, quantity, reading
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.values import TransformLike
 from worldline._src.named_tuple import NamedTuple
@@ -92,13 +93,7 @@ class LoopClosureSpec(Options):
         distance: float = 0.0,
         allow_collision: bool = False,
     ) -> None:
-        self.frame_a = frame_a
-        self.frame_b = frame_b
-        self.family = family
-        self.offset_a = offset_a
-        self.offset_b = offset_b
-        self.distance = distance
-        self.allow_collision = allow_collision
+        self._take(locals())
 
     def __repr__(self) -> str:
         return f"LoopClosureSpec({self.family.name}, '{self.frame_a.name}', '{self.frame_b.name}')"
@@ -134,9 +129,7 @@ class LoopClosureRuntimePolicy(Options):
         kinematics: ClosureKinematicsPolicy = ClosureKinematicsPolicy.RESIDUAL_ONLY,
         dynamics: ClosureDynamicsPolicy = ClosureDynamicsPolicy.SOLVE,
     ) -> None:
-        self.enabled = enabled
-        self.kinematics = kinematics
-        self.dynamics = dynamics
+        self._take(locals())
 
 
 class LoopClosureResidual(NamedTuple):
@@ -173,6 +166,26 @@ class LoopClosureResidual(NamedTuple):
         return self.force is not None
 
 
+def _given(name: str, doc: str) -> Any:
+    """What the closure was made with; a copy of arrays."""
+
+    def read(closure: LoopClosure) -> Any:
+        closure._require_alive()
+        value = getattr(closure._spec, name)
+        return values.read_only(value.copy()) if isinstance(value, np.ndarray) else value
+
+    return reading(read, doc)
+
+
+def _policy(name: str, doc: str) -> Any:
+    """One of the policies that apply."""
+    return quantity(
+        lambda closure: getattr(closure.runtime_policy, name),
+        lambda closure, value: closure._change(**{name: value}),
+        doc,
+    )
+
+
 class LoopClosure(Handle):
     """A closure of a loop, which steps keep closed. Its topology is fixed; whether it acts is a policy.
 
@@ -199,41 +212,12 @@ class LoopClosure(Handle):
     def _path(self) -> Address:
         return "loop_closures", self.name
 
-    @property
-    def frame_a(self) -> Frame:
-        """First endpoint."""
-        self._require_alive()
-        return self._spec.frame_a
-
-    @property
-    def frame_b(self) -> Frame:
-        """Second endpoint."""
-        self._require_alive()
-        return self._spec.frame_b
-
-    @property
-    def offset_a(self) -> Array:
-        """Pose of the endpoint in frame_a, 4x4."""
-        self._require_alive()
-        return self._spec.offset_a.copy()
-
-    @property
-    def offset_b(self) -> Array:
-        """Pose of the endpoint in frame_b, 4x4."""
-        self._require_alive()
-        return self._spec.offset_b.copy()
-
-    @property
-    def family(self) -> LoopClosureFamily:
-        """What the endpoints share."""
-        self._require_alive()
-        return self._spec.family
-
-    @property
-    def distance(self) -> float:
-        """Distance kept by the DISTANCE family [m]."""
-        self._require_alive()
-        return self._spec.distance
+    frame_a: Reading[Frame] = _given("frame_a", "First endpoint.")
+    frame_b: Reading[Frame] = _given("frame_b", "Second endpoint.")
+    offset_a: Reading[Array] = _given("offset_a", "Pose of the endpoint in frame_a, 4x4.")
+    offset_b: Reading[Array] = _given("offset_b", "Pose of the endpoint in frame_b, 4x4.")
+    family: Reading[LoopClosureFamily] = _given("family", "What the endpoints share.")
+    distance: Reading[float] = _given("distance", "Distance kept by the DISTANCE family [m].")
 
     @property
     def allow_collision(self) -> bool:
@@ -284,32 +268,13 @@ class LoopClosure(Handle):
             setattr(policy, name, value)
         self.runtime_policy = policy
 
-    @property
-    def enabled(self) -> bool:
-        """Whether the policies apply."""
-        return self.runtime_policy.enabled
-
-    @enabled.setter
-    def enabled(self, value: bool) -> None:
-        self._change(enabled=value)
-
-    @property
-    def kinematics(self) -> ClosureKinematicsPolicy:
-        """What a kinematics update does about the closure."""
-        return self.runtime_policy.kinematics
-
-    @kinematics.setter
-    def kinematics(self, value: ClosureKinematicsPolicy) -> None:
-        self._change(kinematics=value)
-
-    @property
-    def dynamics(self) -> ClosureDynamicsPolicy:
-        """What a step does about the closure."""
-        return self.runtime_policy.dynamics
-
-    @dynamics.setter
-    def dynamics(self, value: ClosureDynamicsPolicy) -> None:
-        self._change(dynamics=value)
+    enabled: Quantity[bool, bool] = _policy("enabled", "Whether the policies apply.")
+    kinematics: Quantity[ClosureKinematicsPolicy, ClosureKinematicsPolicy] = _policy(
+        "kinematics", "What a kinematics update does about the closure."
+    )
+    dynamics: Quantity[ClosureDynamicsPolicy, ClosureDynamicsPolicy] = _policy(
+        "dynamics", "What a step does about the closure."
+    )
 
     @exclusive
     def compute_residual(self) -> LoopClosureResidual:

@@ -65,6 +65,11 @@ class Options:
     def __init_subclass__(cls) -> None:
         cls._fields = tuple(name for name, value in vars(cls).items() if isinstance(value, Setting))
 
+    def _take(self, given: dict[str, Any]) -> None:
+        """Set every field from the arguments of a constructor, its `locals()`."""
+        for name in self._fields:
+            setattr(self, name, given[name])
+
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self._fields:
             known = ", ".join(sorted(self._fields))
@@ -139,9 +144,7 @@ class MultibodyOptions(Options):
         variational_max_iterations: int = 100,
         variational_tolerance: float = 1e-10,
     ) -> None:
-        self.integration_family = integration_family
-        self.variational_max_iterations = variational_max_iterations
-        self.variational_tolerance = variational_tolerance
+        self._take(locals())
 
 
 def _threshold(name: str) -> Setting[float, float]:
@@ -186,13 +189,7 @@ class DeactivationOptions(Options):
         wake_threshold_scale: float = 2.0,
         disturbance_force_threshold: float = 1e-9,
     ) -> None:
-        self.enabled = enabled
-        self.linear_speed_threshold = linear_speed_threshold
-        self.angular_speed_threshold = angular_speed_threshold
-        self.generalized_speed_threshold = generalized_speed_threshold
-        self.time_until_sleep = time_until_sleep
-        self.wake_threshold_scale = wake_threshold_scale
-        self.disturbance_force_threshold = disturbance_force_threshold
+        self._take(locals())
 
 
 def _instance(kind: type, what: str) -> Callable[[Any], Any]:
@@ -269,22 +266,12 @@ class WorldOptions(Options):
         divergence_limit: float = DIVERGENCE_LIMIT,
         contact_sweeps: int = 0,
     ) -> None:
-        self.time_step = time_step
-        self.gravity = (0.0, 0.0, -9.81) if gravity is None else gravity
-        self.differentiable = differentiable
-        self.rigid_body_solver = rigid_body_solver
-        self.multibody_options = MultibodyOptions() if multibody_options is None else multibody_options
-        self.contact_solver_method = contact_solver_method
-        self.contact_gradient_mode = contact_gradient_mode
-        self.compute_accelerator_policy = compute_accelerator_policy
-        self.deactivation_options = (
-            DeactivationOptions() if deactivation_options is None else deactivation_options
-        )
-        self.dtype = dtype
-        self.strict_solver_resolution = strict_solver_resolution
-        self.divergence_policy = divergence_policy
-        self.divergence_limit = divergence_limit
-        self.contact_sweeps = contact_sweeps
+        gravity = (0.0, 0.0, -9.81) if gravity is None else gravity
+        if multibody_options is None:
+            multibody_options = MultibodyOptions()
+        if deactivation_options is None:
+            deactivation_options = DeactivationOptions()
+        self._take(locals())
 
 
 def variational_options(options: MultibodyOptions) -> VariationalOptions:

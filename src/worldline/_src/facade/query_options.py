@@ -41,10 +41,7 @@ class CollisionQueryOptions(Options):
         include_rigid_body_link_pairs: bool = True,
         include_link_pairs: bool = True,
     ) -> None:
-        self.include_same_multibody_link_pairs = include_same_multibody_link_pairs
-        self.include_rigid_body_pairs = include_rigid_body_pairs
-        self.include_rigid_body_link_pairs = include_rigid_body_link_pairs
-        self.include_link_pairs = include_link_pairs
+        self._take(locals())
 
     def includes(self, a: RigidBody | Link | None, b: RigidBody | Link | None) -> bool:
         """Whether contacts of these two are told; None is the world."""

@@ -175,11 +175,7 @@ class SkeletonToMultibodyOptions(Options):
         copy_joint_properties: bool = True,
         load_collision_shapes: bool = True,
     ) -> None:
-        self.name = name
-        self.base_link_name = base_link_name
-        self.copy_state = copy_state
-        self.copy_joint_properties = copy_joint_properties
-        self.load_collision_shapes = load_collision_shapes
+        self._take(locals())
 
 
 def build_multibody_from_skeleton(

@@ -380,16 +380,7 @@ class World(
             at: link that takes the place of that world; what comes then belongs to its multibody.
             read_options: how a file is read.
         """
-        return loading.add_scene(
-            self,
-            source,
-            prefix=prefix,
-            suffix=suffix,
-            translation=translation,
-            rotation=rotation,
-            at=at,
-            read_options=read_options,
-        )
+        return loading.add_scene(self, source, read_options, prefix, suffix, translation, rotation, at)
 
     @property
     def report(self) -> Report:

@@ -13,6 +13,7 @@ from worldline._src.facade import values
 from worldline._src.facade.handle import Handle
 from worldline._src.facade.kinds import ActuatorType, JointType, actuator_type, drive_type, member
 from worldline._src.facade.known_names import returns_read_only
+from worldline._src.facade.quantities import Quantity, Reading, quantity, reading
 from worldline._src.facade.values import VectorLike
 from worldline._src.scene import closures as described
 from worldline._src.scene.values import Range
@@ -45,6 +46,18 @@ def checked_range(lower: float, upper: float, what: str) -> Range:
     if not lower <= 0.0 <= upper:
         raise ArgumentError(f"zero must be within the {what}, got {lower} and {upper}")
     return Range(lower=lower, upper=upper)
+
+
+def _command(which: int, what: str, doc: str) -> Quantity[Array, VectorLike]:
+    return quantity(
+        lambda joint: values.read_only(joint._get_command(which)),
+        lambda joint, value: joint._set_command(which, value, what),
+        doc,
+    )
+
+
+def _limit(field: str, upper: bool, doc: str) -> Reading[Array]:
+    return reading(lambda joint: joint._limit_ends(field, upper), doc)
 
 
 class WorldJointMotor(Handle):
@@ -124,7 +137,7 @@ class WorldJointMotor(Handle):
         assert table is not None
         return table.label.index(self.name)
 
-    def _command(self, which: int) -> Array:
+    def _get_command(self, which: int) -> Array:
         runtime = self._live()
         if not self._has_motor:
             return np.zeros(self.num_dofs)
@@ -140,35 +153,19 @@ class WorldJointMotor(Handle):
             runtime.joints_commanded()
             runtime.sim.wake()
 
-    @property
-    @returns_read_only
-    def force(self) -> Array:
-        """Effort that FORCE applies to the child along the axis, until changed [N or N m], (num_dofs,)."""
-        return values.read_only(self._command(_FORCE))
-
-    @force.setter
-    def force(self, value: VectorLike) -> None:
-        self._set_command(_FORCE, value, "force")
-
-    @property
-    @returns_read_only
-    def command_velocity(self) -> Array:
-        """Velocity that SERVO and VELOCITY follow [m/s or rad/s], (num_dofs,)."""
-        return values.read_only(self._command(_VELOCITY))
-
-    @command_velocity.setter
-    def command_velocity(self, value: VectorLike) -> None:
-        self._set_command(_VELOCITY, value, "command velocity")
-
-    @property
-    @returns_read_only
-    def command_acceleration(self) -> Array:
-        """Acceleration that ACCELERATION realises [m/s^2 or rad/s^2], (num_dofs,)."""
-        return values.read_only(self._command(_ACCELERATION))
-
-    @command_acceleration.setter
-    def command_acceleration(self, value: VectorLike) -> None:
-        self._set_command(_ACCELERATION, value, "command acceleration")
+    force = _command(
+        _FORCE,
+        "force",
+        "Effort that FORCE applies to the child along the axis, until changed [N or N m], (num_dofs,).",
+    )
+    command_velocity = _command(
+        _VELOCITY, "command velocity", "Velocity that SERVO and VELOCITY follow [m/s or rad/s], (num_dofs,)."
+    )
+    command_acceleration = _command(
+        _ACCELERATION,
+        "command acceleration",
+        "Acceleration that ACCELERATION realises [m/s^2 or rad/s^2], (num_dofs,).",
+    )
 
     @property
     @returns_read_only
@@ -207,33 +204,25 @@ class WorldJointMotor(Handle):
         setattr(self._described.joint, field, math.inf)
         self._world._topology_changed()
 
-    @property
-    @returns_read_only
-    def effort_lower_limits(self) -> Array:
-        """Least effort of FORCE and SERVO [N or N m], (num_dofs,), minus infinity for none."""
-        return self._limit_ends("effort_limit", upper=False)
-
-    @property
-    @returns_read_only
-    def effort_upper_limits(self) -> Array:
-        """Largest effort of FORCE and SERVO [N or N m], (num_dofs,), infinity for none."""
-        return self._limit_ends("effort_limit", upper=True)
+    effort_lower_limits = _limit(
+        "effort_limit",
+        False,
+        "Least effort of FORCE and SERVO [N or N m], (num_dofs,), minus infinity for none.",
+    )
+    effort_upper_limits = _limit(
+        "effort_limit", True, "Largest effort of FORCE and SERVO [N or N m], (num_dofs,), infinity for none."
+    )
 
     def set_effort_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
         """Bounds of the effort of FORCE and SERVO [N or N m], zero within them; infinity for none."""
         self._set_limits("effort_limit", lower, upper, "effort limits")
 
-    @property
-    @returns_read_only
-    def velocity_lower_limits(self) -> Array:
-        """Least velocity [m/s or rad/s], (num_dofs,), minus infinity for none."""
-        return self._limit_ends("velocity_limit", upper=False)
-
-    @property
-    @returns_read_only
-    def velocity_upper_limits(self) -> Array:
-        """Largest velocity [m/s or rad/s], (num_dofs,), infinity for none."""
-        return self._limit_ends("velocity_limit", upper=True)
+    velocity_lower_limits = _limit(
+        "velocity_limit", False, "Least velocity [m/s or rad/s], (num_dofs,), minus infinity for none."
+    )
+    velocity_upper_limits = _limit(
+        "velocity_limit", True, "Largest velocity [m/s or rad/s], (num_dofs,), infinity for none."
+    )
 
     def set_velocity_limits(self, lower: float | VectorLike, upper: float | VectorLike) -> None:
         """Bounds of the velocity, whatever drives the joint [m/s or rad/s], zero within them."""

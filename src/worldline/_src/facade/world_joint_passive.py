@@ -10,7 +10,7 @@ import numpy as np
 
 from worldline._src.errors import ArgumentError
 from worldline._src.facade import values
-from worldline._src.facade.known_names import returns_read_only
+from worldline._src.facade.quantities import Vector, quantity
 from worldline._src.facade.values import VectorLike
 from worldline._src.facade.world_joint_motor import WorldJointMotor
 from worldline._src.scene.base import clone
@@ -55,10 +55,16 @@ def set_passive(joint: SceneJoint, name: str, value: Any, who: str) -> None:
     joint.spring_damper = spring
 
 
+def _passive(name: str, doc: str) -> Vector:
+    return quantity(
+        lambda joint: joint._get_passive(name), lambda joint, value: joint._set_passive(name, value), doc
+    )
+
+
 class WorldJointPassive(WorldJointMotor):
     """Passive forces along the coordinate of a REVOLUTE or PRISMATIC joint between bodies."""
 
-    def _passive(self, name: str) -> Array:
+    def _get_passive(self, name: str) -> Array:
         self._require_alive()
         number = get_passive(self._described.joint, name) if self._has_motor else 0.0
         return values.read_only(np.full(self.num_dofs, number))
@@ -73,9 +79,8 @@ class WorldJointPassive(WorldJointMotor):
         # which rows there are is settled when the description is compiled
         self._world._topology_changed()
 
-    @property
-    @returns_read_only
-    def spring_stiffness(self) -> Array:
+    spring_stiffness = _passive(
+        "spring_stiffness",
         """Stiffness of the spring along the coordinate [N/m or N m/rad], (num_dofs,).
 
         REVOLUTE and PRISMATIC joints have springs, dampers, dry friction and armature; others refuse them by
@@ -90,52 +95,20 @@ class WorldJointPassive(WorldJointMotor):
             >>> world.step(n=5000)
             >>> hub.position.round(6).tolist()
             [0.3]
-        """
-        return self._passive("spring_stiffness")
+        """,
+    )
 
-    @spring_stiffness.setter
-    def spring_stiffness(self, value: float | VectorLike) -> None:
-        self._set_passive("spring_stiffness", value)
-
-    @property
-    @returns_read_only
-    def rest_position(self) -> Array:
-        """Where the spring is relaxed [m or rad], (num_dofs,)."""
-        return self._passive("rest_position")
-
-    @rest_position.setter
-    def rest_position(self, value: float | VectorLike) -> None:
-        self._set_passive("rest_position", value)
-
-    @property
-    @returns_read_only
-    def damping_coefficient(self) -> Array:
+    rest_position = _passive("rest_position", "Where the spring is relaxed [m or rad], (num_dofs,).")
+    damping_coefficient = _passive(
+        "damping_coefficient",
         """Damping along the coordinate [N s/m or N m s/rad], (num_dofs,).
 
         Implicit families take it at the end of the step, as for joints of a tree.
-        """
-        return self._passive("damping_coefficient")
-
-    @damping_coefficient.setter
-    def damping_coefficient(self, value: float | VectorLike) -> None:
-        self._set_passive("damping_coefficient", value)
-
-    @property
-    @returns_read_only
-    def coulomb_friction(self) -> Array:
-        """Dry friction along the coordinate [N or N m], (num_dofs,)."""
-        return self._passive("coulomb_friction")
-
-    @coulomb_friction.setter
-    def coulomb_friction(self, value: float | VectorLike) -> None:
-        self._set_passive("coulomb_friction", value)
-
-    @property
-    @returns_read_only
-    def armature(self) -> Array:
-        """Inertia of a rotor that turns with the coordinate [kg or kg m^2], (num_dofs,)."""
-        return self._passive("armature")
-
-    @armature.setter
-    def armature(self, value: float | VectorLike) -> None:
-        self._set_passive("armature", value)
+        """,
+    )
+    coulomb_friction = _passive(
+        "coulomb_friction", "Dry friction along the coordinate [N or N m], (num_dofs,)."
+    )
+    armature = _passive(
+        "armature", "Inertia of a rotor that turns with the coordinate [kg or kg m^2], (num_dofs,)."
+    )

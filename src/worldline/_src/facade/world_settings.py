@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakMethod
 
 import numpy as np
@@ -23,6 +23,7 @@ from worldline._src.facade.options import (
     WorldOptions,
     variational_options,
 )
+from worldline._src.facade.quantities import Quantity, quantity
 from worldline._src.facade.values import VectorLike
 from worldline._src.spatial.poses import Array
 from worldline._src.step.divergence import DivergencePolicy
@@ -30,6 +31,17 @@ from worldline._src.step.divergence import DivergencePolicy
 if TYPE_CHECKING:
     from worldline._src.facade.runtime import Runtime, Snapshot
     from worldline._src.facade.world import World
+
+
+def _option(name: str, changed: str, doc: str) -> Any:
+    """An option of the World; the method `changed` makes the next step follow a new value."""
+
+    def write(world: WorldSettings, value: Any) -> None:
+        world._require_idle()
+        setattr(world._options, name, value)
+        getattr(world, changed)()
+
+    return quantity(lambda world: getattr(world._options, name), write, doc)
 
 
 class WorldSettings(KnownNames):
@@ -161,16 +173,9 @@ class WorldSettings(KnownNames):
         """All options as one value; a copy."""
         return self._options.copy()
 
-    @property
-    def rigid_body_solver(self) -> RigidBodySolver:
-        """Method for free rigid bodies."""
-        return self._options.rigid_body_solver
-
-    @rigid_body_solver.setter
-    def rigid_body_solver(self, value: RigidBodySolver) -> None:
-        self._require_idle()
-        self._options.rigid_body_solver = value
-        self._configuration_changed()
+    rigid_body_solver: Quantity[RigidBodySolver, RigidBodySolver] = _option(
+        "rigid_body_solver", "_configuration_changed", "Method for free rigid bodies."
+    )
 
     @property
     def multibody_options(self) -> MultibodyOptions:
@@ -187,38 +192,17 @@ class WorldSettings(KnownNames):
             self._runtime.sim.reconfigure()
         self._configuration_changed()
 
-    @property
-    def contact_solver_method(self) -> ContactSolverMethod:
-        """How constraints are solved; see `ContactSolverMethod`. `step_report().methods` counts what ran."""
-        return self._options.contact_solver_method
-
-    @contact_solver_method.setter
-    def contact_solver_method(self, value: ContactSolverMethod) -> None:
-        self._require_idle()
-        self._options.contact_solver_method = value
-        self._choose_solver()
-
-    @property
-    def contact_gradient_mode(self) -> ContactGradientMode:
-        """Which derivative of contact is returned."""
-        return self._options.contact_gradient_mode
-
-    @contact_gradient_mode.setter
-    def contact_gradient_mode(self, value: ContactGradientMode) -> None:
-        self._require_idle()
-        self._options.contact_gradient_mode = value
-        self._configuration_changed()
-
-    @property
-    def compute_accelerator_policy(self) -> ComputeAcceleratorPolicy:
-        """Where work may run."""
-        return self._options.compute_accelerator_policy
-
-    @compute_accelerator_policy.setter
-    def compute_accelerator_policy(self, value: ComputeAcceleratorPolicy) -> None:
-        self._require_idle()
-        self._options.compute_accelerator_policy = value
-        self._configuration_changed()
+    contact_solver_method: Quantity[ContactSolverMethod, ContactSolverMethod] = _option(
+        "contact_solver_method",
+        "_choose_solver",
+        "How constraints are solved; see `ContactSolverMethod`. `step_report().methods` counts what ran.",
+    )
+    contact_gradient_mode: Quantity[ContactGradientMode, ContactGradientMode] = _option(
+        "contact_gradient_mode", "_configuration_changed", "Which derivative of contact is returned."
+    )
+    compute_accelerator_policy: Quantity[ComputeAcceleratorPolicy, ComputeAcceleratorPolicy] = _option(
+        "compute_accelerator_policy", "_configuration_changed", "Where work may run."
+    )
 
     @property
     def deactivation_options(self) -> DeactivationOptions:
@@ -238,24 +222,20 @@ class WorldSettings(KnownNames):
         """Whether resting islands fall asleep."""
         return self._options.deactivation_options.enabled
 
-    @property
-    def strict_solver_resolution(self) -> bool:
+    strict_solver_resolution: Quantity[bool, bool] = _option(
+        "strict_solver_resolution",
+        "_choose_solver",
         """Whether only the methods that were asked for may run.
 
         `contact_solver_method` then solves islands of any size, also those that another method would solve
         faster or in less memory, and no other method is tried where it does not converge. What has no such
         method (an accelerator) is refused before the first step.
-        """
-        return self._options.strict_solver_resolution
+        """,
+    )
 
-    @strict_solver_resolution.setter
-    def strict_solver_resolution(self, value: bool) -> None:
-        self._require_idle()
-        self._options.strict_solver_resolution = value
-        self._choose_solver()
-
-    @property
-    def contact_sweeps(self) -> int:
+    contact_sweeps: Quantity[int, int] = _option(
+        "contact_sweeps",
+        "_choose_solver",
         """Sweeps of sequential impulses over an island in a step at most; 0 goes on until it is solved.
 
         Few sweeps are for large heaps that must be quick rather than exact. They begin with the forces of the
@@ -275,14 +255,8 @@ class WorldSettings(KnownNames):
             >>> world.step(n=100)
             >>> world.step_report().iterations <= 4, round(float(box.translation[2]), 3)
             (True, 0.1)
-        """
-        return self._options.contact_sweeps
-
-    @contact_sweeps.setter
-    def contact_sweeps(self, value: int) -> None:
-        self._require_idle()
-        self._options.contact_sweeps = value
-        self._choose_solver()
+        """,
+    )
 
     def _choose_solver(self) -> None:
         if self._runtime is not None:
