@@ -11,6 +11,8 @@ from facade_worlds import arm_and_box, floating
 from worldline import simulation as sx
 from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import runtime
+from worldline._src.model.compile import compile_arenas
+from worldline._src.step import collision_rows
 from worldline.collision import CollisionShape
 
 
@@ -174,6 +176,26 @@ def test_limits_written_to_a_world_or_its_clone_act_there_alone(of_clone) -> Non
     assert fast.multibodies["wheel"].joints["axle"].velocity[0] == pytest.approx(2.0, rel=1e-12)
 
 
+@pytest.mark.parametrize("of_clone", [False, True])
+def test_parameters_of_a_world_or_its_clone_are_its_own(of_clone) -> None:
+    """Read-only arrays of the model are shared until a change puts others in their place."""
+    world, arm = arm_and_box()
+    world.step(n=3)
+    same, twin = world.clone(), world.clone()
+    changed, kept = (twin, world) if of_clone else (world, twin)
+    changed.rigid_bodies["box"].mass = 7.0
+    changed.gravity = (0.0, 1.0, -3.0)
+    joint = changed.multibodies[arm.name].joints["elbow"]
+    joint.damping_coefficient, joint.armature, joint.spring_stiffness = [0.7], [0.2], [5.0]
+    joint.set_position_limits(-0.1, 0.1)
+    for each in (changed, kept, same):
+        each.step(n=40)
+    np.testing.assert_array_equal(kept.state_vector, same.state_vector)
+    assert np.abs(changed.state_vector - kept.state_vector).max() > 1e-3
+    model = kept._live().model
+    np.testing.assert_array_equal(compile_arenas(model).constant, model.arenas.constant)
+
+
 def test_clones_copy_the_geometry_of_shapes_and_share_nothing_that_changes(monkeypatch) -> None:
     """Hulls are made once: a clone of a robot of meshes neither reads them again nor compiles its scene."""
     world = sx.World()
@@ -184,6 +206,7 @@ def test_clones_copy_the_geometry_of_shapes_and_share_nothing_that_changes(monke
     world.step(n=5)
     with monkeypatch.context() as patch:
         patch.setattr(runtime, "compile_scene", None)
+        patch.setattr(collision_rows, "collision_shape", None)
         twin = world.clone()
     ours, theirs = world._live().constraints, twin._live().constraints
     assert ours is not None and theirs is not None

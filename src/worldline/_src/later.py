@@ -31,7 +31,11 @@ class DeferredModule:
         self.__dict__["_name"] = f"{PACKAGE}.{name}"
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(importlib.import_module(self.__dict__["_name"]), name)
+        module = sys.modules.get(self.__dict__["_name"])
+        # a module that another thread has only begun to import may lack the name
+        if module is None or name not in vars(module):
+            module = importlib.import_module(self.__dict__["_name"])
+        return getattr(module, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(importlib.import_module(self.__dict__["_name"]), name, value)

@@ -17,7 +17,7 @@ from worldline._src.collision.geometry import GeometryData
 from worldline._src.collision.shapes import CollisionShape, CollisionShapeType
 from worldline._src.kernels.narrowphase.tables import START_CELLS, TABLE, CollisionColumns
 from worldline._src.named_tuple import NamedTuple
-from worldline._src.spatial.poses import Array, rotation
+from worldline._src.spatial.poses import IDENTITY, Array, rotation
 
 PAIRS_A_SHAPE = 32
 """Room for candidate pairs, a shape; equal shapes packed as closely as they can be have 13."""
@@ -98,7 +98,16 @@ class Arenas:
             column.shape_X_BS[k] = pose12(_centred_pose(s.shape, geometry[g] if g >= 0 else None))
         for name, value in joined.items():
             column[name][...] = value
-        column.body_X_W[:] = pose12(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]))
+        column.body_X_W[:] = pose12(IDENTITY)
+
+    def renewed(self) -> Arenas:
+        """The same shapes and bodies in arenas of their own, in which nothing has been found yet."""
+        made = Arenas.__new__(Arenas)
+        made.sizes = dict(self.sizes)
+        made._lay_out()
+        made.m[:], made.c[:] = self.m, self.c
+        made.column.body_X_W[:] = pose12(IDENTITY)
+        return made
 
     def copy(self) -> Arenas:
         """The same tables in arenas of their own."""
@@ -229,4 +238,4 @@ def _joined(geometry: Sequence[GeometryData]) -> dict[str, np.ndarray]:
 
 
 def _stack(parts: Sequence[np.ndarray], shape: tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
-    return np.concatenate(parts).astype(dtype) if len(parts) else np.zeros(shape, dtype)
+    return np.concatenate(parts).astype(dtype, copy=False) if len(parts) else np.zeros(shape, dtype)

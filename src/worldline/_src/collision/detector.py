@@ -140,17 +140,25 @@ class CollisionDetector(FixedAttributes, abc.ABC):
 
 
 def _numbers(value: VectorLike, what: str) -> Array:
-    """What `float_array` makes; quicker for arrays and for floats in a row."""
+    """What `float_array` makes, quicker for floats in a row; arrays that kernels can read stay."""
     kind = type(value)
-    if kind is np.ndarray and value.dtype == np.float64:  # type: ignore[union-attr]
-        return value.copy()  # type: ignore[union-attr]
+    if isinstance(value, np.ndarray) and kind is np.ndarray and value.dtype == np.float64:
+        return value if value.flags.c_contiguous and value.flags.aligned else value.copy()
     if (kind is tuple or kind is list) and all(type(x) is float for x in value):  # type: ignore[union-attr]
         return np.array(value, dtype=np.float64)
     return float_array(value, what)
 
 
+_FLOATS = {float}
+
+
 def rays_of(start: VectorLike, end: VectorLike) -> tuple[Array, Array]:
-    """Starts and ends of rays as two arrays, (n, 3)."""
+    """Starts and ends of rays as two arrays to be read, (n, 3)."""
+    ray = (*start, *end) if type(start) is tuple and type(end) is tuple else ()
+    if len(ray) == 6 == 2 * len(start) and set(map(type, ray)) == _FLOATS and math.isfinite(sum(ray)):
+        # nearly all single rays; a sum is finite when its terms are, or nearly so
+        pair = np.array(ray).reshape(2, 1, 3)
+        return pair[0], pair[1]
     a, b = _numbers(start, "start of a ray"), _numbers(end, "end of a ray")
     if a.shape == b.shape == (3,) and all(map(math.isfinite, (*a.tolist(), *b.tolist()))):
         return a.reshape(1, 3), b.reshape(1, 3)

@@ -118,7 +118,7 @@ class NativeDetector(CollisionDetector):
         if option is not None and option.all_hits:
             return self._all_hits(group, a, b)
         if not len(group):
-            none = Rays(np.full(len(a), np.inf), b, np.zeros_like(a), np.full((len(a), 2), -1))
+            none = Rays(np.full(len(a), np.inf), b.copy(), np.zeros_like(a), np.full((len(a), 2), -1))
             return _hits(None, none, group)
         scene = self.scene(group)
         return _hits(scene, scene.cast(a, b), group)

@@ -158,7 +158,7 @@ class NativeScene:
 
     def cast(self, start: Array, end: Array, only: int = -1) -> Rays:
         """Nearest hits of rays of all objects, or of one alone."""
-        poses = tuple(group.pose_version for group in self.groups)
+        poses = tuple([group.pose_version for group in self.groups])
         if poses != self._cast_at:
             self.find_pairs()
             self._cast_at = poses

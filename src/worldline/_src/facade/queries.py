@@ -8,7 +8,8 @@ that a step has. The group is made when first asked for and lives as long as the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from worldline._src.collision.detector import rays_of
 from worldline._src.collision.group import CollisionGroup
 from worldline._src.collision.native import NativeDetector
 from worldline._src.collision.results import CollisionOption, CollisionResult
+from worldline._src.collision.scene import NativeScene
 from worldline._src.collision.shapes import CollisionShape
 from worldline._src.errors import ArgumentError, OperationError
 from worldline._src.facade import values
@@ -78,7 +80,7 @@ class RayHit:
     shape_index: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RayHits:
     """The nearest hits of rays; one entry for each ray, None in an iteration where it missed.
 
@@ -86,15 +88,29 @@ class RayHits:
         fractions: share of the way from start to end, (n,); infinity for a miss.
         points: where they hit, world [m], (n, 3); the end of the ray for a miss.
         normals: outward unit normals, (n, 3); zero for a miss.
-        bodies: rigid body or link; None for a miss and for shapes of the world itself.
-        shape_indices: which of the `collision_shapes` of the body, (n,); -1 for a miss.
     """
 
     fractions: Array
     points: Array
     normals: Array
-    bodies: list[RigidBody | Link | None]
-    shape_indices: np.ndarray
+    _objects: np.ndarray
+    _owners: Sequence[RigidBody | Link | None]
+    _places: np.ndarray
+
+    @functools.cached_property
+    def bodies(self) -> list[RigidBody | Link | None]:
+        """Rigid body or link of every ray; None for a miss and for shapes of the world itself."""
+        # a miss is -1, the last entry of both tables
+        return list(map(self._owners.__getitem__, self._objects.tolist()))
+
+    @functools.cached_property
+    def shape_indices(self) -> np.ndarray:
+        """Which of the `collision_shapes` of the body, (n,); -1 for a miss."""
+        return self._places[self._objects]
+
+    def __repr__(self) -> str:
+        hits = int(np.isfinite(self.fractions).sum())
+        return f"RayHits({len(self)} rays, {hits} hits)"
 
     @property
     def has_hit(self) -> bool:
@@ -171,6 +187,11 @@ class QueryScene:
                 rules.ignored |= {(min(i, j), max(i, j)) for i in self.objects(a) for j in self.objects(b)}
         self.group.changed()
 
+    @functools.cached_property
+    def native(self) -> NativeScene:
+        """The tables of the group, whose objects and filters do not change."""
+        return self.detector.scene(self.group)
+
     def objects(self, body: int) -> list[int]:
         """Objects of a body of the model, -1 for the world."""
         return np.flatnonzero(self.body == body).tolist()
@@ -196,7 +217,7 @@ class QueryScene:
 
     def refresh(self) -> QueryScene:
         """Poses as they are now."""
-        if len(self.group):
+        if len(self.body):
             sim = self.runtime.sim
             poses = sim.fresh_poses()
             if sim.pose_evaluations != self._poses_seen:
@@ -320,18 +341,19 @@ def distance(world: World, a: BodyLike, b: BodyLike) -> BodyDistance:
     )
 
 
-@exclusive
 def raycast(world: World, start: VectorLike, end: VectorLike) -> RayHits:
     """See `World.raycast`."""
-    scene, (a, b) = scene_of(world), rays_of(start, end)
-    if not len(scene.group):
-        nobody: list[RigidBody | Link | None] = [None] * len(a)
-        return RayHits(np.full(len(a), np.inf), b, np.zeros_like(a), nobody, np.full(len(a), -1))
-    found = scene.detector.scene(scene.group).cast(a, b)
-    # every object has one shape; a miss is -1, the last entry of both tables
-    shapes = found.hit[:, 0]
-    bodies = list(map(scene.owners.__getitem__, shapes.tolist()))
-    return RayHits(found.share, found.point, found.normal, bodies, scene.places[shapes])
+    a, b = rays_of(start, end)
+    runtime = world._live()
+    with runtime.guard:
+        scene = scene_of(world) if runtime.queries is None else runtime.queries.refresh()
+        if not len(scene.body):
+            misses = np.full(len(a), -1)
+            nowhere = np.full(len(a), np.inf), b.copy(), np.zeros_like(a)
+            return RayHits(*nowhere, misses, scene.owners, scene.places)
+        found = scene.native.cast(a, b)
+    # every object has one shape
+    return RayHits(found.share, found.point, found.normal, found.hit[:, 0], scene.owners, scene.places)
 
 
 @dataclass(frozen=True, eq=False)

@@ -115,6 +115,15 @@ class Submodel(NamedTuple):
     link_body: dict[int, int]
 
 
+def _sharing(model: Model) -> Model:
+    """A copy of a model that shares its read-only arrays and tables: a change puts others in their place."""
+    made = copy.copy(model)
+    made.inertia_scratch.update(model.inertia_scratch)
+    index, constant = model.arenas.index.copy(), model.arenas.constant.copy()
+    vars(made)["arenas"] = model.arenas._replace(index=index, constant=constant)
+    return made
+
+
 class Runtime:
     """The compiled side of a World."""
 
@@ -149,7 +158,8 @@ class Runtime:
             self.link_body, self.joint_index = built.trees.link_body, built.trees.joint_index
         else:
             self._take_over(like)
-        constraints = Constraints(self.model, self._servos())
+        known = None if like is None else like.constraints
+        constraints = Constraints(self.model, self._servos(), like=known)
         self.missing = constraints.missing
         """What the description asks of a step that no stage does."""
         self.sim = Simulation(self.model, time_step, family, variational, constraints, self.guard)
@@ -196,7 +206,7 @@ class Runtime:
 
     def _take_over(self, like: Runtime) -> None:
         """Copy the model of another runtime, whose scene is equal."""
-        self.model = copy.deepcopy(like.model)
+        self.model = _sharing(like.model)
         self.model.option = clone(self.scene.simulate_option)
         self.model.time_step = self.scene.simulate_option.timestep
         pairs = list(zip(_objects(like.scene), _objects(self.scene), strict=True))

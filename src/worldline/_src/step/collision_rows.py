@@ -69,15 +69,20 @@ def collision_parts(model: Model, k: int) -> list[CollisionShape]:
     return [hull_shape(part.vertices * scale, place, model.assets.cache) for part in parts]
 
 
-def shape_rows(model: Model) -> list[tuple[int, ShapeRow]]:
+def shape_rows(
+    model: Model, known: Sequence[tuple[int, ShapeRow]] | None = None
+) -> list[tuple[int, ShapeRow]]:
     """The shapes of a model that can touch something, with their row in the model's table.
 
-    A mesh in parts has several.
+    A mesh in parts has several. `known` are those of a model with equal shapes, which are taken over.
     """
     shapes = model.shapes
     if shapes is None:
         return []
     made = []
+    parts: dict[int, list[CollisionShape]] = {}
+    for k, row in known or ():
+        parts.setdefault(k, []).append(row.shape)
     collides = (shapes.flags & ShapeFlags.COLLIDES) != 0
     if model.contact_pairs is not None:
         # masks do not apply to pairs with parameters of their own
@@ -89,7 +94,7 @@ def shape_rows(model: Model) -> list[tuple[int, ShapeRow]]:
             int(shapes.group[k]),
             int(shapes.mask[k]),
         )
-        made += [(k, ShapeRow(part, *rest)) for part in collision_parts(model, k)]
+        made += [(k, ShapeRow(part, *rest)) for part in parts.get(k) or collision_parts(model, k)]
     return made
 
 

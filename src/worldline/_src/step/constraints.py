@@ -81,7 +81,14 @@ _SWEEP_SHARE = 0.01
 class Constraints(ConstraintProgram):
     """What holds, limits, drives and touches in one world."""
 
-    def __init__(self, model: Model, servos: np.ndarray | None = None, room: Room | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        servos: np.ndarray | None = None,
+        room: Room | None = None,
+        like: Constraints | None = None,
+    ) -> None:
+        """`like`: the constraints of a model that this one is a copy of, whose shapes are taken over."""
         self.model = model
         option = model.option or made_by_code(SimulateOption())
         self.option = option
@@ -89,7 +96,10 @@ class Constraints(ConstraintProgram):
         """What the model asks for that no stage does."""
         self.servos = np.zeros(0, np.int64) if servos is None else servos
         """Degrees of freedom that motors with a largest force move to a commanded speed."""
-        self._packing = packing = Packing(model, option, self.servos, KINDS)
+        shared = None if like is None else like._packing
+        self._packing = packing = Packing(model, option, self.servos, KINDS, shared)
+        # no chain of clones of clones
+        packing.like = None
         self.shapes = packing.of(ShapePacker).shapes
         """Rows of `Model.shapes` in the order of the collision tables."""
         self.actuators = packing.of(ActuatorPacker).working
@@ -121,7 +131,9 @@ class Constraints(ConstraintProgram):
         self._damping = given_damping(self.column)
         self._timed_friction = friction_with_time_constants(model, packing.of(JointPacker).joint_rows.rubbing)
         self.collision: CollisionArenas | None = None
-        if kept:
+        if kept and like is not None and like.collision is not None:
+            self._take_collision(like.collision.renewed())
+        elif kept:
             self._make_collision(kept, option)
 
     def take_joint_rows(self, names: Collection[str]) -> bool:
@@ -362,20 +374,22 @@ class Constraints(ConstraintProgram):
         self.sleeps = False
         self.sleep(None)
 
+    def _take_collision(self, arenas: CollisionArenas) -> None:
+        self.collision = arenas
+        links = {link for f in self._families for link in FAMILY_LINKS.get(f, ())}
+        set_links(tuple(sorted(links)), arenas.args)
+
     def _make_collision(self, kept: list, option: SimulateOption) -> None:
-        rows, families = [row for _, row in kept], self._families
-        contacts = self.sizes["ncontact"]
-        self.collision = CollisionArenas(
+        rows = [row for _, row in kept]
+        made = CollisionArenas(
             rows,
             body_rows(self.model, parents=not option.disable_parent_filter),
             ignored=excluded_keys(self.model, rows),
             explicit=self.column.pair_key.tolist(),
             pairs=self._room.pairs,
-            contacts=contacts,
+            contacts=self.sizes["ncontact"],
         )
-        set_links(
-            tuple(sorted({link for f in families for link in FAMILY_LINKS.get(f, ())})), self.collision.args
-        )
+        self._take_collision(made)
 
     def _needed_soon(self) -> list[Stage]:
         """What steps will call, roughly in the order of how long it takes to compile.

@@ -63,7 +63,8 @@ class ShapePacker(Packer):
     def __init__(self, packing: Packing) -> None:
         super().__init__(packing)
         off = self.option.disable_constraints or self.option.disable_contacts
-        self.kept: list[tuple[int, ShapeRow]] = [] if off else shape_rows(self.model)
+        known = None if packing.like is None else packing.like.of(ShapePacker).kept
+        self.kept: list[tuple[int, ShapeRow]] = [] if off else shape_rows(self.model, known)
         """Rows of `Model.shapes` with their shapes in the collision tables."""
         self.shapes = np.array([k for k, _ in self.kept], np.int64)
         """Rows of `Model.shapes` in the order of the collision tables."""

@@ -82,12 +82,18 @@ class Packing:
         option: options of its scene.
         servos: degrees of freedom that motors with a largest force move.
         kinds: the packers, see `packing.KINDS`.
+        like: those of a model that this one is a copy of.
     """
 
     def __init__(
-        self, model: Model, option: SimulateOption, servos: np.ndarray, kinds: Sequence[type[Packer]]
+        self,
+        model: Model,
+        option: SimulateOption,
+        servos: np.ndarray,
+        kinds: Sequence[type[Packer]],
+        like: Packing | None = None,
     ) -> None:
-        self.model, self.option, self.servos = model, option, servos
+        self.model, self.option, self.servos, self.like = model, option, servos, like
         self.anchors = Anchors(model)
         """Frames on links that any of the kinds takes hold of."""
         self._made: dict[type[Packer], Packer] = {}

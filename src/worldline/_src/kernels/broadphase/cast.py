@@ -131,11 +131,11 @@ def _cast(m, c, args, d, rays, only, outs):
 
 
 @entry(
-    signature="int64[::1] float64[::1] int64[::1] float64[::1] float64[:,::1] float64[:,::1] int64 "
-    "float64[::1] float64[:,::1] float64[:,::1] int64[:,::1]",
+    signature="int64[::1] float64[::1] int64[::1] float64[::1] float64[:,::1] float64[:,::1] "
+    "float64[::1] float64[:,::1] float64[:,::1] int64[:,::1] int64",
     label="rays",
 )
-def _cast_entry(m, c, args, d, start, end, only, out, point_out, normal_out, hit_out):
+def _cast_entry(m, c, args, d, start, end, out, point_out, normal_out, hit_out, only):
     outs = (out, point_out, normal_out, hit_out)
     _cast(pointer(m), pointer(c), pointer(args), pointer(d), (start, end), only, outs)
 
@@ -149,4 +149,4 @@ def cast_rays(m: Any, c: Any, args: Any, d: Any, start: Any, end: Any, only: int
     if DISABLED:
         _cast(m, c, args, d, (start, end), only, outs)
         return
-    _cast_entry(m, c, args, d, start, end, only, *outs)
+    _cast_entry(m, c, args, d, start, end, *outs, only)
