@@ -16,7 +16,7 @@ import worldline
 SOURCE = Path(worldline.__file__).parent / "_src"
 
 # lowest first; a package imports itself and what stands before it in one of these chains
-FIRST = "named_tuple later errors masked "
+FIRST = "named_tuple later errors masked keywords "
 LOWEST = (
     FIRST + "progress kernel_cache processor machine_code kinds operands compiler helpers jit derived_stages "
     "compile_ahead scalar duals spatial kernels "

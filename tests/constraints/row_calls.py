@@ -15,7 +15,6 @@ from worldline._src.jit import entry, inline
 from worldline._src.kernels.constraints import active_sets as sets_kernel
 from worldline._src.kernels.constraints import body_pgs as bodies_kernel
 from worldline._src.kernels.constraints import cone_newton as cone_kernel
-from worldline._src.kernels.constraints import delassus as delassus_kernel
 from worldline._src.kernels.constraints import dual_pgs as dual_kernel
 from worldline._src.kernels.constraints import impedance as imp
 from worldline._src.kernels.constraints.active_sets import SetWork
@@ -287,11 +286,6 @@ def cone_newton(kind, dim, J, M, D, aref, bound, active, smooth, guess, done=0.0
     answer = np.moveaxis(np.linalg.solve(np.moveaxis(M, (0, 1), (-2, -1)), pull)[..., 0], -1, 0)
     (cones_lanes if tail else cones_one)(p, aligned(answer), tolerance, tries, force, a, done)
     return force, a, tries[1], tries[0]
-
-
-@entry
-def delassus(J, K, R, n, A):
-    delassus_kernel.delassus(J, K, R, n, A)
 
 
 @entry

@@ -14,7 +14,7 @@ import numpy as np
 from worldline._src.drawing import triangles
 from worldline._src.drawing.items import Item, Items
 from worldline._src.drawing.looks import Look
-from worldline._src.drawing.placement import composed, points_of
+from worldline._src.drawing.placement import points_of
 from worldline._src.drawing.wrapping import tendon_lines
 from worldline._src.facade.contacts import _touching as touching
 from worldline._src.facade.frame import FixedFrame, FreeFrame
@@ -162,11 +162,3 @@ def tendons_of(world: World, bodies: Array) -> list[TendonLines]:
         TendonLines(table.label[first + k], tuple(row.rgba), row.width, lines[first + k])
         for k, row in enumerate(tendon_set.spatial_tendons)
     ]
-
-
-def site_poses(model: Model, bodies: Array) -> Array:
-    """Poses of all sites, world, (n, 7)."""
-    table = model.sites
-    if table is None or not len(table):
-        return np.zeros((0, 7))
-    return composed(bodies[table.body], table.xform)

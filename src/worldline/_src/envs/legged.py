@@ -86,7 +86,6 @@ class Quadruped(Task):
         batch.reset(keyframe="stand")
         self.start_q, self._stand = batch.joint_positions[0].copy(), batch.controls[0].copy()
         self._lower, self._upper = super().action_bounds
-        self._trunk = batch.body_names.index("trunk")
         worlds = batch.num_worlds
         self.commands, self._last = np.zeros((worlds, 3)), np.zeros((worlds, len(self._stand)))
         self._change = np.zeros_like(self._last)

@@ -22,6 +22,7 @@ from worldline._src.facade.joint_spec import JointSpec
 from worldline._src.facade.link import Link
 from worldline._src.facade.loop_closure import LoopClosureSpec, body_under
 from worldline._src.facade.multibody_terms import MultibodyTerms, scattered
+from worldline._src.facade.quantities import Reading, reading
 from worldline._src.facade.subsets import Branch, Chain, Group, Linkage
 from worldline._src.facade.subtrees import subtree
 from worldline._src.facade.values import TransformLike, VectorLike
@@ -283,15 +284,8 @@ class Multibody(MultibodyTerms, Freezing):
         """Names of the joints in construction order."""
         return self.joints.names
 
-    @property
-    def num_links(self) -> int:
-        """Number of links."""
-        return len(self.links)
-
-    @property
-    def num_joints(self) -> int:
-        """Number of joints."""
-        return len(self.joints)
+    num_links: Reading[int] = reading(lambda robot: len(robot.links), "Number of links.")
+    num_joints: Reading[int] = reading(lambda robot: len(robot.joints), "Number of joints.")
 
     @property
     def num_dofs(self) -> int:

@@ -20,6 +20,7 @@ from worldline._src.facade.link import Link
 from worldline._src.facade.loop_closure import LoopClosure
 from worldline._src.facade.marker import Marker
 from worldline._src.facade.multibody import Multibody
+from worldline._src.facade.quantities import Reading, reading
 from worldline._src.facade.rigid_body import RigidBody
 from worldline._src.facade.sensors import Sensor, SensorCollection
 from worldline._src.facade.values import TransformLike, VectorLike
@@ -160,20 +161,13 @@ class WorldObjects(KnownNames):
         world = cast("World", self)
         return marker.add_marker(world, name, parent, position, orientation, shape, size, rgba)
 
-    @property
-    def num_rigid_bodies(self) -> int:
-        """Number of rigid bodies."""
-        return len(self._rigid_bodies)
-
-    @property
-    def num_multibodies(self) -> int:
-        """Number of multibodies."""
-        return len(self._multibodies)
-
-    @property
-    def num_loop_closures(self) -> int:
-        """Number of loop closures."""
-        return len(self._loop_closures)
+    num_rigid_bodies: Reading[int] = reading(
+        lambda world: len(world._rigid_bodies), "Number of rigid bodies."
+    )
+    num_multibodies: Reading[int] = reading(lambda world: len(world._multibodies), "Number of multibodies.")
+    num_loop_closures: Reading[int] = reading(
+        lambda world: len(world._loop_closures), "Number of loop closures."
+    )
 
     @property
     def num_dofs(self) -> int:

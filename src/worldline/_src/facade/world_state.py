@@ -104,6 +104,7 @@ class WorldState(NamedVector):
         super().__init__(space, vector)
         self._manifold = manifold
         self._continuation: object = None
+        """Where the solver goes on from this state; known to `state_vectors.py`."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self.copy()
@@ -111,7 +112,6 @@ class WorldState(NamedVector):
     def __getstate__(self) -> dict[str, Any]:
         # where the solver starts the next step belongs to the World it was read from
         return {**vars(self), "_continuation": None}
-        """Where the solver goes on from this state; known to `state_vectors.py`."""
 
     @property
     def tangent_dimension(self) -> int:

@@ -48,7 +48,7 @@ class JointPath(FixedAttributes):
     def __init__(
         self, subject: Subject, waypoints: Array, moving: np.ndarray, curve: PPoly, stops: Array
     ) -> None:
-        self._subject, self._curve = subject, curve
+        self._subject = subject
         self._coordinates, self._dofs = moving[:, 0], moving[:, 1]
         self.waypoints, self.stops = waypoints, stops
         self.knots = np.array(curve.x)

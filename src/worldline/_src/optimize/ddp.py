@@ -12,12 +12,13 @@ a step of size alpha closes them to (1 - alpha) [Giftthaler et al. 2018; Mastall
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
 from worldline._src.errors import ArgumentError, ShapeError, StepFailure
 from worldline._src.facade.world import World
+from worldline._src.keywords import shared_keywords
 from worldline._src.optimize.box_qp import solve_box_qp
 from worldline._src.optimize.costs import Cost
 from worldline._src.optimize.dynamics import SteppedWorld
@@ -149,18 +150,36 @@ def _bounds(value: VectorLike | float | None, m: int, none: float, what: str) ->
     return np.broadcast_to(made, (m,)).copy()
 
 
+class Shooting(TypedDict, total=False):
+    """Keywords of `ilqr` and `multiple_shooting`."""
+
+    controls: Sequence[str] | None
+    steps_per_action: int
+    lower: VectorLike | float | None
+    upper: VectorLike | float | None
+    iterations: int
+    tolerance: float
+    progress: Progress
+
+
+_optimizes = shared_keywords(
+    Shooting,
+    controls=None,
+    steps_per_action=1,
+    lower=None,
+    upper=None,
+    iterations=100,
+    tolerance=1e-6,
+    progress=False,
+)
+
+
+@_optimizes
 def ilqr(
     world: World,
     actions: VectorLike,
     cost: Cost,
-    *,
-    controls: Sequence[str] | None = None,
-    steps_per_action: int = 1,
-    lower: VectorLike | float | None = None,
-    upper: VectorLike | float | None = None,
-    iterations: int = 100,
-    tolerance: float = 1e-6,
-    progress: Progress = False,
+    **keywords: Unpack[Shooting],
 ) -> TrajectoryResult:
     """Optimise the actions of a World from the state it is in (iLQR with bounds, box-DDP).
 
@@ -189,24 +208,16 @@ def ilqr(
         >>> found.converged, found.states[-1].round(1).tolist()
         (True, [1.0, 0.0])
     """
-    return _optimize(
-        world, actions, None, cost, controls, steps_per_action, lower, upper, iterations, tolerance, progress
-    )
+    return _optimize(world, actions, None, cost, **keywords)
 
 
+@_optimizes
 def multiple_shooting(
     world: World,
     actions: VectorLike,
     states: VectorLike,
     cost: Cost,
-    *,
-    controls: Sequence[str] | None = None,
-    steps_per_action: int = 1,
-    lower: VectorLike | float | None = None,
-    upper: VectorLike | float | None = None,
-    iterations: int = 100,
-    tolerance: float = 1e-6,
-    progress: Progress = False,
+    **keywords: Unpack[Shooting],
 ) -> TrajectoryResult:
     """As `ilqr`, from a guess of the states too, which need not follow from the actions.
 
@@ -217,19 +228,7 @@ def multiple_shooting(
 
     Other arguments are those of `ilqr`.
     """
-    return _optimize(
-        world,
-        actions,
-        states,
-        cost,
-        controls,
-        steps_per_action,
-        lower,
-        upper,
-        iterations,
-        tolerance,
-        progress,
-    )
+    return _optimize(world, actions, states, cost, **keywords)
 
 
 def _start(solver: _Solver, u: Array, states: VectorLike | None) -> _Trajectory:
@@ -253,17 +252,17 @@ def _optimize(
     actions: VectorLike,
     states: VectorLike | None,
     cost: Cost,
-    controls: Sequence[str] | None,
-    repeat: int,
-    lower: VectorLike | float | None,
-    upper: VectorLike | float | None,
-    iterations: int,
-    tolerance: float,
-    progress: Progress,
+    controls: Sequence[str] | None = None,
+    steps_per_action: int = 1,
+    lower: VectorLike | float | None = None,
+    upper: VectorLike | float | None = None,
+    iterations: int = 100,
+    tolerance: float = 1e-6,
+    progress: Progress = False,
 ) -> TrajectoryResult:
     if not isinstance(cost, Cost):
         raise ArgumentError(f"cost must be a Cost, such as TrackingCost, got {cost!r}")
-    system = SteppedWorld(world, controls, repeat)
+    system = SteppedWorld(world, controls, steps_per_action)
     u = system.actions(actions, "actions")
     low = _bounds(lower, u.shape[1], -np.inf, "lower")
     high = _bounds(upper, u.shape[1], np.inf, "upper")

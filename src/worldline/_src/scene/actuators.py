@@ -172,18 +172,13 @@ class ActuatorTarget(Variant):
     @staticmethod
     def site(site: str, ref_site: str | None = None) -> ActuatorTarget:
         """A force and torque at a site, in its own axes or against another site."""
-        return ActuatorTarget._make("site", site=site, ref_site=ref_site)
+        return ActuatorTarget._make("site", **locals())
 
     @case(Named(crank_site=Ref("site"), slider_site=Ref("site"), crank_length=NON_NEGATIVE))
     @staticmethod
     def slider_crank(crank_site: str, slider_site: str, crank_length: float) -> ActuatorTarget:
         """A rod of the given length, m, from a pin on a crank to a slider along its site's z axis."""
-        return ActuatorTarget._make(
-            "slider_crank",
-            crank_site=crank_site,
-            slider_site=slider_site,
-            crank_length=crank_length,
-        )
+        return ActuatorTarget._make("slider_crank", **locals())
 
 
 class Actuator(Struct):

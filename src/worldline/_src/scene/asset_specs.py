@@ -89,13 +89,13 @@ class MeshSource(Variant):
         acd: bool | None = None,
     ) -> MeshSource:
         """A file, all of it or the named parts; `acd` asks for a convex decomposition."""
-        return MeshSource._make("path", path=path, transform=transform, using_meshes=using_meshes, acd=acd)
+        return MeshSource._make("path", **locals())
 
     @case(Named({"acd": bool}, data=Nested(MeshData), acd=FLAG))
     @staticmethod
     def buffer(data: MeshData, acd: bool | None = None) -> MeshSource:
         """Triangles in memory; `acd` asks for a convex decomposition."""
-        return MeshSource._make("buffer", data=data, acd=acd)
+        return MeshSource._make("buffer", **locals())
 
 
 class HFieldSourceType(Variant):
@@ -105,13 +105,13 @@ class HFieldSourceType(Variant):
     @staticmethod
     def path(path: str, content_type: str | None = None) -> HFieldSourceType:
         """A file: an image, or a table of heights."""
-        return HFieldSourceType._make("path", path=path, content_type=content_type)
+        return HFieldSourceType._make("path", **locals())
 
     @case(Named(hfield=Grid(), name=LABEL))
     @staticmethod
     def buffer(hfield: VectorLike | TableLike, name: str) -> HFieldSourceType:
         """Heights in memory, m before scaling: row by row, the first at -y, columns toward +x."""
-        return HFieldSourceType._make("buffer", hfield=hfield, name=name)
+        return HFieldSourceType._make("buffer", **locals())
 
 
 class HFieldSource(Struct):

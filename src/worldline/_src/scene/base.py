@@ -80,6 +80,38 @@ class Part:
         raise NotImplementedError
 
 
+P = TypeVar("P", bound=Part)
+
+
+class PartOf(Kind[P, P]):
+    """A part of the given type, kept as it is and not copied."""
+
+    def __init__(self, part: type[P], allowed: str) -> None:
+        self._part: Any = part
+        self.allowed = allowed
+
+    def __call__(self, value: P) -> P:
+        if not isinstance(value, self._part):
+            raise self.reject(value)
+        return value
+
+    def plain(self, value: Any, writer: Writer) -> Any:
+        return value._plain(writer)
+
+    def read(self, raw: Any, source: Source, path: str) -> Any:
+        return self._part._read(raw, source, path)
+
+    def copy(self, value: Any, writer: Writer) -> Any:
+        # what crept into a list in place is not judged here
+        return value._copy(writer) if isinstance(value, self._part) else value
+
+    def check(self, value: Any, probe: Probe, path: str) -> None:
+        if isinstance(value, self._part):
+            value._check(probe, path)
+        else:
+            probe.reject(path, describe(value), self.allowed)
+
+
 @dataclass_transform(kw_only_default=True, eq_default=True, field_specifiers=(field,))
 class Struct(Part):
     """A typed, editable object of a scene description.

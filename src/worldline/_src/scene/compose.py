@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 def attach(
     world: World,
     other: World,
-    *,
     self_link_name: str | None,
     other_link_name: str | None,
     translation: VectorLike | None,

@@ -34,13 +34,13 @@ class ConnectConstraintType(Variant):
 
         None for link b is the world.
         """
-        return ConnectConstraintType._make("link_anchor", link_a=link_a, anchor=anchor, link_b=link_b)
+        return ConnectConstraintType._make("link_anchor", **locals())
 
     @case(Named(site_a=_SITE, site_b=_SITE))
     @staticmethod
     def site_pair(site_a: str, site_b: str) -> ConnectConstraintType:
         """The origins of two sites."""
-        return ConnectConstraintType._make("site_pair", site_a=site_a, site_b=site_b)
+        return ConnectConstraintType._make("site_pair", **locals())
 
 
 class WeldConstraintType(Variant):
@@ -71,20 +71,13 @@ class WeldConstraintType(Variant):
 
         `anchor` is the welded point in the frame of link b, m, (3,). None for link b is the world.
         """
-        return WeldConstraintType._make(
-            "link_anchor",
-            link_a=link_a,
-            anchor=anchor,
-            torque_scale=torque_scale,
-            link_b=link_b,
-            relative_pose=relative_pose,
-        )
+        return WeldConstraintType._make("link_anchor", **locals())
 
     @case(Named(site_a=_SITE, site_b=_SITE, torque_scale=REAL))
     @staticmethod
     def site_pair(site_a: str, site_b: str, torque_scale: float) -> WeldConstraintType:
         """Two sites, one on the other."""
-        return WeldConstraintType._make("site_pair", site_a=site_a, site_b=site_b, torque_scale=torque_scale)
+        return WeldConstraintType._make("site_pair", **locals())
 
 
 class _Equality(Struct):
@@ -171,7 +164,7 @@ class PathShape(Variant):
         the last point to the first, which is not given twice. Where it crosses itself the nearest branch
         counts.
         """
-        return PathShape._make("spline", points=points, closed=closed)
+        return PathShape._make("spline", **locals())
 
 
 class EqualityPath(_Equality):

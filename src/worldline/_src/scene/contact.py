@@ -31,7 +31,7 @@ class ConstraintForceModel(Variant):
     @staticmethod
     def hard(bounciness: float, erp: float) -> ConstraintForceModel:
         """No give: a coefficient of restitution, and the share of the error removed in a step, 0 to 1."""
-        return ConstraintForceModel._make("hard", bounciness=bounciness, erp=erp)
+        return ConstraintForceModel._make("hard", **locals())
 
     force_spring = case(Nested(StiffnessDamping), "A spring of force, N/m: a heavier body sinks deeper.")
     acceleration_spring = case(
@@ -47,7 +47,7 @@ class ForceOverride(Variant):
     @staticmethod
     def hard(bounciness: float, erp: float) -> ForceOverride:
         """See `ConstraintForceModel.hard`."""
-        return ForceOverride._make("hard", bounciness=bounciness, erp=erp)
+        return ForceOverride._make("hard", **locals())
 
     force_spring = case(Nested(StiffnessDamping), "See `ConstraintForceModel.force_spring`.")
     acceleration_spring = case(Nested(StiffnessDamping), "See `ConstraintForceModel.acceleration_spring`.")
@@ -58,7 +58,7 @@ class ForceOverride(Variant):
         spring: StiffnessDamping | None = None, impedance: Impedance | None = None
     ) -> ForceOverride:
         """See `ConstraintForceModel.impedance`; None keeps what the geom says."""
-        return ForceOverride._make("impedance", spring=spring, impedance=impedance)
+        return ForceOverride._make("impedance", **locals())
 
 
 def default_force_model() -> ConstraintForceModel:

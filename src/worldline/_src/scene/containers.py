@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from worldline._src.scene.base import Struct
+from worldline._src.scene.base import PartOf, Struct
 from worldline._src.scene.contexts import Probe, Rejected, Source, Writer
 from worldline._src.scene.kinds import FAILED, Kind, Rename, describe, is_list
 
@@ -63,33 +63,12 @@ class OptionalOf(Kind[S | None, T | None]):
         return {"anyOf": [self.item.schema(definitions), {"type": "null"}]}
 
 
-class Nested(Kind[N, N]):
+class Nested(PartOf[N]):
     """Another scene object, kept as it is and not copied."""
 
     def __init__(self, struct: type[N]) -> None:
+        super().__init__(struct, f"a {struct.__name__}")
         self.struct = struct
-        self.allowed = f"a {struct.__name__}"
-
-    def __call__(self, value: N) -> N:
-        if not isinstance(value, self.struct):
-            raise self.reject(value)
-        return value
-
-    def plain(self, value: N, writer: Writer) -> Any:
-        return value._plain(writer)
-
-    def read(self, raw: Any, source: Source, path: str) -> Any:
-        return self.struct._read(raw, source, path)
-
-    def copy(self, value: N, writer: Writer) -> N:
-        # what crept into a list in place is not judged here
-        return value._copy(writer) if isinstance(value, self.struct) else value
-
-    def check(self, value: Any, probe: Probe, path: str) -> None:
-        if isinstance(value, self.struct):
-            value._check(probe, path)
-        else:
-            probe.reject(path, describe(value), self.allowed)
 
     def identical(self, a: N, b: N) -> bool:
         return type(a) is type(b) and a._identical(b)

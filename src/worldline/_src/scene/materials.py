@@ -84,6 +84,9 @@ class DynamicTextureDesc(Struct):
     width: int = field(default=0, converter=COUNT, doc="Width, pixels.")
 
 
+_FACES = ("right", "left", "up", "down", "front", "back")
+
+
 class TextureSource(Variant):
     """Where the pixels of a texture come from."""
 
@@ -93,17 +96,7 @@ class TextureSource(Variant):
     flat = case(Nested(BuildinAttr), "The first colour.")
     dynamic = case(Nested(DynamicTextureDesc), "Pixels that are set while simulating.")
 
-    @case(
-        Named(
-            ("right", "left", "up", "down", "front", "back"),
-            right=FILE_PATH,
-            left=FILE_PATH,
-            up=FILE_PATH,
-            down=FILE_PATH,
-            front=FILE_PATH,
-            back=FILE_PATH,
-        )
-    )
+    @case(Named(_FACES, **dict.fromkeys(_FACES, FILE_PATH)))
     @staticmethod
     def cube(
         *,
@@ -115,7 +108,7 @@ class TextureSource(Variant):
         back: str | None = None,
     ) -> TextureSource:
         """An image file for each face of a cube."""
-        return TextureSource._make("cube", right=right, left=left, up=up, down=down, front=front, back=back)
+        return TextureSource._make("cube", **locals())
 
 
 class Texture(Struct):

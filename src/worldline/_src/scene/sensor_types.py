@@ -135,13 +135,4 @@ class ContactMatch(Variant):
         site: str | None = None,
     ) -> ContactMatch:
         """Those that match each side that is given; a site takes what lies within its volume."""
-        return ContactMatch._make(
-            "selection",
-            geom_a=geom_a,
-            link_a=link_a,
-            subtree_a=subtree_a,
-            geom_b=geom_b,
-            link_b=link_b,
-            subtree_b=subtree_b,
-            site=site,
-        )
+        return ContactMatch._make("selection", **locals())

@@ -84,7 +84,7 @@ class TendonPathNode(Variant):
     @staticmethod
     def geom(geom: str, side_site: str | None = None) -> TendonPathNode:
         """Wraps around a sphere or a cylinder, on the side of the given site."""
-        return TendonPathNode._make("geom", geom=geom, side_site=side_site)
+        return TendonPathNode._make("geom", **locals())
 
     pulley = case(POSITIVE, "Splits: the length of what follows is divided by the value.")
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 from worldline._src.errors import ArgumentError
-from worldline._src.scene.base import Part, clone, same
+from worldline._src.scene.base import Part, PartOf, clone, same
 from worldline._src.scene.contexts import Probe, Rejected, Source, Writer
 from worldline._src.scene.hints import hint
 from worldline._src.scene.kinds import FAILED, Kind, Rename, describe
@@ -355,32 +355,12 @@ def _rebuild(cls: type[Variant], variant: str, data: Any) -> Variant:
     return cls._of(variant, data)
 
 
-class VariantOf(Kind[V, V]):
+class VariantOf(PartOf[V]):
     """A variant of the given type."""
 
     def __init__(self, cases: type[V]) -> None:
+        super().__init__(cases, f"a {cases.__name__}: {', '.join(cases._cases)}")
         self.cases = cases
-        self.allowed = f"a {cases.__name__}: {', '.join(cases._cases)}"
-
-    def __call__(self, value: V) -> V:
-        if not isinstance(value, self.cases):
-            raise self.reject(value)
-        return value
-
-    def plain(self, value: V, writer: Writer) -> Any:
-        return value._plain(writer)
-
-    def read(self, raw: Any, source: Source, path: str) -> Any:
-        return self.cases._read(raw, source, path)
-
-    def copy(self, value: V, writer: Writer) -> V:
-        return value._copy(writer) if isinstance(value, self.cases) else value
-
-    def check(self, value: Any, probe: Probe, path: str) -> None:
-        if isinstance(value, self.cases):
-            value._check(probe, path)
-        else:
-            probe.reject(path, describe(value), self.allowed)
 
     def identical(self, a: V, b: V) -> bool:
         return type(a) is type(b) and a._variant == b._variant and a._identical(b)

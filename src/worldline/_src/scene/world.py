@@ -227,16 +227,8 @@ class World(Struct):
             >>> [link.name for link in arm.hierarchy.links()]
             ['hand', 'left_jaw']
         """
-        compose.attach(
-            self,
-            other,
-            self_link_name=self_link_name,
-            other_link_name=other_link_name,
-            translation=other_translation,
-            rotation=other_rotation,
-            prefix=other_prefix,
-            suffix=other_suffix,
-        )
+        links, pose = (self_link_name, other_link_name), (other_translation, other_rotation)
+        compose.attach(self, other, *links, *pose, other_prefix, other_suffix)
         return self
 
     def freeze(self, joints: Mapping[str, Sequence[float]]) -> list[TakenOut]:
@@ -316,15 +308,7 @@ class World(Struct):
         """
         from worldline._src.scene.formats import writing
 
-        return writing.to_text(
-            self,
-            format=format,
-            file_path=file_path,
-            defaults=defaults,
-            indented=indented,
-            strict=strict,
-            report=report,
-        )
+        return writing.to_text(self, format, file_path, defaults, indented, strict, report)
 
     def to_msgpack(self, *, file_path: str | PathLike[str] | None = None, defaults: bool = False) -> bytes:
         """The scene as MSD msgpack, which `from_msgpack` reads back exactly; see `to_str`.

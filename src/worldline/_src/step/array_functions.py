@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypedDict, TypeVar, cast
 
 from worldline._src.errors import require_kind
+from worldline._src.keywords import expanded_signature, unexpected
 from worldline._src.model.model import Model
 from worldline._src.spatial.poses import Array
 
@@ -35,24 +35,18 @@ _DEFAULTS: Evaluation = {"out": None, "threads": 1, "lanes": None}
 
 def array_function(function: F) -> F:
     """A function of a Model and arrays, with the keywords of `Evaluation` in its signature."""
-    name, kind = function.__name__, inspect.Parameter.KEYWORD_ONLY
-    written = inspect.signature(function)
-    own = [p for p in written.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
-    types = Evaluation.__annotations__
-    shared = [
-        inspect.Parameter(word, kind, default=default, annotation=types[word].__forward_arg__)
-        for word, default in _DEFAULTS.items()
-    ]
-    known = frozenset({*(p.name for p in own), *_DEFAULTS})
+    name, signature = function.__name__, expanded_signature(function, Evaluation, _DEFAULTS)
 
+    known = frozenset(signature.parameters)
+
+    # one wrapper for both checks: a call should not cost more than its kernel
     @wraps(function)
     def call(model: Model, *args: Any, **named: Any) -> Any:
         if not isinstance(model, Model):
             require_kind(model, Model, "model", name)
-        if not known.issuperset(named):
-            unknown = next(word for word in named if word not in known)
-            raise TypeError(f"{name}() got an unexpected keyword argument {unknown!r}")
+        if named and not known.issuperset(named):
+            raise unexpected(named, known, name)
         return function(model, *args, **named)
 
-    call.__dict__["__signature__"] = written.replace(parameters=[*own, *shared])
+    call.__dict__["__signature__"] = signature
     return cast("F", call)

@@ -61,6 +61,36 @@ class DivergencePolicy(Enum):
         )
 
 
+class Diverging:
+    """A simulation that says what happens when a step diverges, and beyond which numbers it has."""
+
+    _policy: DivergencePolicy
+    _limit: float
+
+    def _set_limits(self) -> None:
+        """Tell whatever checks steps of a change."""
+
+    @property
+    def divergence_policy(self) -> DivergencePolicy:
+        """What happens to worlds that diverge; also set from its text, such as "freeze"."""
+        return self._policy
+
+    @divergence_policy.setter
+    def divergence_policy(self, value: DivergencePolicy | str) -> None:
+        self._policy = DivergencePolicy.of(value)
+        self._set_limits()
+
+    @property
+    def divergence_limit(self) -> float:
+        """Largest coordinate, velocity, acceleration and activation after a step, SI units."""
+        return self._limit
+
+    @divergence_limit.setter
+    def divergence_limit(self, value: float) -> None:
+        self._limit = checked_limit(value)
+        self._set_limits()
+
+
 ACTIONS = {
     DivergenceAction.Raise: DivergencePolicy.RAISE,
     DivergenceAction.Freeze: DivergencePolicy.FREEZE,

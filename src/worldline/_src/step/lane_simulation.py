@@ -35,7 +35,7 @@ from worldline._src.spatial.poses import Array, numbers, read_only
 from worldline._src.step.array_views import ArrayView
 from worldline._src.step.divergence import (
     DivergencePolicy,
-    checked_limit,
+    Diverging,
     failure_of,
     limits_of,
 )
@@ -97,7 +97,7 @@ class _Room(NamedTuple):
     table: Any
 
 
-class LaneSimulation(FixedAttributes):
+class LaneSimulation(FixedAttributes, Diverging):
     """Worlds of one model that step together, with contacts, limits, joint friction and actuators.
 
     A layout that is the same for all worlds takes the place of lists: every pair of shapes that may touch
@@ -495,24 +495,6 @@ class LaneSimulation(FixedAttributes):
     def time(self) -> float:
         """Simulated time [s]."""
         return self.frame * self._h
-
-    @property
-    def divergence_policy(self) -> DivergencePolicy:
-        """What happens to worlds that diverge; also set from its text, such as "freeze"."""
-        return self._policy
-
-    @divergence_policy.setter
-    def divergence_policy(self, value: DivergencePolicy | str) -> None:
-        self._policy = DivergencePolicy.of(value)
-
-    @property
-    def divergence_limit(self) -> float:
-        """Largest coordinate, velocity, acceleration and activation after a step, SI units."""
-        return self._limit
-
-    @divergence_limit.setter
-    def divergence_limit(self, value: float) -> None:
-        self._limit = checked_limit(value)
 
     @property
     def failures(self) -> tuple[StepFailure, ...]:

@@ -592,11 +592,6 @@ class SensorTables:
         return frozenset(group for k, group in enumerate(self.groups) if k not in self.refused)
 
     @property
-    def reads_forces(self) -> bool:
-        """Whether there are sensors of the force or the torque between a body and its parent."""
-        return bool(self._rows["force"])
-
-    @property
     def branches(self) -> bool:
         """Whether some reading takes kernels that branch on numbers, for one world at a time."""
         return any(self._rows[name] for name in ("limit", "found", "ray", "distance"))

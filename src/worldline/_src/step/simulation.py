@@ -38,6 +38,7 @@ from worldline._src.step.contact_log import ContactLog, is_short
 from worldline._src.step.divergence import (
     OUTCOMES,
     DivergencePolicy,
+    Diverging,
     checked_limit,
     failure_of,
     limits_of,
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
     from worldline._src.step.profiling import StepProfiler
 
 
-class Simulation(FixedAttributes):
+class Simulation(FixedAttributes, Diverging):
     """One world of a model that steps in place, by the rules of the scene the model was built from.
 
     What is left out of the arguments is what the scene asks for: time step, integration family, solver of
@@ -347,26 +348,6 @@ class Simulation(FixedAttributes):
     def time(self) -> float:
         """Simulated time since the start, or since the time step was last changed [s]."""
         return float(self.clock[1]) * self.time_step
-
-    @property
-    def divergence_policy(self) -> DivergencePolicy:
-        """What happens when a step diverges."""
-        return self._policy
-
-    @divergence_policy.setter
-    def divergence_policy(self, value: DivergencePolicy | str) -> None:
-        self._policy = DivergencePolicy.of(value)
-        self._set_limits()
-
-    @property
-    def divergence_limit(self) -> float:
-        """Largest coordinate, velocity, acceleration and activation after a step, SI units."""
-        return self._limit
-
-    @divergence_limit.setter
-    def divergence_limit(self, value: float) -> None:
-        self._limit = checked_limit(value)
-        self._set_limits()
 
     @property
     def implicit(self) -> bool:

@@ -35,15 +35,6 @@ STL_ROW: Final = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("a
 _STL_HEAD: Final = 84
 _BAD_NUMBER: Final = re.compile(rb"(?<![a-z_])(?:nan|inf|infinity)(?![a-z_])")
 """A number that is not finite, as a word of its own."""
-CONTENT_TYPES: Final = {
-    "model/stl": ".stl",
-    "application/sla": ".stl",
-    "model/obj": ".obj",
-    "text/obj": ".obj",
-    "model/vnd.mujoco.msh": ".msh",
-    "model/gltf-binary": ".glb",
-    "model/vnd.collada+xml": ".dae",
-}
 
 
 def read_mesh(data: bytes, suffix: str, where: str, names: Collection[str] | None = None) -> Mesh:

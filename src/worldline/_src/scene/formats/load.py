@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 from worldline._src.errors import (
     ArgumentError,
@@ -20,6 +20,7 @@ from worldline._src.errors import (
     UnsupportedFormatError,
     unreadable,
 )
+from worldline._src.keywords import shared_keywords
 from worldline._src.named_tuple import NamedTuple
 from worldline._src.progress import slow
 from worldline._src.scene.assets.paths import PackageDirectory, PathPolicy
@@ -56,12 +57,27 @@ class ReadOptions(NamedTuple):
     limits: Limits = LIMITS
 
 
+class Reading(TypedDict, total=False):
+    """Keywords of everything that reads a scene; see `from_file`."""
+
+    strict: Strict
+    validate: bool
+    asset_dirs: Iterable[str | PathLike[str] | PackageDirectory]
+    allow_outside: bool
+    limits: Limits
+
+
+_reads = shared_keywords(
+    Reading, strict=False, validate=True, asset_dirs=(), allow_outside=False, limits=LIMITS
+)
+
+
 def _options(
-    strict: Strict,
-    validate: bool,
-    asset_dirs: Iterable[str | PathLike[str] | PackageDirectory],
-    allow_outside: bool,
-    limits: Limits,
+    strict: Strict = False,
+    validate: bool = True,
+    asset_dirs: Iterable[str | PathLike[str] | PackageDirectory] = (),
+    allow_outside: bool = False,
+    limits: Limits = LIMITS,
 ) -> ReadOptions:
     if isinstance(asset_dirs, str | bytes | PathLike):
         raise ArgumentError(f"asset_dirs: given {describe(asset_dirs)}; allowed: a list of paths")
@@ -74,14 +90,10 @@ def _options(
     return ReadOptions(strict, validate, dirs, allow_outside, limits)
 
 
+@_reads
 def from_file(
     path: str | PathLike[str],
-    *,
-    strict: Strict = False,
-    validate: bool = True,
-    asset_dirs: Iterable[str | PathLike[str] | PackageDirectory] = (),
-    allow_outside: bool = False,
-    limits: Limits = LIMITS,
+    **keywords: Unpack[Reading],
 ) -> World:
     """Loads a scene from an MJCF, URDF, SDF or MSD file, told by its suffix and content.
 
@@ -105,12 +117,12 @@ def from_file(
         ...     msd.from_file(directory + "/scene.json").name
         'empty'
     """
-    options = _options(strict, validate, asset_dirs, allow_outside, limits)
+    options = _options(**keywords)
     if not isinstance(path, str | PathLike):
         raise ArgumentError(f"path: given {describe(path)}; allowed: the path of a file")
     file = Path(path)
     with slow(f"loading {file.name}"):
-        data = _contents(file, limits)
+        data = _contents(file, options.limits)
         format = detect(data, file)
         if format == "msgpack":
             return _native(native.from_msgpack, data, str(file), options)
@@ -145,16 +157,12 @@ def file_text(path: str | PathLike[str], limits: Limits = LIMITS) -> str:
     return _decoded(_contents(file, limits), file)
 
 
+@_reads
 def from_str(
     string: str,
     format: str = "mjcf",
     file_path: str | PathLike[str] | None = None,
-    *,
-    strict: Strict = False,
-    validate: bool = True,
-    asset_dirs: Iterable[str | PathLike[str] | PackageDirectory] = (),
-    allow_outside: bool = False,
-    limits: Limits = LIMITS,
+    **keywords: Unpack[Reading],
 ) -> World:
     """Loads a scene from text.
 
@@ -177,7 +185,7 @@ def from_str(
         >>> msd.from_str('{"name": "empty"}', format="msd").name
         'empty'
     """
-    options = _options(strict, validate, asset_dirs, allow_outside, limits)
+    options = _options(**keywords)
     if format not in TEXT_FORMATS:
         nearest = hint(format, TEXT_FORMATS)
         allowed = ", ".join(TEXT_FORMATS)
@@ -196,15 +204,11 @@ def from_str(
         return _foreign(format, string, None if file is None else Path(file), options)
 
 
+@_reads
 def from_msgpack(
     data: bytes,
     file_path: str | PathLike[str] | None = None,
-    *,
-    strict: Strict = False,
-    validate: bool = True,
-    asset_dirs: Iterable[str | PathLike[str] | PackageDirectory] = (),
-    allow_outside: bool = False,
-    limits: Limits = LIMITS,
+    **keywords: Unpack[Reading],
 ) -> World:
     """Loads a scene from MSD msgpack; the quick form for scenes with meshes in them.
 
@@ -228,7 +232,7 @@ def from_msgpack(
     if not isinstance(data, bytes | bytearray | memoryview):
         raise ArgumentError(f"data: given {describe(data)}; allowed: bytes")
     file = None if file_path is None else os.fspath(file_path)
-    options = _options(strict, validate, asset_dirs, allow_outside, limits)
+    options = _options(**keywords)
     with slow("loading a scene"):
         return _native(native.from_msgpack, bytes(data), file, options)
 

@@ -81,13 +81,12 @@ def to_file(
 
 def to_text(
     world: World,
-    *,
-    format: str = "msd",
-    file_path: str | PathLike[str] | None = None,
-    defaults: bool = False,
-    indented: bool = False,
-    strict: bool = False,
-    report: Report | None = None,
+    format: str,
+    file_path: str | PathLike[str] | None,
+    defaults: bool,
+    indented: bool,
+    strict: bool,
+    report: Report | None,
 ) -> str:
     """A scene as text; see `World.to_str`."""
     _allowed(format, TEXT_FORMATS)
@@ -119,11 +118,6 @@ def file_beside(files: dict[str, bytes], file_path: Path, name: str, suffix: str
         chosen = f"{folder}/{plain}_{number}{suffix}"
     files[chosen] = data
     return chosen
-
-
-def suffixes_of(format: str) -> list[str]:
-    """The suffixes that stand for a format."""
-    return [suffix for suffix, known in SUFFIXES.items() if known == format]
 
 
 def _format_of(target: Path) -> str:
